@@ -1,0 +1,183 @@
+"""Derive every polynomial of ogive.elementary: run it and compare, or --write the table.
+
+    python accuracy/derive_coefficients.py [--write]
+
+Method: in 60-digit arithmetic, the polynomial with (nearly) the smallest largest error over the interval.
+The error is weighted, so that it is relative to the function that the polynomial helps to compute. Then
+the first coefficient, which matters most, is rounded to the format, the rest is fitted again so that it
+makes up for the rounding, and so on to the last. The largest error that remains is measured on a dense
+grid and written beside the table as a power of two.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import mpmath as mp
+
+TARGET = Path(__file__).resolve().parent.parent / "src/ogive/elementary/coefficients.py"
+DIGITS = 60
+ITERATIONS = 12
+PRECISION = {"F32": 24, "F64": 53}
+
+Function = Callable[[mp.mpf], mp.mpf]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One polynomial: sum of coefficient[i] * x**powers[i] that approximates `function` on the interval."""
+
+    name: str
+    what: str
+    function: Function
+    weight: Function
+    interval: tuple[mp.mpf, mp.mpf]
+    powers: dict[str, Sequence[int]]
+
+
+def nodes(interval: tuple[mp.mpf, mp.mpf], count: int) -> list[mp.mpf]:
+    """Chebyshev nodes: denser near the ends, where the error of a best polynomial is found."""
+    low, high = interval
+    return [(low + high) / 2 - (high - low) / 2 * mp.cos(mp.pi * (i + mp.mpf(1) / 2) / count) for i in range(count)]
+
+
+def error_at(x: mp.mpf, fit: Fit, powers: Sequence[int], coefficients: Sequence[mp.mpf]) -> mp.mpf:
+    value = sum((c * x**p for c, p in zip(coefficients, powers, strict=True)), mp.mpf(0))
+    return (value - fit.function(x)) * fit.weight(x)
+
+
+def best(fit: Fit, powers: Sequence[int], kept: Sequence[mp.mpf]) -> list[mp.mpf]:
+    """The coefficients that follow `kept`: least squares over the nodes, reweighted by Lawson's rule
+    (a node gains the weight of its error), which tends to the smallest largest error."""
+    free = powers[len(kept) :]
+    points = nodes(fit.interval, 6 * len(powers) + 1)
+    scale = [fit.weight(x) for x in points]
+    rows = [[w * x**p for p in free] for x, w in zip(points, scale, strict=True)]
+    right = [
+        w * (fit.function(x) - sum((c * x**p for c, p in zip(kept, powers, strict=False)), mp.mpf(0)))
+        for x, w in zip(points, scale, strict=True)
+    ]
+    lawson = [mp.mpf(1)] * len(points)
+    for _ in range(ITERATIONS):
+        matrix = mp.matrix(len(free), len(free))
+        vector = mp.matrix(len(free), 1)
+        for i in range(len(free)):
+            vector[i] = mp.fsum(q * row[i] * y for q, row, y in zip(lawson, rows, right, strict=True))
+            for j in range(i + 1):
+                matrix[i, j] = matrix[j, i] = mp.fsum(q * row[i] * row[j] for q, row in zip(lawson, rows, strict=True))
+        coefficients = list(mp.lu_solve(matrix, vector))
+        errors = [abs(mp.fdot(row, coefficients) - y) for row, y in zip(rows, right, strict=True)]
+        lawson = [q * e for q, e in zip(lawson, errors, strict=True)]
+        total = mp.fsum(lawson)
+        lawson = [q / total + mp.mpf(10) ** -12 for q in lawson]
+    return coefficients
+
+
+def round_to(value: mp.mpf, precision: int) -> mp.mpf:
+    with mp.workprec(precision):
+        return +value
+
+
+def fitted(fit: Fit, form: str) -> tuple[list[mp.mpf], mp.mpf]:
+    """The rounded coefficients and the largest weighted error that they leave."""
+    powers = list(fit.powers[form])
+    kept: list[mp.mpf] = []
+    while len(kept) < len(powers):
+        kept.append(round_to(best(fit, powers, kept)[0], PRECISION[form]))
+    worst = max(abs(error_at(x, fit, powers, kept)) for x in nodes(fit.interval, 2001))
+    return kept, worst
+
+
+def exact_hex(value: mp.mpf) -> str:
+    return float(value).hex()
+
+
+def fits() -> list[Fit]:
+    half_ln2 = mp.log(2) / 2 * (1 + mp.mpf(2) ** -10)  # the argument may be rounded across the middle
+
+    def expm1_tail(r: mp.mpf) -> mp.mpf:
+        if abs(r) < mp.mpf(10) ** -15:
+            return mp.mpf(1) / 2 + r / 6
+        return (mp.expm1(r) - r) / r**2
+
+    def expm1_weight(r: mp.mpf) -> mp.mpf:
+        return r if abs(r) < mp.mpf(10) ** -15 else r**2 / mp.expm1(r)
+
+    root_half = mp.sqrt(mp.mpf(1) / 2)
+
+    def log_tail(f: mp.mpf) -> mp.mpf:
+        if abs(f) < mp.mpf(10) ** -15:
+            return mp.mpf(1) / 3 - f / 4
+        return (mp.log1p(f) - f + f**2 / 2) / f**3
+
+    def log_weight(f: mp.mpf) -> mp.mpf:
+        return f**2 if abs(f) < mp.mpf(10) ** -15 else f**3 / mp.log1p(f)
+
+    return [
+        Fit(
+            "EXPM1",
+            "(expm1(r) - r) / r**2 on |r| <= log(2) / 2; the error is relative to expm1(r)",
+            expm1_tail,
+            expm1_weight,
+            (-half_ln2, half_ln2),
+            {"F32": range(6), "F64": range(12)},
+        ),
+        Fit(
+            "LOG1P",
+            "(log1p(f) - f + f**2 / 2) / f**3 on sqrt(1/2) <= 1 + f <= sqrt(2); the error is relative to log1p(f)",
+            log_tail,
+            log_weight,
+            (root_half - 1, 1 / root_half - 1),
+            {"F32": range(9), "F64": range(20)},
+        ),
+    ]
+
+
+HEADER = '''"""The polynomials of the elementary functions, lowest power first, as exact hexadecimal numbers.
+
+Written by accuracy/derive_coefficients.py, which says how they are derived; change that, not this.
+"""
+
+from __future__ import annotations
+
+from ogive.expression import Format
+
+__all__ = [{names}]
+'''
+
+
+def table() -> str:
+    rows = fits()
+    text = [HEADER.format(names=", ".join(f'"{fit.name}"' for fit in sorted(rows, key=lambda f: f.name)))]
+    for fit in rows:
+        text.append(f"#: {fit.what}.\n{fit.name} = {{\n")
+        for form in fit.powers:
+            coefficients, worst = fitted(fit, form)
+            text.append(f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    Format.{form}: (\n")
+            text.extend(f'        float.fromhex("{exact_hex(c)}"),\n' for c in coefficients)
+            text.append("    ),\n")
+        text.append("}\n\n" if fit is not rows[-1] else "}\n")
+    return "".join(text)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="replace the table in src/ogive/elementary")
+    arguments = parser.parse_args()
+    mp.mp.dps = DIGITS
+    derived = table()
+    if arguments.write:
+        TARGET.write_text(derived)
+        print(f"{TARGET.name} written")
+        return 0
+    same = TARGET.read_text() == derived
+    print(f"{TARGET.name} {'is' if same else 'IS NOT'} what this script derives")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

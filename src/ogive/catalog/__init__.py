@@ -1,0 +1,1 @@
+"""Every operator, written once. The one place to add one."""

@@ -1,0 +1,442 @@
+"""The only emitter: a primitive graph as LLVM IR, one row per primitive.
+
+The kernel is one loop over blocks of elements. Nodes that depend on parameters alone are computed once, as
+scalars, before it. There is no fast-math flag, no contraction and no call of a library function anywhere.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ogive.codegen.target import Target
+from ogive.expression import Expression, Format, walk
+from ogive.transform.lower import STORAGE, Program
+
+__all__ = ["block_size", "emit"]
+
+TYPES = {
+    Format.F16: "half",
+    Format.BF16: "i16",
+    Format.F32: "float",
+    Format.F64: "double",
+    Format.BIT: "i1",
+    **{f: f"i{f.bits}" for f in Format if f.is_integer},
+}
+
+
+def block_size(program: Program) -> int:
+    """How many elements the loop takes at a time.
+
+    As many as fill a register of 64 bytes with the widest format; for short programs four registers, which
+    pays for the loop's own instructions. Many operands make it smaller, because incomplete blocks are
+    staged in a buffer of 32 KiB.
+    """
+    widest = max((current.format.bits for current in _varying(program)), default=8)
+    lanes = 64 * 8 // max(widest, 8)
+    if program.size <= 12:
+        lanes *= 4
+    bytes_per_element = sum(t.itemsize for t in (*program.inputs, *program.outputs))
+    while lanes * bytes_per_element > 32768:
+        lanes //= 2
+    return lanes
+
+
+def emit(program: Program, target: Target) -> str:
+    """The module whose function ``kernel`` computes the program for a multiple of `block_size` elements."""
+    return _Emitter(target, block_size(program)).module(program)
+
+
+@dataclass
+class _Emitter:
+    target: Target
+    block: int
+    lines: list[str] = field(default_factory=list)
+    invariant_lines: list[str] = field(default_factory=list)
+    declarations: dict[str, str] = field(default_factory=dict)
+    names: dict[Expression, str] = field(default_factory=dict)
+    scalars: dict[Expression, str] = field(default_factory=dict)
+    counter: int = 0
+    lanes: int = 1
+    """Of what is being emitted: 1 for invariant nodes."""
+
+    # ---- the module
+
+    def module(self, program: Program) -> str:
+        pointers, loads, stores = [], [], []
+        operand_types = [STORAGE[t.name] for t in (*program.inputs, *program.outputs)]
+        for index, form in enumerate(operand_types):
+            pointers.append(f"  %slot{index} = getelementptr ptr, ptr %operands, i64 {index}")
+            pointers.append(f"  %operand{index} = load ptr, ptr %slot{index}, align 8")
+            address = f"  %address{index} = getelementptr {TYPES[form]}, ptr %operand{index}, i64 %at"
+            (loads if index < len(program.inputs) else stores).append(address)
+        varying = _varying(program)
+        for current in walk(*program.results):
+            self.lanes = self.block if current in varying else 1
+            self._node(current)
+        self.lanes = self.block
+        for index, result in enumerate(program.results, start=len(program.inputs)):
+            form = operand_types[index]
+            stores.append(
+                f"  store {self.type(form)} {self.value(result)}, ptr %address{index}, align {max(form.bits // 8, 1)}"
+            )
+        return "\n".join(
+            [
+                f'target triple = "{self.target.triple}"',
+                *self.declarations.values(),
+                "define void @kernel(ptr %operands, i64 %count, ptr %parameters) #0 {",
+                "entry:",
+                *pointers,
+                *self.invariant_lines,
+                "  br label %loop",
+                "loop:",
+                "  %at = phi i64 [ 0, %entry ], [ %next, %loop ]",
+                *loads,
+                *self.lines,
+                *stores,
+                f"  %next = add nuw i64 %at, {self.block}",
+                "  %more = icmp ult i64 %next, %count",
+                "  br i1 %more, label %loop, label %done",
+                "done:",
+                "  ret void",
+                "}",
+                # Some processors of the highest level are tuned for half its width; we measured the full one.
+                'attributes #0 = { nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512" '
+                '"no-trapping-math"="true" }',
+                "",
+            ]
+        )
+
+    # ---- values
+
+    def type(self, form: Format) -> str:
+        return TYPES[form] if self.lanes == 1 else f"<{self.block} x {TYPES[form]}>"
+
+    def literal(self, form: Format, value: float) -> str:
+        """A constant of the format, for as many lanes as are being emitted."""
+        if form is Format.BIT:
+            text = "true" if value else "false"
+        elif form in (Format.F32, Format.F64):
+            text = f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016x}"
+        else:
+            text = str(int(value))
+        return text if self.lanes == 1 else f"splat ({TYPES[form]} {text})"
+
+    def value(self, current: Expression) -> str:
+        """The name of a node's value, with as many lanes as are being emitted."""
+        if current.operation == "constant":
+            return self.literal(current.format, current.attribute)
+        if self.lanes == 1:
+            return self.scalars[current]
+        if current in self.names:
+            return self.names[current]
+        # An invariant scalar that the loop uses: spread over the lanes before it.
+        vector = f"<{self.block} x {TYPES[current.format]}>"
+        one, spread = self.fresh(), self.fresh()
+        self.invariant_lines.append(
+            f"  {one} = insertelement {vector} poison, {TYPES[current.format]} {self.scalars[current]}, i64 0"
+        )
+        self.invariant_lines.append(
+            f"  {spread} = shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer"
+        )
+        self.names[current] = spread
+        return spread
+
+    def fresh(self) -> str:
+        self.counter += 1
+        return f"%v{self.counter}"
+
+    def emit(self, text: str) -> str:
+        """One instruction; the name of its result."""
+        name = self.fresh()
+        (self.invariant_lines if self.lanes == 1 else self.lines).append(f"  {name} = {text}")
+        return name
+
+    def binary(self, instruction: str, form: Format, a: str, b: str) -> str:
+        return self.emit(f"{instruction} {self.type(form)} {a}, {b}")
+
+    def cast(self, instruction: str, a: str, source: Format, result: Format) -> str:
+        return self.emit(f"{instruction} {self.type(source)} {a} to {self.type(result)}")
+
+    def choose(self, condition: str, form: Format, a: str, b: str) -> str:
+        return self.emit(f"select {self.type(Format.BIT)} {condition}, {self.type(form)} {a}, {self.type(form)} {b}")
+
+    def call(self, name: str, form: Format, *arguments: str) -> str:
+        """A call of an LLVM intrinsic that is overloaded by the type of its operands."""
+        suffix = f"{'f' if form.is_float else 'i'}{form.bits}"
+        full = f"llvm.{name}.{suffix}" if self.lanes == 1 else f"llvm.{name}.v{self.block}{suffix}"
+        kind = self.type(form)
+        self.declarations[full] = f"declare {kind} @{full}({', '.join([kind] * len(arguments))})"
+        return self.emit(f"call {kind} @{full}({', '.join(f'{kind} {a}' for a in arguments)})")
+
+    # ---- nodes
+
+    def _node(self, current: Expression) -> None:
+        if current.operation == "constant":
+            return
+        operands = [self.value(operand) for operand in current.operands]
+        name = ROWS[current.operation](self, current, *operands)
+        (self.scalars if self.lanes == 1 else self.names)[current] = name
+
+
+def _varying(program: Program) -> set[Expression]:
+    """The nodes that depend on an input."""
+    found: set[Expression] = set()
+    for current in walk(*program.results):
+        if current.operation == "input" or any(operand in found for operand in current.operands):
+            found.add(current)
+    return found
+
+
+# ---- one row per primitive
+
+Row = Callable[..., str]
+
+
+def _input(e: _Emitter, n: Expression) -> str:
+    return e.emit(f"load {e.type(n.format)}, ptr %address{n.attribute}, align {max(n.format.bits // 8, 1)}")
+
+
+def _parameter(e: _Emitter, n: Expression) -> str:
+    address = e.emit(f"getelementptr double, ptr %parameters, i64 {n.attribute[0]}")
+    return e.emit(f"load double, ptr {address}, align 8")
+
+
+def _arithmetic(floating: str, integer: str) -> Row:
+    def row(e: _Emitter, n: Expression, a: str, b: str) -> str:
+        return e.binary(floating if n.format.is_float else integer, n.format, a, b)
+
+    return row
+
+
+def _divide(e: _Emitter, n: Expression, a: str, b: str) -> str:
+    return e.binary("fdiv", n.format, a, b)
+
+
+def _negate(e: _Emitter, n: Expression, a: str) -> str:
+    if n.format.is_float:
+        return e.emit(f"fneg {e.type(n.format)} {a}")
+    return e.binary("sub", n.format, e.literal(n.format, 0), a)
+
+
+def _absolute(e: _Emitter, n: Expression, a: str) -> str:
+    if n.format.is_float:
+        return e.call("fabs", n.format, a)
+    negative = e.emit(f"icmp slt {e.type(n.format)} {a}, {e.literal(n.format, 0)}")
+    return e.choose(negative, n.format, e.binary("sub", n.format, e.literal(n.format, 0), a), a)
+
+
+def _intrinsic(name: str) -> Row:
+    def row(e: _Emitter, n: Expression, *operands: str) -> str:
+        return e.call(name, n.format, *operands)
+
+    return row
+
+
+def _compare(floating: str, signed: str, unsigned: str) -> Row:
+    def row(e: _Emitter, n: Expression, a: str, b: str) -> str:
+        form = n.operands[0].format
+        predicate = f"fcmp {floating}" if form.is_float else f"icmp {signed if form.is_signed else unsigned}"
+        return e.emit(f"{predicate} {e.type(form)} {a}, {b}")
+
+    return row
+
+
+def _bitwise(instruction: str) -> Row:
+    def row(e: _Emitter, n: Expression, a: str, b: str) -> str:
+        return e.binary(instruction, n.format, a, b)
+
+    return row
+
+
+def _not(e: _Emitter, n: Expression, a: str) -> str:
+    return e.binary("xor", n.format, a, e.literal(n.format, 1 if n.format is Format.BIT else -1))
+
+
+def _select(e: _Emitter, n: Expression, condition: str, a: str, b: str) -> str:
+    return e.choose(condition, n.format, a, b)
+
+
+def _shift_left(e: _Emitter, n: Expression, a: str) -> str:
+    return e.binary("shl", n.format, a, e.literal(n.format, n.attribute))
+
+
+def _shift_right(e: _Emitter, n: Expression, a: str) -> str:
+    return e.binary("ashr" if n.format.is_signed else "lshr", n.format, a, e.literal(n.format, n.attribute))
+
+
+def _bitcast(e: _Emitter, n: Expression, a: str) -> str:
+    source = n.operands[0].format
+    return a if TYPES[source] == TYPES[n.format] else e.cast("bitcast", a, source, n.format)
+
+
+def _rounding(name: str) -> Row:
+    def row(e: _Emitter, n: Expression, a: str) -> str:
+        return e.call(name, n.format, a) if e.target.has_rounding else _rounded_by_addition(e, n, name, a)
+
+    return row
+
+
+def _rounded_by_addition(e: _Emitter, n: Expression, name: str, a: str) -> str:
+    """Rounding without an instruction for it: adding 2**23 (2**52) leaves an integer."""
+    form = n.format
+    magic = e.literal(form, 2.0 ** (form.precision - 1))
+    one, zero = e.literal(form, 1.0), e.literal(form, 0.0)
+    magnitude = e.call("fabs", form, a)
+    nearest = e.binary("fsub", form, e.binary("fadd", form, magnitude, magic), magic)
+
+    def less(x: str, y: str) -> str:
+        return e.emit(f"fcmp olt {e.type(form)} {x}, {y}")
+
+    if name == "trunc":
+        step = e.choose(less(magnitude, nearest), form, one, zero)
+        nearest = e.binary("fsub", form, nearest, step)
+    rounded = e.call("copysign", form, nearest, a)
+    if name in ("floor", "ceil"):
+        wrong = less(a, rounded) if name == "floor" else less(rounded, a)
+        step = e.choose(wrong, form, one, zero)
+        rounded = e.binary("fsub" if name == "floor" else "fadd", form, rounded, step)
+        rounded = e.call("copysign", form, rounded, a)
+    # Large numbers, infinities and NaN are what they are.
+    return e.choose(less(magnitude, magic), form, rounded, a)
+
+
+def _scale(e: _Emitter, n: Expression, a: str, exponent: str) -> str:
+    form = n.format
+    if e.target.has_scale and e.lanes > 1:
+        return _scale_by_instruction(e, form, a, exponent)
+    # 2**n as the product of two powers, each in range: n lies in twice the range of exponents.
+    integer = Format.I32 if form is Format.F32 else Format.I64
+    magic = 1.5 * 2.0 ** (form.precision - 1)
+    shift, bias = form.precision - 1, 127 if form is Format.F32 else 1023
+    raw = struct.unpack("<i", struct.pack("<f", magic))[0] if form is Format.F32 else struct.unpack("<q", struct.pack("<d", magic))[0]
+    bits = e.cast("bitcast", e.binary("fadd", form, exponent, e.literal(form, magic)), form, integer)
+    power = e.binary("sub", integer, bits, e.literal(integer, raw))
+    half = e.binary("ashr", integer, power, e.literal(integer, 1))
+    for part in (half, e.binary("sub", integer, power, half)):
+        field_ = e.binary("shl", integer, e.binary("add", integer, part, e.literal(integer, bias)), e.literal(integer, shift))
+        a = e.binary("fmul", form, a, e.cast("bitcast", field_, integer, form))
+    return a
+
+
+def _scale_by_instruction(e: _Emitter, form: Format, a: str, exponent: str) -> str:
+    """AVX-512 scales with one rounding, on registers of 64 bytes; longer blocks are taken apart."""
+    lanes = 512 // form.bits
+    kind = f"<{lanes} x {TYPES[form]}>"
+    name = f"llvm.x86.avx512.mask.scalef.{'ps' if form is Format.F32 else 'pd'}.512"
+    e.declarations[name] = f"declare {kind} @{name}({kind}, {kind}, {kind}, i{lanes}, i32)"
+    whole = e.type(form)
+    parts: list[str] = []
+    for start in range(0, e.block, lanes):
+        x, y = a, exponent
+        if e.block > lanes:
+            mask = ", ".join(f"i32 {i}" for i in range(start, start + lanes))
+            x, y = (e.emit(f"shufflevector {whole} {v}, {whole} poison, <{lanes} x i32> <{mask}>") for v in (a, exponent))
+        # -1: all lanes; 4: the rounding mode of the environment.
+        parts.append(e.emit(f"call {kind} @{name}({kind} {x}, {kind} {y}, {kind} zeroinitializer, i{lanes} -1, i32 4)"))
+    while len(parts) > 1:
+        mask = ", ".join(f"i32 {i}" for i in range(2 * lanes))
+        joined = []
+        for x, y in zip(parts[::2], parts[1::2], strict=True):
+            joined.append(e.emit(f"shufflevector <{lanes} x {TYPES[form]}> {x}, <{lanes} x {TYPES[form]}> {y}, <{2 * lanes} x i32> <{mask}>"))
+        parts, lanes = joined, 2 * lanes
+    return parts[0]
+
+
+def _convert(e: _Emitter, n: Expression, a: str) -> str:
+    source, result = n.operands[0].format, n.format
+    if source is Format.F16 and not e.target.has_half_conversion:
+        return _half_to_single(e, a)
+    if result is Format.F16 and not e.target.has_half_conversion:
+        return _single_to_half(e, a)
+    if source is Format.BF16:
+        wide = e.cast("zext", a, Format.U16, Format.U32)
+        return e.cast("bitcast", e.binary("shl", Format.U32, wide, e.literal(Format.U32, 16)), Format.U32, Format.F32)
+    if result is Format.BF16:
+        return _single_to_bfloat(e, a)
+    if source.is_float and result.is_float:
+        return e.cast("fpext" if source.bits < result.bits else "fptrunc", a, source, result)
+    if source.is_float:
+        return e.cast("fptosi" if result.is_signed else "fptoui", a, source, result)
+    if result.is_float:
+        return e.cast("sitofp" if source.is_signed else "uitofp", a, source, result)
+    if TYPES[source] == TYPES[result]:
+        return a
+    if source.bits > result.bits:
+        return e.cast("trunc", a, source, result)
+    return e.cast("sext" if source.is_signed else "zext", a, source, result)
+
+
+def _single_to_bfloat(e: _Emitter, a: str) -> str:
+    """To nearest even in integers. NaN is canonical when it comes here, and stays NaN."""
+    bits = e.cast("bitcast", a, Format.F32, Format.U32)
+    last = e.binary("and", Format.U32, e.binary("lshr", Format.U32, bits, e.literal(Format.U32, 16)), e.literal(Format.U32, 1))
+    rounded = e.binary("add", Format.U32, e.binary("add", Format.U32, bits, e.literal(Format.U32, 0x7FFF)), last)
+    return e.cast("trunc", e.binary("lshr", Format.U32, rounded, e.literal(Format.U32, 16)), Format.U32, Format.U16)
+
+
+def _half_to_single(e: _Emitter, a: str) -> str:
+    """Where the processor cannot: shift into place and let a multiplication fix the exponent, subnormals too."""
+    u32, f32 = Format.U32, Format.F32
+    bits = e.cast("zext", e.cast("bitcast", a, Format.F16, Format.U16), Format.U16, u32)
+    magnitude = e.binary("and", u32, bits, e.literal(u32, 0x7FFF))
+    sign = e.binary("shl", u32, e.binary("and", u32, bits, e.literal(u32, 0x8000)), e.literal(u32, 16))
+    shifted = e.binary("shl", u32, magnitude, e.literal(u32, 13))
+    scaled = e.cast("bitcast", e.binary("fmul", f32, e.cast("bitcast", shifted, u32, f32), e.literal(f32, 2.0**112)), f32, u32)
+    special = e.emit(f"icmp uge {e.type(u32)} {magnitude}, {e.literal(u32, 0x7C00)}")
+    filled = e.binary("or", u32, shifted, e.literal(u32, 0x7F800000))
+    return e.cast("bitcast", e.binary("or", u32, e.choose(special, u32, filled, scaled), sign), u32, f32)
+
+
+def _single_to_half(e: _Emitter, a: str) -> str:
+    """Where the processor cannot. Normal results: integer rounding; subnormal ones: a float addition rounds."""
+    u32, f32 = Format.U32, Format.F32
+    bits = e.cast("bitcast", a, f32, u32)
+    sign = e.binary("lshr", u32, e.binary("and", u32, bits, e.literal(u32, 0x80000000)), e.literal(u32, 16))
+    magnitude = e.binary("and", u32, bits, e.literal(u32, 0x7FFFFFFF))
+    last = e.binary("and", u32, e.binary("lshr", u32, magnitude, e.literal(u32, 13)), e.literal(u32, 1))
+    rebased = e.binary("sub", u32, magnitude, e.literal(u32, (112 << 23) - 0xFFF))
+    normal = e.binary("lshr", u32, e.binary("add", u32, rebased, last), e.literal(u32, 13))
+    # 0.5 has the weight at which the last bit of a subnormal half is the last bit of a float.
+    added = e.binary("fadd", f32, e.cast("bitcast", magnitude, u32, f32), e.literal(f32, 0.5))
+    subnormal = e.binary("sub", u32, e.cast("bitcast", added, f32, u32), e.literal(u32, 0x3F000000))
+    tiny = e.emit(f"icmp ult {e.type(u32)} {magnitude}, {e.literal(u32, 113 << 23)}")
+    result = e.choose(tiny, u32, subnormal, normal)
+    large = e.emit(f"icmp uge {e.type(u32)} {magnitude}, {e.literal(u32, 0x477FF000)}")
+    nan = e.emit(f"icmp ugt {e.type(u32)} {magnitude}, {e.literal(u32, 0x7F800000)}")
+    result = e.choose(large, u32, e.choose(nan, u32, e.literal(u32, 0x7E00), e.literal(u32, 0x7C00)), result)
+    half = e.cast("trunc", e.binary("or", u32, result, sign), u32, Format.U16)
+    return e.cast("bitcast", half, Format.U16, Format.F16)
+
+
+ROWS: dict[str, Row] = {
+    "input": _input,
+    "parameter": _parameter,
+    "add": _arithmetic("fadd", "add"),
+    "subtract": _arithmetic("fsub", "sub"),
+    "multiply": _arithmetic("fmul", "mul"),
+    "divide": _divide,
+    "negate": _negate,
+    "absolute": _absolute,
+    "square_root": _intrinsic("sqrt"),
+    "floor": _rounding("floor"),
+    "ceiling": _rounding("ceil"),
+    "truncate": _rounding("trunc"),
+    "round_even": _rounding("roundeven"),
+    "copy_sign": _intrinsic("copysign"),
+    "less": _compare("olt", "slt", "ult"),
+    "less_equal": _compare("ole", "sle", "ule"),
+    "equal": _compare("oeq", "eq", "eq"),
+    "and": _bitwise("and"),
+    "or": _bitwise("or"),
+    "exclusive_or": _bitwise("xor"),
+    "not": _not,
+    "select": _select,
+    "fma": _intrinsic("fma"),
+    "shift_left": _shift_left,
+    "shift_right": _shift_right,
+    "convert": _convert,
+    "bitcast": _bitcast,
+    "scale_by_power_of_two": _scale,
+}

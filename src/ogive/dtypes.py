@@ -1,0 +1,130 @@
+"""The element types: one row each. What a type computes in is said here and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+
+__all__ = [
+    "BOOLEAN",
+    "ELEMENT_TYPES",
+    "FLOATS",
+    "INTEGERS",
+    "NUMBERS",
+    "SIGNED",
+    "UNSIGNED",
+    "ElementType",
+    "element_type",
+    "element_type_of",
+]
+
+Kind = Literal["float", "signed", "unsigned", "boolean"]
+
+
+@dataclass(frozen=True)
+class ElementType:
+    """One element type, by NumPy's name.
+
+    ``computes_in`` is the format that arithmetic on real numbers uses: float16 and bfloat16 compute in
+    float32 and round once; integers up to 16 bits fit float32 exactly, 32-bit ones float64; 64-bit ones
+    are held as an unevaluated sum of two float64.
+    """
+
+    name: str
+    kind: Kind
+    bits: int
+    computes_in: Literal["float32", "float64"]
+    onnx: str
+    directml: str | None
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    @property
+    def is_integer(self) -> bool:
+        return self.kind in ("signed", "unsigned")
+
+    @property
+    def itemsize(self) -> int:
+        return max(self.bits // 8, 1)
+
+    @property
+    def minimum(self) -> int:
+        """The smallest value of an integer type."""
+        return -(1 << (self.bits - 1)) if self.kind == "signed" else 0
+
+    @property
+    def maximum(self) -> int:
+        """The largest value of an integer or boolean type."""
+        return (1 << (self.bits - (self.kind == "signed"))) - 1
+
+    @cached_property
+    def numpy(self) -> np.dtype:
+        """NumPy's dtype. bfloat16 is ml_dtypes', which is imported here when it is first wanted."""
+        import numpy as np
+
+        if self.name == "bfloat16":
+            import ml_dtypes
+
+            return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(self.name)
+
+    @cached_property
+    def type_numbers(self) -> tuple[int, ...]:
+        """NumPy's numbers of the C types that are this one: ``long`` may be ``int`` or ``long long``."""
+        import numpy as np
+
+        if not self.is_integer:
+            return (self.numpy.num,)
+        codes = "bhilq" if self.kind == "signed" else "BHILQ"
+        return tuple(np.dtype(code).num for code in codes if np.dtype(code).itemsize == self.itemsize)
+
+
+ELEMENT_TYPES = {
+    row.name: row
+    for row in (
+        ElementType("float16", "float", 16, "float32", "FLOAT16", "FLOAT16"),
+        ElementType("bfloat16", "float", 16, "float32", "BFLOAT16", None),
+        ElementType("float32", "float", 32, "float32", "FLOAT", "FLOAT32"),
+        ElementType("float64", "float", 64, "float64", "DOUBLE", "FLOAT64"),
+        ElementType("int8", "signed", 8, "float32", "INT8", "INT8"),
+        ElementType("int16", "signed", 16, "float32", "INT16", "INT16"),
+        ElementType("int32", "signed", 32, "float64", "INT32", "INT32"),
+        ElementType("int64", "signed", 64, "float64", "INT64", "INT64"),
+        ElementType("uint8", "unsigned", 8, "float32", "UINT8", "UINT8"),
+        ElementType("uint16", "unsigned", 16, "float32", "UINT16", "UINT16"),
+        ElementType("uint32", "unsigned", 32, "float64", "UINT32", "UINT32"),
+        ElementType("uint64", "unsigned", 64, "float64", "UINT64", "UINT64"),
+        ElementType("bool", "boolean", 1, "float32", "BOOL", None),
+    )
+}
+
+FLOATS = tuple(t for t in ELEMENT_TYPES.values() if t.kind == "float")
+SIGNED = tuple(t for t in ELEMENT_TYPES.values() if t.kind == "signed")
+UNSIGNED = tuple(t for t in ELEMENT_TYPES.values() if t.kind == "unsigned")
+INTEGERS = SIGNED + UNSIGNED
+NUMBERS = FLOATS + INTEGERS
+BOOLEAN = ELEMENT_TYPES["bool"]
+
+
+def element_type(name: str) -> ElementType:
+    """The row of that name.
+
+    >>> element_type("int32").maximum
+    2147483647
+    """
+    return ELEMENT_TYPES[name]
+
+
+@lru_cache(maxsize=64)
+def element_type_of(dtype: np.dtype) -> ElementType | None:
+    """The row of a NumPy dtype, or None where Ogive has no such type (complex, text, other byte order)."""
+    return ELEMENT_TYPES.get(dtype.name) if dtype.isnative else None

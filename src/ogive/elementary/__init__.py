@@ -1,0 +1,25 @@
+"""The elementary functions as arithmetic: one rule each, for every floating-point format.
+
+A rule gets the arithmetic of a format and its argument as a wide number, and returns a wide number whose
+relative error is a small fraction of a unit in the last place. Rules handle infinities and overflow by
+clamping the argument where the result has already reached its limit; NaN passes through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ogive.elementary.exponential import exp, expm1
+from ogive.elementary.hyperbolic import tanh
+from ogive.elementary.logarithm import log, log1p
+from ogive.transform.wide import Arithmetic, Wide
+
+__all__ = ["RULES"]
+
+RULES: dict[str, Callable[[Arithmetic, Wide], Wide]] = {
+    "exp": exp,
+    "expm1": expm1,
+    "log": log,
+    "log1p": log1p,
+    "tanh": tanh,
+}

@@ -1,0 +1,102 @@
+"""exp and expm1.
+
+With n the integer nearest to x / log(2) and r = x - n log(2), abs(r) <= log(2) / 2:
+
+    exp(x)   = 2**n * (1 + r + r**2 P(r))
+    expm1(x) = 2**n * (r + r**2 P(r)) + (2**n - 1)
+
+P is EXPM1 of the coefficients. log(2) is subtracted in two parts, the first so short that its product with
+n is exact (Cody and Waite).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ogive.elementary.coefficients import EXPM1
+from ogive.expression import Expression, Format
+from ogive.transform.wide import Arithmetic, Wide
+
+__all__ = ["exp", "expm1"]
+
+LOG2_E = {Format.F32: "0x1.715476p+0", Format.F64: "0x1.71547652b82fep+0"}
+
+#: log(2) in two parts. The first leaves 9 (F32) or 11 (F64) bits for n.
+LOG_2 = {
+    Format.F32: ("0x1.62e4p-1", "0x1.7f7d1cp-20"),
+    Format.F64: ("0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"),
+}
+
+#: Where exp is zero after rounding, and infinite; beyond them the argument need not be looked at.
+EXP_RANGE = {Format.F32: (-104.0, 89.0), Format.F64: (-746.0, 710.0)}
+
+#: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite.
+EXPM1_RANGE = {Format.F32: (-20.0, 89.0), Format.F64: (-40.0, 710.0)}
+
+
+def _reduce(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Expression]:
+    """(n, r, what r lacks) of a number that was clamped."""
+    magic = m.number(m.magic)
+    n = m.sub_(m.fma_(x.high, m.number(float.fromhex(LOG2_E[m.format])), magic), magic)
+    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
+    rest = m.fma_(n, log2_high, x.high)
+    r = m.fma_(n, log2_low, rest)
+    lacking = m.fma_(n, log2_low, m.sub_(rest, r))
+    return n, r, lacking if x.low is None else m.add_(lacking, m.low_part(x))
+
+
+def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
+    """``expm1(r + lacking) - r``."""
+    tail = m.mul_(m.mul_(r, r), m.polynomial_(r, EXPM1[m.format]))
+    if not m.extended:
+        return tail
+    return m.add_(m.fma_(lacking, r, tail), lacking)
+
+
+def exp(m: Arithmetic, x: Wide) -> Wide:
+    """The exponential function, with the power of two kept apart."""
+    x = m.clamped(x, *EXP_RANGE[m.format])
+    n, r, lacking = _reduce(m, x)
+    tail = _tail(m, r, lacking)
+    # Past the clamps the result is 0 and infinity.
+    interval = x.interval.map(_exp)
+    one = m.number(1.0)
+    if not m.extended:
+        return Wide(m.add_(one, m.add_(r, tail)), None, n, interval)
+    high, low = m.fast_two_sum(one, r)
+    return m.renormalised(Wide(high, m.add_(low, tail), n, interval))
+
+
+def expm1(m: Arithmetic, x: Wide) -> Wide:
+    """``exp(x) - 1``. Where it may reach 2**128 (2**1024) it is computed at half its size."""
+    x = m.clamped(x, *EXPM1_RANGE[m.format])
+    n, r, lacking = _reduce(m, x)
+    tail = _tail(m, r, lacking)
+    interval = x.interval.map(_expm1)
+    halved = not m.is_bounded(interval)
+    one = m.number(0.5 if halved else 1.0)
+    scale = m.scale_(one, n)
+    exponent = m.number(1.0) if halved else None
+    if not m.extended:
+        value = m.fma_(scale, m.add_(r, tail), m.sub_(scale, one))
+        return Wide(value, None, exponent, interval)
+    # 2**n - 1 loses its smaller part from n = 24 on in both directions.
+    if x.interval.high <= 0:
+        whole, lost = m.fast_two_sum(m.neg_(one), scale)
+    elif x.interval.low >= 0:
+        whole, lost = m.fast_two_sum(scale, m.neg_(one))
+    else:
+        whole, lost = m.two_sum(scale, m.neg_(one))
+    value = m.fma_(scale, r, whole)
+    error = m.add_(m.fma_(scale, r, m.sub_(whole, value)), lost)
+    result = m.renormalised(Wide(value, m.fma_(scale, tail, error)))
+    return replace(result, exponent=exponent, interval=interval)
+
+
+def _exp(bound: float) -> float:
+    return 0.0 if bound <= -745 else math.inf if bound >= 709 else math.exp(bound)
+
+
+def _expm1(bound: float) -> float:
+    return math.inf if bound >= 709 else math.expm1(bound)

@@ -1,0 +1,104 @@
+"""log and log1p.
+
+With k such that m = x / 2**k lies in [sqrt(1/2), sqrt(2)), and f = m - 1:
+
+    log(x) = k log(2) + f - f**2 / 2 + f**3 Q(f)
+
+Q is LOG1P of the coefficients. log1p(x) is the logarithm of 1 + x as a sum of two, which loses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from ogive.elementary.coefficients import LOG1P
+from ogive.elementary.exponential import LOG_2
+from ogive.expression import Expression, Format, node
+from ogive.transform.interval import Interval
+from ogive.transform.wide import Arithmetic, Wide
+
+__all__ = ["log", "log1p"]
+
+#: The bits of sqrt(1/2), rounded.
+ROOT_HALF = {Format.F32: 0x3F3504F3, Format.F64: 0x3FE6A09E667F3BCD}
+
+
+def log(m: Arithmetic, x: Wide) -> Wide:
+    """The natural logarithm."""
+    x = m.renormalised(m.unscaled(x))
+    zero, one = m.number(0.0), m.number(1.0)
+    high, low = x.high, None if x.low is None else m.low_part(x)
+    offset = None
+    if x.interval.low < m.smallest_normal:  # subnormal numbers are made normal first
+        small = m.less_(high, m.number(m.smallest_normal))
+        lift = m.number(2.0 ** (m.precision + 1))
+        high = m.select_(small, m.mul_(high, lift), high)
+        if low is not None:
+            low = m.select_(small, m.mul_(low, lift), low)
+        offset = m.select_(small, m.number(m.precision + 1.0), zero)
+    shift = m.precision - 1
+    bits = m.bits_(high)
+    k_bits = m.shift_right_(_subtract(bits, m.whole(ROOT_HALF[m.format])), shift)
+    f = m.sub_(m.from_bits_(_subtract(bits, m.shift_left_(k_bits, shift))), one)
+    k = node("convert", (k_bits,), None, m.format)
+    f_low = None
+    if low is not None:
+        # abs(f) >= abs(low / 2**k) unless f is zero: f is a difference of neighbours or more.
+        f, f_low = m.fast_two_sum(f, m.scale_(low, m.neg_(k)))
+    if offset is not None:
+        k = m.sub_(k, offset)
+    result = _assemble(m, f, f_low, k)
+
+    interval = x.interval.map(_log)
+    if x.interval.within(m.smallest_normal, m.largest):  # a positive number or NaN
+        ordinary, special = m.equal_(x.high, x.high), x.high
+    else:
+        infinity = m.number(math.inf)
+        ordinary = node("and", (m.less_(zero, x.high), m.less_(x.high, infinity)), None, Format.BIT)
+        special = m.select_(m.equal_(x.high, infinity), infinity, m.number(math.nan))
+        special = m.select_(m.equal_(x.high, zero), m.number(-math.inf), special)
+    low = None if result.low is None else m.select_(ordinary, result.low, zero)
+    return Wide(m.select_(ordinary, result.high, special), low, None, interval)
+
+
+def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression) -> Wide:
+    """``k log(2) + log1p(f + f_low)``."""
+    square = m.mul_(f, f)
+    half = m.mul_(square, m.number(0.5))
+    tail = m.mul_(m.mul_(f, square), m.polynomial_(f, LOG1P[m.format]))
+    log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
+    if not m.extended:
+        return Wide(m.fma_(k, log2_high, m.add_(m.sub_(f, half), m.fma_(k, log2_low, tail))))
+    first, lost = m.fast_two_sum(f, m.neg_(half))
+    low = m.fma_(m.number(-0.5), m.fma_(f, f, m.neg_(square)), m.add_(lost, tail))
+    if f_low is not None:
+        low = m.add_(low, m.fma_(m.neg_(f), f_low, f_low))
+    # k log(2) is zero or larger than the rest.
+    high, lost = m.fast_two_sum(m.mul_(k, log2_high), first)
+    low = m.add_(m.fma_(k, log2_low, low), lost)
+    return m.renormalised(Wide(high, low))
+
+
+def log1p(m: Arithmetic, x: Wide) -> Wide:
+    """``log(1 + x)``."""
+    x = m.unscaled(x)
+    result = log(m, m.add(m.wide(Fraction(1)), x) if m.extended else _one_plus(m, x))
+    if x.interval.low >= 0:
+        return result
+    # 1 + -0 has forgotten the sign.
+    return m.select(m.equal_(x.high, m.number(0.0)), Wide(x.high, interval=Interval.point(0.0)), result)
+
+
+def _one_plus(m: Arithmetic, x: Wide) -> Wide:
+    """1 + x as a sum of two also where corrections are left out: without it log1p has no accuracy at all."""
+    high, low = m.two_sum(m.number(1.0), x.high)
+    return Wide(high, low, None, x.interval + Interval.point(1.0), m.is_bounded(x.interval))
+
+
+def _subtract(a: Expression, b: Expression) -> Expression:
+    return node("subtract", (a, b), None, a.format)
+
+
+def _log(bound: float) -> float:
+    return -math.inf if bound <= 0 else math.inf if bound == math.inf else math.log(bound)

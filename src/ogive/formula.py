@@ -1,0 +1,121 @@
+"""The vocabulary of formulas: what may be written inside an ``@operator`` function.
+
+Arithmetic, comparisons, ``abs()`` and ``& | ^ ~`` work on expressions directly; the rest is here. Formulas
+are about real numbers: how they are rounded is decided once, for all operators, when they are lowered.
+
+>>> import ogive
+>>> from ogive.formula import exp, where
+>>> @ogive.operator
+... def bent_exponential(x, *, scale=1.0):
+...     return where(x > 0, x, scale * (exp(x) - 1))
+>>> bent_exponential([-1.0, 2.0])
+array([-0.63212056,  2.        ])
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ogive.errors import FormulaError
+from ogive.expression import Expression, Format, _formula, lift
+
+__all__ = [
+    "absolute",
+    "ceiling",
+    "copy_sign",
+    "equal",
+    "exp",
+    "expm1",
+    "floor",
+    "log",
+    "log1p",
+    "maximum",
+    "minimum",
+    "round_even",
+    "square_root",
+    "tanh",
+    "truncate",
+    "where",
+]
+
+
+def where(condition: object, value: object, otherwise: object) -> Expression:
+    """``value`` where the condition holds, ``otherwise`` elsewhere; the branch not taken has no effect."""
+    test, a, b = lift(condition), lift(value), lift(otherwise)
+    if test.format is not Format.TRUTH:
+        raise FormulaError(f"where: the condition is a {test.format.value}; allowed: a comparison, such as x > 0")
+    if a.format is not b.format:
+        raise FormulaError(f"where: the values are a {a.format.value} and a {b.format.value}; allowed: two of a kind")
+    return _formula("select", test, a, b)
+
+
+def equal(a: object, b: object) -> Expression:
+    """Whether two numbers are equal. (``==`` on expressions compares nodes.)"""
+    return _formula("equal", lift(a), lift(b))
+
+
+def minimum(a: object, b: object) -> Expression:
+    """The smaller number; ``a`` where they are equal and where ``a`` is NaN."""
+    a, b = lift(a), lift(b)
+    return where(b < a, b, a)
+
+
+def maximum(a: object, b: object) -> Expression:
+    """The larger number; ``a`` where they are equal and where ``a`` is NaN."""
+    a, b = lift(a), lift(b)
+    return where(b > a, b, a)
+
+
+def copy_sign(magnitude: object, sign: object) -> Expression:
+    """The magnitude of one number with the sign of another, which may be the sign of a zero."""
+    return _formula("copy_sign", lift(magnitude), lift(sign))
+
+
+def _unary(operation: str, name: str, doc: str) -> Callable[[object], Expression]:
+    def function(x: object) -> Expression:
+        return _formula(operation, lift(x))
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return function
+
+
+absolute = _unary("absolute", "absolute", "The magnitude of a number; clears the sign of a zero.")
+square_root = _unary("square_root", "square_root", "The square root; NaN below zero, -0 at -0.")
+floor = _unary("floor", "floor", "The largest integer that is not larger.")
+ceiling = _unary("ceiling", "ceiling", "The smallest integer that is not smaller.")
+truncate = _unary("truncate", "truncate", "The integer part: rounds towards zero.")
+round_even = _unary("round_even", "round_even", "The nearest integer; of two equally near ones the even one.")
+exp = _unary("exp", "exp", "The exponential function.")
+expm1 = _unary("expm1", "expm1", "``exp(x) - 1`` without cancellation near zero.")
+log = _unary("log", "log", "The natural logarithm; -inf at zero, NaN below.")
+log1p = _unary("log1p", "log1p", "``log(1 + x)`` without cancellation near zero.")
+tanh = _unary("tanh", "tanh", "The hyperbolic tangent.")
+
+#: What NumPy's functions mean inside a formula.
+NUMPY_NAMES: dict[str, Callable[..., Expression]] = {
+    "where": where,
+    "equal": equal,
+    "absolute": absolute,
+    "fabs": absolute,
+    "copysign": copy_sign,
+    "sqrt": square_root,
+    "floor": floor,
+    "ceil": ceiling,
+    "trunc": truncate,
+    "rint": round_even,
+    "exp": exp,
+    "expm1": expm1,
+    "log": log,
+    "log1p": log1p,
+    "tanh": tanh,
+    "add": lambda a, b: lift(a) + lift(b),
+    "subtract": lambda a, b: lift(a) - lift(b),
+    "multiply": lambda a, b: lift(a) * lift(b),
+    "divide": lambda a, b: lift(a) / lift(b),
+    "negative": lambda a: -lift(a),
+    "less": lambda a, b: lift(a) < lift(b),
+    "less_equal": lambda a, b: lift(a) <= lift(b),
+    "greater": lambda a, b: lift(a) > lift(b),
+    "greater_equal": lambda a, b: lift(a) >= lift(b),
+}

@@ -1,0 +1,455 @@
+"""``@operator``: a formula becomes a function on arrays.
+
+Called with arrays, an operator computes with a compiled kernel; called with expressions, it becomes part of
+a larger formula. The call itself is native code (runtime/native/call.c); this module answers what that code
+asks when it meets something for the first time.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints, overload
+
+import numpy as np
+
+from ogive import _native
+from ogive.dtypes import BOOLEAN, FLOATS, ElementType, element_type_of
+from ogive.errors import DTypeError, FormulaError, OutputError, ParameterError, ShapeError, message
+from ogive.expression import Expression, Format, lift, node
+
+__all__ = ["ANY", "FINITE", "NONZERO", "Constraint", "Operator", "Parameter", "Signature", "operator"]
+
+#: What NumPy's ufuncs take by keyword besides the parameters of an operator.
+NUMPY_KEYWORDS = ("out", "where", "casting", "order", "dtype", "subok", "signature")
+
+#: Parameters are FLOAT in both standards: zero or a normal float32 number.
+SMALLEST_PARAMETER = 2.0**-126
+LARGEST_PARAMETER = (2 - 2.0**-23) * 2.0**127
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Which values a numeric parameter may have."""
+
+    allowed: str
+    holds: Callable[[float], bool]
+
+
+FINITE = Constraint("any finite number", math.isfinite)
+NONZERO = Constraint("any finite number but 0", lambda value: math.isfinite(value) and value != 0)
+ANY = Constraint("any number but NaN", lambda value: not math.isnan(value))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A keyword of an operator.
+
+    A numeric one is a FLOAT of the standards; its value reaches compiled code at run time, so another
+    value needs no other code. One with ``choices`` selects between formulas.
+    """
+
+    name: str
+    default: Any
+    constraint: Constraint
+    choices: tuple[Any, ...] = ()
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+    def checked(self, operator_name: str, value: Any) -> Any:
+        """The value as the kernel wants it, or an error that names it."""
+        if self.choices:
+            if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in self.choices):
+                allowed = ", ".join(map(repr, self.choices))
+                raise ParameterError(message(operator_name, f"{self.name} is {value!r}", allowed))
+            return value
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            shown = value if isinstance(value, int | str) else f"of type {type(value).__name__}"
+            raise ParameterError(message(operator_name, f"{self.name} is {shown!r}", self.constraint.allowed)) from None
+        if not self.constraint.holds(number):
+            raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))
+        if number and math.isfinite(number) and not SMALLEST_PARAMETER <= abs(number) <= LARGEST_PARAMETER:
+            allowed = "0 and magnitudes from 2**-126 to 3.4e38, as in both standards, whose parameters are float32"
+            raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed))
+        return number
+
+
+class Signature(NamedTuple):
+    """One combination of element types that an operator is there for."""
+
+    inputs: tuple[ElementType, ...]
+    outputs: tuple[ElementType, ...]
+
+
+@_native.inherit_vectorcall
+class Operator(_native.OperatorCall):
+    """A function on arrays, made from a formula by :func:`operator`.
+
+    Tensor arguments are positional, parameters are keywords with the standard's default, and what NumPy's
+    ufuncs take besides (``out``, ``where``, ``dtype``, ...) works here too.
+
+    >>> import numpy as np, ogive
+    >>> ogive.shrink(np.array([-2.0, 0.25, 2.0]), bias=0.5, lambd=1.0)
+    array([-1.5,  0. ,  1.5])
+    """
+
+    function: Callable[..., Any]
+    name: str
+    tensors: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+    signatures: tuple[Signature, ...]
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        signatures: Callable[[int], Iterable[Signature]],
+        constraints: Mapping[str, Constraint],
+        *,
+        truth_inputs: tuple[str, ...] = (),
+        modular: bool = False,
+        onnx: str | None = None,
+        directml: str | None = None,
+    ) -> None:
+        self.function = function
+        self.name = self.__name__ = function.__name__
+        self.__qualname__, self.__module__ = function.__qualname__, function.__module__
+        self.__doc__ = inspect.getdoc(function)
+        self.__signature__ = inspect.signature(function)
+        self.__wrapped__ = function
+        self.onnx, self.directml = onnx, directml
+        self.modular = modular
+        self.truth_inputs = truth_inputs
+        self.tensors, self.parameters = _read_signature(function, constraints)
+        self.inputs = len(self.tensors)
+        self.signatures = tuple(signatures(len(self.tensors)))
+        self._bound: dict[tuple[Any, ...], np.ufunc] = {}
+        self._kernels: dict[tuple[Any, ...], _native.Kernel] = {}
+        self._formulas: dict[tuple[Any, ...], tuple[Expression, ...]] = {}
+
+    def __repr__(self) -> str:
+        return f"<operator {self.name}{self.__signature__}>"
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    # ---- parameters
+
+    def bind(self, **parameters: Any) -> np.ufunc:
+        """The ``numpy.ufunc`` with these parameters: the fastest way to call, and a callback for others.
+
+        >>> import numpy as np, ogive
+        >>> f = ogive.celu.bind(alpha=1.5)
+        >>> f
+        <ufunc 'celu(alpha=1.5)'>
+        >>> f(np.float32([-1.0, 2.0]))
+        array([-0.7298743,  2.       ], dtype=float32)
+        """
+        values = self.checked_parameters(parameters)
+        key = tuple(values.values())
+        # 0.0 == -0.0, but they are different parameters.
+        key += tuple(math.copysign(1, value) for value in key if type(value) is float)
+        ufunc = self._bound.get(key)
+        if ufunc is None:
+            ufunc = self._make_ufunc(values, is_default=not parameters)
+            if len(self._bound) >= 256:
+                self._bound.pop(next(iter(self._bound)))
+            self._bound[key] = ufunc
+        return ufunc
+
+    def checked_parameters(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Every parameter with its value, in the order of the signature; ``given`` over the defaults."""
+        known = {parameter.name for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                self._refuse_keyword(name)
+        values = {}
+        for parameter in self.parameters:
+            if parameter.name not in given and parameter.is_required:
+                raise ParameterError(message(self.name, f"{parameter.name} is missing; it has no default"))
+            values[parameter.name] = parameter.checked(self.name, given.get(parameter.name, parameter.default))
+        return values
+
+    def _refuse_keyword(self, name: str) -> NoReturn:
+        known = [parameter.name for parameter in self.parameters]
+        allowed = ", ".join([*known, *NUMPY_KEYWORDS]) if known else f"no parameters; {', '.join(NUMPY_KEYWORDS)}"
+        raise ParameterError(message(self.name, f"there is no parameter {name!r}", allowed))
+
+    def _structure(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
+        """The values that select the formula."""
+        return tuple(values[parameter.name] for parameter in self.parameters if parameter.choices)
+
+    @property
+    def numeric_parameters(self) -> tuple[Parameter, ...]:
+        """The parameters that reach compiled code, in the order in which it gets them."""
+        return tuple(parameter for parameter in self.parameters if not parameter.choices)
+
+    # ---- formula, kernels, ufuncs
+
+    def formula(self, **choices: Any) -> tuple[Expression, ...]:
+        """The roots of the formula's graph, one per output, with parameters that are numbers left open."""
+        numeric = {parameter.name: parameter for parameter in self.numeric_parameters}
+        for name in choices:
+            if name in numeric:
+                raise ParameterError(message(self.name, f"{name} is a number and stays open in the formula"))
+        defaults = {p.name: p.default for p in self.parameters if p.choices}
+        structure = tuple((defaults | choices).values())
+        if structure not in self._formulas:
+            positions = count()
+            arguments = [
+                node("input", (), i, Format.TRUTH if name in self.truth_inputs else Format.NUMBER)
+                for i, name in enumerate(self.tensors)
+            ]
+            keywords = defaults | choices
+            for name in numeric:
+                keywords[name] = node("parameter", (), (next(positions), name), Format.NUMBER)
+            self._formulas[structure] = self._results(self.function(*arguments, **keywords))
+        return self._formulas[structure]
+
+    def _results(self, value: Any) -> tuple[Expression, ...]:
+        results = tuple(map(lift, value)) if isinstance(value, tuple) else (lift(value),)
+        if len(results) != len(self.signatures[0].outputs):
+            raise FormulaError(
+                message(self.name, f"the formula returns {len(results)} values", f"{len(self.signatures[0].outputs)}")
+            )
+        return results
+
+    def kernel(self, signature: Signature, **choices: Any) -> _native.Kernel:
+        """The kernel for one combination of element types."""
+        from ogive.runtime.kernels import make_kernel
+
+        key = (signature, tuple(choices.items()))
+        if key not in self._kernels:
+            self._kernels[key] = make_kernel(*signature, partial(self.program, signature, **choices))
+        return self._kernels[key]
+
+    def program(self, signature: Signature, **choices: Any) -> Any:
+        """What the kernel for one combination of element types computes (a transform.lower.Program)."""
+        from ogive.transform.fold import fold
+        from ogive.transform.lower import lower
+
+        roots = [fold(root) for root in self.formula(**choices)]
+        return lower(roots, *signature, modular=self.modular)
+
+    def _make_ufunc(self, values: Mapping[str, Any], is_default: bool) -> np.ufunc:
+        choices = {p.name: values[p.name] for p in self.parameters if p.choices}
+        numbers = {p.name: values[p.name] for p in self.numeric_parameters}
+        loops = [
+            (numbers_of_types, self.kernel(signature, **choices))
+            for signature in self.signatures
+            for numbers_of_types in _type_numbers(signature)
+        ]
+        # The name tells apart what libraries such as Dask identify by name.
+        shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
+        ufunc = _native.make_ufunc(
+            name=self.name if is_default or not shown else f"{self.name}({shown})",
+            doc=self.__doc__ or "",
+            inputs=self.inputs,
+            outputs=len(self.signatures[0].outputs),
+            loops=loops,
+            parameters=tuple(numbers.values()),
+        )
+        ufunc.__dict__["ogive_binding"] = (self, tuple(values.items()))
+        return ufunc
+
+    # ---- what the native call path asks
+
+    def _bind(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[np.ufunc, tuple[str, ...]]:
+        """The ufunc for a set of keywords, and those keywords that are NumPy's."""
+        rest = tuple(name for name in names if name in NUMPY_KEYWORDS)
+        given = {name: value for name, value in zip(names, values, strict=True) if name not in NUMPY_KEYWORDS}
+        return self.bind(**given), rest
+
+    def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A call inside a formula: the operator's own formula with these operands."""
+        if len(args) != self.inputs:
+            self._refuse_arguments(args)
+        values: dict[str, Any] = {}
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name, value in keywords.items():
+            if name not in known:
+                self._refuse_keyword(name)
+            is_open = isinstance(value, Expression)
+            values[name] = value if is_open else known[name].checked(self.name, value)
+        results = self._results(self.function(*map(lift, args), **values))
+        return results[0] if len(results) == 1 else results
+
+    def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
+        many = "tensor" if self.inputs == 1 else "tensors"
+        keywords = [f"{p.name}=" for p in self.parameters] + ["out="]
+        raise ParameterError(
+            message(
+                self.name,
+                f"{len(args)} positional arguments were given",
+                f"{self.inputs} {many} ({', '.join(self.tensors)})",
+                f"Everything else is a keyword: {', '.join(keywords)}",
+            )
+        )
+
+    def _explain(self, error: BaseException, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        """Raise an error that names the operator and the argument, in place of NumPy's, where one is due."""
+        if len(args) != self.inputs:
+            self._refuse_arguments(args)
+        if type(error) not in (ValueError, TypeError) and not isinstance(error, np._core._exceptions.UFuncTypeError):
+            return
+        arrays = [np.asarray(arg) for arg in args]
+        out = keywords.get("out")
+        targets = out if isinstance(out, tuple) else (out,)
+        for target in targets:
+            if isinstance(target, np.ndarray) and not target.flags.writeable:
+                raise OutputError(message(self.name, "out is a read-only array", "writable arrays")) from error
+            if target is not None and not hasattr(target, "__array_ufunc__"):
+                raise OutputError(message(self.name, f"out is a {type(target).__name__}", "an array")) from error
+        if isinstance(error, TypeError):
+            self._explain_types(error, arrays, targets)
+        if isinstance(error, ValueError):
+            self._explain_shapes(error, arrays, targets)
+
+    def _explain_types(self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...]) -> None:
+        taken = list(dict.fromkeys(t for signature in self.signatures for t in signature.inputs))
+        allowed = ", ".join(t.name for t in taken)
+        for name, array in zip(self.tensors, arrays, strict=True):
+            if element_type_of(array.dtype) not in taken:
+                what = f"{name} has dtype {array.dtype}"
+                raise DTypeError(message(self.name, what, allowed, f"Convert it first: {name}.astype(...)")) from error
+        for target in targets:
+            if isinstance(target, np.ndarray):
+                given = " and ".join(str(array.dtype) for array in arrays)
+                what = f"out has dtype {target.dtype}, which cannot take the result for {given}"
+                raise DTypeError(message(self.name, what)) from error
+
+    def _explain_shapes(self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...]) -> None:
+        try:
+            shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        except ValueError:
+            shapes = " and ".join(f"{name} {array.shape}" for name, array in zip(self.tensors, arrays, strict=True))
+            raise ShapeError(
+                message(self.name, f"the shapes do not broadcast together: {shapes}", "equal sizes, or 1, from the last axis on")
+            ) from error
+        for target in targets:
+            if isinstance(target, np.ndarray) and target.shape != shape:
+                raise ShapeError(message(self.name, f"out has shape {target.shape}", f"{shape}")) from error
+
+
+def _type_numbers(signature: Signature) -> list[tuple[int, ...]]:
+    """NumPy's type numbers of a signature: one tuple for every C type that the integers may be."""
+    operands = (*signature.inputs, *signature.outputs)
+    variants = max(len(t.type_numbers) for t in operands)
+    return [tuple(t.type_numbers[i % len(t.type_numbers)] for t in operands) for i in range(variants)]
+
+
+def _read_signature(
+    function: Callable[..., Any], constraints: Mapping[str, Constraint]
+) -> tuple[tuple[str, ...], tuple[Parameter, ...]]:
+    """The tensors and the parameters of a formula, from its Python signature."""
+    tensors, parameters = [], []
+    signature = inspect.signature(function)
+    choices = _choices(function)
+    for name, entry in signature.parameters.items():
+        if entry.kind is entry.POSITIONAL_OR_KEYWORD or entry.kind is entry.POSITIONAL_ONLY:
+            tensors.append(name)
+        elif entry.kind is entry.KEYWORD_ONLY and name not in NUMPY_KEYWORDS:
+            parameters.append(Parameter(name, entry.default, constraints.get(name, FINITE), choices.get(name, ())))
+        else:
+            raise FormulaError(
+                message(function.__name__, f"its argument {name} is {entry.kind.description}", "positional tensors and keyword-only parameters")
+            )
+    if not tensors:
+        raise FormulaError(message(function.__name__, "it has no tensor argument", "one or more, before `*`"))
+    unknown = set(constraints) - {parameter.name for parameter in parameters}
+    if unknown:
+        raise FormulaError(message(function.__name__, f"constraints name {', '.join(sorted(unknown))}", "its parameters"))
+    return tuple(tensors), tuple(parameters)
+
+
+def _choices(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
+    """The values of the parameters that are annotated ``Literal[...]``."""
+    if not getattr(function, "__annotations__", None):
+        return {}
+    hints = get_type_hints(function)
+    return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
+
+
+@overload
+def operator(function: Callable[..., Any], /) -> Operator: ...
+
+
+@overload
+def operator(
+    *,
+    types: Iterable[ElementType] = ...,
+    result: ElementType | None = ...,
+    constraints: Mapping[str, Constraint] = ...,
+    modular: bool = ...,
+    onnx: str | None = ...,
+    directml: str | None = ...,
+) -> Callable[[Callable[..., Any]], Operator]: ...
+
+
+def operator(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    types: Iterable[ElementType] = FLOATS,
+    result: ElementType | None = None,
+    constraints: Mapping[str, Constraint] | None = None,
+    modular: bool = False,
+    onnx: str | None = None,
+    directml: str | None = None,
+) -> Any:
+    """Make an operator of a formula.
+
+    The formula's positional arguments are the tensors, its keyword-only arguments the parameters; what it
+    may write is in :mod:`ogive.formula`. ``types`` are the element types that it is there for (all operands
+    have the same one; the result too, unless ``result`` says otherwise). ``constraints`` say which values of
+    a parameter make sense. ``modular`` lets integer arithmetic wrap around instead of saturating. ``onnx``
+    and ``directml`` are the standards' names of the same operator.
+
+    >>> import ogive
+    >>> @ogive.operator
+    ... def leaky(x, *, slope=0.1):
+    ...     return ogive.formula.where(x >= 0, x, slope * x)
+    >>> leaky([-10.0, 10.0], slope=0.5)
+    array([-5., 10.])
+    """
+    listed = tuple(types)
+
+    def make(function: Callable[..., Any]) -> Operator:
+        def signatures(inputs: int) -> Iterable[Signature]:
+            return [Signature((t,) * inputs, (result or t,)) for t in _in_order(listed)]
+
+        return Operator(function, signatures, constraints or {}, modular=modular, onnx=onnx, directml=directml)
+
+    return make if function is None else make(function)
+
+
+def _in_order(types: Iterable[ElementType]) -> list[ElementType]:
+    """As NumPy looks for a loop: the first that all operands can be cast to safely. bfloat16 comes last."""
+    rank = {"boolean": 0, "unsigned": 1, "signed": 1, "float": 2}
+    return sorted(types, key=lambda t: (t.name == "bfloat16", rank[t.kind], t.bits, t.kind))
+
+
+# Ufuncs are pickled by name; ours by operator and parameters.
+_reduce_by_name = copyreg.dispatch_table[np.ufunc]
+
+
+def _rebind(operator: Operator, parameters: tuple[tuple[str, Any], ...]) -> np.ufunc:
+    return operator.bind(**dict(parameters))
+
+
+def _reduce_ufunc(ufunc: np.ufunc) -> Any:
+    binding = getattr(ufunc, "ogive_binding", None)
+    return _reduce_by_name(ufunc) if binding is None else (_rebind, binding)
+
+
+copyreg.pickle(np.ufunc, _reduce_ufunc)  # type: ignore[arg-type]
+_native.set_expression_type(Expression)
+_ = BOOLEAN

@@ -1,0 +1,1 @@
+"""What runs compiled code: the native extension, threads, the cache of compiled kernels."""

@@ -1,0 +1,127 @@
+"""Compiled kernels on disk, found by the content that they were compiled from.
+
+A file is written under another name and renamed, so that readers see all of it or nothing; it carries a
+digest, so that a damaged one is found and compiled anew; and nothing is read from, or written to, a folder
+that others can write to, because code from it will run. ``OGIVE_CACHE=off`` disables it, another value
+names the folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import stat
+import struct
+import tempfile
+from functools import cache as remember
+from pathlib import Path
+
+from ogive.codegen.link import IMPORTS, Image
+
+__all__ = ["folder", "key", "load", "store"]
+
+MAGIC = b"OGIVE-KERNEL-1\n\0"
+_HEADER = struct.Struct("<II")  # entry, number of imports
+_IMPORT = struct.Struct("<II")
+
+#: When the folder holds more files than this, the oldest half is removed.
+MOST_FILES = 4096
+
+
+def key(*parts: str) -> str:
+    """The name of what was compiled from these texts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        encoded = part.encode()
+        digest.update(len(encoded).to_bytes(8, "little") + encoded)
+    return digest.hexdigest()
+
+
+def folder() -> Path | None:
+    """Where kernels are kept; None if they are not."""
+    setting = os.environ.get("OGIVE_CACHE", "")
+    return None if setting.lower() == "off" else _folder(setting)
+
+
+@remember
+def _folder(setting: str) -> Path | None:
+    if setting:
+        path = Path(setting)
+    else:
+        import platformdirs
+
+        path = Path(platformdirs.user_cache_dir("ogive", appauthor=False)) / "kernels"
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return path if _is_private(path.stat()) else None
+    except (OSError, RuntimeError):  # read-only file system, no home, ...
+        return None
+
+
+def _is_private(status: os.stat_result) -> bool:
+    """Whether only this user (or the administrator) can have written it."""
+    if not hasattr(os, "getuid"):  # Windows: the folder lies in the user's profile
+        return True
+    return status.st_uid in (os.getuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def load(name: str) -> Image | None:
+    """The image of that name, or None: not there, damaged, or not to be trusted."""
+    place = folder()
+    if place is None:
+        return None
+    try:
+        descriptor = os.open(place / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(descriptor, "rb") as file:
+            if not _is_private(os.fstat(file.fileno())):
+                return None
+            return _decode(file.read())
+    except OSError:
+        return None
+
+
+def store(name: str, image: Image) -> None:
+    """Keep the image. Failing to is no error: the next process compiles again."""
+    place = folder()
+    if place is None:
+        return
+    with contextlib.suppress(OSError):
+        descriptor, temporary = tempfile.mkstemp(prefix=".", dir=place)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(_encode(image))
+            os.replace(temporary, place / name)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        _prune(place)
+
+
+def _encode(image: Image) -> bytes:
+    payload = _HEADER.pack(image.entry, len(image.imports))
+    payload += b"".join(_IMPORT.pack(*pair) for pair in image.imports) + image.code
+    return MAGIC + hashlib.sha256(payload).digest() + payload
+
+
+def _decode(data: bytes) -> Image | None:
+    digest_at, payload_at = len(MAGIC), len(MAGIC) + 32
+    payload = data[payload_at:]
+    if not data.startswith(MAGIC) or hashlib.sha256(payload).digest() != data[digest_at:payload_at]:
+        return None
+    if len(payload) < _HEADER.size:
+        return None
+    entry, count = _HEADER.unpack_from(payload)
+    code_at = _HEADER.size + count * _IMPORT.size
+    if count > len(IMPORTS) or code_at > len(payload):
+        return None
+    imports = tuple(_IMPORT.unpack_from(payload, _HEADER.size + i * _IMPORT.size) for i in range(count))
+    return Image(payload[code_at:], entry, imports)
+
+
+def _prune(place: Path) -> None:
+    files = [entry for entry in os.scandir(place) if entry.is_file(follow_symlinks=False)]
+    if len(files) > MOST_FILES:
+        for entry in sorted(files, key=lambda e: e.stat().st_mtime)[: MOST_FILES // 2]:
+            with contextlib.suppress(OSError):
+                os.unlink(entry)

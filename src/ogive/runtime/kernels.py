@@ -1,0 +1,55 @@
+"""From a program to a kernel that NumPy can call, compiled or taken from the cache when first needed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from ogive import _native
+from ogive.codegen import compiler
+from ogive.codegen.link import Image, link
+from ogive.codegen.llvm import block_size, emit
+from ogive.codegen.target import Target, host_target
+from ogive.dtypes import ElementType
+from ogive.runtime import cache
+from ogive.transform.lower import Program
+
+__all__ = ["compiled", "make_kernel"]
+
+#: A second thread pays from about this many instructions on: 30 us of work, several times what waking costs.
+PARALLEL_INSTRUCTIONS = 1 << 21
+
+#: A short program moves memory, which costs about as much as this many instructions an element.
+SHORTEST_PROGRAM = 12
+
+_compiler_lock = threading.Lock()
+
+
+def compiled(program: Program, target: Target) -> Image:
+    """The program's machine code for a target: from the cache, or compiled and put there."""
+    source = emit(program, target)
+    name = cache.key(source, target.name, target.processor, target.features, compiler.version())
+    image = cache.load(name)
+    if image is None:
+        with _compiler_lock:  # LLVM's global state is not safe under concurrent use
+            image = link(compiler.object_code(source, target), "kernel")
+        cache.store(name, image)
+    return image
+
+
+def make_kernel(
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    make_program: Callable[[], Program],
+    target: Target | None = None,
+) -> _native.Kernel:
+    """A kernel for operands of these types; its program is asked for when it is first called."""
+
+    def resolve() -> tuple[_native.Code, int, int]:
+        program, chosen = make_program(), target or host_target()
+        image = compiled(program, chosen)
+        threshold = PARALLEL_INSTRUCTIONS // max(program.size, SHORTEST_PROGRAM)
+        return _native.Code(image.code, image.entry, image.imports), block_size(program), threshold
+
+    sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
+    return _native.Kernel(*sizes, resolve)

@@ -1,0 +1,66 @@
+/* The Python module ogive._native. */
+#define OGIVE_DEFINES_NUMPY_API
+#include "native.h"
+
+PyObject *ogive_set_expression_type(PyObject *module, PyObject *type);
+PyObject *ogive_inherit_vectorcall(PyObject *module, PyObject *type);
+
+static PyObject *get_pool_size(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    return PyLong_FromLong(ogive_pool_size());
+}
+
+static PyObject *set_pool_size(PyObject *module, PyObject *value) {
+    (void)module;
+    long threads = PyLong_AsLong(value);
+    if (threads == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (threads < 1) {
+        PyErr_Format(PyExc_ValueError, "%ld threads; at least 1 is needed", threads);
+        return NULL;
+    }
+    ogive_pool_resize(threads > 1024 ? 1024 : (int)threads);
+    Py_RETURN_NONE;
+}
+
+static PyObject *x86_level(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    return PyLong_FromLong(ogive_x86_level());
+}
+
+static PyMethodDef methods[] = {
+    {"make_ufunc", (PyCFunction)(void (*)(void))ogive_make_ufunc, METH_VARARGS | METH_KEYWORDS,
+     "make_ufunc(name, doc, inputs, outputs, loops, parameters)\n--\n\n"
+     "A numpy.ufunc whose loops are [(type numbers, Kernel), ...]."},
+    {"pool_size", get_pool_size, METH_NOARGS, "How many threads a large call uses at most."},
+    {"set_pool_size", set_pool_size, METH_O, "Set how many threads a large call uses at most."},
+    {"x86_level", x86_level, METH_NOARGS, "The level of x86-64 that this machine runs: 1, 3 or 4; 0 elsewhere."},
+    {"set_expression_type", ogive_set_expression_type, METH_O,
+     "Set the class whose instances make a call of an operator symbolic."},
+    {"inherit_vectorcall", ogive_inherit_vectorcall, METH_O,
+     "Give a subclass of OperatorCall its fast call path; returns the class."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, .m_name = "ogive._native",
+    .m_doc = "Executable memory, kernels, ufuncs and the thread pool.", .m_size = -1, .m_methods = methods,
+};
+
+PyMODINIT_FUNC PyInit__native(void) {
+    import_array();
+    import_umath();
+    PyObject *module = PyModule_Create(&definition);
+    if (module == NULL) {
+        return NULL;
+    }
+    if (ogive_add_code_type(module) < 0 || ogive_add_kernel_type(module) < 0 ||
+        ogive_add_operator_type(module) < 0 || ogive_pool_setup() < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,91 @@
+/* The native half of ogive.runtime: what Python cannot do fast enough or at all.
+ *
+ *   code.c     executable memory that holds one compiled kernel
+ *   pool.c     the threads
+ *   kernel.c   the loop that NumPy calls: floating-point environment, strides, threads
+ *   ufunc.c    a numpy.ufunc made from kernels
+ *   call.c     the call path of an operator: keywords -> bound ufunc
+ *   cpu.c      what the processor can do
+ *   module.c   the Python module ogive._native
+ *
+ * Everything that arrives from Python is checked where it arrives (code.c, ufunc.c, call.c);
+ * kernel.c and pool.c then trust it.
+ */
+#ifndef OGIVE_NATIVE_H
+#define OGIVE_NATIVE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL ogive_ARRAY_API
+#define PY_UFUNC_UNIQUE_SYMBOL ogive_UFUNC_API
+#ifndef OGIVE_DEFINES_NUMPY_API
+#define NO_IMPORT_ARRAY
+#define NO_IMPORT_UFUNC
+#endif
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* NumPy allows 64 operands from version 2.0 on. */
+#define OGIVE_MAX_OPERANDS 64
+
+/* What LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
+ * and aligned to its element size. `parameters` are the operator's parameters in the order of its signature. */
+typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count,
+                                      const double *parameters);
+
+/* One kernel: an operator for one combination of element types, compiled when it is first needed. */
+typedef struct {
+    PyObject_HEAD
+    _Atomic(ogive_kernel_function) function; /* NULL until resolved; then `block` and so on are set */
+    PyObject *resolve; /* () -> (Code, block, parallel threshold); called once, then dropped */
+    PyObject *code;    /* the Code that `function` lies in */
+    int inputs;
+    int outputs;
+    npy_intp itemsizes[OGIVE_MAX_OPERANDS]; /* inputs, then outputs */
+    npy_intp bytes;                         /* of one element of every operand together */
+    npy_intp block;                         /* elements that the code takes at a time */
+    npy_intp parallel_threshold;            /* fewer elements than this: one thread */
+    npy_intp chunk;                         /* elements staged at a time when strides differ */
+} OgiveKernel;
+
+/* What a loop of a ufunc gets as its `data`. */
+typedef struct {
+    OgiveKernel *kernel;
+    const double *parameters;
+} OgiveLoopData;
+
+extern PyTypeObject *ogive_kernel_type;
+extern PyTypeObject *ogive_code_type;
+extern PyTypeObject *ogive_operator_type;
+
+int ogive_add_code_type(PyObject *module);
+int ogive_add_kernel_type(PyObject *module);
+int ogive_add_operator_type(PyObject *module);
+
+/* cpu.c */
+int ogive_x86_level(void);
+
+/* code.c */
+ogive_kernel_function ogive_code_entry(PyObject *code);
+
+/* kernel.c: a PyUFuncGenericFunction whose data is an OgiveLoopData. */
+void ogive_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
+
+/* ufunc.c */
+PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords);
+
+/* pool.c */
+typedef void (*ogive_range_function)(void *context, intptr_t begin, intptr_t end);
+void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain);
+int ogive_pool_size(void);
+void ogive_pool_resize(int threads);
+int ogive_pool_setup(void);
+
+#endif

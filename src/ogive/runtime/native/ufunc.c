@@ -1,0 +1,201 @@
+/* A numpy.ufunc made from kernels.
+ *
+ * NumPy borrows every array that it is given here (loops, data, types, name, documentation) for as long
+ * as the ufunc lives; they lie together in one block, which the ufunc owns through its `obj` member.
+ */
+#include "native.h"
+
+#include <string.h>
+
+static const char *block_name = "ogive.ufunc";
+
+typedef struct {
+    PyObject *kernels; /* a list: every kernel that `data` points to */
+    double *parameters;
+    OgiveLoopData *loops;
+    PyUFuncGenericFunction *functions;
+    void **data;
+    char *types;
+    char *name;
+    char *doc;
+} ufunc_block;
+
+static void free_block(ufunc_block *block) {
+    if (block != NULL) {
+        Py_XDECREF(block->kernels);
+        PyMem_Free(block->parameters);
+        PyMem_Free(block->loops);
+        PyMem_Free(block->functions);
+        PyMem_Free(block->data);
+        PyMem_Free(block->types);
+        PyMem_Free(block->name);
+        PyMem_Free(block->doc);
+        PyMem_Free(block);
+    }
+}
+
+static void capsule_destructor(PyObject *capsule) {
+    free_block(PyCapsule_GetPointer(capsule, block_name));
+}
+
+static char *copy_text(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = PyMem_Malloc(size);
+    if (copy == NULL) {
+        PyErr_NoMemory();
+        return NULL;
+    }
+    return memcpy(copy, text, size);
+}
+
+static void *allocate(size_t count, size_t size) {
+    void *memory = PyMem_Calloc(count > 0 ? count : 1, size);
+    if (memory == NULL) {
+        PyErr_NoMemory();
+    }
+    return memory;
+}
+
+/* Checks one loop (type numbers, kernel) and stores its type numbers. */
+static OgiveKernel *read_loop(PyObject *loop, int inputs, int outputs, int *typenums) {
+    PyObject *types, *kernel;
+    if (!PyTuple_Check(loop) || !PyArg_ParseTuple(loop, "O!O!", &PyTuple_Type, &types,
+                                                   ogive_kernel_type, &kernel)) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "make_ufunc: a loop is a tuple (type numbers, Kernel)");
+        }
+        return NULL;
+    }
+    OgiveKernel *found = (OgiveKernel *)kernel;
+    if (found->inputs != inputs || found->outputs != outputs ||
+        PyTuple_GET_SIZE(types) != inputs + outputs) {
+        PyErr_Format(PyExc_ValueError,
+                     "make_ufunc: a loop has %zd types and a kernel of %d inputs and %d outputs; "
+                     "the ufunc has %d inputs and %d outputs",
+                     PyTuple_GET_SIZE(types), found->inputs, found->outputs, inputs, outputs);
+        return NULL;
+    }
+    for (int k = 0; k < inputs + outputs; ++k) {
+        long typenum = PyLong_AsLong(PyTuple_GET_ITEM(types, k));
+        if (typenum == -1 && PyErr_Occurred()) {
+            return NULL;
+        }
+        PyArray_Descr *descr = PyArray_DescrFromType((int)typenum); /* sets an error if there is none */
+        if (descr == NULL) {
+            return NULL;
+        }
+        npy_intp itemsize = PyDataType_ELSIZE(descr);
+        Py_DECREF(descr);
+        if (itemsize != found->itemsizes[k]) {
+            PyErr_Format(PyExc_ValueError,
+                         "make_ufunc: operand %d has %zd bytes by its type and %zd by its kernel", k,
+                         (Py_ssize_t)itemsize, (Py_ssize_t)found->itemsizes[k]);
+            return NULL;
+        }
+        typenums[k] = (int)typenum;
+    }
+    return found;
+}
+
+static int is_builtin(const int *typenums, int count) {
+    for (int k = 0; k < count; ++k) {
+        if (typenums[k] >= NPY_NTYPES_LEGACY) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords) {
+    (void)module;
+    static char *names[] = {"name", "doc", "inputs", "outputs", "loops", "parameters", NULL};
+    const char *name, *doc;
+    int inputs, outputs;
+    PyObject *loops, *parameters;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "ssiiO!O!:make_ufunc", names, &name, &doc,
+                                     &inputs, &outputs, &PyList_Type, &loops, &PyTuple_Type,
+                                     &parameters)) {
+        return NULL;
+    }
+    if (inputs < 1 || outputs < 1 || inputs + outputs > OGIVE_MAX_OPERANDS) {
+        PyErr_Format(PyExc_ValueError, "make_ufunc: %d inputs and %d outputs; 1 to %d operands are possible",
+                     inputs, outputs, OGIVE_MAX_OPERANDS);
+        return NULL;
+    }
+    const int operands = inputs + outputs;
+    const Py_ssize_t loop_count = PyList_GET_SIZE(loops), parameter_count = PyTuple_GET_SIZE(parameters);
+    int typenums[OGIVE_MAX_OPERANDS];
+
+    ufunc_block *block = allocate(1, sizeof *block);
+    if (block == NULL) {
+        return NULL;
+    }
+    if ((block->kernels = PyList_New(0)) == NULL ||
+        (block->parameters = allocate((size_t)parameter_count, sizeof *block->parameters)) == NULL ||
+        (block->loops = allocate((size_t)loop_count, sizeof *block->loops)) == NULL ||
+        (block->functions = allocate((size_t)loop_count, sizeof *block->functions)) == NULL ||
+        (block->data = allocate((size_t)loop_count, sizeof *block->data)) == NULL ||
+        (block->types = allocate((size_t)(loop_count * operands), 1)) == NULL ||
+        (block->name = copy_text(name)) == NULL || (block->doc = copy_text(doc)) == NULL) {
+        free_block(block);
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < parameter_count; ++i) {
+        block->parameters[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(parameters, i));
+        if (block->parameters[i] == -1.0 && PyErr_Occurred()) {
+            free_block(block);
+            return NULL;
+        }
+    }
+    int builtin_loops = 0;
+    for (Py_ssize_t i = 0; i < loop_count; ++i) {
+        OgiveKernel *kernel = read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, typenums);
+        if (kernel == NULL || PyList_Append(block->kernels, (PyObject *)kernel) < 0) {
+            free_block(block);
+            return NULL;
+        }
+        block->loops[i].kernel = kernel;
+        block->loops[i].parameters = block->parameters;
+        if (is_builtin(typenums, operands)) {
+            for (int k = 0; k < operands; ++k) {
+                block->types[builtin_loops * operands + k] = (char)typenums[k];
+            }
+            block->functions[builtin_loops] = ogive_loop;
+            block->data[builtin_loops] = &block->loops[i];
+            ++builtin_loops;
+        }
+    }
+    PyObject *capsule = PyCapsule_New(block, block_name, capsule_destructor);
+    if (capsule == NULL) {
+        free_block(block);
+        return NULL;
+    }
+    PyObject *ufunc = PyUFunc_FromFuncAndData(block->functions, block->data, block->types, builtin_loops,
+                                              inputs, outputs, PyUFunc_None, block->name, block->doc, 0);
+    if (ufunc == NULL) {
+        Py_DECREF(capsule);
+        return NULL;
+    }
+    ((PyUFuncObject *)ufunc)->obj = capsule; /* from here on the ufunc frees the block */
+
+    /* Types that other packages registered (bfloat16) are added one by one. */
+    for (Py_ssize_t i = 0; i < loop_count; ++i) {
+        if (read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, typenums) == NULL) {
+            Py_DECREF(ufunc);
+            return NULL;
+        }
+        if (is_builtin(typenums, operands)) {
+            continue;
+        }
+        int user_type = typenums[0];
+        for (int k = 1; k < operands; ++k) {
+            user_type = typenums[k] > user_type ? typenums[k] : user_type;
+        }
+        if (PyUFunc_RegisterLoopForType((PyUFuncObject *)ufunc, user_type, ogive_loop, typenums,
+                                        &block->loops[i]) < 0) {
+            Py_DECREF(ufunc);
+            return NULL;
+        }
+    }
+    return ufunc;
+}

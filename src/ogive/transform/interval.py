@@ -1,0 +1,85 @@
+"""Where a real number can lie: closed intervals, used to leave out work that cannot matter.
+
+Bounds are floats; each operation widens its result by a few units in the last place, so an interval never
+promises more than is true. NaN is not part of any interval: every rule that uses one holds for NaN too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+__all__ = ["EVERYTHING", "Interval"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        # inf - inf and 0 * inf say nothing about that bound.
+        object.__setattr__(self, "low", -math.inf if math.isnan(self.low) else self.low)
+        object.__setattr__(self, "high", math.inf if math.isnan(self.high) else self.high)
+
+    @classmethod
+    def around(cls, *values: float) -> Interval:
+        """The interval that holds the values, a little wider."""
+        low = -math.inf if any(map(math.isnan, values)) else min(values)
+        high = math.inf if any(map(math.isnan, values)) else max(values)
+        return cls(_below(low), _above(high))
+
+    @classmethod
+    def point(cls, value: float) -> Interval:
+        return cls(value, value)
+
+    @property
+    def smallest_magnitude(self) -> float:
+        return 0.0 if self.low <= 0 <= self.high else min(abs(self.low), abs(self.high))
+
+    @property
+    def largest_magnitude(self) -> float:
+        return max(abs(self.low), abs(self.high))
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval.around(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return self + -other
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.high, -self.low)
+
+    def __mul__(self, other: Interval) -> Interval:
+        return Interval.around(*(a * b for a in (self.low, self.high) for b in (other.low, other.high)))
+
+    def __truediv__(self, other: Interval) -> Interval:
+        if other.smallest_magnitude == 0:
+            return EVERYTHING
+        return self * Interval.around(1 / other.low, 1 / other.high)
+
+    def __abs__(self) -> Interval:
+        return Interval(self.smallest_magnitude, self.largest_magnitude)
+
+    def __or__(self, other: Interval) -> Interval:
+        """The interval that holds both."""
+        return Interval(min(self.low, other.low), max(self.high, other.high))
+
+    def map(self, increasing: Callable[[float], float]) -> Interval:
+        """The image under an increasing function."""
+        return Interval.around(increasing(self.low), increasing(self.high))
+
+    def within(self, low: float, high: float) -> bool:
+        return low <= self.low and self.high <= high
+
+
+EVERYTHING = Interval(-math.inf, math.inf)
+
+
+def _below(value: float) -> float:
+    return math.nextafter(value - abs(value) * 2.0**-50, -math.inf) if value else value
+
+
+def _above(value: float) -> float:
+    return math.nextafter(value + abs(value) * 2.0**-50, math.inf) if value else value

@@ -1,0 +1,346 @@
+"""Lower: a formula about real numbers becomes machine instructions for one combination of element types.
+
+Three ways to compute, chosen by what the graph contains and what its operands are:
+
+* **real** (floating types, and integers in operators such as Shrink): in float32 or float64 with
+  corrections (`Wide`), rounded once to the element type; to integers towards zero, saturating.
+* **chosen** (integers, in graphs that only compare and select, such as Relu): in the integer type itself,
+  which is exact and fast.
+* **modular** (integers, in operators declared so, such as Add): in the integer type, wrapping around.
+
+Every floating-point result that is NaN leaves as the one canonical quiet NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ogive.dtypes import ElementType, element_type
+from ogive.elementary import RULES
+from ogive.expression import Expression, Format, node, walk
+from ogive.transform.interval import Interval
+from ogive.transform.wide import Arithmetic, Wide
+
+__all__ = ["Program", "lower"]
+
+STORAGE = {
+    "float16": Format.F16,
+    "bfloat16": Format.BF16,
+    "float32": Format.F32,
+    "float64": Format.F64,
+    "int8": Format.I8,
+    "int16": Format.I16,
+    "int32": Format.I32,
+    "int64": Format.I64,
+    "uint8": Format.U8,
+    "uint16": Format.U16,
+    "uint32": Format.U32,
+    "uint64": Format.U64,
+    "bool": Format.U8,
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A primitive graph with what goes in and out: what one kernel computes."""
+
+    inputs: tuple[ElementType, ...]
+    outputs: tuple[ElementType, ...]
+    results: tuple[Expression, ...]
+    """One root per output, in the storage format of its element type."""
+
+    @property
+    def size(self) -> int:
+        """How many instructions an element takes: the measure of its cost."""
+        return sum(1 for current in walk(*self.results) if current.operands)
+
+
+def lower(
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    *,
+    modular: bool = False,
+    extended: bool = True,
+) -> Program:
+    """The program that computes the formulas for operands of these element types."""
+    types = (*inputs, *outputs)
+    results: tuple[Expression, ...]
+    if modular or (all(not t.is_float for t in types) and _only_chooses(roots, types)):
+        direct = _Direct(tuple(inputs))
+        results = tuple(direct.store(root, t) for root, t in zip(roots, outputs, strict=True))
+    else:
+        form = Format.F64 if any(t.computes_in == "float64" for t in types) else Format.F32
+        real = _Real(Arithmetic(form, extended), tuple(inputs))
+        results = tuple(real.store(root, t) for root, t in zip(roots, outputs, strict=True))
+    return Program(tuple(inputs), tuple(outputs), results)
+
+
+_CHOOSING = {"input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not", "select"}
+
+
+def _only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> bool:
+    """Whether every result is one of the operands or a constant that all the types can hold."""
+    low, high = max(t.minimum for t in types), min(t.maximum for t in types)
+    return len(set(types) - {element_type("bool")}) <= 1 and all(
+        current.operation in _CHOOSING
+        and (
+            current.operation != "constant"
+            or current.format is Format.TRUTH
+            or (isinstance(current.attribute, Fraction) and current.attribute.denominator == 1 and low <= current.attribute <= high)
+        )
+        for current in walk(*roots)
+    )
+
+
+def _machine_leaf(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:
+    return node("input", (), leaf.attribute, STORAGE[types[leaf.attribute].name])
+
+
+class _Direct:
+    """Chosen and modular graphs: a node becomes the same node in the integer format."""
+
+    def __init__(self, inputs: tuple[ElementType, ...]) -> None:
+        self.inputs = inputs
+        wide = max(inputs, key=lambda t: t.bits)
+        self.format = STORAGE[wide.name]
+        self.done: dict[Expression, Expression] = {}
+
+    def store(self, root: Expression, result: ElementType) -> Expression:
+        value = self.value(root)
+        if value.format is Format.BIT or value.format is not STORAGE[result.name]:
+            return node("convert", (value,), None, STORAGE[result.name])
+        return value
+
+    def value(self, root: Expression) -> Expression:
+        for current in walk(root):
+            if current in self.done:
+                continue
+            form = Format.BIT if current.format is Format.TRUTH else self.format
+            if current.operation == "input":
+                leaf = _machine_leaf(current, self.inputs)
+                self.done[current] = leaf
+            elif current.operation == "constant":
+                self.done[current] = node("constant", (), int(current.attribute), form)
+            else:
+                operands = tuple(self.done[operand] for operand in current.operands)
+                self.done[current] = node(current.operation, operands, None, form)
+        return self.done[root]
+
+
+class _Real:
+    """Graphs of real numbers."""
+
+    def __init__(self, arithmetic: Arithmetic, inputs: tuple[ElementType, ...]) -> None:
+        self.m = arithmetic
+        self.inputs = inputs
+        self.numbers: dict[Expression, Wide] = {}
+        self.truths: dict[Expression, Expression] = {}
+        self.finished: dict[Expression, Expression] = {}
+
+    # ---- results
+
+    def store(self, root: Expression, result: ElementType) -> Expression:
+        """The result in the storage format of its element type."""
+        if root.format is Format.TRUTH:
+            return node("convert", (self.truth(root),), None, Format.U8)
+        if result.is_integer:
+            return self._store_integer(self.number(root), result)
+        m, storage = self.m, STORAGE[result.name]
+        if storage.bits < m.bits and m.extended:
+            value = self._rounded_to_odd(self.number(root))
+        else:
+            value = self.finish(root)
+        value = m.select_(m.equal_(value, value), value, m.number(math.nan))
+        return value if storage is m.format else node("convert", (value,), None, storage)
+
+    def finish(self, root: Expression) -> Expression:
+        """The number rounded to the format of the arithmetic: like single(number(root)), with less work.
+
+        A choice between numbers is made between their rounded values, and a result of one operation on
+        exact numbers is that one instruction.
+        """
+        if root not in self.finished:
+            self.finished[root] = self._finished(root)
+        return self.finished[root]
+
+    def _finished(self, root: Expression) -> Expression:
+        m = self.m
+        match root.operation:
+            case "select":
+                condition, a, b = root.operands
+                return m.select_(self.truth(condition), self.finish(a), self.finish(b))
+            case "negate":
+                return m.neg_(self.finish(root.operands[0]))
+            case "absolute":
+                return m.abs_(self.finish(root.operands[0]))
+            case "copy_sign":
+                magnitude, sign = map(self.finish, root.operands)
+                return m.copy_sign(Wide(magnitude), sign).high
+            case "multiply":
+                return m.multiply_single(*map(self.number, root.operands))
+            case "add" | "subtract":
+                return self._finished_sum(root)
+            case "divide":
+                a, b = map(self.number, root.operands)
+                return m.div_(a.high, b.high) if a.is_exact and b.is_exact else m.single(self.number(root))
+            case "square_root":
+                (a,) = map(self.number, root.operands)
+                return m.sqrt_(a.high) if a.is_exact else m.single(self.number(root))
+        return m.single(self.number(root))
+
+    def _finished_sum(self, root: Expression) -> Expression:
+        m = self.m
+        for product, other in (root.operands, root.operands[::-1]):
+            if product.operation == "multiply":
+                a, b, c = (self.number(operand) for operand in (*product.operands, other))
+                if a.is_exact and b.is_exact and c.is_exact:
+                    x, z = a.high, c.high
+                    if root.operation == "subtract":
+                        x, z = (m.neg_(x), z) if product is root.operands[1] else (x, m.neg_(z))
+                    return m.fma_(x, b.high, z)
+        a, b = map(self.number, root.operands)
+        if a.is_exact and b.is_exact:
+            return m.add_(a.high, b.high) if root.operation == "add" else m.sub_(a.high, b.high)
+        return m.single(self.number(root))
+
+    def _rounded_to_odd(self, a: Wide) -> Expression:
+        """The number rounded to odd: what a second rounding, to fewer bits, then rounds as if it were the first.
+
+        Boldo and Melquiond. Where the sum is inexact and its last bit is even, the neighbour on the side of
+        the exact value is taken.
+        """
+        m = self.m
+        a = m.renormalised(m.unscaled(a))
+        if a.low is None:
+            return a.high
+        bits = m.bits_(a.high)
+        one, zero = m.whole(1), m.whole(0)
+        is_even = node("equal", (node("and", (bits, one), None, m.integer), zero), None, Format.BIT)
+        is_inexact = node("not", (m.equal_(a.low, m.number(0.0)),), None, Format.BIT)
+        away = node("equal", (m.less_(m.number(0.0), a.low), m.less_(m.number(0.0), a.high)), None, Format.BIT)
+        is_finite = m.less_(m.abs_(a.high), m.number(math.inf))
+        moved = m.select_(away, node("add", (bits, one), None, m.integer), node("subtract", (bits, one), None, m.integer))
+        condition = node("and", (node("and", (is_even, is_inexact), None, Format.BIT), is_finite), None, Format.BIT)
+        return m.from_bits_(m.select_(condition, moved, bits))
+
+    # ---- integers
+
+    def _store_integer(self, a: Wide, result: ElementType) -> Expression:
+        """Towards zero, saturating; NaN (which finite parameters never make of integers) becomes zero."""
+        m, storage = self.m, STORAGE[result.name]
+        if result.bits == 64:
+            return self._store_wide_integer(a, result)
+        value = m.single(a)
+        value = m.select_(m.equal_(value, value), value, m.number(0.0))
+        for limit, is_maximum in ((float(result.minimum), False), (float(result.maximum), True)):
+            bound = m.number(limit)
+            beyond = m.less_(bound, value) if is_maximum else m.less_(value, bound)
+            value = m.select_(beyond, bound, value)
+        return node("convert", (value,), None, storage)
+
+    def _store_wide_integer(self, a: Wide, result: ElementType) -> Expression:
+        """64 bits from a sum of two float64: the integer parts of both are added as integers."""
+        m, storage = self.m, STORAGE[result.name]
+        a = m.renormalised(m.unscaled(a))
+        zero = m.number(0.0)
+        low_part = zero if a.low is None else a.low
+        negative = m.less_(a.high, zero)
+        high = m.abs_(a.high)
+        low = m.select_(negative, m.neg_(low_part), low_part)
+        whole = m._make("floor", high)
+        rest = m._make("floor", m.add_(m.sub_(high, whole), low))
+        # abs(a) >= limit? Exactly: the sum is normalised.
+        limit = m.number(2.0 ** (63 if result.kind == "signed" else 64))
+        tied = node("and", (m.equal_(high, limit), m.less_equal_(zero, low)), None, Format.BIT)
+        saturated = node("or", (m.less_(limit, high), tied), None, Format.BIT)
+        is_number = m.equal_(whole, whole)
+        usable = node("and", (m.less_equal_(whole, m.number(2.0**64 - 2.0**11)), is_number), None, Format.BIT)
+        small = m.select_(usable, whole, zero)
+        rest = m.select_(usable, rest, zero)
+        unsigned = node("convert", (small,), None, Format.U64)
+        # whole may be 2**63 or 2**64 and rest negative: the largest values below the limit.
+        at_top = node("and", (m.equal_(whole, m.number(2.0**64)), node("not", (saturated,), None, Format.BIT)), None, Format.BIT)
+        rest = m.select_(at_top, m._make("floor", low), rest)
+        addend = node("bitcast", (node("convert", (rest,), None, Format.I64),), None, Format.U64)
+        magnitude = node("add", (unsigned, addend), None, Format.U64)
+        minimum = node("constant", (), result.minimum % 2**64, Format.U64)
+        maximum = node("constant", (), result.maximum, Format.U64)
+        if result.kind == "signed":
+            minus = node("subtract", (node("constant", (), 0, Format.U64), magnitude), None, Format.U64)
+            value = node("select", (negative, minus, magnitude), None, Format.U64)
+            end = node("select", (negative, minimum, maximum), None, Format.U64)
+        else:
+            value = node("select", (negative, minimum, magnitude), None, Format.U64)
+            end = node("select", (negative, minimum, maximum), None, Format.U64)
+        value = node("select", (saturated, end, value), None, Format.U64)
+        return value if storage is Format.U64 else node("bitcast", (value,), None, storage)
+
+    # ---- numbers and truth values
+
+    def truth(self, root: Expression) -> Expression:
+        if root not in self.truths:
+            self.truths[root] = self._truth(root)
+        return self.truths[root]
+
+    def _truth(self, root: Expression) -> Expression:
+        match root.operation:
+            case "less" | "less_equal" | "equal":
+                return self.m.compare(root.operation, *map(self.number, root.operands))
+            case "constant":
+                return node("constant", (), root.attribute, Format.BIT)
+            case "input":  # a boolean operand: any byte but zero is true
+                leaf = _machine_leaf(root, self.inputs)
+                is_zero = node("equal", (leaf, node("constant", (), 0, leaf.format)), None, Format.BIT)
+                return node("not", (is_zero,), None, Format.BIT)
+        operands = tuple(map(self.truth, root.operands))
+        return node(root.operation, operands, None, Format.BIT)
+
+    def number(self, root: Expression) -> Wide:
+        for current in walk(root):
+            if current.format is Format.NUMBER and current not in self.numbers:
+                self.numbers[current] = self._number(current)
+        return self.numbers[root]
+
+    def _number(self, root: Expression) -> Wide:
+        m, operation = self.m, root.operation
+        match operation:
+            case "input":
+                return self._input(root)
+            case "parameter":
+                value = node("parameter", (), root.attribute, Format.F64)
+                if m.format is not Format.F64:
+                    value = node("convert", (value,), None, m.format)
+                return Wide(value, interval=Interval(-m.largest, m.largest))
+            case "constant":
+                return m.wide(root.attribute)
+            case "select":
+                condition, a, b = root.operands
+                return m.select(self.truth(condition), self.numbers[a], self.numbers[b])
+            case "copy_sign":
+                magnitude, sign = (self.numbers[operand] for operand in root.operands)
+                return m.copy_sign(magnitude, m.single(sign))
+        operands = [self.numbers[operand] for operand in root.operands]
+        if operation in RULES:
+            return RULES[operation](m, *operands)
+        if operation in ("floor", "ceiling", "truncate", "round_even"):
+            return m.integral(operation, operands[0])
+        result: Wide = getattr(m, operation)(*operands)
+        return result
+
+    def _input(self, root: Expression) -> Wide:
+        m, kind = self.m, self.inputs[root.attribute]
+        leaf = _machine_leaf(root, self.inputs)
+        if kind.is_float:
+            return Wide(leaf if leaf.format is m.format else node("convert", (leaf,), None, m.format))
+        interval = Interval(float(kind.minimum), float(kind.maximum))
+        if kind.bits < 64:
+            return Wide(node("convert", (leaf,), None, m.format), interval=interval)
+        # 64 bits do not fit: the upper and the lower 32 do, each.
+        lower = node("and", (leaf, node("constant", (), 0xFFFFFFFF, leaf.format)), None, leaf.format)
+        upper = node("subtract", (leaf, lower), None, leaf.format)
+        high, low = (node("convert", (part,), None, Format.F64) for part in (upper, lower))
+        return m.renormalised(Wide(high, low, interval=interval))

@@ -1,0 +1,399 @@
+"""Arithmetic with more bits than the machine has: numbers kept as an unevaluated sum of two.
+
+A `Wide` number is ``(high + low) * 2**exponent``. Formulas are lowered with it so that a result is rounded
+once, at the end, whatever the formula: that is where the accuracy of every operator comes from, the
+user's own included. Three rules keep it cheap and safe:
+
+* ``high`` alone is what plain IEEE evaluation of the formula gives, so infinities and NaN come out as IEEE
+  arithmetic has them. ``low`` is a correction; where it is not a number (after an overflow) it is dropped.
+* Intervals decide which of two numbers is larger, and whether an overflow is possible at all; what they
+  exclude is not computed.
+* ``exponent`` keeps the result of exp() exact where it would underflow, until the last operation.
+
+The tricks are the classical ones: TwoSum (Knuth), Fast2Sum (Dekker), TwoProduct by FMA.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ogive.expression import Expression, Format, node
+from ogive.transform.interval import EVERYTHING, Interval
+
+__all__ = ["Arithmetic", "Wide"]
+
+
+@dataclass(frozen=True)
+class Wide:
+    """``(high + low) * 2**exponent``; None for a part that is zero."""
+
+    high: Expression
+    low: Expression | None = None
+    exponent: Expression | None = None
+    interval: Interval = EVERYTHING
+    #: Whether ``low`` can be NaN where ``high`` is not.
+    low_is_number: bool = True
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether ``high`` is all there is."""
+        return self.low is None and self.exponent is None
+
+
+class Arithmetic:
+    """Builds nodes of one floating-point format. ``extended`` False leaves every correction out."""
+
+    def __init__(self, form: Format, extended: bool = True) -> None:
+        self.format = form
+        self.extended = extended
+        self.precision = form.precision
+        self.bits = form.bits
+        self.integer = Format.I32 if form is Format.F32 else Format.I64
+        self.bias = 127 if form is Format.F32 else 1023
+        self.largest = (2 - 2.0 ** (1 - self.precision)) * 2.0**self.bias
+        self.smallest_normal = 2.0 ** (1 - self.bias)
+        #: Adding it rounds to an integer, which then stands in the last bits.
+        self.magic = 1.5 * 2.0 ** (self.precision - 1)
+
+    # ---- single instructions
+
+    def number(self, value: float | Fraction) -> Expression:
+        """A constant that the format holds exactly."""
+        if isinstance(value, Fraction):
+            exact = float(value)
+            if Fraction(exact) != value:
+                raise ValueError(f"{value} is not a {self.format.value}")
+            value = exact
+        if math.isfinite(value) and self.rounded(Fraction(value)) != value:
+            raise ValueError(f"{value} is not a {self.format.value}")
+        return node("constant", (), float(value), self.format)
+
+    def whole(self, value: int) -> Expression:
+        """A constant of the integer format of the same width."""
+        return node("constant", (), value, self.integer)
+
+    def rounded(self, value: Fraction) -> float:
+        """The nearest number of the format, ties to even; exact in the range of normal numbers."""
+        if value == 0:
+            return 0.0
+        magnitude = abs(value)
+        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
+        if magnitude < Fraction(2) ** exponent:
+            exponent -= 1
+        exponent = max(exponent, 1 - self.bias)
+        unit = Fraction(2) ** (exponent - self.precision + 1)
+        result = round(value / unit) * unit
+        return math.copysign(math.inf, value) if abs(result) > self.largest else float(result)
+
+    def _make(self, operation: str, *operands: Expression) -> Expression:
+        return node(operation, operands, None, operands[-1].format)
+
+    def add_(self, a: Expression, b: Expression) -> Expression:
+        return self._make("add", a, b)
+
+    def sub_(self, a: Expression, b: Expression) -> Expression:
+        return self._make("subtract", a, b)
+
+    def mul_(self, a: Expression, b: Expression) -> Expression:
+        return self._make("multiply", a, b)
+
+    def div_(self, a: Expression, b: Expression) -> Expression:
+        return self._make("divide", a, b)
+
+    def neg_(self, a: Expression) -> Expression:
+        if a.operation == "constant":
+            return node("constant", (), -a.attribute, a.format)
+        return a.operands[0] if a.operation == "negate" else self._make("negate", a)
+
+    def fma_(self, a: Expression, b: Expression, c: Expression) -> Expression:
+        return self._make("fma", a, b, c)
+
+    def abs_(self, a: Expression) -> Expression:
+        return self._make("absolute", a)
+
+    def sqrt_(self, a: Expression) -> Expression:
+        return self._make("square_root", a)
+
+    def less_(self, a: Expression, b: Expression) -> Expression:
+        return node("less", (a, b), None, Format.BIT)
+
+    def less_equal_(self, a: Expression, b: Expression) -> Expression:
+        return node("less_equal", (a, b), None, Format.BIT)
+
+    def equal_(self, a: Expression, b: Expression) -> Expression:
+        return node("equal", (a, b), None, Format.BIT)
+
+    def select_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
+        return a if a is b else self._make("select", condition, a, b)
+
+    def bits_(self, a: Expression) -> Expression:
+        return node("bitcast", (a,), None, self.integer)
+
+    def from_bits_(self, a: Expression) -> Expression:
+        return node("bitcast", (a,), None, self.format)
+
+    def shift_left_(self, a: Expression, count: int) -> Expression:
+        return node("shift_left", (a,), count, a.format)
+
+    def shift_right_(self, a: Expression, count: int) -> Expression:
+        return node("shift_right", (a,), count, a.format)
+
+    def scale_(self, a: Expression, exponent: Expression) -> Expression:
+        if exponent.operation == "constant":
+            factor = 2.0**exponent.attribute
+            if self.smallest_normal <= factor <= self.largest:
+                return self.mul_(a, self.number(factor))
+        return self._make("scale_by_power_of_two", a, exponent)
+
+    def polynomial_(self, x: Expression, coefficients: tuple[float, ...]) -> Expression:
+        """Horner's rule; coefficients from the lowest power up."""
+        value = self.number(coefficients[-1])
+        for coefficient in reversed(coefficients[:-1]):
+            value = self.fma_(value, x, self.number(coefficient))
+        return value
+
+    def two_sum(self, a: Expression, b: Expression) -> tuple[Expression, Expression]:
+        """The rounded sum and exactly what rounding lost."""
+        s = self.add_(a, b)
+        t = self.sub_(s, a)
+        return s, self.add_(self.sub_(a, self.sub_(s, t)), self.sub_(b, t))
+
+    def fast_two_sum(self, a: Expression, b: Expression) -> tuple[Expression, Expression]:
+        """The same where ``abs(a) >= abs(b)``, or a is zero."""
+        s = self.add_(a, b)
+        return s, self.sub_(b, self.sub_(s, a))
+
+    # ---- wide numbers
+
+    def wide(self, value: Fraction | float) -> Wide:
+        """A constant, to twice the precision of the format."""
+        if isinstance(value, float):
+            if not math.isfinite(value) or value == 0:
+                return Wide(self.number(value), interval=Interval.point(value))
+            value = Fraction(value)
+        high = self.rounded(value)
+        if not self.extended or not math.isfinite(high):
+            return Wide(self.number(high), interval=Interval.around(high))
+        low = self.rounded(value - Fraction(high))
+        interval = Interval.around(high) if low else Interval.point(high)
+        return Wide(self.number(high), self.number(low) if low else None, interval=interval)
+
+    def is_bounded(self, *intervals: Interval) -> bool:
+        """Whether no number of these intervals is, or rounds to, infinity."""
+        return all(i.within(-self.largest / 2, self.largest / 2) for i in intervals)
+
+    def low_part(self, a: Wide) -> Expression:
+        """``a.low`` where it is a number, zero elsewhere."""
+        if a.low is None:
+            return self.number(0.0)
+        if a.low_is_number:
+            return a.low
+        return self.select_(self.equal_(a.low, a.low), a.low, self.number(0.0))
+
+    def unscaled(self, a: Wide) -> Wide:
+        """The same number with its exponent multiplied in."""
+        if a.exponent is None:
+            return a
+        low = None if a.low is None else self.scale_(a.low, a.exponent)
+        return replace(a, high=self.scale_(a.high, a.exponent), low=low, exponent=None)
+
+    def single(self, a: Wide) -> Expression:
+        """The number, rounded once to the format."""
+        value = a.high if a.low is None else self.add_(a.high, self.low_part(a))
+        return value if a.exponent is None else self.scale_(value, a.exponent)
+
+    def renormalised(self, a: Wide) -> Wide:
+        """The same number with ``high`` its rounded value."""
+        if a.low is None:
+            return a
+        high, low = self.fast_two_sum(a.high, self.low_part(a))
+        return replace(a, high=high, low=low)
+
+    def clamped(self, a: Wide, low: float, high: float) -> Wide:
+        """The number moved into [low, high], as far as its interval does not say that it lies there."""
+        a = self.unscaled(a)
+        value = a.high
+        if a.interval.low < low:
+            value = self.select_(self.less_(value, self.number(low)), self.number(low), value)
+        if a.interval.high > high:
+            value = self.select_(self.less_(self.number(high), value), self.number(high), value)
+        if value is a.high:
+            return a
+        interval = Interval(min(max(a.interval.low, low), high), max(min(a.interval.high, high), low))
+        if a.low is None:
+            return Wide(value, interval=interval)
+        # Where the number was moved, its correction is void; and where it is NaN, so may the correction be.
+        correction = self.select_(self.equal_(value, a.high), self.low_part(a), self.number(0.0))
+        return Wide(value, correction, interval=interval)
+
+    def negate(self, a: Wide) -> Wide:
+        low = None if a.low is None else self.neg_(a.low)
+        return replace(a, high=self.neg_(a.high), low=low, interval=-a.interval)
+
+    def absolute(self, a: Wide) -> Wide:
+        if a.low is None:
+            return replace(a, high=self.abs_(a.high), interval=abs(a.interval))
+        if a.interval.low >= 0:
+            return a
+        a = self.renormalised(a)
+        assert a.low is not None
+        negative = self.less_(a.high, self.number(0.0))
+        low = self.select_(negative, self.neg_(a.low), a.low)
+        return replace(a, high=self.abs_(a.high), low=low, interval=abs(a.interval))
+
+    def add(self, a: Wide, b: Wide) -> Wide:
+        a, b = self.unscaled(a), self.unscaled(b)
+        interval = a.interval + b.interval
+        if not self.extended:
+            return Wide(self.add_(a.high, b.high), interval=interval)
+        if a.interval.smallest_magnitude >= b.interval.largest_magnitude:
+            high, low = self.fast_two_sum(a.high, b.high)
+        elif b.interval.smallest_magnitude >= a.interval.largest_magnitude:
+            high, low = self.fast_two_sum(b.high, a.high)
+        else:
+            high, low = self.two_sum(a.high, b.high)
+        for part in (a.low, b.low):
+            if part is not None:
+                low = self.add_(low, part)
+        is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.interval, b.interval, interval)
+        result = Wide(high, low, interval=interval, low_is_number=is_number)
+        same_sign = min(a.interval.low, b.interval.low) >= 0 or max(a.interval.high, b.interval.high) <= 0
+        if (a.low is None and b.low is None) or same_sign:
+            return result
+        # The highs may cancel; then what is left in low may be the larger part.
+        return self.renormalised(result)
+
+    def subtract(self, a: Wide, b: Wide) -> Wide:
+        return self.add(a, self.negate(b))
+
+    def _cross(self, a: Wide, b: Wide) -> Expression | None:
+        """The part of a * b that the product of the highs lacks."""
+        cross = None
+        if a.low is not None:
+            cross = self.mul_(a.low, b.high)
+        if b.low is not None:
+            cross = self.mul_(a.high, b.low) if cross is None else self.fma_(a.high, b.low, cross)
+        return cross
+
+    def _product_is_number(self, a: Wide, b: Wide) -> bool:
+        interval = a.interval * b.interval
+        return a.low_is_number and b.low_is_number and self.is_bounded(a.interval, b.interval, interval)
+
+    def _sum_of_exponents(self, a: Expression | None, b: Expression | None) -> Expression | None:
+        return b if a is None else a if b is None else self.add_(a, b)
+
+    def multiply(self, a: Wide, b: Wide) -> Wide:
+        interval = a.interval * b.interval
+        exponent = self._sum_of_exponents(a.exponent, b.exponent)
+        for x, y in ((a, b), (b, a)):
+            if x.is_exact and x.high.operation == "constant" and _is_power_of_two(x.high.attribute):
+                low = None if y.low is None else self.mul_(y.low, x.high)
+                return replace(y, high=self.mul_(y.high, x.high), low=low, interval=interval)
+        high = self.mul_(a.high, b.high)
+        if not self.extended:
+            return Wide(high, None, exponent, interval)
+        low = self.fma_(a.high, b.high, self.neg_(high))
+        if a.low is not None:
+            low = self.fma_(a.low, b.high, low)
+        if b.low is not None:
+            low = self.fma_(a.high, b.low, low)
+        return Wide(high, low, exponent, interval, self._product_is_number(a, b))
+
+    def multiply_single(self, a: Wide, b: Wide) -> Expression:
+        """``single(multiply(a, b))`` with less work."""
+        exponent = self._sum_of_exponents(a.exponent, b.exponent)
+        cross = self._cross(a, b)
+        if cross is None:
+            value = self.mul_(a.high, b.high)
+        else:
+            value = self.fma_(a.high, b.high, self.low_part(Wide(a.high, cross, None, EVERYTHING, self._product_is_number(a, b))))
+        return value if exponent is None else self.scale_(value, exponent)
+
+    def divide(self, a: Wide, b: Wide) -> Wide:
+        interval = a.interval / b.interval
+        exponent = a.exponent
+        if b.exponent is not None:
+            exponent = self._sum_of_exponents(exponent, self.neg_(b.exponent))
+        if not self.extended:
+            return Wide(self.div_(a.high, b.high), None, exponent, interval)
+        one = self.number(1.0)
+        # One division: by the reciprocal, which is good unless it may overflow.
+        reciprocal = self.div_(one, b.high)
+        if a.high is one:
+            quotient = reciprocal
+        elif b.interval.smallest_magnitude >= self.smallest_normal or _is_parameter(b.high):
+            quotient = self.mul_(a.high, reciprocal)
+        else:
+            quotient = self.div_(a.high, b.high)
+        minus = self.neg_(quotient)
+        rest = self.fma_(minus, b.high, a.high)
+        if a.low is not None:
+            rest = self.add_(rest, a.low)
+        if b.low is not None:
+            rest = self.fma_(minus, b.low, rest)
+        is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.interval, b.interval, interval)
+        return Wide(quotient, self.mul_(rest, reciprocal), exponent, interval, is_number)
+
+    def square_root(self, a: Wide) -> Wide:
+        a = self.unscaled(a)
+        interval = Interval(max(a.interval.low, 0.0), max(a.interval.high, 0.0)).map(math.sqrt)
+        root = self.sqrt_(a.high)
+        if not self.extended:
+            return Wide(root, interval=interval)
+        rest = self.fma_(self.neg_(root), root, a.high)
+        if a.low is not None:
+            rest = self.add_(rest, a.low)
+        return Wide(root, self.mul_(rest, self.div_(self.number(0.5), root)), None, interval, False)
+
+    def select(self, condition: Expression, a: Wide, b: Wide) -> Wide:
+        zero = self.number(0.0)
+        low = exponent = None
+        if a.low is not None or b.low is not None:
+            low = self.select_(condition, zero if a.low is None else a.low, zero if b.low is None else b.low)
+        if a.exponent is not None or b.exponent is not None:
+            exponent = self.select_(
+                condition,
+                zero if a.exponent is None else a.exponent,
+                zero if b.exponent is None else b.exponent,
+            )
+        high = self.select_(condition, a.high, b.high)
+        return Wide(high, low, exponent, a.interval | b.interval, a.low_is_number and b.low_is_number)
+
+    def copy_sign(self, magnitude: Wide, sign: Expression) -> Wide:
+        magnitude = self.absolute(magnitude)
+        high = self._make("copy_sign", magnitude.high, sign)
+        low = magnitude.low
+        if low is not None:
+            # Flip low where high was flipped: multiply by the sign as one.
+            low = self.mul_(low, self._make("copy_sign", self.number(1.0), sign))
+        interval = magnitude.interval | -magnitude.interval
+        return replace(magnitude, high=high, low=low, interval=interval)
+
+    def compare(self, operation: str, a: Wide, b: Wide) -> Expression:
+        """``less``, ``less_equal`` or ``equal`` of the numbers that are meant, not of their high parts."""
+        a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
+        on_high = node(operation, (a.high, b.high), None, Format.BIT)
+        if a.low is None and b.low is None:
+            return on_high
+        on_low = node(operation, (self.low_part(a), self.low_part(b)), None, Format.BIT)
+        tied = node("and", (self.equal_(a.high, b.high), on_low), None, Format.BIT)
+        if operation == "equal":
+            return tied
+        return node("or", (self.less_(a.high, b.high), tied), None, Format.BIT)
+
+    def integral(self, operation: str, a: Wide) -> Wide:
+        """``floor``, ``ceiling``, ``truncate`` or ``round_even``."""
+        if a.is_exact:
+            return Wide(self._make(operation, a.high), interval=a.interval | Interval(a.interval.low - 1, a.interval.high + 1))
+        return Wide(self._make(operation, self.single(a)), interval=Interval(a.interval.low - 1, a.interval.high + 1))
+
+
+def _is_power_of_two(value: float) -> bool:
+    return math.isfinite(value) and value != 0 and abs(math.frexp(value)[0]) == 0.5
+
+
+def _is_parameter(value: Expression) -> bool:
+    """Whether this is a parameter, converted or not. A parameter is zero or a normal float32 number."""
+    return value.operation == "parameter" or (value.operation == "convert" and _is_parameter(value.operands[0]))
