@@ -52,7 +52,8 @@ def error_at(x: mp.mpf, fit: Fit, powers: Sequence[int], coefficients: Sequence[
 
 def best(fit: Fit, powers: Sequence[int], kept: Sequence[mp.mpf]) -> list[mp.mpf]:
     """The coefficients that follow `kept`: least squares over the nodes, reweighted by Lawson's rule
-    (a node gains the weight of its error), which tends to the smallest largest error."""
+    (a node gains the weight of its error), which tends to the smallest largest error.
+    """
     free = powers[len(kept) :]
     points = nodes(fit.interval, 6 * len(powers) + 1)
     scale = [fit.weight(x) for x in points]

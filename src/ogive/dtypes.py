@@ -74,7 +74,7 @@ class ElementType:
         if self.name == "bfloat16":
             import ml_dtypes
 
-            return np.dtype(ml_dtypes.bfloat16)
+            return np.dtype(ml_dtypes.bfloat16)  # type: ignore[no-any-return]  # ml_dtypes has no types
         return np.dtype(self.name)
 
     @cached_property

@@ -72,7 +72,7 @@ class Format(enum.Enum):
         return _PRECISION[self]
 
 
-_BITS = {f: int(f.value.lstrip("bfiu") or 1) for f in Format if f.is_machine and f is not Format.BIT}
+_BITS: dict[Format, int] = {f: int(f.value.lstrip("bfiu")) for f in Format if f.is_machine and f is not Format.BIT}
 _BITS[Format.BIT] = 1
 _PRECISION = {Format.F16: 11, Format.BF16: 8, Format.F32: 24, Format.F64: 53}
 
@@ -254,9 +254,7 @@ class Expression:
         """Let formulas use NumPy's functions: ``np.exp(x)`` is ``ogive.formula.exp(x)``."""
         function = None if keywords or method != "__call__" else _numpy_functions().get(ufunc.__name__)
         if function is None:
-            raise FormulaError(
-                f"a formula called numpy.{ufunc.__name__}, which has no counterpart in ogive.formula"
-            )
+            raise FormulaError(f"a formula called numpy.{ufunc.__name__}, which has no counterpart in ogive.formula")
         return function(*args)
 
     def __array_function__(

@@ -50,7 +50,7 @@ def where(condition: object, value: object, otherwise: object) -> Expression:
 
 
 def equal(a: object, b: object) -> Expression:
-    """Whether two numbers are equal. (``==`` on expressions compares nodes.)"""
+    """Whether two numbers are equal; ``==`` on expressions compares nodes."""
     return _formula("equal", lift(a), lift(b))
 
 

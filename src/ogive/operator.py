@@ -14,14 +14,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints, overload
 
 import numpy as np
 
 from ogive import _native
-from ogive.dtypes import BOOLEAN, FLOATS, ElementType, element_type_of
-from ogive.errors import DTypeError, FormulaError, OutputError, ParameterError, ShapeError, message
+from ogive.dtypes import FLOATS, ElementType, element_type_of
+from ogive.errors import DTypeError, FormulaError, OgiveError, OutputError, ParameterError, ShapeError, message
 from ogive.expression import Expression, Format, lift, node
+
+if TYPE_CHECKING:
+    from ogive.transform.lower import Program
 
 __all__ = ["ANY", "FINITE", "NONZERO", "Constraint", "Operator", "Parameter", "Signature", "operator"]
 
@@ -223,7 +226,7 @@ class Operator(_native.OperatorCall):
         return results
 
     def kernel(self, signature: Signature, **choices: Any) -> _native.Kernel:
-        """The kernel for one combination of element types."""
+        """The kernel for one combination of element types; its numeric parameters stay open."""
         from ogive.runtime.kernels import make_kernel
 
         key = (signature, tuple(choices.items()))
@@ -231,12 +234,21 @@ class Operator(_native.OperatorCall):
             self._kernels[key] = make_kernel(*signature, partial(self.program, signature, **choices))
         return self._kernels[key]
 
-    def program(self, signature: Signature, **choices: Any) -> Any:
-        """What the kernel for one combination of element types computes (a transform.lower.Program)."""
-        from ogive.transform.fold import fold
-        from ogive.transform.lower import lower
+    def program(self, signature: Signature, **parameters: Any) -> Program:
+        """What is computed for one combination of element types.
 
-        roots = [fold(root) for root in self.formula(**choices)]
+        Numeric parameters that are given become constants; as in a kernel they are rounded to the format
+        that it computes in. The others stay open.
+        """
+        from ogive.transform.fold import fold
+        from ogive.transform.lower import computes_in, lower
+
+        numeric = {parameter.name for parameter in self.numeric_parameters}
+        numbers = {name: value for name, value in parameters.items() if name in numeric}
+        if computes_in(signature.inputs, signature.outputs) == "float32":
+            numbers = {name: float(np.float32(value)) for name, value in numbers.items()}
+        choices = {name: value for name, value in parameters.items() if name not in numeric}
+        roots = [fold(root, numbers) for root in self.formula(**choices)]
         return lower(roots, *signature, modular=self.modular)
 
     def _make_ufunc(self, values: Mapping[str, Any], is_default: bool) -> np.ufunc:
@@ -298,7 +310,7 @@ class Operator(_native.OperatorCall):
         """Raise an error that names the operator and the argument, in place of NumPy's, where one is due."""
         if len(args) != self.inputs:
             self._refuse_arguments(args)
-        if type(error) not in (ValueError, TypeError) and not isinstance(error, np._core._exceptions.UFuncTypeError):
+        if isinstance(error, OgiveError) or not isinstance(error, TypeError | ValueError):
             return
         arrays = [np.asarray(arg) for arg in args]
         out = keywords.get("out")
@@ -332,7 +344,11 @@ class Operator(_native.OperatorCall):
         except ValueError:
             shapes = " and ".join(f"{name} {array.shape}" for name, array in zip(self.tensors, arrays, strict=True))
             raise ShapeError(
-                message(self.name, f"the shapes do not broadcast together: {shapes}", "equal sizes, or 1, from the last axis on")
+                message(
+                    self.name,
+                    f"the shapes do not broadcast together: {shapes}",
+                    "equal sizes, or 1, from the last axis on",
+                )
             ) from error
         for target in targets:
             if isinstance(target, np.ndarray) and target.shape != shape:
@@ -360,13 +376,19 @@ def _read_signature(
             parameters.append(Parameter(name, entry.default, constraints.get(name, FINITE), choices.get(name, ())))
         else:
             raise FormulaError(
-                message(function.__name__, f"its argument {name} is {entry.kind.description}", "positional tensors and keyword-only parameters")
+                message(
+                    function.__name__,
+                    f"its argument {name} is {entry.kind.description}",
+                    "positional tensors and keyword-only parameters",
+                )
             )
     if not tensors:
         raise FormulaError(message(function.__name__, "it has no tensor argument", "one or more, before `*`"))
     unknown = set(constraints) - {parameter.name for parameter in parameters}
     if unknown:
-        raise FormulaError(message(function.__name__, f"constraints name {', '.join(sorted(unknown))}", "its parameters"))
+        raise FormulaError(
+            message(function.__name__, f"constraints name {', '.join(sorted(unknown))}", "its parameters")
+        )
     return tuple(tensors), tuple(parameters)
 
 
@@ -450,6 +472,5 @@ def _reduce_ufunc(ufunc: np.ufunc) -> Any:
     return _reduce_by_name(ufunc) if binding is None else (_rebind, binding)
 
 
-copyreg.pickle(np.ufunc, _reduce_ufunc)  # type: ignore[arg-type]
+copyreg.pickle(np.ufunc, _reduce_ufunc)
 _native.set_expression_type(Expression)
-_ = BOOLEAN

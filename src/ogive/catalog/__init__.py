@@ -1,1 +1,15 @@
-"""Every operator, written once. The one place to add one."""
+"""Every operator, written once: the one place to add one.
+
+A module lists its operators in ``__all__``; nothing else names them but ``ogive/__init__.py``, where they
+are exported for editors and type checkers (a test compares the two).
+"""
+
+from __future__ import annotations
+
+from ogive.catalog import activations
+from ogive.operator import Operator
+
+__all__ = ["OPERATORS"]
+
+#: All operators by name.
+OPERATORS: dict[str, Operator] = {name: getattr(module, name) for module in (activations,) for name in module.__all__}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ogive import formula as f
-from ogive.dtypes import FLOATS, INTEGERS, NUMBERS
+from ogive.dtypes import NUMBERS
 from ogive.formula import where
 from ogive.operator import NONZERO, operator
 

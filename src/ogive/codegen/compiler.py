@@ -30,8 +30,10 @@ def version() -> str:
 
 
 def _machine(target: Target) -> Any:
-    return _llvm().Target.from_triple(target.triple).create_target_machine(
-        cpu=target.processor, features=target.features, opt=2, reloc="pic", codemodel="small"
+    return (
+        _llvm()
+        .Target.from_triple(target.triple)
+        .create_target_machine(cpu=target.processor, features=target.features, opt=2, reloc="pic", codemodel="small")
     )
 
 

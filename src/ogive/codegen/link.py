@@ -55,7 +55,11 @@ def link(elf: bytes, symbol: str) -> Image:
     # Lay out: code, then constants, each at its alignment.
     places: dict[int, int] = {}
     image = bytearray()
-    kept = [i for i, s in enumerate(sections) if s.flags & _ALLOCATED and s.size and s.name != ".eh_frame" and s.kind != _NO_BITS]
+    kept = [
+        i
+        for i, s in enumerate(sections)
+        if s.flags & _ALLOCATED and s.size and s.name != ".eh_frame" and s.kind != _NO_BITS
+    ]
     for index in sorted(kept, key=lambda i: not sections[i].flags & _EXECUTABLE):
         section = sections[index]
         image.extend(b"\0" * (-len(image) % max(section.alignment, 1)))
@@ -90,10 +94,7 @@ def _read_sections(elf: bytes) -> list[_Section]:
     table, size, count, names_index = struct.unpack_from("<Q10xHHH", elf, 40)
     raw = [struct.unpack_from("<IIQQQQIIQQ", elf, table + i * size) for i in range(count)]
     names_at = raw[names_index][4]
-    return [
-        _Section(_text(elf, names_at + r[0]), r[1], r[2], r[4], r[5], r[6], r[7], r[8])
-        for r in raw
-    ]
+    return [_Section(_text(elf, names_at + r[0]), r[1], r[2], r[4], r[5], r[6], r[7], r[8]) for r in raw]
 
 
 def _read_symbols(elf: bytes, sections: list[_Section]) -> tuple[list[tuple[str, int, int]], dict[str, int]]:

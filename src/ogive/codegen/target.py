@@ -35,7 +35,11 @@ class Target:
     @property
     def triple(self) -> str:
         """The calling convention of this system, in ELF whatever the system: the linker reads one format."""
-        return f"{self.architecture}-pc-windows-msvc-elf" if sys.platform == "win32" else f"{self.architecture}-unknown-linux-gnu"
+        return (
+            f"{self.architecture}-pc-windows-msvc-elf"
+            if sys.platform == "win32"
+            else f"{self.architecture}-unknown-linux-gnu"
+        )
 
 
 TARGETS = {

@@ -14,7 +14,7 @@ from ogive.elementary.hyperbolic import tanh
 from ogive.elementary.logarithm import log, log1p
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["RULES"]
+__all__ = ["LINEAR_AT_ZERO", "RULES"]
 
 RULES: dict[str, Callable[[Arithmetic, Wide], Wide]] = {
     "exp": exp,
@@ -23,3 +23,6 @@ RULES: dict[str, Callable[[Arithmetic, Wide], Wide]] = {
     "log1p": log1p,
     "tanh": tanh,
 }
+
+#: The functions that are their argument near zero: f(u) = u (1 + O(u)).
+LINEAR_AT_ZERO = frozenset({"expm1", "log1p", "tanh"})

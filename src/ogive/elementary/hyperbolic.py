@@ -1,6 +1,6 @@
 """tanh, from expm1.
 
-    tanh(x) = sign(x) e / (e + 2),   e = expm1(2 abs(x))
+tanh(x) = sign(x) e / (e + 2),   e = expm1(2 abs(x))
 """
 
 from __future__ import annotations

@@ -91,9 +91,9 @@ def store(name: str, image: Image) -> None:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(_encode(image))
-            os.replace(temporary, place / name)
+            Path(temporary).replace(place / name)
         except BaseException:
-            os.unlink(temporary)
+            Path(temporary).unlink()
             raise
         _prune(place)
 
@@ -122,6 +122,5 @@ def _decode(data: bytes) -> Image | None:
 def _prune(place: Path) -> None:
     files = [entry for entry in os.scandir(place) if entry.is_file(follow_symlinks=False)]
     if len(files) > MOST_FILES:
-        for entry in sorted(files, key=lambda e: e.stat().st_mtime)[: MOST_FILES // 2]:
-            with contextlib.suppress(OSError):
-                os.unlink(entry)
+        for entry in sorted(files, key=lambda e: e.stat(follow_symlinks=False).st_mtime)[: MOST_FILES // 2]:
+            Path(entry).unlink(missing_ok=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from ogive import _native
 from ogive.codegen import compiler
 from ogive.codegen.link import Image, link
@@ -14,7 +16,7 @@ from ogive.dtypes import ElementType
 from ogive.runtime import cache
 from ogive.transform.lower import Program
 
-__all__ = ["compiled", "make_kernel"]
+__all__ = ["compiled", "make_kernel", "make_ufunc"]
 
 #: A second thread pays from about this many instructions on: 30 us of work, several times what waking costs.
 PARALLEL_INSTRUCTIONS = 1 << 21
@@ -53,3 +55,17 @@ def make_kernel(
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
     return _native.Kernel(*sizes, resolve)
+
+
+def make_ufunc(name: str, program: Program, target: Target | None = None) -> np.ufunc:
+    """A ufunc that computes one program, for operands of exactly its element types."""
+    kernel = make_kernel(program.inputs, program.outputs, lambda: program, target)
+    operands = (*program.inputs, *program.outputs)
+    return _native.make_ufunc(
+        name=name,
+        doc="",
+        inputs=len(program.inputs),
+        outputs=len(program.outputs),
+        loops=[(tuple(t.type_numbers[0] for t in operands), kernel)],
+        parameters=(),
+    )

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import math
 import operator as python
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from typing import Any
 
 from ogive.expression import Expression, Format, constant, node, walk
 
 __all__ = ["fold"]
 
-_EXACT = {
+_EXACT: dict[str, Callable[..., Any]] = {
     "add": python.add,
     "subtract": python.sub,
     "multiply": python.mul,

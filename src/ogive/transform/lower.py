@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ogive.dtypes import ElementType, element_type
-from ogive.elementary import RULES
+from ogive.elementary import LINEAR_AT_ZERO, RULES
 from ogive.expression import Expression, Format, node, walk
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["Program", "lower"]
+__all__ = ["STORAGE", "Program", "computes_in", "lower"]
 
 STORAGE = {
     "float16": Format.F16,
@@ -73,10 +73,15 @@ def lower(
         direct = _Direct(tuple(inputs))
         results = tuple(direct.store(root, t) for root, t in zip(roots, outputs, strict=True))
     else:
-        form = Format.F64 if any(t.computes_in == "float64" for t in types) else Format.F32
+        form = Format.F64 if computes_in(inputs, outputs) == "float64" else Format.F32
         real = _Real(Arithmetic(form, extended), tuple(inputs))
         results = tuple(real.store(root, t) for root, t in zip(roots, outputs, strict=True))
     return Program(tuple(inputs), tuple(outputs), results)
+
+
+def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> str:
+    """The format in which real numbers are computed for these operands."""
+    return max(t.computes_in for t in (*inputs, *outputs))
 
 
 _CHOOSING = {"input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not", "select"}
@@ -90,7 +95,11 @@ def _only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> 
         and (
             current.operation != "constant"
             or current.format is Format.TRUTH
-            or (isinstance(current.attribute, Fraction) and current.attribute.denominator == 1 and low <= current.attribute <= high)
+            or (
+                isinstance(current.attribute, Fraction)
+                and current.attribute.denominator == 1
+                and low <= current.attribute <= high
+            )
         )
         for current in walk(*roots)
     )
@@ -98,6 +107,11 @@ def _only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> 
 
 def _machine_leaf(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:
     return node("input", (), leaf.attribute, STORAGE[types[leaf.attribute].name])
+
+
+def _is_open(root: Expression) -> bool:
+    """Whether this is a parameter or a constant."""
+    return root.operation in ("parameter", "constant")
 
 
 class _Direct:
@@ -181,15 +195,18 @@ class _Real:
                 magnitude, sign = map(self.finish, root.operands)
                 return m.copy_sign(Wide(magnitude), sign).high
             case "multiply":
-                return m.multiply_single(*map(self.number, root.operands))
+                value = m.multiply_single(*map(self.number, root.operands))
+                return self._linear_near_zero(root, value)
             case "add" | "subtract":
                 return self._finished_sum(root)
             case "divide":
-                a, b = map(self.number, root.operands)
-                return m.div_(a.high, b.high) if a.is_exact and b.is_exact else m.single(self.number(root))
+                dividend, divisor = map(self.number, root.operands)
+                if dividend.is_exact and divisor.is_exact:
+                    return m.div_(dividend.high, divisor.high)
             case "square_root":
-                (a,) = map(self.number, root.operands)
-                return m.sqrt_(a.high) if a.is_exact else m.single(self.number(root))
+                radicand = self.number(root.operands[0])
+                if radicand.is_exact:
+                    return m.sqrt_(radicand.high)
         return m.single(self.number(root))
 
     def _finished_sum(self, root: Expression) -> Expression:
@@ -207,6 +224,33 @@ class _Real:
             return m.add_(a.high, b.high) if root.operation == "add" else m.sub_(a.high, b.high)
         return m.single(self.number(root))
 
+    def _linear_near_zero(self, root: Expression, value: Expression) -> Expression:
+        """``a * f(x * b)`` and ``a * f(x / b)`` where f(u) is u near zero: there, ``x * (a * b)``.
+
+        The argument of f may underflow where the result does not: without this, celu(x, alpha=1000) has
+        lost its last 10 bits at 1e-43.
+        """
+        m = self.m
+        for factor, call in (root.operands, root.operands[::-1]):
+            if not (m.extended and _is_open(factor) and call.operation in LINEAR_AT_ZERO):
+                continue
+            argument = call.operands[0]
+            if argument.operation not in ("multiply", "divide"):
+                continue
+            x, b = argument.operands
+            if argument.operation == "multiply" and _is_open(x):
+                x, b = b, x
+            if not _is_open(b) or _is_open(x):
+                continue
+            if argument.operation == "divide" and factor is b:
+                tiny = self.finish(x)
+            else:
+                slope = getattr(m, argument.operation)(self.number(factor), self.number(b))
+                tiny = m.multiply_single(slope, self.number(x))
+            is_tiny = m.less_(m.abs_(self.number(argument).high), m.number(2.0**-60))
+            return m.select_(is_tiny, tiny, value)
+        return value
+
     def _rounded_to_odd(self, a: Wide) -> Expression:
         """The number rounded to odd: what a second rounding, to fewer bits, then rounds as if it were the first.
 
@@ -223,7 +267,9 @@ class _Real:
         is_inexact = node("not", (m.equal_(a.low, m.number(0.0)),), None, Format.BIT)
         away = node("equal", (m.less_(m.number(0.0), a.low), m.less_(m.number(0.0), a.high)), None, Format.BIT)
         is_finite = m.less_(m.abs_(a.high), m.number(math.inf))
-        moved = m.select_(away, node("add", (bits, one), None, m.integer), node("subtract", (bits, one), None, m.integer))
+        moved = m.select_(
+            away, node("add", (bits, one), None, m.integer), node("subtract", (bits, one), None, m.integer)
+        )
         condition = node("and", (node("and", (is_even, is_inexact), None, Format.BIT), is_finite), None, Format.BIT)
         return m.from_bits_(m.select_(condition, moved, bits))
 
@@ -263,7 +309,9 @@ class _Real:
         rest = m.select_(usable, rest, zero)
         unsigned = node("convert", (small,), None, Format.U64)
         # whole may be 2**63 or 2**64 and rest negative: the largest values below the limit.
-        at_top = node("and", (m.equal_(whole, m.number(2.0**64)), node("not", (saturated,), None, Format.BIT)), None, Format.BIT)
+        at_top = node(
+            "and", (m.equal_(whole, m.number(2.0**64)), node("not", (saturated,), None, Format.BIT)), None, Format.BIT
+        )
         rest = m.select_(at_top, m._make("floor", low), rest)
         addend = node("bitcast", (node("convert", (rest,), None, Format.I64),), None, Format.U64)
         magnitude = node("add", (unsigned, addend), None, Format.U64)

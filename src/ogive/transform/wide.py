@@ -308,7 +308,9 @@ class Arithmetic:
         if cross is None:
             value = self.mul_(a.high, b.high)
         else:
-            value = self.fma_(a.high, b.high, self.low_part(Wide(a.high, cross, None, EVERYTHING, self._product_is_number(a, b))))
+            value = self.fma_(
+                a.high, b.high, self.low_part(Wide(a.high, cross, None, EVERYTHING, self._product_is_number(a, b)))
+            )
         return value if exponent is None else self.scale_(value, exponent)
 
     def divide(self, a: Wide, b: Wide) -> Wide:
@@ -386,7 +388,9 @@ class Arithmetic:
     def integral(self, operation: str, a: Wide) -> Wide:
         """``floor``, ``ceiling``, ``truncate`` or ``round_even``."""
         if a.is_exact:
-            return Wide(self._make(operation, a.high), interval=a.interval | Interval(a.interval.low - 1, a.interval.high + 1))
+            return Wide(
+                self._make(operation, a.high), interval=a.interval | Interval(a.interval.low - 1, a.interval.high + 1)
+            )
         return Wide(self._make(operation, self.single(a)), interval=Interval(a.interval.low - 1, a.interval.high + 1))
 
 

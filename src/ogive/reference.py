@@ -1,0 +1,197 @@
+"""The reference evaluator: what "right" means. Small, slow, and independent of how kernels compute.
+
+It walks a formula's graph, not a lowered one, in a number system of the caller's choice: `exact` in mpmath
+(any number of digits), `Float64` and `LongDouble` in NumPy's own functions for sweeps over many elements.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ogive.dtypes import ElementType
+from ogive.errors import UnsupportedError
+from ogive.expression import Expression, Format, walk
+
+__all__ = ["correctly_rounded", "evaluate", "evaluate_exactly", "to_element"]
+
+
+# ---- sweeps: NumPy's functions in float64 or long double
+
+
+def _numpy_functions() -> dict[str, Callable[..., Any]]:
+    return {
+        "add": np.add,
+        "subtract": np.subtract,
+        "multiply": np.multiply,
+        "divide": np.divide,
+        "negate": np.negative,
+        "absolute": np.absolute,
+        "square_root": np.sqrt,
+        "floor": np.floor,
+        "ceiling": np.ceil,
+        "truncate": np.trunc,
+        "round_even": np.rint,
+        "copy_sign": np.copysign,
+        "less": np.less,
+        "less_equal": np.less_equal,
+        "equal": np.equal,
+        "and": np.logical_and,
+        "or": np.logical_or,
+        "exclusive_or": np.logical_xor,
+        "not": np.logical_not,
+        "select": np.where,
+        "exp": np.exp,
+        "expm1": np.expm1,
+        "log": np.log,
+        "log1p": np.log1p,
+        "tanh": np.tanh,
+    }
+
+
+def evaluate(
+    root: Expression,
+    inputs: Sequence[Any],
+    parameters: Mapping[str, float] | None = None,
+    dtype: Any = np.float64,
+) -> Any:
+    """The formula on arrays, in float64 or long double, with NumPy's functions; not rounded further.
+
+    Good for float16, bfloat16 and float32 kernels (float64) and for float64 kernels where long double has
+    64 bits or more. The error of NumPy's functions is that of the C library.
+    """
+    functions = _numpy_functions()
+
+    def leaf(current: Expression) -> Any:
+        if current.operation == "input":
+            array = np.asarray(inputs[current.attribute])
+            return array.astype(bool if current.format is Format.TRUTH else dtype)
+        if current.operation == "parameter":
+            return dtype((parameters or {})[current.attribute[1]])
+        if current.format is Format.TRUTH:
+            return bool(current.attribute)
+        value = current.attribute
+        if isinstance(value, Fraction):
+            return dtype(value.numerator) / dtype(value.denominator) if dtype is not np.float64 else dtype(float(value))
+        return dtype(value)
+
+    with np.errstate(all="ignore"):
+        return _interpret(root, functions, leaf)
+
+
+def _interpret(root: Expression, functions: Mapping[str, Callable[..., Any]], leaf: Callable[[Expression], Any]) -> Any:
+    values: dict[Expression, Any] = {}
+    for current in walk(root):
+        if not current.operands:
+            values[current] = leaf(current)
+        elif current.operation in functions:
+            values[current] = functions[current.operation](*(values[operand] for operand in current.operands))
+        else:
+            raise UnsupportedError(f"reference: there is no rule for {current.operation}")
+    return values[root]
+
+
+# ---- exactness: mpmath
+
+
+@cache
+def _mp() -> Any:
+    import mpmath
+
+    context = mpmath.MPContext()
+    context.prec = 300
+    return context
+
+
+def _exact_functions() -> dict[str, Callable[..., Any]]:
+    mp = _mp()
+
+    def divide(a: Any, b: Any) -> Any:
+        if b == 0:
+            return mp.nan if a == 0 or mp.isnan(a) else a * mp.inf
+        return a / b
+
+    def whole(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda x: function(x) if mp.isfinite(x) else x
+
+    return {
+        "add": lambda a, b: a + b,
+        "subtract": lambda a, b: a - b,
+        "multiply": lambda a, b: a * b,
+        "divide": divide,
+        "negate": lambda a: -a,
+        "absolute": abs,
+        "square_root": lambda a: mp.nan if a < 0 else mp.sqrt(a),
+        "floor": whole(mp.floor),
+        "ceiling": whole(mp.ceil),
+        "truncate": whole(lambda x: mp.floor(x) if x >= 0 else mp.ceil(x)),
+        "round_even": whole(mp.nint),
+        "copy_sign": lambda a, b: abs(a) if b >= 0 else -abs(a),
+        "less": lambda a, b: a < b,
+        "less_equal": lambda a, b: a <= b,
+        "equal": lambda a, b: a == b,
+        "and": lambda a, b: a and b,
+        "or": lambda a, b: a or b,
+        "exclusive_or": lambda a, b: a != b,
+        "not": lambda a: not a,
+        "select": lambda condition, a, b: a if condition else b,
+        "exp": mp.exp,
+        "expm1": mp.expm1,
+        "log": lambda a: mp.nan if a < 0 else -mp.inf if a == 0 else mp.log(a),
+        "log1p": lambda a: mp.nan if a < -1 else -mp.inf if a == -1 else mp.log1p(a),
+        "tanh": mp.tanh,
+    }
+
+
+def evaluate_exactly(root: Expression, inputs: Sequence[Any], parameters: Mapping[str, float] | None = None) -> Any:
+    """The formula on one element, in 300 bits: an mpmath number. There is no negative zero in mpmath."""
+    mp = _mp()
+
+    def leaf(current: Expression) -> Any:
+        if current.operation == "input":
+            value = inputs[current.attribute]
+            return bool(value) if current.format is Format.TRUTH else mp.mpf(value)
+        if current.operation == "parameter":
+            return mp.mpf((parameters or {})[current.attribute[1]])
+        if current.format is Format.TRUTH:
+            return bool(current.attribute)
+        value = current.attribute
+        return mp.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else mp.mpf(value)
+
+    return _interpret(root, _exact_functions(), leaf)
+
+
+def correctly_rounded(value: Any, kind: ElementType) -> float | int:
+    """A number of mpmath in an element type: the nearest float, or an integer towards zero, saturating."""
+    mp = _mp()
+    if kind.is_integer:
+        if mp.isnan(value):
+            return 0
+        if mp.isinf(value):
+            return kind.maximum if value > 0 else kind.minimum
+        return min(max(int(value), kind.minimum), kind.maximum)
+    if not mp.isfinite(value) or value == 0:
+        return float(value)
+    precision, largest_exponent = _FLOATS[kind.name]
+    exponent = max(int(mp.floor(mp.log(abs(value), 2))), 1 - largest_exponent)
+    if abs(value) < mp.mpf(2) ** exponent:
+        exponent -= 1
+    unit = mp.mpf(2) ** (max(exponent, 1 - largest_exponent) - precision + 1)
+    rounded = mp.nint(value / unit) * unit
+    if abs(rounded) >= mp.mpf(2) ** (largest_exponent + 1):
+        return math.inf if value > 0 else -math.inf
+    return float(rounded)
+
+
+#: Significant bits and the largest exponent of each floating-point element type.
+_FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
+
+
+def to_element(values: Sequence[Any], kind: ElementType) -> np.ndarray:
+    """Exact numbers as an array of the element type, each correctly rounded."""
+    return np.array([correctly_rounded(value, kind) for value in values], dtype=object).astype(kind.numpy)

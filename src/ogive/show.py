@@ -1,0 +1,117 @@
+"""A graph as text: as a formula for people, and as Python that makes the very same nodes again."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+from ogive.expression import OPERATIONS, Expression, walk
+
+__all__ = ["formula", "python"]
+
+_BINDING = {"*": 5, "/": 5, "+": 4, "-": 4, "<": 3, "<=": 3, "==": 3, "&": 2, "^": 1, "|": 0}
+_TIGHTEST = 9
+
+
+def formula(root: Expression, names: Sequence[str] = ()) -> str:
+    """The graph as one would write it. ``names`` are those of the inputs.
+
+    What is used more than once and is long gets a letter and a line of its own.
+
+    >>> import ogive
+    >>> print(formula(ogive.shrink.formula()[0], ogive.shrink.tensors))
+    where(x > lambd, x - bias, where(x < -lambd, x + bias, 0))
+    """
+    uses = Counter(operand for current in walk(root) for operand in current.operands)
+    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    shared: dict[Expression, str] = {}
+    lines = []
+    for current in walk(root):
+        if uses[current] > 1 and sum(1 for inner in walk(current) if inner.operands) > 2:
+            letter = next((c for c in letters if c not in names), None)
+            if letter is not None:
+                lines.append(f"{letter} = {_text(current, names, shared)[0]}")
+                shared[current] = letter
+    lines.append(_text(root, names, {k: v for k, v in shared.items() if k is not root})[0])
+    return "\n".join(lines)
+
+
+def _text(current: Expression, names: Sequence[str], shared: dict[Expression, str]) -> tuple[str, int]:
+    """The text of a node and how tightly it holds together."""
+    if current in shared:
+        return shared[current], _TIGHTEST
+    operation, operands = current.operation, current.operands
+    if operation == "input":
+        return names[current.attribute] if current.attribute < len(names) else f"x{current.attribute}", _TIGHTEST
+    if operation == "parameter":
+        return str(current.attribute[1]), _TIGHTEST
+    if operation == "constant":
+        return _constant(current)
+    texts = [_text(operand, names, shared) for operand in operands]
+    if operation == "select":
+        return f"where({', '.join(text for text, _ in texts)})", _TIGHTEST
+    symbol = OPERATIONS[operation].python.replace("{0}", "").replace("{1}", "").strip()
+    if len(operands) == 1 and symbol:
+        text, binding = texts[0]
+        return f"{symbol}{text if binding >= 6 else f'({text})'}", 6
+    if symbol in _BINDING:
+        return _infix(symbol, texts, current)
+    attribute = "" if current.attribute is None else f", {current.attribute}"
+    return f"{operation}({', '.join(text for text, _ in texts)}{attribute})", _TIGHTEST
+
+
+def _infix(symbol: str, texts: list[tuple[str, int]], current: Expression) -> tuple[str, int]:
+    binding = _BINDING[symbol]
+    (left, left_binding), (right, right_binding) = texts
+    # `0 < x` is how `x > 0` is stored.
+    if symbol in ("<", "<=") and current.operands[0].operation in ("constant", "parameter"):
+        (left, left_binding), (right, right_binding) = (right, right_binding), (left, left_binding)
+        symbol = symbol.replace("<", ">")
+    if left_binding < binding:
+        left = f"({left})"
+    if right_binding < binding or (right_binding == binding and symbol in "-/"):
+        right = f"({right})"
+    return f"{left} {symbol} {right}", binding
+
+
+def _constant(current: Expression) -> tuple[str, int]:
+    value = current.attribute
+    if current.format.value in ("truth", "bit"):
+        return str(bool(value)), _TIGHTEST
+    if isinstance(value, Fraction):
+        if Fraction(float(value)) == value or value.denominator > 10**6:
+            short = float(value)
+            text = str(int(short)) if short == math.floor(short) and abs(short) < 1e16 else repr(short)
+        else:
+            return f"{value.numerator} / {value.denominator}", _BINDING["/"]
+    else:
+        text = str(value)
+    return text, 6 if text.startswith("-") else _TIGHTEST
+
+
+def python(*roots: Expression) -> str:
+    """Python that makes the same nodes: bug reports and tests can paste it.
+
+    >>> import ogive
+    >>> root = ogive.relu.formula()[0]
+    >>> scope = {}
+    >>> exec(python(root), scope)
+    >>> scope["roots"] == (root,)
+    True
+    """
+    lines = [
+        "from fractions import Fraction",
+        "from ogive.expression import Format, node",
+        "inf, nan = float('inf'), float('nan')",
+    ]
+    names: dict[Expression, str] = {}
+    for index, current in enumerate(walk(*roots)):
+        names[current] = f"n{index}"
+        operands = "".join(f"{names[operand]}, " for operand in current.operands)
+        lines.append(
+            f"n{index} = node({current.operation!r}, ({operands}), {current.attribute!r}, Format.{current.format.name})"
+        )
+    lines.append(f"roots = ({''.join(f'{names[root]}, ' for root in roots)})")
+    return "\n".join(lines) + "\n"
