@@ -116,6 +116,8 @@ OPERATIONS: dict[str, Operation] = {
         _operations("both", "operand", 2, "add:+ subtract:- multiply:* divide:/"),
         _operations("both", "operand", 1, "negate:- absolute square_root floor ceiling truncate round_even"),
         _operations("both", "operand", 2, "copy_sign"),
+        # Of integers: the quotient rounded towards zero, and what it leaves. Zero where the divisor is zero.
+        _operations("both", "operand", 2, "quotient remainder"),
         # Comparisons are false when an operand is NaN. `>` is `<` with its operands exchanged.
         _operations("both", "truth", 2, "less:< less_equal:<= equal:=="),
         _operations("both", "operand", 2, "and:& or:| exclusive_or:^"),

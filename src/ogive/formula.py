@@ -31,6 +31,7 @@ __all__ = [
     "log1p",
     "maximum",
     "minimum",
+    "quotient",
     "round_even",
     "square_root",
     "tanh",
@@ -69,6 +70,11 @@ def maximum(a: object, b: object) -> Expression:
 def copy_sign(magnitude: object, sign: object) -> Expression:
     """The magnitude of one number with the sign of another, which may be the sign of a zero."""
     return _formula("copy_sign", lift(magnitude), lift(sign))
+
+
+def quotient(a: object, b: object) -> Expression:
+    """The quotient of two integers, rounded towards zero; zero where ``b`` is zero."""
+    return _formula("quotient", lift(a), lift(b))
 
 
 def _unary(operation: str, name: str, doc: str) -> Callable[[object], Expression]:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, get_args, 
 import numpy as np
 
 from ogive import _native
-from ogive.dtypes import FLOATS, ElementType, element_type_of
+from ogive.dtypes import BOOLEAN, FLOATS, ElementType, element_type_of
 from ogive.errors import DTypeError, FormulaError, OgiveError, OutputError, ParameterError, ShapeError, message
 from ogive.expression import Expression, Format, lift, node
 
@@ -118,15 +118,16 @@ class Operator(_native.OperatorCall):
         constraints: Mapping[str, Constraint],
         *,
         truth_inputs: tuple[str, ...] = (),
+        integers: Callable[..., Any] | None = None,
         modular: bool = False,
         onnx: str | None = None,
         directml: str | None = None,
     ) -> None:
         self.function = function
+        self.integer_function = integers or function
         self.name = self.__name__ = function.__name__
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
-        self.__doc__ = inspect.getdoc(function)
-        self.__signature__ = inspect.signature(function)
+        self.__signature__ = _without_annotations(inspect.signature(function))
         self.__wrapped__ = function
         self.onnx, self.directml = onnx, directml
         self.modular = modular
@@ -134,6 +135,7 @@ class Operator(_native.OperatorCall):
         self.tensors, self.parameters = _read_signature(function, constraints)
         self.inputs = len(self.tensors)
         self.signatures = tuple(signatures(len(self.tensors)))
+        self.__doc__ = self._documentation()
         self._bound: dict[tuple[Any, ...], np.ufunc] = {}
         self._kernels: dict[tuple[Any, ...], _native.Kernel] = {}
         self._formulas: dict[tuple[Any, ...], tuple[Expression, ...]] = {}
@@ -143,6 +145,19 @@ class Operator(_native.OperatorCall):
 
     def __reduce__(self) -> str:
         return self.__qualname__
+
+    def _documentation(self) -> str:
+        """The formula's docstring and what follows from the declaration."""
+        types = ", ".join(dict.fromkeys(t.name for signature in self.signatures for t in signature.inputs))
+        lines = [inspect.getdoc(self.function) or self.name, ""]
+        lines.append(f"Tensors: {', '.join(self.tensors)}, of any shapes that broadcast. Element types: {types}.")
+        for p in self.parameters:
+            default = "required" if p.is_required else f"default {p.default!r}"
+            allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
+            lines.append(f"Parameter {p.name}: {allowed}; {default}.")
+        lines.append(f"Other keywords are those of a numpy.ufunc: {', '.join(NUMPY_KEYWORDS)}.")
+        lines.append("Raises DTypeError, ShapeError, ParameterError or OutputError, before anything is written.")
+        return "\n".join(lines)
 
     # ---- parameters
 
@@ -197,14 +212,18 @@ class Operator(_native.OperatorCall):
 
     # ---- formula, kernels, ufuncs
 
-    def formula(self, **choices: Any) -> tuple[Expression, ...]:
-        """The roots of the formula's graph, one per output, with parameters that are numbers left open."""
+    def formula(self, *, for_integers: bool = False, **choices: Any) -> tuple[Expression, ...]:
+        """The roots of the formula's graph, one per output, with parameters that are numbers left open.
+
+        ``for_integers`` asks for the formula for integer operands, where an operator has one of their own.
+        """
         numeric = {parameter.name: parameter for parameter in self.numeric_parameters}
         for name in choices:
             if name in numeric:
                 raise ParameterError(message(self.name, f"{name} is a number and stays open in the formula"))
         defaults = {p.name: p.default for p in self.parameters if p.choices}
-        structure = tuple((defaults | choices).values())
+        function = self.integer_function if for_integers else self.function
+        structure = (function, *(defaults | choices).values())
         if structure not in self._formulas:
             positions = count()
             arguments = [
@@ -214,7 +233,7 @@ class Operator(_native.OperatorCall):
             keywords = defaults | choices
             for name in numeric:
                 keywords[name] = node("parameter", (), (next(positions), name), Format.NUMBER)
-            self._formulas[structure] = self._results(self.function(*arguments, **keywords))
+            self._formulas[structure] = self._results(function(*arguments, **keywords))
         return self._formulas[structure]
 
     def _results(self, value: Any) -> tuple[Expression, ...]:
@@ -248,7 +267,8 @@ class Operator(_native.OperatorCall):
         if computes_in(signature.inputs, signature.outputs) == "float32":
             numbers = {name: float(np.float32(value)) for name, value in numbers.items()}
         choices = {name: value for name, value in parameters.items() if name not in numeric}
-        roots = [fold(root, numbers) for root in self.formula(**choices)]
+        for_integers = not any(t.is_float for t in signature.inputs)
+        roots = [fold(root, numbers) for root in self.formula(for_integers=for_integers, **choices)]
         return lower(roots, *signature, modular=self.modular)
 
     def _make_ufunc(self, values: Mapping[str, Any], is_default: bool) -> np.ufunc:
@@ -392,6 +412,13 @@ def _read_signature(
     return tuple(tensors), tuple(parameters)
 
 
+def _without_annotations(signature: inspect.Signature) -> inspect.Signature:
+    """What editors and help() show: the formula's annotations are about expressions, not about arrays."""
+    empty = inspect.Signature.empty
+    parameters = [parameter.replace(annotation=empty) for parameter in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=empty)
+
+
 def _choices(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
     """The values of the parameters that are annotated ``Literal[...]``."""
     if not getattr(function, "__annotations__", None):
@@ -410,6 +437,8 @@ def operator(
     types: Iterable[ElementType] = ...,
     result: ElementType | None = ...,
     constraints: Mapping[str, Constraint] = ...,
+    truth_inputs: tuple[str, ...] = ...,
+    integers: Callable[..., Any] | None = ...,
     modular: bool = ...,
     onnx: str | None = ...,
     directml: str | None = ...,
@@ -423,6 +452,8 @@ def operator(
     types: Iterable[ElementType] = FLOATS,
     result: ElementType | None = None,
     constraints: Mapping[str, Constraint] | None = None,
+    truth_inputs: tuple[str, ...] = (),
+    integers: Callable[..., Any] | None = None,
     modular: bool = False,
     onnx: str | None = None,
     directml: str | None = None,
@@ -432,8 +463,9 @@ def operator(
     The formula's positional arguments are the tensors, its keyword-only arguments the parameters; what it
     may write is in :mod:`ogive.formula`. ``types`` are the element types that it is there for (all operands
     have the same one; the result too, unless ``result`` says otherwise). ``constraints`` say which values of
-    a parameter make sense. ``modular`` lets integer arithmetic wrap around instead of saturating. ``onnx``
-    and ``directml`` are the standards' names of the same operator.
+    a parameter make sense. ``truth_inputs`` are the tensors that hold truth values. ``integers`` is the
+    formula for integer operands where it is another one; ``modular`` lets their arithmetic wrap around
+    instead of saturating. ``onnx`` and ``directml`` are the standards' names of the same operator.
 
     >>> import ogive
     >>> @ogive.operator
@@ -446,9 +478,22 @@ def operator(
 
     def make(function: Callable[..., Any]) -> Operator:
         def signatures(inputs: int) -> Iterable[Signature]:
-            return [Signature((t,) * inputs, (result or t,)) for t in _in_order(listed)]
+            names = list(inspect.signature(function).parameters)[:inputs]
+            return [
+                Signature(tuple(BOOLEAN if name in truth_inputs else t for name in names), (result or t,))
+                for t in _in_order(listed)
+            ]
 
-        return Operator(function, signatures, constraints or {}, modular=modular, onnx=onnx, directml=directml)
+        return Operator(
+            function,
+            signatures,
+            constraints or {},
+            truth_inputs=truth_inputs,
+            integers=integers,
+            modular=modular,
+            onnx=onnx,
+            directml=directml,
+        )
 
     return make if function is None else make(function)
 

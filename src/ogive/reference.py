@@ -124,6 +124,7 @@ def _exact_functions() -> dict[str, Callable[..., Any]]:
         "subtract": lambda a, b: a - b,
         "multiply": lambda a, b: a * b,
         "divide": divide,
+        "quotient": lambda a, b: mp.mpf(0) if b == 0 else mp.mpf(_truncated_quotient(int(a), int(b))),
         "negate": lambda a: -a,
         "absolute": abs,
         "square_root": lambda a: mp.nan if a < 0 else mp.sqrt(a),
@@ -148,6 +149,10 @@ def _exact_functions() -> dict[str, Callable[..., Any]]:
     }
 
 
+def _truncated_quotient(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
 def evaluate_exactly(root: Expression, inputs: Sequence[Any], parameters: Mapping[str, float] | None = None) -> Any:
     """The formula on one element, in 300 bits: an mpmath number. There is no negative zero in mpmath."""
     mp = _mp()
@@ -166,9 +171,17 @@ def evaluate_exactly(root: Expression, inputs: Sequence[Any], parameters: Mappin
     return _interpret(root, _exact_functions(), leaf)
 
 
-def correctly_rounded(value: Any, kind: ElementType) -> float | int:
-    """A number of mpmath in an element type: the nearest float, or an integer towards zero, saturating."""
+def correctly_rounded(value: Any, kind: ElementType, *, modular: bool = False) -> float | int:
+    """A number of mpmath in an element type.
+
+    The nearest float; or an integer, rounded towards zero and saturating, or modulo 2**bits.
+    """
     mp = _mp()
+    if isinstance(value, bool):
+        return int(value)
+    if kind.is_integer and modular:
+        wrapped: int = (int(value) - kind.minimum) % 2**kind.bits + kind.minimum
+        return wrapped
     if kind.is_integer:
         if mp.isnan(value):
             return 0
@@ -192,6 +205,7 @@ def correctly_rounded(value: Any, kind: ElementType) -> float | int:
 _FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
 
 
-def to_element(values: Sequence[Any], kind: ElementType) -> np.ndarray:
-    """Exact numbers as an array of the element type, each correctly rounded."""
-    return np.array([correctly_rounded(value, kind) for value in values], dtype=object).astype(kind.numpy)
+def to_element(values: Sequence[Any], kind: ElementType, *, modular: bool = False) -> np.ndarray:
+    """Exact numbers as an array of the element type, each as `correctly_rounded` has it."""
+    rounded = [correctly_rounded(value, kind, modular=modular) for value in values]
+    return np.array(rounded, dtype=object).astype(kind.numpy)

@@ -78,6 +78,7 @@ FORMULA: dict[str, Rule] = {
     **dict.fromkeys(("and", "or", "exclusive_or", "not"), _is_truth),
     **dict.fromkeys(("add", "subtract", "multiply", "divide", "negate", "absolute", "copy_sign"), _is_number),
     **dict.fromkeys(("square_root", "floor", "ceiling", "truncate", "round_even"), _is_number),
+    "quotient": _is_number,
     **dict.fromkeys(ELEMENTARY, _is_number),
 }
 
@@ -95,6 +96,7 @@ PRIMITIVE: dict[str, Rule] = {
         ("shift_left", "shift_right"),
         lambda n: _is_whole(n) and isinstance(n.attribute, int) and 0 <= n.attribute < n.format.bits,
     ),
+    **dict.fromkeys(("quotient", "remainder"), _is_whole),
     "convert": _converts,
     "bitcast": lambda n: n.format.bits == _formats(n)[0].bits and n.format is not Format.BIT,
 }

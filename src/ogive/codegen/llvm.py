@@ -218,6 +218,13 @@ def _divide(e: _Emitter, n: Expression, a: str, b: str) -> str:
     return e.binary("fdiv", n.format, a, b)
 
 
+def _integer(signed: str, unsigned: str) -> Row:
+    def row(e: _Emitter, n: Expression, a: str, b: str) -> str:
+        return e.binary(signed if n.format.is_signed else unsigned, n.format, a, b)
+
+    return row
+
+
 def _negate(e: _Emitter, n: Expression, a: str) -> str:
     if n.format.is_float:
         return e.emit(f"fneg {e.type(n.format)} {a}")
@@ -227,6 +234,8 @@ def _negate(e: _Emitter, n: Expression, a: str) -> str:
 def _absolute(e: _Emitter, n: Expression, a: str) -> str:
     if n.format.is_float:
         return e.call("fabs", n.format, a)
+    if not n.format.is_signed:
+        return a
     negative = e.emit(f"icmp slt {e.type(n.format)} {a}, {e.literal(n.format, 0)}")
     return e.choose(negative, n.format, e.binary("sub", n.format, e.literal(n.format, 0), a), a)
 
@@ -437,6 +446,8 @@ ROWS: dict[str, Row] = {
     "subtract": _arithmetic("fsub", "sub"),
     "multiply": _arithmetic("fmul", "mul"),
     "divide": _divide,
+    "quotient": _integer("sdiv", "udiv"),
+    "remainder": _integer("srem", "urem"),
     "negate": _negate,
     "absolute": _absolute,
     "square_root": _intrinsic("sqrt"),

@@ -109,6 +109,12 @@ def _machine_leaf(leaf: Expression, types: tuple[ElementType, ...]) -> Expressio
     return node("input", (), leaf.attribute, STORAGE[types[leaf.attribute].name])
 
 
+def _is_nonzero(leaf: Expression) -> Expression:
+    """The truth value of a boolean operand: any byte but zero is true."""
+    is_zero = node("equal", (leaf, node("constant", (), 0, leaf.format)), None, Format.BIT)
+    return node("not", (is_zero,), None, Format.BIT)
+
+
 def _is_open(root: Expression) -> bool:
     """Whether this is a parameter or a constant."""
     return root.operation in ("parameter", "constant")
@@ -117,9 +123,12 @@ def _is_open(root: Expression) -> bool:
 class _Direct:
     """Chosen and modular graphs: a node becomes the same node in the integer format."""
 
+    #: What does nothing to an integer.
+    IDENTITIES = frozenset({"floor", "ceiling", "truncate", "round_even"})
+
     def __init__(self, inputs: tuple[ElementType, ...]) -> None:
         self.inputs = inputs
-        wide = max(inputs, key=lambda t: t.bits)
+        wide = max(inputs, key=lambda t: (t.kind != "boolean", t.bits))
         self.format = STORAGE[wide.name]
         self.done: dict[Expression, Expression] = {}
 
@@ -134,15 +143,35 @@ class _Direct:
             if current in self.done:
                 continue
             form = Format.BIT if current.format is Format.TRUTH else self.format
+            operands = tuple(self.done[operand] for operand in current.operands)
             if current.operation == "input":
                 leaf = _machine_leaf(current, self.inputs)
-                self.done[current] = leaf
+                self.done[current] = _is_nonzero(leaf) if form is Format.BIT else leaf
             elif current.operation == "constant":
                 self.done[current] = node("constant", (), int(current.attribute), form)
+            elif current.operation in self.IDENTITIES:
+                self.done[current] = operands[0]
+            elif current.operation in ("quotient", "remainder"):
+                self.done[current] = self._divided(current.operation, *operands)
             else:
-                operands = tuple(self.done[operand] for operand in current.operands)
                 self.done[current] = node(current.operation, operands, None, form)
         return self.done[root]
+
+    def _divided(self, operation: str, a: Expression, b: Expression) -> Expression:
+        """The instruction is undefined for a zero divisor and for the smallest number divided by -1."""
+        form = self.format
+        zero, one = node("constant", (), 0, form), node("constant", (), 1, form)
+        by_zero = node("equal", (b, zero), None, Format.BIT)
+        undefined = by_zero
+        if form.is_signed:
+            overflows = node("equal", (b, node("constant", (), -1, form)), None, Format.BIT)
+            undefined = node("or", (by_zero, overflows), None, Format.BIT)
+        result = node(operation, (a, node("select", (undefined, one, b), None, form)), None, form)
+        if form.is_signed:
+            # a / -1 is -a, also for the smallest number, where it wraps around; the remainder is 0, as by 1.
+            negated = node("subtract", (zero, a), None, form) if operation == "quotient" else zero
+            result = node("select", (overflows, negated, result), None, form)
+        return node("select", (by_zero, zero, result), None, form)
 
 
 class _Real:
@@ -340,10 +369,8 @@ class _Real:
                 return self.m.compare(root.operation, *map(self.number, root.operands))
             case "constant":
                 return node("constant", (), root.attribute, Format.BIT)
-            case "input":  # a boolean operand: any byte but zero is true
-                leaf = _machine_leaf(root, self.inputs)
-                is_zero = node("equal", (leaf, node("constant", (), 0, leaf.format)), None, Format.BIT)
-                return node("not", (is_zero,), None, Format.BIT)
+            case "input":
+                return _is_nonzero(_machine_leaf(root, self.inputs))
         operands = tuple(map(self.truth, root.operands))
         return node(root.operation, operands, None, Format.BIT)
 
