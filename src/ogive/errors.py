@@ -6,6 +6,7 @@ Every class also derives from the built-in that fits, so that ``except ValueErro
 from __future__ import annotations
 
 __all__ = [
+    "ArgumentError",
     "CompileError",
     "DTypeError",
     "FormulaError",
@@ -33,6 +34,10 @@ class ShapeError(OgiveError, ValueError):
 
 class OutputError(OgiveError, ValueError):
     """The result cannot be put where it should go: the array is read-only, or its type cannot hold it."""
+
+
+class ArgumentError(OgiveError, TypeError):
+    """An operator was called with the wrong arguments: their number, or a keyword that it does not have."""
 
 
 class ParameterError(OgiveError, ValueError):

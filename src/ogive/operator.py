@@ -20,7 +20,16 @@ import numpy as np
 
 from ogive import _native
 from ogive.dtypes import BOOLEAN, FLOATS, ElementType, element_type_of
-from ogive.errors import DTypeError, FormulaError, OgiveError, OutputError, ParameterError, ShapeError, message
+from ogive.errors import (
+    ArgumentError,
+    DTypeError,
+    FormulaError,
+    OgiveError,
+    OutputError,
+    ParameterError,
+    ShapeError,
+    message,
+)
 from ogive.expression import Expression, Format, lift, node
 
 if TYPE_CHECKING:
@@ -156,7 +165,9 @@ class Operator(_native.OperatorCall):
             allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
             lines.append(f"Parameter {p.name}: {allowed}; {default}.")
         lines.append(f"Other keywords are those of a numpy.ufunc: {', '.join(NUMPY_KEYWORDS)}.")
-        lines.append("Raises DTypeError, ShapeError, ParameterError or OutputError, before anything is written.")
+        lines.append(
+            "Raises ArgumentError, DTypeError, ShapeError, ParameterError or OutputError, before anything is written."
+        )
         return "\n".join(lines)
 
     # ---- parameters
@@ -192,14 +203,14 @@ class Operator(_native.OperatorCall):
         values = {}
         for parameter in self.parameters:
             if parameter.name not in given and parameter.is_required:
-                raise ParameterError(message(self.name, f"{parameter.name} is missing; it has no default"))
+                raise ArgumentError(message(self.name, f"{parameter.name} is missing; it has no default"))
             values[parameter.name] = parameter.checked(self.name, given.get(parameter.name, parameter.default))
         return values
 
     def _refuse_keyword(self, name: str) -> NoReturn:
         known = [parameter.name for parameter in self.parameters]
         allowed = ", ".join([*known, *NUMPY_KEYWORDS]) if known else f"no parameters; {', '.join(NUMPY_KEYWORDS)}"
-        raise ParameterError(message(self.name, f"there is no parameter {name!r}", allowed))
+        raise ArgumentError(message(self.name, f"there is no parameter {name!r}", allowed))
 
     def _structure(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
         """The values that select the formula."""
@@ -317,7 +328,7 @@ class Operator(_native.OperatorCall):
     def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
         many = "tensor" if self.inputs == 1 else "tensors"
         keywords = [f"{p.name}=" for p in self.parameters] + ["out="]
-        raise ParameterError(
+        raise ArgumentError(
             message(
                 self.name,
                 f"{len(args)} positional arguments were given",

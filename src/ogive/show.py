@@ -6,6 +6,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import chain, count
+from string import ascii_lowercase
 
 from ogive.expression import OPERATIONS, Expression, walk
 
@@ -25,15 +27,14 @@ def formula(root: Expression, names: Sequence[str] = ()) -> str:
     where(x > lambd, x - bias, where(x < -lambd, x + bias, 0))
     """
     uses = Counter(operand for current in walk(root) for operand in current.operands)
-    letters = iter("abcdefghijklmnopqrstuvwxyz")
+    letters = (letter + suffix for suffix in chain([""], map(str, count(1))) for letter in ascii_lowercase)
     shared: dict[Expression, str] = {}
     lines = []
     for current in walk(root):
         if uses[current] > 1 and sum(1 for inner in walk(current) if inner.operands) > 2:
-            letter = next((c for c in letters if c not in names), None)
-            if letter is not None:
-                lines.append(f"{letter} = {_text(current, names, shared)[0]}")
-                shared[current] = letter
+            letter = next(letter for letter in letters if letter not in names)
+            lines.append(f"{letter} = {_text(current, names, shared)[0]}")
+            shared[current] = letter
     lines.append(_text(root, names, {k: v for k, v in shared.items() if k is not root})[0])
     return "\n".join(lines)
 
@@ -69,9 +70,9 @@ def _infix(symbol: str, texts: list[tuple[str, int]], current: Expression) -> tu
     if symbol in ("<", "<=") and current.operands[0].operation in ("constant", "parameter"):
         (left, left_binding), (right, right_binding) = (right, right_binding), (left, left_binding)
         symbol = symbol.replace("<", ">")
-    if left_binding < binding:
+    if left_binding < binding or (left_binding == binding == _BINDING["<"]):
         left = f"({left})"
-    if right_binding < binding or (right_binding == binding and symbol in "-/"):
+    if right_binding < binding or (right_binding == binding and symbol not in "+*&|^"):
         right = f"({right})"
     return f"{left} {symbol} {right}", binding
 

@@ -69,7 +69,7 @@ def lower(
     """The program that computes the formulas for operands of these element types."""
     types = (*inputs, *outputs)
     results: tuple[Expression, ...]
-    if modular or (all(not t.is_float for t in types) and _only_chooses(roots, types)):
+    if not any(t.is_float for t in types) and (modular or _only_chooses(roots, types)):
         direct = _Direct(tuple(inputs))
         results = tuple(direct.store(root, t) for root, t in zip(roots, outputs, strict=True))
     else:

@@ -1,0 +1,82 @@
+"""``ogive run MODEL``: a model on arrays from files."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ogive.errors import ModelError, message
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="An input and the file with its value.")
+@click.option("--output", "folder", type=click.Path(file_okay=False, path_type=Path), help="Write each output here.")
+def command(model: Path, inputs: tuple[str, ...], folder: Path | None) -> int:
+    """Run a model on arrays from files.
+
+    MODEL is an .onnx file. Prints the name, shape, type and range of every output and the time it took;
+    with --output, writes it to NAME.npy in that folder.
+    """
+    from ogive import onnx
+
+    given = dict(_read_input(text) for text in inputs)
+    console = Console(highlight=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("output", "shape", "dtype", "smallest", "largest", "time"):
+        table.add_column(title, justify="right" if title in ("smallest", "largest", "time") else "left")
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(f"loading {model.name}")
+        loaded = onnx.load(model)
+        results = {}
+        for name in loaded.output_names:
+            progress.update(task, description=f"computing {name}")
+            begin = time.perf_counter()
+            results[name] = loaded.run(given, outputs=[name])[name]
+            table.add_row(name, *_described(results[name]), f"{(time.perf_counter() - begin) * 1e3:.3f} ms")
+    console.print(table)
+    if folder is not None:
+        _write(results, folder, console)
+    return 0
+
+
+def _read_input(text: str) -> tuple[str, np.ndarray]:
+    name, separator, file = text.partition("=")
+    if not separator or not name or not file:
+        raise click.UsageError(f"--input is {text!r}; allowed: NAME=FILE.npy")
+    try:
+        return name, np.load(file, allow_pickle=False)
+    except (ValueError, EOFError) as error:
+        raise ModelError(message(file, "it is not a .npy file with one array of numbers")) from error
+
+
+def _described(value: np.ndarray) -> tuple[str, str, str, str]:
+    """Shape, type and range of an array; NaN is not part of a range."""
+    shape = " x ".join(map(str, value.shape)) or "scalar"
+    if value.dtype == bool or value.size == 0:
+        return shape, str(value.dtype), "-", "-"
+    numbers: Any = value if value.dtype.kind in "iu" else value.astype(np.float64)
+    numbers = numbers[~np.isnan(numbers)]
+    if numbers.size == 0:
+        return shape, str(value.dtype), "nan", "nan"
+    return shape, str(value.dtype), f"{numbers.min():.6g}", f"{numbers.max():.6g}"
+
+
+def _write(results: dict[str, np.ndarray], folder: Path, console: Console) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, value in results.items():
+        # Names of tensors may hold what names of files must not.
+        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).lstrip(".") or "output"
+        file = folder / f"{safe}.npy"
+        np.save(file, value)
+        console.print(f"wrote {file}", markup=False, soft_wrap=True)

@@ -1,0 +1,85 @@
+"""``ogive show OPERATOR``: everything about one operator."""
+
+from __future__ import annotations
+
+import click
+import numpy as np
+from rich.console import Console
+
+from ogive.cli.list_command import short_types
+from ogive.operator import Operator
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("operator")
+@click.option("--asm", is_flag=True, help="Print the machine code of the kernel instead.")
+@click.option("--dtype", default="float32", show_default=True, help="The element type for --asm.")
+@click.option("--target", default=None, help="The instruction set for --asm: x86-64, x86-64-v3, x86-64-v4, aarch64.")
+def command(operator: str, asm: bool, dtype: str, target: str | None) -> int:
+    """Show one operator: its formula, its parameters, its types, its curve."""
+    op = _find(operator)
+    console = Console(highlight=False, soft_wrap=True)
+    if asm:
+        click.echo(_assembly(op, dtype, target))
+        return 0
+    from ogive.show import formula
+
+    results = "\n".join(formula(root, op.tensors) for root in op.formula())
+    console.print(f"[bold]{op.name}[/bold]\n")
+    console.print(f"  {results}\n".replace("\n", "\n  "), markup=False)
+    summary = (op.function.__doc__ or "").strip().split("\n\n")
+    console.print(summary[0] + "\n", markup=False)
+    console.print(f"ONNX      {op.onnx or '-'}", markup=False)
+    console.print(f"DirectML  {op.directml or '-'}", markup=False)
+    console.print(f"types     {short_types(op)}", markup=False)
+    for p in op.parameters:
+        allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
+        default = "required" if p.is_required else f"default {p.default!r}"
+        console.print(f"{p.name:<9} {default}; {allowed}", markup=False)
+    if op.inputs == 1 and any(signature.outputs[0].is_float for signature in op.signatures):
+        click.echo("\n" + _curve(op))
+    return 0
+
+
+def _find(name: str) -> Operator:
+    from ogive.catalog import OPERATORS
+
+    wanted = name.lower().removeprefix("dml_").removeprefix("operator_")
+    for op in OPERATORS.values():
+        if wanted in (op.name, (op.onnx or "").lower(), (op.directml or "").lower()):
+            return op
+    import difflib
+
+    near = difflib.get_close_matches(wanted, OPERATORS, 3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "`ogive list` shows all"
+    raise click.UsageError(f"there is no operator {name!r}; {hint}")
+
+
+def _assembly(op: Operator, dtype: str, target: str | None) -> str:
+    from ogive.codegen.compiler import assembly
+    from ogive.codegen.llvm import emit
+    from ogive.codegen.target import TARGETS, host_target
+
+    if target is not None and target not in TARGETS:
+        raise click.UsageError(f"--target is {target!r}; allowed: {', '.join(TARGETS)}")
+    for signature in op.signatures:
+        if signature.inputs[-1].name == dtype:
+            chosen = TARGETS[target] if target else host_target()
+            return assembly(emit(op.program(signature), chosen), chosen)
+    raise click.UsageError(f"--dtype is {dtype!r}; {op.name} has {short_types(op)}")
+
+
+def _curve(op: Operator) -> str:
+    """The graph of a function of one number, drawn with characters."""
+    import uniplot
+
+    x = np.linspace(-4, 4, 401)
+    required = {p.name: 1.0 for p in op.parameters if p.is_required}
+    y = op(x, **required)
+    drawn = uniplot.plot_to_string(
+        xs=x, ys=y, lines=True, width=64, height=15, x_min=-4, x_max=4, x_gridlines=[0], y_gridlines=[0]
+    )
+    lines = drawn.splitlines() if isinstance(drawn, str) else drawn
+    return "\n".join(line.rstrip() for line in lines)

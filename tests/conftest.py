@@ -1,0 +1,32 @@
+"""What every test session needs: a cache of its own, so that no test sees what another process compiled."""
+
+import os
+import tempfile
+
+import pytest
+
+# Before the first import of ogive: kernels of earlier sessions must not be found, nor the user's folder touched.
+_cache = tempfile.TemporaryDirectory(prefix="ogive-test-cache-")
+os.environ["OGIVE_CACHE"] = _cache.name
+os.environ.pop("OGIVE_TARGET", None)
+os.environ.pop("OGIVE_NUM_THREADS", None)
+
+
+@pytest.fixture(autouse=True)
+def _doctest_names(doctest_namespace):
+    import numpy as np
+
+    import ogive
+
+    doctest_namespace["np"] = np
+    doctest_namespace["ogive"] = ogive
+
+
+@pytest.fixture
+def threads():
+    """Set the number of threads for one test: threads(2)."""
+    import ogive
+
+    before = ogive.get_num_threads()
+    yield ogive.set_num_threads
+    ogive.set_num_threads(before)

@@ -1,0 +1,52 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ogive.transform.interval import EVERYTHING, Interval
+
+numbers = st.floats(allow_nan=False, width=64)
+
+
+@st.composite
+def intervals_with_member(draw):
+    a, b = sorted((draw(numbers), draw(numbers)))
+    return Interval(a, b), draw(st.floats(min_value=a, max_value=b, allow_nan=False))
+
+
+@given(intervals_with_member(), intervals_with_member())
+def test_operations_hold_every_result(one, other):
+    (i, a), (j, b) = one, other
+    results = [(i + j, a + b), (i - j, a - b), (i * j, a * b), (-i, -a), (abs(i), abs(a)), (i | j, a)]
+    if b:
+        results.append((i / j, a / b))
+    for interval, value in results:
+        assert math.isnan(value) or interval.low <= value <= interval.high
+
+
+@given(intervals_with_member())
+def test_magnitudes(pair):
+    interval, value = pair
+    assert interval.smallest_magnitude <= abs(value) <= interval.largest_magnitude
+
+
+def test_map_is_a_little_wider():
+    image = Interval(0.0, 1.0).map(math.exp)
+    assert image.low < 1 < image.high
+    assert image.within(0.999, 2.719)
+
+
+def test_zero_and_infinity_stay_exact():
+    assert Interval.around(0.0, math.inf) == Interval(0.0, math.inf)
+    assert Interval(-1.0, 1.0) / Interval(-1.0, 1.0) == EVERYTHING
+
+
+def test_nan_says_nothing():
+    assert Interval(math.nan, math.nan) == EVERYTHING
+    assert EVERYTHING + EVERYTHING == EVERYTHING
+
+
+@pytest.mark.parametrize(("low", "high", "inside"), [(0, 1, True), (0.5, 1, False), (0, 0.5, False)])
+def test_within(low, high, inside):
+    assert Interval(0.25, 0.75).within(low, high) is inside
