@@ -44,7 +44,9 @@ def test_what_keeps_bits():
     assert fold(x * 1) is x
     assert fold(1 * x) is x
     assert fold(x / 1) is x
-    assert fold(-(-x)) is x
+    assert fold(-f.absolute(x)) is -f.absolute(x)
+    minus = -x
+    assert fold(-minus) is x
     assert fold(f.where(x > 0, x, x)) is x
 
 

@@ -51,7 +51,8 @@ def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
     tail = m.mul_(m.mul_(r, r), m.polynomial_(r, EXPM1[m.format]))
     if not m.extended:
         return tail
-    return m.add_(m.fma_(lacking, r, tail), lacking)
+    # exp(r) lacking, with exp(r) as 1 + (r + tail).
+    return m.add_(m.fma_(lacking, m.add_(r, tail), tail), lacking)
 
 
 def exp(m: Arithmetic, x: Wide) -> Wide:
@@ -79,15 +80,18 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
     scale = m.scale_(one, n)
     exponent = m.number(1.0) if halved else None
     if not m.extended:
-        value = m.fma_(scale, m.add_(r, tail), m.sub_(scale, one))
+        value = m.fma_(scale, m.add_(r, tail), m.neg_(m.sub_(one, scale)))
         return Wide(value, None, exponent, interval)
-    # 2**n - 1 loses its smaller part from n = 24 on in both directions.
+    # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition. It loses its
+    # smaller part from n = 24 on in both directions.
+    minus = m.neg_(scale)
     if x.interval.high <= 0:
-        whole, lost = m.fast_two_sum(m.neg_(one), scale)
+        whole, lost = m.fast_two_sum(one, minus)
     elif x.interval.low >= 0:
-        whole, lost = m.fast_two_sum(scale, m.neg_(one))
+        whole, lost = m.fast_two_sum(minus, one)
     else:
-        whole, lost = m.two_sum(scale, m.neg_(one))
+        whole, lost = m.two_sum(one, minus)
+    whole, lost = m.neg_(whole), m.neg_(lost)
     value = m.fma_(scale, r, whole)
     error = m.add_(m.fma_(scale, r, m.sub_(whole, value)), lost)
     result = m.renormalised(Wide(value, m.fma_(scale, tail, error)))

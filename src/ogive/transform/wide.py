@@ -5,7 +5,7 @@ once, at the end, whatever the formula: that is where the accuracy of every oper
 user's own included. Three rules keep it cheap and safe:
 
 * ``high`` alone is what plain IEEE evaluation of the formula gives, so infinities and NaN come out as IEEE
-  arithmetic has them. ``low`` is a correction; where it is not a number (after an overflow) it is dropped.
+  arithmetic has them. ``low`` is a correction; where it is not finite (after an overflow) it is dropped.
 * Intervals decide which of two numbers is larger, and whether an overflow is possible at all; what they
   exclude is not computed.
 * ``exponent`` keeps the result of exp() exact where it would underflow, until the last operation.
@@ -33,7 +33,7 @@ class Wide:
     low: Expression | None = None
     exponent: Expression | None = None
     interval: Interval = EVERYTHING
-    #: Whether ``low`` can be NaN where ``high`` is not.
+    #: Whether ``low`` is a finite number wherever ``high`` is.
     low_is_number: bool = True
 
     @property
@@ -185,12 +185,20 @@ class Arithmetic:
         return all(i.within(-self.largest / 2, self.largest / 2) for i in intervals)
 
     def low_part(self, a: Wide) -> Expression:
-        """``a.low`` where it is a number, zero elsewhere."""
+        """``a.low`` where it is a finite number, zero elsewhere."""
         if a.low is None:
             return self.number(0.0)
         if a.low_is_number:
             return a.low
-        return self.select_(self.equal_(a.low, a.low), a.low, self.number(0.0))
+        is_finite = self.less_(self.abs_(a.low), self.number(math.inf))
+        return self.select_(is_finite, a.low, self.number(0.0))
+
+    def _corrected(self, a: Wide, low: Expression) -> Expression:
+        """``a.high + low``; where that is zero, it has the sign of ``a.high``."""
+        if a.interval.smallest_magnitude > 0:
+            return self.add_(a.high, low)
+        # -0 + 0 is 0, but -0 - 0 is -0; and 0 - low is never -0.
+        return self.sub_(a.high, self.sub_(self.number(0.0), low))
 
     def unscaled(self, a: Wide) -> Wide:
         """The same number with its exponent multiplied in."""
@@ -201,15 +209,16 @@ class Arithmetic:
 
     def single(self, a: Wide) -> Expression:
         """The number, rounded once to the format."""
-        value = a.high if a.low is None else self.add_(a.high, self.low_part(a))
+        value = a.high if a.low is None else self._corrected(a, self.low_part(a))
         return value if a.exponent is None else self.scale_(value, a.exponent)
 
     def renormalised(self, a: Wide) -> Wide:
         """The same number with ``high`` its rounded value."""
         if a.low is None:
             return a
-        high, low = self.fast_two_sum(a.high, self.low_part(a))
-        return replace(a, high=high, low=low)
+        low = self.low_part(a)
+        high = self._corrected(a, low)
+        return replace(a, high=high, low=self.sub_(low, self.sub_(high, a.high)))
 
     def clamped(self, a: Wide, low: float, high: float) -> Wide:
         """The number moved into [low, high], as far as its interval does not say that it lies there."""
@@ -308,9 +317,10 @@ class Arithmetic:
         if cross is None:
             value = self.mul_(a.high, b.high)
         else:
-            value = self.fma_(
-                a.high, b.high, self.low_part(Wide(a.high, cross, None, EVERYTHING, self._product_is_number(a, b)))
-            )
+            is_number = self._product_is_number(a, b)
+            cross = self.low_part(Wide(a.high, cross, low_is_number=is_number))
+            # 0 - cross is never -0: the result has the sign of the product also where that is zero.
+            value = self.fma_(a.high, b.high, self.neg_(self.sub_(self.number(0.0), cross)))
         return value if exponent is None else self.scale_(value, exponent)
 
     def divide(self, a: Wide, b: Wide) -> Wide:

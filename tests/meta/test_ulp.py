@@ -1,0 +1,36 @@
+import numpy as np
+import pytest
+
+from ogive.dtypes import element_type
+from tests.ulp import error
+
+single, half = element_type("float32"), element_type("float16")
+
+
+@pytest.mark.parametrize(
+    ("result", "exact", "units"),
+    [
+        (1.0, 1.0, 0),
+        (1.0, 1.0 + 2.0**-24, 0.5),
+        (1.0 + 2.0**-23, 1.0, 1),
+        (2.0**-149, 0.0, 1),
+        (0.0, 2.0**-149, 1),
+        (2.0**-149, 1.5 * 2.0**-149, 0.5),
+        (np.inf, 3.5e38, 0),
+        (3.4028235e38, 3.5e38, np.inf),
+        (np.inf, 3e38, np.inf),
+        (-np.inf, np.inf, np.inf),
+        (np.nan, np.nan, 0),
+        (1.0, np.nan, np.inf),
+        (np.nan, 1.0, np.inf),
+        (-1.0, 1.0, 2**24),
+    ],
+)
+def test_error_of_single(result, exact, units):
+    assert error(np.float32([result]), np.float64([exact]), single)[0] == units
+
+
+def test_error_of_half():
+    assert error(np.float16([1.0]), np.float64([1.0 + 2.0**-11]), half)[0] == 0.5
+    assert error(np.float16([np.inf]), np.float64([65520.0]), half)[0] == 0
+    assert error(np.float16([65504]), np.float64([65519.0]), half)[0] < 0.5
