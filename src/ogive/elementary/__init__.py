@@ -14,7 +14,7 @@ from ogive.elementary.hyperbolic import tanh
 from ogive.elementary.logarithm import log, log1p
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["LINEAR_AT_ZERO", "RULES"]
+__all__ = ["LINEAR_AT_ZERO", "LOSES_SUBNORMALS", "RULES"]
 
 RULES: dict[str, Callable[[Arithmetic, Wide], Wide]] = {
     "exp": exp,
@@ -26,3 +26,6 @@ RULES: dict[str, Callable[[Arithmetic, Wide], Wide]] = {
 
 #: The functions that are their argument near zero: f(u) = u (1 + O(u)).
 LINEAR_AT_ZERO = frozenset({"expm1", "log1p", "tanh"})
+
+#: Those of them whose rule does not return a subnormal argument as it is: expm1 computes at half the size.
+LOSES_SUBNORMALS = frozenset({"expm1"})

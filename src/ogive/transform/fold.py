@@ -59,10 +59,6 @@ def _computed(current: Expression) -> Expression:
         return operands[1]
     if operation == "negate" and operands[0].operation == "negate":
         return operands[0].operands[0]
-    if operation in ("multiply", "divide") and operands[1] is _ONE:
-        return operands[0]
-    if operation == "multiply" and operands[0] is _ONE:
-        return operands[1]
     if not operands or any(operand.operation != "constant" for operand in operands):
         return current
     values = [operand.attribute for operand in operands]
@@ -88,5 +84,3 @@ def _square_root(value: Fraction) -> Fraction:
     root = math.isqrt(value.numerator * value.denominator * scale)
     return Fraction(root, value.denominator << 240)
 
-
-_ONE = constant(1)

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ogive.dtypes import ElementType, element_type
-from ogive.elementary import LINEAR_AT_ZERO, RULES
-from ogive.expression import Expression, Format, node, walk
+from ogive.elementary import LINEAR_AT_ZERO, LOSES_SUBNORMALS, RULES
+from ogive.expression import Expression, Format, constant, node, walk
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
@@ -236,7 +236,8 @@ class _Real:
                 radicand = self.number(root.operands[0])
                 if radicand.is_exact:
                     return m.sqrt_(radicand.high)
-        return m.single(self.number(root))
+        value = m.single(self.number(root))
+        return self._linear_near_zero(root, value) if root.operation in LOSES_SUBNORMALS else value
 
     def _finished_sum(self, root: Expression) -> Expression:
         m = self.m
@@ -256,25 +257,27 @@ class _Real:
     def _linear_near_zero(self, root: Expression, value: Expression) -> Expression:
         """``a * f(x * b)`` and ``a * f(x / b)`` where f(u) is u near zero: there, ``x * (a * b)``.
 
-        The argument of f may underflow where the result does not: without this, celu(x, alpha=1000) has
-        lost its last 10 bits at 1e-43.
+        On the way to f, and in it, numbers may underflow where the result does not: without this,
+        celu(x, alpha=1000) has lost its last 10 bits at 1e-43.
         """
         m = self.m
-        for factor, call in (root.operands, root.operands[::-1]):
+        one = constant(1)
+        for factor, call in (root.operands, root.operands[::-1]) if root.operation == "multiply" else ((one, root),):
             if not (m.extended and _is_open(factor) and call.operation in LINEAR_AT_ZERO):
                 continue
             argument = call.operands[0]
-            if argument.operation not in ("multiply", "divide"):
+            x, b, by = argument, one, "multiply"
+            if argument.operation in ("multiply", "divide"):
+                x, b = argument.operands
+                by = argument.operation
+                if by == "multiply" and _is_open(x):
+                    x, b = b, x
+            if _is_open(x) or not _is_open(b) or not self.number(x).is_exact:
                 continue
-            x, b = argument.operands
-            if argument.operation == "multiply" and _is_open(x):
-                x, b = b, x
-            if not _is_open(b) or _is_open(x):
-                continue
-            if argument.operation == "divide" and factor is b:
+            if factor is (b if by == "divide" else one) and (by == "divide" or b is one):
                 tiny = self.finish(x)
             else:
-                slope = getattr(m, argument.operation)(self.number(factor), self.number(b))
+                slope = getattr(m, by)(self.number(factor), self.number(b))
                 tiny = m.multiply_single(slope, self.number(x))
             is_tiny = m.less_(m.abs_(self.number(argument).high), m.number(2.0**-60))
             return m.select_(is_tiny, tiny, value)

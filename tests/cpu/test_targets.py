@@ -1,0 +1,117 @@
+"""Every operator has the same bits from the code of every instruction set that this machine runs."""
+
+import platform
+
+import numpy as np
+import pytest
+
+from ogive import _native
+from ogive.codegen.compiler import assembly, object_code
+from ogive.codegen.link import link
+from ogive.codegen.llvm import emit
+from ogive.codegen.target import TARGETS, host_target
+from ogive.errors import CompileError
+from ogive.runtime.kernels import make_ufunc
+from tests.inputs import CASE_IDS, CASES, assert_same_bits, operands
+
+IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
+RUNNABLE = [
+    target
+    for target in TARGETS.values()
+    if (target.architecture == "x86_64") == IS_X86
+    and (not IS_X86 or {"x86-64": 1, "x86-64-v3": 3, "x86-64-v4": 4}[target.name] <= _native.x86_level())
+]
+
+
+def program(op, signature):
+    required = {p.name: 1.5 for p in op.parameters if p.is_required}
+    return op.program(signature, **op.checked_parameters(required)), required
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
+@pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
+def test_same_bits_on_every_instruction_set(op, signature, target):
+    compiled, required = program(op, signature)
+    arrays = operands(signature, 3000)
+    result = make_ufunc(op.name, compiled, target)(*arrays)
+    # The operator itself has its parameters at run time: these bits agree too.
+    assert_same_bits(result, op(*arrays, **required), *arrays)
+
+
+def test_there_is_something_to_compare():
+    assert host_target() in RUNNABLE
+    assert CASES
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
+@pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
+def test_every_target_compiles_and_links(op, signature, target):
+    """Also those that this machine cannot run; and nothing but exactly rounded functions is called."""
+    compiled, _ = program(op, signature)
+    image = link(object_code(emit(compiled, target), target), "kernel")
+    assert 0 <= image.entry < len(image.code)
+    assert not image.imports or not target.has_fma
+
+
+def test_full_width_is_used():
+    """Speed is promised: the loop must work on whole registers."""
+    from ogive import celu
+
+    signature = next(s for s in celu.signatures if s.inputs[0].name == "float32")
+    for name, register in (("x86-64-v4", "%zmm"), ("x86-64-v3", "%ymm"), ("aarch64", ".4s")):
+        text = assembly(emit(celu.program(signature), TARGETS[name]), TARGETS[name])
+        fused = [line for line in text.splitlines() if "fm" in line and register in line]
+        assert len(fused) > 10, name
+
+
+def test_link_refuses_what_a_kernel_must_not_need():
+    source = """target triple = "x86_64-unknown-linux-gnu"
+declare double @exp(double)
+define double @kernel(double %x) {
+  %y = call double @exp(double %x)
+  ret double %y
+}
+"""
+    code = object_code(source, TARGETS["x86-64-v3"])
+    with pytest.raises(CompileError, match="refers to 'exp', which a kernel must not need"):
+        link(code, "kernel")
+    with pytest.raises(CompileError, match="not 64-bit little-endian ELF"):
+        link(b"MZ" + code, "kernel")
+
+
+def test_target_from_the_environment(monkeypatch):
+    host_target.cache_clear()
+    monkeypatch.setenv("OGIVE_TARGET", "x86-64")
+    assert host_target() is TARGETS["x86-64"]
+    host_target.cache_clear()
+    monkeypatch.setenv("OGIVE_TARGET", "pentium")
+    with pytest.raises(CompileError, match="OGIVE_TARGET: it is 'pentium'; allowed: native, x86-64, "):
+        host_target()
+    host_target.cache_clear()
+    monkeypatch.setattr(platform, "machine", lambda: "sparc64")
+    monkeypatch.delenv("OGIVE_TARGET")
+    with pytest.raises(CompileError, match="the processor is sparc64; allowed: x86-64 and 64-bit Arm"):
+        host_target()
+    host_target.cache_clear()
+
+
+def test_half_conversions_are_exact():
+    """Both directions, all values, on the target that has no instruction for them."""
+    from ogive.dtypes import element_type
+    from ogive.expression import Format, node
+    from ogive.transform.lower import Program
+
+    half, single = element_type("float16"), element_type("float32")
+    up = Program((half,), (single,), (node("convert", (node("input", (), 0, Format.F16),), None, Format.F32),))
+    down = Program((single,), (half,), (node("convert", (node("input", (), 0, Format.F32),), None, Format.F16),))
+    halves = np.arange(65536, dtype=np.uint16).view(np.float16)
+    halves = halves[~np.isnan(halves)]
+    exact = halves.astype(np.float32)
+    # Every half, every midpoint between two, and the neighbours of the midpoints.
+    middles = (exact[:-1].astype(np.float64) + exact[1:].astype(np.float64)).astype(np.float32) / 2
+    singles = np.concatenate([exact, middles, np.nextafter(middles, np.inf), np.nextafter(middles, -np.inf)])
+    singles = singles[np.isfinite(singles)]
+    for target in RUNNABLE:
+        assert_same_bits(make_ufunc("up", up, target)(halves), exact, halves)
+        with np.errstate(over="ignore", under="ignore"):
+            assert_same_bits(make_ufunc("down", down, target)(singles), singles.astype(np.float16), singles)
