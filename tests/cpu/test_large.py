@@ -1,5 +1,7 @@
 """Arrays of more than 2**31 elements: counts and offsets do not fit 32 bits."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,8 +12,7 @@ ELEMENTS = 2**31 + 1000
 
 def available_memory():
     try:
-        with open("/proc/meminfo") as file:
-            lines = dict(line.split(":") for line in file)
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
         return int(lines["MemAvailable"].split()[0]) * 1024
     except (OSError, KeyError):
         return 0

@@ -104,7 +104,9 @@ def test_any_shape_and_any_view(shape, data):
     count = int(np.prod(shape, dtype=int))
     x = np.linspace(-5, 5, max(count, 1), dtype=np.float32)[:count].reshape(shape)
     order = data.draw(st.permutations(range(len(shape))))
-    slices = tuple(data.draw(st.sampled_from([slice(None), slice(None, None, -1), slice(None, None, 2)])) for _ in shape)
+    slices = tuple(
+        data.draw(st.sampled_from([slice(None), slice(None, None, -1), slice(None, None, 2)])) for _ in shape
+    )
     view = x.transpose(order)[slices]
     expected = ogive.celu(np.ascontiguousarray(view), alpha=1.5)
     assert_same_bits(np.asarray(ogive.celu(view, alpha=1.5)), np.asarray(expected))
@@ -132,7 +134,11 @@ def test_unaligned_and_byte_swapped_memory():
 
 def test_partial_overlap_is_computed_as_if_copied():
     memory = np.linspace(-3, 3, 5000, dtype=np.float32)
-    for source, target in ((slice(0, 4000), slice(1, 4001)), (slice(7, 4007), slice(0, 4000)), (slice(0, 4000, 2), slice(0, 2000))):
+    for source, target in (
+        (slice(0, 4000), slice(1, 4001)),
+        (slice(7, 4007), slice(0, 4000)),
+        (slice(0, 4000, 2), slice(0, 2000)),
+    ):
         buffer = memory.copy()
         expected = ogive.celu(buffer[source].copy())
         ogive.celu(buffer[source], out=buffer[target])

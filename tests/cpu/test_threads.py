@@ -16,7 +16,12 @@ X = np.linspace(-8, 8, 1_000_003, dtype=np.float32)
 
 def run(code, **environment):
     completed = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ | environment, check=False
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | environment,
+        check=False,
     )
     return completed.returncode, completed.stdout.strip(), completed.stderr.strip().splitlines()[-1:]
 

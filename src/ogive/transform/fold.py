@@ -83,4 +83,3 @@ def _square_root(value: Fraction) -> Fraction:
     scale = 1 << 480
     root = math.isqrt(value.numerator * value.denominator * scale)
     return Fraction(root, value.denominator << 240)
-

@@ -1,0 +1,107 @@
+import re
+import subprocess
+import sys
+
+import pytest
+
+from ogive.catalog import OPERATORS
+from ogive.cli import COMMANDS, main
+
+
+@pytest.fixture
+def ogive(capsys):
+    """Run the command line in this process: (status, standard output, standard error)."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as exit_:
+            main(list(arguments))
+        captured = capsys.readouterr()
+        return exit_.value.code, captured.out, captured.err
+
+    return run
+
+
+def test_list_names_every_operator(ogive):
+    status, out, err = ogive("list")
+    assert (status, err) == (0, "")
+    for name, op in OPERATORS.items():
+        row = next(line for line in out.splitlines() if line.split()[:1] == [name])
+        assert (op.onnx or "-") in row
+
+
+def test_list_with_a_pattern(ogive):
+    status, out, _ = ogive("list", "TANH")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[1:3]] == ["scaled_tanh", "tanh"]
+    assert "celu" not in out
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_show_says_everything(ogive, name):
+    status, out, err = ogive("show", name)
+    assert (status, err) == (0, "")
+    assert out.startswith(name)
+    op = OPERATORS[name]
+    assert (op.onnx or "-") in out
+    assert all(parameter.name in out for parameter in op.parameters)
+    if op.inputs == 1 and op.signatures[-1].outputs[0].is_float:
+        assert "┌──" in out
+
+
+@pytest.mark.parametrize("name", ["Shrink", "ACTIVATION_SHRINK", "DML_OPERATOR_ACTIVATION_SHRINK"])
+def test_show_takes_the_names_of_both_standards(ogive, name):
+    assert ogive("show", name)[1].startswith("shrink\n\n  where(x > lambd")
+
+
+def test_show_assembly(ogive):
+    status, out, _ = ogive("show", "celu", "--asm", "--dtype", "float16", "--target", "x86-64-v3")
+    assert status == 0
+    assert "vcvtph2ps" in out
+    assert "vfmadd" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("lst",), "ogive: No such command 'lst'."),
+        (("show",), "ogive: Missing argument 'OPERATOR'."),
+        (("show", "shrnk"), "ogive: there is no operator 'shrnk'; did you mean shrink?"),
+        (("show", "zzzzzz"), "ogive: there is no operator 'zzzzzz'; `ogive list` shows all"),
+        (("show", "celu", "--asm", "--dtype", "int8"), "ogive: --dtype is 'int8'; celu has floats"),
+        (("show", "celu", "--asm", "--target", "z80"), "ogive: --target is 'z80'; allowed: x86-64"),
+        (("list", "zzz"), "ogive: no operator has 'zzz' in its names"),
+        (("list", "--bogus"), "ogive: No such option"),
+        (("run", "missing.onnx"), "ogive: Invalid value for 'MODEL': File 'missing.onnx' does not exist."),
+    ],
+)
+def test_a_wrong_call_is_one_line_and_status_2(ogive, arguments, text):
+    status, out, err = ogive(*arguments)
+    assert (status, out) == (2, "")
+    assert err.startswith(text)
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("-h",), *((name, "--help") for name in COMMANDS)])
+def test_help(ogive, arguments):
+    status, out, _ = ogive(*arguments)
+    assert status == 0
+    assert out.startswith("Usage: ogive")
+
+
+def test_no_command_shows_help(ogive):
+    status, out, _ = ogive()
+    assert status == 2
+    assert all(name in out for name in COMMANDS)
+
+
+def test_version(ogive):
+    status, out, _ = ogive("--version")
+    assert status == 0
+    assert re.search(r"\d+\.\d+\.\d+", out)
+
+
+def test_a_closed_pipe_is_no_error():
+    command = f"{sys.executable} -m ogive list | head -1"
+    completed = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
+    assert completed.stdout.startswith("operator")
+    assert completed.stderr == ""

@@ -1,0 +1,105 @@
+"""The native extension checks everything that reaches it."""
+
+import gc
+
+import numpy as np
+import pytest
+
+from ogive import _native
+
+
+def code(image=b"\xc3" * 16, entry=0, imports=()):
+    return _native.Code(image, entry, imports)
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lambda: code(entry=16), ValueError),
+        (lambda: code(entry=-1), ValueError),
+        (lambda: code(image=b""), ValueError),
+        (lambda: code(imports=((9, 0),)), ValueError),
+        (lambda: code(imports=((-1, 0),)), ValueError),
+        (lambda: code(imports=((0, 7),)), ValueError),
+        (lambda: code(imports=((0,),)), TypeError),
+        (lambda: code(imports=[(0, 0)]), TypeError),
+        (lambda: code(image="text"), TypeError),
+        (lambda: _native.Kernel((4,), (3,), None), ValueError),
+        (lambda: _native.Kernel((), (4,), None), ValueError),
+        (lambda: _native.Kernel((8,) * 64, (8,), None), ValueError),
+        (lambda: _native.Kernel([4], (4,), None), TypeError),
+        (lambda: _native.make_ufunc("f", "", 0, 1, [], ()), ValueError),
+        (lambda: _native.make_ufunc("f", "", 64, 1, [], ()), ValueError),
+        (lambda: _native.make_ufunc("f", "", 1, 1, [1], ()), TypeError),
+        (lambda: _native.make_ufunc("f", "", 1, 1, [((11, 11), 5)], ()), TypeError),
+        (lambda: _native.make_ufunc("f", "", 1, 1, [((11, 11, 11), _native.Kernel((4,), (4,), None))], ()), ValueError),
+        (lambda: _native.make_ufunc("f", "", 1, 1, [((12, 11), _native.Kernel((4,), (4,), None))], ()), ValueError),
+        (
+            lambda: _native.make_ufunc("f", "", 1, 1, [((11, -5), _native.Kernel((4,), (4,), None))], ()),
+            (ValueError, TypeError),
+        ),
+        (lambda: _native.make_ufunc("f", "", 1, 1, [((11, 11), _native.Kernel((4,), (4,), None))], ("a",)), TypeError),
+        (lambda: _native.set_pool_size(0), ValueError),
+        (lambda: _native.set_pool_size("2"), TypeError),
+        (lambda: _native.inherit_vectorcall(int), TypeError),
+        (lambda: _native.set_expression_type(5), TypeError),
+    ],
+)
+def test_misuse_is_an_error(make, kind):
+    with pytest.raises(kind):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (5, TypeError),
+        ((5, 16, 100), TypeError),
+        ((code(), 0, 100), ValueError),
+        ((code(), 10**6, 100), ValueError),
+        ((code(), 16), TypeError),
+    ],
+)
+def test_what_resolve_returns_is_checked(answer, kind):
+    kernel = _native.Kernel((4,), (4,), lambda: answer)
+    with pytest.raises(kind):
+        kernel.prepare()
+    assert not kernel.prepared
+
+
+def test_a_failing_resolve_can_be_tried_again():
+    answers = iter([ValueError("not yet"), (code(), 16, 100)])
+
+    def resolve():
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    kernel = _native.Kernel((4,), (4,), resolve)
+    with pytest.raises(ValueError, match="not yet"):
+        kernel.prepare()
+    kernel.prepare()
+    assert kernel.prepared
+    kernel.prepare()
+
+
+def test_a_ufunc_owns_what_it_borrows_to_numpy():
+    """Name, types, parameters and kernels live as long as the ufunc, and go with it."""
+    from ogive import celu
+
+    for i in range(300):
+        ufunc = celu._make_ufunc({"alpha": 1.0 + i}, is_default=False)
+        assert ufunc.__name__ == f"celu(alpha={1.0 + i})"
+        assert ufunc(np.float32(-1e9)) == -(1.0 + i)
+        del ufunc
+    gc.collect()
+
+
+def test_classes_are_closed():
+    with pytest.raises(TypeError):
+        _native.Code.entry = 5
+    with pytest.raises(TypeError):
+
+        class Derived(_native.Kernel):
+            pass

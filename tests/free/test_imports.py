@@ -1,0 +1,113 @@
+"""Arrows point one way; and importing the package is cheap."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ogive
+
+ROOT = Path(ogive.__file__).parent
+
+#: What each part may import of the package, besides itself. `errors` and `dtypes` are for all.
+MAY_IMPORT = {
+    "errors": set(),
+    "dtypes": set(),
+    "expression": set(),
+    "formula": {"expression"},
+    "show": {"expression"},
+    "verify": {"expression"},
+    "reference": {"expression"},
+    "transform": {"expression", "elementary"},
+    "elementary": {"expression", "transform"},  # the rules use wide.py; lower.py uses the rules
+    "codegen": {"expression", "transform", "_native"},
+    "runtime": {"codegen", "transform", "_native"},
+    "operator": {"expression", "transform", "runtime", "_native"},
+    "catalog": {"formula", "operator"},
+    "directml": {"catalog", "operator", "transform", "runtime"},
+    "onnx": {"catalog", "operator", "transform", "runtime"},
+    "cli": {"catalog", "operator", "show", "codegen", "onnx", "directml", "reference", "runtime"},
+    "__main__": {"cli"},
+    "__init__": {"catalog", "formula", "operator", "runtime"},
+}
+#: Made by functions when they are called, against the arrow: texts for people.
+FOR_PEOPLE = {("expression", "show"), ("expression", "formula")}
+COMMON = {"errors", "dtypes"}
+
+
+def part_of(path: Path) -> str:
+    relative = path.relative_to(ROOT)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def imports(path: Path):
+    for statement in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(statement, ast.ImportFrom) and statement.module and statement.level == 0:
+            package, *rest = statement.module.split(".")
+            if package == "ogive":
+                yield from [rest[0]] if rest else [alias.name for alias in statement.names]
+        elif isinstance(statement, ast.Import):
+            for alias in statement.names:
+                package, *rest = alias.name.split(".")
+                if package == "ogive" and rest:
+                    yield rest[0]
+
+
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_arrows_point_one_way(path):
+    part = part_of(path)
+    assert part in MAY_IMPORT, f"{part} is not in the picture: add it to MAY_IMPORT and to docs/architecture.md"
+    for imported in imports(path):
+        if imported not in MAY_IMPORT and imported != "_native":
+            continue  # a name that ogive/__init__.py exports
+        allowed = MAY_IMPORT[part] | COMMON | {part}
+        assert imported in allowed or (part, imported) in FOR_PEOPLE, f"{part} must not import {imported}"
+
+
+def test_the_code_generator_names_no_operator():
+    names = {op.name for op in ogive.catalog.OPERATORS.values()} - {"abs", "add", "sub", "mul", "div", "neg"}
+    assert names
+    for path in (ROOT / "codegen").glob("*.py"):
+        words = {n.id for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Name)}
+        assert not words & names, path
+
+
+def loaded_by(code: str) -> set[str]:
+    script = f"import sys\n{code}\nprint(' '.join(sys.modules))"
+    return set(
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    )
+
+
+def test_importing_loads_no_compiler_and_no_front_end():
+    loaded = loaded_by("import ogive")
+    assert "numpy" in loaded
+    for heavy in (
+        "llvmlite",
+        "mpmath",
+        "onnx",
+        "click",
+        "rich",
+        "uniplot",
+        "scipy",
+        "platformdirs",
+        "ogive.onnx",
+        "ogive.directml",
+    ):
+        assert heavy not in loaded, heavy
+
+
+def test_a_warm_start_loads_no_llvm(tmp_path):
+    code = f"""
+import os
+os.environ["OGIVE_CACHE"] = {str(tmp_path)!r}
+import numpy as np, ogive
+ogive.celu(np.zeros(5, np.float32))
+"""
+    assert "llvmlite.binding" in loaded_by(code)
+    assert "llvmlite.binding" not in loaded_by(code)
