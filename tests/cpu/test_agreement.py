@@ -4,10 +4,10 @@ import ml_dtypes  # noqa: F401  (registers bfloat16)
 import numpy as np
 import pytest
 
+from ogive.accuracy import error_in_ulp as error
 from ogive.dtypes import ElementType
 from ogive.reference import correctly_rounded, evaluate, evaluate_exactly
 from tests.inputs import CASE_IDS, CASES, operands, parameter_sets
-from tests.ulp import error
 
 #: The largest error in units in the last place. float16 and bfloat16 are rounded as if once.
 LIMITS = {"float16": 0.501, "bfloat16": 0.501, "float32": 1.0, "float64": 1.0}

@@ -25,10 +25,11 @@ MAY_IMPORT = {
     "codegen": {"expression", "transform", "_native"},
     "runtime": {"codegen", "transform", "_native"},
     "operator": {"expression", "transform", "runtime", "_native"},
+    "accuracy": {"operator", "reference"},
     "catalog": {"formula", "operator"},
     "directml": {"catalog", "operator", "transform", "runtime"},
     "onnx": {"catalog", "operator", "transform", "runtime"},
-    "cli": {"catalog", "operator", "show", "codegen", "onnx", "directml", "reference", "runtime"},
+    "cli": {"accuracy", "catalog", "operator", "show", "codegen", "onnx", "directml", "reference", "runtime"},
     "__main__": {"cli"},
     "__init__": {"catalog", "formula", "operator", "runtime"},
 }

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from ogive.accuracy import error_in_ulp as error
 from ogive.dtypes import element_type
-from tests.ulp import error
 
 single, half = element_type("float32"), element_type("float16")
 

@@ -18,6 +18,7 @@ __all__ = ["main"]
 
 #: Command -> what `ogive --help` says about it; its module has a click command of the same name.
 COMMANDS = {
+    "accuracy": "Measure the error of operators over every input.",
     "list": "List the operators: what both standards call them, and their element types.",
     "run": "Run a model on arrays from files.",
     "show": "Show one operator: its formula, its parameters, its types, its curve.",

@@ -9,7 +9,7 @@ from rich.console import Console
 from ogive.cli.list_command import short_types
 from ogive.operator import Operator
 
-__all__ = ["command"]
+__all__ = ["command", "find"]
 
 
 @click.command()
@@ -19,7 +19,7 @@ __all__ = ["command"]
 @click.option("--target", default=None, help="The instruction set for --asm: x86-64, x86-64-v3, x86-64-v4, aarch64.")
 def command(operator: str, asm: bool, dtype: str, target: str | None) -> int:
     """Show one operator: its formula, its parameters, its types, its curve."""
-    op = _find(operator)
+    op = find(operator)
     console = Console(highlight=False, soft_wrap=True)
     if asm:
         click.echo(_assembly(op, dtype, target))
@@ -43,7 +43,8 @@ def command(operator: str, asm: bool, dtype: str, target: str | None) -> int:
     return 0
 
 
-def _find(name: str) -> Operator:
+def find(name: str) -> Operator:
+    """The operator of that name, in our words or in those of a standard."""
     from ogive.catalog import OPERATORS
 
     wanted = name.lower().removeprefix("dml_").removeprefix("operator_")

@@ -1,0 +1,1 @@
+"""Ogive beside its peers, in one run: ``python -m benchmarks``."""

@@ -1,0 +1,97 @@
+"""``ogive accuracy``: measure the error of operators over every input."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from ogive.accuracy import BINS, Report, sweep
+from ogive.dtypes import element_type
+from ogive.operator import Operator
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("operators", nargs=-1, metavar="[OPERATOR]...")
+@click.option("--dtype", default="float32", show_default=True, type=click.Choice(["float16", "bfloat16", "float32"]))
+@click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Other than the default.")
+@click.option("--exhaustive", is_flag=True, help="Every input, not every 128th: minutes for float32.")
+@click.option("--histogram", is_flag=True, help="Print how many results have which error.")
+def command(
+    operators: tuple[str, ...], dtype: str, parameters: tuple[str, ...], exhaustive: bool, histogram: bool
+) -> int:
+    """Measure the error of operators, in units in the last place, and print where it is largest.
+
+    float16 and bfloat16 are always measured over all 65,536 inputs.
+    """
+    from ogive.catalog import OPERATORS
+    from ogive.cli.show_command import find
+
+    kind = element_type(dtype)
+    chosen = [find(name) for name in operators] or [op for op in OPERATORS.values() if _can_be_measured(op, dtype)]
+    for op in chosen:
+        if not _can_be_measured(op, dtype):
+            raise click.UsageError(f"{op.name} cannot be swept in {dtype}: it has {op.inputs} tensors, or no such type")
+    values = dict(_read_parameter(text) for text in parameters)
+    stride = 1 if exhaustive or kind.bits < 32 else 128
+    reports = []
+    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        for op in chosen:
+            task = progress.add_task(op.name, total=(1 << kind.bits) // stride)
+            reports.append(sweep(op, kind, values, stride=stride, progress=partial(progress.advance, task)))
+    console = Console(highlight=False)
+    console.print(_table(reports))
+    if histogram:
+        for report in reports:
+            console.print(_histogram(report))
+    return 0
+
+
+def _can_be_measured(op: Operator, dtype: str) -> bool:
+    single = op.inputs == 1 and not any(p.is_required for p in op.parameters)
+    return single and any(s.inputs[0].name == s.outputs[0].name == dtype for s in op.signatures)
+
+
+def _read_parameter(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        return name, float(value)
+    except ValueError:
+        raise click.UsageError(f"--parameter is {text!r}; allowed: NAME=VALUE with a number") from None
+
+
+def _table(reports: list[Report]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("operator", "inputs", "largest error", "at", "misrounded", "digest"):
+        table.add_column(title, justify="right" if title in ("inputs", "misrounded") else "left", no_wrap=True)
+    for r in reports:
+        place = f"{r.worst_input:.9g}" if r.worst > 0 else ""
+        table.add_row(r.operator, f"{r.count:,}", f"{r.worst:.4f} ULP", place, f"{r.misrounded:,}", r.digest[:12])
+    table.caption = (
+        f"{reports[0].dtype}; {_parameters(reports)}misrounded: not the nearest number; digest: of all results"
+    )
+    table.caption_justify = "left"
+    return table
+
+
+def _parameters(reports: list[Report]) -> str:
+    shown = {
+        f"{r.operator}({', '.join(f'{k}={v:g}' for k, v in r.parameters.items())})" for r in reports if r.parameters
+    }
+    return f"{', '.join(sorted(shown))}; " if shown else ""
+
+
+def _histogram(report: Report) -> Table:
+    table = Table(title=f"{report.operator}, {report.dtype}", title_justify="left", box=None, header_style="bold")
+    table.add_column("error up to", justify="right")
+    table.add_column("results", justify="right")
+    for bound, count in zip(BINS, report.histogram, strict=True):
+        if count:
+            table.add_row(f"{bound:g} ULP", f"{count:,}")
+    return table
