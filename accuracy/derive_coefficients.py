@@ -15,6 +15,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 import mpmath as mp
@@ -37,6 +38,8 @@ class Fit:
     weight: Function
     interval: tuple[mp.mpf, mp.mpf]
     powers: dict[str, Sequence[int]]
+    first_in_two: bool = False
+    """Whether the first coefficient is kept to twice the precision; the table then begins with its two parts."""
 
 
 def nodes(interval: tuple[mp.mpf, mp.mpf], count: int) -> list[mp.mpf]:
@@ -88,8 +91,12 @@ def fitted(fit: Fit, form: str) -> tuple[list[mp.mpf], mp.mpf]:
     powers = list(fit.powers[form])
     kept: list[mp.mpf] = []
     while len(kept) < len(powers):
-        kept.append(round_to(best(fit, powers, kept)[0], PRECISION[form]))
+        parts = 2 if fit.first_in_two and not kept else 1
+        kept.append(round_to(best(fit, powers, kept)[0], parts * PRECISION[form]))
     worst = max(abs(error_at(x, fit, powers, kept)) for x in nodes(fit.interval, 2001))
+    if fit.first_in_two:
+        high = round_to(kept[0], PRECISION[form])
+        kept[:1] = [high, kept[0] - high]
     return kept, worst
 
 
@@ -107,6 +114,27 @@ def fits() -> list[Fit]:
 
     def expm1_weight(r: mp.mpf) -> mp.mpf:
         return r if abs(r) < mp.mpf(10) ** -15 else r**2 / mp.expm1(r)
+
+    def erfc_scaled(form: str) -> Fit:
+        middle, largest, degree = {"F32": (3, mp.mpf("11.1"), 10), "F64": (4, mp.mpf("27.6"), 24)}[form]
+
+        def function(t: mp.mpf) -> mp.mpf:
+            a = middle * (1 + t) / (1 - t)
+            return (1 + mp.mpf(9) / 8 * a) * mp.exp(a * a) * mp.erfc(a)
+
+        return Fit(
+            "ERFC",
+            "(1 + 9/8 a) exp(a**2) erfc(a) in t = (a - K) / (a + K), K = 3 (F32) or 4 (F64); relative error",
+            function,
+            lambda t: 1 / function(t),
+            (mp.mpf(-1), (largest - middle) / (largest + middle)),
+            {form: range(degree + 1)},
+            first_in_two=True,
+        )
+
+    def erf_tail(x: mp.mpf) -> mp.mpf:
+        root = mp.sqrt(x)
+        return (mp.erf(root) / root - 2 / mp.sqrt(mp.pi)) / x
 
     root_half = mp.sqrt(mp.mpf(1) / 2)
 
@@ -135,6 +163,16 @@ def fits() -> list[Fit]:
             (root_half - 1, 1 / root_half - 1),
             {"F32": range(9), "F64": range(20)},
         ),
+        erfc_scaled("F32"),
+        erfc_scaled("F64"),
+        Fit(
+            "ERF",
+            "(erf(x) / x - 2 / sqrt(pi)) / x**2 in x**2, abs(x) <= 1/2; the error is relative to erf(x) / x",
+            erf_tail,
+            lambda x: x,
+            (mp.mpf(10) ** -12, mp.mpf("0.2501")),
+            {"F32": range(5), "F64": range(10)},
+        ),
     ]
 
 
@@ -152,17 +190,17 @@ __all__ = [{names}]
 
 
 def table() -> str:
-    rows = fits()
-    text = [HEADER.format(names=", ".join(f'"{fit.name}"' for fit in sorted(rows, key=lambda f: f.name)))]
-    for fit in rows:
-        text.append(f"#: {fit.what}.\n{fit.name} = {{\n")
-        for form in fit.powers:
+    groups = [list(group) for _, group in groupby(fits(), key=lambda fit: fit.name)]
+    names = sorted(group[0].name for group in groups)
+    blocks = []
+    for group in groups:
+        block = f"#: {group[0].what}.\n{group[0].name} = {{\n"
+        for fit, form in ((fit, form) for fit in group for form in fit.powers):
             coefficients, worst = fitted(fit, form)
-            text.append(f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    Format.{form}: (\n")
-            text.extend(f'        float.fromhex("{exact_hex(c)}"),\n' for c in coefficients)
-            text.append("    ),\n")
-        text.append("}\n\n" if fit is not rows[-1] else "}\n")
-    return "".join(text)
+            block += f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    Format.{form}: (\n"
+            block += "".join(f'        float.fromhex("{exact_hex(c)}"),\n' for c in coefficients) + "    ),\n"
+        blocks.append(block + "}\n")
+    return HEADER.format(names=", ".join(f'"{name}"' for name in names)) + "\n".join(blocks)
 
 
 def main() -> int:

@@ -105,7 +105,7 @@ def _operations(
 
 
 #: Functions that lowering replaces by arithmetic; each has its own rule in ogive.elementary.
-ELEMENTARY = ("exp", "expm1", "log", "log1p", "tanh")
+ELEMENTARY = ("erf", "erfc", "exp", "expm1", "log", "log1p", "tanh")
 
 OPERATIONS: dict[str, Operation] = {
     row.name: row

@@ -24,6 +24,8 @@ __all__ = [
     "ceiling",
     "copy_sign",
     "equal",
+    "erf",
+    "erfc",
     "exp",
     "expm1",
     "floor",
@@ -92,6 +94,8 @@ floor = _unary("floor", "floor", "The largest integer that is not larger.")
 ceiling = _unary("ceiling", "ceiling", "The smallest integer that is not smaller.")
 truncate = _unary("truncate", "truncate", "The integer part: rounds towards zero.")
 round_even = _unary("round_even", "round_even", "The nearest integer; of two equally near ones the even one.")
+erf = _unary("erf", "erf", "The error function: ``2 / sqrt(pi)`` times the integral of exp(-t**2) from 0 to x.")
+erfc = _unary("erfc", "erfc", "``1 - erf(x)``, accurate in both tails.")
 exp = _unary("exp", "exp", "The exponential function.")
 expm1 = _unary("expm1", "expm1", "``exp(x) - 1`` without cancellation near zero.")
 log = _unary("log", "log", "The natural logarithm; -inf at zero, NaN below.")

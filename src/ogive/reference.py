@@ -46,12 +46,32 @@ def _numpy_functions() -> dict[str, Callable[..., Any]]:
         "exclusive_or": np.logical_xor,
         "not": np.logical_not,
         "select": np.where,
+        "erf": _error_function("erf"),
+        "erfc": _error_function("erfc"),
         "exp": np.exp,
         "expm1": np.expm1,
         "log": np.log,
         "log1p": np.log1p,
         "tanh": np.tanh,
     }
+
+
+def _error_function(name: str) -> Callable[[Any], Any]:
+    """NumPy has no error function: SciPy's where it is installed (float64 only), else that of the C library."""
+
+    def function(x: Any) -> Any:
+        x = np.asarray(x)
+        if x.dtype == np.longdouble:
+            digits = [_mp().mpf(str(value)) for value in x.ravel()]
+            values = [np.longdouble(str(getattr(_mp(), name)(value))) for value in digits]
+            return np.array(values, dtype=np.longdouble).reshape(x.shape)
+        try:
+            from scipy import special
+        except ImportError:
+            return np.vectorize(getattr(math, name), otypes=[np.float64])(x)
+        return getattr(special, name)(x)
+
+    return function
 
 
 def evaluate(
@@ -141,6 +161,8 @@ def _exact_functions() -> dict[str, Callable[..., Any]]:
         "exclusive_or": lambda a, b: a != b,
         "not": lambda a: not a,
         "select": lambda condition, a, b: a if condition else b,
+        "erf": mp.erf,
+        "erfc": mp.erfc,
         "exp": mp.exp,
         "expm1": mp.expm1,
         "log": lambda a: mp.nan if a < 0 else -mp.inf if a == 0 else mp.log(a),

@@ -163,6 +163,9 @@ class _Emitter:
     def cast(self, instruction: str, a: str, source: Format, result: Format) -> str:
         return self.emit(f"{instruction} {self.type(source)} {a} to {self.type(result)}")
 
+    def less(self, form: Format, a: str, b: str) -> str:
+        return self.emit(f"fcmp olt {self.type(form)} {a}, {b}")
+
     def choose(self, condition: str, form: Format, a: str, b: str) -> str:
         return self.emit(f"select {self.type(Format.BIT)} {condition}, {self.type(form)} {a}, {self.type(form)} {b}")
 
@@ -299,43 +302,39 @@ def _rounded_by_addition(e: _Emitter, n: Expression, name: str, a: str) -> str:
     magnitude = e.call("fabs", form, a)
     nearest = e.binary("fsub", form, e.binary("fadd", form, magnitude, magic), magic)
 
-    def less(x: str, y: str) -> str:
-        return e.emit(f"fcmp olt {e.type(form)} {x}, {y}")
-
     if name == "trunc":
-        step = e.choose(less(magnitude, nearest), form, one, zero)
+        step = e.choose(e.less(form, magnitude, nearest), form, one, zero)
         nearest = e.binary("fsub", form, nearest, step)
     rounded = e.call("copysign", form, nearest, a)
     if name in ("floor", "ceil"):
-        wrong = less(a, rounded) if name == "floor" else less(rounded, a)
+        wrong = e.less(form, a, rounded) if name == "floor" else e.less(form, rounded, a)
         step = e.choose(wrong, form, one, zero)
         rounded = e.binary("fsub" if name == "floor" else "fadd", form, rounded, step)
         rounded = e.call("copysign", form, rounded, a)
     # Large numbers, infinities and NaN are what they are.
-    return e.choose(less(magnitude, magic), form, rounded, a)
+    return e.choose(e.less(form, magnitude, magic), form, rounded, a)
 
 
 def _scale(e: _Emitter, n: Expression, a: str, exponent: str) -> str:
     form = n.format
     if e.target.has_scale and e.lanes > 1:
         return _scale_by_instruction(e, form, a, exponent)
-    # 2**n as the product of two powers, each in range: n lies in twice the range of exponents.
+    # 2**n as the product of three powers, each in the range of exponents; what is beyond is 0 or infinite.
+    # The last takes as much as it can: then what the others leave is rounded once, or is zero anyway.
     integer = Format.I32 if form is Format.F32 else Format.I64
-    magic = 1.5 * 2.0 ** (form.precision - 1)
     shift, bias = form.precision - 1, 127 if form is Format.F32 else 1023
-    raw = (
-        struct.unpack("<i", struct.pack("<f", magic))[0]
-        if form is Format.F32
-        else struct.unpack("<q", struct.pack("<d", magic))[0]
-    )
-    bits = e.cast("bitcast", e.binary("fadd", form, exponent, e.literal(form, magic)), form, integer)
-    power = e.binary("sub", integer, bits, e.literal(integer, raw))
-    half = e.binary("ashr", integer, power, e.literal(integer, 1))
-    for part in (half, e.binary("sub", integer, power, half)):
-        field_ = e.binary(
-            "shl", integer, e.binary("add", integer, part, e.literal(integer, bias)), e.literal(integer, shift)
-        )
-        a = e.binary("fmul", form, a, e.cast("bitcast", field_, integer, form))
+    low, high = e.literal(form, 1.0 - bias), e.literal(form, float(bias))
+    powers = []
+    rest = exponent
+    for _ in range(3):
+        part = e.choose(e.less(form, rest, low), form, low, rest)
+        part = e.choose(e.less(form, high, part), form, high, part)
+        rest = e.binary("fsub", form, rest, part)
+        # Adding it leaves part + bias in the last bits, where an exponent field has room above them.
+        biased = e.binary("fadd", form, part, e.literal(form, 1.5 * 2.0**shift + bias))
+        powers.append(e.binary("shl", integer, e.cast("bitcast", biased, form, integer), e.literal(integer, shift)))
+    for power in reversed(powers):
+        a = e.binary("fmul", form, a, e.cast("bitcast", power, integer, form))
     return a
 
 

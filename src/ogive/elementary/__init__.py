@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ogive.elementary.error_function import erf, erfc
 from ogive.elementary.exponential import exp, expm1
 from ogive.elementary.hyperbolic import tanh
 from ogive.elementary.logarithm import log, log1p
@@ -17,6 +18,8 @@ from ogive.transform.wide import Arithmetic, Wide
 __all__ = ["LINEAR_AT_ZERO", "LOSES_SUBNORMALS", "RULES"]
 
 RULES: dict[str, Callable[[Arithmetic, Wide], Wide]] = {
+    "erf": erf,
+    "erfc": erfc,
     "exp": exp,
     "expm1": expm1,
     "log": log,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ogive.expression import Format
 
-__all__ = ["EXPM1", "LOG1P"]
+__all__ = ["ERF", "ERFC", "EXPM1", "LOG1P"]
 #: (expm1(r) - r) / r**2 on |r| <= log(2) / 2; the error is relative to expm1(r).
 EXPM1 = {
     # largest error 2**-31.1
@@ -72,5 +72,78 @@ LOG1P = {
         float.fromhex("-0x1.01095712550ecp-4"),
         float.fromhex("0x1.d2b7b463c8823p-5"),
         float.fromhex("-0x1.8dc29ff24fd83p-6"),
+    ),
+}
+
+#: (1 + 9/8 a) exp(a**2) erfc(a) in t = (a - K) / (a + K), K = 3 (F32) or 4 (F64); relative error.
+ERFC = {
+    # largest error 2**-28.5
+    Format.F32: (
+        float.fromhex("0x1.90f66c0000000p-1"),
+        float.fromhex("-0x1.9f19000000000p-27"),
+        float.fromhex("-0x1.c08a740000000p-3"),
+        float.fromhex("0x1.4a89b60000000p-4"),
+        float.fromhex("0x1.db2b340000000p-8"),
+        float.fromhex("-0x1.24bd8a0000000p-5"),
+        float.fromhex("0x1.c690980000000p-6"),
+        float.fromhex("-0x1.79a2c60000000p-7"),
+        float.fromhex("0x1.cae9220000000p-10"),
+        float.fromhex("0x1.ca23d20000000p-11"),
+        float.fromhex("-0x1.ad43340000000p-12"),
+        float.fromhex("-0x1.f7a5ae0000000p-14"),
+    ),
+    # largest error 2**-61.2
+    Format.F64: (
+        float.fromhex("0x1.81ca5c6ac35d4p-1"),
+        float.fromhex("-0x1.262a70a62f770p-56"),
+        float.fromhex("-0x1.88f7ef80ff627p-3"),
+        float.fromhex("0x1.ab6160c8dc482p-4"),
+        float.fromhex("-0x1.12e8a665fb25ep-5"),
+        float.fromhex("-0x1.2c41863364007p-7"),
+        float.fromhex("0x1.9b7c27f765fadp-6"),
+        float.fromhex("-0x1.82f2f2981f3d8p-6"),
+        float.fromhex("0x1.f4f0daa25a9d1p-7"),
+        float.fromhex("-0x1.e0b2882635c9ep-8"),
+        float.fromhex("0x1.452c052d44df9p-9"),
+        float.fromhex("-0x1.c8efa22e89ef4p-12"),
+        float.fromhex("-0x1.452bae2400247p-14"),
+        float.fromhex("0x1.39f84ae2f6f30p-14"),
+        float.fromhex("-0x1.e876beaa081dep-17"),
+        float.fromhex("-0x1.51213a8e4f33ep-18"),
+        float.fromhex("0x1.9721b1f2937f4p-19"),
+        float.fromhex("0x1.574b9a7dc3da0p-25"),
+        float.fromhex("-0x1.c668ebf219fbbp-22"),
+        float.fromhex("0x1.d1a8b82d4e1b7p-25"),
+        float.fromhex("0x1.e5ea3009d3410p-25"),
+        float.fromhex("-0x1.91f1a17242216p-27"),
+        float.fromhex("-0x1.17dfe99f449e3p-27"),
+        float.fromhex("0x1.2e868b8103e8fp-30"),
+        float.fromhex("0x1.14e77fe1b664ep-30"),
+        float.fromhex("0x1.fa143ed098b54p-34"),
+    ),
+}
+
+#: (erf(x) / x - 2 / sqrt(pi)) / x**2 in x**2, abs(x) <= 1/2; the error is relative to erf(x) / x.
+ERF = {
+    # largest error 2**-33.7
+    Format.F32: (
+        float.fromhex("-0x1.8127460000000p-2"),
+        float.fromhex("0x1.ce2ea60000000p-4"),
+        float.fromhex("-0x1.b810f40000000p-6"),
+        float.fromhex("0x1.53a3560000000p-8"),
+        float.fromhex("-0x1.838c780000000p-11"),
+    ),
+    # largest error 2**-65.0
+    Format.F64: (
+        float.fromhex("-0x1.812746b0379e7p-2"),
+        float.fromhex("0x1.ce2f21a042c7cp-4"),
+        float.fromhex("-0x1.b82ce31291006p-6"),
+        float.fromhex("0x1.565bcd11e972cp-8"),
+        float.fromhex("-0x1.c02db5aaed86bp-11"),
+        float.fromhex("0x1.f9a3a1ac312d1p-14"),
+        float.fromhex("-0x1.f4e80d1f696e7p-17"),
+        float.fromhex("0x1.bc33bebfb7d50p-20"),
+        float.fromhex("-0x1.81974f51c2749p-23"),
+        float.fromhex("0x1.cb740e7847878p-26"),
     ),
 }

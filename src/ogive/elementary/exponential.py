@@ -28,8 +28,8 @@ LOG_2 = {
     Format.F64: ("0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"),
 }
 
-#: Where exp is zero after rounding, and infinite; beyond them the argument need not be looked at.
-EXP_RANGE = {Format.F32: (-104.0, 89.0), Format.F64: (-746.0, 710.0)}
+#: Where exp is so small that its product with the largest number rounds to zero, and where it is infinite.
+EXP_RANGE = {Format.F32: (-200.0, 89.0), Format.F64: (-1500.0, 710.0)}
 
 #: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite.
 EXPM1_RANGE = {Format.F32: (-20.0, 89.0), Format.F64: (-40.0, 710.0)}

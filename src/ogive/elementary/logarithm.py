@@ -4,8 +4,7 @@ With k such that m = x / 2**k lies in [sqrt(1/2), sqrt(2)), and f = m - 1:
 
     log(x) = k log(2) + f - f**2 / 2 + f**3 Q(f)
 
-Q is LOG1P of the coefficients. log1p(x) is the logarithm of 1 + x as a sum of two, which loses nothing.
-"""
+Q is LOG1P of the coefficients."""
 
 from __future__ import annotations
 
@@ -27,7 +26,6 @@ ROOT_HALF = {Format.F32: 0x3F3504F3, Format.F64: 0x3FE6A09E667F3BCD}
 def log(m: Arithmetic, x: Wide) -> Wide:
     """The natural logarithm."""
     x = m.renormalised(m.unscaled(x))
-    zero, one = m.number(0.0), m.number(1.0)
     high, low = x.high, None if x.low is None else m.low_part(x)
     offset = None
     if x.interval.low < m.smallest_normal:  # subnormal numbers are made normal first
@@ -36,21 +34,52 @@ def log(m: Arithmetic, x: Wide) -> Wide:
         high = m.select_(small, m.mul_(high, lift), high)
         if low is not None:
             low = m.select_(small, m.mul_(low, lift), low)
-        offset = m.select_(small, m.number(m.precision + 1.0), zero)
+        offset = m.select_(small, m.number(m.precision + 1.0), m.number(0.0))
+    k_bits, k = _exponent(m, high)
     shift = m.precision - 1
-    bits = m.bits_(high)
-    k_bits = m.shift_right_(_subtract(bits, m.whole(ROOT_HALF[m.format])), shift)
-    f = m.sub_(m.from_bits_(_subtract(bits, m.shift_left_(k_bits, shift))), one)
-    k = node("convert", (k_bits,), None, m.format)
+    f = m.sub_(m.from_bits_(_subtract(m.bits_(high), m.shift_left_(k_bits, shift))), m.number(1.0))
     f_low = None
     if low is not None:
         # abs(f) >= abs(low / 2**k) unless f is zero: f is a difference of neighbours or more.
         f, f_low = m.fast_two_sum(f, m.scale_(low, m.neg_(k)))
     if offset is not None:
         k = m.sub_(k, offset)
-    result = _assemble(m, f, f_low, k)
+    return _with_special_cases(m, x, _assemble(m, f, f_low, k))
 
-    interval = x.interval.map(_log)
+
+def log1p(m: Arithmetic, x: Wide) -> Wide:
+    """``log(1 + x)``: with 1 + x only used to find k, ``f = x / 2**k + (1 / 2**k - 1)`` keeps all of x."""
+    x = m.unscaled(x)
+    total = m.add(m.wide(Fraction(1)), x)
+    k_bits, k = _exponent(m, total.high)
+    if total.interval.within(2.0**-60, 2.0**60):
+        scale = m.from_bits_(_subtract(m.whole(m.bias << (m.precision - 1)), m.shift_left_(k_bits, m.precision - 1)))
+    else:
+        scale = m.scale_(m.number(1.0), m.neg_(k))
+    offset = m.sub_(scale, m.number(1.0))
+    if m.extended:
+        f, f_low = m.two_sum(offset, m.mul_(x.high, scale))
+        if x.low is not None:
+            f_low = m.fma_(m.low_part(x), scale, f_low)
+        result = _assemble(m, f, f_low, k)
+    else:
+        result = _assemble(m, m.fma_(x.high, scale, offset), None, k)
+    result = _with_special_cases(m, total, result)
+    if x.interval.low >= 0:
+        return result
+    # 0 + -0 has forgotten the sign.
+    return m.select(m.equal_(x.high, m.number(0.0)), Wide(x.high, interval=Interval.point(0.0)), result)
+
+
+def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
+    """k, as an integer and as a number: the exponent of x / sqrt(1/2)."""
+    k = m.shift_right_(_subtract(m.bits_(x), m.whole(ROOT_HALF[m.format])), m.precision - 1)
+    return k, node("convert", (k,), None, m.format)
+
+
+def _with_special_cases(m: Arithmetic, x: Wide, result: Wide) -> Wide:
+    """The logarithm of x, given what arithmetic made of it: right for positive finite numbers."""
+    interval, zero = x.interval.map(_log), m.number(0.0)
     if x.interval.within(m.smallest_normal, m.largest):  # a positive number or NaN
         ordinary, special = m.equal_(x.high, x.high), x.high
     else:
@@ -78,22 +107,6 @@ def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Express
     high, lost = m.fast_two_sum(m.mul_(k, log2_high), first)
     low = m.add_(m.fma_(k, log2_low, low), lost)
     return m.renormalised(Wide(high, low))
-
-
-def log1p(m: Arithmetic, x: Wide) -> Wide:
-    """``log(1 + x)``."""
-    x = m.unscaled(x)
-    result = log(m, m.add(m.wide(Fraction(1)), x) if m.extended else _one_plus(m, x))
-    if x.interval.low >= 0:
-        return result
-    # 1 + -0 has forgotten the sign.
-    return m.select(m.equal_(x.high, m.number(0.0)), Wide(x.high, interval=Interval.point(0.0)), result)
-
-
-def _one_plus(m: Arithmetic, x: Wide) -> Wide:
-    """1 + x as a sum of two also where corrections are left out: without it log1p has no accuracy at all."""
-    high, low = m.two_sum(m.number(1.0), x.high)
-    return Wide(high, low, None, x.interval + Interval.point(1.0), m.is_bounded(x.interval))
 
 
 def _subtract(a: Expression, b: Expression) -> Expression:

@@ -1,0 +1,84 @@
+"""erf and erfc.
+
+With a = abs(x), E(a) = exp(a**2) erfc(a), which is smooth and slow, and t = (a - K) / (a + K):
+
+    erfc(a) = exp(-a**2) E(a),   (1 + 9/8 a) E(a) = polynomial in t
+
+(9/8 is near 2 / sqrt(pi), which makes the product flat at zero, so that the error of t matters little);
+
+so the tail keeps its relative accuracy down to the smallest number; a**2 is held as a sum of two, because
+the exponential magnifies its error. erfc(x) = 2 - erfc(-x) for negative x. erf(x) is 1 - erfc(x), and near
+zero, where that cancels, a polynomial in x**2. The polynomials are ERFC and ERF of the coefficients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from ogive.elementary.coefficients import ERF, ERFC
+from ogive.elementary.exponential import exp
+from ogive.expression import Format
+from ogive.transform.interval import Interval
+from ogive.transform.wide import Arithmetic, Wide
+
+__all__ = ["erf", "erfc"]
+
+#: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
+MIDDLE = {Format.F32: 3.0, Format.F64: 4.0}
+ZERO = {Format.F32: 11.0, Format.F64: 27.5}
+
+#: 2 / sqrt(pi), to 200 bits.
+TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E73, 1 << 200)
+
+
+def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
+    """erfc of a number that is not negative, with the power of two kept apart."""
+    a = m.clamped(a, 0.0, m.rounded(Fraction(ZERO[m.format])))
+    first_high, first_low, *rest = ERFC[m.format]
+    middle = m.number(MIDDLE[m.format])
+    # One division serves (a - K) / (a + K) and 1 / (1 + 9/8 a).
+    denominator = m.add(m.wide(Fraction(1)), m.multiply(m.wide(Fraction(9, 8)), a))
+    shifted = m.add_(a.high, middle)
+    reciprocal = m.div_(m.number(1.0), m.mul_(shifted, denominator.high))
+    difference, per_shifted = m.sub_(a.high, middle), m.mul_(denominator.high, reciprocal)
+    t = m.mul_(difference, per_shifted)
+    if m.extended:
+        t = m.fma_(m.fma_(m.neg_(t), shifted, difference), per_shifted, t)
+    high, low = m.fast_two_sum(m.number(first_high), m.mul_(t, m.polynomial_(t, tuple(rest))))
+    inverse = m.mul_(shifted, reciprocal)
+    quotient = m.mul_(high, inverse)
+    missing = m.fma_(m.neg_(quotient), denominator.high, high)
+    scaled = Wide(quotient, interval=Interval(0.02, 1.01))
+    if m.extended:
+        missing = m.add_(missing, m.add_(low, m.number(first_low)))
+        if denominator.low is not None:
+            missing = m.fma_(m.neg_(quotient), denominator.low, missing)
+        scaled = Wide(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
+    power = exp(m, m.negate(m.multiply(a, a)))
+    return m.multiply(power, scaled)
+
+
+def erfc(m: Arithmetic, x: Wide) -> Wide:
+    """``1 - erf(x)``, accurate in both tails."""
+    x = m.unscaled(x)
+    tail = _erfc_of_magnitude(m, m.absolute(x))
+    if x.interval.low >= 0:
+        return tail
+    other = m.subtract(m.wide(Fraction(2)), tail)
+    return replace(m.select(m.less_(x.high, m.number(0.0)), other, tail), interval=Interval(0.0, 2.0))
+
+
+def erf(m: Arithmetic, x: Wide) -> Wide:
+    """The error function."""
+    x = m.unscaled(x)
+    a = m.absolute(x)
+    far = m.subtract(m.wide(Fraction(1)), _erfc_of_magnitude(m, a))
+    square = m.mul_(a.high, a.high)
+    near = m.add(
+        m.wide(TWO_OVER_ROOT_PI),
+        Wide(m.mul_(square, m.polynomial_(square, ERF[m.format])), interval=Interval(-0.1, 0.0)),
+    )
+    is_near = m.less_(a.high, m.number(0.5))
+    magnitude = m.select(is_near, m.multiply(a, near), far)
+    return m.copy_sign(replace(magnitude, interval=Interval(0.0, 1.0)), x.high)
