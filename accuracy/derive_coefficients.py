@@ -195,7 +195,7 @@ def table() -> str:
     blocks = []
     for group in groups:
         block = f"#: {group[0].what}.\n{group[0].name} = {{\n"
-        for fit, form in ((fit, form) for fit in group for form in fit.powers):
+        for fit, form in [(member, form) for member in group for form in member.powers]:
             coefficients, worst = fitted(fit, form)
             block += f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    Format.{form}: (\n"
             block += "".join(f'        float.fromhex("{exact_hex(c)}"),\n' for c in coefficients) + "    ),\n"

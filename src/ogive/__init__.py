@@ -9,7 +9,33 @@ standards' front ends. Importing this package loads no compiler.
 """
 
 from ogive import formula
-from ogive.catalog.activations import celu, prelu, relu, scaled_tanh, shrink, tanh
+from ogive.catalog.activations import (
+    celu,
+    clip,
+    elu,
+    gelu,
+    hard_sigmoid,
+    hard_swish,
+    identity,
+    leaky_relu,
+    linear,
+    mish,
+    parametric_hard_swish,
+    parametric_softplus,
+    prelu,
+    relu,
+    relu_grad,
+    scaled_tanh,
+    selu,
+    shrink,
+    sigmoid,
+    softplus,
+    softsign,
+    swiglu,
+    swish,
+    tanh,
+    thresholded_relu,
+)
 from ogive.catalog.elementwise import abs, add, div, mul, neg, sub
 from ogive.operator import Operator, operator
 from ogive.runtime.threads import get_num_threads, set_num_threads
@@ -19,19 +45,38 @@ __all__ = [
     "abs",
     "add",
     "celu",
+    "clip",
     "div",
+    "elu",
     "formula",
+    "gelu",
     "get_num_threads",
+    "hard_sigmoid",
+    "hard_swish",
+    "identity",
+    "leaky_relu",
+    "linear",
+    "mish",
     "mul",
     "neg",
     "operator",
+    "parametric_hard_swish",
+    "parametric_softplus",
     "prelu",
     "relu",
+    "relu_grad",
     "scaled_tanh",
+    "selu",
     "set_num_threads",
     "shrink",
+    "sigmoid",
+    "softplus",
+    "softsign",
     "sub",
+    "swiglu",
+    "swish",
     "tanh",
+    "thresholded_relu",
 ]
 
 __version__ = "0.1.0"

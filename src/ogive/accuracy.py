@@ -18,7 +18,7 @@ import numpy as np
 
 from ogive.dtypes import ElementType
 from ogive.operator import Operator
-from ogive.reference import evaluate, evaluate_exactly
+from ogive.reference import evaluate, evaluate_exactly, to_long_double
 
 __all__ = ["BINS", "Report", "error_in_ulp", "sweep"]
 
@@ -163,5 +163,5 @@ def _look_again(report: Report, root: Any, parameters: Mapping[str, float], kind
     if not np.isfinite(report.worst) or report.worst < 0:
         return
     truth = evaluate_exactly(root, [report.worst_input], parameters)
-    exact = np.array([np.longdouble(str(truth))])
+    exact = np.array([to_long_double(truth)])
     report.worst = float(error_in_ulp(np.array([report.worst_result], np.float64), exact, kind)[0])

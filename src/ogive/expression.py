@@ -110,7 +110,7 @@ ELEMENTARY = ("erf", "erfc", "exp", "expm1", "log", "log1p", "tanh")
 OPERATIONS: dict[str, Operation] = {
     row.name: row
     for rows in (
-        # Leaves. `input`: (position); `parameter`: (position, name); `constant`: its exact value.
+        # Leaves. `input`: position; `parameter`: (position, name); `constant`: its exact value.
         _operations("both", "attribute", 0, "input parameter constant"),
         # Arithmetic. On machine integers it wraps around.
         _operations("both", "operand", 2, "add:+ subtract:- multiply:* divide:/"),

@@ -15,9 +15,10 @@ array([-0.63212056,  2.        ])
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 from ogive.errors import FormulaError
-from ogive.expression import Expression, Format, _formula, lift
+from ogive.expression import Expression, Format, _formula, constant, lift
 
 __all__ = [
     "absolute",
@@ -33,6 +34,7 @@ __all__ = [
     "log1p",
     "maximum",
     "minimum",
+    "pi",
     "quotient",
     "round_even",
     "square_root",
@@ -40,6 +42,10 @@ __all__ = [
     "truncate",
     "where",
 ]
+
+
+#: The circle's constant, to 250 bits.
+pi = constant(Fraction(0xC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B2, 1 << 250))
 
 
 def where(condition: object, value: object, otherwise: object) -> Expression:

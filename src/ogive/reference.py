@@ -18,7 +18,7 @@ from ogive.dtypes import ElementType
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, walk
 
-__all__ = ["correctly_rounded", "evaluate", "evaluate_exactly", "to_element"]
+__all__ = ["correctly_rounded", "evaluate", "evaluate_exactly", "to_element", "to_long_double"]
 
 
 # ---- sweeps: NumPy's functions in float64 or long double
@@ -62,9 +62,8 @@ def _error_function(name: str) -> Callable[[Any], Any]:
     def function(x: Any) -> Any:
         x = np.asarray(x)
         if x.dtype == np.longdouble:
-            digits = [_mp().mpf(str(value)) for value in x.ravel()]
-            values = [np.longdouble(str(getattr(_mp(), name)(value))) for value in digits]
-            return np.array(values, dtype=np.longdouble).reshape(x.shape)
+            exact = getattr(_mp(), name)
+            return np.array([to_long_double(exact(_mp().mpf(str(v)))) for v in x.ravel()]).reshape(x.shape)
         try:
             from scipy import special
         except ImportError:
@@ -191,6 +190,17 @@ def evaluate_exactly(root: Expression, inputs: Sequence[Any], parameters: Mappin
         return mp.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else mp.mpf(value)
 
     return _interpret(root, _exact_functions(), leaf)
+
+
+def to_long_double(value: Any) -> np.longdouble:
+    """A number of mpmath in NumPy's longest format, to its last bit or two."""
+    mp = _mp()
+    if not mp.isfinite(value) or value == 0:
+        return np.longdouble(float(value))
+    mantissa, exponent = mp.frexp(value)
+    high = float(mantissa)
+    low = float(mantissa - high)
+    return np.ldexp(np.longdouble(high) + np.longdouble(low), max(min(int(exponent), 1 << 15), -1 << 15))
 
 
 def correctly_rounded(value: Any, kind: ElementType, *, modular: bool = False) -> float | int:

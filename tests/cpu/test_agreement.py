@@ -6,7 +6,7 @@ import pytest
 
 from ogive.accuracy import error_in_ulp as error
 from ogive.dtypes import ElementType
-from ogive.reference import correctly_rounded, evaluate, evaluate_exactly
+from ogive.reference import correctly_rounded, evaluate, evaluate_exactly, to_long_double
 from tests.inputs import CASE_IDS, CASES, operands, parameter_sets
 
 #: The largest error in units in the last place. float16 and bfloat16 are rounded as if once.
@@ -69,7 +69,8 @@ def test_floats_are_accurate(op, signature):
         for index in np.flatnonzero(errors > LIMITS[kind.name])[:20]:
             given = [array[index] for array in arrays]
             truth = evaluate_exactly(root, [float(value) for value in given], values)
-            off = error(result[index : index + 1], np.array([wide(str(truth))]), kind)[0]
+            long = np.array([to_long_double(truth)]).astype(wide)
+            off = error(result[index : index + 1], long, kind)[0]
             assert off <= LIMITS[kind.name], (given, parameters, result[index], truth)
 
 

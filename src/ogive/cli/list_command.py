@@ -40,7 +40,10 @@ def command(pattern: str) -> int:
         table.add_row(op.name, op.onnx or "-", op.directml or "-", short_types(op))
     table.caption = f"floats: {', '.join(t.name for t in FLOATS)}"
     table.caption_justify = "left"
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    # A pipe has no width: whoever reads it wants one line an operator.
+    console = console if console.is_terminal else Console(highlight=False, width=160)
+    console.print(table)
     return 0
 
 

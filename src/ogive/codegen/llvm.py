@@ -7,6 +7,7 @@ scalars, before it. There is no fast-math flag, no contraction and no call of a 
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -33,11 +34,12 @@ ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512
 def block_size(program: Program) -> int:
     """How many elements the loop takes at a time.
 
-    As many as fill a register of 64 bytes with the widest format; for short programs four registers, which
-    pays for the loop's own instructions. Many operands make it smaller, because incomplete blocks are
-    staged in a buffer of 32 KiB.
+    As many as fill a register of 64 bytes with the widest format of which there is more than a little; for
+    short programs four registers, which pays for the loop's own instructions. Many operands make it smaller,
+    because incomplete blocks are staged in a buffer of 32 KiB.
     """
-    widest = max((current.format.bits for current in _varying(program)), default=8)
+    formats = Counter(current.format.bits for current in _varying(program))
+    widest = max((bits for bits, count in formats.items() if 4 * count > max(formats.values())), default=8)
     lanes = 64 * 8 // max(widest, 8)
     if program.size <= 12:
         lanes *= 4

@@ -33,7 +33,7 @@ TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E7
 
 
 def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
-    """erfc of a number that is not negative, with the power of two kept apart."""
+    """Erfc of a number that is not negative, with the power of two kept apart."""
     a = m.clamped(a, 0.0, m.rounded(Fraction(ZERO[m.format])))
     first_high, first_low, *rest = ERFC[m.format]
     middle = m.number(MIDDLE[m.format])

@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from ogive.elementary.coefficients import EXPM1
 from ogive.expression import Expression, Format
+from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
 __all__ = ["exp", "expm1"]
@@ -63,10 +64,11 @@ def exp(m: Arithmetic, x: Wide) -> Wide:
     # Past the clamps the result is 0 and infinity.
     interval = x.interval.map(_exp)
     one = m.number(1.0)
+    mantissa = Interval(0.7, 1.42)
     if not m.extended:
-        return Wide(m.add_(one, m.add_(r, tail)), None, n, interval)
+        return Wide(m.add_(one, m.add_(r, tail)), None, n, interval, mantissa)
     high, low = m.fast_two_sum(one, r)
-    return m.renormalised(Wide(high, m.add_(low, tail), n, interval))
+    return m.renormalised(Wide(high, m.add_(low, tail), n, interval, mantissa))
 
 
 def expm1(m: Arithmetic, x: Wide) -> Wide:
@@ -95,7 +97,8 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
     value = m.fma_(scale, r, whole)
     error = m.add_(m.fma_(scale, r, m.sub_(whole, value)), lost)
     result = m.renormalised(Wide(value, m.fma_(scale, tail, error)))
-    return replace(result, exponent=exponent, interval=interval)
+    half = Interval(interval.low / 2, min(interval.high / 2, m.largest))
+    return replace(result, exponent=exponent, interval=interval, mantissa=half)
 
 
 def _exp(bound: float) -> float:

@@ -4,7 +4,8 @@ With k such that m = x / 2**k lies in [sqrt(1/2), sqrt(2)), and f = m - 1:
 
     log(x) = k log(2) + f - f**2 / 2 + f**3 Q(f)
 
-Q is LOG1P of the coefficients."""
+Q is LOG1P of the coefficients.
+"""
 
 from __future__ import annotations
 

@@ -116,8 +116,8 @@ def _is_nonzero(leaf: Expression) -> Expression:
 
 
 def _is_open(root: Expression) -> bool:
-    """Whether this is a parameter or a constant."""
-    return root.operation in ("parameter", "constant")
+    """Whether this depends on parameters and constants only."""
+    return not any(current.operation == "input" for current in walk(root))
 
 
 class _Direct:
@@ -193,10 +193,7 @@ class _Real:
         if result.is_integer:
             return self._store_integer(self.number(root), result)
         m, storage = self.m, STORAGE[result.name]
-        if storage.bits < m.bits and m.extended:
-            value = self._rounded_to_odd(self.number(root))
-        else:
-            value = self.finish(root)
+        value = self._narrowed(root) if storage.bits < m.bits and m.extended else self.finish(root)
         value = m.select_(m.equal_(value, value), value, m.number(math.nan))
         return value if storage is m.format else node("convert", (value,), None, storage)
 
@@ -283,27 +280,49 @@ class _Real:
             return m.select_(is_tiny, tiny, value)
         return value
 
-    def _rounded_to_odd(self, a: Wide) -> Expression:
-        """The number rounded to odd: what a second rounding, to fewer bits, then rounds as if it were the first.
+    def _narrowed(self, root: Expression) -> Expression:
+        """The number rounded so that rounding it again, to fewer bits, is as good as rounding once."""
+        m = self.m
+        match root.operation:
+            case "select":
+                condition, a, b = root.operands
+                return m.select_(self.truth(condition), self._narrowed(a), self._narrowed(b))
+            case "multiply":
+                x, y = (self.number(operand) for operand in root.operands)
+                if x.is_exact and y.is_exact and m.format is Format.F32:
+                    return self._product_rounded_to_odd(x.high, y.high)
+        number = m.renormalised(m.unscaled(self.number(root)))
+        if number.low is None:
+            return number.high
+        zero = m.number(0.0)
+        is_inexact = node("not", (m.equal_(number.low, zero),), None, Format.BIT)
+        return self._to_odd(number.high, is_inexact, m.less_(zero, number.low))
 
-        Boldo and Melquiond. Where the sum is inexact and its last bit is even, the neighbour on the side of
-        the exact value is taken.
+    def _product_rounded_to_odd(self, a: Expression, b: Expression) -> Expression:
+        """A product of two float32 is exact in float64; its error in float32 may underflow."""
+        single = self.m.mul_(a, b)
+        wide = [node("convert", (operand,), None, Format.F64) for operand in (a, b, single)]
+        exact = node("multiply", tuple(wide[:2]), None, Format.F64)
+        is_inexact = node("not", (node("equal", (exact, wide[2]), None, Format.BIT),), None, Format.BIT)
+        return self._to_odd(single, is_inexact, node("less", (wide[2], exact), None, Format.BIT))
+
+    def _to_odd(self, value: Expression, is_inexact: Expression, exact_is_larger: Expression) -> Expression:
+        """Rounding to odd (Boldo and Melquiond): where a rounded value is inexact and its last bit is even, the
+        neighbour on the side of the exact value is taken. What is rounded to fewer bits then never lies on a
+        tie that the exact value does not lie on.
         """
         m = self.m
-        a = m.renormalised(m.unscaled(a))
-        if a.low is None:
-            return a.high
-        bits = m.bits_(a.high)
-        one, zero = m.whole(1), m.whole(0)
-        is_even = node("equal", (node("and", (bits, one), None, m.integer), zero), None, Format.BIT)
-        is_inexact = node("not", (m.equal_(a.low, m.number(0.0)),), None, Format.BIT)
-        away = node("equal", (m.less_(m.number(0.0), a.low), m.less_(m.number(0.0), a.high)), None, Format.BIT)
-        is_finite = m.less_(m.abs_(a.high), m.number(math.inf))
-        moved = m.select_(
-            away, node("add", (bits, one), None, m.integer), node("subtract", (bits, one), None, m.integer)
-        )
+        bits, one = m.bits_(value), m.whole(1)
+        last = node("and", (bits, one), None, m.integer)
+        is_even = node("equal", (last, m.whole(0)), None, Format.BIT)
+        is_finite = m.less_(m.abs_(value), m.number(math.inf))
         condition = node("and", (node("and", (is_even, is_inexact), None, Format.BIT), is_finite), None, Format.BIT)
-        return m.from_bits_(m.select_(condition, moved, bits))
+        # Away from zero is one more in the bits, for both signs; and from zero there is no other way.
+        zero = m.number(0.0)
+        away = node("equal", (exact_is_larger, m.less_(zero, value)), None, Format.BIT)
+        away = node("or", (away, m.equal_(value, zero)), None, Format.BIT)
+        up, down = (node(o, (bits, one), None, m.integer) for o in ("add", "subtract"))
+        return m.from_bits_(m.select_(condition, m.select_(away, up, down), bits))
 
     # ---- integers
 

@@ -33,8 +33,15 @@ class Wide:
     low: Expression | None = None
     exponent: Expression | None = None
     interval: Interval = EVERYTHING
+    #: Where ``high`` can lie when there is an exponent beside it.
+    mantissa: Interval = EVERYTHING
     #: Whether ``low`` is a finite number wherever ``high`` is.
     low_is_number: bool = True
+
+    @property
+    def stored(self) -> Interval:
+        """Where ``high`` can lie."""
+        return self.interval if self.exponent is None else self.mantissa
 
     @property
     def is_exact(self) -> bool:
@@ -239,18 +246,18 @@ class Arithmetic:
 
     def negate(self, a: Wide) -> Wide:
         low = None if a.low is None else self.neg_(a.low)
-        return replace(a, high=self.neg_(a.high), low=low, interval=-a.interval)
+        return replace(a, high=self.neg_(a.high), low=low, interval=-a.interval, mantissa=-a.mantissa)
 
     def absolute(self, a: Wide) -> Wide:
         if a.low is None:
-            return replace(a, high=self.abs_(a.high), interval=abs(a.interval))
+            return replace(a, high=self.abs_(a.high), interval=abs(a.interval), mantissa=abs(a.mantissa))
         if a.interval.low >= 0:
             return a
         a = self.renormalised(a)
         assert a.low is not None
         negative = self.less_(a.high, self.number(0.0))
         low = self.select_(negative, self.neg_(a.low), a.low)
-        return replace(a, high=self.abs_(a.high), low=low, interval=abs(a.interval))
+        return replace(a, high=self.abs_(a.high), low=low, interval=abs(a.interval), mantissa=abs(a.mantissa))
 
     def add(self, a: Wide, b: Wide) -> Wide:
         a, b = self.unscaled(a), self.unscaled(b)
@@ -287,31 +294,52 @@ class Arithmetic:
         return cross
 
     def _product_is_number(self, a: Wide, b: Wide) -> bool:
-        interval = a.interval * b.interval
-        return a.low_is_number and b.low_is_number and self.is_bounded(a.interval, b.interval, interval)
+        product = a.stored * b.stored
+        return a.low_is_number and b.low_is_number and self.is_bounded(a.stored, b.stored, product)
 
     def _sum_of_exponents(self, a: Expression | None, b: Expression | None) -> Expression | None:
         return b if a is None else a if b is None else self.add_(a, b)
 
+    def _partly_unscaled(self, a: Wide) -> Wide:
+        """The same number with a part of a negative exponent multiplied in: as much as cannot underflow."""
+        if a.exponent is None:
+            return a
+        most = self.number(-60.0)
+        part = self.select_(self.less_(a.exponent, most), most, a.exponent)
+        part = self.select_(self.less_(self.number(0.0), part), self.number(0.0), part)
+        low = None if a.low is None else self.scale_(a.low, part)
+        rest = self.sub_(a.exponent, part)
+        return replace(
+            a, high=self.scale_(a.high, part), low=low, exponent=rest, mantissa=a.mantissa | Interval.point(0.0)
+        )
+
+    def _ready_for_product(self, a: Wide, b: Wide) -> tuple[Wide, Wide]:
+        """Factors whose high parts do not overflow where the product does not."""
+        if not self.is_bounded(a.stored) and not self.is_bounded(b.stored):
+            return self._partly_unscaled(a), self._partly_unscaled(b)
+        return a, b
+
     def multiply(self, a: Wide, b: Wide) -> Wide:
-        interval = a.interval * b.interval
+        a, b = self._ready_for_product(a, b)
+        interval, mantissa = a.interval * b.interval, a.stored * b.stored
         exponent = self._sum_of_exponents(a.exponent, b.exponent)
         for x, y in ((a, b), (b, a)):
             if x.is_exact and x.high.operation == "constant" and _is_power_of_two(x.high.attribute):
                 low = None if y.low is None else self.mul_(y.low, x.high)
-                return replace(y, high=self.mul_(y.high, x.high), low=low, interval=interval)
+                return replace(y, high=self.mul_(y.high, x.high), low=low, interval=interval, mantissa=mantissa)
         high = self.mul_(a.high, b.high)
         if not self.extended:
-            return Wide(high, None, exponent, interval)
+            return Wide(high, None, exponent, interval, mantissa)
         low = self.fma_(a.high, b.high, self.neg_(high))
         if a.low is not None:
             low = self.fma_(a.low, b.high, low)
         if b.low is not None:
             low = self.fma_(a.high, b.low, low)
-        return Wide(high, low, exponent, interval, self._product_is_number(a, b))
+        return Wide(high, low, exponent, interval, mantissa, self._product_is_number(a, b))
 
     def multiply_single(self, a: Wide, b: Wide) -> Expression:
         """``single(multiply(a, b))`` with less work."""
+        a, b = self._ready_for_product(a, b)
         exponent = self._sum_of_exponents(a.exponent, b.exponent)
         cross = self._cross(a, b)
         if cross is None:
@@ -324,18 +352,18 @@ class Arithmetic:
         return value if exponent is None else self.scale_(value, exponent)
 
     def divide(self, a: Wide, b: Wide) -> Wide:
-        interval = a.interval / b.interval
+        interval, mantissa = a.interval / b.interval, a.stored / b.stored
         exponent = a.exponent
         if b.exponent is not None:
             exponent = self._sum_of_exponents(exponent, self.neg_(b.exponent))
         if not self.extended:
-            return Wide(self.div_(a.high, b.high), None, exponent, interval)
+            return Wide(self.div_(a.high, b.high), None, exponent, interval, mantissa)
         one = self.number(1.0)
         # One division: by the reciprocal, which is good unless it may overflow.
         reciprocal = self.div_(one, b.high)
         if a.high is one:
             quotient = reciprocal
-        elif b.interval.smallest_magnitude >= self.smallest_normal or _is_parameter(b.high):
+        elif b.stored.smallest_magnitude >= self.smallest_normal or _is_parameter(b.high):
             quotient = self.mul_(a.high, reciprocal)
         else:
             quotient = self.div_(a.high, b.high)
@@ -345,8 +373,8 @@ class Arithmetic:
             rest = self.add_(rest, a.low)
         if b.low is not None:
             rest = self.fma_(minus, b.low, rest)
-        is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.interval, b.interval, interval)
-        return Wide(quotient, self.mul_(rest, reciprocal), exponent, interval, is_number)
+        is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.stored, b.stored, mantissa)
+        return Wide(quotient, self.mul_(rest, reciprocal), exponent, interval, mantissa, is_number)
 
     def square_root(self, a: Wide) -> Wide:
         a = self.unscaled(a)
@@ -357,7 +385,8 @@ class Arithmetic:
         rest = self.fma_(self.neg_(root), root, a.high)
         if a.low is not None:
             rest = self.add_(rest, a.low)
-        return Wide(root, self.mul_(rest, self.div_(self.number(0.5), root)), None, interval, False)
+        low = self.mul_(rest, self.div_(self.number(0.5), root))
+        return Wide(root, low, interval=interval, low_is_number=False)
 
     def select(self, condition: Expression, a: Wide, b: Wide) -> Wide:
         zero = self.number(0.0)
@@ -371,7 +400,8 @@ class Arithmetic:
                 zero if b.exponent is None else b.exponent,
             )
         high = self.select_(condition, a.high, b.high)
-        return Wide(high, low, exponent, a.interval | b.interval, a.low_is_number and b.low_is_number)
+        is_number = a.low_is_number and b.low_is_number
+        return Wide(high, low, exponent, a.interval | b.interval, a.stored | b.stored, is_number)
 
     def copy_sign(self, magnitude: Wide, sign: Expression) -> Wide:
         magnitude = self.absolute(magnitude)
@@ -381,7 +411,8 @@ class Arithmetic:
             # Flip low where high was flipped: multiply by the sign as one.
             low = self.mul_(low, self._make("copy_sign", self.number(1.0), sign))
         interval = magnitude.interval | -magnitude.interval
-        return replace(magnitude, high=high, low=low, interval=interval)
+        mantissa = magnitude.mantissa | -magnitude.mantissa
+        return replace(magnitude, high=high, low=low, interval=interval, mantissa=mantissa)
 
     def compare(self, operation: str, a: Wide, b: Wide) -> Expression:
         """``less``, ``less_equal`` or ``equal`` of the numbers that are meant, not of their high parts."""
