@@ -200,7 +200,10 @@ def to_long_double(value: Any) -> np.longdouble:
     mantissa, exponent = mp.frexp(value)
     high = float(mantissa)
     low = float(mantissa - high)
-    return np.ldexp(np.longdouble(high) + np.longdouble(low), max(min(int(exponent), 1 << 15), -1 << 15))
+    result: np.longdouble = np.ldexp(
+        np.longdouble(high) + np.longdouble(low), max(min(int(exponent), 1 << 15), -1 << 15)
+    )
+    return result
 
 
 def correctly_rounded(value: Any, kind: ElementType, *, modular: bool = False) -> float | int:

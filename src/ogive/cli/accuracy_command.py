@@ -21,9 +21,10 @@ __all__ = ["command"]
 @click.option("--dtype", default="float32", show_default=True, type=click.Choice(["float16", "bfloat16", "float32"]))
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Other than the default.")
 @click.option("--exhaustive", is_flag=True, help="Every input, not every 128th: minutes for float32.")
+@click.option("--digest", is_flag=True, help="Print a digest of all results: it is the same on every machine.")
 @click.option("--histogram", is_flag=True, help="Print how many results have which error.")
 def command(
-    operators: tuple[str, ...], dtype: str, parameters: tuple[str, ...], exhaustive: bool, histogram: bool
+    operators: tuple[str, ...], dtype: str, parameters: tuple[str, ...], exhaustive: bool, digest: bool, histogram: bool
 ) -> int:
     """Measure the error of operators, in units in the last place, and print where it is largest.
 
@@ -46,7 +47,7 @@ def command(
             task = progress.add_task(op.name, total=(1 << kind.bits) // stride)
             reports.append(sweep(op, kind, values, stride=stride, progress=partial(progress.advance, task)))
     console = Console(highlight=False)
-    console.print(_table(reports))
+    console.print(_table(reports, digest))
     if histogram:
         for report in reports:
             console.print(_histogram(report))
@@ -66,25 +67,20 @@ def _read_parameter(text: str) -> tuple[str, float]:
         raise click.UsageError(f"--parameter is {text!r}; allowed: NAME=VALUE with a number") from None
 
 
-def _table(reports: list[Report]) -> Table:
+def _table(reports: list[Report], digest: bool) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("operator", "inputs", "largest error", "at", "misrounded", "digest"):
-        table.add_column(title, justify="right" if title in ("inputs", "misrounded") else "left", no_wrap=True)
+    for title in ("operator", "largest error", "at", "not nearest", *(["digest of the results"] if digest else [])):
+        table.add_column(title, justify="right" if title == "not nearest" else "left", no_wrap=True)
     for r in reports:
         place = f"{r.worst_input:.9g}" if r.worst > 0 else ""
-        table.add_row(r.operator, f"{r.count:,}", f"{r.worst:.4f} ULP", place, f"{r.misrounded:,}", r.digest[:12])
+        table.add_row(
+            r.operator, f"{r.worst:.4f} ULP", place, f"{r.misrounded:,}", *([r.digest[:32]] if digest else [])
+        )
     table.caption = (
-        f"{reports[0].dtype}; {_parameters(reports)}misrounded: not the nearest number; digest: of all results"
+        f"{reports[0].dtype}, {reports[0].count:,} inputs each; not nearest: results that are not the nearest number"
     )
     table.caption_justify = "left"
     return table
-
-
-def _parameters(reports: list[Report]) -> str:
-    shown = {
-        f"{r.operator}({', '.join(f'{k}={v:g}' for k, v in r.parameters.items())})" for r in reports if r.parameters
-    }
-    return f"{', '.join(sorted(shown))}; " if shown else ""
 
 
 def _histogram(report: Report) -> Table:
