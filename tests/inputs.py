@@ -8,9 +8,16 @@ from hypothesis import strategies as st
 from ogive.catalog import OPERATORS
 from ogive.dtypes import ElementType
 
-#: Every (operator, signature) of the catalogue, with a readable id.
-CASES = [(op, signature) for op in OPERATORS.values() for signature in op.signatures]
-CASE_IDS = [f"{op.name}-{'-'.join(t.name for t in signature.inputs)}" for op, signature in CASES]
+
+def _named(cases):
+    return [f"{op.name}-{'-'.join(t.name for t in signature.inputs)}" for op, signature in cases]
+
+
+#: Every (operator, signature) of the catalogue's element-wise operators, and of its row-wise ones, with readable ids.
+CASES = [(op, signature) for op in OPERATORS.values() if not op.is_row_wise for signature in op.signatures]
+CASE_IDS = _named(CASES)
+ROW_CASES = [(op, signature) for op in OPERATORS.values() if op.is_row_wise for signature in op.signatures]
+ROW_CASE_IDS = _named(ROW_CASES)
 
 
 #: Parameters beside the defaults that each operator is tested with: 0.75 and -1.25 in every place they may stand.

@@ -37,11 +37,13 @@ from ogive.catalog.activations import (
     thresholded_relu,
 )
 from ogive.catalog.elementwise import abs, add, div, mul, neg, sub
-from ogive.operator import Operator, operator
+from ogive.catalog.rowwise import hardmax, log_softmax, softmax
+from ogive.operator import Operator, RowOperator, operator, row_operator
 from ogive.runtime.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "Operator",
+    "RowOperator",
     "abs",
     "add",
     "celu",
@@ -53,9 +55,11 @@ __all__ = [
     "get_num_threads",
     "hard_sigmoid",
     "hard_swish",
+    "hardmax",
     "identity",
     "leaky_relu",
     "linear",
+    "log_softmax",
     "mish",
     "mul",
     "neg",
@@ -65,11 +69,13 @@ __all__ = [
     "prelu",
     "relu",
     "relu_grad",
+    "row_operator",
     "scaled_tanh",
     "selu",
     "set_num_threads",
     "shrink",
     "sigmoid",
+    "softmax",
     "softplus",
     "softsign",
     "sub",

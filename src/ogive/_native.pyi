@@ -10,7 +10,7 @@ _T = TypeVar("_T", bound=type[OperatorCall])
 class Code:
     """Executable memory with a copy of position-independent code."""
 
-    def __init__(self, image: bytes, entry: int, imports: tuple[tuple[int, int], ...]) -> None: ...
+    def __init__(self, image: bytes, entries: tuple[int, ...], imports: tuple[tuple[int, int], ...]) -> None: ...
 
 class Kernel:
     """An operator for one combination of element types, given by their sizes in bytes."""
@@ -19,7 +19,8 @@ class Kernel:
         self,
         inputs: tuple[int, ...],
         outputs: tuple[int, ...],
-        resolve: Callable[[], tuple[Code, int, int]],
+        resolve: Callable[[], tuple[Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int]],
+        row_wise: bool = False,
     ) -> None: ...
     def prepare(self) -> None: ...
     @property
@@ -39,6 +40,7 @@ def make_ufunc(
     outputs: int,
     loops: list[tuple[tuple[int, ...], Kernel]],
     parameters: tuple[float, ...],
+    row_wise: bool = False,
 ) -> np.ufunc: ...
 def pool_size() -> int: ...
 def set_pool_size(threads: int, /) -> None: ...

@@ -125,6 +125,9 @@ OPERATIONS: dict[str, Operation] = {
         # (condition, value where it holds, value elsewhere)
         _operations("both", "operand", 3, "select"),
         _operations("formula", "operand", 1, " ".join(ELEMENTARY)),
+        # What a whole row has in common: its largest and smallest element, its sum; and whether an element is
+        # the first of its row for which a condition holds.
+        _operations("formula", "operand", 1, "row_max row_min row_sum row_first"),
         # Machine only from here on. `fma`: a * b + c, rounded once.
         _operations("primitive", "operand", 3, "fma"),
         # Integer bits: shifts by a constant that is the attribute.
@@ -132,6 +135,9 @@ OPERATIONS: dict[str, Operation] = {
         # `convert` keeps the value as far as the format can: to nearest even between floats; towards zero
         # to integers, which must be in range. `bitcast` keeps the bits.
         _operations("primitive", "attribute", 1, "convert bitcast"),
+        # Where a row's elements are reduced: (which reduction, 0 or 1 for the two parts of a sum), and the
+        # position of the element. Both are float64.
+        _operations("primitive", "attribute", 0, "row_value row_position"),
         # a * 2**n for an integral n of the same floating-point format, rounded once.
         _operations("primitive", "operand", 2, "scale_by_power_of_two"),
     )
@@ -324,7 +330,7 @@ def lift(value: object) -> Expression:
 
 def _formula(operation: str, *operands: Expression) -> Expression:
     row = OPERATIONS[operation]
-    wants_truth = operation in ("and", "or", "exclusive_or", "not")
+    wants_truth = operation in ("and", "or", "exclusive_or", "not", "row_first")
     for operand in operands[1:] if operation == "select" else operands:
         if wants_truth != (operand.format is Format.TRUTH) and operation != "select":
             wanted = "truth values (comparisons)" if wants_truth else "numbers"

@@ -37,6 +37,10 @@ __all__ = [
     "pi",
     "quotient",
     "round_even",
+    "row_first",
+    "row_max",
+    "row_min",
+    "row_sum",
     "square_root",
     "tanh",
     "truncate",
@@ -85,6 +89,14 @@ def quotient(a: object, b: object) -> Expression:
     return _formula("quotient", lift(a), lift(b))
 
 
+def row_first(condition: object) -> Expression:
+    """Whether an element is the first of its row for which the condition holds."""
+    test = lift(condition)
+    if test.format is not Format.TRUTH:
+        raise FormulaError(f"row_first: the condition is a {test.format.value}; allowed: a comparison, such as x > 0")
+    return _formula("row_first", test)
+
+
 def _unary(operation: str, name: str, doc: str) -> Callable[[object], Expression]:
     def function(x: object) -> Expression:
         return _formula(operation, lift(x))
@@ -106,6 +118,11 @@ exp = _unary("exp", "exp", "The exponential function.")
 expm1 = _unary("expm1", "expm1", "``exp(x) - 1`` without cancellation near zero.")
 log = _unary("log", "log", "The natural logarithm; -inf at zero, NaN below.")
 log1p = _unary("log1p", "log1p", "``log(1 + x)`` without cancellation near zero.")
+row_max = _unary("row_max", "row_max", "The largest element of the row; NaN if there is one.")
+row_min = _unary("row_min", "row_min", "The smallest element of the row; NaN if there is one.")
+row_sum = _unary(
+    "row_sum", "row_sum", "The sum of the row, in one fixed order and with more precision than the row has."
+)
 tanh = _unary("tanh", "tanh", "The hyperbolic tangent.")
 
 #: What NumPy's functions mean inside a formula.

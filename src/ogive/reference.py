@@ -53,6 +53,11 @@ def _numpy_functions() -> dict[str, Callable[..., Any]]:
         "log": np.log,
         "log1p": np.log1p,
         "tanh": np.tanh,
+        # Rows lie along the last axis.
+        "row_max": lambda x: np.max(x, axis=-1, keepdims=True),
+        "row_min": lambda x: np.min(x, axis=-1, keepdims=True),
+        "row_sum": lambda x: np.sum(x, axis=-1, keepdims=True),
+        "row_first": lambda x: x & (np.cumsum(x, axis=-1) == 1),
     }
 
 

@@ -79,6 +79,8 @@ FORMULA: dict[str, Rule] = {
     **dict.fromkeys(("add", "subtract", "multiply", "divide", "negate", "absolute", "copy_sign"), _is_number),
     **dict.fromkeys(("square_root", "floor", "ceiling", "truncate", "round_even"), _is_number),
     "quotient": _is_number,
+    "row_first": _is_truth,
+    **dict.fromkeys(("row_max", "row_min", "row_sum"), _is_number),
     **dict.fromkeys(ELEMENTARY, _is_number),
 }
 
@@ -86,6 +88,8 @@ PRIMITIVE: dict[str, Rule] = {
     "input": lambda n: isinstance(n.attribute, int) and n.attribute >= 0,
     "parameter": lambda n: n.format is Format.F64,
     "constant": lambda n: isinstance(n.attribute, float if n.format.is_float else int),
+    "row_value": lambda n: n.format is Format.F64 and isinstance(n.attribute, tuple),
+    "row_position": lambda n: n.format is Format.F64,
     "select": lambda n: n.operands[0].format is Format.BIT and _selects(n),
     **dict.fromkeys(("less", "less_equal", "equal"), lambda n: n.format is Format.BIT and _compares(n)),
     **dict.fromkeys(("and", "or", "exclusive_or", "not"), lambda n: _alike(n) and not n.format.is_float),

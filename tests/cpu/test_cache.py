@@ -85,7 +85,7 @@ def test_a_file_whose_digest_fits_but_not_its_structure(folder):
 
 
 def test_round_trip_of_images():
-    image = Image(b"\x90" * 100, 4, ((80, 1),))
+    image = Image(b"\x90" * 100, (4, 20), ((80, 1),))
     assert cache._decode(cache._encode(image)) == image
 
 
@@ -162,6 +162,6 @@ def test_a_place_that_is_no_folder_is_no_error(monkeypatch, tmp_path):
 def test_old_files_are_removed(folder, monkeypatch):
     monkeypatch.setattr(cache, "MOST_FILES", 6)
     for i in range(8):
-        cache.store(f"{i:064x}", Image(b"\x90" * 16, 0))
+        cache.store(f"{i:064x}", Image(b"\x90" * 16, (0,)))
     assert len(list(folder.iterdir())) < 8
     assert cache.load(f"{7:064x}") is not None

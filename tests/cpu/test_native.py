@@ -8,15 +8,18 @@ import pytest
 from ogive import _native
 
 
-def code(image=b"\xc3" * 16, entry=0, imports=()):
-    return _native.Code(image, entry, imports)
+def code(image=b"\xc3" * 16, entries=(0,), imports=()):
+    return _native.Code(image, entries, imports)
 
 
 @pytest.mark.parametrize(
     ("make", "kind"),
     [
-        (lambda: code(entry=16), ValueError),
-        (lambda: code(entry=-1), ValueError),
+        (lambda: code(entries=(16,)), ValueError),
+        (lambda: code(entries=(0, -1)), ValueError),
+        (lambda: code(entries=()), ValueError),
+        (lambda: code(entries=(0,) * 9), ValueError),
+        (lambda: code(entries=("0",)), TypeError),
         (lambda: code(image=b""), ValueError),
         (lambda: code(imports=((9, 0),)), ValueError),
         (lambda: code(imports=((-1, 0),)), ValueError),
@@ -39,6 +42,14 @@ def code(image=b"\xc3" * 16, entry=0, imports=()):
             (ValueError, TypeError),
         ),
         (lambda: _native.make_ufunc("f", "", 1, 1, [((11, 11), _native.Kernel((4,), (4,), None))], ("a",)), TypeError),
+        (
+            lambda: _native.make_ufunc("f", "", 1, 1, [((11, 11), _native.Kernel((4,), (4,), None))], (), True),
+            ValueError,
+        ),
+        (
+            lambda: _native.make_ufunc("f", "", 1, 1, [((11, 11), _native.Kernel((4,), (4,), None))], (1.0,) * 17),
+            ValueError,
+        ),
         (lambda: _native.set_pool_size(0), ValueError),
         (lambda: _native.set_pool_size("2"), TypeError),
         (lambda: _native.inherit_vectorcall(int), TypeError),
@@ -54,10 +65,20 @@ def test_misuse_is_an_error(make, kind):
     ("answer", "kind"),
     [
         (5, TypeError),
-        ((5, 16, 100), TypeError),
-        ((code(), 0, 100), ValueError),
-        ((code(), 10**6, 100), ValueError),
-        ((code(), 16), TypeError),
+        ((5, 16, ((),), (), 100), TypeError),
+        ((code(), 16, ((),), 100), TypeError),
+        ((code(), 0, ((),), (), 100), ValueError),
+        ((code(), 10**6, ((),), (), 100), ValueError),
+        ((code(), 16, (), (), 100), ValueError),
+        ((code(), 16, ((), ()), (), 100), ValueError),
+        ((code(entries=(0, 4)), 16, ((), ()), (), 100), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_max",), ()), (), 100), ValueError),
+        ((code(), 16, ((),), (4,), 100), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_max",), ("row_sum",)), (), 100), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_max",) * 9, ()), (), 100), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_product",), ()), (), 100), ValueError),
+        ((code(entries=(0, 4)), 16, ((5,), ()), (), 100), TypeError),
+        ((code(entries=(0, 4)), 16, (("row_max",), ()), (3,), 100), ValueError),
     ],
 )
 def test_what_resolve_returns_is_checked(answer, kind):
@@ -68,7 +89,7 @@ def test_what_resolve_returns_is_checked(answer, kind):
 
 
 def test_a_failing_resolve_can_be_tried_again():
-    answers = iter([ValueError("not yet"), (code(), 16, 100)])
+    answers = iter([ValueError("not yet"), (code(), 16, ((),), (), 100)])
 
     def resolve():
         answer = next(answers)

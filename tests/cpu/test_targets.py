@@ -8,11 +8,11 @@ import pytest
 from ogive import _native
 from ogive.codegen.compiler import assembly, object_code
 from ogive.codegen.link import link
-from ogive.codegen.llvm import emit
+from ogive.codegen.llvm import emit, entries
 from ogive.codegen.target import TARGETS, host_target
 from ogive.errors import CompileError
 from ogive.runtime.kernels import make_ufunc
-from tests.inputs import CASE_IDS, CASES, assert_same_bits, operands
+from tests.inputs import CASE_IDS, CASES, ROW_CASE_IDS, ROW_CASES, assert_same_bits, operands
 
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 RUNNABLE = [
@@ -44,12 +44,12 @@ def test_there_is_something_to_compare():
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
-@pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
+@pytest.mark.parametrize(("op", "signature"), CASES + ROW_CASES, ids=CASE_IDS + ROW_CASE_IDS)
 def test_every_target_compiles_and_links(op, signature, target):
     """Also those that this machine cannot run; and nothing but exactly rounded functions is called."""
     compiled, _ = program(op, signature)
-    image = link(object_code(emit(compiled, target), target), "kernel")
-    assert 0 <= image.entry < len(image.code)
+    image = link(object_code(emit(compiled, target), target), entries(compiled))
+    assert all(0 <= entry < len(image.code) for entry in image.entries)
     assert not image.imports or not target.has_fma
 
 
@@ -74,9 +74,9 @@ define double @kernel(double %x) {
 """
     code = object_code(source, TARGETS["x86-64-v3"])
     with pytest.raises(CompileError, match="refers to 'exp', which a kernel must not need"):
-        link(code, "kernel")
+        link(code, ["kernel"])
     with pytest.raises(CompileError, match="not 64-bit little-endian ELF"):
-        link(b"MZ" + code, "kernel")
+        link(b"MZ" + code, ["kernel"])
 
 
 def test_target_from_the_environment(monkeypatch):

@@ -6,7 +6,7 @@ from ogive.expression import OPERATIONS, Format, node
 from ogive.transform.fold import fold
 from ogive.transform.fuse import fuse
 from ogive.verify import FORMULA, PRIMITIVE, MalformedGraph, verify
-from tests.inputs import CASE_IDS, CASES, parameter_sets
+from tests.inputs import CASE_IDS, CASES, ROW_CASE_IDS, ROW_CASES, parameter_sets
 
 number = node("input", (), 0, Format.NUMBER)
 single = node("input", (), 0, Format.F32)
@@ -49,6 +49,14 @@ def test_every_operation_has_a_rule_at_each_of_its_stages():
             assert name in FORMULA or name == "remainder", name
         if row.stages in ("primitive", "both"):
             assert name in PRIMITIVE, name
+
+
+@pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
+def test_stages_of_rows_are_well_formed(op, signature):
+    verify(*op.formula(), stage="formula")
+    program = op.program(signature)
+    assert program.stages
+    verify(*program.roots, stage="primitive")
 
 
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)

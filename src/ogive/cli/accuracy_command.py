@@ -69,12 +69,12 @@ def _read_parameter(text: str) -> tuple[str, float]:
 
 def _table(reports: list[Report], digest: bool) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("operator", "largest error", "at", "not nearest", *(["digest of the results"] if digest else [])):
+    for title in ("operator", "largest error", "at", "not nearest", *(["digest"] if digest else [])):
         table.add_column(title, justify="right" if title == "not nearest" else "left", no_wrap=True)
     for r in reports:
         place = f"{r.worst_input:.9g}" if r.worst > 0 else ""
         table.add_row(
-            r.operator, f"{r.worst:.4f} ULP", place, f"{r.misrounded:,}", *([r.digest[:32]] if digest else [])
+            r.operator, f"{r.worst:.4f} ULP", place, f"{r.misrounded:,}", *([r.digest[:16]] if digest else [])
         )
     table.caption = (
         f"{reports[0].dtype}, {reports[0].count:,} inputs each; not nearest: results that are not the nearest number"

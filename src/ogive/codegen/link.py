@@ -1,4 +1,4 @@
-"""A linker for one function: an ELF object file becomes position-independent code without loose ends.
+"""A linker for a kernel's functions: an ELF object file becomes position-independent code without loose ends.
 
 Code comes first, its constants behind it at fixed distances, so every reference is relative and is filled
 in here; what a cache keeps can be copied to any page and run. Only what the emitter can produce is
@@ -8,6 +8,7 @@ understood; anything else is refused.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ogive.errors import CompileError
@@ -20,13 +21,13 @@ IMPORTS = ("fma", "fmaf")
 
 @dataclass(frozen=True)
 class Image:
-    """Machine code: copied to executable memory it can be called at ``entry``.
+    """Machine code: copied to executable memory its functions can be called at ``entries``.
 
     ``imports`` are places of 8 bytes that must hold the address of a C function, by its index in IMPORTS.
     """
 
     code: bytes
-    entry: int
+    entries: tuple[int, ...]
     imports: tuple[tuple[int, int], ...] = ()
 
 
@@ -46,8 +47,8 @@ _ALLOCATED, _EXECUTABLE = 2, 4
 _RELOCATIONS_WITH_ADDENDS, _NO_BITS = 4, 8
 
 
-def link(elf: bytes, symbol: str) -> Image:
-    """The image whose entry is the function ``symbol`` of a relocatable ELF file."""
+def link(elf: bytes, functions: Sequence[str]) -> Image:
+    """The image whose entries are these functions of a relocatable ELF file."""
     if elf[:6] != b"\x7fELF\x02\x01":
         raise CompileError("link: the object file is not 64-bit little-endian ELF")
     machine = struct.unpack_from("<H", elf, 18)[0]
@@ -87,7 +88,7 @@ def link(elf: bytes, symbol: str) -> Image:
                 offset, info, addend = struct.unpack_from("<QQq", elf, at)
                 target = address(info >> 32) + addend
                 _relocate(image, machine, info & 0xFFFFFFFF, base + offset, target)
-    return Image(bytes(image), address(names[symbol]), tuple(imports))
+    return Image(bytes(image), tuple(address(names[function]) for function in functions), tuple(imports))
 
 
 def _read_sections(elf: bytes) -> list[_Section]:

@@ -6,16 +6,17 @@ scalars, before it. There is no fast-math flag, no contraction and no call of a 
 
 from __future__ import annotations
 
+import math
 import struct
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ogive.codegen.target import Target
 from ogive.expression import Expression, Format, walk
 from ogive.transform.lower import STORAGE, Program
 
-__all__ = ["block_size", "emit"]
+__all__ = ["block_size", "emit", "entries"]
 
 TYPES = {
     Format.F16: "half",
@@ -38,10 +39,10 @@ def block_size(program: Program) -> int:
     short programs four registers, which pays for the loop's own instructions. Many operands make it smaller,
     because incomplete blocks are staged in a buffer of 32 KiB.
     """
-    formats = Counter(current.format.bits for current in _varying(program))
+    formats = Counter(current.format.bits for current in _varying(program.roots))
     widest = max((bits for bits, count in formats.items() if 4 * count > max(formats.values())), default=8)
     lanes = 64 * 8 // max(widest, 8)
-    if program.size <= 12:
+    if program.size <= 12 and not program.stages:
         lanes *= 4
     bytes_per_element = sum(t.itemsize for t in (*program.inputs, *program.outputs))
     while lanes * bytes_per_element > 32768:
@@ -49,15 +50,30 @@ def block_size(program: Program) -> int:
     return lanes
 
 
+def entries(program: Program) -> list[str]:
+    """The names of the functions that `emit` defines: one per stage, and the one that computes the results."""
+    return [f"stage{i}" for i in range(len(program.stages) + 1)]
+
+
 def emit(program: Program, target: Target) -> str:
-    """The module whose function ``kernel`` computes the program for a multiple of `block_size` elements."""
-    return _Emitter(target, block_size(program)).module(program)
+    """The module whose functions (`entries`) compute a program for a multiple of `block_size` elements."""
+    block = block_size(program)
+    emitters = [_Emitter(target, block, program) for _ in entries(program)]
+    functions = [
+        emitter.function(name, i) for i, (emitter, name) in enumerate(zip(emitters, entries(program), strict=True))
+    ]
+    declarations = {text: None for emitter in emitters for text in emitter.declarations.values()}
+    header = [f'target triple = "{target.triple}"', *declarations]
+    return "\n".join([*header, *functions, f"attributes #0 = {{ {ATTRIBUTES} }}", ""])
 
 
 @dataclass
 class _Emitter:
+    """Writes one function."""
+
     target: Target
     block: int
+    program: Program
     lines: list[str] = field(default_factory=list)
     invariant_lines: list[str] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
@@ -66,51 +82,56 @@ class _Emitter:
     counter: int = 0
     lanes: int = 1
     """Of what is being emitted: 1 for invariant nodes."""
+    after_loop: bool = False
 
-    # ---- the module
+    # ---- the function
 
-    def module(self, program: Program) -> str:
-        pointers: list[str] = []
-        loads: list[str] = []
-        stores: list[str] = []
-        operand_types = [STORAGE[t.name] for t in (*program.inputs, *program.outputs)]
+    def function(self, name: str, stage: int) -> str:
+        """The text of a stage, or of what computes the results."""
+        program = self.program
+        if stage < len(program.stages):
+            reductions, stored = program.stages[stage].reductions, program.stages[stage].kept
+        else:
+            reductions, stored = (), tuple(enumerate(program.results, start=len(program.inputs)))
+        roots = [value for _, value in (*reductions, *stored)]
+        operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
+        pointers = []
+        addresses = []
         for index, form in enumerate(operand_types):
             pointers.append(f"  %slot{index} = getelementptr ptr, ptr %operands, i64 {index}")
             pointers.append(f"  %operand{index} = load ptr, ptr %slot{index}, align 8")
-            address = f"  %address{index} = getelementptr {TYPES[form]}, ptr %operand{index}, i64 %at"
-            (loads if index < len(program.inputs) else stores).append(address)
-        varying = _varying(program)
-        for current in walk(*program.results):
+            addresses.append(f"  %address{index} = getelementptr {TYPES[form]}, ptr %operand{index}, i64 %at")
+        varying = _varying(roots)
+        for current in walk(*roots):
             self.lanes = self.block if current in varying else 1
             self._node(current)
         self.lanes = self.block
-        for index, result in enumerate(program.results, start=len(program.inputs)):
+        stores = []
+        for index, result in stored:
             form = operand_types[index]
-            stores.append(
-                f"  store {self.type(form)} {self.value(result)}, ptr %address{index}, align {max(form.bits // 8, 1)}"
-            )
+            alignment = max(form.bits // 8, 1)
+            stores.append(f"  store {self.type(form)} {self.value(result)}, ptr %address{index}, align {alignment}")
+        accumulators = [_Accumulator(self, i, kind, value, stage) for i, (kind, value) in enumerate(reductions)]
         return "\n".join(
             [
-                f'target triple = "{self.target.triple}"',
-                *self.declarations.values(),
-                "define void @kernel(ptr %operands, i64 %count, ptr %parameters) #0 {",
+                f"define void @{name}(ptr %operands, i64 %count, ptr %values) #0 {{",
                 "entry:",
                 *pointers,
                 *self.invariant_lines,
                 "  br label %loop",
                 "loop:",
                 "  %at = phi i64 [ 0, %entry ], [ %next, %loop ]",
-                *loads,
+                *(line for accumulator in accumulators for line in accumulator.phis),
+                *addresses,
                 *self.lines,
                 *stores,
                 f"  %next = add nuw i64 %at, {self.block}",
                 "  %more = icmp ult i64 %next, %count",
                 "  br i1 %more, label %loop, label %done",
                 "done:",
+                *(line for accumulator in accumulators for line in accumulator.finish(len(operand_types))),
                 "  ret void",
                 "}",
-                f"attributes #0 = {{ {ATTRIBUTES} }}",
-                "",
             ]
         )
 
@@ -156,7 +177,8 @@ class _Emitter:
     def emit(self, text: str) -> str:
         """One instruction; the name of its result."""
         name = self.fresh()
-        (self.invariant_lines if self.lanes == 1 else self.lines).append(f"  {name} = {text}")
+        lines = self.invariant_lines if self.lanes == 1 and not self.after_loop else self.lines
+        lines.append(f"  {name} = {text}")
         return name
 
     def binary(self, instruction: str, form: Format, a: str, b: str) -> str:
@@ -179,6 +201,50 @@ class _Emitter:
         self.declarations[full] = f"declare {kind} @{full}({', '.join([kind] * len(arguments))})"
         return self.emit(f"call {kind} @{full}({', '.join(f'{kind} {a}' for a in arguments)})")
 
+    def emit_scalar(self, text: str) -> str:
+        """One instruction on scalars behind what is being emitted."""
+        name = self.fresh()
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    # ---- rows
+
+    def row_slot(self, index: int) -> str:
+        """A scalar that a row-wise kernel gets behind the operator's parameters."""
+        address = self.emit(f"getelementptr double, ptr %values, i64 {self.program.parameter_count + index}")
+        return self.emit(f"load double, ptr {address}, align 8")
+
+    def lane_numbers(self, kind: str) -> str:
+        return f"<{', '.join(f'{kind} {i}' for i in range(self.block))}>"
+
+    def valid_lanes(self, stage: int) -> str:
+        """Which lanes lie before the end of the row: it is told how many elements are valid behind all row values."""
+        found = sum(len(s.reductions) for s in self.program.stages[:stage])
+        self.lanes = 1
+        valid = self.emit(f"fptosi double {self.row_slot(2 * found)} to i64")
+        self.lanes = self.block
+        left = self.emit_scalar(f"sub i64 {valid}, %at")
+        few = self.emit_scalar(f"icmp slt i64 {left}, {self.block}")
+        few = self.emit_scalar(f"select i1 {few}, i64 {left}, i64 {self.block}")
+        short = self.emit_scalar(f"trunc i64 {few} to i32")
+        vector = f"<{self.block} x i32>"
+        one = self.emit_scalar(f"insertelement {vector} poison, i32 {short}, i64 0")
+        spread = self.emit_scalar(
+            f"shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer"
+        )
+        return self.emit(f"icmp slt {vector} {self.lane_numbers('i32')}, {spread}")
+
+    def position(self) -> str:
+        """The positions of the elements, from where the code's count begins, in float64."""
+        at = self.emit_scalar("sitofp i64 %at to double")
+        vector = f"<{self.block} x double>"
+        one = self.emit_scalar(f"insertelement {vector} poison, double {at}, i64 0")
+        spread = self.emit_scalar(
+            f"shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer"
+        )
+        lanes = f"<{', '.join(f'double {float(i)}' for i in range(self.block))}>"
+        return self.emit(f"fadd {vector} {spread}, {lanes}")
+
     # ---- nodes
 
     def _node(self, current: Expression) -> None:
@@ -189,13 +255,99 @@ class _Emitter:
         (self.scalars if self.lanes == 1 else self.names)[current] = name
 
 
-def _varying(program: Program) -> set[Expression]:
-    """The nodes that depend on an input."""
+def _varying(roots: Sequence[Expression]) -> set[Expression]:
+    """The nodes that differ from element to element."""
     found: set[Expression] = set()
-    for current in walk(*program.results):
-        if current.operation == "input" or any(operand in found for operand in current.operands):
+    for current in walk(*roots):
+        if current.operation in ("input", "row_position") or any(operand in found for operand in current.operands):
             found.add(current)
     return found
+
+
+class _Accumulator:
+    """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes.
+
+    Lane i takes elements i, i + block, i + 2 block, ... in order; then the upper half of the lanes is joined
+    with the lower half until one is left. What is left is stored as two float64.
+    """
+
+    def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression, stage: int) -> None:
+        self.e, self.index, self.kind = emitter, index, kind
+        self.form = value.format if kind in ("row_max", "row_min") else Format.F64
+        self.parts = 2 if kind == "row_sum" and value.format is Format.F64 else 1
+        self.names = [f"%total{index}.{part}" for part in range(self.parts)]
+        start = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
+        taken = self._taken(value, stage, start)
+        self.following = self._joined(self.names, taken)
+        kept = emitter.type(self.form)
+        first = emitter.literal(self.form, start), emitter.literal(self.form, 0.0)
+        self.phis = [
+            f"  {name} = phi {kept} [ {begin}, %entry ], [ {after}, %loop ]"
+            for name, begin, after in zip(self.names, first, self.following, strict=False)
+        ]
+
+    def _taken(self, value: Expression, stage: int, neutral: float) -> list[str]:
+        """What the loop adds: the value, or the neutral one in lanes beyond the end of the row."""
+        e = self.e
+        valid = e.valid_lanes(stage)
+        if self.kind == "row_first":
+            condition = e.binary("and", Format.BIT, e.value(value), valid)
+            return [e.choose(condition, Format.F64, e.position(), e.literal(Format.F64, neutral))]
+        masked = e.choose(valid, value.format, e.value(value), e.literal(value.format, neutral))
+        if value.format is not self.form:
+            masked = e.cast("fpext", masked, value.format, self.form)
+        return [masked, e.literal(self.form, 0.0)][: self.parts]
+
+    def _joined(self, a: list[str], b: list[str]) -> list[str]:
+        """Both together, by lane."""
+        e, form = self.e, self.form
+        kind = e.type(form)
+        if self.kind != "row_sum":
+            pair = (a[0], b[0]) if self.kind == "row_max" else (b[0], a[0])
+            replaces = e.emit(f"fcmp olt {kind} {pair[0]}, {pair[1]}")
+            if self.kind != "row_first":
+                replaces = e.binary("or", Format.BIT, replaces, e.emit(f"fcmp uno {kind} {b[0]}, {b[0]}"))
+            return [e.choose(replaces, form, b[0], a[0])]
+        total = e.binary("fadd", form, a[0], b[0])
+        if self.parts == 1:
+            return [total]
+        # TwoSum, with the corrections summed beside it.
+        t = e.binary("fsub", form, total, a[0])
+        lost_a = e.binary("fsub", form, a[0], e.binary("fsub", form, total, t))
+        lost = e.binary("fadd", form, lost_a, e.binary("fsub", form, b[0], t))
+        lost = e.binary("fadd", form, lost, b[1])
+        return [total, e.binary("fadd", form, a[1], lost)]
+
+    def finish(self, result_operand: int) -> list[str]:
+        """The lines after the loop."""
+        e = self.e
+        e.after_loop = True
+        e.lines, values, width, block = [], list(self.following), e.block, e.block
+        while width > 1:
+            half = width // 2
+            whole = f"<{width} x {TYPES[self.form]}>"
+            halves = []
+            for start in (0, half):
+                mask = ", ".join(f"i32 {i}" for i in range(start, start + half))
+                halves.append(
+                    [e.emit(f"shufflevector {whole} {v}, {whole} poison, <{half} x i32> <{mask}>") for v in values]
+                )
+            e.block = e.lanes = width = half
+            if half == 1:
+                halves = [
+                    [e.emit_scalar(f"extractelement <1 x {TYPES[self.form]}> {v}, i64 0") for v in h] for h in halves
+                ]
+            values = self._joined(*halves)
+        address = e.emit_scalar(f"getelementptr ptr, ptr %operands, i64 {result_operand}")
+        target = e.emit_scalar(f"load ptr, ptr {address}, align 8")
+        for part in range(2):
+            value = values[part] if part < len(values) else "0x0000000000000000"
+            if part < len(values) and self.form is Format.F32:
+                value = e.emit_scalar(f"fpext float {value} to double")
+            place = e.emit_scalar(f"getelementptr double, ptr {target}, i64 {2 * self.index + part}")
+            e.lines.append(f"  store double {value}, ptr {place}, align 8")
+        e.block = e.lanes = block
+        return e.lines
 
 
 # ---- one row per primitive
@@ -208,8 +360,17 @@ def _input(e: _Emitter, n: Expression) -> str:
 
 
 def _parameter(e: _Emitter, n: Expression) -> str:
-    address = e.emit(f"getelementptr double, ptr %parameters, i64 {n.attribute[0]}")
+    address = e.emit(f"getelementptr double, ptr %values, i64 {n.attribute[0]}")
     return e.emit(f"load double, ptr {address}, align 8")
+
+
+def _row_value(e: _Emitter, n: Expression) -> str:
+    index, part = n.attribute
+    return e.row_slot(2 * index + part)
+
+
+def _row_position(e: _Emitter, n: Expression) -> str:
+    return e.position()
 
 
 def _arithmetic(floating: str, integer: str) -> Row:
@@ -443,6 +604,8 @@ def _single_to_half(e: _Emitter, a: str) -> str:
 ROWS: dict[str, Row] = {
     "input": _input,
     "parameter": _parameter,
+    "row_value": _row_value,
+    "row_position": _row_position,
     "add": _arithmetic("fadd", "add"),
     "subtract": _arithmetic("fsub", "sub"),
     "multiply": _arithmetic("fmul", "mul"),

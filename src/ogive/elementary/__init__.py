@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ogive.elementary.error_function import erf, erfc
-from ogive.elementary.exponential import exp, expm1
+from ogive.elementary.exponential import exp, expm1, rough_exp
 from ogive.elementary.hyperbolic import tanh
 from ogive.elementary.logarithm import log, log1p
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["LINEAR_AT_ZERO", "LOSES_SUBNORMALS", "RULES"]
+__all__ = ["LINEAR_AT_ZERO", "LOSES_SUBNORMALS", "ROUGH", "RULES"]
 
 RULES: dict[str, Callable[[Arithmetic, Wide], Wide]] = {
     "erf": erf,
@@ -32,3 +32,6 @@ LINEAR_AT_ZERO = frozenset({"expm1", "log1p", "tanh"})
 
 #: Those of them whose rule does not return a subnormal argument as it is: expm1 computes at half the size.
 LOSES_SUBNORMALS = frozenset({"expm1"})
+
+#: Cheaper rules, with one unit in the last place or so, for what goes into sums.
+ROUGH: dict[str, Callable[[Arithmetic, Wide], Wide]] = {"exp": rough_exp}

@@ -19,7 +19,7 @@ from ogive.expression import Expression, Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["exp", "expm1"]
+__all__ = ["exp", "expm1", "rough_exp"]
 
 LOG2_E = {Format.F32: "0x1.715476p+0", Format.F64: "0x1.71547652b82fep+0"}
 
@@ -69,6 +69,22 @@ def exp(m: Arithmetic, x: Wide) -> Wide:
         return Wide(m.add_(one, m.add_(r, tail)), None, n, interval, mantissa)
     high, low = m.fast_two_sum(one, r)
     return m.renormalised(Wide(high, m.add_(low, tail), n, interval, mantissa))
+
+
+def rough_exp(m: Arithmetic, x: Wide) -> Wide:
+    """The exponential function in half the instructions, to about one unit in the last place.
+
+    What the argument lacks still counts: it is magnified by the argument's size.
+    """
+    x = m.clamped(x, *EXP_RANGE[m.format])
+    magic = m.number(m.magic)
+    n = m.sub_(m.fma_(x.high, m.number(float.fromhex(LOG2_E[m.format])), magic), magic)
+    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
+    r = m.fma_(n, log2_low, m.fma_(n, log2_high, x.high))
+    if x.low is not None:
+        r = m.add_(r, m.low_part(x))
+    value = m.add_(m.number(1.0), m.fma_(m.mul_(r, r), m.polynomial_(r, EXPM1[m.format]), r))
+    return Wide(value, None, n, x.interval.map(_exp), Interval(0.7, 1.42))
 
 
 def expm1(m: Arithmetic, x: Wide) -> Wide:

@@ -21,8 +21,9 @@ from ogive.codegen.link import IMPORTS, Image
 
 __all__ = ["folder", "key", "load", "store"]
 
-MAGIC = b"OGIVE-KERNEL-1\n\0"
-_HEADER = struct.Struct("<II")  # entry, number of imports
+MAGIC = b"OGIVE-KERNEL-2\n\0"
+_HEADER = struct.Struct("<II")  # numbers of entries and of imports
+_ENTRY = struct.Struct("<I")
 _IMPORT = struct.Struct("<II")
 
 #: When the folder holds more files than this, the oldest half is removed.
@@ -99,7 +100,8 @@ def store(name: str, image: Image) -> None:
 
 
 def _encode(image: Image) -> bytes:
-    payload = _HEADER.pack(image.entry, len(image.imports))
+    payload = _HEADER.pack(len(image.entries), len(image.imports))
+    payload += b"".join(map(_ENTRY.pack, image.entries))
     payload += b"".join(_IMPORT.pack(*pair) for pair in image.imports) + image.code
     return MAGIC + hashlib.sha256(payload).digest() + payload
 
@@ -111,12 +113,14 @@ def _decode(data: bytes) -> Image | None:
         return None
     if len(payload) < _HEADER.size:
         return None
-    entry, count = _HEADER.unpack_from(payload)
-    code_at = _HEADER.size + count * _IMPORT.size
-    if count > len(IMPORTS) or code_at > len(payload):
+    entry_count, import_count = _HEADER.unpack_from(payload)
+    imports_at = _HEADER.size + entry_count * _ENTRY.size
+    code_at = imports_at + import_count * _IMPORT.size
+    if import_count > len(IMPORTS) or code_at > len(payload):
         return None
-    imports = tuple(_IMPORT.unpack_from(payload, _HEADER.size + i * _IMPORT.size) for i in range(count))
-    return Image(payload[code_at:], entry, imports)
+    entries = tuple(_ENTRY.unpack_from(payload, _HEADER.size + i * _ENTRY.size)[0] for i in range(entry_count))
+    imports = tuple(_IMPORT.unpack_from(payload, imports_at + i * _IMPORT.size) for i in range(import_count))
+    return Image(payload[code_at:], entries, imports)
 
 
 def _prune(place: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from ogive import _native
 from ogive.codegen import compiler
 from ogive.codegen.link import Image, link
-from ogive.codegen.llvm import block_size, emit
+from ogive.codegen.llvm import block_size, emit, entries
 from ogive.codegen.target import Target, host_target
 from ogive.dtypes import ElementType
 from ogive.runtime import cache
@@ -24,6 +24,10 @@ PARALLEL_INSTRUCTIONS = 1 << 21
 #: A short program moves memory, which costs about as much as this many instructions an element.
 SHORTEST_PROGRAM = 12
 
+#: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
+#: of rows kept between stages, and from how many elements on threads pay.
+Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int]
+
 _compiler_lock = threading.Lock()
 
 
@@ -34,7 +38,7 @@ def compiled(program: Program, target: Target) -> Image:
     image = cache.load(name)
     if image is None:
         with _compiler_lock:  # LLVM's global state is not safe under concurrent use
-            image = link(compiler.object_code(source, target), "kernel")
+            image = link(compiler.object_code(source, target), entries(program))
         cache.store(name, image)
     return image
 
@@ -44,22 +48,27 @@ def make_kernel(
     outputs: Sequence[ElementType],
     make_program: Callable[[], Program],
     target: Target | None = None,
+    *,
+    row_wise: bool = False,
 ) -> _native.Kernel:
     """A kernel for operands of these types; its program is asked for when it is first called."""
 
-    def resolve() -> tuple[_native.Code, int, int]:
+    def resolve() -> Resolved:
         program, chosen = make_program(), target or host_target()
         image = compiled(program, chosen)
         threshold = PARALLEL_INSTRUCTIONS // max(program.size, SHORTEST_PROGRAM)
-        return _native.Code(image.code, image.entry, image.imports), block_size(program), threshold
+        code = _native.Code(image.code, image.entries, image.imports)
+        stages = (*(tuple(name for name, _ in stage.reductions) for stage in program.stages), ())
+        return code, block_size(program), stages, tuple(f.bits // 8 for f in program.scratch), threshold
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
-    return _native.Kernel(*sizes, resolve)
+    return _native.Kernel(*sizes, resolve, row_wise)
 
 
 def make_ufunc(name: str, program: Program, target: Target | None = None) -> np.ufunc:
     """A ufunc that computes one program, for operands of exactly its element types."""
-    kernel = make_kernel(program.inputs, program.outputs, lambda: program, target)
+    row_wise = bool(program.stages)
+    kernel = make_kernel(program.inputs, program.outputs, lambda: program, target, row_wise=row_wise)
     operands = (*program.inputs, *program.outputs)
     return _native.make_ufunc(
         name=name,
@@ -68,4 +77,5 @@ def make_ufunc(name: str, program: Program, target: Target | None = None) -> np.
         outputs=len(program.outputs),
         loops=[(tuple(t.type_numbers[0] for t in operands), kernel)],
         parameters=(),
+        row_wise=row_wise,
     )

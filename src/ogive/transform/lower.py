@@ -14,17 +14,17 @@ Every floating-point result that is NaN leaves as the one canonical quiet NaN.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ogive.dtypes import ElementType, element_type
-from ogive.elementary import LINEAR_AT_ZERO, LOSES_SUBNORMALS, RULES
+from ogive.elementary import LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
 from ogive.expression import Expression, Format, constant, node, walk
-from ogive.transform.interval import Interval
+from ogive.transform.interval import EVERYTHING, Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["STORAGE", "Program", "computes_in", "lower"]
+__all__ = ["STORAGE", "Program", "Stage", "computes_in", "lower"]
 
 STORAGE = {
     "float16": Format.F16,
@@ -44,18 +44,40 @@ STORAGE = {
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A pass over a row that reduces it to numbers."""
+
+    reductions: tuple[tuple[str, Expression], ...]
+    """(reduction, what is reduced) for each number."""
+    kept: tuple[tuple[int, Expression], ...] = ()
+    """(operand, value): what is stored in a row of the kernel's own, because a later stage needs it too."""
+
+
+@dataclass(frozen=True)
 class Program:
-    """A primitive graph with what goes in and out: what one kernel computes."""
+    """Primitive graphs with what goes in and out: what one kernel computes."""
 
     inputs: tuple[ElementType, ...]
     outputs: tuple[ElementType, ...]
     results: tuple[Expression, ...]
     """One root per output, in the storage format of its element type."""
+    stages: tuple[Stage, ...] = ()
+    """What a row-wise program computes first. Stages and results use what earlier stages have found."""
+    scratch: tuple[Format, ...] = ()
+    """The rows of the kernel's own; as operands they follow the outputs."""
+    parameter_count: int = 0
+    """How many values a kernel gets that are no row values."""
+
+    @property
+    def roots(self) -> tuple[Expression, ...]:
+        """What is computed, in all stages."""
+        passed = [value for stage in self.stages for _, value in (*stage.reductions, *stage.kept)]
+        return (*passed, *self.results)
 
     @property
     def size(self) -> int:
         """How many instructions an element takes: the measure of its cost."""
-        return sum(1 for current in walk(*self.results) if current.operands)
+        return sum(1 for current in walk(*self.roots) if current.operands)
 
 
 def lower(
@@ -65,24 +87,32 @@ def lower(
     *,
     modular: bool = False,
     extended: bool = True,
+    parameter_count: int = 0,
 ) -> Program:
     """The program that computes the formulas for operands of these element types."""
     types = (*inputs, *outputs)
     results: tuple[Expression, ...]
+    stages: tuple[Stage, ...] = ()
+    scratch: tuple[Format, ...] = ()
     if not any(t.is_float for t in types) and (modular or _only_chooses(roots, types)):
         direct = _Direct(tuple(inputs))
         results = tuple(direct.store(root, t) for root, t in zip(roots, outputs, strict=True))
     else:
         form = Format.F64 if computes_in(inputs, outputs) == "float64" else Format.F32
         real = _Real(Arithmetic(form, extended), tuple(inputs))
+        stages = real.reduce(roots, first_scratch=len(types))
+        scratch = tuple(value.format for stage in stages for _, value in stage.kept)
         results = tuple(real.store(root, t) for root, t in zip(roots, outputs, strict=True))
-    return Program(tuple(inputs), tuple(outputs), results)
+    return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
 
 
 def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> str:
     """The format in which real numbers are computed for these operands."""
     return max(t.computes_in for t in (*inputs, *outputs))
 
+
+#: What makes one number of a row.
+REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first"})
 
 _CHOOSING = {"input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not", "select"}
 
@@ -107,6 +137,19 @@ def _only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> 
 
 def _machine_leaf(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:
     return node("input", (), leaf.attribute, STORAGE[types[leaf.attribute].name])
+
+
+def _walk_after_reductions(roots: Sequence[Expression]) -> Iterator[Expression]:
+    """What is computed from rows' common numbers on: the nodes above the reductions."""
+    seen: set[Expression] = set()
+    stack = list(roots)
+    while stack:
+        current = stack.pop()
+        if current not in seen:
+            seen.add(current)
+            yield current
+            if current.operation not in REDUCTIONS:
+                stack.extend(current.operands)
 
 
 def _is_nonzero(leaf: Expression) -> Expression:
@@ -183,6 +226,74 @@ class _Real:
         self.numbers: dict[Expression, Wide] = {}
         self.truths: dict[Expression, Expression] = {}
         self.finished: dict[Expression, Expression] = {}
+        self.row_values: dict[Expression, int] = {}
+
+    # ---- rows
+
+    def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
+        """The stages that find what the rows' elements have in common.
+
+        A reduction comes one stage after the reductions that it needs. What is summed and needed again after
+        is kept, rounded to the format of the arithmetic, and not computed twice.
+        """
+        depth: dict[Expression, int] = {}
+        for current in walk(*roots):
+            below = max((depth[operand] for operand in current.operands), default=0)
+            depth[current] = below + (current.operation in REDUCTIONS)
+        needed_after = set(_walk_after_reductions(roots))
+        stages: list[Stage] = []
+        kept_count = 0
+        for level in range(1, max((depth[root] for root in roots), default=0) + 1):
+            found = [n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level]
+            reductions = tuple((n.operation, self._reduced(n)) for n in found)
+            kept = []
+            for n, (_, value) in zip(found, reductions, strict=True):
+                self.row_values[n] = len(self.row_values)
+                summed = n.operands[0]
+                if n.operation == "row_sum" and summed in needed_after and summed.operands:
+                    kept.append((first_scratch + kept_count, value))
+                    again = node("input", (), first_scratch + kept_count, value.format)
+                    self.numbers[summed] = Wide(again, interval=self.numbers[summed].interval)
+                    kept_count += 1
+            stages.append(Stage(reductions, tuple(kept)))
+        return tuple(stages)
+
+    def _reduced(self, reduction: Expression) -> Expression:
+        operand = reduction.operands[0]
+        if reduction.operation == "row_first":
+            return self.truth(operand)
+        return self._rough(operand) if reduction.operation == "row_sum" else self.finish(operand)
+
+    def _rough(self, root: Expression) -> Expression:
+        """Like finish, where thousands are added and the last bit does not show."""
+        self.number(root)
+        if root.operation == "select":
+            condition, a, b = root.operands
+            return self.m.select_(self.truth(condition), self._rough(a), self._rough(b))
+        if root.operation in ROUGH:
+            return self.m.single(ROUGH[root.operation](self.m, self.number(root.operands[0])))
+        return self.finish(root)
+
+    def _row_value(self, root: Expression) -> Wide:
+        """A reduction's result, which arrives in float64; a sum arrives as a sum of two."""
+        index, wide = self.row_values[root], Arithmetic(Format.F64)
+        high, low = (node("row_value", (), (index, part), Format.F64) for part in (0, 1))
+        if root.operation != "row_sum":
+            return Wide(self._from_double(high))
+        # Its power of two is kept apart: dividing by what is left neither overflows nor loses bits.
+        bits = node("and", (wide.bits_(high), wide.whole(0x7FF << 52)), None, Format.I64)
+        exponent = node("subtract", (wide.shift_right_(bits, 52), wide.whole(1023)), None, Format.I64)
+        power = node("convert", (exponent,), None, Format.F64)
+        high, low = (wide.scale_(part, wide.neg_(power)) for part in (high, low))
+        value = self._from_double(high)
+        rest = low
+        if value is not high:
+            rest = node("subtract", (high, node("convert", (value,), None, Format.F64)), None, Format.F64)
+        interval = Interval(1.0, 2.0)
+        return Wide(value, self._from_double(rest), self._from_double(power), EVERYTHING, interval, False)
+
+    def _from_double(self, value: Expression) -> Expression:
+        return value if self.m.format is Format.F64 else node("convert", (value,), None, self.m.format)
 
     # ---- results
 
@@ -229,6 +340,8 @@ class _Real:
                 dividend, divisor = map(self.number, root.operands)
                 if dividend.is_exact and divisor.is_exact:
                     return m.div_(dividend.high, divisor.high)
+                if root.operands[1].operation == "row_sum":  # one division a row
+                    return m.multiply_single(dividend, m.divide(m.wide(Fraction(1)), divisor))
             case "square_root":
                 radicand = self.number(root.operands[0])
                 if radicand.is_exact:
@@ -393,6 +506,9 @@ class _Real:
                 return node("constant", (), root.attribute, Format.BIT)
             case "input":
                 return _is_nonzero(_machine_leaf(root, self.inputs))
+            case "row_first":
+                value = node("row_value", (), (self.row_values[root], 0), Format.F64)
+                return node("equal", (node("row_position", (), None, Format.F64), value), None, Format.BIT)
         operands = tuple(map(self.truth, root.operands))
         return node(root.operation, operands, None, Format.BIT)
 
@@ -408,9 +524,7 @@ class _Real:
             case "input":
                 return self._input(root)
             case "parameter":
-                value = node("parameter", (), root.attribute, Format.F64)
-                if m.format is not Format.F64:
-                    value = node("convert", (value,), None, m.format)
+                value = self._from_double(node("parameter", (), root.attribute, Format.F64))
                 return Wide(value, interval=Interval(-m.largest, m.largest))
             case "constant":
                 return m.wide(root.attribute)
@@ -420,12 +534,20 @@ class _Real:
             case "copy_sign":
                 magnitude, sign = (self.numbers[operand] for operand in root.operands)
                 return m.copy_sign(magnitude, m.single(sign))
+            case "row_max" | "row_min" | "row_sum":
+                return self._row_value(root)
         operands = [self.numbers[operand] for operand in root.operands]
         if operation in RULES:
             return RULES[operation](m, *operands)
         if operation in ("floor", "ceiling", "truncate", "round_even"):
             return m.integral(operation, operands[0])
         result: Wide = getattr(m, operation)(*operands)
+        if (
+            operation == "subtract"
+            and root.operands[1].operation == "row_max"
+            and root.operands[1].operands[0] is root.operands[0]
+        ):
+            return replace(result, interval=Interval(-math.inf, 0.0))  # nothing is larger than the largest
         return result
 
     def _input(self, root: Expression) -> Wide:

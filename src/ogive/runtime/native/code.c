@@ -23,8 +23,9 @@
 typedef struct {
     PyObject_HEAD
     void *memory;
-    size_t size;  /* of the mapping */
-    size_t entry; /* where the kernel begins */
+    size_t size; /* of the mapping */
+    int entry_count;
+    size_t entries[OGIVE_MAX_STAGES]; /* where the functions begin */
 } OgiveCode;
 
 PyTypeObject *ogive_code_type;
@@ -137,29 +138,42 @@ static char *filled_image(const Py_buffer *image, PyObject *imports) {
     return copy;
 }
 
+static int read_entries(OgiveCode *self, PyObject *entries, Py_ssize_t length) {
+    Py_ssize_t count = PyTuple_GET_SIZE(entries);
+    if (count < 1 || count > OGIVE_MAX_STAGES) {
+        PyErr_Format(PyExc_ValueError, "Code: %zd entries; 1 to %d are possible", count, OGIVE_MAX_STAGES);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        Py_ssize_t entry = PyLong_AsSsize_t(PyTuple_GET_ITEM(entries, i));
+        if (entry == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        if (entry < 0 || entry >= length) {
+            PyErr_Format(PyExc_ValueError, "Code: entry is %zd; it must lie inside the image of %zd bytes", entry, length);
+            return -1;
+        }
+        self->entries[i] = (size_t)entry;
+    }
+    self->entry_count = (int)count;
+    return 0;
+}
+
 static PyObject *code_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"image", "entry", "imports", NULL};
+    static char *names[] = {"image", "entries", "imports", NULL};
     Py_buffer image;
-    Py_ssize_t entry;
-    PyObject *imports;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "y*nO!:Code", names, &image, &entry, &PyTuple_Type, &imports)) {
+    PyObject *entries, *imports;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "y*O!O!:Code", names, &image, &PyTuple_Type, &entries,
+                                     &PyTuple_Type, &imports)) {
         return NULL;
     }
     OgiveCode *self = NULL;
     char *filled = filled_image(&image, imports);
-    if (filled == NULL) {
-        PyBuffer_Release(&image);
-        return NULL;
-    }
-    if (entry < 0 || entry >= image.len) {
-        PyErr_Format(PyExc_ValueError, "Code: entry is %zd; it must lie inside the image of %zd bytes",
-                     entry, image.len);
-    } else if ((self = (OgiveCode *)type->tp_alloc(type, 0)) != NULL) {
+    if (filled != NULL && (self = (OgiveCode *)type->tp_alloc(type, 0)) != NULL) {
         size_t page = page_size();
         self->size = ((size_t)image.len + page - 1) / page * page;
-        self->entry = (size_t)entry;
-        self->memory = map_executable(filled, (size_t)image.len, self->size);
-        if (self->memory == NULL) {
+        if (read_entries(self, entries, image.len) < 0 ||
+            (self->memory = map_executable(filled, (size_t)image.len, self->size)) == NULL) {
             Py_CLEAR(self);
         }
     }
@@ -178,9 +192,11 @@ static void code_dealloc(PyObject *object) {
     Py_DECREF(type);
 }
 
-ogive_kernel_function ogive_code_entry(PyObject *object) {
+int ogive_code_entries(PyObject *object) { return ((OgiveCode *)object)->entry_count; }
+
+ogive_kernel_function ogive_code_entry(PyObject *object, int index) {
     OgiveCode *code = (OgiveCode *)object;
-    void *address = (char *)code->memory + code->entry;
+    void *address = (char *)code->memory + code->entries[index];
     ogive_kernel_function function;
     /* ISO C has no cast from data to function pointers; copying the bits is how POSIX says to do it. */
     memcpy(&function, &address, sizeof function);
@@ -188,7 +204,7 @@ ogive_kernel_function ogive_code_entry(PyObject *object) {
 }
 
 static PyType_Slot code_slots[] = {
-    {Py_tp_doc, "Code(image, entry, imports)\n--\n\nExecutable memory with a copy of position-independent code."},
+    {Py_tp_doc, "Code(image, entries, imports)\n--\n\nExecutable memory with a copy of position-independent code."},
     {Py_tp_new, code_new},
     {Py_tp_dealloc, code_dealloc},
     {0, NULL},

@@ -1,229 +1,12 @@
-/* The loop that NumPy calls, and the kernel that it runs.
- *
- * Compiled code knows one layout only: contiguous. Operands with another stride are staged through
- * buffers in the first-level cache, a chunk at a time; so there is one code path for every layout, and
- * the bits of an element cannot depend on where it lies.
- */
+/* A kernel: an operator for one combination of element types, compiled when it is first needed. */
 #include "native.h"
 #include "floating_point.h"
 
 #include <string.h>
 
-/* All staging buffers of one thread together. Two of them fit a 128 KiB stack. */
-#define STAGING_BYTES 32768
-#define LARGEST_CHUNK 2048
-
 PyTypeObject *ogive_kernel_type;
 
-/* ---- strided copies ------------------------------------------------------------------------- */
-
-#define STRIDED_COPY(type)                                                                       \
-    for (npy_intp i = 0; i < count; ++i, to += to_step, from += from_step) {                    \
-        *(type *)to = *(const type *)from;                                                       \
-    }                                                                                            \
-    break;
-
-/* NumPy hands over operands that are aligned to their element size. */
-static void strided_copy(char *to, npy_intp to_step, const char *from, npy_intp from_step,
-                         npy_intp count, npy_intp itemsize) {
-    switch (itemsize) {
-        case 1: STRIDED_COPY(uint8_t)
-        case 2: STRIDED_COPY(uint16_t)
-        case 4: STRIDED_COPY(uint32_t)
-        default: STRIDED_COPY(uint64_t)
-    }
-}
-
-/* ---- one range of a loop -------------------------------------------------------------------- */
-
-typedef struct {
-    const OgiveKernel *kernel;
-    ogive_kernel_function function;
-    const double *parameters;
-    char **operands;
-    const npy_intp *steps;
-    int contiguous;
-} range_context;
-
-/* Elements [begin, end) through buffers. Operands that are contiguous are used where they lie, but for the
- * last, incomplete block (`everything`), which the code must not read or write past. */
-static void run_staged(const range_context *context, npy_intp begin, npy_intp end, int everything) {
-    const OgiveKernel *kernel = context->kernel;
-    const int operands = kernel->inputs + kernel->outputs;
-    _Alignas(64) char staging[STAGING_BYTES];
-    void *pointers[OGIVE_MAX_OPERANDS];
-    char *buffers[OGIVE_MAX_OPERANDS]; /* NULL: the operand is used where it lies */
-    char *cursor = staging;
-
-    for (int k = 0; k < operands; ++k) {
-        npy_intp itemsize = kernel->itemsizes[k], step = context->steps[k];
-        buffers[k] = NULL;
-        if (everything || step != itemsize) {
-            buffers[k] = cursor;
-            cursor += kernel->chunk * itemsize;
-            if (k < kernel->inputs && step == 0) { /* broadcast: the buffer is filled once */
-                npy_intp count = end - begin < kernel->chunk ? end - begin : kernel->chunk;
-                strided_copy(buffers[k], itemsize, context->operands[k], 0, count, itemsize);
-            }
-        }
-    }
-    for (npy_intp at = begin; at < end; at += kernel->chunk) {
-        npy_intp count = end - at < kernel->chunk ? end - at : kernel->chunk;
-        npy_intp padded = (count + kernel->block - 1) / kernel->block * kernel->block;
-        for (int k = 0; k < operands; ++k) {
-            npy_intp itemsize = kernel->itemsizes[k], step = context->steps[k];
-            char *operand = context->operands[k] + at * step;
-            pointers[k] = buffers[k] != NULL ? buffers[k] : operand;
-            if (k < kernel->inputs && buffers[k] != NULL) {
-                if (step != 0) {
-                    strided_copy(buffers[k], itemsize, operand, step, count, itemsize);
-                }
-                /* The lanes that pad the last block: any value does, as long as it is one. */
-                memset(buffers[k] + count * itemsize, 0, (size_t)((padded - count) * itemsize));
-            }
-        }
-        context->function(pointers, padded, context->parameters);
-        for (int k = kernel->inputs; k < operands; ++k) {
-            if (buffers[k] != NULL) {
-                strided_copy(context->operands[k] + at * context->steps[k], context->steps[k],
-                             buffers[k], kernel->itemsizes[k], count, kernel->itemsizes[k]);
-            }
-        }
-    }
-}
-
-static void run_range(void *opaque, intptr_t begin, intptr_t end) {
-    const range_context *context = opaque;
-    const OgiveKernel *kernel = context->kernel;
-    const npy_intp whole_end = begin + (end - begin) / kernel->block * kernel->block;
-    ogive_fp_state saved = ogive_fp_enter();
-    if (whole_end > begin) {
-        if (context->contiguous) {
-            void *pointers[OGIVE_MAX_OPERANDS];
-            for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
-                pointers[k] = context->operands[k] + begin * context->steps[k];
-            }
-            context->function(pointers, whole_end - begin, context->parameters);
-        } else {
-            run_staged(context, begin, whole_end, 0);
-        }
-    }
-    if (end > whole_end) {
-        run_staged(context, whole_end, end, 1);
-    }
-    ogive_fp_leave(saved);
-}
-
-/* One element after the other, each written before the next is read. */
-static void run_in_order(const range_context *context, npy_intp count) {
-    for (npy_intp i = 0; i < count; ++i) {
-        run_range((void *)context, i, i + 1);
-    }
-}
-
-/* ---- the loop ------------------------------------------------------------------------------- */
-
-/* Whether an output lies over an input other than element on element. NumPy copies such operands in
- * ordinary calls; reduce and accumulate pass them on purpose and expect sequential execution. */
-static int depends_on_order(const range_context *context, npy_intp count) {
-    const OgiveKernel *kernel = context->kernel;
-    for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
-        const char *out = context->operands[o];
-        npy_intp out_reach = context->steps[o] * (count - 1);
-        const char *out_low = out_reach < 0 ? out + out_reach : out;
-        const char *out_high = (out_reach < 0 ? out : out + out_reach) + kernel->itemsizes[o];
-        for (int k = 0; k < kernel->inputs; ++k) {
-            const char *in = context->operands[k];
-            npy_intp in_reach = context->steps[k] * (count - 1);
-            const char *in_low = in_reach < 0 ? in + in_reach : in;
-            const char *in_high = (in_reach < 0 ? in : in + in_reach) + kernel->itemsizes[k];
-            int same = in == out && context->steps[k] == context->steps[o] &&
-                       kernel->itemsizes[k] == kernel->itemsizes[o] && context->steps[o] != 0;
-            if (!same && in_low < out_high && out_low < in_high) {
-                return 1;
-            }
-        }
-    }
-    return 0;
-}
-
-/* Takes over what `resolve` answered; 0, or -1 with an error set. */
-static int accept(OgiveKernel *kernel, PyObject *answer) {
-    PyObject *code;
-    Py_ssize_t block, threshold;
-    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nn", ogive_code_type, &code, &block, &threshold)) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_TypeError, "Kernel: resolve must return (Code, block, parallel threshold)");
-        }
-        return -1;
-    }
-    if (block < 1 || block > STAGING_BYTES / kernel->bytes) {
-        PyErr_Format(PyExc_ValueError, "Kernel: block is %zd; 1 to %zd are possible for %zd bytes an element",
-                     block, (Py_ssize_t)(STAGING_BYTES / kernel->bytes), (Py_ssize_t)kernel->bytes);
-        return -1;
-    }
-    if (atomic_load(&kernel->function) != NULL) { /* another thread was here while the compiler ran */
-        return 0;
-    }
-    npy_intp chunk = STAGING_BYTES / kernel->bytes < LARGEST_CHUNK ? STAGING_BYTES / kernel->bytes : LARGEST_CHUNK;
-    kernel->block = block;
-    kernel->chunk = chunk < block ? block : chunk / block * block;
-    kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
-    kernel->code = Py_NewRef(code);
-    atomic_store(&kernel->function, ogive_code_entry(code));
-    Py_CLEAR(kernel->resolve);
-    return 0;
-}
-
-/* Compiles the kernel. NumPy calls loops with or without the interpreter's lock; on failure the error
- * is left set and NULL comes back. */
-static ogive_kernel_function resolve(OgiveKernel *kernel) {
-    PyGILState_STATE lock = PyGILState_Ensure();
-    /* The compiler raises floating-point flags, which NumPy would report as this call's. */
-    ogive_fp_state saved = ogive_fp_enter();
-    if (atomic_load(&kernel->function) == NULL) {
-        if (kernel->resolve == NULL) {
-            PyErr_SetString(PyExc_RuntimeError, "Kernel: it was cleared and cannot be compiled any more");
-        } else {
-            PyObject *resolver = Py_NewRef(kernel->resolve);
-            PyObject *answer = PyObject_CallNoArgs(resolver);
-            Py_DECREF(resolver);
-            if (answer != NULL) {
-                accept(kernel, answer);
-                Py_DECREF(answer);
-            }
-        }
-    }
-    ogive_kernel_function function = atomic_load(&kernel->function);
-    ogive_fp_leave(saved);
-    PyGILState_Release(lock);
-    return function;
-}
-
-void ogive_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
-    const OgiveLoopData *loop = data;
-    OgiveKernel *kernel = loop->kernel;
-    npy_intp count = dimensions[0];
-    if (count <= 0) {
-        return;
-    }
-    range_context context = {kernel, atomic_load(&kernel->function), loop->parameters, args, steps, 1};
-    if (context.function == NULL && (context.function = resolve(kernel)) == NULL) {
-        return;
-    }
-    for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
-        context.contiguous &= steps[k] == kernel->itemsizes[k];
-    }
-    if (count > 1 && depends_on_order(&context, count)) {
-        run_in_order(&context, count);
-    } else if (count >= kernel->parallel_threshold) {
-        ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2);
-    } else {
-        run_range(&context, 0, count);
-    }
-}
-
-/* ---- the type ------------------------------------------------------------------------------- */
+/* ---- what is checked --------------------------------------------------------------------- */
 
 static int read_itemsizes(OgiveKernel *self, PyObject *sizes, int offset, int *count) {
     if (!PyTuple_Check(sizes)) {
@@ -251,10 +34,120 @@ static int read_itemsizes(OgiveKernel *self, PyObject *sizes, int offset, int *c
     return 0;
 }
 
+/* ---- compiling ------------------------------------------------------------------------------ */
+
+static int read_reduction(PyObject *name, enum ogive_reduction *kind) {
+    static const char *const known[] = {"row_max", "row_min", "row_sum", "row_first"};
+    const char *text = PyUnicode_AsUTF8(name);
+    for (int i = 0; text != NULL && i < 4; ++i) {
+        if (strcmp(text, known[i]) == 0) {
+            *kind = (enum ogive_reduction)i;
+            return 0;
+        }
+    }
+    if (text != NULL) {
+        PyErr_Format(PyExc_ValueError, "Kernel: there is no reduction %R", name);
+    }
+    return -1;
+}
+
+/* Reads the reductions of every stage: a tuple of tuples of names. Only the last stage has none. */
+static int read_stages(OgiveKernel *kernel, PyObject *stages, int entries) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(stages);
+    int total = 0;
+    if (count < 1 || count > OGIVE_MAX_STAGES || count != entries) {
+        PyErr_Format(PyExc_ValueError, "Kernel: %zd stages and code with %d entries", count, entries);
+        return -1;
+    }
+    for (Py_ssize_t s = 0; s < count; ++s) {
+        PyObject *names = PyTuple_GET_ITEM(stages, s);
+        Py_ssize_t reductions = PyTuple_Check(names) ? PyTuple_GET_SIZE(names) : -1;
+        if (reductions < 0 || total + reductions > OGIVE_MAX_REDUCTIONS || (reductions == 0) != (s == count - 1)) {
+            PyErr_Format(PyExc_ValueError, "Kernel: every stage but the last must reduce, to %d numbers together at most",
+                         OGIVE_MAX_REDUCTIONS);
+            return -1;
+        }
+        kernel->reductions_of[s] = (int)reductions;
+        for (Py_ssize_t r = 0; r < reductions; ++r) {
+            if (read_reduction(PyTuple_GET_ITEM(names, r), &kernel->reductions[total++]) < 0) {
+                return -1;
+            }
+        }
+    }
+    kernel->stages = (int)count;
+    return 0;
+}
+
+/* Takes over what `resolve` answered; 0, or -1 with an error set. */
+static int accept(OgiveKernel *kernel, PyObject *answer) {
+    PyObject *code, *stages, *scratch;
+    Py_ssize_t block, threshold;
+    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!n", ogive_code_type, &code, &block, &PyTuple_Type,
+                                                    &stages, &PyTuple_Type, &scratch, &threshold)) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError,
+                            "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold)");
+        }
+        return -1;
+    }
+    if (block < 1 || block > OGIVE_STAGING_BYTES / kernel->bytes) {
+        PyErr_Format(PyExc_ValueError, "Kernel: block is %zd; 1 to %zd are possible for %zd bytes an element", block,
+                     (Py_ssize_t)(OGIVE_STAGING_BYTES / kernel->bytes), (Py_ssize_t)kernel->bytes);
+        return -1;
+    }
+    if (atomic_load(&kernel->function) != NULL) { /* another thread was here while the compiler ran */
+        return 0;
+    }
+    if (read_stages(kernel, stages, ogive_code_entries(code)) < 0 ||
+        (PyTuple_GET_SIZE(scratch) > 0 &&
+         read_itemsizes(kernel, scratch, kernel->inputs + kernel->outputs, &kernel->scratches) < 0)) {
+        return -1;
+    }
+    if (!kernel->row_wise && (kernel->stages > 1 || kernel->scratches > 0)) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: it was made for elements, and its code is for rows");
+        return -1;
+    }
+    for (int s = 0; s < kernel->stages; ++s) {
+        kernel->functions[s] = ogive_code_entry(code, s);
+    }
+    kernel->block = block;
+    kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
+    kernel->code = Py_NewRef(code);
+    atomic_store(&kernel->function, kernel->functions[0]);
+    Py_CLEAR(kernel->resolve);
+    return 0;
+}
+
+ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel) {
+    PyGILState_STATE lock = PyGILState_Ensure();
+    /* The compiler raises floating-point flags, which NumPy would report as this call's. */
+    ogive_fp_state saved = ogive_fp_enter();
+    if (atomic_load(&kernel->function) == NULL) {
+        if (kernel->resolve == NULL) {
+            PyErr_SetString(PyExc_RuntimeError, "Kernel: it was cleared and cannot be compiled any more");
+        } else {
+            PyObject *resolver = Py_NewRef(kernel->resolve);
+            PyObject *answer = PyObject_CallNoArgs(resolver);
+            Py_DECREF(resolver);
+            if (answer != NULL) {
+                accept(kernel, answer);
+                Py_DECREF(answer);
+            }
+        }
+    }
+    ogive_kernel_function function = atomic_load(&kernel->function);
+    ogive_fp_leave(saved);
+    PyGILState_Release(lock);
+    return function;
+}
+
+/* ---- the type ------------------------------------------------------------------------------- */
+
 static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"inputs", "outputs", "resolve", NULL};
+    static char *names[] = {"inputs", "outputs", "resolve", "row_wise", NULL};
     PyObject *inputs, *outputs, *resolver;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO:Kernel", names, &inputs, &outputs, &resolver)) {
+    int row_wise = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|p:Kernel", names, &inputs, &outputs, &resolver, &row_wise)) {
         return NULL;
     }
     OgiveKernel *self = (OgiveKernel *)type->tp_alloc(type, 0);
@@ -269,6 +162,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywor
     for (int k = 0; k < self->inputs + self->outputs; ++k) {
         self->bytes += self->itemsizes[k];
     }
+    self->row_wise = row_wise;
     self->resolve = Py_NewRef(resolver);
     atomic_init(&self->function, NULL);
     return (PyObject *)self;
@@ -299,7 +193,7 @@ static void kernel_dealloc(PyObject *object) {
 static PyObject *kernel_prepare(PyObject *object, PyObject *unused) {
     (void)unused;
     OgiveKernel *self = (OgiveKernel *)object;
-    if (atomic_load(&self->function) == NULL && resolve(self) == NULL) {
+    if (atomic_load(&self->function) == NULL && ogive_kernel_resolve(self) == NULL) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -321,10 +215,11 @@ static PyGetSetDef kernel_getset[] = {
 };
 
 static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, "Kernel(inputs, outputs, resolve)\n--\n\n"
+    {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False)\n--\n\n"
                 "An operator for one combination of element types, given by their sizes in bytes. `resolve`\n"
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
-                "takes at a time, and the number from which on several threads pay."},
+                "takes at a time, the reductions of each stage, the sizes of rows kept between stages, and from how many\n"
+                "elements on threads pay."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_traverse, kernel_traverse},

@@ -33,8 +33,8 @@ static PyObject *x86_level(PyObject *module, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"make_ufunc", (PyCFunction)(void (*)(void))ogive_make_ufunc, METH_VARARGS | METH_KEYWORDS,
-     "make_ufunc(name, doc, inputs, outputs, loops, parameters)\n--\n\n"
-     "A numpy.ufunc whose loops are [(type numbers, Kernel), ...]."},
+     "make_ufunc(name, doc, inputs, outputs, loops, parameters, row_wise=False)\n--\n\n"
+     "A numpy.ufunc whose loops are [(type numbers, Kernel), ...]; row-wise: a generalised one, (n)->(n)."},
     {"pool_size", get_pool_size, METH_NOARGS, "How many threads a large call uses at most."},
     {"set_pool_size", set_pool_size, METH_O, "Set how many threads a large call uses at most."},
     {"x86_level", x86_level, METH_NOARGS, "The level of x86-64 that this machine runs: 1, 3 or 4; 0 elsewhere."},

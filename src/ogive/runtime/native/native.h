@@ -2,7 +2,9 @@
  *
  *   code.c     executable memory that holds one compiled kernel
  *   pool.c     the threads
- *   kernel.c   the loop that NumPy calls: floating-point environment, strides, threads
+ *   kernel.c   a kernel: code that is compiled when it is first needed
+ *   elements.c the loop of element-wise kernels: floating-point environment, strides, threads
+ *   rows.c     the loop of row-wise kernels: stages, reductions, threads
  *   ufunc.c    a numpy.ufunc made from kernels
  *   call.c     the call path of an operator: keywords -> bound ufunc
  *   cpu.c      what the processor can do
@@ -36,29 +38,46 @@
 #define OGIVE_MAX_OPERANDS 64
 
 /* What LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
- * and aligned to its element size. `parameters` are the operator's parameters in the order of its signature. */
-typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count,
-                                      const double *parameters);
+ * and aligned to its element size. `values` are the operator's parameters in the order of its signature; what
+ * a row-wise stage gets behind them is said in rows.c. */
+typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const double *values);
 
-/* One kernel: an operator for one combination of element types, compiled when it is first needed. */
+#define OGIVE_MAX_STAGES 8
+#define OGIVE_MAX_REDUCTIONS 8   /* of all stages together */
+#define OGIVE_MAX_PARAMETERS 16
+
+/* How a stage of a row-wise kernel makes one number of a row. */
+enum ogive_reduction { OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST };
+
+/* One kernel: an operator for one combination of element types, compiled when it is first needed. An
+ * element-wise one has one stage, which reduces nothing. */
 typedef struct {
     PyObject_HEAD
-    _Atomic(ogive_kernel_function) function; /* NULL until resolved; then `block` and so on are set */
-    PyObject *resolve; /* () -> (Code, block, parallel threshold); called once, then dropped */
-    PyObject *code;    /* the Code that `function` lies in */
+    _Atomic(ogive_kernel_function) function; /* of the first stage; NULL until resolved, then the rest is set */
+    PyObject *resolve; /* () -> (Code, block, stages, scratch, parallel threshold); called once, then dropped */
+    PyObject *code;    /* the Code that the functions lie in */
+    int row_wise;      /* whether it may have several stages */
     int inputs;
     int outputs;
-    npy_intp itemsizes[OGIVE_MAX_OPERANDS]; /* inputs, then outputs */
+    int scratches;                          /* rows of its own that a row-wise kernel keeps between stages */
+    npy_intp itemsizes[OGIVE_MAX_OPERANDS]; /* inputs, then outputs, then scratches */
     npy_intp bytes;                         /* of one element of every operand together */
     npy_intp block;                         /* elements that the code takes at a time */
     npy_intp parallel_threshold;            /* fewer elements than this: one thread */
-    npy_intp chunk;                         /* elements staged at a time when strides differ */
+    int stages;
+    ogive_kernel_function functions[OGIVE_MAX_STAGES];
+    int reductions_of[OGIVE_MAX_STAGES];
+    enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS]; /* of all stages, one after the other */
 } OgiveKernel;
+
+/* All staging buffers of one thread together; blocks are small enough for it. */
+#define OGIVE_STAGING_BYTES 32768
 
 /* What a loop of a ufunc gets as its `data`. */
 typedef struct {
     OgiveKernel *kernel;
     const double *parameters;
+    int parameter_count;
 } OgiveLoopData;
 
 extern PyTypeObject *ogive_kernel_type;
@@ -73,10 +92,16 @@ int ogive_add_operator_type(PyObject *module);
 int ogive_x86_level(void);
 
 /* code.c */
-ogive_kernel_function ogive_code_entry(PyObject *code);
+int ogive_code_entries(PyObject *code);
+ogive_kernel_function ogive_code_entry(PyObject *code, int index);
 
-/* kernel.c: a PyUFuncGenericFunction whose data is an OgiveLoopData. */
-void ogive_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
+/* kernel.c: the function of the first stage, compiled if need be; NULL with an error set. May be called with
+ * or without the interpreter's lock. */
+ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel);
+
+/* elements.c, rows.c: each a PyUFuncGenericFunction whose data is an OgiveLoopData. */
+void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
+void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 
 /* ufunc.c */
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords);

@@ -57,7 +57,7 @@ static void *allocate(size_t count, size_t size) {
 }
 
 /* Checks one loop (type numbers, kernel) and stores its type numbers. */
-static OgiveKernel *read_loop(PyObject *loop, int inputs, int outputs, int *typenums) {
+static OgiveKernel *read_loop(PyObject *loop, int inputs, int outputs, int row_wise, int *typenums) {
     PyObject *types, *kernel;
     if (!PyTuple_Check(loop) || !PyArg_ParseTuple(loop, "O!O!", &PyTuple_Type, &types,
                                                    ogive_kernel_type, &kernel)) {
@@ -73,6 +73,10 @@ static OgiveKernel *read_loop(PyObject *loop, int inputs, int outputs, int *type
                      "make_ufunc: a loop has %zd types and a kernel of %d inputs and %d outputs; "
                      "the ufunc has %d inputs and %d outputs",
                      PyTuple_GET_SIZE(types), found->inputs, found->outputs, inputs, outputs);
+        return NULL;
+    }
+    if (found->row_wise != row_wise) {
+        PyErr_SetString(PyExc_ValueError, "make_ufunc: its kernels must be row-wise as it is, or not as it is not");
         return NULL;
     }
     for (int k = 0; k < inputs + outputs; ++k) {
@@ -108,13 +112,14 @@ static int is_builtin(const int *typenums, int count) {
 
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
-    static char *names[] = {"name", "doc", "inputs", "outputs", "loops", "parameters", NULL};
+    static char *names[] = {"name", "doc", "inputs", "outputs", "loops", "parameters", "row_wise", NULL};
     const char *name, *doc;
     int inputs, outputs;
+    int row_wise = 0;
     PyObject *loops, *parameters;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "ssiiO!O!:make_ufunc", names, &name, &doc,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "ssiiO!O!|p:make_ufunc", names, &name, &doc,
                                      &inputs, &outputs, &PyList_Type, &loops, &PyTuple_Type,
-                                     &parameters)) {
+                                     &parameters, &row_wise)) {
         return NULL;
     }
     if (inputs < 1 || outputs < 1 || inputs + outputs > OGIVE_MAX_OPERANDS) {
@@ -125,6 +130,12 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     const int operands = inputs + outputs;
     const Py_ssize_t loop_count = PyList_GET_SIZE(loops), parameter_count = PyTuple_GET_SIZE(parameters);
     int typenums[OGIVE_MAX_OPERANDS];
+    PyUFuncGenericFunction function = row_wise ? ogive_row_loop : ogive_element_loop;
+    if (parameter_count > OGIVE_MAX_PARAMETERS) {
+        PyErr_Format(PyExc_ValueError, "make_ufunc: %zd parameters; at most %d are possible", parameter_count,
+                     OGIVE_MAX_PARAMETERS);
+        return NULL;
+    }
 
     ufunc_block *block = allocate(1, sizeof *block);
     if (block == NULL) {
@@ -149,18 +160,19 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     }
     int builtin_loops = 0;
     for (Py_ssize_t i = 0; i < loop_count; ++i) {
-        OgiveKernel *kernel = read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, typenums);
+        OgiveKernel *kernel = read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, row_wise, typenums);
         if (kernel == NULL || PyList_Append(block->kernels, (PyObject *)kernel) < 0) {
             free_block(block);
             return NULL;
         }
         block->loops[i].kernel = kernel;
         block->loops[i].parameters = block->parameters;
+        block->loops[i].parameter_count = (int)parameter_count;
         if (is_builtin(typenums, operands)) {
             for (int k = 0; k < operands; ++k) {
                 block->types[builtin_loops * operands + k] = (char)typenums[k];
             }
-            block->functions[builtin_loops] = ogive_loop;
+            block->functions[builtin_loops] = function;
             block->data[builtin_loops] = &block->loops[i];
             ++builtin_loops;
         }
@@ -170,8 +182,17 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         free_block(block);
         return NULL;
     }
-    PyObject *ufunc = PyUFunc_FromFuncAndData(block->functions, block->data, block->types, builtin_loops,
-                                              inputs, outputs, PyUFunc_None, block->name, block->doc, 0);
+    /* (n),...->(n),...: every operand of a row-wise operator has one row at a time. */
+    char signature[OGIVE_MAX_OPERANDS * 4 + 2], *end = signature;
+    for (int k = 0; k < operands; ++k) {
+        memcpy(end, k == inputs ? "->" : ",", 2);
+        end += k == inputs ? 2 : k > 0;
+        memcpy(end, "(n)", 4);
+        end += 3;
+    }
+    PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignature(block->functions, block->data, block->types, builtin_loops,
+                                                          inputs, outputs, PyUFunc_None, block->name, block->doc, 0,
+                                                          row_wise ? signature : NULL);
     if (ufunc == NULL) {
         Py_DECREF(capsule);
         return NULL;
@@ -180,7 +201,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
 
     /* Types that other packages registered (bfloat16) are added one by one. */
     for (Py_ssize_t i = 0; i < loop_count; ++i) {
-        if (read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, typenums) == NULL) {
+        if (read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, row_wise, typenums) == NULL) {
             Py_DECREF(ufunc);
             return NULL;
         }
@@ -191,7 +212,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         for (int k = 1; k < operands; ++k) {
             user_type = typenums[k] > user_type ? typenums[k] : user_type;
         }
-        if (PyUFunc_RegisterLoopForType((PyUFuncObject *)ufunc, user_type, ogive_loop, typenums,
+        if (PyUFunc_RegisterLoopForType((PyUFuncObject *)ufunc, user_type, function, typenums,
                                         &block->loops[i]) < 0) {
             Py_DECREF(ufunc);
             return NULL;

@@ -1,0 +1,71 @@
+"""The row-wise activations: formulas over an axis, with reductions in one fixed order.
+
+Rows of 16-bit types are computed in float32 and their sums in float64; sums of float64 are kept as two. The
+largest element is subtracted without a rounding error, which exp() would magnify.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ogive import formula as f
+from ogive.formula import where
+from ogive.operator import row_operator
+
+__all__ = ["hardmax", "log_softmax", "softmax"]
+
+
+@row_operator(onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
+def hardmax(x: Any) -> Any:
+    """One where the row has its largest element for the first time, 0 elsewhere: ``x == max(x)``, once a row.
+
+    NaN counts as the largest element, as NumPy's argmax has it.
+
+    >>> hardmax([[1.0, 3.0, 3.0], [0.0, -1.0, 0.0]])
+    array([[0., 1., 0.],
+           [1., 0., 0.]])
+
+    Source: DirectML DML_ACTIVATION_HARDMAX_OPERATOR_DESC (1_0), HARDMAX1 (5_1); ONNX Hardmax-1 to Hardmax-13.
+    """
+    is_nan = ~f.equal(x, x)
+    return where(f.row_first(f.equal(x, f.row_max(x)) | is_nan), 1, 0)
+
+
+@row_operator(onnx="LogSoftmax", directml="ACTIVATION_LOG_SOFTMAX1")
+def log_softmax(x: Any) -> Any:
+    """Logarithm of the softmax: ``x - max(x) - log(sum(exp(x - max(x))))``.
+
+    The largest elements are counted, the others summed, and the logarithm taken by log1p: so a result near
+    zero, of a row that one element dominates, keeps its relative accuracy.
+
+    A row of -inf alone has no largest finite element: it gives NaN, as do rows that hold NaN or inf. In
+    other rows -inf gives -inf.
+
+    >>> log_softmax([0.0, -10000.0])
+    array([     0., -10000.])
+
+    Source: DirectML DML_ACTIVATION_LOG_SOFTMAX_OPERATOR_DESC (1_0), LOG_SOFTMAX1 (5_1); ONNX LogSoftmax-1 to
+    LogSoftmax-13.
+    """
+    largest = f.row_max(x)
+    below = x - largest
+    is_smaller = x < largest
+    e = f.exp(below)  # 1 for the largest, but NaN where that is infinite
+    others = f.row_sum(where(is_smaller, e, 0)) + (f.row_sum(where(is_smaller, 0, e)) - 1)
+    return below - f.log1p(others)
+
+
+@row_operator(onnx="Softmax", directml="ACTIVATION_SOFTMAX1")
+def softmax(x: Any) -> Any:
+    """Exponentials that add up to 1: ``exp(x - max(x)) / sum(exp(x - max(x)))``.
+
+    A row of -inf alone has no largest finite element: it gives NaN, as do rows that hold NaN or inf. In
+    other rows -inf gives 0.
+
+    >>> softmax([1.0, 2.0, 3.0])
+    array([0.09003057, 0.24472847, 0.66524096])
+
+    Source: DirectML DML_ACTIVATION_SOFTMAX_OPERATOR_DESC (1_0), SOFTMAX1 (5_1); ONNX Softmax-1 to Softmax-13.
+    """
+    e = f.exp(x - f.row_max(x))
+    return e / f.row_sum(e)

@@ -1,0 +1,171 @@
+/* The loop of element-wise kernels, which NumPy calls.
+ *
+ * Compiled code knows one layout only: contiguous. Operands with another stride are staged through
+ * buffers in the first-level cache, a chunk at a time; so there is one code path for every layout, and
+ * the bits of an element cannot depend on where it lies.
+ */
+#include "native.h"
+#include "floating_point.h"
+
+#include <string.h>
+
+#define LARGEST_CHUNK 2048
+
+/* ---- strided copies ------------------------------------------------------------------------- */
+
+#define STRIDED_COPY(type)                                                                       \
+    for (npy_intp i = 0; i < count; ++i, to += to_step, from += from_step) {                    \
+        *(type *)to = *(const type *)from;                                                       \
+    }                                                                                            \
+    break;
+
+/* NumPy hands over operands that are aligned to their element size. */
+static void strided_copy(char *to, npy_intp to_step, const char *from, npy_intp from_step,
+                         npy_intp count, npy_intp itemsize) {
+    switch (itemsize) {
+        case 1: STRIDED_COPY(uint8_t)
+        case 2: STRIDED_COPY(uint16_t)
+        case 4: STRIDED_COPY(uint32_t)
+        default: STRIDED_COPY(uint64_t)
+    }
+}
+
+/* ---- one range of a loop -------------------------------------------------------------------- */
+
+typedef struct {
+    const OgiveKernel *kernel;
+    ogive_kernel_function function;
+    const double *parameters;
+    char **operands;
+    const npy_intp *steps;
+    npy_intp chunk; /* elements that are staged at a time */
+    int contiguous;
+} range_context;
+
+/* Elements [begin, end) through buffers. Operands that are contiguous are used where they lie, but for the
+ * last, incomplete block (`everything`), which the code must not read or write past. */
+static void run_staged(const range_context *context, npy_intp begin, npy_intp end, int everything) {
+    const OgiveKernel *kernel = context->kernel;
+    const int operands = kernel->inputs + kernel->outputs;
+    _Alignas(64) char staging[OGIVE_STAGING_BYTES];
+    void *pointers[OGIVE_MAX_OPERANDS];
+    char *buffers[OGIVE_MAX_OPERANDS]; /* NULL: the operand is used where it lies */
+    char *cursor = staging;
+
+    for (int k = 0; k < operands; ++k) {
+        npy_intp itemsize = kernel->itemsizes[k], step = context->steps[k];
+        buffers[k] = NULL;
+        if (everything || step != itemsize) {
+            buffers[k] = cursor;
+            cursor += context->chunk * itemsize;
+            if (k < kernel->inputs && step == 0) { /* broadcast: the buffer is filled once */
+                npy_intp count = end - begin < context->chunk ? end - begin : context->chunk;
+                strided_copy(buffers[k], itemsize, context->operands[k], 0, count, itemsize);
+            }
+        }
+    }
+    for (npy_intp at = begin; at < end; at += context->chunk) {
+        npy_intp count = end - at < context->chunk ? end - at : context->chunk;
+        npy_intp padded = (count + kernel->block - 1) / kernel->block * kernel->block;
+        for (int k = 0; k < operands; ++k) {
+            npy_intp itemsize = kernel->itemsizes[k], step = context->steps[k];
+            char *operand = context->operands[k] + at * step;
+            pointers[k] = buffers[k] != NULL ? buffers[k] : operand;
+            if (k < kernel->inputs && buffers[k] != NULL) {
+                if (step != 0) {
+                    strided_copy(buffers[k], itemsize, operand, step, count, itemsize);
+                }
+                /* The lanes that pad the last block: any value does, as long as it is one. */
+                memset(buffers[k] + count * itemsize, 0, (size_t)((padded - count) * itemsize));
+            }
+        }
+        context->function(pointers, padded, context->parameters);
+        for (int k = kernel->inputs; k < operands; ++k) {
+            if (buffers[k] != NULL) {
+                strided_copy(context->operands[k] + at * context->steps[k], context->steps[k],
+                             buffers[k], kernel->itemsizes[k], count, kernel->itemsizes[k]);
+            }
+        }
+    }
+}
+
+static void run_range(void *opaque, intptr_t begin, intptr_t end) {
+    const range_context *context = opaque;
+    const OgiveKernel *kernel = context->kernel;
+    const npy_intp whole_end = begin + (end - begin) / kernel->block * kernel->block;
+    ogive_fp_state saved = ogive_fp_enter();
+    if (whole_end > begin) {
+        if (context->contiguous) {
+            void *pointers[OGIVE_MAX_OPERANDS];
+            for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+                pointers[k] = context->operands[k] + begin * context->steps[k];
+            }
+            context->function(pointers, whole_end - begin, context->parameters);
+        } else {
+            run_staged(context, begin, whole_end, 0);
+        }
+    }
+    if (end > whole_end) {
+        run_staged(context, whole_end, end, 1);
+    }
+    ogive_fp_leave(saved);
+}
+
+/* One element after the other, each written before the next is read. */
+static void run_in_order(const range_context *context, npy_intp count) {
+    for (npy_intp i = 0; i < count; ++i) {
+        run_range((void *)context, i, i + 1);
+    }
+}
+
+/* ---- the loop ------------------------------------------------------------------------------- */
+
+/* Whether an output lies over an input other than element on element. NumPy copies such operands in
+ * ordinary calls; reduce and accumulate pass them on purpose and expect sequential execution. */
+static int depends_on_order(const range_context *context, npy_intp count) {
+    const OgiveKernel *kernel = context->kernel;
+    for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
+        const char *out = context->operands[o];
+        npy_intp out_reach = context->steps[o] * (count - 1);
+        const char *out_low = out_reach < 0 ? out + out_reach : out;
+        const char *out_high = (out_reach < 0 ? out : out + out_reach) + kernel->itemsizes[o];
+        for (int k = 0; k < kernel->inputs; ++k) {
+            const char *in = context->operands[k];
+            npy_intp in_reach = context->steps[k] * (count - 1);
+            const char *in_low = in_reach < 0 ? in + in_reach : in;
+            const char *in_high = (in_reach < 0 ? in : in + in_reach) + kernel->itemsizes[k];
+            int same = in == out && context->steps[k] == context->steps[o] &&
+                       kernel->itemsizes[k] == kernel->itemsizes[o] && context->steps[o] != 0;
+            if (!same && in_low < out_high && out_low < in_high) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    const OgiveLoopData *loop = data;
+    OgiveKernel *kernel = loop->kernel;
+    npy_intp count = dimensions[0];
+    if (count <= 0) {
+        return;
+    }
+    range_context context = {kernel, atomic_load(&kernel->function), loop->parameters, args, steps, 0, 1};
+    if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
+        return;
+    }
+    npy_intp fits = OGIVE_STAGING_BYTES / kernel->bytes;
+    context.chunk = (fits < LARGEST_CHUNK ? fits : LARGEST_CHUNK) / kernel->block * kernel->block;
+    for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+        context.contiguous &= steps[k] == kernel->itemsizes[k];
+    }
+    if (count > 1 && depends_on_order(&context, count)) {
+        run_in_order(&context, count);
+    } else if (count >= kernel->parallel_threshold) {
+        ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2);
+    } else {
+        run_range(&context, 0, count);
+    }
+}
+

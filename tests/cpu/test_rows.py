@@ -1,0 +1,193 @@
+"""Row-wise operators: accurate, the same bits for every layout and number of threads, right at the special rows."""
+
+import ml_dtypes  # noqa: F401  (registers bfloat16)
+import numpy as np
+import pytest
+
+import ogive
+from ogive import formula as f
+from ogive.accuracy import error_in_ulp
+from ogive.codegen.target import TARGETS
+from ogive.dtypes import element_type
+from ogive.errors import DTypeError, FormulaError, ParameterError, ShapeError
+from ogive.reference import evaluate
+from ogive.runtime.kernels import make_ufunc
+from tests.cpu.test_targets import RUNNABLE
+from tests.inputs import ROW_CASE_IDS, ROW_CASES, assert_same_bits
+
+#: The largest error in units in the last place.
+LIMITS = {"float16": 0.51, "bfloat16": 0.51, "float32": 2.0, "float64": 2.0}
+
+#: Across blocks, incomplete blocks, and segments.
+LENGTHS = (1, 2, 7, 8, 15, 16, 17, 31, 64, 100, 1000, 4097, 16383, 16384, 16385, 40000)
+
+
+def rows(shape, kind, width=4.0, seed=0):
+    generator = np.random.default_rng(seed)
+    return (generator.standard_normal(shape) * width).astype(kind.numpy)
+
+
+def test_there_are_row_wise_operators():
+    assert {op.name for op, _ in ROW_CASES} >= {"softmax", "log_softmax", "hardmax"}
+
+
+@pytest.mark.parametrize("width", [0.1, 4.0, 30.0])
+@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
+def test_accuracy(op, signature, length, width):
+    kind = signature.inputs[0]
+    x = rows((3, length), kind, width)
+    result = op(x)
+    assert result.dtype == kind.numpy
+    exact = evaluate(op.formula()[0], [x], dtype=np.longdouble)
+    assert error_in_ulp(result, exact, kind).max() <= LIMITS[kind.name]
+
+
+@pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
+def test_layout_never_changes_bits(op, signature, threads):
+    kind = signature.inputs[0]
+    for shape in ((5, 37), (4, 1000), (3, 4, 50), (2, 33000)):
+        x = rows(shape, kind)
+        threads(1)
+        expected = op(x)
+        for count in (1, 2, 3):
+            threads(count)
+            assert_same_bits(op(x), expected)
+            assert_same_bits(op(np.asfortranarray(x)), expected)
+            assert_same_bits(op(x[::-1])[::-1], expected)
+            for axis in range(x.ndim):
+                moved = np.moveaxis(x, -1, axis)
+                assert_same_bits(np.moveaxis(op(moved, axis=axis), axis, -1).copy(), expected)
+                assert_same_bits(op(moved.copy(), axis=axis - x.ndim), np.moveaxis(expected, -1, axis).copy())
+            gaps = np.zeros((*shape[:-1], 2 * shape[-1]), kind.numpy)
+            gaps[..., ::2] = x
+            out = np.zeros_like(gaps)
+            op(gaps[..., ::2], out=out[..., 1::2])
+            assert_same_bits(out[..., 1::2].copy(), expected)
+            assert not out[..., ::2].astype(np.float32).any()
+            in_place = x.copy()
+            assert op(in_place, out=in_place) is in_place
+            assert_same_bits(in_place, expected)
+
+
+@pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
+def test_long_rows_are_shared_by_threads(op, signature, threads):
+    x = rows((1, 700_001), signature.inputs[0])
+    threads(1)
+    expected = op(x)
+    for count in (2, 5):
+        threads(count)
+        assert_same_bits(op(x), expected)
+        assert_same_bits(op(x[0]), expected[0])
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
+@pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
+def test_same_bits_on_every_instruction_set(op, signature, target):
+    for shape in ((7, 100), (2, 20000)):
+        x = rows(shape, signature.inputs[0])
+        assert_same_bits(make_ufunc(op.name, op.program(signature), target)(x), op(x))
+    assert set(RUNNABLE) <= set(TARGETS.values())
+
+
+def test_rows_do_not_touch_each_other():
+    x = rows((6, 40), element_type("float32"))
+    for op in (ogive.softmax, ogive.log_softmax, ogive.hardmax):
+        whole = op(x)
+        for i in range(6):
+            assert_same_bits(op(x[i]), whole[i])
+
+
+def test_several_axes_are_one_row():
+    x = rows((2, 3, 4, 5), element_type("float64"))
+    for axes in ((2, 3), (3, 2), (-1, 1), (0, 2), (0, 1, 2, 3)):
+        kept = [a for a in range(4) if a not in [b % 4 for b in axes]]
+        flat = np.moveaxis(x, kept, range(len(kept))).reshape(*(x.shape[a] for a in kept), -1)
+        result = ogive.softmax(x, axis=axes)
+        assert result.shape == x.shape
+        expected = ogive.softmax(flat).reshape(
+            [x.shape[a] for a in kept] + [x.shape[a % 4] for a in sorted(a % 4 for a in axes)]
+        )
+        assert_same_bits(np.moveaxis(result, kept, range(len(kept))).copy(), expected)
+        out = np.empty_like(x)
+        assert ogive.softmax(x, axis=axes, out=out) is out
+        assert_same_bits(out, result.copy())
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_special_rows(dtype):
+    inf, nan = np.inf, np.nan
+    x = np.array([[0, -inf, 0], [-inf] * 3, [inf, 0, 1], [nan, 0, 1], [3e4, -3e4, 3e4]], dtype=dtype)
+    with np.errstate(all="raise"):
+        soft, log, hard = ogive.softmax(x), ogive.log_softmax(x), ogive.hardmax(x)
+    assert soft[0].tolist() == [0.5, 0, 0.5]
+    assert log[0].tolist() == [log[0][0], -inf, log[0][0]]
+    assert np.isnan(soft[1:4]).all()
+    assert np.isnan(log[1:4]).all()
+    assert soft[4].tolist() == [0.5, 0, 0.5]
+    assert log[4][1] == pytest.approx(-6e4, rel=1e-3)
+    assert hard.tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]]
+
+
+def test_no_overflow_for_any_finite_input():
+    for kind in map(element_type, ("float32", "float64")):
+        largest = np.finfo(kind.numpy).max
+        x = np.array([[largest, -largest, 0], [-largest, -largest, -largest], [largest, largest, 1]], dtype=kind.numpy)
+        assert ogive.softmax(x).tolist() == [
+            [1, 0, 0],
+            [1 / 3] * 3 if kind.bits == 64 else [float(np.float32(1 / 3))] * 3,
+            [0.5, 0.5, 0],
+        ]
+        assert not np.isnan(ogive.log_softmax(x)).any()
+
+
+def test_hardmax_takes_the_first_and_counts_nan_as_largest():
+    x = np.float32([[1, 3, 3, 2], [np.nan, 1, np.nan, 2], [1, np.nan, 5, np.nan], [-0.0, 0.0, -1, 0.0]])
+    assert ogive.hardmax(x).argmax(axis=1).tolist() == [1, 0, 1, 0]
+    assert (ogive.hardmax(x).sum(axis=1) == 1).all()
+    long = np.zeros(100_000, np.float32)
+    long[[70_001, 90_000]] = 1
+    assert np.flatnonzero(ogive.hardmax(long)).tolist() == [70_001]
+
+
+def test_empty_arrays():
+    assert ogive.softmax(np.ones((0, 5), np.float32)).shape == (0, 5)
+    assert ogive.softmax(np.ones((5, 0), np.float32)).shape == (5, 0)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda x: ogive.softmax(x, axis=3),
+            ParameterError,
+            "softmax: axis is 3 for an array of 2 dimensions; allowed: whole numbers from -2 to 1, each once",
+        ),
+        (
+            lambda x: ogive.softmax(x, axis=(0, -2)),
+            ParameterError,
+            r"softmax: axis is \(0, -2\), which names one twice",
+        ),
+        (lambda x: ogive.softmax(x, axis=0.5), ParameterError, "softmax: axis is 0.5"),
+        (lambda x: ogive.softmax(x, axis=()), ParameterError, r"softmax: axis is \(\) for"),
+        (lambda x: ogive.softmax(x[0, 0]), ParameterError, "arrays of one dimension or more"),
+        (lambda x: ogive.softmax(x.astype(complex)), DTypeError, "softmax: x has dtype complex128; allowed: float16"),
+        (lambda x: ogive.softmax(x, out=x[:2].copy()), ShapeError, "softmax: out has shape"),
+    ],
+)
+def test_wrong_calls_say_what_is_wrong(call, kind, text):
+    with pytest.raises(kind, match=text):
+        call(np.ones((3, 4), np.float32))
+
+
+def test_a_formula_of_ones_own():
+    @ogive.row_operator()
+    def centred(x):
+        return (x - f.row_min(x)) / (f.row_max(x) - f.row_min(x))
+
+    x = rows((4, 1000), element_type("float32"))
+    low, high = x.min(axis=1, keepdims=True).astype(np.float64), x.max(axis=1, keepdims=True).astype(np.float64)
+    assert np.abs(centred(x) - (x - low) / (high - low)).max() < 1e-7
+
+    with pytest.raises(FormulaError, match="row_first: the condition is a number"):
+        f.row_first(1)
