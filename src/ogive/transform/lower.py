@@ -306,7 +306,9 @@ class _Real:
         m, storage = self.m, STORAGE[result.name]
         value = self._narrowed(root) if storage.bits < m.bits and m.extended else self.finish(root)
         value = m.select_(m.equal_(value, value), value, m.number(math.nan))
-        return value if storage is m.format else node("convert", (value,), None, storage)
+        if m.format is Format.F64 and storage in (Format.F16, Format.BF16):
+            value = self._single_rounded_to_odd(value)  # there is no conversion from float64 to these
+        return value if storage is value.format else node("convert", (value,), None, storage)
 
     def finish(self, root: Expression) -> Expression:
         """The number rounded to the format of the arithmetic: like single(number(root)), with less work.
@@ -437,6 +439,18 @@ class _Real:
         up, down = (node(o, (bits, one), None, m.integer) for o in ("add", "subtract"))
         return m.from_bits_(m.select_(condition, m.select_(away, up, down), bits))
 
+    def _single_rounded_to_odd(self, value: Expression) -> Expression:
+        """A float64 as float32, of the two neighbours the one whose last bit is set; exact values stay."""
+        m = self.m
+        single = node("convert", (value,), None, Format.F32)
+        back = node("convert", (single,), None, Format.F64)
+        bits, one = node("bitcast", (single,), None, Format.I32), node("constant", (), 1, Format.I32)
+        is_inexact = node("or", (m.less_(back, value), m.less_(value, back)), None, Format.BIT)
+        is_beyond = m.less_(m.abs_(value), m.abs_(back))
+        below = node("select", (is_beyond, node("subtract", (bits, one), None, Format.I32), bits), None, Format.I32)
+        odd = node("or", (below, one), None, Format.I32)
+        return node("bitcast", (node("select", (is_inexact, odd, bits), None, Format.I32),), None, Format.F32)
+
     # ---- integers
 
     def _store_integer(self, a: Wide, result: ElementType) -> Expression:
@@ -554,6 +568,8 @@ class _Real:
         m, kind = self.m, self.inputs[root.attribute]
         leaf = _machine_leaf(root, self.inputs)
         if kind.is_float:
+            if leaf.format in (Format.F16, Format.BF16):
+                leaf = node("convert", (leaf,), None, Format.F32)
             return Wide(leaf if leaf.format is m.format else node("convert", (leaf,), None, m.format))
         interval = Interval(float(kind.minimum), float(kind.maximum))
         if kind.bits < 64:
