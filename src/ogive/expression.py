@@ -118,6 +118,9 @@ OPERATIONS: dict[str, Operation] = {
         _operations("both", "operand", 2, "copy_sign"),
         # Of integers: the quotient rounded towards zero, and what it leaves. Zero where the divisor is zero.
         _operations("both", "operand", 2, "quotient remainder"),
+        # Of integers too: bits. Shifts are logical; as long as the number or longer they give zero.
+        _operations("both", "operand", 2, "bit_shift_left bit_shift_right"),
+        _operations("both", "operand", 1, "bit_count"),
         # Comparisons are false when an operand is NaN. `>` is `<` with its operands exchanged.
         _operations("both", "truth", 2, "less:< less_equal:<= equal:=="),
         _operations("both", "operand", 2, "and:& or:| exclusive_or:^"),

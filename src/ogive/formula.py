@@ -18,10 +18,17 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from ogive.errors import FormulaError
-from ogive.expression import Expression, Format, _formula, constant, lift
+from ogive.expression import Expression, Format, _formula, constant, lift, node
 
 __all__ = [
     "absolute",
+    "bit_and",
+    "bit_count",
+    "bit_not",
+    "bit_or",
+    "bit_shift_left",
+    "bit_shift_right",
+    "bit_xor",
     "ceiling",
     "copy_sign",
     "equal",
@@ -95,6 +102,48 @@ def row_first(condition: object) -> Expression:
     if test.format is not Format.TRUTH:
         raise FormulaError(f"row_first: the condition is a {test.format.value}; allowed: a comparison, such as x > 0")
     return _formula("row_first", test)
+
+
+def bit_and(a: object, b: object) -> Expression:
+    """The bits that two integers have in common."""
+    return _bits("and", a, b)
+
+
+def bit_or(a: object, b: object) -> Expression:
+    """The bits that one or both of two integers have."""
+    return _bits("or", a, b)
+
+
+def bit_xor(a: object, b: object) -> Expression:
+    """The bits that one of two integers has."""
+    return _bits("exclusive_or", a, b)
+
+
+def bit_not(x: object) -> Expression:
+    """The bits that an integer does not have."""
+    return _bits("not", x)
+
+
+def bit_shift_left(a: object, b: object) -> Expression:
+    """The bits of an integer, moved towards the higher ones; 0 if none is left."""
+    return _bits("bit_shift_left", a, b)
+
+
+def bit_shift_right(a: object, b: object) -> Expression:
+    """The bits of an integer, moved towards the lower ones; 0 if none is left."""
+    return _bits("bit_shift_right", a, b)
+
+
+def bit_count(x: object) -> Expression:
+    """How many bits an integer has."""
+    return _bits("bit_count", x)
+
+
+def _bits(operation: str, *operands: object) -> Expression:
+    lifted = tuple(map(lift, operands))
+    if any(operand.format is not Format.NUMBER for operand in lifted):
+        raise FormulaError(f"{operation}: an operand is a truth; allowed: numbers. Truth values take & | ^ ~")
+    return node(operation, lifted, None, Format.NUMBER)
 
 
 def _unary(operation: str, name: str, doc: str) -> Callable[[object], Expression]:

@@ -538,6 +538,7 @@ def operator(
     *,
     types: Iterable[ElementType] = ...,
     result: ElementType | None = ...,
+    signatures: Iterable[tuple[tuple[ElementType, ...], tuple[ElementType, ...]]] = ...,
     constraints: Mapping[str, Constraint] = ...,
     truth_inputs: tuple[str, ...] = ...,
     integers: Callable[..., Any] | None = ...,
@@ -553,6 +554,7 @@ def operator(
     *,
     types: Iterable[ElementType] = FLOATS,
     result: ElementType | None = None,
+    signatures: Iterable[tuple[tuple[ElementType, ...], tuple[ElementType, ...]]] = (),
     constraints: Mapping[str, Constraint] | None = None,
     truth_inputs: tuple[str, ...] = (),
     integers: Callable[..., Any] | None = None,
@@ -564,7 +566,8 @@ def operator(
 
     The formula's positional arguments are the tensors, its keyword-only arguments the parameters; what it
     may write is in :mod:`ogive.formula`. ``types`` are the element types that it is there for (all operands
-    have the same one; the result too, unless ``result`` says otherwise). ``constraints`` say which values of
+    have the same one; the result too, unless ``result`` says otherwise); ``signatures`` lists the types of
+    inputs and outputs where that does not hold. ``constraints`` say which values of
     a parameter make sense. ``truth_inputs`` are the tensors that hold truth values. ``integers`` is the
     formula for integer operands where it is another one; ``modular`` lets their arithmetic wrap around
     instead of saturating. ``onnx`` and ``directml`` are the standards' names of the same operator.
@@ -577,9 +580,12 @@ def operator(
     array([-5., 10.])
     """
     listed = tuple(types)
+    mixed = [Signature(*pair) for pair in signatures]
 
     def make(function: Callable[..., Any]) -> Operator:
-        def signatures(inputs: int) -> Iterable[Signature]:
+        def combinations(inputs: int) -> Iterable[Signature]:
+            if mixed:
+                return mixed
             names = list(inspect.signature(function).parameters)[:inputs]
             return [
                 Signature(tuple(BOOLEAN if name in truth_inputs else t for name in names), (result or t,))
@@ -588,7 +594,7 @@ def operator(
 
         return Operator(
             function,
-            signatures,
+            combinations,
             constraints or {},
             truth_inputs=truth_inputs,
             integers=integers,

@@ -132,7 +132,7 @@ def _mp() -> Any:
     return context
 
 
-def _exact_functions() -> dict[str, Callable[..., Any]]:
+def _exact_functions(bits: int) -> dict[str, Callable[..., Any]]:
     mp = _mp()
 
     def divide(a: Any, b: Any) -> Any:
@@ -148,6 +148,9 @@ def _exact_functions() -> dict[str, Callable[..., Any]]:
         "subtract": lambda a, b: a - b,
         "multiply": lambda a, b: a * b,
         "divide": divide,
+        "bit_count": lambda a: mp.mpf((int(a) % (1 << bits)).bit_count()),
+        "bit_shift_left": lambda a, b: a * 2 ** int(b) if b < bits else mp.mpf(0),
+        "bit_shift_right": lambda a, b: mp.mpf(int(a) >> int(b)) if b < bits else mp.mpf(0),
         "quotient": lambda a, b: mp.mpf(0) if b == 0 else mp.mpf(_truncated_quotient(int(a), int(b))),
         "negate": lambda a: -a,
         "absolute": abs,
@@ -160,10 +163,10 @@ def _exact_functions() -> dict[str, Callable[..., Any]]:
         "less": lambda a, b: a < b,
         "less_equal": lambda a, b: a <= b,
         "equal": lambda a, b: a == b,
-        "and": lambda a, b: a and b,
-        "or": lambda a, b: a or b,
-        "exclusive_or": lambda a, b: a != b,
-        "not": lambda a: not a,
+        "and": _bits_or_truth(lambda a, b: a & b),
+        "or": _bits_or_truth(lambda a, b: a | b),
+        "exclusive_or": _bits_or_truth(lambda a, b: a ^ b),
+        "not": lambda a: not a if isinstance(a, bool) else mp.mpf(~int(a)),
         "select": lambda condition, a, b: a if condition else b,
         "erf": mp.erf,
         "erfc": mp.erfc,
@@ -175,12 +178,23 @@ def _exact_functions() -> dict[str, Callable[..., Any]]:
     }
 
 
+def _bits_or_truth(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Of two truth values a truth value, of two integers (as mpmath has them) an integer."""
+    mp = _mp()
+    return lambda a, b: function(a, b) if isinstance(a, bool) else mp.mpf(function(int(a), int(b)))
+
+
 def _truncated_quotient(a: int, b: int) -> int:
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
 
 
-def evaluate_exactly(root: Expression, inputs: Sequence[Any], parameters: Mapping[str, float] | None = None) -> Any:
-    """The formula on one element, in 300 bits: an mpmath number. There is no negative zero in mpmath."""
+def evaluate_exactly(
+    root: Expression, inputs: Sequence[Any], parameters: Mapping[str, float] | None = None, *, bits: int = 64
+) -> Any:
+    """The formula on one element, in 300 bits: an mpmath number. There is no negative zero in mpmath.
+
+    ``bits`` is the width of integer operands, for the formulas that look at their bits.
+    """
     mp = _mp()
 
     def leaf(current: Expression) -> Any:
@@ -194,7 +208,7 @@ def evaluate_exactly(root: Expression, inputs: Sequence[Any], parameters: Mappin
         value = current.attribute
         return mp.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else mp.mpf(value)
 
-    return _interpret(root, _exact_functions(), leaf)
+    return _interpret(root, _exact_functions(bits), leaf)
 
 
 def to_long_double(value: Any) -> np.longdouble:
@@ -217,8 +231,8 @@ def correctly_rounded(value: Any, kind: ElementType, *, modular: bool = False) -
     The nearest float; or an integer, rounded towards zero and saturating, or modulo 2**bits.
     """
     mp = _mp()
-    if isinstance(value, bool):
-        return int(value)
+    if isinstance(value, bool) or kind.name == "bool":
+        return int(value != 0)
     if kind.is_integer and modular:
         wrapped: int = (int(value) - kind.minimum) % 2**kind.bits + kind.minimum
         return wrapped

@@ -1,5 +1,7 @@
 """Every operator on every combination of its types, against the reference evaluator."""
 
+import math
+
 import ml_dtypes  # noqa: F401  (registers bfloat16)
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ LIMITS = {"float16": 0.501, "bfloat16": 0.501, "float32": 1.0, "float64": 1.0}
 
 INTEGER_CASES = [(op, s) for op, s in CASES if not any(t.is_float for t in s.inputs)]
 FLOAT_CASES = [(op, s) for op, s in CASES if all(t.is_float or t.name == "bool" for t in s.inputs)]
+MIXED_CASES = [case for case in CASES if case not in INTEGER_CASES and case not in FLOAT_CASES]
 
 
 def ids(cases):
@@ -46,7 +49,7 @@ def test_integers_are_exact(op, signature):
         values = as_compute_format(numeric(op, parameters), signature.inputs[-1])
         for row in zip(*(array.tolist() for array in arrays), result.tolist(), strict=True):
             *given, got = row
-            exact = evaluate_exactly(root, given, values)
+            exact = evaluate_exactly(root, given, values, bits=signature.inputs[0].bits)
             assert got == correctly_rounded(exact, kind, modular=op.modular), (given, parameters)
 
 
@@ -74,7 +77,25 @@ def test_floats_are_accurate(op, signature):
             assert off <= LIMITS[kind.name], (given, parameters, result[index], truth)
 
 
-HALF_CASES = [(op, s) for op, s in FLOAT_CASES if len(s.inputs) == 1 and s.inputs[0].bits == 16]
+@pytest.mark.parametrize(("op", "signature"), MIXED_CASES, ids=ids(MIXED_CASES))
+def test_numbers_of_several_kinds_are_computed_as_one(op, signature):
+    arrays = operands(signature, 300)
+    kind = signature.outputs[0]
+    result = op(*arrays)
+    assert result.dtype == kind.numpy
+    root = op.formula()[0]
+    checked = 0
+    for *given, got in zip(*(array.tolist() for array in arrays), result.tolist(), strict=True):
+        # mpmath has no NaN that compares and no division by zero: test_special_values has them.
+        if not all(map(math.isfinite, given)) or given[1] == 0:
+            continue
+        checked += 1
+        exact = correctly_rounded(evaluate_exactly(root, given), kind)
+        assert got == exact, given
+    assert checked > 100
+
+
+HALF_CASES = [(op, s) for op, s in FLOAT_CASES if len(s.inputs) == 1 and s.inputs[0].bits == s.outputs[0].bits == 16]
 
 
 @pytest.mark.parametrize(("op", "signature"), HALF_CASES, ids=ids(HALF_CASES))
@@ -96,4 +117,5 @@ def test_all_halves_are_rounded_as_if_once(op, signature):
 def test_there_are_cases_of_every_kind():
     assert INTEGER_CASES
     assert FLOAT_CASES
+    assert MIXED_CASES
     assert HALF_CASES

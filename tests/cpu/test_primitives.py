@@ -134,6 +134,12 @@ def evaluate(root, values):
                 result = wrap(int(operands_[0]) << n.attribute, form)
             case "shift_right":
                 result = wrap(int(operands_[0]) >> n.attribute, form)
+            case "bit_shift_left":
+                result = wrap(int(operands_[0]) << int(operands_[1]), form)
+            case "bit_shift_right":
+                result = wrap(int(operands_[0]) >> int(operands_[1]), form)
+            case "bit_count":
+                result = wrap((int(operands_[0]) % (1 << form.bits)).bit_count(), form)
             case "convert":
                 result = convert(operands_[0], source, form)
             case "bitcast":

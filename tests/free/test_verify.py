@@ -35,7 +35,7 @@ bit = node("less", (single, single), None, Format.BIT)
         ("primitive", node("convert", (double,), None, Format.F16)),
         ("primitive", node("constant", (), 1, Format.F32)),
         ("formula", node("constant", (), 1.5, Format.NUMBER)),
-        ("formula", node("and", (number, number), None, Format.NUMBER)),
+        ("formula", node("and", (number, node("less", (number, number), None, Format.TRUTH)), None, Format.NUMBER)),
     ],
 )
 def test_malformed_graphs_are_named(stage, bad):

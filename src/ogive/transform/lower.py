@@ -196,9 +196,19 @@ class _Direct:
                 self.done[current] = operands[0]
             elif current.operation in ("quotient", "remainder"):
                 self.done[current] = self._divided(current.operation, *operands)
+            elif current.operation in ("bit_shift_left", "bit_shift_right"):
+                self.done[current] = self._shifted(current.operation, *operands)
             else:
                 self.done[current] = node(current.operation, operands, None, form)
         return self.done[root]
+
+    def _shifted(self, operation: str, a: Expression, b: Expression) -> Expression:
+        """The instruction is undefined for shifts as long as the number."""
+        form = self.format
+        zero = node("constant", (), 0, form)
+        is_short = node("less", (b, node("constant", (), form.bits, form)), None, Format.BIT)
+        shifted = node(operation, (a, node("select", (is_short, b, zero), None, form)), None, form)
+        return node("select", (is_short, shifted, zero), None, form)
 
     def _divided(self, operation: str, a: Expression, b: Expression) -> Expression:
         """The instruction is undefined for a zero divisor and for the smallest number divided by -1."""
