@@ -67,6 +67,10 @@ class Model:
         self._memory_limit = memory_limit
         self._runners: dict[tuple[str, ...], Runner] = {}
         self._lock = Lock()
+        self._input_names = tuple(info.name for info in graph.inputs)
+        self._output_names = tuple(info.name for info in graph.outputs)
+        # Of arrays that need no other check than this: text is looked at string by string.
+        self._dtypes = tuple(None if info.dtype == object else info.dtype for info in graph.inputs)
 
     @property
     def inputs(self) -> tuple[ValueInfo, ...]:
@@ -81,12 +85,12 @@ class Model:
     @property
     def input_names(self) -> tuple[str, ...]:
         """The names of the inputs."""
-        return tuple(info.name for info in self._graph.inputs)
+        return self._input_names
 
     @property
     def output_names(self) -> tuple[str, ...]:
         """The names of the outputs."""
-        return tuple(info.name for info in self._graph.outputs)
+        return self._output_names
 
     def __repr__(self) -> str:
         inputs, outputs = (", ".join(map(str, infos)) for infos in (self._graph.inputs, self._graph.outputs))
@@ -118,11 +122,11 @@ class Model:
 
     def _results(self, inputs: Mapping[str, Any], outputs: tuple[str, ...]) -> list[Any]:
         values = self._checked(inputs)
-        with self._lock:
-            runner = self._runners.get(outputs)
-            if runner is None:
-                runner = Runner(outline(self._graph, outputs, fuse=self._fuse), self._memory_limit)
-                self._runners[outputs] = runner
+        runner = self._runners.get(outputs)
+        if runner is None:
+            with self._lock:
+                made = Runner(outline(self._graph, outputs, fuse=self._fuse), self._memory_limit)
+                runner = self._runners.setdefault(outputs, made)
         return runner.run(values)
 
     # ---- inputs
@@ -144,13 +148,16 @@ class Model:
     def _checked(self, given: Mapping[str, Any]) -> list[Any]:
         """The value of every input, in order, as the model declares them."""
         for name in given:
-            if name not in self.input_names:
+            if name not in self._input_names:
                 raise ArgumentError(message(self._name, f"there is no input {name!r}", ", ".join(self.input_names)))
-        values, sizes = [], dict[str, tuple[int, str]]()
-        for info in self._graph.inputs:
-            subject = f"{self._name}, input {info.name!r}"
+        values: list[Any] = []
+        sizes: dict[str, tuple[int, str]] = {}
+        for info, dtype in zip(self._graph.inputs, self._dtypes, strict=True):
             if info.name in given:
-                value = _checked_value(given[info.name], info.type, subject)
+                value = given[info.name]
+                # What is right already costs no more than this question.
+                if type(value) is not np.ndarray or value.dtype is not dtype:
+                    value = _checked_value(value, info.type, f"{self._name}, input {info.name!r}")
             elif info.required:
                 missing = [i.name for i in self._graph.inputs if i.required and i.name not in given]
                 what = f"the input {' and '.join(map(repr, missing))} is missing"
@@ -158,7 +165,7 @@ class Model:
             else:
                 value = self._graph.defaults[info.name]
             if isinstance(value, np.ndarray) and info.shape is not None:
-                _check_shape(value.shape, info, sizes, subject)
+                _check_shape(value.shape, info, sizes, self._name)
             values.append(value)
         return values
 
@@ -189,19 +196,24 @@ def _texts(array: np.ndarray, subject: str) -> np.ndarray:
     return objects
 
 
-def _check_shape(shape: tuple[int, ...], info: ValueInfo, sizes: dict[str, tuple[int, str]], subject: str) -> None:
+def _check_shape(shape: tuple[int, ...], info: ValueInfo, sizes: dict[str, tuple[int, str]], model: str) -> None:
     """A shape against the declared one; ``sizes`` are those that names stand for, and where from."""
-    assert info.shape is not None
-    shown = "(" + ", ".join("?" if size is None else str(size) for size in info.shape) + ")"
-    if len(shape) != len(info.shape):
-        raise ShapeError(message(subject, f"its shape is {shape}", f"{len(info.shape)} axes: {shown}"))
-    for have, want in zip(shape, info.shape, strict=True):
-        if isinstance(want, int) and have != want:
-            raise ShapeError(message(subject, f"its shape is {shape}", shown))
-        if isinstance(want, str) and sizes.setdefault(want, (have, info.name))[0] != have:
-            size, where = sizes[want]
-            what = f"its shape is {shape}, where {want} is {have}"
-            raise ShapeError(message(subject, what, f"{want} = {size}, as in the input {where!r}"))
+    declared = info.shape
+    assert declared is not None
+    fits = len(shape) == len(declared)
+    for have, want in zip(shape, declared, strict=True) if fits else ():
+        if isinstance(want, str):
+            size, where = sizes.setdefault(want, (have, info.name))
+            if size != have:
+                what = f"its shape is {shape}, where {want} is {have}"
+                allowed = f"{want} = {size}, as in the input {where!r}"
+                raise ShapeError(message(f"{model}, input {info.name!r}", what, allowed))
+        elif want is not None and want != have:
+            fits = False
+    if not fits:
+        shown = ", ".join("?" if size is None else str(size) for size in declared)
+        what, allowed = f"its shape is {shape}", f"{len(declared)} axes: ({shown})"
+        raise ShapeError(message(f"{model}, input {info.name!r}", what, allowed))
 
 
 def _physical_memory() -> int:
