@@ -17,7 +17,12 @@ import ogive.onnx.backend
 from tests.onnx.models import SCOPE
 
 #: Kinds of tests whose models and data come with the package onnx; the others would be downloaded.
-KINDS = {"node": "Node", "simple": "Simple", "pytorch-converted": "PyTorchConverted", "pytorch-operator": "PyTorchOperator"}
+KINDS = {
+    "node": "Node",
+    "simple": "Simple",
+    "pytorch-converted": "PyTorchConverted",
+    "pytorch-operator": "PyTorchOperator",
+}
 
 
 def operators(nodes):
@@ -48,7 +53,8 @@ with warnings.catch_warnings(), np.errstate(all="ignore"):
 
 #: The names of the tests of each kind whose operators are all in scope, and the operators that they need.
 IN_SCOPE = {
-    kind: {case.name: needs for case in cases if (needs := operators_of(case)) <= SCOPE} for kind, cases in CASES.items()
+    kind: {case.name: needs for case in cases if (needs := operators_of(case)) <= SCOPE}
+    for kind, cases in CASES.items()
 }
 TOTAL = sum(map(len, CASES.values()))
 

@@ -293,3 +293,20 @@ def test_loading_does_not_change_the_model():
     model.Clear()
     assert isinstance(model, ModelProto)
     assert loaded(x=np.float32([10, 20])).tolist() == [11, 22]
+
+
+# ---- types that a version does not have
+
+
+def test_types_that_only_later_versions_have():
+    bfloat16, int8 = TensorProto.BFLOAT16, numpy_helper.from_array(np.int8([1]), "v")
+    x = [("x", "tensor(float)")]
+    refused(
+        node_model("Cast", 9, x, {"to": bfloat16}), r"Cast node .*output output would be tensor\(bfloat16\); allowed: "
+    )
+    refused(
+        node_model("Constant", 1, [], {"value": int8}), r"output would be tensor\(int8\); allowed: tensor\(double\)"
+    )
+    shape = [("s", "tensor(int64)")]
+    value = numpy_helper.from_array(np.zeros(1, "complex64"), "v")
+    refused(node_model("ConstantOfShape", 9, shape, {"value": value}), r"output would be tensor\(complex64\)")

@@ -217,6 +217,23 @@ def test_every_shape_has_a_plan_and_old_ones_are_dropped():
     assert len(runner._plans) == 16
 
 
+def test_only_the_last_plan_keeps_large_buffers(monkeypatch):
+    from ogive.onnx import runner
+
+    text = "t (float[N] x) => (float[N] y) { a = Tanh(x) s = ReduceMax(a) y = Sub(a, s) }"
+    model = ogive.onnx.load(text_model(text, 13))
+    small, large = floats(10), floats(1000)
+    for x in (small, small, large, large):
+        model(x)
+    first, second = next(iter(model._runners.values()))._plans.values()
+    assert (len(first.idle), len(second.idle)) == (1, 1)
+    monkeypatch.setattr(runner, "LARGEST_IDLE", 1000)
+    model(small)
+    assert (len(first.idle), len(second.idle)) == (1, 0)
+    model(large)
+    assert (len(first.idle), len(second.idle)) == (1, 1)
+
+
 def test_empty_arrays_and_single_elements():
     text = "t (float[?, ?] x, float[?] w) => (float[?, ?] y, float[?, ?] z) { a = Neg(x) y = Add(a, w) z = Relu(a) }"
     for shape, other in (((0, 3), (3,)), ((2, 0), (1,)), ((2, 1), (0,)), ((1, 1), (1,))):

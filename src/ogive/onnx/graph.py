@@ -54,7 +54,6 @@ class Node:
     """One node, checked against the schema that its opset selects."""
 
     operator: str
-    opset: int
     version: int
     """The version of the operator: the opset that brought its schema."""
     label: str
@@ -104,4 +103,3 @@ class Graph:
     """Of the inputs that a call need not give."""
     types: dict[str, str] = field(default_factory=dict)
     steps: list[Step] = field(default_factory=list)
-    opset: int = 0

@@ -22,11 +22,12 @@ from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TypeProto
 from ogive.errors import ArgumentError, ModelError, UnsupportedError, message
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type, type_of_proto
+from ogive.onnx.dispatch import implementation
 from ogive.onnx.formulas import VARIADIC
 from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of, schema_function
 from ogive.onnx.functions import normal_domain as domain_of
 from ogive.onnx.graph import Graph, Node, Shape, Step, ValueInfo
-from ogive.onnx.implementation import Alias, Constant, Implementation, implementation
+from ogive.onnx.implementation import Alias, Constant, Implementation
 from ogive.onnx.limits import LARGEST_RANK
 from ogive.onnx.tensors import array_from
 
@@ -136,7 +137,6 @@ class _Builder:
     def build(self, model: ModelProto, opsets: dict[str, int], subject: str) -> Graph:
         proto = model.graph
         scope = _Scope(opsets)
-        self.graph.opset = opsets.get("", 0)
         initialisers = self._initialisers(proto, subject)
         self._inputs(proto.input, initialisers, scope, subject, are_constants=model.ir_version < 4)
         declared = {info.name: _declared_type(info) for info in (*proto.value_info, *proto.output)}
@@ -260,6 +260,7 @@ class _Builder:
             return
         made = implementation(node, types[0] if len(types) == 1 else None)
         if made is not None:
+            schemas.check_output(schema, made.type, label)
             self._append(node, made, scope)
             return
         protos = [None if name is None else proto_of_type(self.graph.types[name]) for name in inputs]
@@ -279,7 +280,6 @@ class _Builder:
         formal = [schemas.formal_parameter(schema.inputs, position) for position in range(len(inputs))]
         return Node(
             operator=proto.op_type,
-            opset=version,
             version=schema.since_version,
             label=label,
             inputs=tuple(inputs),

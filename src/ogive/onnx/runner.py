@@ -18,6 +18,9 @@ __all__ = ["Runner"]
 #: For how many sets of input shapes a plan, and its memory, is kept.
 MOST_PLANS = 16
 
+#: Only the plan that was used last keeps more than this many bytes of buffers.
+LARGEST_IDLE = 1 << 26
+
 
 class Runner:
     """A graph that can be run from several threads at once."""
@@ -27,6 +30,7 @@ class Runner:
         self.memory_limit = memory_limit
         self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
         self._lock = Lock()
+        self._latest: tuple[Any, ...] = ()
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """The results for inputs in the order of the graph's; every result is an array of its own."""
@@ -34,7 +38,7 @@ class Runner:
         with self._lock:
             plan = self._plans.get(key)
             if plan is not None:
-                self._plans.move_to_end(key)
+                self._use(key)
         if plan is not None:
             try:
                 return plan.run(inputs)
@@ -44,6 +48,16 @@ class Runner:
         plan = make_plan(record, self.outline.inputs, self.outline.results)
         with self._lock:
             self._plans[key] = plan
-            while len(self._plans) > MOST_PLANS:
-                self._plans.popitem(last=False)
+            self._use(key)
         return [separate(value, is_own=is_own) for value, is_own in zip(results, plan.is_own, strict=True)]
+
+    def _use(self, key: tuple[Any, ...]) -> None:
+        """Make a plan the last one used; the one before gives its memory back if that is much."""
+        if key != self._latest:
+            previous = self._plans.get(self._latest)
+            if previous is not None and sum(previous.buffers) > LARGEST_IDLE:
+                previous.idle.clear()
+            self._latest = key
+            self._plans.move_to_end(key)
+        while len(self._plans) > MOST_PLANS:
+            self._plans.popitem(last=False)

@@ -14,7 +14,15 @@ from onnx.defs import OpSchema
 from ogive.errors import ModelError, UnsupportedError, message
 from ogive.onnx.tensors import array_from
 
-__all__ = ["NEWEST_OPSET", "attribute_values", "check_opset", "input_types", "output_types", "schema_of"]
+__all__ = [
+    "NEWEST_OPSET",
+    "attribute_values",
+    "check_opset",
+    "check_output",
+    "input_types",
+    "output_types",
+    "schema_of",
+]
 
 #: The newest opset whose operators Ogive follows.
 NEWEST_OPSET = 28
@@ -165,3 +173,11 @@ def output_types(schema: OpSchema, names: Sequence[str], bound: Mapping[str, str
         only = next(iter(formal.types)) if len(formal.types) == 1 else None
         found.append(bound.get(formal.type_str, only))
     return found
+
+
+def check_output(schema: OpSchema, kind: str, label: str) -> None:
+    """Refuse a type that attributes ask for and the version of the operator does not have."""
+    (formal,) = schema.outputs
+    if kind not in formal.types:
+        what = f"its output {formal.name} would be {kind}"
+        raise ModelError(message(label, what, ", ".join(sorted(formal.types))))

@@ -13,9 +13,9 @@ from onnx.defs import OpSchema
 
 from ogive.errors import UnsupportedError
 from ogive.onnx import schemas
-from ogive.onnx.data_types import DATA_TYPES
+from ogive.onnx.data_types import DATA_TYPES, DataType
+from ogive.onnx.dispatch import implementation
 from ogive.onnx.graph import Node
-from ogive.onnx.implementation import implementation
 
 __all__ = ["Support", "supported"]
 
@@ -53,7 +53,8 @@ def supported() -> tuple[Support, ...]:
 
 
 def _is_followed(schema: OpSchema) -> bool:
-    return schema.domain == "" and not schema.deprecated and schema.since_version <= schemas.NEWEST_OPSET
+    in_range = schema.domain == "" and schema.since_version <= schemas.NEWEST_OPSET
+    return in_range and not schema.deprecated and len(schema.outputs) == 1
 
 
 def _support(schema: OpSchema) -> Support | None:
@@ -89,33 +90,23 @@ def _choices(schema: OpSchema, parameter: str, kind: str) -> Iterator[dict[str, 
         yield {**choice, parameter: kind}
 
 
-#: Values for the attributes that a node cannot be without.
-_REQUIRED: Mapping[str, Any] = {"axes": (), "starts": (), "ends": ()}
-
-
 def _loads(schema: OpSchema, types: Mapping[str, str]) -> bool:
-    formal = list(schema.inputs)
-    given = {name: _REQUIRED[name] for name, row in schema.attributes.items() if row.required and name in _REQUIRED}
-    results = [types[p.type_str] for p in schema.outputs if p.type_str in types]
-    if schema.name == "Cast":
-        row = DATA_TYPES.get(results[0])
-        given["to"] = None if row is None else row.name if schema.since_version == 1 else row.number
-    if schema.name in ("Constant", "ConstantOfShape"):
-        row = DATA_TYPES.get(results[0])
-        given["value"] = None if row is None else np.zeros((), row.numpy)
-    if None in given.values():
+    """Whether loading takes a node of this version with these types, and with two of what may be many."""
+    formal = list(schema.inputs) * (2 if schema.max_input > len(schema.inputs) else 1)
+    names = tuple(parameter.name for parameter in formal)
+    (output,) = schema.outputs
+    result = types.get(output.type_str, output.type_str)
+    given = _needed_attributes(schema, DATA_TYPES.get(result))
+    if given is None:
         return False
-    inputs = tuple(types.get(p.type_str, p.type_str) for p in formal)
-    result = results[0] if results else schema.outputs[0].type_str
     node = Node(
         operator=schema.name,
-        opset=schema.since_version,
         version=schema.since_version,
         label=schema.name,
-        inputs=tuple(p.name for p in formal) * (2 if schema.max_input > len(formal) else 1),
-        outputs=tuple(p.name for p in schema.outputs),
-        parameters=tuple(p.name for p in formal) * (2 if schema.max_input > len(formal) else 1),
-        input_types=inputs * (2 if schema.max_input > len(formal) else 1),
+        inputs=names,
+        outputs=(output.name,),
+        parameters=names,
+        input_types=tuple(types.get(parameter.type_str, parameter.type_str) for parameter in formal),
         attributes={**schemas.default_values(schema.name, schema.since_version), **given},
         given=frozenset(given),
     )
@@ -123,3 +114,12 @@ def _loads(schema: OpSchema, types: Mapping[str, str]) -> bool:
         return implementation(node, result) is not None
     except UnsupportedError:
         return False
+
+
+def _needed_attributes(schema: OpSchema, result: DataType | None) -> dict[str, Any] | None:
+    """Values for the attributes that decide on the type of the output, or that a node cannot be without."""
+    if schema.name == "Cast":
+        return None if result is None else {"to": result.name if schema.since_version == 1 else result.number}
+    if schema.name in ("Constant", "ConstantOfShape"):
+        return None if result is None else {"value": np.zeros((), result.numpy)}
+    return {name: () for name, row in schema.attributes.items() if row.required}
