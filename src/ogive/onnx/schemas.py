@@ -125,7 +125,7 @@ def formal_parameter(parameters: Sequence[OpSchema.FormalParameter], position: i
     """The declaration of an input or output; the last one stands for all that follow if it is variadic."""
     if position < len(parameters):
         return parameters[position]
-    if parameters and parameters[-1].option is _Option.Variadic:
+    if parameters and parameters[-1].option == _Option.Variadic:
         return parameters[-1]
     return None
 
@@ -146,7 +146,7 @@ def input_types(
         assert formal is not None
         kind = types[position] if position < len(types) else None
         if kind is None:
-            if formal.option is not _Option.Optional:
+            if formal.option != _Option.Optional:
                 raise ModelError(message(label, f"its input {formal.name} is missing"))
             continue
         if kind not in formal.types:
@@ -168,7 +168,7 @@ def output_types(schema: OpSchema, names: Sequence[str], bound: Mapping[str, str
     for position in range(count):
         formal = formal_parameter(schema.outputs, position)
         assert formal is not None
-        if not names[position] and formal.option is not _Option.Optional:
+        if not names[position] and formal.option != _Option.Optional:
             raise ModelError(message(label, f"its output {formal.name} has no name"))
         only = next(iter(formal.types)) if len(formal.types) == 1 else None
         found.append(bound.get(formal.type_str, only))
