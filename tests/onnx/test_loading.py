@@ -1,11 +1,13 @@
 """What is wrong with a model is found when it is loaded, and named."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from onnx import AttributeProto, ModelProto, TensorProto, TypeProto, helper, numpy_helper
 
 import ogive.onnx
-from ogive.errors import ArgumentError, ModelError, UnsupportedError
+from ogive.errors import ArgumentError, ModelError, ParameterError, UnsupportedError
 from tests.onnx.models import node_model, text_model
 
 
@@ -40,6 +42,7 @@ def test_other_things_are_refused(tmp_path):
         ogive.onnx.load(tmp_path)
 
 
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="this system has no such device")
 def test_a_device_is_not_read():
     refused("/dev/zero", "/dev/zero: it is not a regular file")
 
@@ -47,6 +50,12 @@ def test_a_device_is_not_read():
 @pytest.mark.parametrize("data", [b"", b"\x00", b"hello", bytes(1000), b"\xff" * 50, b"\x08\x08"], ids=repr)
 def test_bytes_that_are_no_model(data):
     refused(data, "it is not an ONNX model, or damaged")
+
+
+def test_limits_without_meaning():
+    for limit in (0, -1, 1.5, "many"):
+        with pytest.raises(ParameterError, match="memory_limit is .*; allowed: a whole number of bytes from 1 on"):
+            ogive.onnx.load(text_model(CHAIN), memory_limit=limit)
 
 
 # ---- the header

@@ -29,8 +29,8 @@ Shape = tuple[int, ...]
 #: NumPy's and the kernels' limit, for inputs and outputs together.
 MOST_OPERANDS = 64
 
-#: Longer programs take long to compile, and no longer fit the first-level instruction cache.
-LONGEST_PROGRAM = 4000
+#: The loop of a longer program does not fit the caches for instructions: it runs up to twice as long.
+LONGEST_PROGRAM = 1000
 
 
 @dataclass(frozen=True)

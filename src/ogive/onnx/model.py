@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto
 
-from ogive.errors import ArgumentError, DTypeError, ShapeError, message
+from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, message
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.graph import Graph, ValueInfo
 from ogive.onnx.loading import graph_of, read_model
@@ -31,7 +31,8 @@ def load(
     has.
 
     Raises ModelError for damaged or contradictory models, UnsupportedError for operators, opsets and types
-    that Ogive does not have, and OSError where a file cannot be read.
+    that Ogive does not have, ParameterError for a limit without meaning, and OSError where a file cannot be
+    read.
 
     >>> from onnx import helper, TensorProto
     >>> x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"])
@@ -46,6 +47,9 @@ def load(
     """
     proto, folder, name = read_model(model)
     limit = _physical_memory() if memory_limit is None else memory_limit
+    if not isinstance(limit, int) or limit < 1:
+        what = f"memory_limit is {memory_limit!r}"
+        raise ParameterError(message("ogive.onnx.load", what, "a whole number of bytes from 1 on, or None"))
     return Model(graph_of(proto, folder, name), name, fuse=fuse, memory_limit=limit)
 
 
