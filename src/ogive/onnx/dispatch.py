@@ -17,6 +17,7 @@ from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Alias, Constant, Elementwise, Function, Implementation
 from ogive.onnx.movement import MOVEMENTS, SHAPE_ONLY
 from ogive.onnx.reductions import REDUCTIONS
+from ogive.onnx.rowwise import row_wise
 
 __all__ = ["implementation"]
 
@@ -35,7 +36,15 @@ def implementation(node: Node, output_type: str | None) -> Implementation | None
         return _movement(node, output_type)
     if node.operator in REDUCTIONS:
         return _reduction(node, output_type)
-    return elementwise.from_catalogue(node, output_type)
+    op = formulas.catalogue_operator(node.operator)
+    if op is None:
+        return None
+    assert output_type is not None
+    return (
+        row_wise(node, op, output_type)
+        if getattr(op, "is_row_wise", False)
+        else elementwise.from_catalogue(node, op, output_type)
+    )
 
 
 # ---- no computation

@@ -22,25 +22,22 @@ from ogive.operator import Operator, Signature
 from ogive.transform.fold import fold
 from ogive.transform.lower import Program, lower
 
-__all__ = ["clip", "from_catalogue", "variadic"]
+__all__ = ["clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
 
 #: Attributes that say how operands broadcast, or nothing at all: broadcasting.py has them.
 _NOT_OF_THE_FORMULA = frozenset({"axis", "broadcast", "consumed_inputs"})
 
 
-def from_catalogue(node: Node, output_type: str | None) -> Implementation | None:
-    op = formulas.catalogue_operator(node.operator)
-    if op is None:
-        return None
-    assert output_type is not None
+def from_catalogue(node: Node, op: Operator, output_type: str) -> Implementation:
+    """A node that is an operator of the catalogue."""
     elements = element_types((*(t for t in node.input_types if t is not None), output_type))
     signature = None if elements is None else Signature(elements[:-1], elements[-1:])
     if signature is None or not _is_computable(op, signature):
         function = _with_numpy(node, output_type)
         if function is None:
-            raise _wrong_types(node, (t for listed in op.signatures for t in listed.inputs))
+            raise wrong_types(node, (t for listed in op.signatures for t in listed.inputs))
         return function
-    parameters = _parameters(node, op)
+    parameters = parameters_of(node, op)
     return Elementwise(
         node.operands,
         signature.inputs,
@@ -68,7 +65,7 @@ def _is_computable(op: Operator, signature: Signature) -> bool:
     )
 
 
-def _parameters(node: Node, op: Operator) -> dict[str, Any]:
+def parameters_of(node: Node, op: Operator) -> dict[str, Any]:
     """The node's attributes as the parameters of the catalogue's operator."""
     known = {parameter.name: parameter for parameter in op.parameters}
     given = {name: value for name, value in node.attributes.items() if name not in _NOT_OF_THE_FORMULA}
@@ -83,7 +80,8 @@ def _parameters(node: Node, op: Operator) -> dict[str, Any]:
         raise ModelError(f"{node.label}: {str(error).removeprefix(op.name + ': ')}") from error
 
 
-def _wrong_types(node: Node, taken: Iterable[ElementType] = NUMBERS) -> UnsupportedError:
+def wrong_types(node: Node, taken: Iterable[ElementType] = NUMBERS) -> UnsupportedError:
+    """The error for operands of types that an operator does not take."""
     given = " and ".join(dict.fromkeys(t for t in node.input_types if t is not None))
     allowed = ", ".join(dict.fromkeys(t.name for t in taken))
     return UnsupportedError(message(node.label, f"its inputs are {given}", allowed))
@@ -116,6 +114,7 @@ def _leaves(count: int) -> list[Expression]:
 
 
 def variadic(node: Node, output_type: str | None) -> Implementation | None:
+    """A node with any number of operands; None while the catalogue lacks what it is put together from."""
     assert output_type is not None
     root = formulas.VARIADIC[node.operator](_leaves(len(node.operands)))
     if root is None:
@@ -124,7 +123,7 @@ def variadic(node: Node, output_type: str | None) -> Implementation | None:
         return Alias(node.operands[0], output_type)
     elements = element_types((output_type,))
     if elements is None:
-        raise _wrong_types(node)
+        raise wrong_types(node)
     return _elementwise(node, root, elements[0], output_type)
 
 
@@ -143,7 +142,7 @@ def clip(node: Node, output_type: str | None) -> Implementation | None:
         return None
     elements = element_types((output_type,))
     if elements is None:
-        raise _wrong_types(node)
+        raise wrong_types(node)
     kind = elements[0]
     x, *given = _leaves(len(node.operands))
     ends = {"min": -math.inf, "max": math.inf} if kind.is_float else {"min": kind.minimum, "max": kind.maximum}

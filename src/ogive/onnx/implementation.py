@@ -51,13 +51,15 @@ class Elementwise:
 
 @dataclass(frozen=True, eq=False)
 class Function:
-    """The output is computed from whole arrays."""
+    """The output is computed from whole arrays, which the function gets in the order of the operands."""
 
     operands: tuple[str, ...]
-    function: Callable[..., np.ndarray]
+    function: Callable[..., np.ndarray | None]
     type: str
     is_view: bool = False
     """Whether the output may share memory with the first operand."""
+    fills: bool = False
+    """Whether the function fills an array that it gets as ``out``: of its first operand's shape and type."""
     shape_only: bool = False
     """Whether nothing but the shape of the operand is looked at."""
 

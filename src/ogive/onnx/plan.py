@@ -73,6 +73,8 @@ class Call:
     source: FunctionCall
     inputs: tuple[int, ...]
     output: int
+    place: Place | None
+    """What the function fills; None if it makes its own array, or a view."""
     released: tuple[int, ...]
 
 
@@ -106,7 +108,7 @@ class Plan:
             if isinstance(call, Kernel):
                 self._run_kernel(call, values, workspace)
             else:
-                self._run_function(call, values)
+                self._run_function(call, values, workspace)
             for slot in call.released:
                 values[slot] = None
         results = [
@@ -116,21 +118,17 @@ class Plan:
         return results
 
     def _run_kernel(self, call: Kernel, values: list[Any], workspace: list[np.ndarray]) -> None:
-        targets = []
-        for place in call.places:
-            if isinstance(place, Buffered):
-                targets.append(workspace[place.position])
-            elif isinstance(place, InPlace):
-                targets.append(values[place.slot])
-            else:
-                targets.append(np.empty(place.shape, place.dtype))
+        targets = [_target(place, values, workspace) for place in call.places]
         call.ufunc(*[values[slot] for slot in call.inputs], out=tuple(targets))
         for slot, target in zip(call.outputs, targets, strict=True):
             values[slot] = target
 
-    def _run_function(self, call: Call, values: list[Any]) -> None:
-        source = call.source
-        result = called(source.label, source.function, [values[slot] for slot in call.inputs])
+    def _run_function(self, call: Call, values: list[Any], workspace: list[np.ndarray]) -> None:
+        source, arrays = call.source, [values[slot] for slot in call.inputs]
+        if call.place is not None and arrays[0].shape != source.shape:
+            raise ShapesChanged
+        out = None if call.place is None else _target(call.place, values, workspace)
+        result = called(source.label, source.function, arrays, out)
         if result.shape != source.shape:
             raise ShapesChanged
         values[call.output] = result
@@ -141,6 +139,16 @@ class Plan:
             buffers[buffer][: math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
             for buffer, shape, dtype in self.views
         ]
+
+
+def _target(place: Place, values: list[Any], workspace: list[np.ndarray]) -> np.ndarray:
+    """The array that a place stands for."""
+    if isinstance(place, Buffered):
+        return workspace[place.position]
+    if isinstance(place, InPlace):
+        target: np.ndarray = values[place.slot]
+        return target
+    return np.empty(place.shape, place.dtype)
 
 
 def separate(value: Any, *, is_own: bool) -> Any:
@@ -232,28 +240,36 @@ class _Planner:
 
     def _kernel(self, index: int, call: KernelCall) -> Kernel:
         inputs = tuple(self.slots[name] for name in call.inputs)
-        places = tuple(
-            self._place(index, call, name, dtype) for name, dtype in zip(call.outputs, call.dtypes, strict=True)
-        )
+        places: list[Place] = []
+        for name, dtype in zip(call.outputs, call.dtypes, strict=True):
+            over = None if self._is_result(name) else self._replaceable(index, call, dtype)
+            if over is None:
+                places.append(self._place(name, call.shape, dtype))
+            else:
+                self.owned.add(name)
+                self.kinds[name] = (call.shape, dtype)
+                self.buffer_of[name] = self.buffer_of.pop(over)
+                places.append(InPlace(self.slots[over]))
         outputs = tuple(map(self._slot, call.outputs))
-        return Kernel(call.ufunc, inputs, outputs, places, self._released(index, call.inputs))
+        return Kernel(call.ufunc, inputs, outputs, tuple(places), self._released(index, call.inputs))
 
-    def _place(self, index: int, call: KernelCall, name: str, dtype: np.dtype) -> Place:
+    def _is_result(self, name: str) -> bool:
+        """Whether a root's memory is handed out."""
+        return self.last_use.get(name) == math.inf
+
+    def _place(self, name: str, shape: Shape, dtype: np.dtype) -> Fresh | Buffered:
+        """Memory for a value that nobody needs: new for results, else a buffer of the size."""
         self.owned.add(name)
-        self.kinds[name] = (call.shape, dtype)
-        if self.last_use.get(name) == math.inf:
-            return Fresh(call.shape, dtype)
-        over = self._replaceable(index, call, dtype)
-        if over is not None:
-            self.buffer_of[name] = self.buffer_of.pop(over)
-            return InPlace(self.slots[over])
-        size = math.prod(call.shape) * dtype.itemsize
+        self.kinds[name] = (shape, dtype)
+        if self._is_result(name):
+            return Fresh(shape, dtype)
+        size = math.prod(shape) * dtype.itemsize
         spare = self.free.get(size)
         buffer = spare.pop() if spare else len(self.buffers)
         if buffer == len(self.buffers):
             self.buffers.append(size)
         self.buffer_of[name] = buffer
-        view = (buffer, call.shape, dtype)
+        view = (buffer, shape, dtype)
         return Buffered(self.views.setdefault(view, len(self.views)))
 
     def _replaceable(self, index: int, call: KernelCall, dtype: np.dtype) -> str | None:
@@ -271,6 +287,7 @@ class _Planner:
 
     def _call(self, index: int, call: FunctionCall) -> Call:
         inputs = tuple(self.slots[name] for name in call.inputs)
+        place = self._place(call.output, call.shape, call.dtype) if call.fills else None
         if not call.is_view:
             self.owned.add(call.output)
-        return Call(call, inputs, self._slot(call.output), self._released(index, call.inputs))
+        return Call(call, inputs, self._slot(call.output), place, self._released(index, call.inputs))

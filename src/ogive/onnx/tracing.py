@@ -46,11 +46,13 @@ class FunctionCall:
     """A function was called."""
 
     label: str
-    function: Callable[..., np.ndarray]
+    function: Callable[..., np.ndarray | None]
     inputs: tuple[str, ...]
     output: str
     shape: Shape
-    is_view: bool
+    dtype: np.dtype
+    is_view: bool = False
+    fills: bool = False
 
 
 @dataclass
@@ -67,11 +69,16 @@ def trace(outline: Outline, inputs: dict[str, Any], memory_limit: int) -> tuple[
     return _Trace(outline, inputs, memory_limit).run()
 
 
-def called(label: str, function: Callable[..., np.ndarray], arrays: Sequence[Any]) -> np.ndarray:
-    """Call a function of a node; its errors say which node it was."""
+def called(
+    label: str, function: Callable[..., np.ndarray | None], arrays: Sequence[Any], out: np.ndarray | None = None
+) -> np.ndarray:
+    """Call a function of a node, which fills ``out`` if that is given; its errors say which node it was."""
     try:
         with np.errstate(all="ignore"):
-            return np.asarray(function(*arrays))
+            if out is None:
+                return np.asarray(function(*arrays))
+            function(*arrays, out=out)
+            return out
     except (ShapeError, UnsupportedError) as error:
         raise type(error)(f"{label}: {error}") from error
     except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
@@ -126,7 +133,8 @@ class _Trace:
         name = f"{value}\0{step.output}"  # loading refuses names with such a character
         self._compute([value])
         self.types[name] = self.types[value]
-        view = FunctionCall(step.label, partial(np.reshape, shape=shape), (value,), name, shape, is_view=True)
+        dtype = self.types[value].numpy
+        view = FunctionCall(step.label, partial(np.reshape, shape=shape), (value,), name, shape, dtype, is_view=True)
         self._keep(view, called(step.label, view.function, [self.values[value]]))
         return name
 
@@ -156,12 +164,7 @@ class _Trace:
     def _run(self, island: Island) -> None:
         label, shape = island.steps[-1].label, self.shapes[island.outputs[0]]
         kinds = [self.types[value] for value in island.outputs]
-        for kind in kinds:
-            self._check_size(label, shape, kind.itemsize)
-        try:
-            arrays = tuple(np.empty(shape, kind.numpy) for kind in kinds)
-        except (MemoryError, ValueError) as error:
-            raise ModelError(message(label, f"there is no memory for its result, of shape {shape}")) from error
+        arrays = tuple(self._new_array(label, shape, kind.numpy) for kind in kinds)
         ufunc = self.outline.kernel(island, self.types)
         ufunc(*(self.values[value] for value in island.inputs), out=arrays)
         made = dict(zip(island.outputs, arrays, strict=True))
@@ -182,11 +185,13 @@ class _Trace:
             self._hold(step.output, array, step.output)
             return
         self._compute(made.operands)
-        array = called(step.label, made.function, [self.values[value] for value in made.operands])
-        self._check_size(step.label, array.shape, array.itemsize, is_new=not made.is_view)
-        self._keep(
-            FunctionCall(step.label, made.function, made.operands, step.output, array.shape, made.is_view), array
-        )
+        arrays = [self.values[value] for value in made.operands]
+        out = self._new_array(step.label, arrays[0].shape, arrays[0].dtype) if made.fills else None
+        array = called(step.label, made.function, arrays, out)
+        if out is None:
+            self._check_size(step.label, array.shape, array.itemsize, is_new=not made.is_view)
+        what = (step.label, made.function, made.operands, step.output, array.shape, array.dtype)
+        self._keep(FunctionCall(*what, is_view=made.is_view, fills=made.fills), array)
         self._release(step)
 
     def _keep(self, call: FunctionCall, array: np.ndarray) -> None:
@@ -194,6 +199,13 @@ class _Trace:
         self._add(call, {call.output: array})
 
     # ---- values and the record
+
+    def _new_array(self, label: str, shape: Shape, dtype: np.dtype) -> np.ndarray:
+        self._check_size(label, shape, dtype.itemsize)
+        try:
+            return np.empty(shape, dtype)
+        except (MemoryError, ValueError) as error:
+            raise ModelError(message(label, f"there is no memory for its result, of shape {shape}")) from error
 
     def _add(self, call: KernelCall | FunctionCall, made: dict[str, np.ndarray]) -> None:
         fixed = self.record.fixed
