@@ -1,5 +1,6 @@
 """The rules by which versions broadcast."""
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -102,3 +103,13 @@ def test_nothing_broadcasts_where_numpy_does_not():
 )
 def test_shapes_broadcast_as_in_numpy(shapes):
     assert broadcast_shape("x", shapes) == np.broadcast_shapes(*shapes)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 7, 32])
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32", "float64"])
+def test_means_do_not_overflow(kind, count):
+    dtype = ogive.dtypes.element_type(kind).numpy
+    largest = np.array([ml_dtypes.finfo(dtype).max], dtype)
+    names = [f"x{i}" for i in range(count)]
+    inputs = dict.fromkeys(names, largest)
+    assert ogive.onnx.load(node_model("Mean", 13, list(inputs.items())))(inputs).tolist() == largest.tolist()

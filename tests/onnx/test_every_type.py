@@ -20,9 +20,6 @@ TRIPLES = [
 ]
 IDS = [f"{schema.name}-{schema.since_version}-{parameter}-{kind}" for schema, parameter, kind in TRIPLES]
 
-#: What operators that are put together are made of, in the catalogue.
-PARTS = {"Mean": ("Add",), "Sum": ("Add",)}
-
 
 def test_the_schemas_are_there():
     assert {schema.name for schema in SCHEMAS} == SCOPE
@@ -66,9 +63,9 @@ def other_type(allowed, kind, schema):
 
 def lacks(schema):
     """Whether the catalogue has not got what the operator needs."""
-    if schema.name in RECIPES and schema.name not in {*PARTS, "Clip", "Max", "Min", "Equal", "Where"}:
+    if schema.name in RECIPES and schema.name not in {"Clip", "Max", "Min", "Equal", "Where"}:
         return False
-    return any(formulas.catalogue_operator(name) is None for name in PARTS.get(schema.name, (schema.name,)))
+    return formulas.catalogue_operator(schema.name) is None
 
 
 def is_a_function_of_what_there_is(model):

@@ -152,5 +152,5 @@ _MAKERS: dict[str, Callable[[Node, str | None], Implementation | None]] = {
     "Clip": elementwise.clip,
     "Constant": _constant,
     "Identity": _identity,
-    **dict.fromkeys(formulas.VARIADIC, elementwise.variadic),
+    **dict.fromkeys((*formulas.REPEATED, *formulas.SUMS), elementwise.variadic),
 }

@@ -18,14 +18,15 @@ from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.data_types import DATA_TYPES, element_types
 from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Alias, Elementwise, Function, Implementation
-from ogive.operator import Operator, Signature
+from ogive.operator import Operator, RowOperator, Signature
 from ogive.transform.fold import fold
+from ogive.transform.fuse import fuse
 from ogive.transform.lower import Program, lower
 
 __all__ = ["clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
 
-#: Attributes that say how operands broadcast, or nothing at all: broadcasting.py has them.
-_NOT_OF_THE_FORMULA = frozenset({"axis", "broadcast", "consumed_inputs"})
+#: Attributes that say how operands lie: broadcasting.py has them, and rowwise.py.
+_OF_PLACES = frozenset({"axis", "broadcast"})
 
 
 def from_catalogue(node: Node, op: Operator, output_type: str) -> Implementation:
@@ -68,7 +69,9 @@ def _is_computable(op: Operator, signature: Signature) -> bool:
 def parameters_of(node: Node, op: Operator) -> dict[str, Any]:
     """The node's attributes as the parameters of the catalogue's operator."""
     known = {parameter.name: parameter for parameter in op.parameters}
-    given = {name: value for name, value in node.attributes.items() if name not in _NOT_OF_THE_FORMULA}
+    given = {name: value for name, value in node.attributes.items() if name != "consumed_inputs"}
+    if "broadcast" in given or isinstance(op, RowOperator):
+        given = {name: value for name, value in given.items() if name not in _OF_PLACES}
     unknown = ", ".join(sorted(set(given) - known.keys()))
     if unknown:
         raise UnsupportedError(message(node.label, f"the attribute {unknown} has no counterpart in {op.name}"))
@@ -105,8 +108,8 @@ def _with_numpy(node: Node, output_type: str) -> Function | None:
     return Function(node.operands, compute, output_type)
 
 
-def _lowered(root: Any, inputs: tuple[ElementType, ...], result: ElementType) -> Program:
-    return lower([fold(lift(root))], inputs, (result,))
+def _lowered(root: Any, kind: ElementType, count: int) -> Program:
+    return lower([fold(lift(root))], (kind,) * count, (kind,))
 
 
 def _leaves(count: int) -> list[Expression]:
@@ -114,24 +117,36 @@ def _leaves(count: int) -> list[Expression]:
 
 
 def variadic(node: Node, output_type: str | None) -> Implementation | None:
-    """A node with any number of operands; None while the catalogue lacks what it is put together from."""
+    """A node with any number of operands; None while the catalogue lacks the operator of two."""
     assert output_type is not None
-    root = formulas.VARIADIC[node.operator](_leaves(len(node.operands)))
-    if root is None:
+    op = formulas.catalogue_operator(node.operator)
+    if op is None and node.operator in formulas.REPEATED:
         return None
-    if len(node.operands) == 1:
+    count = len(node.operands)
+    if count == 1:
         return Alias(node.operands[0], output_type)
     elements = element_types((output_type,))
     if elements is None:
         raise wrong_types(node)
-    return _elementwise(node, root, elements[0], output_type)
+    kind = elements[0]
+    if node.operator in formulas.SUMS:
+        root = formulas.SUMS[node.operator](_leaves(count))
+        return _elementwise(node, partial(_lowered, root, kind, count), kind, output_type)
+    assert op is not None
+    return _elementwise(node, partial(_repeated, op, kind, count), kind, output_type)
 
 
-def _elementwise(node: Node, root: Any, kind: ElementType, output_type: str) -> Elementwise:
-    """A formula on operands that all have the type of the output."""
+def _repeated(op: Operator, kind: ElementType, count: int) -> Program:
+    """An operator of two on the first two operands, then on that result and the next, and so on."""
+    program = op.program(Signature((kind, kind), (kind,)))
+    steps = [(program, (0 if i == 1 else count + i - 2, i)) for i in range(1, count)]
+    return fuse([kind] * count, steps, [2 * count - 2])
+
+
+def _elementwise(node: Node, make_program: Callable[[], Program], kind: ElementType, output_type: str) -> Elementwise:
+    """A program for operands that all have the type of the output."""
     inputs = (kind,) * len(node.operands)
-    program = partial(_lowered, root, inputs, kind)
-    return Elementwise(node.operands, inputs, kind, output_type, rule_of(node), program)
+    return Elementwise(node.operands, inputs, kind, output_type, rule_of(node), make_program)
 
 
 def clip(node: Node, output_type: str | None) -> Implementation | None:
@@ -147,4 +162,5 @@ def clip(node: Node, output_type: str | None) -> Implementation | None:
     x, *given = _leaves(len(node.operands))
     ends = {"min": -math.inf, "max": math.inf} if kind.is_float else {"min": kind.minimum, "max": kind.maximum}
     bounds = {**ends, **node.attributes, **dict(zip(node.operand_parameters[1:], given, strict=True))}
-    return _elementwise(node, op(x, bounds["min"], bounds["max"]), kind, output_type)
+    root = op(x, bounds["min"], bounds["max"])
+    return _elementwise(node, partial(_lowered, root, kind, len(node.operands)), kind, output_type)

@@ -1,11 +1,8 @@
-"""The formulas of ONNX's element-wise operators: the catalogue's, and what is put together from them.
-
-Most operators are in the catalogue under ONNX's name, with ONNX's parameters. Here is what is not: those with any
-number of inputs, and what ONNX has decided where the catalogue leaves a choice.
-"""
+"""The formulas of ONNX's element-wise operators: the catalogue's, by ONNX's name, and sums of any number of terms."""
 
 from __future__ import annotations
 
+import operator as python
 from collections.abc import Callable, Sequence
 from functools import cache, reduce
 from typing import Any
@@ -14,39 +11,22 @@ from ogive.catalog import OPERATORS
 from ogive.expression import Expression
 from ogive.operator import Operator
 
-__all__ = ["CHOICES", "VARIADIC", "catalogue_operator"]
-
+__all__ = ["CHOICES", "REPEATED", "SUMS", "catalogue_operator"]
 
 #: Choices of the catalogue's operators that ONNX makes.
 CHOICES: dict[str, dict[str, Any]] = {"Shrink": {"first": "negative"}}
+
+#: Operators of any number of inputs that are the catalogue's operator of two, one after the other.
+REPEATED = frozenset({"Max", "Min"})
+
+#: Operators of any number of inputs that are one formula, rounded once.
+SUMS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
+    "Mean": lambda terms: reduce(python.add, (term / len(terms) for term in terms)),  # each is in range, if the mean is
+    "Sum": lambda terms: reduce(python.add, terms),
+}
 
 
 @cache
 def catalogue_operator(name: str) -> Operator | None:
     """The operator that ONNX calls by this name, or None."""
     return next((op for op in OPERATORS.values() if op.onnx == name), None)
-
-
-# ---- operators with any number of inputs: the formula of two, repeated. Rounded once, at the end.
-
-
-def _folded(name: str) -> Callable[[Sequence[Expression]], Any]:
-    def formula(operands: Sequence[Expression]) -> Any:
-        op = catalogue_operator(name)
-        return None if op is None else reduce(op, operands)
-
-    return formula
-
-
-def _mean(operands: Sequence[Expression]) -> Any:
-    total = _folded("Add")(operands)
-    return None if total is None else total / len(operands)
-
-
-#: Formulas of the operators that take any number of inputs; they give None while the catalogue lacks a part.
-VARIADIC: dict[str, Callable[[Sequence[Expression]], Any]] = {
-    "Max": _folded("Max"),
-    "Min": _folded("Min"),
-    "Sum": _folded("Add"),
-    "Mean": _mean,
-}

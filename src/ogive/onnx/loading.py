@@ -23,7 +23,7 @@ from ogive.errors import ArgumentError, ModelError, UnsupportedError, message
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type, type_of_proto
 from ogive.onnx.dispatch import implementation
-from ogive.onnx.formulas import VARIADIC
+from ogive.onnx.formulas import REPEATED, SUMS
 from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of, schema_function
 from ogive.onnx.functions import normal_domain as domain_of
 from ogive.onnx.graph import Graph, Node, Shape, Step, ValueInfo
@@ -255,7 +255,7 @@ class _Builder:
         node = self._checked(proto, schema, version, inputs, label)
         bound = schemas.input_types(schema, node.input_types, node.inputs, label)
         types = schemas.output_types(schema, proto.output, bound, label)
-        if len(inputs) > MOST_INPUTS and proto.op_type in VARIADIC:
+        if len(inputs) > MOST_INPUTS and proto.op_type in (*REPEATED, *SUMS):
             self._split(proto, scope, position)
             return
         made = implementation(node, types[0] if len(types) == 1 else None)
