@@ -10,6 +10,7 @@ __all__ = [
     "CompileError",
     "DTypeError",
     "FormulaError",
+    "MissingPackageError",
     "ModelError",
     "OgiveError",
     "OutputError",
@@ -50,6 +51,10 @@ class FormulaError(OgiveError, TypeError):
 
 class CompileError(OgiveError, RuntimeError):
     """A kernel could not be compiled or loaded."""
+
+
+class MissingPackageError(OgiveError, ModuleNotFoundError):
+    """A part of Ogive needs a package that is not installed."""
 
 
 class ModelError(OgiveError, ValueError):

@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "accuracy": {"operator", "reference"},
     "catalog": {"formula", "operator"},
     "directml": {"catalog", "operator", "transform", "runtime"},
-    "onnx": {"catalog", "operator", "transform", "runtime"},
+    "onnx": {"catalog", "operator", "expression", "formula", "transform", "runtime"},
     "cli": {"accuracy", "catalog", "operator", "show", "codegen", "onnx", "directml", "reference", "runtime"},
     "__main__": {"cli"},
     "__init__": {"catalog", "formula", "operator", "runtime"},

@@ -1,0 +1,113 @@
+"""Cast and CastLike: between the element types of kernels as programs, so that they fuse; else with NumPy.
+
+Rules of the standard: floats round to the nearest float, to even, and become infinite beyond its range;
+integers lose their higher bits; a number is true where it is not zero. The standard leaves open what a float
+beyond the range of an integer becomes: here it saturates, NaN becomes zero, and a fraction is cut off.
+Integers of 2 and 4 bits are the lower bits of int8. Floats of 8 bits follow the tables in the standard's
+text; smaller ones always saturate, and have no NaN to keep.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from ogive.dtypes import BOOLEAN, ElementType, element_type
+from ogive.expression import Expression, Format, node
+from ogive.formula import equal, where
+from ogive.onnx.data_types import DATA_TYPES, DataType
+from ogive.runtime.kernels import make_ufunc
+from ogive.transform.lower import Program, lower
+
+__all__ = ["cast_program", "convert"]
+
+
+def cast_program(source: ElementType, result: ElementType) -> Program:
+    """What converts elements of one type to another."""
+    x = node("input", (), 0, Format.TRUTH if source is BOOLEAN else Format.NUMBER)
+    root: Expression = x
+    if source is BOOLEAN and result is not BOOLEAN:
+        root = where(x, 1, 0)
+    elif result is BOOLEAN and source is not BOOLEAN:
+        root = ~equal(x, 0)
+    # Integers lose higher bits; in programs of real numbers they would saturate.
+    return lower([root], (source,), (result,), modular=not (source.is_float or result.is_float))
+
+
+@cache
+def _cast_ufunc(source: ElementType, result: ElementType) -> np.ufunc:
+    return make_ufunc("Cast", cast_program(source, result))
+
+
+def convert(array: np.ndarray, source: str, result: str, *, saturate: bool, round_mode: str) -> np.ndarray:
+    """The elements in another type, where one of the types is not one that kernels compute with."""
+    given, wanted = DATA_TYPES[source], DATA_TYPES[result]
+    kind = given.element
+    if kind is None:  # every value of these types is one of int8 or of float32
+        kind = element_type("int8" if _is_integer(given) else "float32")
+        array = array.astype(kind.numpy)
+    if wanted.element is not None:
+        out = np.empty(array.shape, wanted.element.numpy)
+        if kind is wanted.element:
+            out[...] = array
+        else:
+            _cast_ufunc(kind, wanted.element)(array, out=out)
+        return out
+    flat = array.reshape(-1)
+    if _is_integer(wanted):
+        small = _small_integers(flat, kind, wanted)
+    elif wanted.name == "FLOAT8E8M0":
+        small = _powers_of_two(flat.astype(np.float64), wanted, saturate, round_mode)
+    else:
+        small = _small_floats(flat.astype(np.float64), wanted, saturate or not wanted.name.startswith("FLOAT8"))
+    return small.reshape(array.shape)
+
+
+def _is_integer(kind: DataType) -> bool:
+    return kind.name.startswith(("INT", "UINT"))
+
+
+def _small_integers(array: np.ndarray, kind: ElementType, wanted: DataType) -> np.ndarray:
+    """Integers of fewer than 8 bits: the lower bits of an int8."""
+    if kind.is_float:
+        eight = np.empty(array.shape, np.int8)
+        _cast_ufunc(kind, element_type("int8"))(array, out=eight)
+        array = eight
+    unused = 8 - wanted.bits
+    shifted = array.astype(np.uint8) << unused
+    kept = (shifted.view(np.int8) >> unused) if wanted.name.startswith("INT") else shifted >> unused
+    return kept.astype(wanted.numpy)
+
+
+def _small_floats(values: np.ndarray, wanted: DataType, saturate: bool) -> np.ndarray:
+    """Floats of 8 bits and less, to nearest even."""
+    import ml_dtypes
+
+    with np.errstate(all="ignore"):
+        if saturate:
+            largest = float(ml_dtypes.finfo(wanted.numpy).max)  # type: ignore[no-untyped-call]
+            values = np.clip(values, -largest, largest)
+        # float32 in between, rounded to odd: what is rounded twice then is as if it were rounded once.
+        single = values.astype(np.float32)
+        back = single.astype(np.float64)
+        is_inexact = np.isfinite(single) & (back != values)
+        bits = single.view(np.int32) - (is_inexact & (np.abs(back) > np.abs(values)))
+        odd: np.ndarray = (bits | is_inexact).astype(np.int32).view(np.float32)
+        return odd.astype(wanted.numpy)
+
+
+def _powers_of_two(values: np.ndarray, wanted: DataType, saturate: bool, round_mode: str) -> np.ndarray:
+    """The 8-bit type without sign and zero: 2**-127 to 2**127, in codes from 0 on, and NaN; signs are dropped."""
+    magnitudes = np.abs(values)
+    is_nan = np.isnan(magnitudes)
+    fraction, exponent = np.frexp(np.where(is_nan | np.isinf(magnitudes), 1.0, magnitudes))
+    # 0.5 <= fraction < 1: the power of two that is not larger than the number is 2**(exponent - 1).
+    moves_up = {"up": fraction > 0.5, "nearest": fraction >= 0.75, "down": fraction < 0}[round_mode]
+    code = exponent.astype(np.int64) - 1 + moves_up + 127
+    below, above, nan = 0, 254, 255
+    if not saturate:
+        below = above = nan
+    code = np.where((magnitudes < 2.0**-127) | (code < 0), below, code)
+    code = np.where((code > 254) | np.isinf(magnitudes), above, code)
+    return np.where(is_nan, nan, code).astype(np.uint8).view(wanted.numpy)

@@ -1,0 +1,156 @@
+"""What computes a node: the one place that knows which operators there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ogive.errors import ModelError, UnsupportedError, message
+from ogive.onnx import elementwise, formulas
+from ogive.onnx.broadcasting import rule_of
+from ogive.onnx.casting import cast_program, convert
+from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
+from ogive.onnx.graph import Node
+from ogive.onnx.implementation import Alias, Constant, Elementwise, Function, Implementation
+from ogive.onnx.movement import MOVEMENTS, SHAPE_ONLY
+from ogive.onnx.reductions import REDUCTIONS
+from ogive.onnx.rowwise import row_wise
+
+__all__ = ["implementation"]
+
+
+def implementation(node: Node, output_type: str | None) -> Implementation | None:
+    """What computes the node; None where Ogive has no such operator.
+
+    ``output_type`` is what the schema says of the output, None where it leaves that to the attributes.
+    Raises UnsupportedError where Ogive has the operator, but not for these types or attributes, and
+    ModelError where the attributes make no sense.
+    """
+    make = _MAKERS.get(node.operator)
+    if make is not None:
+        return make(node, output_type)
+    if node.operator in MOVEMENTS:
+        return _movement(node, output_type)
+    if node.operator in REDUCTIONS:
+        return _reduction(node, output_type)
+    op = formulas.catalogue_operator(node.operator)
+    if op is None:
+        return None
+    assert output_type is not None
+    return (
+        row_wise(node, op, output_type)
+        if getattr(op, "is_row_wise", False)
+        else elementwise.from_catalogue(node, op, output_type)
+    )
+
+
+# ---- no computation
+
+
+def _identity(node: Node, output_type: str | None) -> Implementation:
+    assert node.inputs[0] is not None
+    assert output_type is not None
+    return Alias(node.inputs[0], output_type)
+
+
+def _constant(node: Node, output_type: str | None) -> Implementation:
+    given = sorted(node.given)
+    if len(given) != 1:
+        raise ModelError(message(node.label, f"it has {len(given)} values", "exactly one attribute"))
+    value: Any = node.attributes[given[0]]
+    if given[0] != "value":
+        kind = {"f": "float", "i": "int64", "s": "string"}[given[0].removeprefix("value_")[0]]
+        value = np.array(value, DATA_TYPES[f"tensor({kind})"].numpy)
+        value.flags.writeable = False
+    found = data_type_of(value.dtype)
+    assert found is not None
+    return Constant(value, found.type)
+
+
+# ---- functions on arrays
+
+
+def _movement(node: Node, output_type: str | None) -> Implementation:
+    others = node.operand_parameters[1:]
+    attributes = {name: value for name, value in node.attributes.items() if name != "consumed_inputs"}
+    if node.operator == "ConstantOfShape":
+        value = attributes.get("value", np.zeros((), np.float32))
+        if value.size != 1:
+            raise ModelError(message(node.label, f"the attribute 'value' has {value.size} elements", "one"))
+        found = data_type_of(value.dtype)
+        assert found is not None
+        output_type = found.type
+    assert output_type is not None
+    function = partial(_by_name, MOVEMENTS[node.operator], others, attributes)
+    return Function(
+        node.operands,
+        function,
+        output_type,
+        is_view=node.operator not in SHAPE_ONLY,
+        shape_only=node.operator in SHAPE_ONLY,
+    )
+
+
+def _reduction(node: Node, output_type: str | None) -> Implementation:
+    assert output_type is not None
+    function = partial(_by_name, REDUCTIONS[node.operator], node.operand_parameters[1:], node.attributes)
+    return Function(node.operands, function, output_type)
+
+
+def _by_name(
+    function: Callable[..., np.ndarray],
+    names: tuple[str, ...],
+    attributes: Mapping[str, Any],
+    first: np.ndarray,
+    *others: np.ndarray,
+) -> np.ndarray:
+    return function(first, **attributes, **dict(zip(names, others, strict=True)))
+
+
+# ---- casts
+
+
+def _cast(node: Node, output_type: str | None) -> Implementation:
+    source = node.input_types[0]
+    wanted = output_type if node.operator == "CastLike" else _cast_target(node)
+    assert source is not None
+    assert wanted is not None
+    assert node.inputs[0] is not None
+    if source == wanted:
+        return Alias(node.inputs[0], wanted)
+    for kind in (source, wanted):
+        if kind == "tensor(string)":
+            raise UnsupportedError(message(node.label, f"it casts {source} to {wanted}", "numbers and truth values"))
+    saturate, round_mode = bool(node.attributes.get("saturate", 1)), node.attributes.get("round_mode", "up")
+    if round_mode not in ("up", "down", "nearest"):
+        raise ModelError(message(node.label, f"round_mode is {round_mode!r}", "'up', 'down', 'nearest'"))
+    elements = element_types((source, wanted))
+    if elements is not None:
+        program = partial(cast_program, *elements)
+        return Elementwise((node.inputs[0],), elements[:1], elements[1], wanted, rule_of(node), program)
+    function = partial(convert, source=source, result=wanted, saturate=saturate, round_mode=round_mode)
+    return Function((node.inputs[0],), function, wanted)
+
+
+def _cast_target(node: Node) -> str:
+    to = node.attributes["to"]
+    if isinstance(to, str):  # Cast-1
+        found = next((row for row in DATA_TYPES.values() if row.name == to.upper()), None)
+    else:
+        found = data_type(to)
+    if found is None:
+        raise ModelError(message(node.label, f"the attribute 'to' is {to!r}", "an element type of ONNX"))
+    return found.type
+
+
+_MAKERS: dict[str, Callable[[Node, str | None], Implementation | None]] = {
+    "Cast": _cast,
+    "CastLike": _cast,
+    "Clip": elementwise.clip,
+    "Constant": _constant,
+    "Identity": _identity,
+    **dict.fromkeys((*formulas.REPEATED, *formulas.SUMS), elementwise.variadic),
+}

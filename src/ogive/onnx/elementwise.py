@@ -1,0 +1,166 @@
+"""Element-wise nodes as programs: the catalogue's operators, by ONNX's name, and what is put together from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ogive.dtypes import BOOLEAN, NUMBERS, ElementType
+from ogive.errors import ModelError, ParameterError, UnsupportedError, message
+from ogive.expression import Expression, Format, lift
+from ogive.expression import node as expression
+from ogive.onnx import formulas
+from ogive.onnx.broadcasting import rule_of
+from ogive.onnx.data_types import DATA_TYPES, element_types
+from ogive.onnx.graph import Node
+from ogive.onnx.implementation import Alias, Elementwise, Function, Implementation
+from ogive.operator import Operator, RowOperator, Signature
+from ogive.transform.fold import fold
+from ogive.transform.fuse import fuse
+from ogive.transform.lower import Program, lower
+
+__all__ = ["clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
+
+#: Attributes that say how operands lie: broadcasting.py has them, and rowwise.py.
+_OF_PLACES = frozenset({"axis", "broadcast"})
+
+
+def from_catalogue(node: Node, op: Operator, output_type: str) -> Implementation:
+    """A node that is an operator of the catalogue."""
+    elements = element_types((*(t for t in node.input_types if t is not None), output_type))
+    signature = None if elements is None else Signature(elements[:-1], elements[-1:])
+    if signature is None or not _is_computable(op, signature):
+        function = _with_numpy(node, output_type)
+        if function is None:
+            raise wrong_types(node, (t for listed in op.signatures for t in listed.inputs))
+        return function
+    parameters = parameters_of(node, op)
+    return Elementwise(
+        node.operands,
+        signature.inputs,
+        signature.outputs[0],
+        output_type,
+        rule_of(node),
+        partial(op.program, signature, **parameters),
+        partial(op.bind, **parameters) if signature in op.signatures else None,
+    )
+
+
+def _is_computable(op: Operator, signature: Signature) -> bool:
+    """Whether the operator's formula is about operands of these kinds.
+
+    A formula about numbers holds for numbers of all types, also for those that the operator is not listed for
+    (Erf-9 takes integers, Pow-12 mixes types).
+    """
+    listed = op.signatures[0]
+    return signature in op.signatures or (
+        len(signature.inputs) == len(op.tensors)
+        and all(
+            (name in op.truth_inputs) == (t is BOOLEAN) for name, t in zip(op.tensors, signature.inputs, strict=True)
+        )
+        and (signature.outputs[0] is BOOLEAN) == (listed.outputs[0] is BOOLEAN)
+    )
+
+
+def parameters_of(node: Node, op: Operator) -> dict[str, Any]:
+    """The node's attributes as the parameters of the catalogue's operator."""
+    known = {parameter.name: parameter for parameter in op.parameters}
+    given = {name: value for name, value in node.attributes.items() if name != "consumed_inputs"}
+    if "broadcast" in given or isinstance(op, RowOperator):
+        given = {name: value for name, value in given.items() if name not in _OF_PLACES}
+    unknown = ", ".join(sorted(set(given) - known.keys()))
+    if unknown:
+        raise UnsupportedError(message(node.label, f"the attribute {unknown} has no counterpart in {op.name}"))
+    for name, value in given.items():  # a choice between truth values is a choice between 0 and 1 in ONNX
+        given[name] = next((choice for choice in known[name].choices if choice == value), value)
+    try:
+        return op.checked_parameters({**formulas.CHOICES.get(node.operator, {}), **given})
+    except ParameterError as error:
+        raise ModelError(f"{node.label}: {str(error).removeprefix(op.name + ': ')}") from error
+
+
+def wrong_types(node: Node, taken: Iterable[ElementType] = NUMBERS) -> UnsupportedError:
+    """The error for operands of types that an operator does not take."""
+    given = " and ".join(dict.fromkeys(t for t in node.input_types if t is not None))
+    allowed = ", ".join(dict.fromkeys(t.name for t in taken))
+    return UnsupportedError(message(node.label, f"its inputs are {given}", allowed))
+
+
+#: Comparing and choosing need no arithmetic: NumPy does it for what kernels have no type for.
+_ANY_TYPE: dict[str, Callable[..., Any]] = {"Equal": np.equal, "Where": np.where}
+
+
+def _with_numpy(node: Node, output_type: str) -> Function | None:
+    function = _ANY_TYPE.get(node.operator)
+    if function is None:
+        return None
+    rule, label, dtype = rule_of(node), node.label, DATA_TYPES[output_type].numpy
+
+    def compute(*arrays: np.ndarray) -> np.ndarray:
+        shapes = rule(label, [array.shape for array in arrays])
+        aligned = [array.reshape(shape) for array, shape in zip(arrays, shapes, strict=True)]
+        return np.asarray(function(*aligned)).astype(dtype, copy=False)
+
+    return Function(node.operands, compute, output_type)
+
+
+def _lowered(root: Any, kind: ElementType, count: int) -> Program:
+    return lower([fold(lift(root))], (kind,) * count, (kind,))
+
+
+def _leaves(count: int) -> list[Expression]:
+    return [expression("input", (), i, Format.NUMBER) for i in range(count)]
+
+
+def variadic(node: Node, output_type: str | None) -> Implementation | None:
+    """A node with any number of operands; None while the catalogue lacks the operator of two."""
+    assert output_type is not None
+    op = formulas.catalogue_operator(node.operator)
+    if op is None and node.operator in formulas.REPEATED:
+        return None
+    count = len(node.operands)
+    if count == 1:
+        return Alias(node.operands[0], output_type)
+    elements = element_types((output_type,))
+    if elements is None:
+        raise wrong_types(node)
+    kind = elements[0]
+    if node.operator in formulas.SUMS:
+        root = formulas.SUMS[node.operator](_leaves(count))
+        return _elementwise(node, partial(_lowered, root, kind, count), kind, output_type)
+    assert op is not None
+    return _elementwise(node, partial(_repeated, op, kind, count), kind, output_type)
+
+
+def _repeated(op: Operator, kind: ElementType, count: int) -> Program:
+    """An operator of two on the first two operands, then on that result and the next, and so on."""
+    program = op.program(Signature((kind, kind), (kind,)))
+    steps = [(program, (0 if i == 1 else count + i - 2, i)) for i in range(1, count)]
+    return fuse([kind] * count, steps, [2 * count - 2])
+
+
+def _elementwise(node: Node, make_program: Callable[[], Program], kind: ElementType, output_type: str) -> Elementwise:
+    """A program for operands that all have the type of the output."""
+    inputs = (kind,) * len(node.operands)
+    return Elementwise(node.operands, inputs, kind, output_type, rule_of(node), make_program)
+
+
+def clip(node: Node, output_type: str | None) -> Implementation | None:
+    """Bounds are inputs or attributes; one that is left out is at the end of the type's range."""
+    assert output_type is not None
+    op = formulas.catalogue_operator("Clip")
+    if op is None:
+        return None
+    elements = element_types((output_type,))
+    if elements is None:
+        raise wrong_types(node)
+    kind = elements[0]
+    x, *given = _leaves(len(node.operands))
+    ends = {"min": -math.inf, "max": math.inf} if kind.is_float else {"min": kind.minimum, "max": kind.maximum}
+    bounds = {**ends, **node.attributes, **dict(zip(node.operand_parameters[1:], given, strict=True))}
+    root = op(x, bounds["min"], bounds["max"])
+    return _elementwise(node, partial(_lowered, root, kind, len(node.operands)), kind, output_type)

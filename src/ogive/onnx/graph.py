@@ -1,0 +1,105 @@
+"""A checked graph: what loading makes of a model, and what running starts from.
+
+Values are known by name, and every name is unique: what functions contain has been put in their place, and
+a value that only renames another (Identity) is gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ogive.onnx.implementation import Elementwise, Function
+
+__all__ = ["Graph", "Node", "Step", "ValueInfo"]
+
+Shape = tuple[int | str | None, ...]
+
+
+@dataclass(frozen=True)
+class ValueInfo:
+    """An input or output of a model, as the model declares it.
+
+    A size is a number; a name, for sizes that must agree wherever the name stands; or None, for any size.
+    """
+
+    name: str
+    type: str
+    """As ONNX writes it: ``tensor(float)``."""
+    shape: Shape | None = None
+    """None if the model does not say how many axes there are."""
+    required: bool = True
+    """Whether a call must give this input; those that need not be given have a default in the model."""
+
+    @property
+    def dtype(self) -> np.dtype | None:
+        """NumPy's dtype of a tensor; None for values of other kinds."""
+        from ogive.onnx.data_types import DATA_TYPES
+
+        row = DATA_TYPES.get(self.type)
+        return None if row is None else row.numpy
+
+    def __str__(self) -> str:
+        kind = self.type if self.dtype is None else self.dtype.name
+        sizes = "" if self.shape is None else ", ".join("?" if size is None else str(size) for size in self.shape)
+        return f"{self.name}: {kind}" if self.shape is None else f"{self.name}: {kind}[{sizes}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """One node, checked against the schema that its opset selects."""
+
+    operator: str
+    version: int
+    """The version of the operator: the opset that brought its schema."""
+    label: str
+    """How messages call the node."""
+    inputs: tuple[str | None, ...]
+    """None for an optional input that is left out."""
+    outputs: tuple[str, ...]
+    parameters: tuple[str, ...]
+    """What the schema calls each of the inputs."""
+    input_types: tuple[str | None, ...]
+    attributes: Mapping[str, Any]
+    """With the schema's defaults; those without default and value are not there."""
+    given: frozenset[str]
+    """The attributes that the model itself sets."""
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The inputs that are there."""
+        return tuple(name for name in self.inputs if name is not None)
+
+    @property
+    def operand_parameters(self) -> tuple[str, ...]:
+        """What the schema calls the inputs that are there."""
+        return tuple(p for p, name in zip(self.parameters, self.inputs, strict=True) if name is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One value and what computes it."""
+
+    label: str
+    """How messages call the node that it comes from."""
+    output: str
+    made: Elementwise | Function
+
+
+@dataclass
+class Graph:
+    """Values, constants and nodes in an order in which they can be computed."""
+
+    inputs: list[ValueInfo] = field(default_factory=list)
+    outputs: list[ValueInfo] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
+    """The value that each output is: another name than the output's own where a node only renames."""
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    defaults: dict[str, np.ndarray] = field(default_factory=dict)
+    """Of the inputs that a call need not give."""
+    types: dict[str, str] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list)

@@ -1,0 +1,203 @@
+"""Islands: element-wise steps that become one kernel.
+
+Steps belong together when their values have the same shape, known by then, and they are connected. So no
+element is computed that its node alone would not compute, and every output has the shape that its node
+gives it. Broadcasting only makes shapes larger: no path leaves an island and comes back, and islands can be
+computed one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from ogive.dtypes import ElementType
+from ogive.expression import Expression, Format, node
+from ogive.onnx.graph import Step
+from ogive.onnx.implementation import Elementwise
+from ogive.runtime.kernels import make_ufunc
+from ogive.transform.fuse import fuse
+from ogive.transform.lower import STORAGE, Program
+
+__all__ = ["NO_CONSTANTS", "Constants", "Island", "islands", "make_kernel"]
+
+Shape = tuple[int, ...]
+
+#: NumPy's and the kernels' limit, for inputs and outputs together.
+MOST_OPERANDS = 64
+
+#: The loop of a longer program does not fit the caches for instructions: it runs up to twice as long.
+LONGEST_PROGRAM = 1000
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What kernels can have in their code: single elements, and steps that depend on nothing else."""
+
+    elements: Mapping[str, np.ndarray]
+    steps: Mapping[str, Step]
+    """In an order in which they can be computed."""
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.elements or value in self.steps
+
+    def needed_for(self, values: Collection[str]) -> list[Step]:
+        """The constant steps that these values follow from."""
+        needed, waiting = set(), list(values)
+        while waiting:
+            value = waiting.pop()
+            if value in self.steps and value not in needed:
+                needed.add(value)
+                waiting.extend(self.steps[value].made.operands)
+        return [step for value, step in self.steps.items() if value in needed]
+
+
+NO_CONSTANTS = Constants({}, {})
+
+
+@dataclass(frozen=True)
+class Island:
+    """Steps for one kernel, in an order in which they can be computed."""
+
+    steps: tuple[Step, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def key(self) -> tuple[tuple[str, ...], ...]:
+        """What tells the kernels of a graph apart."""
+        return tuple(step.output for step in self.steps), self.inputs, self.outputs
+
+
+def islands(
+    steps: Sequence[Step],
+    shapes: Mapping[str, Shape],
+    consumers: Mapping[str, Collection[str]],
+    wanted: Collection[str],
+    constants: Constants,
+) -> Iterator[Island]:
+    """Islands of the steps, in an order in which they can be computed.
+
+    ``consumers`` names for each value the steps that use it; values that are ``wanted``, or used by steps
+    elsewhere, become outputs.
+    """
+    parts = _connected(steps, shapes, constants)
+    part_of = {step.output: part for part in parts for step in part}
+    done: set[str] = set()
+
+    def emit(part: list[Step]) -> Iterator[Island]:
+        if part[0].output in done:
+            return
+        done.update(step.output for step in part)
+        for step in part:
+            for value in step.made.operands:
+                if value in part_of:
+                    yield from emit(part_of[value])
+        yield from _cut(part, consumers, wanted, constants)
+
+    for part in parts:
+        yield from emit(part)
+
+
+def _connected(steps: Sequence[Step], shapes: Mapping[str, Shape], constants: Constants) -> list[list[Step]]:
+    """The steps by shape, and those of a shape by what they share."""
+    leaders: dict[str, str] = {}
+
+    def leader(value: str) -> str:
+        while leaders.setdefault(value, value) != value:
+            leaders[value] = value = leaders[leaders[value]]
+        return value
+
+    for step in steps:
+        shape = shapes[step.output]
+        for value in step.made.operands:
+            # A smaller operand, which is broadcast, connects nothing.
+            if value not in constants and shapes[value] == shape:
+                leaders[leader(value)] = leader(step.output)
+    parts: dict[tuple[str, Shape], list[Step]] = {}
+    for step in steps:
+        parts.setdefault((leader(step.output), shapes[step.output]), []).append(step)
+    return list(parts.values())
+
+
+def _cut(
+    part: Sequence[Step], consumers: Mapping[str, Collection[str]], wanted: Collection[str], constants: Constants
+) -> Iterator[Island]:
+    """The part as islands that are small enough for a kernel."""
+    rest = list(part)
+    while rest:
+        largest, length = _island(rest[:1], consumers, wanted, constants), 1
+        sizes = accumulate(_program(step).size for step in rest)
+        for count, size in enumerate(sizes if len(rest) > 1 else (), start=1):
+            if size > LONGEST_PROGRAM:
+                break
+            candidate = _island(rest[:count], consumers, wanted, constants)
+            if len(candidate.inputs) + len(candidate.outputs) <= MOST_OPERANDS:
+                largest, length = candidate, count
+        yield largest
+        rest = rest[length:]
+
+
+def _program(step: Step) -> Program:
+    assert isinstance(step.made, Elementwise)
+    return step.made.program
+
+
+def _island(
+    steps: Sequence[Step], consumers: Mapping[str, Collection[str]], wanted: Collection[str], constants: Constants
+) -> Island:
+    inside = {step.output for step in steps}
+    used = dict.fromkeys(value for step in steps for value in step.made.operands)
+    variable = tuple(value for value in used if value not in inside and value not in constants)
+    if not variable:
+        variable = (_any_element(used, constants),)
+    outputs = tuple(
+        step.output
+        for step in steps
+        if step.output in wanted or any(user not in inside for user in consumers.get(step.output, ()))
+    )
+    return Island(tuple(steps), variable, outputs)
+
+
+def _any_element(used: Collection[str], constants: Constants) -> str:
+    """A kernel has one input at least: where all are constants, one of them is given to it as an array."""
+    values = [*used, *(value for step in constants.needed_for(used) for value in step.made.operands)]
+    return next(value for value in values if value in constants.elements)
+
+
+# ---- kernels
+
+
+def make_kernel(island: Island, types: Mapping[str, ElementType], constants: Constants) -> np.ufunc:
+    """The ufunc that computes the outputs of an island from its inputs."""
+    numbers = {value: i for i, value in enumerate(island.inputs)}
+    fused: list[tuple[Program, list[int]]] = []
+
+    def add(value: str, program: Program, operands: Collection[str]) -> None:
+        fused.append((program, [numbers[operand] for operand in operands]))
+        numbers[value] = len(island.inputs) + len(fused) - 1
+
+    used = {value for step in island.steps for value in step.made.operands} - numbers.keys()
+    steps = [*constants.needed_for(used), *island.steps]
+    for step in steps:
+        for value in step.made.operands:
+            if value not in numbers:
+                add(value, _constant_program(constants.elements[value], types[value]), ())
+        add(step.output, _program(step), step.made.operands)
+    outputs = [numbers[value] for value in island.outputs]
+    program = fuse([types[value] for value in island.inputs], fused, outputs)
+    return make_ufunc(" ".join(step.label.split()[0] for step in island.steps[:4]), program)
+
+
+def _constant_program(element: np.ndarray, kind: ElementType) -> Program:
+    """A program without inputs that gives one value."""
+    storage, value = STORAGE[kind.name], element.reshape(()).item()
+    if storage in (Format.F16, Format.BF16):  # only stored: there are no constants of these formats
+        result: Expression = node("constant", (), float(value), Format.F32)
+        result = node("convert", (result,), None, storage)
+    else:
+        result = node("constant", (), float(value) if storage.is_float else int(value), storage)
+    return Program((), (kind,), (result,))

@@ -1,0 +1,451 @@
+"""From an ONNX model to a checked graph. Everything wrong with a model is found here, before anything runs.
+
+The order of the checks is that of the file: the model, the opsets, the functions, then the graph from its
+inputs to its outputs. Functions are put in the place of the nodes that call them.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
+
+from ogive.errors import ArgumentError, ModelError, UnsupportedError, message
+from ogive.onnx import schemas
+from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type, type_of_proto
+from ogive.onnx.dispatch import implementation
+from ogive.onnx.formulas import REPEATED, SUMS
+from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of, schema_function
+from ogive.onnx.functions import normal_domain as domain_of
+from ogive.onnx.graph import Graph, Node, Shape, Step, ValueInfo
+from ogive.onnx.implementation import Alias, Constant, Implementation
+from ogive.onnx.limits import LARGEST_RANK
+from ogive.onnx.tensors import array_from
+
+__all__ = ["graph_of", "read_model"]
+
+#: Functions may call functions; a small file could stand for more nodes than there are atoms.
+MOST_EXPANDED_NODES = 100_000
+DEEPEST_CALL = 64
+
+#: A kernel has at most 64 operands. Operators with any number of inputs are split from here on.
+MOST_INPUTS = 32
+
+
+def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Path | None, str]:
+    """The model, the folder it lies in, and how messages call it."""
+    if isinstance(source, ModelProto):
+        return source, None, "model"
+    if isinstance(source, bytes | bytearray | memoryview):
+        return _parsed(bytes(source), "model"), None, "model"
+    if not isinstance(source, str | os.PathLike):
+        raise ArgumentError(
+            message("ogive.onnx.load", f"the model is a {type(source).__name__}", "a path, bytes, an onnx.ModelProto")
+        )
+    path = Path(source)
+    with path.open("rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise ModelError(message(str(path), "it is not a regular file"))
+        data = file.read()
+    return _parsed(data, path.name), path.parent, path.name
+
+
+def _check_text(model: ModelProto, subject: str) -> None:
+    """Refuse names that are not UTF-8, which protobuf hands over as bytes."""
+    waiting: list[Any] = [model]
+    while waiting:
+        current = waiting.pop()
+        for declared, value in current.ListFields():
+            if declared.type == declared.TYPE_STRING:
+                for text in (value,) if isinstance(value, str | bytes) else value:
+                    if isinstance(text, bytes):
+                        what = f"a {declared.name} in a {current.DESCRIPTOR.name} is not UTF-8: {text[:60]!r}"
+                        raise ModelError(message(subject, what))
+            elif declared.type == declared.TYPE_MESSAGE:
+                waiting.extend((value,) if hasattr(value, "ListFields") else value)
+
+
+def _parsed(data: bytes, subject: str) -> ModelProto:
+    model = ModelProto()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise ModelError(message(subject, "it is not an ONNX model, or damaged")) from error
+    return model
+
+
+def graph_of(model: ModelProto, folder: Path | None, subject: str) -> Graph:
+    """The model as a checked graph."""
+    if not model.HasField("graph"):
+        raise ModelError(message(subject, "it is not an ONNX model, or damaged: there is no graph"))
+    if not 1 <= model.ir_version <= onnx.IR_VERSION:
+        what, allowed = f"its ir_version is {model.ir_version}", f"1 to {onnx.IR_VERSION}"
+        if model.ir_version < 1:
+            raise ModelError(message(subject, what, allowed))
+        raise UnsupportedError(message(subject, what, allowed, "Newer versions need a newer onnx"))
+    _check_text(model, subject)
+    opsets = _opsets(model, subject)
+    builder = _Builder(folder, functions_of(model.functions, subject))
+    return builder.build(model, opsets, subject)
+
+
+def _opsets(model: ModelProto | FunctionProto, subject: str) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for entry in model.opset_import:
+        domain = domain_of(entry.domain)
+        if found.setdefault(domain, entry.version) != entry.version:
+            raise ModelError(message(subject, f"it imports {domain!r} twice: {found[domain]} and {entry.version}"))
+    if not found and isinstance(model, ModelProto) and model.ir_version < 3:
+        found[""] = 1  # the standard had no opsets yet
+    if "" in found:
+        schemas.check_opset(found[""], subject)
+    return found
+
+
+@dataclass
+class _Scope:
+    """Where names mean something: the main graph, or one call of a function."""
+
+    opsets: dict[str, int]
+    values: dict[str, str | None] = field(default_factory=dict)
+    """Names here -> names in the graph that is being built; None for inputs that a call leaves out."""
+    prefix: str = ""
+    attributes: dict[str, AttributeProto | None] | None = None
+    """What a call gives the function's attributes; None in the main graph."""
+    calls: tuple[FunctionKey, ...] = ()
+
+
+class _Builder:
+    def __init__(self, folder: Path | None, functions: dict[FunctionKey, FunctionProto]) -> None:
+        self.folder = folder
+        self.functions = functions
+        self.graph = Graph()
+        self.expanded = 0
+        self.fresh = count()
+
+    # ---- the main graph
+
+    def build(self, model: ModelProto, opsets: dict[str, int], subject: str) -> Graph:
+        proto = model.graph
+        scope = _Scope(opsets)
+        initialisers = self._initialisers(proto, subject)
+        self._inputs(proto.input, initialisers, scope, subject, are_constants=model.ir_version < 4)
+        declared = {info.name: _declared_type(info) for info in (*proto.value_info, *proto.output)}
+        for position, node in enumerate(proto.node):
+            self.add(node, scope, position)
+        for name, kind in declared.items():
+            found = self.graph.types.get(scope.values.get(name) or "")
+            if kind is not None and found is not None and kind != found:
+                raise ModelError(message(subject, f"the value {name!r} is declared to be {kind}", f"{found}, its type"))
+        self._outputs(proto.output, scope, subject)
+        self._drop_unused()
+        return self.graph
+
+    def _initialisers(self, proto: onnx.GraphProto, subject: str) -> dict[str, np.ndarray]:
+        found: dict[str, np.ndarray] = {}
+        for tensor in proto.initializer:
+            if not tensor.name:
+                raise ModelError(message(subject, "an initialiser has no name"))
+            if tensor.name in found:
+                raise ModelError(message(subject, f"there are two initialisers {tensor.name!r}"))
+            found[tensor.name] = array_from(tensor, self.folder, f"initialiser {tensor.name!r}")
+        if proto.sparse_initializer:
+            name = proto.sparse_initializer[0].values.name
+            raise UnsupportedError(message(subject, f"the initialiser {name!r} is sparse", "dense ones"))
+        return found
+
+    def _inputs(
+        self,
+        infos: Iterable[ValueInfoProto],
+        initialisers: dict[str, np.ndarray],
+        scope: _Scope,
+        subject: str,
+        *,
+        are_constants: bool,
+    ) -> None:
+        """Inputs, and initialisers: those of the same name are defaults, and constants in old versions."""
+        graph = self.graph
+        for info in infos:
+            name = info.name
+            if not name or name in scope.values:
+                what = f"there are two inputs {name!r}" if name else "an input has no name"
+                raise ModelError(message(subject, what))
+            kind = _required_type(info, "input", subject)
+            default = initialisers.get(name)
+            shape = _declared_shape(info.type, f"{subject}, input {name!r}")
+            if default is not None:
+                _check_default(default, kind, shape, f"initialiser {name!r}")
+            scope.values[name] = self._unique(name)
+            graph.types[name] = kind
+            if default is None or not are_constants:
+                graph.inputs.append(ValueInfo(name, kind, shape, required=default is None))
+            if default is not None and not are_constants:
+                graph.defaults[name] = default
+        for name, array in initialisers.items():
+            if name not in graph.defaults:
+                self._constant(scope, name, array)
+
+    def _constant(self, scope: _Scope, name: str, array: np.ndarray) -> None:
+        found = data_type_of(array.dtype)
+        assert found is not None
+        unique = scope.values[name] = self._unique(scope.prefix + name)
+        self.graph.constants[unique] = array
+        self.graph.types[unique] = found.type
+
+    def _outputs(self, infos: Iterable[ValueInfoProto], scope: _Scope, subject: str) -> None:
+        graph = self.graph
+        for info in infos:
+            name = info.name
+            if any(name == other.name for other in graph.outputs):
+                raise ModelError(message(subject, f"there are two outputs {name!r}"))
+            value = scope.values.get(name)
+            if value is None:
+                raise ModelError(message(subject, f"no node computes the output {name!r}"))
+            shape = _declared_shape(info.type, f"{subject}, output {name!r}") if info.HasField("type") else None
+            graph.outputs.append(ValueInfo(name, graph.types[value], shape))
+            graph.results.append(value)
+        if not graph.outputs:
+            raise ModelError(message(subject, "the graph has no outputs"))
+
+    def _drop_unused(self) -> None:
+        """Keep what the outputs need."""
+        graph = self.graph
+        needed = set(graph.results)
+        kept = []
+        for step in reversed(graph.steps):
+            if step.output in needed:
+                needed.update(step.made.operands)
+                kept.append(step)
+        graph.steps = kept[::-1]
+        graph.constants = {name: array for name, array in graph.constants.items() if name in needed}
+
+    # ---- nodes
+
+    def add(self, proto: NodeProto, scope: _Scope, position: int) -> None:
+        """Check one node, and add what computes it."""
+        domain, version = domain_of(proto.domain), scope.opsets.get(domain_of(proto.domain))
+        label = _label(proto, position, version)
+        if scope.calls:
+            label += f", in the function {scope.calls[-1][1]}"
+        if scope.attributes is not None:
+            proto = bound_node(proto, scope.attributes, label)
+        inputs = [self._input(name, scope, label) for name in _trimmed(proto.input)]
+        function = self.functions.get(key_of(proto))
+        if function is not None:
+            self._call(function, proto, inputs, scope, label)
+            return
+        if domain != "":
+            raise UnsupportedError(
+                message(label, f"it is an operator of {domain!r}", "ONNX's own operators, and functions of the model")
+            )
+        if version is None:
+            raise ModelError(message(label, "the model imports no opset of ONNX's own operators"))
+        schema = schemas.schema_of(proto.op_type, version)
+        if schema is None:
+            raise ModelError(message(label, f"opset {version} has no operator {proto.op_type!r}"))
+        node = self._checked(proto, schema, version, inputs, label)
+        bound = schemas.input_types(schema, node.input_types, node.inputs, label)
+        types = schemas.output_types(schema, proto.output, bound, label)
+        if len(inputs) > MOST_INPUTS and proto.op_type in (*REPEATED, *SUMS):
+            self._split(proto, scope, position)
+            return
+        made = implementation(node, types[0] if len(types) == 1 else None)
+        if made is not None:
+            schemas.check_output(schema, made.type, label)
+            self._append(node, made, scope)
+            return
+        protos = [None if name is None else proto_of_type(self.graph.types[name]) for name in inputs]
+        body = schema_function(schema, proto, version, protos)
+        what = f"Ogive has no operator {proto.op_type} (opset {version})"
+        if body is None:
+            raise UnsupportedError(message(label, what, way_out="ogive.onnx.supported() lists what it has"))
+        try:
+            self._call(body, proto, inputs, scope, label)
+        except UnsupportedError as error:
+            raise UnsupportedError(message(label, f"{what}, nor all that ONNX defines it by: {error}")) from error
+
+    def _checked(
+        self, proto: NodeProto, schema: onnx.defs.OpSchema, version: int, inputs: list[str | None], label: str
+    ) -> Node:
+        given = schemas.attribute_values(schema, proto, label, self.folder)
+        formal = [schemas.formal_parameter(schema.inputs, position) for position in range(len(inputs))]
+        return Node(
+            operator=proto.op_type,
+            version=schema.since_version,
+            label=label,
+            inputs=tuple(inputs),
+            outputs=tuple(proto.output),
+            parameters=tuple("" if parameter is None else parameter.name for parameter in formal),
+            input_types=tuple(None if name is None else self.graph.types[name] for name in inputs),
+            attributes={**schemas.default_values(proto.op_type, version), **given},
+            given=frozenset(given),
+        )
+
+    def _input(self, name: str, scope: _Scope, label: str) -> str | None:
+        if not name:
+            return None
+        if name not in scope.values:
+            raise ModelError(message(label, f"its input {name!r} is nothing that comes before it"))
+        return scope.values[name]
+
+    def _unique(self, name: str) -> str:
+        """The name, or a longer one where a value of another scope has it."""
+        if "\0" in name:
+            raise ModelError(message("model", f"a value is called {name[:60]!r}", "names without the character NUL"))
+        while name in self.graph.types:
+            name += "'"
+        return name
+
+    def _append(self, node: Node, made: Implementation, scope: _Scope) -> None:
+        name = node.outputs[0]
+        self._refuse_known(name, scope, node.label)
+        if isinstance(made, Alias):
+            scope.values[name] = made.value
+        elif isinstance(made, Constant):
+            self._constant(scope, name, made.array)
+        else:
+            unique = scope.values[name] = self._unique(scope.prefix + name)
+            self.graph.types[unique] = made.type
+            self.graph.steps.append(Step(node.label, unique, made))
+
+    def _refuse_known(self, name: str, scope: _Scope, label: str) -> None:
+        if name in scope.values:
+            raise ModelError(
+                message(label, f"its output {name!r} is there already", "a name of its own for each value")
+            )
+
+    def _split(self, proto: NodeProto, scope: _Scope, position: int) -> None:
+        """An operator of very many inputs as several of fewer."""
+        names, operator = list(proto.input), proto.op_type
+        inner = "Sum" if operator == "Mean" else operator
+        total = len(names)
+        while len(names) > 1:
+            is_last = len(names) <= MOST_INPUTS
+            output = proto.output[0] if is_last and inner == operator else f"{proto.output[0]}, part {next(self.fresh)}"
+            part = NodeProto(op_type=inner, name=proto.name, input=names[:MOST_INPUTS], output=[output])
+            self.add(part, scope, position)
+            names = [output, *names[MOST_INPUTS:]]
+        if inner != operator:
+            kind = DATA_TYPES[self.graph.types[scope.values[names[0]] or ""]]
+            divisor = f"{proto.output[0]}, inputs"
+            self._constant(scope, divisor, np.array(total, kind.numpy))
+            self.add(
+                NodeProto(op_type="Div", name=proto.name, input=[names[0], divisor], output=proto.output),
+                scope,
+                position,
+            )
+
+    # ---- functions
+
+    def _call(
+        self, function: FunctionProto, proto: NodeProto, inputs: list[str | None], scope: _Scope, label: str
+    ) -> None:
+        """Put the body of a function in the place of a node."""
+        key = key_of(proto)
+        if key in scope.calls:
+            raise ModelError(message(label, f"the function {key[1]!r} calls itself"))
+        if len(scope.calls) >= DEEPEST_CALL:
+            raise UnsupportedError(message(label, f"functions call each other more than {DEEPEST_CALL} deep"))
+        for kind, given, formal in (("inputs", inputs, function.input), ("outputs", proto.output, function.output)):
+            if len(given) > len(formal):
+                raise ModelError(message(label, f"it has {len(given)} {kind}", f"{len(formal)}, as the function"))
+        inner = _Scope(
+            _opsets(function, label),
+            prefix=f"{scope.prefix}{key[1]} {next(self.fresh)}/",
+            attributes=call_attributes(function, proto, label),
+            calls=(*scope.calls, key),
+        )
+        for position, name in enumerate(function.input):
+            if name in inner.values:
+                raise ModelError(message(label, f"the function has two inputs {name!r}"))
+            inner.values[name] = inputs[position] if position < len(inputs) else None
+        for position, node in enumerate(function.node):
+            self.expanded += 1
+            if self.expanded > MOST_EXPANDED_NODES:
+                raise UnsupportedError(message(label, f"functions stand for more than {MOST_EXPANDED_NODES} nodes"))
+            self.add(node, inner, position)
+        for name, result in zip(proto.output, function.output, strict=False):
+            if not name:
+                continue
+            self._refuse_known(name, scope, label)
+            value = inner.values.get(result)
+            if value is None:
+                raise ModelError(message(label, f"nothing in the function computes its output {result!r}"))
+            scope.values[name] = value
+
+
+# ---- declarations
+
+
+def _trimmed(names: Iterable[str]) -> list[str]:
+    """Without the empty names at the end: optional inputs that are left out."""
+    kept = list(names)
+    while kept and not kept[-1]:
+        kept.pop()
+    return kept
+
+
+def _label(proto: NodeProto, position: int, version: int | None) -> str:
+    """How messages call a node: by its operator, the opset, and its name, its output or its place."""
+    known = f" (opset {version})" if version is not None else ""
+    if proto.name:
+        return f"{proto.op_type} node {proto.name!r}{known}"
+    if proto.output and proto.output[0]:
+        return f"{proto.op_type} node that computes {proto.output[0]!r}{known}"
+    return f"{proto.op_type} node at place {position}{known}"
+
+
+def _declared_type(info: ValueInfoProto) -> str | None:
+    return type_of_proto(info.type) if info.HasField("type") else None
+
+
+def _required_type(info: ValueInfoProto, role: str, subject: str) -> str:
+    kind = _declared_type(info)
+    if kind is None:
+        raise ModelError(message(subject, f"the {role} {info.name!r} has no type, or an unknown one", "a type of ONNX"))
+    if "map(" in kind or "sparse_" in kind:
+        raise UnsupportedError(message(subject, f"the {role} {info.name!r} is {kind}", "tensors, sequences, optional"))
+    return kind
+
+
+def _declared_shape(proto: TypeProto, subject: str) -> Shape | None:
+    """The sizes that a type declares: numbers, names, or None where it says nothing."""
+    if proto.WhichOneof("value") != "tensor_type" or not proto.tensor_type.HasField("shape"):
+        return None
+    sizes: list[int | str | None] = []
+    for dim in proto.tensor_type.shape.dim:
+        match dim.WhichOneof("value"):
+            case "dim_value":
+                if dim.dim_value < 0:
+                    raise ModelError(message(subject, f"it has an axis of size {dim.dim_value}", "sizes from 0 on"))
+                sizes.append(dim.dim_value)
+            case "dim_param":
+                sizes.append(dim.dim_param or None)
+            case _:
+                sizes.append(None)
+    if len(sizes) > LARGEST_RANK:
+        raise UnsupportedError(message(subject, f"it has {len(sizes)} axes", f"up to {LARGEST_RANK}"))
+    return tuple(sizes)
+
+
+def _check_default(array: np.ndarray, kind: str, shape: Shape | None, subject: str) -> None:
+    """An initialiser against the input of the same name."""
+    found = data_type_of(array.dtype)
+    assert found is not None
+    if found.type != kind:
+        raise ModelError(message(subject, f"it is {found.type}", f"{kind}, as the input of that name"))
+    fits = shape is None or (
+        len(shape) == array.ndim
+        and all(not isinstance(want, int) or want == have for want, have in zip(shape, array.shape, strict=True))
+    )
+    if not fits:
+        raise ModelError(message(subject, f"its shape is {array.shape}", f"{shape}, as the input of that name"))

@@ -1,0 +1,228 @@
+"""A loaded model: a function on arrays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto
+
+from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, message
+from ogive.onnx.data_types import DATA_TYPES
+from ogive.onnx.graph import Graph, ValueInfo
+from ogive.onnx.loading import graph_of, read_model
+from ogive.onnx.outline import outline
+from ogive.onnx.runner import Runner
+
+__all__ = ["Model", "load"]
+
+
+def load(
+    model: str | os.PathLike[str] | bytes | ModelProto, *, fuse: bool = True, memory_limit: int | None = None
+) -> Model:
+    """Load an ONNX model: a path, the bytes of a file, or an ``onnx.ModelProto``.
+
+    Everything is checked here: a model that loads contains only operators, versions and types that Ogive
+    has. ``fuse=False`` computes node by node; the results have the same bits. ``memory_limit`` is how many
+    bytes the arrays of a run may have, for models that are not trusted; without it, as much as the machine
+    has.
+
+    Raises ModelError for damaged or contradictory models, UnsupportedError for operators, opsets and types
+    that Ogive does not have, ParameterError for a limit without meaning, and OSError where a file cannot be
+    read.
+
+    >>> from onnx import helper, TensorProto
+    >>> x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"])
+    >>> y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N"])
+    >>> graph = helper.make_graph([helper.make_node("Celu", ["x"], ["y"], alpha=1.5)], "example", [x], [y])
+    >>> opset = helper.make_opsetid("", 12)
+    >>> celu = ogive.onnx.load(helper.make_model(graph, opset_imports=[opset], ir_version=8))
+    >>> celu
+    <model: (x: float32[N]) -> (y: float32[N])>
+    >>> celu(x=np.float32([-1.0, 2.0]))
+    array([-0.7298743,  2.       ], dtype=float32)
+    """
+    proto, folder, name = read_model(model)
+    limit = _physical_memory() if memory_limit is None else memory_limit
+    if not isinstance(limit, int) or limit < 1:
+        what = f"memory_limit is {memory_limit!r}"
+        raise ParameterError(message("ogive.onnx.load", what, "a whole number of bytes from 1 on, or None"))
+    return Model(graph_of(proto, folder, name), name, fuse=fuse, memory_limit=limit)
+
+
+class Model:
+    """A model that :func:`load` has checked. It can be called from many threads at once.
+
+    ``model(x=array)``, ``model(array)`` and ``model({"x": array})`` are the same. The result is an array if
+    the model has one output, else a tuple of arrays in the order of ``model.outputs``. `run` returns
+    them by name. Results are new arrays; inputs are never written to.
+
+    Raises ArgumentError, DTypeError and ShapeError for inputs that the model does not take, and ModelError
+    or ShapeError, naming the node, where shapes inside the model turn out not to fit.
+    """
+
+    def __init__(self, graph: Graph, name: str, *, fuse: bool, memory_limit: int) -> None:
+        self._graph = graph
+        self._name = name
+        self._fuse = fuse
+        self._memory_limit = memory_limit
+        self._runners: dict[tuple[str, ...], Runner] = {}
+        self._lock = Lock()
+        self._input_names = tuple(info.name for info in graph.inputs)
+        self._output_names = tuple(info.name for info in graph.outputs)
+        # Of arrays that need no other check than this: text is looked at string by string.
+        self._dtypes = tuple(None if info.dtype == object else info.dtype for info in graph.inputs)
+
+    @property
+    def inputs(self) -> tuple[ValueInfo, ...]:
+        """What the model takes: name, type, shape, and whether it must be given."""
+        return tuple(self._graph.inputs)
+
+    @property
+    def outputs(self) -> tuple[ValueInfo, ...]:
+        """What the model returns: name, type, and the shape that it declares."""
+        return tuple(self._graph.outputs)
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The names of the inputs."""
+        return self._input_names
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return self._output_names
+
+    def __repr__(self) -> str:
+        inputs, outputs = (", ".join(map(str, infos)) for infos in (self._graph.inputs, self._graph.outputs))
+        return f"<{self._name}: ({inputs}) -> ({outputs})>"
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Compute all outputs: an array, or a tuple of arrays where the model has several outputs."""
+        results = self._results(self._named(args, keywords), self.output_names)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None) -> dict[str, Any]:
+        """Compute outputs, by name; all of them, or those that are named, with only what they need.
+
+        >>> from onnx import parser
+        >>> text = '''<ir_version: 8, opset_import: ["" : 14]>
+        ...     example (float[N] x) => (float[N] y, float[N] z) { y = Relu(x)  z = Neg(y) }'''
+        >>> model = ogive.onnx.load(parser.parse_model(text))
+        >>> model.run({"x": np.float32([-1.0, 2.0])}, outputs=["z"])
+        {'z': array([-0., -2.], dtype=float32)}
+        """
+        names = self.output_names if outputs is None else tuple(outputs)
+        for name in names:
+            if name not in self.output_names:
+                raise ArgumentError(message(self._name, f"there is no output {name!r}", ", ".join(self.output_names)))
+        # Outputs are computed in the model's order, each once.
+        ordered = tuple(name for name in self.output_names if name in names)
+        results = dict(zip(ordered, self._results(inputs, ordered), strict=True))
+        return {name: results[name] for name in names}
+
+    def _results(self, inputs: Mapping[str, Any], outputs: tuple[str, ...]) -> list[Any]:
+        values = self._checked(inputs)
+        runner = self._runners.get(outputs)
+        if runner is None:
+            with self._lock:
+                made = Runner(outline(self._graph, outputs, fuse=self._fuse), self._memory_limit)
+                runner = self._runners.setdefault(outputs, made)
+        return runner.run(values)
+
+    # ---- inputs
+
+    def _named(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Mapping[str, Any]:
+        """The inputs of a call by name."""
+        if len(args) == 1 and not keywords and isinstance(args[0], Mapping):
+            return args[0]
+        if len(args) > len(self.input_names):
+            allowed = f"at most {len(self.input_names)}: {', '.join(self.input_names)}"
+            raise ArgumentError(message(self._name, f"{len(args)} inputs were given", allowed))
+        named = dict(zip(self.input_names, args, strict=False))
+        for name, value in keywords.items():
+            if name in named:
+                raise ArgumentError(message(self._name, f"the input {name!r} was given twice"))
+            named[name] = value
+        return named
+
+    def _checked(self, given: Mapping[str, Any]) -> list[Any]:
+        """The value of every input, in order, as the model declares them."""
+        for name in given:
+            if name not in self._input_names:
+                raise ArgumentError(message(self._name, f"there is no input {name!r}", ", ".join(self.input_names)))
+        values: list[Any] = []
+        sizes: dict[str, tuple[int, str]] = {}
+        for info, dtype in zip(self._graph.inputs, self._dtypes, strict=True):
+            if info.name in given:
+                value = given[info.name]
+                # What is right already costs no more than this question.
+                if type(value) is not np.ndarray or value.dtype is not dtype:
+                    value = _checked_value(value, info.type, f"{self._name}, input {info.name!r}")
+            elif info.required:
+                missing = [i.name for i in self._graph.inputs if i.required and i.name not in given]
+                what = f"the input {' and '.join(map(repr, missing))} is missing"
+                raise ArgumentError(message(self._name, what, way_out=f"It takes {', '.join(map(str, self.inputs))}"))
+            else:
+                value = self._graph.defaults[info.name]
+            if isinstance(value, np.ndarray) and info.shape is not None:
+                _check_shape(value.shape, info, sizes, self._name)
+            values.append(value)
+        return values
+
+
+def _checked_value(value: Any, kind: str, subject: str) -> Any:
+    """A value of a type as ONNX writes it: an array, a list of values, or None for an optional one."""
+    if kind.startswith("optional("):
+        return None if value is None else _checked_value(value, kind[len("optional(") : -1], subject)
+    if kind.startswith("seq("):
+        if not isinstance(value, list | tuple):
+            raise DTypeError(message(subject, f"it is a {type(value).__name__}", f"a list, for {kind}"))
+        inner = kind[len("seq(") : -1]
+        return [_checked_value(item, inner, f"{subject}, item {i}") for i, item in enumerate(value)]
+    dtype, array = DATA_TYPES[kind].numpy, np.asarray(value)
+    if kind == "tensor(string)":
+        return _texts(array, subject)
+    if array.dtype != dtype:
+        way_out = f"Convert it first: array.astype({dtype.name!r})"
+        raise DTypeError(message(subject, f"its dtype is {array.dtype}", dtype.name, way_out))
+    return array if array.dtype.num == dtype.num else array.view(dtype)
+
+
+def _texts(array: np.ndarray, subject: str) -> np.ndarray:
+    objects = array.astype(object)
+    for item in objects.flat:
+        if not isinstance(item, str):
+            raise DTypeError(message(subject, f"it contains a {type(item).__name__}", "str"))
+    return objects
+
+
+def _check_shape(shape: tuple[int, ...], info: ValueInfo, sizes: dict[str, tuple[int, str]], model: str) -> None:
+    """A shape against the declared one; ``sizes`` are those that names stand for, and where from."""
+    declared = info.shape
+    assert declared is not None
+    fits = len(shape) == len(declared)
+    for have, want in zip(shape, declared, strict=True) if fits else ():
+        if isinstance(want, str):
+            size, where = sizes.setdefault(want, (have, info.name))
+            if size != have:
+                what = f"its shape is {shape}, where {want} is {have}"
+                allowed = f"{want} = {size}, as in the input {where!r}"
+                raise ShapeError(message(f"{model}, input {info.name!r}", what, allowed))
+        elif want is not None and want != have:
+            fits = False
+    if not fits:
+        shown = ", ".join("?" if size is None else str(size) for size in declared)
+        what, allowed = f"its shape is {shape}", f"{len(declared)} axes: ({shown})"
+        raise ShapeError(message(f"{model}, input {info.name!r}", what, allowed))
+
+
+def _physical_memory() -> int:
+    """How many bytes of memory the machine has; very many where that cannot be found out."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return 1 << 62

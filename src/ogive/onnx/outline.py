@@ -1,0 +1,99 @@
+"""What is known of a graph before the shapes are: who uses which value, and what kernels can have in their code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from ogive.dtypes import ElementType
+from ogive.onnx.data_types import DATA_TYPES
+from ogive.onnx.graph import Graph, Step
+from ogive.onnx.implementation import Elementwise
+from ogive.onnx.islands import NO_CONSTANTS, Constants, Island, make_kernel
+
+__all__ = ["Outline", "outline"]
+
+#: A step that depends on constants alone is put into every kernel that uses it, if it stands for few others.
+MOST_CONSTANT_STEPS = 32
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A graph, or the part of it that some of the outputs need."""
+
+    steps: tuple[Step, ...]
+    inputs: tuple[str, ...]
+    results: tuple[str, ...]
+    arrays: dict[str, np.ndarray]
+    """The constants."""
+    types: dict[str, ElementType]
+    """Of the values that kernels compute with."""
+    consumers: dict[str, frozenset[str]]
+    """For each value the steps, by their output, that need its elements."""
+    constants: Constants
+    fuse: bool
+    kernels: dict[tuple[tuple[str, ...], ...], np.ufunc]
+    lock: Lock
+
+    def kernel(self, island: Island, types: Mapping[str, ElementType]) -> np.ufunc:
+        """The ufunc of an island, compiled when it is first called."""
+        with self.lock:
+            kernel = self.kernels.get(island.key)
+            if kernel is None:
+                kernel = self.kernels[island.key] = _kernel(island, types, self.constants)
+            return kernel
+
+
+def _kernel(island: Island, types: Mapping[str, ElementType], constants: Constants) -> np.ufunc:
+    """A step alone is the catalogue's ufunc, which other models and calls share, if it has no constant in it."""
+    made = island.steps[0].made
+    if len(island.steps) == 1 and island.inputs == made.operands and isinstance(made, Elementwise) and made.bind:
+        return made.bind()
+    return make_kernel(island, types, constants)
+
+
+def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
+    """What is known of the part of a graph that these outputs need."""
+    results = tuple(value for info, value in zip(graph.outputs, graph.results, strict=True) if info.name in outputs)
+    needed, steps = set(results), []
+    for step in reversed(graph.steps):
+        if step.output in needed:
+            needed.update(step.made.operands)
+            steps.append(step)
+    steps.reverse()
+    consumers: dict[str, set[str]] = {}
+    for step in steps:
+        if isinstance(step.made, Elementwise) or not step.made.shape_only:
+            for value in step.made.operands:
+                consumers.setdefault(value, set()).add(step.output)
+    elements = {value: DATA_TYPES[kind].element for value, kind in graph.types.items() if kind in DATA_TYPES}
+    types = {value: kind for value, kind in elements.items() if kind is not None}
+    arrays = {value: array for value, array in graph.constants.items() if value in needed}
+    return Outline(
+        steps=tuple(steps),
+        inputs=tuple(info.name for info in graph.inputs),
+        results=results,
+        arrays=arrays,
+        types=types,
+        consumers={value: frozenset(users) for value, users in consumers.items()},
+        constants=_constants(arrays, types, steps) if fuse else NO_CONSTANTS,
+        fuse=fuse,
+        kernels={},
+        lock=Lock(),
+    )
+
+
+def _constants(arrays: dict[str, np.ndarray], types: dict[str, ElementType], steps: Sequence[Step]) -> Constants:
+    elements = {value: array for value, array in arrays.items() if array.size == 1 and value in types}
+    inside: dict[str, Step] = {}
+    counts = dict.fromkeys(elements, 0)
+    for step in steps:
+        if isinstance(step.made, Elementwise) and all(value in counts for value in step.made.operands):
+            count = 1 + sum(counts[value] for value in step.made.operands)
+            if count <= MOST_CONSTANT_STEPS:
+                counts[step.output] = count
+                inside[step.output] = step
+    return Constants(elements, inside)

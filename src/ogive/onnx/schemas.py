@@ -1,0 +1,183 @@
+"""Nodes against the schemas of ONNX: which version an opset selects, and what it says of inputs and attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import onnx.defs
+from onnx import AttributeProto, NodeProto
+from onnx.defs import OpSchema
+
+from ogive.errors import ModelError, UnsupportedError, message
+from ogive.onnx.tensors import array_from
+
+__all__ = [
+    "NEWEST_OPSET",
+    "attribute_values",
+    "check_opset",
+    "check_output",
+    "input_types",
+    "output_types",
+    "schema_of",
+]
+
+#: The newest opset whose operators Ogive follows.
+NEWEST_OPSET = 28
+
+_Option = OpSchema.FormalParameterOption
+_Type = AttributeProto.AttributeType
+
+#: What each type of an attribute is in Python.
+_READERS: dict[int, Callable[[Any], Any]] = {
+    AttributeProto.FLOAT: lambda a: a.f,
+    AttributeProto.INT: lambda a: a.i,
+    AttributeProto.STRING: lambda a: a.s.decode(),
+    AttributeProto.FLOATS: lambda a: tuple(a.floats),
+    AttributeProto.INTS: lambda a: tuple(a.ints),
+    AttributeProto.STRINGS: lambda a: tuple(s.decode() for s in a.strings),
+}
+
+
+def check_opset(version: int, subject: str) -> None:
+    """Refuse an opset that does not exist or is not supported."""
+    newest = min(NEWEST_OPSET, onnx.defs.onnx_opset_version())
+    if version < 1:
+        raise ModelError(message(subject, f"it imports opset {version}", f"1 to {newest}"))
+    if version > newest:
+        way_out = "" if version > NEWEST_OPSET else "The installed onnx is older: pip install --upgrade onnx"
+        raise UnsupportedError(message(subject, f"it imports opset {version}", f"1 to {newest}", way_out))
+
+
+@cache
+def schema_of(operator: str, opset: int) -> OpSchema | None:
+    """The schema that an opset selects, or None where the opset has no such operator."""
+    try:
+        schema = onnx.defs.get_schema(operator, opset, "")
+    except onnx.defs.SchemaError:
+        return None
+    return None if schema.deprecated else schema
+
+
+# ---- attributes
+
+
+def attribute_values(schema: OpSchema, node: NodeProto, label: str, folder: Path | None) -> dict[str, Any]:
+    """The attributes that the model sets, as Python values of the types that the schema names."""
+    values: dict[str, Any] = {}
+    for attribute in node.attribute:
+        name = attribute.name
+        if name in values:
+            raise ModelError(message(label, f"it has the attribute {name!r} twice"))
+        declared = schema.attributes.get(name)
+        if declared is None:
+            known = ", ".join(sorted(schema.attributes)) or "none"
+            raise ModelError(message(label, f"there is no attribute {name!r}", known))
+        if attribute.ref_attr_name:
+            raise ModelError(message(label, f"the attribute {name!r} refers to one of a function, outside of any"))
+        if _type_name(attribute.type) != _type_name(declared.type):
+            given, wanted = _type_name(attribute.type), _type_name(declared.type)
+            raise ModelError(message(label, f"the attribute {name!r} is of type {given}", wanted))
+        values[name] = _attribute_value(attribute, label, folder)
+    for name, declared in schema.attributes.items():
+        if declared.required and name not in values:
+            raise ModelError(message(label, f"the attribute {name!r} is missing"))
+    return values
+
+
+def _attribute_value(attribute: AttributeProto, label: str, folder: Path | None) -> Any:
+    if attribute.type == AttributeProto.TENSOR:
+        return array_from(attribute.t, folder, f"{label}, attribute {attribute.name!r}")
+    reader = _READERS.get(attribute.type)
+    if reader is None:
+        what = f"the attribute {attribute.name!r} is of type {_type_name(attribute.type)}"
+        raise UnsupportedError(message(label, what, "numbers, text, tensors"))
+    try:
+        return reader(attribute)
+    except UnicodeDecodeError as error:
+        raise ModelError(message(label, f"the attribute {attribute.name!r} is not UTF-8")) from error
+
+
+def _type_name(kind: Any) -> str:
+    """The name of an attribute's type: a number in a file, an enumeration in a schema."""
+    number = int(getattr(kind, "value", kind))
+    return str(_Type.Name(number)) if number in _Type.values() else str(number)
+
+
+@cache
+def default_values(operator: str, opset: int) -> Mapping[str, Any]:
+    """The defaults of the schema that an opset selects."""
+    schema = schema_of(operator, opset)
+    assert schema is not None
+    return {
+        name: _attribute_value(declared.default_value, operator, None)
+        for name, declared in schema.attributes.items()
+        if declared.default_value.type
+    }
+
+
+# ---- inputs and outputs
+
+
+def formal_parameter(parameters: Sequence[OpSchema.FormalParameter], position: int) -> OpSchema.FormalParameter | None:
+    """The declaration of an input or output; the last one stands for all that follow if it is variadic."""
+    if position < len(parameters):
+        return parameters[position]
+    if parameters and parameters[-1].option == _Option.Variadic:
+        return parameters[-1]
+    return None
+
+
+def input_types(
+    schema: OpSchema, types: Sequence[str | None], names: Sequence[str | None], label: str
+) -> dict[str, str]:
+    """Check the types of a node's inputs; what each of the schema's type parameters stands for.
+
+    None in the place of a type is an input that is left out.
+    """
+    if len(types) > schema.max_input:
+        raise ModelError(message(label, f"it has {len(types)} inputs", f"at most {schema.max_input}"))
+    bound: dict[str, str] = {}
+    needed = max(len(types), schema.min_input)
+    for position in range(needed):
+        formal = formal_parameter(schema.inputs, position)
+        assert formal is not None
+        kind = types[position] if position < len(types) else None
+        if kind is None:
+            if formal.option != _Option.Optional:
+                raise ModelError(message(label, f"its input {formal.name} is missing"))
+            continue
+        if kind not in formal.types:
+            what = f"its input {formal.name} ({names[position]!r}) is {kind}"
+            raise ModelError(message(label, what, ", ".join(sorted(formal.types))))
+        if formal.is_homogeneous and bound.setdefault(formal.type_str, kind) != kind:
+            what = f"its input {formal.name} ({names[position]!r}) is {kind}, another is {bound[formal.type_str]}"
+            raise ModelError(message(label, what, "the same type for both"))
+    return bound
+
+
+def output_types(schema: OpSchema, names: Sequence[str], bound: Mapping[str, str], label: str) -> list[str | None]:
+    """The types of a node's outputs; None where they follow from something else than the inputs' types."""
+    count = len(names)
+    if not schema.min_output <= count <= schema.max_output:
+        allowed = f"{schema.min_output} to {schema.max_output}"
+        raise ModelError(message(label, f"it has {count} outputs", allowed))
+    found: list[str | None] = []
+    for position in range(count):
+        formal = formal_parameter(schema.outputs, position)
+        assert formal is not None
+        if not names[position] and formal.option != _Option.Optional:
+            raise ModelError(message(label, f"its output {formal.name} has no name"))
+        only = next(iter(formal.types)) if len(formal.types) == 1 else None
+        found.append(bound.get(formal.type_str, only))
+    return found
+
+
+def check_output(schema: OpSchema, kind: str, label: str) -> None:
+    """Refuse a type that attributes ask for and the version of the operator does not have."""
+    (formal,) = schema.outputs
+    if kind not in formal.types:
+        what = f"its output {formal.name} would be {kind}"
+        raise ModelError(message(label, what, ", ".join(sorted(formal.types))))

@@ -1,0 +1,246 @@
+"""The first run of a graph on inputs of certain shapes: it computes the results, and records how.
+
+Element-wise steps wait until a function needs one of their values, or the end is reached; by then the shapes
+are known, and what waits together becomes islands. The record is what plan.py makes a plan of.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ogive.errors import ModelError, ShapeError, UnsupportedError, message
+from ogive.onnx.broadcasting import broadcast_shape
+from ogive.onnx.graph import Step
+from ogive.onnx.implementation import Elementwise, Function
+from ogive.onnx.islands import Island, islands
+from ogive.onnx.outline import Outline
+
+__all__ = ["FunctionCall", "KernelCall", "Record", "called", "trace"]
+
+Shape = tuple[int, ...]
+
+#: Values that follow from shapes and constants alone are kept up to this size, instead of computed again.
+LARGEST_KEPT = 1 << 16
+
+
+@dataclass(frozen=True)
+class KernelCall:
+    """An island was computed."""
+
+    ufunc: np.ufunc
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    dtypes: tuple[np.dtype, ...]
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class FunctionCall:
+    """A function was called."""
+
+    label: str
+    function: Callable[..., np.ndarray | None]
+    inputs: tuple[str, ...]
+    output: str
+    shape: Shape
+    dtype: np.dtype
+    is_view: bool = False
+    fills: bool = False
+
+
+@dataclass
+class Record:
+    """What a run did, in order."""
+
+    calls: list[KernelCall | FunctionCall] = field(default_factory=list)
+    fixed: dict[str, np.ndarray] = field(default_factory=dict)
+    """Values that are the same in every run with inputs of these shapes."""
+
+
+def trace(outline: Outline, inputs: dict[str, Any], memory_limit: int) -> tuple[list[Any], Record]:
+    """Run, and record: the results, which may share memory with each other and with the inputs, and the record."""
+    return _Trace(outline, inputs, memory_limit).run()
+
+
+def called(
+    label: str, function: Callable[..., np.ndarray | None], arrays: Sequence[Any], out: np.ndarray | None = None
+) -> np.ndarray:
+    """Call a function of a node, which fills ``out`` if that is given; its errors say which node it was."""
+    try:
+        with np.errstate(all="ignore"):
+            if out is None:
+                return np.asarray(function(*arrays))
+            function(*arrays, out=out)
+            return out
+    except (ShapeError, UnsupportedError) as error:
+        raise type(error)(f"{label}: {error}") from error
+    except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
+        raise ModelError(f"{label}: {error}") from error
+
+
+class _Trace:
+    def __init__(self, outline: Outline, inputs: dict[str, Any], memory_limit: int) -> None:
+        self.outline = outline
+        self.memory_limit = memory_limit
+        self.record = Record(fixed=dict(outline.arrays))
+        self.values: dict[str, Any] = {**outline.arrays, **inputs}
+        self.types = dict(outline.types)
+        self.shapes = {name: value.shape for name, value in self.values.items() if isinstance(value, np.ndarray)}
+        self.waiting: dict[str, Step] = {}
+        self.uses = {value: len(users) for value, users in outline.consumers.items()}
+        self.roots: dict[str, str] = {}
+        """For each value that this run has made the one in whose memory it lies: its own, or that of another."""
+        self.holders: Counter[str] = Counter()
+        """How many values lie in a root's memory and are still needed."""
+        self.sizes: dict[str, int] = {}
+        """The bytes of the roots that are still needed."""
+        self.bytes = 0
+
+    def run(self) -> tuple[list[Any], Record]:
+        for step in self.outline.steps:
+            if isinstance(step.made, Elementwise):
+                self._wait(step, step.made)
+            else:
+                self._call(step, step.made)
+        self._compute(self.outline.results)
+        return [self.values[name] for name in self.outline.results], self.record
+
+    # ---- element-wise steps
+
+    def _wait(self, step: Step, made: Elementwise) -> None:
+        """Find the shape of the value; what needs it will have it computed."""
+        shapes = [self.shapes[value] for value in made.operands]
+        aligned = made.rule(step.label, shapes)
+        shape = broadcast_shape(step.label, aligned)
+        self._check_size(step.label, shape, made.result.itemsize, is_new=False)
+        if tuple(aligned) != tuple(shapes):
+            operands = tuple(map(partial(self._aligned, step), made.operands, aligned))
+            step = replace(step, made=replace(made, operands=operands, make_program=lambda: made.program))
+        self.shapes[step.output] = shape
+        self.waiting[step.output] = step
+
+    def _aligned(self, step: Step, value: str, shape: Shape) -> str:
+        """The value itself, or a view of it with other axes of size 1."""
+        if self.shapes[value] == shape:
+            return value
+        name = f"{value}\0{step.output}"  # loading refuses names with such a character
+        self._compute([value])
+        self.types[name] = self.types[value]
+        dtype = self.types[value].numpy
+        view = FunctionCall(step.label, partial(np.reshape, shape=shape), (value,), name, shape, dtype, is_view=True)
+        self._keep(view, called(step.label, view.function, [self.values[value]]))
+        return name
+
+    def _compute(self, wanted: Collection[str]) -> None:
+        """Have these values computed, by what waits and they need."""
+        needed: set[str] = set()
+        pending = [value for value in wanted if value in self.waiting]
+        while pending:
+            value = pending.pop()
+            if value not in needed:
+                needed.add(value)
+                pending.extend(operand for operand in self.waiting[value].made.operands if operand in self.waiting)
+        constants = self.outline.constants
+        # A constant step is in the code of the kernels that use it; it is computed for who wants the array.
+        steps = [
+            step
+            for value, step in self.waiting.items()
+            if value in needed and (value not in constants.steps or value in wanted)
+        ]
+        if self.outline.fuse:
+            for island in list(islands(steps, self.shapes, self.outline.consumers, wanted, constants)):
+                self._run(island)
+        else:
+            for step in steps:
+                self._run(Island((step,), step.made.operands, (step.output,)))
+
+    def _run(self, island: Island) -> None:
+        label, shape = island.steps[-1].label, self.shapes[island.outputs[0]]
+        kinds = [self.types[value] for value in island.outputs]
+        arrays = tuple(self._new_array(label, shape, kind.numpy) for kind in kinds)
+        ufunc = self.outline.kernel(island, self.types)
+        ufunc(*(self.values[value] for value in island.inputs), out=arrays)
+        made = dict(zip(island.outputs, arrays, strict=True))
+        self._add(KernelCall(ufunc, island.inputs, island.outputs, tuple(k.numpy for k in kinds), shape), made)
+        for value, array in made.items():
+            self._hold(value, array, value)
+        for step in island.steps:
+            del self.waiting[step.output]
+            self._release(step)
+
+    # ---- functions
+
+    def _call(self, step: Step, made: Function) -> None:
+        if made.shape_only:
+            stand_in = np.broadcast_to(np.zeros((), bool), self.shapes[made.operands[0]])
+            array = called(step.label, made.function, [stand_in])
+            self.record.fixed[step.output] = array
+            self._hold(step.output, array, step.output)
+            return
+        self._compute(made.operands)
+        arrays = [self.values[value] for value in made.operands]
+        out = self._new_array(step.label, arrays[0].shape, arrays[0].dtype) if made.fills else None
+        array = called(step.label, made.function, arrays, out)
+        if out is None:
+            self._check_size(step.label, array.shape, array.itemsize, is_new=not made.is_view)
+        what = (step.label, made.function, made.operands, step.output, array.shape, array.dtype)
+        self._keep(FunctionCall(*what, is_view=made.is_view, fills=made.fills), array)
+        self._release(step)
+
+    def _keep(self, call: FunctionCall, array: np.ndarray) -> None:
+        self._hold(call.output, array, self.roots.get(call.inputs[0]) if call.is_view else call.output)
+        self._add(call, {call.output: array})
+
+    # ---- values and the record
+
+    def _new_array(self, label: str, shape: Shape, dtype: np.dtype) -> np.ndarray:
+        self._check_size(label, shape, dtype.itemsize)
+        try:
+            return np.empty(shape, dtype)
+        except (MemoryError, ValueError) as error:
+            raise ModelError(message(label, f"there is no memory for its result, of shape {shape}")) from error
+
+    def _add(self, call: KernelCall | FunctionCall, made: dict[str, np.ndarray]) -> None:
+        fixed = self.record.fixed
+        if all(value in fixed for value in call.inputs) and sum(a.nbytes for a in made.values()) <= LARGEST_KEPT:
+            fixed.update(made)
+        else:
+            self.record.calls.append(call)
+
+    def _hold(self, value: str, array: np.ndarray, root: str | None) -> None:
+        """Keep a value. ``root`` is None for a view of an input or of a constant."""
+        self.values[value] = array
+        self.shapes[value] = array.shape
+        if root is None:
+            return
+        self.roots[value] = root
+        self.holders[root] += 1
+        if root == value:
+            self.sizes[value] = array.nbytes
+            self.bytes += array.nbytes
+
+    def _release(self, step: Step) -> None:
+        """Drop arrays that no step will use any more."""
+        for value in set(step.made.operands) & self.uses.keys():
+            self.uses[value] -= 1
+            if self.uses[value] or value not in self.roots or value in self.outline.results:
+                continue
+            del self.values[value]
+            root = self.roots[value]
+            self.holders[root] -= 1
+            if not self.holders[root]:
+                self.bytes -= self.sizes.pop(root)
+
+    def _check_size(self, label: str, shape: Shape, itemsize: int, *, is_new: bool = True) -> None:
+        """Refuse what would not fit the memory, before it is asked for."""
+        total = math.prod(shape) * itemsize + self.bytes * is_new
+        if total > self.memory_limit:
+            what = f"with its result, of shape {shape}, the arrays of this run would have {total} bytes"
+            raise ModelError(message(label, what, f"{self.memory_limit}, the memory limit"))

@@ -1,0 +1,143 @@
+"""Models for tests: from ONNX's text form, or of one node made from a schema."""
+
+import numpy as np
+import onnx.defs
+from onnx import TypeProto, helper, numpy_helper, parser
+
+from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type
+
+#: The operators that Ogive is for: the activations, and what stands around them.
+ACTIVATIONS = [
+    "Celu",
+    "Clip",
+    "Elu",
+    "Gelu",
+    "HardSigmoid",
+    "HardSwish",
+    "Hardmax",
+    "LeakyRelu",
+    "LogSoftmax",
+    "Mish",
+    "PRelu",
+    "Relu",
+    "Selu",
+    "Shrink",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Softsign",
+    "SwiGLU",
+    "Swish",
+    "Tanh",
+    "ThresholdedRelu",
+]
+HELPERS = [
+    "Abs",
+    "Add",
+    "And",
+    "Cast",
+    "CastLike",
+    "Ceil",
+    "Constant",
+    "ConstantOfShape",
+    "Div",
+    "Equal",
+    "Erf",
+    "Exp",
+    "Expand",
+    "Flatten",
+    "Floor",
+    "Greater",
+    "GreaterOrEqual",
+    "Identity",
+    "Less",
+    "LessOrEqual",
+    "Log",
+    "Max",
+    "Mean",
+    "Min",
+    "Mod",
+    "Mul",
+    "Neg",
+    "Not",
+    "Or",
+    "Pow",
+    "Reciprocal",
+    "ReduceMax",
+    "ReduceMean",
+    "ReduceMin",
+    "ReduceSum",
+    "Reshape",
+    "Round",
+    "Shape",
+    "Sign",
+    "Size",
+    "Slice",
+    "Sqrt",
+    "Squeeze",
+    "Sub",
+    "Sum",
+    "Transpose",
+    "Unsqueeze",
+    "Where",
+    "Xor",
+    "Sin",
+    "Cos",
+    "Tan",
+    "Asin",
+    "Acos",
+    "Atan",
+    "Sinh",
+    "Cosh",
+    "Asinh",
+    "Acosh",
+    "Atanh",
+]
+SCOPE = frozenset(ACTIVATIONS + HELPERS)
+
+NEWEST_OPSET = 28
+
+#: Every version of those operators up to the newest opset.
+SCHEMAS = sorted(
+    (
+        schema
+        for schema in onnx.defs.get_all_schemas_with_history()
+        if schema.domain == "" and schema.name in SCOPE and schema.since_version <= NEWEST_OPSET
+    ),
+    key=lambda schema: (schema.name, schema.since_version),
+)
+
+
+def text_model(text, opset=18, ir_version=8):
+    """A model from ONNX's text form, without its header."""
+    return parser.parse_model(f'<ir_version: {ir_version}, opset_import: ["" : {opset}]>\n{text}')
+
+
+def node_model(operator, opset, inputs, attributes=None, outputs=("y",), constants=None, domain=""):
+    """A model of one node.
+
+    ``inputs`` is a list of (name, type or array); a name of "" is an input that is left out. ``constants``
+    become initialisers.
+    """
+    infos = [helper.make_value_info(name, type_proto(value)) for name, value in inputs if name]
+    constants = constants or {}
+    node = helper.make_node(
+        operator, [name for name, _ in inputs] + list(constants), list(outputs), domain=domain, **(attributes or {})
+    )
+    results = [helper.make_value_info(name, TypeProto()) for name in outputs if name]
+    graph = helper.make_graph([node], "test", infos, results, [tensor(n, a) for n, a in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid(domain, opset)], ir_version=10)
+
+
+def type_proto(value):
+    if isinstance(value, np.ndarray):
+        value = data_type_of(value.dtype).type
+    if value in DATA_TYPES:
+        return proto_of_type(value)
+    kind, inner = value.removesuffix(")").split("(", 1)
+    make = {"seq": helper.make_sequence_type_proto, "optional": helper.make_optional_type_proto}[kind]
+    return make(type_proto(inner))
+
+
+def tensor(name, array):
+    return numpy_helper.from_array(np.asarray(array), name)

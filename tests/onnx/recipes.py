@@ -1,0 +1,299 @@
+"""For every operator: inputs and attributes for a node, made from its schema, and what is right.
+
+What is right follows from the catalogue's formulas, evaluated exactly; from NumPy for what only moves,
+compares and chooses elements; and from exact arithmetic on small numbers for sums.
+"""
+
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import Any
+
+import mpmath
+import numpy as np
+from onnx import helper
+
+from ogive.accuracy import error_in_ulp as error
+from ogive.dtypes import element_type_of
+from ogive.onnx import formulas, schemas
+from ogive.onnx.data_types import DATA_TYPES
+from ogive.reference import correctly_rounded, evaluate_exactly, to_long_double
+from tests.inputs import random_values, special_values
+from tests.onnx.models import tensor
+
+
+@dataclass
+class Case:
+    """A node and its right result: an array, or exact numbers."""
+
+    inputs: dict[str, Any]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    expected: Any = None
+    exact: list[Any] | None = None
+    modular: bool = False
+    limit: float | None = None
+    """The largest error in units in the last place, where it is not the usual one."""
+
+    def check(self, result):
+        if self.exact is not None:
+            check_exactly(result, self.exact, self.modular, self.limit)
+            return
+        assert result.dtype == self.expected.dtype
+        assert result.shape == self.expected.shape
+        # The bits of NaN are not looked at, those of zeros are.
+        assert result.tolist() == self.expected.tolist() or np.array_equal(*map(canonical, (result, self.expected)))
+
+
+def canonical(array):
+    """Numbers as bits, with one NaN."""
+    if array.dtype == object:
+        return array
+    array = np.array(array)
+    if array.dtype.kind not in "biu":
+        array[array != array] = np.nan
+    return array.reshape(-1).view(np.uint8)
+
+
+def check_exactly(result, exact, modular, limit=None):
+    """Integers are equal, floats within one unit in the last place, 16-bit ones as if rounded once."""
+    kind = element_type_of(result.dtype)
+    if not kind.is_float:
+        assert result.ravel().tolist() == [correctly_rounded(value, kind, modular=modular) for value in exact]
+        return
+    truth = np.array([to_long_double(mpmath.mpf(value)) for value in exact])
+    errors = error(result.ravel(), truth, kind)
+    assert errors.max() <= (limit or (0.501 if kind.bits == 16 else 1.0)), (errors.max(), exact[errors.argmax()])
+
+
+# ---- elements
+
+
+def elements(kind, shape=(6, 5), seed=0):
+    """Values of a type of tensor, special ones among them."""
+    if kind not in DATA_TYPES:  # a sequence or an optional value
+        inner = kind.removeprefix("optional(").removeprefix("seq(").rstrip(")") + ")"
+        value = small_numbers(inner) if DATA_TYPES[inner].bits and "complex" not in inner else elements(inner)
+        return [value, value[:2]] if "seq(" in kind else value
+    row, count = DATA_TYPES[kind], int(np.prod(shape))
+    generator = np.random.default_rng(seed)
+    if row.element is not None:
+        special = special_values(row.element)
+        chosen = special[np.linspace(0, len(special) - 1, count // 2).astype(int)]
+        values = np.concatenate([chosen, random_values(row.element, count - len(chosen), seed)])
+        return generator.permutation(values).reshape(shape)
+    if kind == "tensor(string)":
+        return np.array([f"text {i}" for i in generator.integers(0, 4, count)], object).reshape(shape)
+    if kind.startswith("tensor(complex"):
+        values = generator.standard_normal(count) + 1j * generator.standard_normal(count)
+        return values.astype(row.numpy).reshape(shape)
+    return small_numbers(kind, shape, seed)
+
+
+def small_numbers(kind, shape=(6, 4), seed=0):
+    """Whole numbers that every type can tell apart; their sums are exact."""
+    row = DATA_TYPES[kind]
+    low, high = (1, 2) if row.name == "FLOAT8E8M0" else (0, 2) if row.bits < 4 or row.name == "BOOL" else (0, 4)
+    return np.random.default_rng(seed).integers(low, high, shape).astype(row.numpy)
+
+
+def attribute_tensor(array):
+    if array.dtype == object:
+        return helper.make_tensor("value", 8, array.shape, [text.encode() for text in array.ravel()])
+    return tensor("value", array)
+
+
+# ---- operators of the catalogue
+
+
+def from_catalogue(schema, types):
+    arrays = {p.name: elements(types[p.type_str], seed=i) for i, p in enumerate(schema.inputs)}
+    if schema.name == "PRelu" and schema.since_version < 7:
+        arrays["slope"] = arrays["slope"][0]
+    op = formulas.catalogue_operator(schema.name)
+    if op is None:
+        return Case(arrays)
+    values = schemas.default_values(schema.name, schema.since_version)
+    parameters = {p.name: values.get(p.name, p.default) for p in op.parameters}
+    kinds = [element_type_of(array.dtype) for array in arrays.values()]
+    choices = {p.name: parameters.pop(p.name) for p in op.parameters if p.choices}
+    root = op.formula(for_integers=not any(kind.is_float for kind in kinds), **choices)[0]
+    if all(kind.computes_in == "float32" for kind in kinds):
+        parameters = {key: float(np.float32(value)) for key, value in parameters.items()}
+    broadcast = np.broadcast_arrays(*arrays.values())
+    rows = zip(*(array.ravel().tolist() for array in broadcast), strict=True)
+    return Case(arrays, exact=[evaluate_exactly(root, row, parameters) for row in rows], modular=op.modular)
+
+
+# ---- element-wise operators that are put together
+
+
+def variadic(schema, types):
+    first = elements(types["T"])
+    arrays = {"data_0": first, "second": np.roll(first, 7), "third": np.roll(first, 11)}
+    if schema.name in ("Max", "Min"):
+        function = np.maximum if schema.name == "Max" else np.minimum
+        with np.errstate(all="ignore"):
+            return Case(arrays, expected=reduce(function, arrays.values()))
+    rows = zip(*(array.ravel().tolist() for array in arrays.values()), strict=True)
+    sums = [mpmath.fsum(row) for row in rows]
+    with mpmath.workprec(300):
+        return Case(arrays, exact=[s / 3 if schema.name == "Mean" else s for s in sums])
+
+
+def clip(schema, types):
+    data = elements(types["T"])
+    low, high = (np.array(bound, data.dtype) for bound in (1, 5))
+    with np.errstate(all="ignore"):
+        expected = np.minimum(np.maximum(data, low), high)
+    if len(schema.inputs) == 1:
+        return Case({"input": data}, {"min": 1.0, "max": 5.0}, expected)
+    return Case({"input": data, "min": low, "max": high}, expected=expected)
+
+
+def cast(schema, types):
+    source, wanted = types["T1"], types["T2"]
+    data = elements(source) if DATA_TYPES[wanted].element and DATA_TYPES[source].element else small_numbers(wanted)
+    data = data.astype(np.float32).astype(DATA_TYPES[source].numpy) if data.dtype != DATA_TYPES[source].numpy else data
+    inputs, attributes = {"input": data}, {}
+    row = DATA_TYPES[wanted]
+    if schema.name == "CastLike":
+        inputs["target_type"] = small_numbers(wanted)
+    else:
+        attributes["to"] = row.name if schema.since_version == 1 else row.number
+    if row.element is None or DATA_TYPES[source].element is None:
+        return Case(inputs, attributes, data.astype(np.float32).astype(row.numpy))
+    exact = [number(value, row.element) for value in data.ravel().tolist()]
+    are_integers = not (row.element.is_float or DATA_TYPES[source].element.is_float)
+    return Case(inputs, attributes, exact=exact, modular=are_integers)
+
+
+def number(value, kind):
+    if kind.name == "bool":
+        return value != 0
+    return mpmath.mpf(value)
+
+
+# ---- row-wise operators
+
+
+def row_wise(schema, types):
+    """Rows of 20 elements before opset 13, of 5 from then on; -inf and numbers 1e4 apart among them."""
+    kind = DATA_TYPES[types["T"]].numpy
+    data = np.random.default_rng(0).standard_normal((3, 4, 5)) * 4
+    data[0, 0, :3] = -np.inf, 5e3, -5e3
+    data = data.astype(kind)
+    rows = data.reshape(-1, 5) if schema.since_version >= 13 else data.reshape(3, -1)
+    function = {"Softmax": exact_softmax, "LogSoftmax": exact_log_softmax, "Hardmax": exact_hardmax}[schema.name]
+    with mpmath.workprec(300):
+        exact = [value for row in rows.tolist() for value in function([mpmath.mpf(x) for x in row])]
+    return Case({"input": data}, exact=exact, limit=2.5 if kind.itemsize > 2 else 0.501)
+
+
+def exact_softmax(row):
+    exponentials = [mpmath.exp(x) for x in row]
+    return [e / mpmath.fsum(exponentials) for e in exponentials]
+
+
+def exact_log_softmax(row):
+    total = mpmath.log(mpmath.fsum(mpmath.exp(x) for x in row))
+    return [x - total for x in row]
+
+
+def exact_hardmax(row):
+    return [mpmath.mpf(i == row.index(max(row))) for i in range(len(row))]
+
+
+# ---- functions on arrays
+
+
+def moved(function, of=(6, 5), **arguments):
+    """A recipe: arguments are inputs or attributes, as the version has them."""
+
+    def recipe(schema, types):
+        data = elements(types[schema.inputs[0].type_str], of)
+        formal = {p.name: p.type_str for p in schema.inputs}
+        inputs = {schema.inputs[0].name: data}
+        given = {}
+        for name, value in arguments.items():
+            if name in formal:
+                kind = types.get(formal[name], formal[name])
+                inputs[name] = np.array(value, DATA_TYPES[kind].numpy)
+            elif name in schema.attributes:
+                given[name] = value
+        return Case(inputs, given, function(data))
+
+    return recipe
+
+
+def slice_(schema, types):
+    if schema.since_version == 1:
+        return moved(lambda x: x[1:5, -4:3], starts=[1, -4], ends=[5, 3])(schema, types)
+    return moved(lambda x: x[5:1:-2, 1:], starts=[1, -1], ends=[9, 1], axes=[1, 0], steps=[1, -2])(schema, types)
+
+
+def reduced(function):
+    def recipe(schema, types):
+        data = small_numbers(types["T"], (3, 4, 2))
+        case = moved(lambda _: function(data).astype(data.dtype), axes=[1])(schema, types)
+        case.inputs[schema.inputs[0].name] = data
+        return case
+
+    return recipe
+
+
+def constant(schema, types):
+    value = elements(types["T"], (2, 3))
+    return Case({}, {"value": attribute_tensor(value)}, value)
+
+
+def constant_of_shape(schema, types):
+    value = elements(types["T2"], (1,))
+    return Case({"input": np.array([2, 3])}, {"value": attribute_tensor(value)}, np.full((2, 3), value[0], value.dtype))
+
+
+def identity(schema, types):
+    value = elements(next(iter(types.values())))
+    return Case({"input": value}, expected=value)
+
+
+def numbers_or_numpy(function):
+    """The catalogue's formula for numbers; NumPy for what kernels have no type for."""
+
+    def recipe(schema, types):
+        if DATA_TYPES[types["T"]].element is not None:
+            return from_catalogue(schema, types)
+        arrays = {p.name: elements(types[p.type_str], seed=i) for i, p in enumerate(schema.inputs)}
+        return Case(arrays, expected=np.asarray(function(*arrays.values())))
+
+    return recipe
+
+
+RECIPES = {
+    "Cast": cast,
+    "CastLike": cast,
+    "Clip": clip,
+    "Constant": constant,
+    "ConstantOfShape": constant_of_shape,
+    "Equal": numbers_or_numpy(lambda a, b: (a == b).astype(bool)),
+    "Expand": moved(lambda x: np.broadcast_to(x, (2, 6, 5)), shape=[2, 1, 5]),
+    "Flatten": moved(lambda x: x.reshape(2, 15), of=(2, 3, 5)),
+    "Hardmax": row_wise,
+    "Identity": identity,
+    "LogSoftmax": row_wise,
+    "Max": variadic,
+    "Mean": variadic,
+    "Min": variadic,
+    "ReduceMax": reduced(lambda x: x.max(axis=1, keepdims=True)),
+    "ReduceMean": reduced(lambda x: x.astype(np.float64).mean(axis=1, keepdims=True)),
+    "ReduceMin": reduced(lambda x: x.min(axis=1, keepdims=True)),
+    "ReduceSum": reduced(lambda x: x.astype(np.float64).sum(axis=1, keepdims=True)),
+    "Reshape": moved(lambda x: x.reshape(2, 15), of=(2, 3, 5), shape=[0, -1]),
+    "Shape": moved(lambda x: np.array(x.shape)),
+    "Size": moved(lambda x: np.array(x.size)),
+    "Slice": slice_,
+    "Softmax": row_wise,
+    "Squeeze": moved(lambda x: x[:, 0], of=(6, 1, 5), axes=[1]),
+    "Sum": variadic,
+    "Transpose": moved(np.transpose),
+    "Unsqueeze": moved(lambda x: x[None, :, :, None], axes=[0, 3]),
+    "Where": numbers_or_numpy(np.where),
+}

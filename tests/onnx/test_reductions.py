@@ -1,0 +1,149 @@
+"""Sums, means, largest and smallest elements: exact, in a fixed order, of every layout."""
+
+import math
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ogive.onnx
+from ogive.dtypes import FLOATS, INTEGERS, element_type
+from ogive.errors import ShapeError
+from tests.inputs import random_values, same_bits
+from tests.onnx.models import node_model
+
+TYPES = ["int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"]
+OPERATORS = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"]
+
+
+def run(operator, data, axes=None, opset=18, **attributes):
+    inputs = [("data", data)] + ([("axes", np.asarray(axes))] if axes is not None else [])
+    return ogive.onnx.load(node_model(operator, opset, inputs, attributes))(dict(inputs))
+
+
+def values(name, shape, seed=0):
+    kind = element_type(name)
+    array = random_values(kind, math.prod(shape), seed)
+    if kind.is_float:
+        with np.errstate(all="ignore"):
+            wide = array.astype(np.float64)
+            array = (np.where(np.isfinite(wide), wide, 1) % 64 - 32).astype(kind.numpy)
+    return array.reshape(shape)
+
+
+def tree(row, add):
+    """The order of the documentation: the second half is added to the first half."""
+    row = list(row)
+    while len(row) > 1:
+        half = (len(row) + 1) // 2
+        row = [add(row[i], row[half + i]) if half + i < len(row) else row[i] for i in range(half)]
+    return row[0]
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 7, 64, 100, 1001])
+@pytest.mark.parametrize("name", TYPES)
+def test_sums_are_trees(name, length):
+    kind = element_type(name)
+    data = values(name, (3, length))
+    result = run("ReduceSum", data, [1], keepdims=0)
+    wide = np.float32 if kind.is_float and kind.bits == 16 else kind.numpy.type
+    for row, got in zip(data, result, strict=True):
+        if kind.is_float:
+            assert got == np.array(tree(row.astype(wide), np.add)).astype(kind.numpy)
+        else:
+            total = sum(map(int, row))
+            assert int(got) == (total - kind.minimum) % 2**kind.bits + kind.minimum
+
+
+@pytest.mark.parametrize("name", [name for name in TYPES if "int" in name])
+def test_means_of_integers_are_exact(name):
+    kind = element_type(name)
+    data = random_values(kind, 5 * 97).reshape(5, 97)
+    data[0] = kind.maximum
+    data[1] = kind.minimum
+    result = run("ReduceMean", data, [1], keepdims=0)
+    assert result.tolist() == [math.trunc(Fraction(sum(map(int, row)), 97)) for row in data]
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("name", TYPES)
+def test_the_layout_changes_no_bit(name, operator):
+    data = values(name, (6, 5, 4))
+    for axes in ([0], [1], [2], [0, 2], [-1, -3], [0, 1, 2]):
+        expected = run(operator, data, axes)
+        for view in (
+            np.asfortranarray(data),
+            data.transpose(2, 0, 1).copy().transpose(1, 2, 0),
+            data[:, ::-1][:, ::-1],
+        ):
+            assert same_bits(run(operator, view, axes), expected)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_axes_and_what_becomes_of_them(operator):
+    data = values("float32", (2, 3, 4))
+    assert run(operator, data).shape == (1, 1, 1)
+    assert run(operator, data, keepdims=0).shape == ()
+    assert run(operator, data, [1]).shape == (2, 1, 4)
+    assert run(operator, data, [-1, 0], keepdims=0).shape == (3,)
+    assert run(operator, data, np.zeros(0, np.int64)).shape == (1, 1, 1)
+    same = run(operator, data, np.zeros(0, np.int64), noop_with_empty_axes=1)
+    assert same_bits(same, data)
+    assert not np.shares_memory(same, data)
+    assert run(operator, data, noop_with_empty_axes=1).shape == (2, 3, 4)
+    assert run(operator, data, opset=11, axes=None).shape == (1, 1, 1)
+    model = node_model(operator, 11, [("x", data)], {"axes": [0, 2], "keepdims": 0})
+    assert ogive.onnx.load(model)(data).shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("axes", "text"), [([3], "allowed: -3 to 2"), ([-4], "allowed: -3 to 2"), ([0, -3], "each axis once")]
+)
+def test_axes_that_are_not_there(axes, text):
+    with pytest.raises(ShapeError, match=f"ReduceSum node .*{text}"):
+        run("ReduceSum", values("float32", (2, 3, 4)), axes)
+
+
+@pytest.mark.parametrize("kind", [*FLOATS, *(t for t in INTEGERS if t.bits >= 32)], ids=repr)
+def test_nothing_to_reduce(kind):
+    empty = np.zeros((2, 0), kind.numpy)
+    low, high = (-math.inf, math.inf) if kind.is_float else (kind.minimum, kind.maximum)
+    assert run("ReduceSum", empty, [1], keepdims=0).tolist() == [0, 0]
+    assert run("ReduceMax", empty, [1], opset=20, keepdims=0).tolist() == [low, low]
+    assert run("ReduceMin", empty, [1], opset=20, keepdims=0).tolist() == [high, high]
+    mean = run("ReduceMean", empty, [1], keepdims=0)
+    assert np.isnan(mean.astype(np.float64)).all() if kind.is_float else mean.tolist() == [0, 0]
+    assert run("ReduceSum", np.zeros((0, 3), kind.numpy), [1]).shape == (0, 1)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_special_values(name):
+    dtype = element_type(name).numpy
+    rows = np.array([[1, np.nan], [np.nan, -np.inf], [0.0, -0.0], [-0.0, 0.0], [-np.inf, np.inf]]).astype(dtype)
+    largest, smallest = (run(f"Reduce{which}", rows, [1], keepdims=0) for which in ("Max", "Min"))
+    assert np.isnan(largest[:2].astype(float)).all()
+    assert np.isnan(smallest[:2].astype(float)).all()
+    assert np.signbit(largest[2:4]).tolist() == [False, False]
+    assert np.signbit(smallest[2:4]).tolist() == [True, True]
+    assert (largest[4], smallest[4]) == (np.inf, -np.inf)
+    quiet = np.array(np.nan, dtype)
+    for operator in OPERATORS:
+        assert same_bits(run(operator, rows, [1], keepdims=0)[0], quiet[()])
+    negative = -np.full((1, 3), np.nan, dtype)
+    assert same_bits(run("ReduceSum", negative, [1], keepdims=0), quiet.reshape(1))
+
+
+def test_sums_of_halves_do_not_overflow_on_the_way():
+    data = np.array([[60000, 60000, -60000, -60000]], np.float16)
+    assert run("ReduceSum", data, [1], keepdims=0).tolist() == [0]
+    data = np.full((1, 4096), 1, ml_dtypes.bfloat16)
+    assert run("ReduceSum", data, [1], keepdims=0).tolist() == [4096]
+    assert run("ReduceMean", data, [1], keepdims=0).tolist() == [1]
+
+
+def test_truth_values():
+    data = np.array([[True, False], [False, False]])
+    assert run("ReduceMax", data, [1], opset=20, keepdims=0).tolist() == [True, False]
+    assert run("ReduceMin", data, [1], opset=20, keepdims=0).tolist() == [False, False]
+    assert run("ReduceMin", np.zeros((1, 0), bool), [1], opset=20, keepdims=0).tolist() == [True]

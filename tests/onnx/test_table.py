@@ -1,0 +1,19 @@
+"""The table in the documentation is what loading says."""
+
+from pathlib import Path
+
+from ogive.onnx.table import markdown, renewed
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "onnx.md"
+
+
+def test_the_table_is_up_to_date():
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == renewed(text), "renew it: python -m ogive.onnx.table docs/onnx.md"
+
+
+def test_rows():
+    lines = markdown().splitlines()
+    assert "| Relu | 1, 6 | float, double, float16 |  |" in lines
+    assert "| Relu | 13 | floats |  |" in lines
+    assert "| Relu | 14 | floats, signed |  |" in lines
