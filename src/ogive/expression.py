@@ -14,7 +14,7 @@ import enum
 import math
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -128,7 +128,10 @@ OPERATIONS: dict[str, Operation] = {
         # What a whole row has in common: its largest and smallest element, its sum; and whether an element is
         # the first of its row for which a condition holds.
         _operations("formula", "operand", 1, "row_max row_min row_sum row_first"),
-        # Machine only from here on. `fma`: a * b + c, rounded once.
+        # Machine only from here on. The same as `select`; what only the first value needs is computed for a
+        # block of elements only if the condition holds for one of them.
+        _operations("primitive", "operand", 3, "select_rare"),
+        # a * b + c, rounded once.
         _operations("primitive", "operand", 3, "fma"),
         # Integer bits: shifts by a constant that is the attribute.
         _operations("primitive", "operand", 1, "shift_left shift_right"),
@@ -346,8 +349,17 @@ def _binary(operation: str, left: object, right: object) -> Expression:
     return _formula(operation, lift(left), lift(right))
 
 
-def walk(*roots: Expression) -> Iterator[Expression]:
-    """Every node of the graphs once, operands before the nodes that use them."""
+def _operands(current: Expression) -> Sequence[Expression]:
+    return current.operands
+
+
+def walk(
+    *roots: Expression, operands: Callable[[Expression], Sequence[Expression]] = _operands
+) -> Iterator[Expression]:
+    """Every node of the graphs once, operands before the nodes that use them.
+
+    ``operands`` says what counts as the operands of a node, where that is not all of them.
+    """
     seen: set[Expression] = set()
     stack: list[tuple[Expression, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
@@ -357,4 +369,4 @@ def walk(*roots: Expression) -> Iterator[Expression]:
         elif current not in seen:
             seen.add(current)
             stack.append((current, True))
-            stack.extend((operand, False) for operand in reversed(current.operands) if operand not in seen)
+            stack.extend((operand, False) for operand in reversed(operands(current)) if operand not in seen)

@@ -90,7 +90,7 @@ PRIMITIVE: dict[str, Rule] = {
     "constant": lambda n: isinstance(n.attribute, float if n.format.is_float else int),
     "row_value": lambda n: n.format is Format.F64 and isinstance(n.attribute, tuple),
     "row_position": lambda n: n.format is Format.F64,
-    "select": lambda n: n.operands[0].format is Format.BIT and _selects(n),
+    **dict.fromkeys(("select", "select_rare"), lambda n: n.operands[0].format is Format.BIT and _selects(n)),
     **dict.fromkeys(("less", "less_equal", "equal"), lambda n: n.format is Format.BIT and _compares(n)),
     **dict.fromkeys(("and", "or", "exclusive_or", "not"), lambda n: _alike(n) and not n.format.is_float),
     **dict.fromkeys(("add", "subtract", "multiply", "negate", "absolute"), lambda n: _is_real(n) or _is_whole(n)),
