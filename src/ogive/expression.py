@@ -105,7 +105,11 @@ def _operations(
 
 
 #: Functions that lowering replaces by arithmetic; each has its own rule in ogive.elementary.
-ELEMENTARY = ("erf", "erfc", "exp", "expm1", "log", "log1p", "tanh")
+ELEMENTARY = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc"),
+    *("exp", "expm1", "log", "log1p", "sin", "sinh", "tan", "tanh"),
+)
+ELEMENTARY_OF_TWO = ("atan2", "power")
 
 OPERATIONS: dict[str, Operation] = {
     row.name: row
@@ -116,7 +120,8 @@ OPERATIONS: dict[str, Operation] = {
         _operations("both", "operand", 2, "add:+ subtract:- multiply:* divide:/"),
         _operations("both", "operand", 1, "negate:- absolute square_root floor ceiling truncate round_even"),
         _operations("both", "operand", 2, "copy_sign"),
-        # Of integers: the quotient rounded towards zero, and what it leaves. Zero where the divisor is zero.
+        # The quotient rounded towards zero (of integers only), and what it leaves. Where the divisor is zero, NaN
+        # or the integer zero.
         _operations("both", "operand", 2, "quotient remainder"),
         # Comparisons are false when an operand is NaN. `>` is `<` with its operands exchanged.
         _operations("both", "truth", 2, "less:< less_equal:<= equal:=="),
@@ -125,6 +130,9 @@ OPERATIONS: dict[str, Operation] = {
         # (condition, value where it holds, value elsewhere)
         _operations("both", "operand", 3, "select"),
         _operations("formula", "operand", 1, " ".join(ELEMENTARY)),
+        _operations("formula", "operand", 2, " ".join(ELEMENTARY_OF_TWO)),
+        # Of integers, modulo the number of their values.
+        _operations("formula", "operand", 2, "integer_power"),
         # What a whole row has in common: its largest and smallest element, its sum; and whether an element is
         # the first of its row for which a condition holds.
         _operations("formula", "operand", 1, "row_max row_min row_sum row_first"),

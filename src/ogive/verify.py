@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from ogive.errors import OgiveError
-from ogive.expression import ELEMENTARY, OPERATIONS, Expression, Format, walk
+from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, OPERATIONS, Expression, Format, walk
 
 __all__ = ["MalformedGraph", "verify"]
 
@@ -78,10 +78,10 @@ FORMULA: dict[str, Rule] = {
     **dict.fromkeys(("and", "or", "exclusive_or", "not"), _is_truth),
     **dict.fromkeys(("add", "subtract", "multiply", "divide", "negate", "absolute", "copy_sign"), _is_number),
     **dict.fromkeys(("square_root", "floor", "ceiling", "truncate", "round_even"), _is_number),
-    "quotient": _is_number,
     "row_first": _is_truth,
     **dict.fromkeys(("row_max", "row_min", "row_sum"), _is_number),
-    **dict.fromkeys(ELEMENTARY, _is_number),
+    **dict.fromkeys(("quotient", "remainder", "integer_power"), _is_number),
+    **dict.fromkeys((*ELEMENTARY, *ELEMENTARY_OF_TWO), _is_number),
 }
 
 PRIMITIVE: dict[str, Rule] = {
