@@ -538,7 +538,7 @@ def _rounded_by_addition(e: _Emitter, n: Expression, name: str, a: str) -> str:
 
 def _scale(e: _Emitter, n: Expression, a: str, exponent: str) -> str:
     form = n.format
-    if e.target.has_scale and e.lanes > 1:
+    if e.target.has_scale and e.lanes * form.bits >= 128:
         return _scale_by_instruction(e, form, a, exponent)
     # 2**n as the product of three powers, each in the range of exponents; what is beyond is 0 or infinite.
     # The last takes as much as it can: then what the others leave is rounded once, or is zero anyway.
@@ -560,11 +560,15 @@ def _scale(e: _Emitter, n: Expression, a: str, exponent: str) -> str:
 
 
 def _scale_by_instruction(e: _Emitter, form: Format, a: str, exponent: str) -> str:
-    """AVX-512 scales with one rounding, on registers of 64 bytes; longer blocks are taken apart."""
-    lanes = 512 // form.bits
+    """AVX-512 scales with one rounding, on registers of up to 64 bytes; longer blocks are taken apart."""
+    width = min(512, e.block * form.bits)
+    lanes = width // form.bits
     kind = f"<{lanes} x {TYPES[form]}>"
-    name = f"llvm.x86.avx512.mask.scalef.{'ps' if form is Format.F32 else 'pd'}.512"
-    e.declarations[name] = f"declare {kind} @{name}({kind}, {kind}, {kind}, i{lanes}, i32)"
+    name = f"llvm.x86.avx512.mask.scalef.{'ps' if form is Format.F32 else 'pd'}.{width}"
+    # A mask of all lanes; and on the longest registers 4, the rounding mode of the environment.
+    mask_type, ending = f"i{max(lanes, 8)}", ", i32 4" if width == 512 else ""
+    parameters = f"{kind}, {kind}, {kind}, {mask_type}{', i32' if ending else ''}"
+    e.declarations[name] = f"declare {kind} @{name}({parameters})"
     whole = e.type(form)
     parts: list[str] = []
     for start in range(0, e.block, lanes):
@@ -574,8 +578,8 @@ def _scale_by_instruction(e: _Emitter, form: Format, a: str, exponent: str) -> s
             x, y = (
                 e.emit(f"shufflevector {whole} {v}, {whole} poison, <{lanes} x i32> <{mask}>") for v in (a, exponent)
             )
-        # -1: all lanes; 4: the rounding mode of the environment.
-        parts.append(e.emit(f"call {kind} @{name}({kind} {x}, {kind} {y}, {kind} zeroinitializer, i{lanes} -1, i32 4)"))
+        operands = f"{kind} {x}, {kind} {y}, {kind} zeroinitializer, {mask_type} -1{ending}"
+        parts.append(e.emit(f"call {kind} @{name}({operands})"))
     while len(parts) > 1:
         mask = ", ".join(f"i32 {i}" for i in range(2 * lanes))
         joined = []
