@@ -41,8 +41,7 @@ def asin(m: Arithmetic, x: Wide) -> Wide:
     x = m.unscaled(x)
     is_large, part = _arcsine_of_part(m, m.absolute(x))
     other = _sum(m, m.wide(PI / 2), m.multiply(part, m.wide(-2.0)))
-    magnitude = replace(m.select(is_large, other, part), interval=Interval(0.0, 1.6))
-    return m.copy_sign(magnitude, x.high)
+    return m.copy_sign(_result(m, m.select(is_large, other, part), 1.6), x.high)
 
 
 @in_float64
@@ -54,7 +53,7 @@ def acos(m: Arithmetic, x: Wide) -> Wide:
     signed = m.copy_sign(part, x.high)
     term = m.select(is_large, m.multiply(signed, m.wide(2.0)), m.negate(signed))
     start = m.select(is_large, m.select(is_negative, m.wide(PI), m.wide(0.0)), m.wide(PI / 2))
-    return replace(_sum(m, start, term), interval=Interval(0.0, 3.2))
+    return _result(m, _sum(m, start, term), 3.2)
 
 
 def _arcsine_of_part(m: Arithmetic, a: Wide) -> tuple[Expression, Wide]:
@@ -92,8 +91,7 @@ def atan(m: Arithmetic, x: Wide) -> Wide:
     divisor = m.select(is_large, a, m.select(is_middle, middle[1], one))
     quotient = m.divide(dividend, replace(divisor, interval=Interval(1.0, LARGE)))
     start = m.select(is_large, m.wide(PI / 2), m.select(is_middle, m.wide(PI / 4), m.wide(0.0)))
-    magnitude = replace(_sum(m, start, _arctangent(m, quotient)), interval=Interval(0.0, 1.6))
-    return m.copy_sign(magnitude, x.high)
+    return m.copy_sign(_result(m, _sum(m, start, _arctangent(m, quotient)), 1.6), x.high)
 
 
 def _arctangent(m: Arithmetic, t: Wide) -> Wide:
@@ -127,7 +125,7 @@ def atan2(m: Arithmetic, y: Wide, x: Wide) -> Wide:
     level = m.select(is_steep, m.wide(PI / 2), m.select(is_left, m.wide(PI), m.wide(0.0)))
     diagonal = m.select(is_left, m.wide(PI * 3 / 4), m.wide(PI / 4))
     magnitude = _sum(m, m.select(is_middle, diagonal, level), part)
-    return m.copy_sign(replace(magnitude, interval=Interval(0.0, 3.2)), y.high)
+    return m.copy_sign(_result(m, magnitude, 3.2), y.high)
 
 
 def _with_finite_quotient(m: Arithmetic, smaller: Wide, larger: Wide) -> tuple[Wide, Wide]:
@@ -162,3 +160,7 @@ def _sum(m: Arithmetic, start: Wide, part: Wide) -> Wide:
         if other is not None:
             low = m.add_(low, other)
     return Wide(high, low)
+
+
+def _result(m: Arithmetic, a: Wide, largest: float) -> Wide:
+    return replace(m.renormalised(a), interval=Interval(0.0, largest))

@@ -78,7 +78,9 @@ def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Wide]:
             low = m.select_rare_(is_huge, exact.low, low)
     if not m.extended:
         return turns, Wide(high)
-    return turns, Wide(high, low if x.low is None else m.add_(low, m.low_part(x)))
+    r = Wide(high, low, interval=Interval(-0.8, 0.8))
+    # What the argument lacks may be more than what is left of it.
+    return turns, r if x.low is None else m.add(r, Wide(m.low_part(x)))
 
 
 def _sine(m: Arithmetic, r: Wide) -> Wide:
@@ -110,7 +112,7 @@ def _cosine(m: Arithmetic, r: Wide) -> Wide:
 
 def _sine_of_quarters(m: Arithmetic, n: Expression, r: Wide) -> Wide:
     """``sin(n pi/2 + r)``."""
-    value = m.select(_is_odd(m, n), _cosine(m, r), _sine(m, r))
+    value = m.renormalised(m.select(_is_odd(m, n), _cosine(m, r), _sine(m, r)))
     # The bit of n that is worth two goes to the last place.
     value = _with_sign_of_last_bit(m, value, m.shift_right_(n, 1))
     return replace(value, interval=Interval(-1.0, 1.0))
