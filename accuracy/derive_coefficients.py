@@ -38,6 +38,8 @@ class Fit:
     weight: Function
     interval: tuple[mp.mpf, mp.mpf]
     powers: dict[str, Sequence[int]]
+    in_float64: bool = False
+    """Whether float32 results are computed in float64 with it; then its coefficients are float64 numbers too."""
     first_in_two: bool = False
     """Whether the first coefficient is kept to twice the precision; the table then begins with its two parts."""
 
@@ -89,13 +91,14 @@ def round_to(value: mp.mpf, precision: int) -> mp.mpf:
 def fitted(fit: Fit, form: str) -> tuple[list[mp.mpf], mp.mpf]:
     """The rounded coefficients and the largest weighted error that they leave."""
     powers = list(fit.powers[form])
+    precision = PRECISION["F64" if fit.in_float64 else form]
     kept: list[mp.mpf] = []
     while len(kept) < len(powers):
         parts = 2 if fit.first_in_two and not kept else 1
-        kept.append(round_to(best(fit, powers, kept)[0], parts * PRECISION[form]))
+        kept.append(round_to(best(fit, powers, kept)[0], parts * precision))
     worst = max(abs(error_at(x, fit, powers, kept)) for x in nodes(fit.interval, 2001))
     if fit.first_in_two:
-        high = round_to(kept[0], PRECISION[form])
+        high = round_to(kept[0], precision)
         kept[:1] = [high, kept[0] - high]
     return kept, worst
 
@@ -136,6 +139,32 @@ def fits() -> list[Fit]:
         root = mp.sqrt(x)
         return (mp.erf(root) / root - 2 / mp.sqrt(mp.pi)) / x
 
+    def rest_of_series(
+        name: str, function: Function, first: dict[int, mp.mpf], limit: mp.mpf, counts: tuple[int, int], where: str
+    ) -> Fit:
+        """What an odd or an even function has beyond its first terms: a polynomial in x**2."""
+        power = max(first) + 2
+        call = f"{name.lower()}(x)"
+
+        def rest(square: mp.mpf) -> mp.mpf:
+            x = mp.sqrt(square)
+            return (function(x) - mp.fsum(c * x**p for p, c in first.items())) / x**power
+
+        def weight(square: mp.mpf) -> mp.mpf:
+            x = mp.sqrt(square)
+            return x**power / function(x)
+
+        return Fit(
+            name,
+            f"What {call} has beyond x**{power - 2}, divided by x**{power}: in x**2, {where}; relative to {call}",
+            rest,
+            weight,
+            (mp.mpf(10) ** -12, (limit * (1 + mp.mpf(2) ** -10)) ** 2),
+            {"F32": range(counts[0]), "F64": range(counts[1])},
+            in_float64=True,
+        )
+
+    one = mp.mpf(1)
     root_half = mp.sqrt(mp.mpf(1) / 2)
 
     def log_tail(f: mp.mpf) -> mp.mpf:
@@ -173,6 +202,15 @@ def fits() -> list[Fit]:
             (mp.mpf(10) ** -12, mp.mpf("0.2501")),
             {"F32": range(5), "F64": range(10)},
         ),
+        rest_of_series("SIN", mp.sin, {1: one}, mp.pi / 4, (4, 7), "abs(x) <= pi / 4"),
+        rest_of_series("COS", mp.cos, {0: one, 2: -one / 2}, mp.pi / 4, (3, 6), "abs(x) <= pi / 4"),
+        rest_of_series("ASIN", mp.asin, {1: one}, one / 2, (6, 14), "abs(x) <= 1/2"),
+        rest_of_series("ATAN", mp.atan, {1: one}, mp.sqrt(2) - 1, (6, 12), "abs(x) <= tan(pi / 8)"),
+        rest_of_series("SINH", mp.sinh, {1: one}, mp.log(2) / 2, (3, 6), "abs(x) <= log(2) / 2"),
+        rest_of_series("COSH", mp.cosh, {0: one, 2: one / 2}, mp.log(2) / 2, (2, 5), "abs(x) <= log(2) / 2"),
+        rest_of_series(
+            "ATANH", mp.atanh, {1: one, 3: one / 3, 5: one / 5}, 3 - 2 * mp.sqrt(2), (3, 8), "abs(x) <= 3 - sqrt(8)"
+        ),
     ]
 
 
@@ -183,15 +221,30 @@ Written by accuracy/derive_coefficients.py, which says how they are derived; cha
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from ogive.expression import Format
 
 __all__ = [{names}]
+
+#: 2 / pi, its first {bits} bits.
+TWO_OVER_PI = Fraction(
+    int(
+{digits},
+        16,
+    ),
+    1 << {bits},
+)
+
 '''
+
+#: 1024 for the largest exponent, and those that remain of a product with a number of 53 bits.
+BITS_OF_TWO_OVER_PI = 1198
 
 
 def table() -> str:
     groups = [list(group) for _, group in groupby(fits(), key=lambda fit: fit.name)]
-    names = sorted(group[0].name for group in groups)
+    names = sorted([*(group[0].name for group in groups), "TWO_OVER_PI"])
     blocks = []
     for group in groups:
         block = f"#: {group[0].what}.\n{group[0].name} = {{\n"
@@ -200,7 +253,11 @@ def table() -> str:
             block += f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    Format.{form}: (\n"
             block += "".join(f'        float.fromhex("{exact_hex(c)}"),\n' for c in coefficients) + "    ),\n"
         blocks.append(block + "}\n")
-    return HEADER.format(names=", ".join(f'"{name}"' for name in names)) + "\n".join(blocks)
+    with mp.workprec(BITS_OF_TWO_OVER_PI + 64):
+        digits = f"{int(mp.floor(2 / mp.pi * 2**BITS_OF_TWO_OVER_PI)):x}"
+    lines = "\n".join(f'        "{digits[i : i + 100]}"' for i in range(0, len(digits), 100))
+    listed = ", ".join(f'"{name}"' for name in names)
+    return HEADER.format(names=listed, bits=BITS_OF_TWO_OVER_PI, digits=lines) + "\n".join(blocks)
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""How accurate an operator is, over every input: sweeps against the reference evaluator.
+"""How accurate an operator is: over every input, or where there are too many, on samples and round the worst.
 
 The unit is one unit in the last place (ULP): the distance of neighbouring numbers of the element type at the
 exact value's magnitude, never smaller than the smallest subnormal number. 0.5 is as good as rounding can be.
@@ -9,7 +9,7 @@ not: every pair of numbers has an error.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,7 +20,7 @@ from ogive.dtypes import ElementType
 from ogive.operator import Operator
 from ogive.reference import evaluate, evaluate_exactly, to_long_double
 
-__all__ = ["BINS", "Report", "error_in_ulp", "sweep"]
+__all__ = ["BINS", "Report", "error_in_ulp", "sample", "sweep"]
 
 #: (significant bits, smallest exponent of a normal number, largest finite number)
 FORMATS = {
@@ -71,23 +71,23 @@ def error_in_ulp(result: np.ndarray, exact: np.ndarray, kind: ElementType) -> np
 
 @dataclass
 class Report:
-    """What a sweep found."""
+    """What a sweep or a sample found."""
 
     operator: str
     parameters: dict[str, Any]
     dtype: str
     count: int = 0
     worst: float = -1.0
-    worst_input: float = np.nan
+    worst_input: tuple[float, ...] = ()
     worst_result: float = np.nan
     misrounded: int = 0
     histogram: list[int] = field(default_factory=lambda: [0] * len(BINS))
     digest: str = ""
-    """SHA-256 of the results in the order of the inputs' bit patterns: equal on every machine."""
+    """SHA-256 of the results of a sweep, in the order of the inputs' bit patterns: equal on every machine."""
 
-    def add(self, x: np.ndarray, result: np.ndarray, errors: np.ndarray) -> None:
+    def add(self, operands: Sequence[np.ndarray], result: np.ndarray, errors: np.ndarray) -> None:
         """Count one step."""
-        self.count += x.size
+        self.count += result.size
         self.misrounded += int(np.count_nonzero(errors > 0.5 + 1e-7))  # the reference is not exact either
         places = np.searchsorted(BINS, np.nan_to_num(errors, nan=np.inf))
         for place, count in zip(*np.unique(places, return_counts=True), strict=True):
@@ -95,7 +95,8 @@ class Report:
         index = int(np.argmax(errors))
         if errors[index] > self.worst:
             self.worst = float(errors[index])
-            self.worst_input, self.worst_result = float(x[index]), float(result[index])
+            self.worst_input = tuple(float(x[index]) for x in operands)
+            self.worst_result = float(result[index])
 
 
 def sweep(
@@ -113,37 +114,140 @@ def sweep(
     ``function`` computes in the place of the operator's kernel: a peer can be measured with the same ruler.
     ``progress`` is told how many inputs are done.
     """
-    values = operator.checked_parameters(parameters or {})
-    numeric = {p.name: values[p.name] for p in operator.numeric_parameters}
-    choices = {p.name: values[p.name] for p in operator.parameters if p.choices}
-    rounded = {name: float(np.float32(value)) for name, value in numeric.items()}
-    root = operator.formula(**choices)[0]
-    compute = function or operator.bind(**values)
-
-    def measure(bits: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        x = bits.view(kind.numpy)
-        with np.errstate(all="ignore"):
-            result = compute(x)
-            exact = evaluate(root, [x], rounded)
-        return x, result, error_in_ulp(result, exact, kind)
-
-    report = Report(operator.name, values, kind.name)
+    measured = _Measured(operator, kind, parameters or {}, function)
+    report = Report(operator.name, measured.values, kind.name)
     digest = hashlib.sha256()
     with ThreadPoolExecutor(workers) as pool:
         # NumPy and kernels release the interpreter's lock, so threads do. Results are taken in order.
-        for x, result, errors in _in_order(pool, measure, _patterns(kind, stride), workers + 2):
-            report.add(x, result, errors)
-            digest.update(np.ascontiguousarray(result).tobytes())
-            progress(x.size)
+        for step in _in_order(pool, measured, _patterns(kind, stride), workers + 2):
+            report.add(*step)
+            digest.update(np.ascontiguousarray(step[1]).tobytes())
+            progress(step[1].size)
     report.digest = digest.hexdigest()
-    _look_again(report, root, rounded, kind)
+    if 0 < report.worst < np.inf:  # the reference has an error of its own
+        report.worst = measured.exactly(report.worst_input, report.worst_result)
     return report
 
 
-def _patterns(kind: ElementType, stride: int) -> Iterator[np.ndarray]:
+#: How far from 1, in powers of two, samples are taken, in turn: any number; ordinary ones; those round 1.
+SPREADS = (None, 40, 5, 0)
+
+#: How many of the worst operands a sample is refined round, and how often.
+KEPT, ROUNDS = 64, 24
+
+
+def sample(
+    operator: Operator,
+    kind: ElementType,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    count: int = 10_000_000,
+    seed: int = 0,
+    progress: Callable[[int], None] = lambda _: None,
+    workers: int = 2,
+) -> Report:
+    """Measure an operator where a sweep would not end: in float64, and of several tensors.
+
+    Operands of all magnitudes first, then those whose bits are near the worst ones. The largest error that
+    is found is a lower bound of the largest error that there is.
+    """
+    measured = _Measured(operator, kind, parameters or {}, dtype=np.longdouble if kind.bits == 64 else np.float64)
+    report = Report(operator.name, measured.values, kind.name)
+    generator = np.random.default_rng(seed)
+    steps = -(-count // STEP)
+    worst: Step = [np.zeros(0, kind.numpy) for _ in range(operator.inputs)], np.zeros(0, kind.numpy), np.zeros(0)
+    with ThreadPoolExecutor(workers) as pool:
+        drawn = ([_drawn(generator, kind, SPREADS[i % len(SPREADS)]) for _ in worst[0]] for i in range(steps))
+        for step in _in_order(pool, measured, drawn, workers + 2):
+            report.add(*step)
+            worst = _worst_of(worst, step)
+            progress(STEP)
+        for _ in range(ROUNDS):
+            step = measured([_moved(generator, np.resize(x, STEP)) for x in worst[0]])
+            report.add(*step)
+            worst = _worst_of(worst, step)
+            progress(STEP)
+    if 0 < report.worst < np.inf:
+        report.worst = 0.0
+        for *operands, result in zip(*worst[0], worst[1], strict=True):
+            given = tuple(map(float, operands))
+            error = measured.exactly(given, float(result))
+            if error > report.worst:
+                report.worst, report.worst_input, report.worst_result = error, given, float(result)
+    return report
+
+
+Step = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray]
+"""Operands, results, errors."""
+
+
+def _drawn(generator: np.random.Generator, kind: ElementType, spread: int | None) -> np.ndarray:
+    """Numbers of one element type: of any bits, or with magnitudes from 2**-spread to 2**spread."""
+    bits = generator.integers(0, 256, (STEP, kind.itemsize), dtype=np.uint8).view(kind.numpy)[:, 0]
+    if spread is None:
+        return bits
+    with np.errstate(all="ignore"):
+        magnitude = np.exp2(generator.uniform(-spread, spread, STEP)) if spread else np.ones(STEP)
+        if not spread:  # at all distances from 1
+            magnitude += np.exp2(generator.uniform(-FORMATS[kind.name][0], -1, STEP)) * generator.choice([-1, 1], STEP)
+        drawn: np.ndarray = np.copysign(magnitude, bits.astype(np.float64)).astype(kind.numpy)
+    return drawn
+
+
+def _moved(generator: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    """Numbers whose bits, as integers, are at all distances from those of x."""
+    integer = np.dtype(f"i{x.dtype.itemsize}")
+    distance = np.exp2(generator.uniform(0, FORMATS[x.dtype.name][0], x.size)) * generator.choice([-1, 0, 1], x.size)
+    moved: np.ndarray = x.view(integer) + distance.astype(integer)
+    return moved.view(x.dtype)
+
+
+def _worst_of(kept: Step, step: Step) -> Step:
+    """The results with the largest errors, of those kept and of a step, each once."""
+    operands = [np.concatenate(pair) for pair in zip(kept[0], step[0], strict=True)]
+    result, errors = (np.concatenate(pair) for pair in zip(kept[1:], step[1:], strict=True))
+    order = np.argsort(-errors, kind="stable")[: 4 * KEPT]
+    _, first = np.unique(np.stack([x[order].view(f"u{x.itemsize}") for x in operands]), axis=1, return_index=True)
+    order = order[np.sort(first)][:KEPT]
+    return [x[order] for x in operands], result[order], errors[order]
+
+
+class _Measured:
+    """An operator with its parameters, its reference, and the errors of the one against the other."""
+
+    def __init__(
+        self,
+        operator: Operator,
+        kind: ElementType,
+        parameters: Mapping[str, Any],
+        function: Callable[..., np.ndarray] | None = None,
+        dtype: Any = np.float64,
+    ) -> None:
+        self.values = operator.checked_parameters(parameters)
+        numeric = {p.name: self.values[p.name] for p in operator.numeric_parameters}
+        choices = {p.name: self.values[p.name] for p in operator.parameters if p.choices}
+        in_single = kind.computes_in == "float32"
+        self.numbers = {name: float(np.float32(value)) if in_single else value for name, value in numeric.items()}
+        self.root = operator.formula(**choices)[0]
+        self.compute = function or operator.bind(**self.values)
+        self.kind, self.dtype = kind, dtype
+
+    def __call__(self, operands: Sequence[np.ndarray]) -> Step:
+        with np.errstate(all="ignore"):
+            result = self.compute(*operands)
+            exact = evaluate(self.root, operands, self.numbers, self.dtype)
+        return operands, result, error_in_ulp(result, exact, self.kind)
+
+    def exactly(self, operands: Sequence[float], result: float) -> float:
+        """The error of one result, against 300 bits."""
+        truth = evaluate_exactly(self.root, operands, self.numbers)
+        return float(error_in_ulp(np.array([result]), np.array([to_long_double(truth)]), self.kind)[0])
+
+
+def _patterns(kind: ElementType, stride: int) -> Iterator[list[np.ndarray]]:
     for begin in range(0, 1 << kind.bits, STEP * stride):
         end = min(begin + STEP * stride, 1 << kind.bits)
-        yield np.arange(begin, end, stride, dtype=np.uint64).astype(f"u{kind.itemsize}")
+        yield [np.arange(begin, end, stride, dtype=np.uint64).astype(f"u{kind.itemsize}").view(kind.numpy)]
 
 
 def _in_order(
@@ -156,12 +260,3 @@ def _in_order(
             yield waiting.pop(0).result()
     for future in waiting:
         yield future.result()
-
-
-def _look_again(report: Report, root: Any, parameters: Mapping[str, float], kind: ElementType) -> None:
-    """The worst case once more, against 300 bits: the sweep's reference has an error of its own."""
-    if not np.isfinite(report.worst) or report.worst < 0:
-        return
-    truth = evaluate_exactly(root, [report.worst_input], parameters)
-    exact = np.array([to_long_double(truth)])
-    report.worst = float(error_in_ulp(np.array([report.worst_result], np.float64), exact, kind)[0])

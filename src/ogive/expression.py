@@ -14,7 +14,7 @@ import enum
 import math
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
@@ -105,7 +105,11 @@ def _operations(
 
 
 #: Functions that lowering replaces by arithmetic; each has its own rule in ogive.elementary.
-ELEMENTARY = ("erf", "erfc", "exp", "expm1", "log", "log1p", "tanh")
+ELEMENTARY = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc"),
+    *("exp", "expm1", "log", "log1p", "sin", "sinh", "tan", "tanh"),
+)
+ELEMENTARY_OF_TWO = ("atan2", "power")
 
 OPERATIONS: dict[str, Operation] = {
     row.name: row
@@ -116,7 +120,8 @@ OPERATIONS: dict[str, Operation] = {
         _operations("both", "operand", 2, "add:+ subtract:- multiply:* divide:/"),
         _operations("both", "operand", 1, "negate:- absolute square_root floor ceiling truncate round_even"),
         _operations("both", "operand", 2, "copy_sign"),
-        # Of integers: the quotient rounded towards zero, and what it leaves. Zero where the divisor is zero.
+        # The quotient rounded towards zero (of integers only), and what it leaves. Where the divisor is zero, NaN
+        # or the integer zero.
         _operations("both", "operand", 2, "quotient remainder"),
         # Of integers too: bits. Shifts are logical; as long as the number or longer they give zero.
         _operations("both", "operand", 2, "bit_shift_left bit_shift_right"),
@@ -128,10 +133,16 @@ OPERATIONS: dict[str, Operation] = {
         # (condition, value where it holds, value elsewhere)
         _operations("both", "operand", 3, "select"),
         _operations("formula", "operand", 1, " ".join(ELEMENTARY)),
+        _operations("formula", "operand", 2, " ".join(ELEMENTARY_OF_TWO)),
+        # Of integers, modulo the number of their values.
+        _operations("formula", "operand", 2, "integer_power"),
         # What a whole row has in common: its largest and smallest element, its sum; and whether an element is
         # the first of its row for which a condition holds.
         _operations("formula", "operand", 1, "row_max row_min row_sum row_first"),
-        # Machine only from here on. `fma`: a * b + c, rounded once.
+        # Machine only from here on. The same as `select`; what only the first value needs is computed for a
+        # block of elements only if the condition holds for one of them.
+        _operations("primitive", "operand", 3, "select_rare"),
+        # a * b + c, rounded once.
         _operations("primitive", "operand", 3, "fma"),
         # Integer bits: shifts by a constant that is the attribute.
         _operations("primitive", "operand", 1, "shift_left shift_right"),
@@ -349,8 +360,17 @@ def _binary(operation: str, left: object, right: object) -> Expression:
     return _formula(operation, lift(left), lift(right))
 
 
-def walk(*roots: Expression) -> Iterator[Expression]:
-    """Every node of the graphs once, operands before the nodes that use them."""
+def _operands(current: Expression) -> Sequence[Expression]:
+    return current.operands
+
+
+def walk(
+    *roots: Expression, operands: Callable[[Expression], Sequence[Expression]] = _operands
+) -> Iterator[Expression]:
+    """Every node of the graphs once, operands before the nodes that use them.
+
+    ``operands`` says what counts as the operands of a node, where that is not all of them.
+    """
     seen: set[Expression] = set()
     stack: list[tuple[Expression, bool]] = [(root, False) for root in reversed(roots)]
     while stack:
@@ -360,4 +380,4 @@ def walk(*roots: Expression) -> Iterator[Expression]:
         elif current not in seen:
             seen.add(current)
             stack.append((current, True))
-            stack.extend((operand, False) for operand in reversed(current.operands) if operand not in seen)
+            stack.extend((operand, False) for operand in reversed(operands(current)) if operand not in seen)

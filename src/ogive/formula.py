@@ -22,6 +22,13 @@ from ogive.expression import Expression, Format, _formula, constant, lift, node
 
 __all__ = [
     "absolute",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
     "bit_and",
     "bit_count",
     "bit_not",
@@ -31,24 +38,32 @@ __all__ = [
     "bit_xor",
     "ceiling",
     "copy_sign",
+    "cos",
+    "cosh",
     "equal",
     "erf",
     "erfc",
     "exp",
     "expm1",
     "floor",
+    "integer_power",
     "log",
     "log1p",
     "maximum",
     "minimum",
     "pi",
+    "power",
     "quotient",
+    "remainder",
     "round_even",
     "row_first",
     "row_max",
     "row_min",
     "row_sum",
+    "sin",
+    "sinh",
     "square_root",
+    "tan",
     "tanh",
     "truncate",
     "where",
@@ -94,6 +109,29 @@ def copy_sign(magnitude: object, sign: object) -> Expression:
 def quotient(a: object, b: object) -> Expression:
     """The quotient of two integers, rounded towards zero; zero where ``b`` is zero."""
     return _formula("quotient", lift(a), lift(b))
+
+
+def remainder(a: object, b: object) -> Expression:
+    """What the quotient rounded towards zero leaves of ``a``, exactly; NaN, or of integers zero, where ``b`` is zero.
+
+    Operands that are results of other operations are rounded first.
+    """
+    return _formula("remainder", lift(a), lift(b))
+
+
+def power(a: object, b: object) -> Expression:
+    """``a`` to the power of ``b``, with the special cases of IEEE 754."""
+    return _formula("power", lift(a), lift(b))
+
+
+def integer_power(a: object, b: object) -> Expression:
+    """The power of two integers, wrapping around; with a negative exponent it is rounded towards zero."""
+    return _formula("integer_power", lift(a), lift(b))
+
+
+def atan2(y: object, x: object) -> Expression:
+    """The angle of the point (x, y), from -pi to pi; signed zeros and infinities as in IEEE 754."""
+    return _formula("atan2", lift(y), lift(x))
 
 
 def row_first(condition: object) -> Expression:
@@ -161,6 +199,14 @@ floor = _unary("floor", "floor", "The largest integer that is not larger.")
 ceiling = _unary("ceiling", "ceiling", "The smallest integer that is not smaller.")
 truncate = _unary("truncate", "truncate", "The integer part: rounds towards zero.")
 round_even = _unary("round_even", "round_even", "The nearest integer; of two equally near ones the even one.")
+acos = _unary("acos", "acos", "The inverse cosine, from 0 to pi; NaN outside [-1, 1].")
+acosh = _unary("acosh", "acosh", "The inverse hyperbolic cosine; NaN below 1.")
+asin = _unary("asin", "asin", "The inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1].")
+asinh = _unary("asinh", "asinh", "The inverse hyperbolic sine.")
+atan = _unary("atan", "atan", "The inverse tangent, from -pi/2 to pi/2.")
+atanh = _unary("atanh", "atanh", "The inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond.")
+cos = _unary("cos", "cos", "The cosine, of angles of any size; NaN at infinity.")
+cosh = _unary("cosh", "cosh", "The hyperbolic cosine.")
 erf = _unary("erf", "erf", "The error function: ``2 / sqrt(pi)`` times the integral of exp(-t**2) from 0 to x.")
 erfc = _unary("erfc", "erfc", "``1 - erf(x)``, accurate in both tails.")
 exp = _unary("exp", "exp", "The exponential function.")
@@ -172,6 +218,9 @@ row_min = _unary("row_min", "row_min", "The smallest element of the row; NaN if 
 row_sum = _unary(
     "row_sum", "row_sum", "The sum of the row, in one fixed order and with more precision than the row has."
 )
+sin = _unary("sin", "sin", "The sine, of angles of any size; NaN at infinity.")
+sinh = _unary("sinh", "sinh", "The hyperbolic sine.")
+tan = _unary("tan", "tan", "The tangent, of angles of any size; NaN at infinity.")
 tanh = _unary("tanh", "tanh", "The hyperbolic tangent.")
 
 #: What NumPy's functions mean inside a formula.
@@ -186,11 +235,25 @@ NUMPY_NAMES: dict[str, Callable[..., Expression]] = {
     "ceil": ceiling,
     "trunc": truncate,
     "rint": round_even,
+    "arccos": acos,
+    "arccosh": acosh,
+    "arcsin": asin,
+    "arcsinh": asinh,
+    "arctan": atan,
+    "arctan2": atan2,
+    "arctanh": atanh,
+    "cos": cos,
+    "cosh": cosh,
     "exp": exp,
     "expm1": expm1,
     "log": log,
     "log1p": log1p,
+    "sin": sin,
+    "sinh": sinh,
+    "tan": tan,
     "tanh": tanh,
+    "fmod": remainder,
+    "power": power,
     "add": lambda a, b: lift(a) + lift(b),
     "subtract": lambda a, b: lift(a) - lift(b),
     "multiply": lambda a, b: lift(a) * lift(b),

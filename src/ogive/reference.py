@@ -46,12 +46,26 @@ def _numpy_functions() -> dict[str, Callable[..., Any]]:
         "exclusive_or": np.logical_xor,
         "not": np.logical_not,
         "select": np.where,
+        "remainder": np.fmod,
+        "power": np.power,
+        "acos": np.arccos,
+        "acosh": np.arccosh,
+        "asin": np.arcsin,
+        "asinh": np.arcsinh,
+        "atan": np.arctan,
+        "atan2": np.arctan2,
+        "atanh": np.arctanh,
+        "cos": np.cos,
+        "cosh": np.cosh,
         "erf": _error_function("erf"),
         "erfc": _error_function("erfc"),
         "exp": np.exp,
         "expm1": np.expm1,
         "log": np.log,
         "log1p": np.log1p,
+        "sin": np.sin,
+        "sinh": np.sinh,
+        "tan": np.tan,
         "tanh": np.tanh,
         # Rows lie along the last axis.
         "row_max": lambda x: np.max(x, axis=-1, keepdims=True),
@@ -143,6 +157,9 @@ def _exact_functions(bits: int) -> dict[str, Callable[..., Any]]:
     def whole(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         return lambda x: function(x) if mp.isfinite(x) else x
 
+    def inside(low: float, high: float, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        return lambda x: function(x) if low <= x <= high else mp.nan
+
     return {
         "add": lambda a, b: a + b,
         "subtract": lambda a, b: a - b,
@@ -168,12 +185,28 @@ def _exact_functions(bits: int) -> dict[str, Callable[..., Any]]:
         "exclusive_or": _bits_or_truth(lambda a, b: a ^ b),
         "not": lambda a: not a if isinstance(a, bool) else mp.mpf(~int(a)),
         "select": lambda condition, a, b: a if condition else b,
+        "remainder": _exact_remainder,
+        "power": _exact_power,
+        # Modulo a multiple of what every integer type has.
+        "integer_power": lambda a, b: mp.mpf(_integer_power(int(a), int(b), 2**64)),
+        "acos": inside(-1, 1, mp.acos),
+        "acosh": inside(1, math.inf, mp.acosh),
+        "asin": inside(-1, 1, mp.asin),
+        "asinh": mp.asinh,
+        "atan": mp.atan,
+        "atan2": mp.atan2,
+        "atanh": inside(-1, 1, mp.atanh),
+        "cos": mp.cos,
+        "cosh": mp.cosh,
         "erf": mp.erf,
         "erfc": mp.erfc,
         "exp": mp.exp,
         "expm1": mp.expm1,
         "log": lambda a: mp.nan if a < 0 else -mp.inf if a == 0 else mp.log(a),
         "log1p": lambda a: mp.nan if a < -1 else -mp.inf if a == -1 else mp.log1p(a),
+        "sin": mp.sin,
+        "sinh": mp.sinh,
+        "tan": mp.tan,
         "tanh": mp.tanh,
     }
 
@@ -182,6 +215,43 @@ def _bits_or_truth(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], 
     """Of two truth values a truth value, of two integers (as mpmath has them) an integer."""
     mp = _mp()
     return lambda a, b: function(a, b) if isinstance(a, bool) else mp.mpf(function(int(a), int(b)))
+
+
+def _exact_remainder(a: Any, b: Any) -> Any:
+    mp = _mp()
+    if not mp.isfinite(a) or b == 0 or mp.isnan(b):
+        return mp.nan
+    if mp.isinf(b):
+        return a
+    # As integers: multiples of a number that is far smaller than any of the two.
+    rest = int(mp.ldexp(abs(a), 1500)) % int(mp.ldexp(abs(b), 1500))
+    return mp.sign(a) * mp.ldexp(mp.mpf(rest), -1500)
+
+
+def _exact_power(a: Any, b: Any) -> Any:
+    mp = _mp()
+    if b == 0 or a == 1:
+        return mp.mpf(1)
+    if mp.isnan(a) or mp.isnan(b):
+        return mp.nan
+    size = abs(a)
+    if mp.isinf(b):
+        return mp.mpf(1) if size == 1 else mp.inf if (size > 1) == (b > 0) else mp.mpf(0)
+    is_integral = b == mp.floor(b)
+    if a < 0 and not is_integral and mp.isfinite(a):
+        return mp.nan
+    sign = -1 if a < 0 and is_integral and int(b) % 2 else 1
+    if size == 0 or mp.isinf(size):
+        return sign * mp.inf if (size == 0) == (b < 0) else mp.mpf(0)
+    logarithm = b * mp.log(size)
+    # Beyond every format, and mpmath would not come to an end.
+    return sign * (mp.exp(logarithm) if abs(logarithm) < 1e6 else mp.inf if logarithm > 0 else mp.mpf(0))
+
+
+def _integer_power(a: int, b: int, modulus: int) -> int:
+    if b >= 0:
+        return pow(a, b, modulus)
+    return 1 if a == 1 or (a == -1 and b % 2 == 0) else -1 if a == -1 else 0
 
 
 def _truncated_quotient(a: int, b: int) -> int:
@@ -219,9 +289,10 @@ def to_long_double(value: Any) -> np.longdouble:
     mantissa, exponent = mp.frexp(value)
     high = float(mantissa)
     low = float(mantissa - high)
-    result: np.longdouble = np.ldexp(
-        np.longdouble(high) + np.longdouble(low), max(min(int(exponent), 1 << 15), -1 << 15)
-    )
+    with np.errstate(over="ignore", under="ignore"):  # beyond the format
+        result: np.longdouble = np.ldexp(
+            np.longdouble(high) + np.longdouble(low), max(min(int(exponent), 1 << 15), -1 << 15)
+        )
     return result
 
 
@@ -233,7 +304,7 @@ def correctly_rounded(value: Any, kind: ElementType, *, modular: bool = False) -
     mp = _mp()
     if isinstance(value, bool) or kind.name == "bool":
         return int(value != 0)
-    if kind.is_integer and modular:
+    if kind.is_integer and modular and mp.isfinite(value):
         wrapped: int = (int(value) - kind.minimum) % 2**kind.bits + kind.minimum
         return wrapped
     if kind.is_integer:

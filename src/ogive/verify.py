@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Literal
 
 from ogive.errors import OgiveError
-from ogive.expression import ELEMENTARY, OPERATIONS, Expression, Format, walk
+from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, OPERATIONS, Expression, Format, walk
 
 __all__ = ["MalformedGraph", "verify"]
 
@@ -78,10 +78,12 @@ FORMULA: dict[str, Rule] = {
     **dict.fromkeys(("and", "or", "exclusive_or", "not"), lambda n: _is_truth(n) or _is_number(n)),
     **dict.fromkeys(("add", "subtract", "multiply", "divide", "negate", "absolute", "copy_sign"), _is_number),
     **dict.fromkeys(("square_root", "floor", "ceiling", "truncate", "round_even"), _is_number),
-    **dict.fromkeys(("quotient", "bit_shift_left", "bit_shift_right", "bit_count"), _is_number),
+    **dict.fromkeys(("bit_shift_left", "bit_shift_right", "bit_count"), _is_number),
     "row_first": _is_truth,
     **dict.fromkeys(("row_max", "row_min", "row_sum"), _is_number),
-    **dict.fromkeys(ELEMENTARY, _is_number),
+    **dict.fromkeys(("quotient", "remainder", "integer_power"), _is_number),
+    **dict.fromkeys(("bit_shift_left", "bit_shift_right", "bit_count"), _is_number),
+    **dict.fromkeys((*ELEMENTARY, *ELEMENTARY_OF_TWO), _is_number),
 }
 
 PRIMITIVE: dict[str, Rule] = {
@@ -90,7 +92,7 @@ PRIMITIVE: dict[str, Rule] = {
     "constant": lambda n: isinstance(n.attribute, float if n.format.is_float else int),
     "row_value": lambda n: n.format is Format.F64 and isinstance(n.attribute, tuple),
     "row_position": lambda n: n.format is Format.F64,
-    "select": lambda n: n.operands[0].format is Format.BIT and _selects(n),
+    **dict.fromkeys(("select", "select_rare"), lambda n: n.operands[0].format is Format.BIT and _selects(n)),
     **dict.fromkeys(("less", "less_equal", "equal"), lambda n: n.format is Format.BIT and _compares(n)),
     **dict.fromkeys(("and", "or", "exclusive_or", "not"), lambda n: _alike(n) and not n.format.is_float),
     **dict.fromkeys(("add", "subtract", "multiply", "negate", "absolute"), lambda n: _is_real(n) or _is_whole(n)),

@@ -126,7 +126,7 @@ def evaluate(root, values):
                 result = bool(bits) if form is Format.BIT else wrap(bits, form)
             case "not":
                 result = not operands_[0] if form is Format.BIT else wrap(~int(operands_[0]), form)
-            case "select":
+            case "select" | "select_rare":
                 result = operands_[1] if operands_[0] else operands_[2]
             case "fma":
                 result = fma(*operands_, form)

@@ -92,6 +92,12 @@ HELPERS = [
     "Asinh",
     "Acosh",
     "Atanh",
+    "BitwiseAnd",
+    "BitwiseNot",
+    "BitwiseOr",
+    "BitwiseXor",
+    "IsInf",
+    "IsNaN",
 ]
 SCOPE = frozenset(ACTIVATIONS + HELPERS)
 

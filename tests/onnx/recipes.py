@@ -259,7 +259,7 @@ def numbers_or_numpy(function):
     """The catalogue's formula for numbers; NumPy for what kernels have no type for."""
 
     def recipe(schema, types):
-        if DATA_TYPES[types["T"]].element is not None:
+        if DATA_TYPES[types[schema.inputs[-1].type_str]].element is not None:
             return from_catalogue(schema, types)
         arrays = {p.name: elements(types[p.type_str], seed=i) for i, p in enumerate(schema.inputs)}
         return Case(arrays, expected=np.asarray(function(*arrays.values())))
@@ -278,6 +278,8 @@ RECIPES = {
     "Flatten": moved(lambda x: x.reshape(2, 15), of=(2, 3, 5)),
     "Hardmax": row_wise,
     "Identity": identity,
+    "IsInf": numbers_or_numpy(np.isinf),
+    "IsNaN": numbers_or_numpy(np.isnan),
     "LogSoftmax": row_wise,
     "Max": variadic,
     "Mean": variadic,

@@ -63,7 +63,7 @@ def other_type(allowed, kind, schema):
 
 def lacks(schema):
     """Whether the catalogue has not got what the operator needs."""
-    if schema.name in RECIPES and schema.name not in {"Clip", "Max", "Min", "Equal", "Where"}:
+    if schema.name in RECIPES and schema.name not in {"Clip", "Max", "Min", "Equal", "IsInf", "IsNaN", "Where"}:
         return False
     return formulas.catalogue_operator(schema.name) is None
 

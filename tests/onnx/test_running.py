@@ -328,6 +328,14 @@ def test_the_limit_is_about_what_is_alive():
         ogive.onnx.load(text_model(text), memory_limit=x.nbytes * 3 // 2)(x=x)
 
 
+def test_an_output_inside_of_an_island_that_is_computed_early():
+    text = "t (float[N, 2] x) => (float[M] z, float[N, 2] a) { a = Neg(x) b = Abs(a) z = Transpose(b) }"
+    model = ogive.onnx.load(text_model(text))
+    z, a = model(x=floats(3, 2))
+    assert np.array_equal(a, -floats(3, 2))
+    assert np.array_equal(z, np.abs(a).T)
+
+
 # ---- random graphs
 
 

@@ -6,12 +6,14 @@ are exported for editors and type checkers (a test compares the two).
 
 from __future__ import annotations
 
-from ogive.catalog import activations, elementwise, rowwise
+from ogive.catalog import activations, arithmetic, bits, clipping, logic, rounding, rowwise, trigonometry
 from ogive.operator import Operator
 
 __all__ = ["OPERATORS"]
 
 #: All operators by name.
 OPERATORS: dict[str, Operator] = {
-    name: getattr(module, name) for module in (activations, rowwise, elementwise) for name in module.__all__
+    name: getattr(module, name)
+    for module in (activations, rowwise, arithmetic, trigonometry, rounding, clipping, logic, bits)
+    for name in module.__all__
 }

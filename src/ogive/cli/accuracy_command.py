@@ -1,4 +1,4 @@
-"""``ogive accuracy``: measure the error of operators over every input."""
+"""``ogive accuracy``: measure the error of operators, over every input where that comes to an end."""
 
 from __future__ import annotations
 
@@ -9,43 +9,59 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ogive.accuracy import BINS, Report, sweep
-from ogive.dtypes import element_type
-from ogive.operator import Operator
+from ogive.accuracy import BINS, ROUNDS, STEP, Report, sample, sweep
+from ogive.dtypes import FLOATS, element_type
+from ogive.operator import Operator, RowOperator
 
 __all__ = ["command"]
 
 
 @click.command()
 @click.argument("operators", nargs=-1, metavar="[OPERATOR]...")
-@click.option("--dtype", default="float32", show_default=True, type=click.Choice(["float16", "bfloat16", "float32"]))
+@click.option("--dtype", default="float32", show_default=True, type=click.Choice([t.name for t in FLOATS]))
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Other than the default.")
 @click.option("--exhaustive", is_flag=True, help="Every input, not every 128th: minutes for float32.")
+@click.option("--samples", default=10_000_000, show_default=True, help="How many, where not every input is taken.")
 @click.option("--digest", is_flag=True, help="Print a digest of all results: it is the same on every machine.")
 @click.option("--histogram", is_flag=True, help="Print how many results have which error.")
 def command(
-    operators: tuple[str, ...], dtype: str, parameters: tuple[str, ...], exhaustive: bool, digest: bool, histogram: bool
+    operators: tuple[str, ...],
+    dtype: str,
+    parameters: tuple[str, ...],
+    exhaustive: bool,
+    samples: int,
+    digest: bool,
+    histogram: bool,
 ) -> int:
     """Measure the error of operators, in units in the last place, and print where it is largest.
 
-    float16 and bfloat16 are always measured over all 65,536 inputs.
+    float16 and bfloat16 are always measured over all 65,536 inputs. float64 and operators of several tensors are
+    measured on samples, and then round those with the largest errors.
     """
     from ogive.catalog import OPERATORS
     from ogive.cli.show_command import find
 
     kind = element_type(dtype)
-    chosen = [find(name) for name in operators] or [op for op in OPERATORS.values() if _can_be_measured(op, dtype)]
+    chosen = [find(name) for name in operators]
+    chosen = chosen or [op for op in OPERATORS.values() if op.inputs == 1 and _can_be_measured(op, dtype)]
     for op in chosen:
         if not _can_be_measured(op, dtype):
-            raise click.UsageError(f"{op.name} cannot be swept in {dtype}: it has {op.inputs} tensors, or no such type")
+            raise click.UsageError(
+                f"{op.name} cannot be measured in {dtype}: it has required parameters or no such type"
+            )
     values = dict(_read_parameter(text) for text in parameters)
     stride = 1 if exhaustive or kind.bits < 32 else 128
+    is_sampled = {op: op.inputs > 1 or kind.bits > 32 for op in chosen}
     reports = []
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         for op in chosen:
-            task = progress.add_task(op.name, total=(1 << kind.bits) // stride)
-            reports.append(sweep(op, kind, values, stride=stride, progress=partial(progress.advance, task)))
+            total = samples + ROUNDS * STEP if is_sampled[op] else (1 << kind.bits) // stride
+            advance = partial(progress.advance, progress.add_task(op.name, total=total))
+            if is_sampled[op]:
+                reports.append(sample(op, kind, values, count=samples, progress=advance))
+            else:
+                reports.append(sweep(op, kind, values, stride=stride, progress=advance))
     console = Console(highlight=False)
     console.print(_table(reports, digest))
     if histogram:
@@ -55,8 +71,10 @@ def command(
 
 
 def _can_be_measured(op: Operator, dtype: str) -> bool:
-    single = op.inputs == 1 and not any(p.is_required for p in op.parameters)
-    return single and any(s.inputs[0].name == s.outputs[0].name == dtype for s in op.signatures)
+    # Row-wise operators are measured by tests: an element's error depends on its whole row.
+    is_elementwise = isinstance(op, Operator) and not isinstance(op, RowOperator)
+    has_type = any({t.name for t in (*s.inputs, *s.outputs)} == {dtype} for s in op.signatures)
+    return is_elementwise and has_type and not any(p.is_required for p in op.parameters)
 
 
 def _read_parameter(text: str) -> tuple[str, float]:
@@ -72,7 +90,8 @@ def _table(reports: list[Report], digest: bool) -> Table:
     for title in ("operator", "largest error", "at", "not nearest", *(["digest"] if digest else [])):
         table.add_column(title, justify="right" if title == "not nearest" else "left", no_wrap=True)
     for r in reports:
-        place = f"{r.worst_input:.9g}" if r.worst > 0 else ""
+        digits = 17 if r.dtype == "float64" else 9
+        place = ", ".join(f"{value:.{digits}g}" for value in r.worst_input) if r.worst > 0 else ""
         table.add_row(
             r.operator, f"{r.worst:.4f} ULP", place, f"{r.misrounded:,}", *([r.digest[:16]] if digest else [])
         )

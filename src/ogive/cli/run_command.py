@@ -27,7 +27,7 @@ def command(model: Path, inputs: tuple[str, ...], folder: Path | None) -> int:
     MODEL is an .onnx file. Prints the name, shape, type and range of every output and the time it took;
     with --output, writes it to NAME.npy in that folder.
     """
-    from ogive import onnx
+    from ogive.onnx import load
 
     given = dict(_read_input(text) for text in inputs)
     console = Console(highlight=False)
@@ -37,7 +37,7 @@ def command(model: Path, inputs: tuple[str, ...], folder: Path | None) -> int:
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(f"loading {model.name}")
-        loaded = onnx.load(model)
+        loaded = load(model)
         results = {}
         for name in loaded.output_names:
             progress.update(task, description=f"computing {name}")

@@ -79,8 +79,7 @@ def _curve(op: Operator) -> str:
     x = np.linspace(-4, 4, 401)
     required = {p.name: 1.0 for p in op.parameters if p.is_required}
     y = op(x, **required)
-    finite = np.isfinite(y)
-    x, y = x[finite], y[finite]
+    y = np.where(np.isfinite(y), y, np.nan)  # poles are not drawn
     drawn = uniplot.plot_to_string(
         xs=x, ys=y, lines=True, width=64, height=15, x_min=-4, x_max=4, x_gridlines=[0], y_gridlines=[0]
     )

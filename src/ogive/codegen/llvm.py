@@ -64,7 +64,8 @@ def emit(program: Program, target: Target) -> str:
     ]
     declarations = {text: None for emitter in emitters for text in emitter.declarations.values()}
     header = [f'target triple = "{target.triple}"', *declarations]
-    return "\n".join([*header, *functions, f"attributes #0 = {{ {ATTRIBUTES} }}", ""])
+    footer = [f"attributes #0 = {{ {ATTRIBUTES} }}", '!0 = !{!"branch_weights", i32 1, i32 1000}']
+    return "\n".join([*header, *functions, *footer, ""])
 
 
 @dataclass
@@ -83,6 +84,8 @@ class _Emitter:
     lanes: int = 1
     """Of what is being emitted: 1 for invariant nodes."""
     after_loop: bool = False
+    label: str = "loop"
+    """Of the basic block that is being emitted."""
 
     # ---- the function
 
@@ -103,9 +106,10 @@ class _Emitter:
             addresses.append(f"  %address{index} = getelementptr {TYPES[form]}, ptr %operand{index}, i64 %at")
         varying = _varying(roots)
         for current in walk(*roots):
-            self.lanes = self.block if current in varying else 1
-            self._node(current)
+            if current not in varying:
+                self._node(current)
         self.lanes = self.block
+        self._region(roots, varying)
         stores = []
         for index, result in stored:
             form = operand_types[index]
@@ -120,7 +124,7 @@ class _Emitter:
                 *self.invariant_lines,
                 "  br label %loop",
                 "loop:",
-                "  %at = phi i64 [ 0, %entry ], [ %next, %loop ]",
+                f"  %at = phi i64 [ 0, %entry ], [ %next, %{self.label} ]",
                 *(line for accumulator in accumulators for line in accumulator.phis),
                 *addresses,
                 *self.lines,
@@ -247,6 +251,42 @@ class _Emitter:
 
     # ---- nodes
 
+    def _region(self, roots: Sequence[Expression], varying: set[Expression]) -> None:
+        """What the roots need: in the current block, but for what only rare values need."""
+        eager = set(walk(*roots, operands=_eager_operands))
+        groups = _rare_groups(roots, eager & varying)
+
+        def together(current: Expression) -> list[Expression]:
+            return [operand for member in groups.get(current, (current,)) for operand in member.operands]
+
+        for current in walk(*roots, operands=together):
+            if current in eager and current in varying and current not in self.names:
+                if current in groups:
+                    self._rare(groups[current], varying)
+                else:
+                    self._node(current)
+
+    def _rare(self, group: tuple[Expression, ...], varying: set[Expression]) -> None:
+        """Selects with one condition: their rare values in a block that is entered if any lane needs them."""
+        condition = self.value(group[0].operands[0])
+        lanes = self.emit(f"bitcast {self.type(Format.BIT)} {condition} to i{self.block}")
+        any_lane = self.emit(f"icmp ne i{self.block} {lanes}, 0")
+        before, rare, after = self.label, self.fresh()[1:], self.fresh()[1:]
+        self.lines += [f"  br i1 {any_lane}, label %{rare}, label %{after}, !prof !0", f"{rare}:"]
+        self.label = rare
+        known = dict(self.names)
+        self._region([member.operands[1] for member in group], varying)
+        chosen = [_select(self, member, *map(self.value, member.operands)) for member in group]
+        self.lines += [f"  br label %{after}", f"{after}:"]
+        # What the rare block computed is known only there.
+        self.names = {n: name for n, name in self.names.items() if n in known or n not in varying}
+        last, self.label = self.label, after
+        for member, name in zip(group, chosen, strict=True):
+            common = self.value(member.operands[2])
+            self.names[member] = self.emit(
+                f"phi {self.type(member.format)} [ {name}, %{last} ], [ {common}, %{before} ]"
+            )
+
     def _node(self, current: Expression) -> None:
         if current.operation == "constant":
             return
@@ -262,6 +302,24 @@ def _varying(roots: Sequence[Expression]) -> set[Expression]:
         if current.operation in ("input", "row_position") or any(operand in found for operand in current.operands):
             found.add(current)
     return found
+
+
+def _eager_operands(current: Expression) -> Sequence[Expression]:
+    """The operands that are needed whatever the values: of a rare select the condition and the common value."""
+    return current.operands[::2] if current.operation == "select_rare" else current.operands
+
+
+def _rare_groups(roots: Sequence[Expression], among: set[Expression]) -> dict[Expression, tuple[Expression, ...]]:
+    """For each rare select, those that share its block: of the same condition, and none depends on another."""
+    depth: dict[Expression, int] = {}
+    shared: dict[tuple[Expression, int], list[Expression]] = {}
+    for current in walk(*roots):
+        is_rare = current.operation == "select_rare"
+        depth[current] = max((depth[operand] for operand in current.operands), default=0) + is_rare
+        if is_rare and current in among:
+            # Equal depth: no member is below another, and no two groups can each be below the other.
+            shared.setdefault((current.operands[0], depth[current]), []).append(current)
+    return {member: tuple(members) for members in shared.values() for member in members}
 
 
 class _Accumulator:
@@ -282,7 +340,7 @@ class _Accumulator:
         kept = emitter.type(self.form)
         first = emitter.literal(self.form, start), emitter.literal(self.form, 0.0)
         self.phis = [
-            f"  {name} = phi {kept} [ {begin}, %entry ], [ {after}, %loop ]"
+            f"  {name} = phi {kept} [ {begin}, %entry ], [ {after}, %{emitter.label} ]"
             for name, begin, after in zip(self.names, first, self.following, strict=False)
         ]
 
@@ -480,7 +538,7 @@ def _rounded_by_addition(e: _Emitter, n: Expression, name: str, a: str) -> str:
 
 def _scale(e: _Emitter, n: Expression, a: str, exponent: str) -> str:
     form = n.format
-    if e.target.has_scale and e.lanes > 1:
+    if e.target.has_scale and e.lanes * form.bits >= 128:
         return _scale_by_instruction(e, form, a, exponent)
     # 2**n as the product of three powers, each in the range of exponents; what is beyond is 0 or infinite.
     # The last takes as much as it can: then what the others leave is rounded once, or is zero anyway.
@@ -502,11 +560,15 @@ def _scale(e: _Emitter, n: Expression, a: str, exponent: str) -> str:
 
 
 def _scale_by_instruction(e: _Emitter, form: Format, a: str, exponent: str) -> str:
-    """AVX-512 scales with one rounding, on registers of 64 bytes; longer blocks are taken apart."""
-    lanes = 512 // form.bits
+    """AVX-512 scales with one rounding, on registers of up to 64 bytes; longer blocks are taken apart."""
+    width = min(512, e.block * form.bits)
+    lanes = width // form.bits
     kind = f"<{lanes} x {TYPES[form]}>"
-    name = f"llvm.x86.avx512.mask.scalef.{'ps' if form is Format.F32 else 'pd'}.512"
-    e.declarations[name] = f"declare {kind} @{name}({kind}, {kind}, {kind}, i{lanes}, i32)"
+    name = f"llvm.x86.avx512.mask.scalef.{'ps' if form is Format.F32 else 'pd'}.{width}"
+    # A mask of all lanes; and on the longest registers 4, the rounding mode of the environment.
+    mask_type, ending = f"i{max(lanes, 8)}", ", i32 4" if width == 512 else ""
+    parameters = f"{kind}, {kind}, {kind}, {mask_type}{', i32' if ending else ''}"
+    e.declarations[name] = f"declare {kind} @{name}({parameters})"
     whole = e.type(form)
     parts: list[str] = []
     for start in range(0, e.block, lanes):
@@ -516,8 +578,8 @@ def _scale_by_instruction(e: _Emitter, form: Format, a: str, exponent: str) -> s
             x, y = (
                 e.emit(f"shufflevector {whole} {v}, {whole} poison, <{lanes} x i32> <{mask}>") for v in (a, exponent)
             )
-        # -1: all lanes; 4: the rounding mode of the environment.
-        parts.append(e.emit(f"call {kind} @{name}({kind} {x}, {kind} {y}, {kind} zeroinitializer, i{lanes} -1, i32 4)"))
+        operands = f"{kind} {x}, {kind} {y}, {kind} zeroinitializer, {mask_type} -1{ending}"
+        parts.append(e.emit(f"call {kind} @{name}({operands})"))
     while len(parts) > 1:
         mask = ", ".join(f"i32 {i}" for i in range(2 * lanes))
         joined = []
@@ -631,6 +693,7 @@ ROWS: dict[str, Row] = {
     "exclusive_or": _bitwise("xor"),
     "not": _not,
     "select": _select,
+    "select_rare": _select,
     "fma": _intrinsic("fma"),
     "shift_left": _shift_left,
     "shift_right": _shift_right,

@@ -11,27 +11,46 @@ from collections.abc import Callable
 
 from ogive.elementary.error_function import erf, erfc
 from ogive.elementary.exponential import exp, expm1, rough_exp
-from ogive.elementary.hyperbolic import tanh
+from ogive.elementary.hyperbolic import cosh, sinh, tanh
+from ogive.elementary.inverse_hyperbolic import acosh, asinh, atanh
+from ogive.elementary.inverse_trigonometric import acos, asin, atan, atan2
 from ogive.elementary.logarithm import log, log1p
-from ogive.transform.wide import Arithmetic, Wide
+from ogive.elementary.power import power
+from ogive.elementary.remainder import remainder
+from ogive.elementary.trigonometric import cos, sin, tan
+from ogive.transform.wide import Wide
 
 __all__ = ["LINEAR_AT_ZERO", "LOSES_SUBNORMALS", "ROUGH", "RULES"]
 
-RULES: dict[str, Callable[[Arithmetic, Wide], Wide]] = {
+RULES: dict[str, Callable[..., Wide]] = {
+    "acos": acos,
+    "acosh": acosh,
+    "asin": asin,
+    "asinh": asinh,
+    "atan": atan,
+    "atan2": atan2,
+    "atanh": atanh,
+    "cos": cos,
+    "cosh": cosh,
     "erf": erf,
     "erfc": erfc,
     "exp": exp,
     "expm1": expm1,
     "log": log,
     "log1p": log1p,
+    "power": power,
+    "remainder": remainder,
+    "sin": sin,
+    "sinh": sinh,
+    "tan": tan,
     "tanh": tanh,
 }
 
 #: The functions that are their argument near zero: f(u) = u (1 + O(u)).
-LINEAR_AT_ZERO = frozenset({"expm1", "log1p", "tanh"})
+LINEAR_AT_ZERO = frozenset({"asin", "asinh", "atan", "atanh", "expm1", "log1p", "sin", "sinh", "tan", "tanh"})
 
 #: Those of them whose rule does not return a subnormal argument as it is: expm1 computes at half the size.
 LOSES_SUBNORMALS = frozenset({"expm1"})
 
 #: Cheaper rules, with one unit in the last place or so, for what goes into sums.
-ROUGH: dict[str, Callable[[Arithmetic, Wide], Wide]] = {"exp": rough_exp}
+ROUGH: dict[str, Callable[..., Wide]] = {"exp": rough_exp}

@@ -5,9 +5,23 @@ Written by accuracy/derive_coefficients.py, which says how they are derived; cha
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from ogive.expression import Format
 
-__all__ = ["ERF", "ERFC", "EXPM1", "LOG1P"]
+__all__ = ["ASIN", "ATAN", "ATANH", "COS", "COSH", "ERF", "ERFC", "EXPM1", "LOG1P", "SIN", "SINH", "TWO_OVER_PI"]
+
+#: 2 / pi, its first 1198 bits.
+TWO_OVER_PI = Fraction(
+    int(
+        "28be60db9391054a7f09d5f47d4d377036d8a5664f10e4107f9458eaf7aef1586dc91b8e909374b801924bba827464873f87"
+        "7ac72c4a69cfba208d7d4baed1213a671c09ad17df904e64758e60d4ce7d272117e2ef7e4a0ec7fe25fff7816603fbcbc462"
+        "d6829b47db4d9fb3c9f2c26dd3d18fd9a797fa8b5d49eeb1faf97c5ecf41ce7de294a4ba9afed7ec47e357421580cc11bf1e",
+        16,
+    ),
+    1 << 1198,
+)
+
 #: (expm1(r) - r) / r**2 on |r| <= log(2) / 2; the error is relative to expm1(r).
 EXPM1 = {
     # largest error 2**-31.1
@@ -145,5 +159,160 @@ ERF = {
         float.fromhex("0x1.bc33bebfb7d50p-20"),
         float.fromhex("-0x1.81974f51c2749p-23"),
         float.fromhex("0x1.cb740e7847878p-26"),
+    ),
+}
+
+#: What sin(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= pi / 4; relative to sin(x).
+SIN = {
+    # largest error 2**-37.5
+    Format.F32: (
+        float.fromhex("-0x1.5555554c675c7p-3"),
+        float.fromhex("0x1.11110861ac5c5p-7"),
+        float.fromhex("-0x1.a00f77894aff5p-13"),
+        float.fromhex("0x1.6cd005f51b67ep-19"),
+    ),
+    # largest error 2**-63.2
+    Format.F64: (
+        float.fromhex("-0x1.5555555555555p-3"),
+        float.fromhex("0x1.1111111111069p-7"),
+        float.fromhex("-0x1.a01a019ffe508p-13"),
+        float.fromhex("0x1.71de3a339fa87p-19"),
+        float.fromhex("-0x1.ae642c445b06cp-26"),
+        float.fromhex("0x1.6109b11197217p-33"),
+        float.fromhex("-0x1.9ff55f402d456p-41"),
+    ),
+}
+
+#: What cos(x) has beyond x**2, divided by x**4: in x**2, abs(x) <= pi / 4; relative to cos(x).
+COS = {
+    # largest error 2**-33.0
+    Format.F32: (
+        float.fromhex("0x1.55554a19f3c80p-5"),
+        float.fromhex("-0x1.6c0c368bed4c6p-10"),
+        float.fromhex("0x1.99ebeee224a44p-16"),
+    ),
+    # largest error 2**-63.9
+    Format.F64: (
+        float.fromhex("0x1.555555555554bp-5"),
+        float.fromhex("-0x1.6c16c16c15004p-10"),
+        float.fromhex("0x1.a01a019c8c468p-16"),
+        float.fromhex("-0x1.27e4f7eed3b38p-22"),
+        float.fromhex("0x1.1ee9d996a1eb4p-29"),
+        float.fromhex("-0x1.8fa537ed3ea64p-37"),
+    ),
+}
+
+#: What asin(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= 1/2; relative to asin(x).
+ASIN = {
+    # largest error 2**-31.7
+    Format.F32: (
+        float.fromhex("0x1.55554c41389d2p-3"),
+        float.fromhex("0x1.33388ba5a4595p-4"),
+        float.fromhex("0x1.6cac6611007cbp-5"),
+        float.fromhex("0x1.04a73aa111695p-5"),
+        float.fromhex("0x1.d7c56fd92c1f9p-7"),
+        float.fromhex("0x1.33d5a2eb3a064p-5"),
+    ),
+    # largest error 2**-63.7
+    Format.F64: (
+        float.fromhex("0x1.5555555555553p-3"),
+        float.fromhex("0x1.33333333339fap-4"),
+        float.fromhex("0x1.6db6db6d4ac97p-5"),
+        float.fromhex("0x1.f1c71ca7b8c06p-6"),
+        float.fromhex("0x1.6e8b9af8fcea0p-6"),
+        float.fromhex("0x1.1c4f857a863efp-6"),
+        float.fromhex("0x1.c980d27da19b9p-7"),
+        float.fromhex("0x1.7ba53c48bfc9bp-7"),
+        float.fromhex("0x1.36b8df2657076p-7"),
+        float.fromhex("0x1.4847cc3dbed52p-7"),
+        float.fromhex("0x1.5428b8d9c05d8p-11"),
+        float.fromhex("0x1.981c576fd57fcp-6"),
+        float.fromhex("-0x1.ae5f4f688bfa4p-6"),
+        float.fromhex("0x1.14386092b5183p-5"),
+    ),
+}
+
+#: What atan(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= tan(pi / 8); relative to atan(x).
+ATAN = {
+    # largest error 2**-35.3
+    Format.F32: (
+        float.fromhex("-0x1.555554c47d2dap-2"),
+        float.fromhex("0x1.99991779ee10ep-3"),
+        float.fromhex("-0x1.247eb77f31511p-3"),
+        float.fromhex("0x1.c46071828787dp-4"),
+        float.fromhex("-0x1.5b1b69b7ed1bap-4"),
+        float.fromhex("0x1.8448977c61bfcp-5"),
+    ),
+    # largest error 2**-63.8
+    Format.F64: (
+        float.fromhex("-0x1.5555555555554p-2"),
+        float.fromhex("0x1.9999999999594p-3"),
+        float.fromhex("-0x1.24924924701a9p-3"),
+        float.fromhex("0x1.c71c71b4cb6e9p-4"),
+        float.fromhex("-0x1.745d14624ac05p-4"),
+        float.fromhex("0x1.3b1366a3c9512p-4"),
+        float.fromhex("-0x1.110c05b93d2e2p-4"),
+        float.fromhex("0x1.e169cd1f7a9f6p-5"),
+        float.fromhex("-0x1.ab498ab9ec5b2p-5"),
+        float.fromhex("0x1.701cf11782f50p-5"),
+        float.fromhex("-0x1.1058d686077b0p-5"),
+        float.fromhex("0x1.ea65b1f02ffb7p-7"),
+    ),
+}
+
+#: What sinh(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= log(2) / 2; relative to sinh(x).
+SINH = {
+    # largest error 2**-37.5
+    Format.F32: (
+        float.fromhex("0x1.555555736154ep-3"),
+        float.fromhex("0x1.1110b1fb4bf98p-7"),
+        float.fromhex("0x1.a16fb10def9e6p-13"),
+    ),
+    # largest error 2**-65.2
+    Format.F64: (
+        float.fromhex("0x1.5555555555555p-3"),
+        float.fromhex("0x1.1111111111385p-7"),
+        float.fromhex("0x1.a01a019ea26f7p-13"),
+        float.fromhex("0x1.71de407797e6cp-19"),
+        float.fromhex("0x1.ae4d029fc78d0p-26"),
+        float.fromhex("0x1.8266c0c25b02cp-33"),
+    ),
+}
+
+#: What cosh(x) has beyond x**2, divided by x**4: in x**2, abs(x) <= log(2) / 2; relative to cosh(x).
+COSH = {
+    # largest error 2**-33.2
+    Format.F32: (
+        float.fromhex("0x1.5554e714e0ae2p-5"),
+        float.fromhex("0x1.6d4dbf90e4850p-10"),
+    ),
+    # largest error 2**-70.0
+    Format.F64: (
+        float.fromhex("0x1.5555555555558p-5"),
+        float.fromhex("0x1.6c16c16c15006p-10"),
+        float.fromhex("0x1.a01a01ad7a754p-16"),
+        float.fromhex("0x1.27e4cc1bb73fep-22"),
+        float.fromhex("0x1.1f8bcc632f677p-29"),
+    ),
+}
+
+#: What atanh(x) has beyond x**5, divided by x**7: in x**2, abs(x) <= 3 - sqrt(8); relative to atanh(x).
+ATANH = {
+    # largest error 2**-42.9
+    Format.F32: (
+        float.fromhex("0x1.2492bb6f314f1p-3"),
+        float.fromhex("0x1.c69df0790d0a8p-4"),
+        float.fromhex("0x1.8a9fa743eff67p-4"),
+    ),
+    # largest error 2**-80.1
+    Format.F64: (
+        float.fromhex("0x1.2492492492489p-3"),
+        float.fromhex("0x1.c71c71c71f25ap-4"),
+        float.fromhex("0x1.745d174347431p-4"),
+        float.fromhex("0x1.3b13b28224942p-4"),
+        float.fromhex("0x1.1110afb7b32fap-4"),
+        float.fromhex("0x1.e20540680c85ep-5"),
+        float.fromhex("0x1.ab50405ef170fp-5"),
+        float.fromhex("0x1.c071fbb3aa92fp-5"),
     ),
 }

@@ -19,7 +19,7 @@ from ogive.expression import Expression, Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["exp", "expm1", "rough_exp"]
+__all__ = ["exp", "expm1", "reduced_exponent", "rough_exp"]
 
 LOG2_E = {Format.F32: "0x1.715476p+0", Format.F64: "0x1.71547652b82fep+0"}
 
@@ -36,7 +36,7 @@ EXP_RANGE = {Format.F32: (-200.0, 89.0), Format.F64: (-1500.0, 710.0)}
 EXPM1_RANGE = {Format.F32: (-20.0, 89.0), Format.F64: (-40.0, 710.0)}
 
 
-def _reduce(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Expression]:
+def reduced_exponent(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Expression]:
     """(n, r, what r lacks) of a number that was clamped."""
     magic = m.number(m.magic)
     n = m.sub_(m.fma_(x.high, m.number(float.fromhex(LOG2_E[m.format])), magic), magic)
@@ -49,7 +49,7 @@ def _reduce(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Expression]
 
 def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
     """``expm1(r + lacking) - r``."""
-    tail = m.mul_(m.mul_(r, r), m.polynomial_(r, EXPM1[m.format]))
+    tail = m.mul_(m.mul_(r, r), m.polynomial_(r, EXPM1[m.goal]))
     if not m.extended:
         return tail
     # exp(r) lacking, with exp(r) as 1 + (r + tail).
@@ -59,7 +59,7 @@ def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
 def exp(m: Arithmetic, x: Wide) -> Wide:
     """The exponential function, with the power of two kept apart."""
     x = m.clamped(x, *EXP_RANGE[m.format])
-    n, r, lacking = _reduce(m, x)
+    n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
     # Past the clamps the result is 0 and infinity.
     interval = x.interval.map(_exp)
@@ -90,7 +90,7 @@ def rough_exp(m: Arithmetic, x: Wide) -> Wide:
 def expm1(m: Arithmetic, x: Wide) -> Wide:
     """``exp(x) - 1``. Where it may reach 2**128 (2**1024) it is computed at half its size."""
     x = m.clamped(x, *EXPM1_RANGE[m.format])
-    n, r, lacking = _reduce(m, x)
+    n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
     interval = x.interval.map(_expm1)
     halved = not m.is_bounded(interval)

@@ -4,7 +4,11 @@ With k such that m = x / 2**k lies in [sqrt(1/2), sqrt(2)), and f = m - 1:
 
     log(x) = k log(2) + f - f**2 / 2 + f**3 Q(f)
 
-Q is LOG1P of the coefficients.
+Q is LOG1P of the coefficients. For powers, whose exponents magnify the error of the logarithm:
+
+    log(x) = k log(2) + 2 atanh(s),   s = f / (2 + f),   atanh(s) = s + s**3 / 3 + s**5 / 5 + s**7 R(s**2)
+
+R is ATANH of the coefficients.
 """
 
 from __future__ import annotations
@@ -12,13 +16,13 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from ogive.elementary.coefficients import LOG1P
+from ogive.elementary.coefficients import ATANH, LOG1P
 from ogive.elementary.exponential import LOG_2
 from ogive.expression import Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["log", "log1p"]
+__all__ = ["log", "log1p", "precise_log"]
 
 #: The bits of sqrt(1/2), rounded.
 ROOT_HALF = {Format.F32: 0x3F3504F3, Format.F64: 0x3FE6A09E667F3BCD}
@@ -27,25 +31,27 @@ ROOT_HALF = {Format.F32: 0x3F3504F3, Format.F64: 0x3FE6A09E667F3BCD}
 def log(m: Arithmetic, x: Wide) -> Wide:
     """The natural logarithm."""
     x = m.renormalised(m.unscaled(x))
-    high, low = x.high, None if x.low is None else m.low_part(x)
-    offset = None
-    if x.interval.low < m.smallest_normal:  # subnormal numbers are made normal first
-        small = m.less_(high, m.number(m.smallest_normal))
-        lift = m.number(2.0 ** (m.precision + 1))
-        high = m.select_(small, m.mul_(high, lift), high)
-        if low is not None:
-            low = m.select_(small, m.mul_(low, lift), low)
-        offset = m.select_(small, m.number(m.precision + 1.0), m.number(0.0))
-    k_bits, k = _exponent(m, high)
-    shift = m.precision - 1
-    f = m.sub_(m.from_bits_(_subtract(m.bits_(high), m.shift_left_(k_bits, shift))), m.number(1.0))
-    f_low = None
-    if low is not None:
-        # abs(f) >= abs(low / 2**k) unless f is zero: f is a difference of neighbours or more.
-        f, f_low = m.fast_two_sum(f, m.scale_(low, m.neg_(k)))
-    if offset is not None:
-        k = m.sub_(k, offset)
-    return _with_special_cases(m, x, _assemble(m, f, f_low, k))
+    return _with_special_cases(m, x, _assemble(m, *_reduced(m, x)))
+
+
+def precise_log(m: Arithmetic, x: Wide) -> Wide:
+    """The natural logarithm with an error of 2**-70 (2**-40 for float32); of zero and infinity garbage."""
+    f, f_low, k = _reduced(m, m.renormalised(m.unscaled(x)))
+    fraction = Wide(f, f_low, interval=Interval(-0.3, 0.42))
+    s = m.divide(fraction, m.add(m.wide(2.0), fraction))
+    square = m.multiply(s, s)
+    rest = Wide(m.mul_(square.high, m.polynomial_(square.high, ATANH[m.goal])), interval=Interval(0.0, 0.01))
+    series = m.add(m.wide(Fraction(1, 5)), rest)
+    series = m.add(m.wide(Fraction(1, 3)), m.multiply(square, series))
+    double = m.multiply(s, m.wide(2.0))
+    logarithm = m.add(double, m.multiply(double, m.multiply(square, series)))
+    log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
+    if not m.extended:
+        return Wide(m.fma_(k, log2_high, m.fma_(k, log2_low, logarithm.high)))
+    # k log(2) is zero or larger than the rest.
+    high, low = m.fast_two_sum(m.mul_(k, log2_high), logarithm.high)
+    low = m.fma_(k, log2_low, m.add_(low, m.low_part(logarithm)))
+    return m.renormalised(Wide(high, low))
 
 
 def log1p(m: Arithmetic, x: Wide) -> Wide:
@@ -72,10 +78,38 @@ def log1p(m: Arithmetic, x: Wide) -> Wide:
     return m.select(m.equal_(x.high, m.number(0.0)), Wide(x.high, interval=Interval.point(0.0)), result)
 
 
+def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Expression | None, Expression]:
+    """(f, what f lacks, k) with ``x = 2**k (1 + f)``, sqrt(1/2) <= 1 + f <= sqrt(2), of a normal number."""
+    high, low = x.high, None if x.low is None else m.low_part(x)
+    offset = None
+    if x.interval.low < m.smallest_normal:  # subnormal numbers are made normal first
+        small = m.less_(high, m.number(m.smallest_normal))
+        lift = m.number(2.0 ** (m.precision + 1))
+        high = m.select_(small, m.mul_(high, lift), high)
+        if low is not None:
+            low = m.select_(small, m.mul_(low, lift), low)
+        offset = m.select_(small, m.number(m.precision + 1.0), m.number(0.0))
+    k_bits, k = _exponent(m, high)
+    shift = m.precision - 1
+    f = m.sub_(m.from_bits_(_subtract(m.bits_(high), m.shift_left_(k_bits, shift))), m.number(1.0))
+    f_low = None
+    if low is not None:
+        # abs(f) >= abs(low / 2**k) unless f is zero: f is a difference of neighbours or more.
+        f, f_low = m.fast_two_sum(f, m.scale_(low, m.neg_(k)))
+    if offset is not None:
+        k = m.sub_(k, offset)
+    return f, f_low, k
+
+
 def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     """k, as an integer and as a number: the exponent of x / sqrt(1/2)."""
     k = m.shift_right_(_subtract(m.bits_(x), m.whole(ROOT_HALF[m.format])), m.precision - 1)
-    return k, node("convert", (k,), None, m.format)
+    if m.format is Format.F32:
+        return k, node("convert", (k,), None, m.format)
+    # Few processors convert 64-bit integers; the last bits of a large number are an integer too.
+    magic = m.number(m.magic)
+    shifted = node("add", (k, m.bits_(magic)), None, m.integer)
+    return k, m.sub_(m.from_bits_(shifted), magic)
 
 
 def _with_special_cases(m: Arithmetic, x: Wide, result: Wide) -> Wide:
@@ -89,14 +123,15 @@ def _with_special_cases(m: Arithmetic, x: Wide, result: Wide) -> Wide:
         special = m.select_(m.equal_(x.high, infinity), infinity, m.number(math.nan))
         special = m.select_(m.equal_(x.high, zero), m.number(-math.inf), special)
     low = None if result.low is None else m.select_(ordinary, result.low, zero)
-    return Wide(m.select_(ordinary, result.high, special), low, None, interval)
+    high = m.select_(ordinary, result.high, special)
+    return Wide(high, low, interval=interval, is_normal=result.is_normal)
 
 
 def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression) -> Wide:
     """``k log(2) + log1p(f + f_low)``."""
     square = m.mul_(f, f)
     half = m.mul_(square, m.number(0.5))
-    tail = m.mul_(m.mul_(f, square), m.polynomial_(f, LOG1P[m.format]))
+    tail = m.mul_(m.mul_(f, square), m.polynomial_(f, LOG1P[m.goal]))
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
     if not m.extended:
         return Wide(m.fma_(k, log2_high, m.add_(m.sub_(f, half), m.fma_(k, log2_low, tail))))

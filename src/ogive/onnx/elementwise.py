@@ -91,11 +91,19 @@ def wrong_types(node: Node, taken: Iterable[ElementType] = NUMBERS) -> Unsupport
 
 
 #: Comparing and choosing need no arithmetic: NumPy does it for what kernels have no type for.
-_ANY_TYPE: dict[str, Callable[..., Any]] = {"Equal": np.equal, "Where": np.where}
+_ANY_TYPE: dict[str, Callable[..., Any]] = {"Equal": np.equal, "IsNaN": np.isnan, "Where": np.where}
+
+
+def _is_infinite(x: np.ndarray, *, detect_negative: int, detect_positive: int) -> Any:
+    infinite = np.isinf(x)
+    is_detected = np.where(np.signbit(x), bool(detect_negative), bool(detect_positive))
+    return np.logical_and(infinite, is_detected)
 
 
 def _with_numpy(node: Node, output_type: str) -> Function | None:
     function = _ANY_TYPE.get(node.operator)
+    if node.operator == "IsInf":
+        function = partial(_is_infinite, **node.attributes)
     if function is None:
         return None
     rule, label, dtype = rule_of(node), node.label, DATA_TYPES[output_type].numpy

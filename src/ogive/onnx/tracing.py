@@ -155,7 +155,8 @@ class _Trace:
             if value in needed and (value not in constants.steps or value in wanted)
         ]
         if self.outline.fuse:
-            for island in list(islands(steps, self.shapes, self.outline.consumers, wanted, constants)):
+            kept = {*wanted, *self.outline.results}
+            for island in list(islands(steps, self.shapes, self.outline.consumers, kept, constants)):
                 self._run(island)
         else:
             for step in steps:

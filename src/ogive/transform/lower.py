@@ -198,6 +198,8 @@ class _Direct:
                 self.done[current] = self._divided(current.operation, *operands)
             elif current.operation in ("bit_shift_left", "bit_shift_right"):
                 self.done[current] = self._shifted(current.operation, *operands)
+            elif current.operation == "integer_power":
+                self.done[current] = self._power(*operands)
             else:
                 self.done[current] = node(current.operation, operands, None, form)
         return self.done[root]
@@ -225,6 +227,41 @@ class _Direct:
             negated = node("subtract", (zero, a), None, form) if operation == "quotient" else zero
             result = node("select", (overflows, negated, result), None, form)
         return node("select", (by_zero, zero, result), None, form)
+
+    #: Bits of an exponent that are looked at in every element; larger exponents are rare.
+    COMMON_EXPONENT = 6
+
+    def _power(self, a: Expression, b: Expression) -> Expression:
+        """By squaring, a bit of the exponent after the other."""
+        form = self.format
+
+        def number(value: int) -> Expression:
+            return node("constant", (), value, form)
+
+        def is_set(bit: int) -> Expression:
+            is_clear = node("equal", (node("and", (b, number(1 << bit)), None, form), number(0)), None, Format.BIT)
+            return node("not", (is_clear,), None, Format.BIT)
+
+        power, result = a, number(1)
+        common = result
+        for bit in range(form.bits - form.is_signed):
+            if bit == self.COMMON_EXPONENT:
+                common = result
+            if bit:
+                power = node("multiply", (power, power), None, form)
+            product = node("multiply", (result, power), None, form)
+            result = node("select", (is_set(bit), product, result), None, form)
+        is_large = node("less", (number((1 << self.COMMON_EXPONENT) - 1), b), None, Format.BIT)
+        result = node("select_rare", (is_large, result, common), None, form)
+        if not form.is_signed:
+            return result
+        # A fraction, rounded towards zero, but for 1 and -1.
+        of_minus_one = node("select", (is_set(0), number(-1), number(1)), None, form)
+        is_minus_one, is_one = (node("equal", (a, number(value)), None, Format.BIT) for value in (-1, 1))
+        fraction = node("select", (is_minus_one, of_minus_one, number(0)), None, form)
+        fraction = node("select", (is_one, number(1), fraction), None, form)
+        is_negative = node("less", (b, number(0)), None, Format.BIT)
+        return node("select", (is_negative, fraction, result), None, form)
 
 
 class _Real:

@@ -37,6 +37,8 @@ class Wide:
     mantissa: Interval = EVERYTHING
     #: Whether ``low`` is a finite number wherever ``high`` is.
     low_is_number: bool = True
+    #: Whether ``high`` is ``high + low`` rounded to the format.
+    is_normal: bool = False
 
     @property
     def stored(self) -> Interval:
@@ -50,11 +52,16 @@ class Wide:
 
 
 class Arithmetic:
-    """Builds nodes of one floating-point format. ``extended`` False leaves every correction out."""
+    """Builds nodes of one floating-point format. ``extended`` False leaves every correction out.
 
-    def __init__(self, form: Format, extended: bool = True) -> None:
+    ``goal`` is the format that results are wanted in, where that is a shorter one: rules then need no more
+    accuracy than it has.
+    """
+
+    def __init__(self, form: Format, extended: bool = True, goal: Format | None = None) -> None:
         self.format = form
         self.extended = extended
+        self.goal = goal or form
         self.precision = form.precision
         self.bits = form.bits
         self.integer = Format.I32 if form is Format.F32 else Format.I64
@@ -135,6 +142,10 @@ class Arithmetic:
     def select_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
         return a if a is b else self._make("select", condition, a, b)
 
+    def select_rare_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
+        """The same, with ``a`` computed only for blocks of elements that need it."""
+        return self._make("select_rare", condition, a, b)
+
     def bits_(self, a: Expression) -> Expression:
         return node("bitcast", (a,), None, self.integer)
 
@@ -187,6 +198,35 @@ class Arithmetic:
         interval = Interval.around(high) if low else Interval.point(high)
         return Wide(self.number(high), self.number(low) if low else None, interval=interval)
 
+    @property
+    def longer(self) -> Arithmetic:
+        """Arithmetic of float64 for results in this format: it needs no corrections to be good enough."""
+        return Arithmetic(Format.F64, extended=False, goal=self.format)
+
+    def lengthened(self, a: Wide) -> Wide:
+        """The number as one of ``longer``."""
+        parts = [None if part is None else self._converted(part, Format.F64) for part in (a.high, a.low, a.exponent)]
+        high, low, exponent = parts
+        assert high is not None
+        if low is not None:
+            high = self.longer.single(Wide(high, low, interval=a.stored, low_is_number=a.low_is_number))
+        return self.longer.unscaled(Wide(high, exponent=exponent, interval=a.interval))
+
+    def shortened(self, a: Wide) -> Wide:
+        """A number of ``longer`` as one of this format."""
+        value = self.longer.single(a)
+        high = self._converted(value, self.format)
+        if not self.extended:
+            return Wide(high, interval=a.interval)
+        low = self._converted(self.longer.sub_(value, self._converted(high, Format.F64)), self.format)
+        is_number = self.is_bounded(a.interval)
+        return Wide(high, low, interval=a.interval, low_is_number=is_number, is_normal=True)
+
+    def _converted(self, a: Expression, form: Format) -> Expression:
+        if a.operation == "constant" and form is Format.F64:
+            return node("constant", (), a.attribute, form)
+        return node("convert", (a,), None, form)
+
     def is_bounded(self, *intervals: Interval) -> bool:
         """Whether no number of these intervals is, or rounds to, infinity."""
         return all(i.within(-self.largest / 2, self.largest / 2) for i in intervals)
@@ -212,20 +252,20 @@ class Arithmetic:
         if a.exponent is None:
             return a
         low = None if a.low is None else self.scale_(a.low, a.exponent)
-        return replace(a, high=self.scale_(a.high, a.exponent), low=low, exponent=None)
+        return replace(a, high=self.scale_(a.high, a.exponent), low=low, exponent=None, is_normal=False)
 
     def single(self, a: Wide) -> Expression:
         """The number, rounded once to the format."""
-        value = a.high if a.low is None else self._corrected(a, self.low_part(a))
+        value = a.high if a.low is None or a.is_normal else self._corrected(a, self.low_part(a))
         return value if a.exponent is None else self.scale_(value, a.exponent)
 
     def renormalised(self, a: Wide) -> Wide:
         """The same number with ``high`` its rounded value."""
-        if a.low is None:
+        if a.low is None or a.is_normal:
             return a
         low = self.low_part(a)
         high = self._corrected(a, low)
-        return replace(a, high=high, low=self.sub_(low, self.sub_(high, a.high)))
+        return replace(a, high=high, low=self.sub_(low, self.sub_(high, a.high)), is_normal=True)
 
     def clamped(self, a: Wide, low: float, high: float) -> Wide:
         """The number moved into [low, high], as far as its interval does not say that it lies there."""
@@ -309,9 +349,8 @@ class Arithmetic:
         part = self.select_(self.less_(self.number(0.0), part), self.number(0.0), part)
         low = None if a.low is None else self.scale_(a.low, part)
         rest = self.sub_(a.exponent, part)
-        return replace(
-            a, high=self.scale_(a.high, part), low=low, exponent=rest, mantissa=a.mantissa | Interval.point(0.0)
-        )
+        a = replace(a, high=self.scale_(a.high, part), low=low, exponent=rest, is_normal=False)
+        return replace(a, mantissa=a.mantissa | Interval.point(0.0))
 
     def _ready_for_product(self, a: Wide, b: Wide) -> tuple[Wide, Wide]:
         """Factors whose high parts do not overflow where the product does not."""
@@ -326,7 +365,9 @@ class Arithmetic:
         for x, y in ((a, b), (b, a)):
             if x.is_exact and x.high.operation == "constant" and _is_power_of_two(x.high.attribute):
                 low = None if y.low is None else self.mul_(y.low, x.high)
-                return replace(y, high=self.mul_(y.high, x.high), low=low, interval=interval, mantissa=mantissa)
+                is_normal = y.is_normal and abs(x.high.attribute) >= 1  # a smaller number may be rounded again
+                y = replace(y, high=self.mul_(y.high, x.high), low=low, is_normal=is_normal)
+                return replace(y, interval=interval, mantissa=mantissa)
         high = self.mul_(a.high, b.high)
         if not self.extended:
             return Wide(high, None, exponent, interval, mantissa)
@@ -401,7 +442,8 @@ class Arithmetic:
             )
         high = self.select_(condition, a.high, b.high)
         is_number = a.low_is_number and b.low_is_number
-        return Wide(high, low, exponent, a.interval | b.interval, a.stored | b.stored, is_number)
+        is_normal = all(value.low is None or value.is_normal for value in (a, b))
+        return Wide(high, low, exponent, a.interval | b.interval, a.stored | b.stored, is_number, is_normal)
 
     def copy_sign(self, magnitude: Wide, sign: Expression) -> Wide:
         magnitude = self.absolute(magnitude)

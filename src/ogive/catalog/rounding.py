@@ -1,0 +1,109 @@
+"""Rounding to integers, and numbers that are stored as integers."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ogive import formula as f
+from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.operator import operator
+
+__all__ = ["ceil", "dequantize_linear", "floor", "quantize_linear", "round"]
+
+
+@operator(onnx="Ceil", directml="ELEMENT_WISE_CEIL")
+def ceil(x: Any) -> Any:
+    """Smallest integer that is not smaller: ``ceil(x)``.
+
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; -0.5 -> -0.
+
+    >>> ceil([-1.5, 1.2])
+    array([-1.,  2.])
+
+    Source: DirectML DML_ELEMENT_WISE_CEIL_OPERATOR_DESC (1_0); ONNX Ceil-1 to Ceil-13.
+    """
+    return f.ceiling(x)
+
+
+@operator(onnx="Floor", directml="ELEMENT_WISE_FLOOR")
+def floor(x: Any) -> Any:
+    """Largest integer that is not larger: ``floor(x)``.
+
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; 0.5 -> 0.
+
+    >>> floor([-1.5, 1.8])
+    array([-2.,  1.])
+
+    Source: DirectML DML_ELEMENT_WISE_FLOOR_OPERATOR_DESC (1_0); ONNX Floor-1 to Floor-13.
+    """
+    return f.floor(x)
+
+
+@operator(onnx="Round", directml="ELEMENT_WISE_ROUND")
+def round(x: Any, *, mode: Literal["nearest_even", "truncate", "nearest_away"] = "nearest_even") -> Any:
+    """Rounding to an integer: ``round(x)``.
+
+    The default takes the nearest integer, of two equally near ones the even one. ``"truncate"`` cuts the
+    fraction off; ``"nearest_away"`` takes of two equally near integers the one farther from zero. DirectML
+    names these modes HALVES_TO_NEAREST_EVEN, TOWARD_ZERO and TOWARD_INFINITY.
+
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; 0.5 -> 0; 1.5 -> 2; -0.5 -> -0.
+
+    >>> round([0.5, 1.5, 2.6])
+    array([0., 2., 3.])
+
+    Source: DirectML DML_ELEMENT_WISE_ROUND_OPERATOR_DESC (2_1); ONNX Round-11, Round-22.
+    """
+    if mode == "nearest_even":
+        return f.round_even(x)
+    cut = f.truncate(x)
+    if mode == "truncate":
+        return cut
+    # The fraction is exact, and so is its comparison with a half.
+    return f.where(f.absolute(x - cut) >= 0.5, cut + f.copy_sign(1, x), cut)
+
+
+def _named(*names: str) -> tuple[ElementType, ...]:
+    return tuple(ELEMENT_TYPES[name] for name in names)
+
+
+@operator(
+    signatures=[
+        ((number, scale, zero), (scale,))
+        for scale in _named("float32", "float16")
+        for number in _named("int32", "int16", "int8", "uint32", "uint16", "uint8")
+        for zero in (number,)
+    ],
+    directml="ELEMENT_WISE_DEQUANTIZE_LINEAR",
+)
+def dequantize_linear(x: Any, scale: Any, zero_point: Any) -> Any:
+    """Integers as the numbers they stand for: ``(x - zero_point) * scale``, rounded once.
+
+    >>> import numpy as np
+    >>> dequantize_linear(np.uint8([0, 128, 255]), np.float32(0.5), np.uint8(128))
+    array([-64. ,   0. ,  63.5], dtype=float32)
+
+    Source: DirectML DML_ELEMENT_WISE_DEQUANTIZE_LINEAR_OPERATOR_DESC (2_0).
+    """
+    return (x - zero_point) * scale
+
+
+@operator(
+    signatures=[
+        ((number, scale, zero), (zero,))
+        for number in _named("float32", "float16", "int32")
+        for scale in _named("float32", "float16")
+        for zero in _named("int8", "uint8")
+    ],
+    directml="ELEMENT_WISE_QUANTIZE_LINEAR",
+)
+def quantize_linear(x: Any, scale: Any, zero_point: Any) -> Any:
+    """Numbers as integers: ``round(x / scale) + zero_point``, saturating; halves round to even, NaN to 0.
+
+    >>> import numpy as np
+    >>> quantize_linear(np.float32([-1e9, 0.25, 0.75]), np.float32(0.5), np.uint8(128))
+    array([  0, 128, 130], dtype=uint8)
+
+    Source: DirectML DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC (2_0).
+    """
+    return f.round_even(x / scale) + zero_point
