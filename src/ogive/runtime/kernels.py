@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -65,10 +66,12 @@ def make_kernel(
     return _native.Kernel(*sizes, resolve, row_wise)
 
 
-def make_ufunc(name: str, program: Program, target: Target | None = None) -> np.ufunc:
-    """A ufunc that computes one program, for operands of exactly its element types."""
-    row_wise = bool(program.stages)
-    kernel = make_kernel(program.inputs, program.outputs, lambda: program, target, row_wise=row_wise)
+def make_ufunc(name: str, program: Program, target: Target | None = None, parameters: Sequence[float] = ()) -> np.ufunc:
+    """A ufunc that computes one program, for operands of exactly its element types.
+
+    ``parameters`` are the values of those that the program leaves open; other values need no other code.
+    """
+    kernel = _kernel(program, target)
     operands = (*program.inputs, *program.outputs)
     return _native.make_ufunc(
         name=name,
@@ -76,6 +79,13 @@ def make_ufunc(name: str, program: Program, target: Target | None = None) -> np.
         inputs=len(program.inputs),
         outputs=len(program.outputs),
         loops=[(tuple(t.type_numbers[0] for t in operands), kernel)],
-        parameters=(),
-        row_wise=row_wise,
+        parameters=tuple(parameters),
+        row_wise=bool(program.stages),
     )
+
+
+@lru_cache(maxsize=256)
+def _kernel(program: Program, target: Target | None = None) -> _native.Kernel:
+    """The kernel of a program; programs that are the same have the same one."""
+    row_wise = bool(program.stages)
+    return make_kernel(program.inputs, program.outputs, lambda: program, target, row_wise=row_wise)
