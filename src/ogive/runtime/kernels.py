@@ -17,7 +17,7 @@ from ogive.dtypes import ElementType
 from ogive.runtime import cache
 from ogive.transform.lower import Program
 
-__all__ = ["compiled", "make_kernel", "make_ufunc"]
+__all__ = ["compiled", "kernel_of", "make_kernel", "make_ufunc"]
 
 #: A second thread pays from about this many instructions on: 30 us of work, several times what waking costs.
 PARALLEL_INSTRUCTIONS = 1 << 21
@@ -71,7 +71,7 @@ def make_ufunc(name: str, program: Program, target: Target | None = None, parame
 
     ``parameters`` are the values of those that the program leaves open; other values need no other code.
     """
-    kernel = _kernel(program, target)
+    kernel = kernel_of(program, target)
     operands = (*program.inputs, *program.outputs)
     return _native.make_ufunc(
         name=name,
@@ -85,7 +85,7 @@ def make_ufunc(name: str, program: Program, target: Target | None = None, parame
 
 
 @lru_cache(maxsize=256)
-def _kernel(program: Program, target: Target | None = None) -> _native.Kernel:
+def kernel_of(program: Program, target: Target | None = None) -> _native.Kernel:
     """The kernel of a program; programs that are the same have the same one."""
     row_wise = bool(program.stages)
     return make_kernel(program.inputs, program.outputs, lambda: program, target, row_wise=row_wise)
