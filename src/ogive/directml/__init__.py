@@ -12,105 +12,60 @@ the same enumerations, the same life cycle, the same refusals at each feature le
 [array([[[[-1.2969971 , -0.42520303],
          [ 0.        ,  2.        ]]]], dtype=float32)]
 
-Descs, enumerations and their members are made from the data files beside this one.
+Descs, enumerations and their members are made from the data files beside this one. Everything is loaded when
+it is first wanted, so importing the package costs next to nothing; ``__init__.pyi``, which stubs.py writes,
+lists for editors and type checkers what there is.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from ogive.directml import data, enumerations
-from ogive.directml.binding import (
-    DML_BINDING_DESC,
-    DML_BINDING_PROPERTIES,
-    DML_BINDING_TABLE_DESC,
-    DML_BUFFER_ARRAY_BINDING,
-    DML_BUFFER_BINDING,
-)
-from ogive.directml.commands import CommandList, CommandRecorder
-from ogive.directml.descs import DML_OPERATOR_DESC, desc_class
-from ogive.directml.device import Device
-from ogive.directml.errors import HRESULT, DMLError
-from ogive.directml.features import (
-    DML_FEATURE_DATA_FEATURE_LEVELS,
-    DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT,
-    DML_FEATURE_QUERY_FEATURE_LEVELS,
-    DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT,
-)
-from ogive.directml.graph import (
-    DML_CONSTANT_DATA_GRAPH_NODE_DESC,
-    DML_GRAPH_DESC,
-    DML_GRAPH_EDGE_DESC,
-    DML_GRAPH_NODE_DESC,
-    DML_INPUT_GRAPH_EDGE_DESC,
-    DML_INTERMEDIATE_GRAPH_EDGE_DESC,
-    DML_OPERATOR_GRAPH_NODE_DESC,
-    DML_OUTPUT_GRAPH_EDGE_DESC,
-)
-from ogive.directml.operators import CompiledOperator, Operator, OperatorInitializer
-from ogive.directml.scalars import DML_SCALAR_UNION, DML_SCALE_BIAS, DML_SIZE_2D
-from ogive.directml.table import BindingTable
-from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, DML_TENSOR_DESC, DMLCalcBufferTensorSize
+from ogive.directml.exports import EXPORTS
 
-#: Enumerations, their members by full name, and constants.
-_VALUES: dict[str, Any] = {
-    **enumerations.ENUMERATIONS,
-    **{
-        name: member
-        for kind in enumerations.ENUMERATIONS.values()
-        for name, member in enumerations.members(kind).items()
-    },
-    **enumerations.CONSTANTS,
-}
-globals().update(_VALUES)
+_MODULE_OF = {name: module for module, names in EXPORTS.items() for name in names}
 
-__all__ = [
-    "DML_BINDING_DESC",
-    "DML_BINDING_PROPERTIES",
-    "DML_BINDING_TABLE_DESC",
-    "DML_BUFFER_ARRAY_BINDING",
-    "DML_BUFFER_BINDING",
-    "DML_BUFFER_TENSOR_DESC",
-    "DML_CONSTANT_DATA_GRAPH_NODE_DESC",
-    "DML_FEATURE_DATA_FEATURE_LEVELS",
-    "DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT",
-    "DML_FEATURE_QUERY_FEATURE_LEVELS",
-    "DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT",
-    "DML_GRAPH_DESC",
-    "DML_GRAPH_EDGE_DESC",
-    "DML_GRAPH_NODE_DESC",
-    "DML_INPUT_GRAPH_EDGE_DESC",
-    "DML_INTERMEDIATE_GRAPH_EDGE_DESC",
-    "DML_OPERATOR_DESC",
-    "DML_OPERATOR_GRAPH_NODE_DESC",
-    "DML_OUTPUT_GRAPH_EDGE_DESC",
-    "DML_SCALAR_UNION",
-    "DML_SCALE_BIAS",
-    "DML_SIZE_2D",
-    "DML_TENSOR_DESC",
-    "HRESULT",
-    "BindingTable",
-    "CommandList",
-    "CommandRecorder",
-    "CompiledOperator",
-    "DMLCalcBufferTensorSize",
-    "DMLError",
-    "Device",
-    "Operator",
-    "OperatorInitializer",
-    *data.STRUCTS,
-    *_VALUES,
-]
+
+def _values() -> dict[str, Any]:
+    """Enumerations, their members by full name, and constants."""
+    from ogive.directml.enumerations import CONSTANTS, ENUMERATIONS, members
+
+    listed = {name: member for kind in ENUMERATIONS.values() for name, member in members(kind).items()}
+    return {**ENUMERATIONS, **listed, **CONSTANTS}
+
+
+def _names() -> list[str]:
+    from ogive.directml.data import STRUCTS
+
+    return sorted([*_MODULE_OF, *STRUCTS, *_values()])
 
 
 def __getattr__(name: str) -> Any:
-    """The descs of the operators, each made when it is first wanted."""
-    if name not in data.STRUCTS:
+    if name in _MODULE_OF:
+        found = getattr(import_module(f"ogive.directml.{_MODULE_OF[name]}"), name)
+    elif name == "__all__":
+        found = _names()
+    elif name.startswith("DML_"):
+        found = _made_from_data(name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    made = desc_class(name)
-    globals()[name] = made
-    return made
+    globals()[name] = found
+    return found
+
+
+def _made_from_data(name: str) -> Any:
+    from ogive.directml.data import STRUCTS
+    from ogive.directml.descs import desc_class
+
+    if name in STRUCTS:
+        return desc_class(name)
+    values = _values()
+    if name not in values:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals().update(values)
+    return values[name]
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return _names()

@@ -14,7 +14,7 @@ __all__ = ["LARGEST_KERNEL", "Vertex", "islands"]
 
 #: Instructions of one kernel. Compiling takes about 25 us each; a kernel of this size computes for so long
 #: that another pass over memory does not matter.
-LARGEST_KERNEL = 4096
+LARGEST_KERNEL = 2048
 
 
 class Vertex(NamedTuple):
