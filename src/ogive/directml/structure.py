@@ -97,13 +97,14 @@ class Structure:
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f"{type(self).__name__}: {name} cannot be set. Use replace({name}=...)")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__}: {name} cannot be set. Use replace(...)")
 
     def __repr__(self) -> str:
         shown = [
             f"{member.name}={_shown(member, value)}"
             for member, value in zip(self.MEMBERS, self._values(), strict=True)
-            if member.default is REQUIRED or member.type == "FLOAT" or value != member.default
+            if value is not None or member.default is REQUIRED
         ]
         return f"{type(self).__name__}({', '.join(shown)})"
 
