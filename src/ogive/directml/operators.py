@@ -198,6 +198,7 @@ class CompiledOperator(Dispatchable):
         kept = self._kept(subject, persistent)
         if not self._plan.persistent:
             self._initialize_itself()
+        self._check(subject, read, written, scratch, kept)
         self._run(subject, read, written, scratch, kept)
         return [
             view(slot.views[0], _numpy(slot), region.memory, region.offset)
@@ -319,6 +320,17 @@ class CompiledOperator(Dispatchable):
         with self._lock:
             self._is_initialized = True
 
+    def _check(
+        self,
+        subject: str,
+        inputs: Mapping[int, Region],
+        outputs: Sequence[Region],
+        temporary: Region | None,
+        persistent: Region | None,
+    ) -> None:
+        """Refuse regions that overlap where that is not allowed."""
+        check_hazards(subject, self._hazards, self._inputs, self._outputs, inputs, outputs, temporary, persistent)
+
     def _run(
         self,
         subject: str,
@@ -327,8 +339,7 @@ class CompiledOperator(Dispatchable):
         temporary: Region | None,
         persistent: Region | None,
     ) -> None:
-        """Check what can only be checked together, then execute."""
-        check_hazards(subject, self._hazards, self._inputs, self._outputs, inputs, outputs, temporary, persistent)
+        """Execute, on regions that are free of hazards."""
         if not self._is_initialized:
             way_out = "Dispatch an initialiser for it first, or call initialize"
             refuse(subject, f"{self._title} is not initialised", "operators that are", way_out)

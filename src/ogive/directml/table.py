@@ -242,6 +242,7 @@ class BindingTable(DeviceChild):
             refuse(subject, "no temporary resource is bound", f"{properties.TemporaryResourceSize} bytes or more")
         if properties.PersistentResourceSize and self._persistent is None:
             refuse(subject, "no persistent resource is bound", f"{properties.PersistentResourceSize} bytes or more")
+        target._check(subject, self._inputs, self._outputs, self._temporary, self._persistent)
 
     def _complete_initializer(self, subject: str) -> None:
         owners = [operator for operator in self._operators if operator._plan.persistent]
