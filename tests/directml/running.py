@@ -143,12 +143,11 @@ def bare(name, **given):
 class Arena:
     """One buffer with guards: tensors are placed in it, and nothing but their elements may change."""
 
-    def __init__(self, size=1 << 16, seed=0):
+    def __init__(self, size=1 << 18, seed=0):
         rng = np.random.default_rng(seed)
         self.memory = rng.integers(0, 256, size, np.uint8)
         self.end = 256
         self.rng = rng
-        self.free = np.ones(size, bool)
 
     def place(self, desc, alignment=16):
         """A binding somewhere behind what is placed already, with a gap between."""

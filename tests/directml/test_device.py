@@ -522,7 +522,9 @@ def test_tables(device):
     with pytest.raises(dml.DMLError, match="belongs to another device"):
         dml.Device().CreateBindingTable(dml.DML_BINDING_TABLE_DESC(operator))
     assert device.GetDeviceRemovedReason() == R.S_OK
-    table = device.CreateBindingTable(None)
+    table = device.CreateBindingTable(dml.DML_BINDING_TABLE_DESC(operator))
+    table.BindInputs([DATA])
+    table.Reset(None)
     removes(device, "the table is for no dispatchable yet", table.BindInputs, [DATA])
 
 

@@ -193,7 +193,7 @@ def placed(draw):
     name, types = draw(st.sampled_from(RUNNABLE))
     rowwise = any("Effective rank" in c for c in OPERATORS[name]["constraints"])
     rank = draw(st.integers(1, 2 if rowwise else 5))
-    sizes = tuple(draw(st.integers(1, 6)) for _ in range(rank))
+    sizes = tuple(draw(st.integers(1, 6 if rank <= 3 else 3)) for _ in range(rank))
     descs = {}
     for t in [*inputs(name), output(name)]:
         strides = draw(layouts(sizes, distinct=t == output(name)))

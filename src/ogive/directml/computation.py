@@ -322,7 +322,7 @@ def _program(
     *inputs, _ = types
     if not is_scaled or inputs[0].is_float:
         return _formula(operator, types, operands, dict(choices), is_scaled)
-    scaled = lower((_scaled(_leaf(Format.NUMBER, 0)),), inputs[:1], inputs[:1])
+    scaled = lower((_scaled(_leaf(0)),), inputs[:1], inputs[:1])
     following = _formula(operator, types, operands, dict(choices), False)
     own = len(operator.numeric_parameters) + sum(operand.kind == "parameter" for operand in operands)
     steps = [(scaled, [0]), (following, [len(inputs), *range(1, len(inputs))])]
@@ -348,13 +348,13 @@ def _formula(
     own = len(operator.numeric_parameters)
     positions = count(first + own)
     leaves = []
-    for name, operand in zip(operator.tensors, operands, strict=True):
+    for operand in operands:
         if operand.kind == "constant":
             leaves.append(constant(operand.value))  # type: ignore[arg-type]
         elif operand.kind == "parameter":
             leaves.append(node("parameter", (), (next(positions), operand.value), Format.NUMBER))
         else:
-            leaves.append(_leaf(Format.TRUTH if name in operator.truth_inputs else Format.NUMBER, operand.value))
+            leaves.append(_leaf(operand.value))
     if is_scaled:
         leaves[0] = _scaled(leaves[0])
     is_whole = not any(t.is_float for t in inputs) and all(operand.kind != "parameter" for operand in operands)
@@ -362,8 +362,9 @@ def _formula(
     return lower([fold(root) for root in roots], inputs, (output,), modular=operator.modular and is_whole)
 
 
-def _leaf(form: Format, position: int | float | str) -> Expression:
-    return node("input", (), position, form)
+def _leaf(position: int | float | str) -> Expression:
+    """An input. What has scales or numbers for operands has no truth values among them."""
+    return node("input", (), position, Format.NUMBER)
 
 
 def _scaled(x: Expression) -> Expression:

@@ -153,14 +153,13 @@ def _vertices(nodes: Sequence[Node]) -> list[Vertex]:
 
 
 def _carries(nodes: Sequence[Node], node: Node, feed: Feed) -> bool:
-    """Whether an edge carries every element to the element at the same place of a node's output."""
+    """Whether an edge carries every element to the element at the same place."""
     source = nodes[feed.number]
     return (
         isinstance(source.computation, Elementwise)
         and isinstance(node.computation, Elementwise)
         and source.desc.layout == feed.desc.layout
         and source.kind is feed.kind
-        and source.desc.Sizes == node.desc.Sizes
     )
 
 
