@@ -95,7 +95,7 @@ def expected(desc, arrays):
             snake = re.sub(r"(?<!^)(?=[A-Z])", "_", field["name"]).lower()
             numbers[snake] = value if isinstance(value, float) else value.name.split("MODE_")[1].lower()
     for snake in [n for n in numbers if n not in parameters]:  # called otherwise: the parameter that is left
-        left = [p for p in parameters if p not in numbers]
+        left = [p.name for p in op.numeric_parameters if p.name not in numbers]
         if left:
             numbers[left[0]] = numbers.pop(snake)
         else:  # a tensor of the function
