@@ -15,7 +15,7 @@ from ogive.directml.enumerations import CONSTANTS, DML_BINDING_TYPE
 from ogive.directml.errors import refuse
 from ogive.directml.memory import Region, bytes_of
 from ogive.directml.structure import CONVERTERS, Entry, Structure, arrays
-from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
+from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type, view
 
 __all__ = [
     "DML_BINDING_DESC",
@@ -167,33 +167,24 @@ CONVERTERS["binding"] = _binding
 # ---- slots
 
 
-class Slot(NamedTuple):
+class Slot:
     """One input or output of an operator. ``views`` are the tensors that it is seen as; an absent one has none."""
 
-    name: str
-    views: tuple[DML_BUFFER_TENSOR_DESC, ...]
-
-    @property
-    def is_absent(self) -> bool:
-        return not self.views
-
-    @property
-    def is_owned(self) -> bool:
-        return any(desc.is_owned for desc in self.views)
-
-    @property
-    def size(self) -> int:
-        """What must be bound: the largest TotalTensorSizeInBytes."""
-        return max(int(desc.TotalTensorSizeInBytes) for desc in self.views)
-
-    @property
-    def used(self) -> int:
-        """The bytes up to the end of the last element."""
-        return max(desc.used_bytes for desc in self.views)
-
-    @property
-    def alignment(self) -> int:
-        return max(_LEAST_ALIGNMENT, *(int(desc.GuaranteedBaseOffsetAlignment) for desc in self.views))
+    def __init__(self, name: str, views: Sequence[DML_BUFFER_TENSOR_DESC]) -> None:
+        self.name = name
+        self.views = tuple(views)
+        self.is_absent = not views
+        self.is_owned = any(desc.is_owned for desc in views)
+        #: What must be bound: the largest TotalTensorSizeInBytes.
+        self.size = max((int(desc.TotalTensorSizeInBytes) for desc in views), default=0)
+        #: The bytes up to the end of the last element.
+        self.used = max((desc.used_bytes for desc in views), default=0)
+        alignments = [int(desc.GuaranteedBaseOffsetAlignment) for desc in views]
+        self.alignment = max([_LEAST_ALIGNMENT, *alignments])
+        kinds = [kind for desc in views if (kind := element_type(desc.DataType)) is not None]
+        #: What a NumPy array may have that is bound as it is.
+        self.dtypes = tuple(dict.fromkeys(kind.numpy for kind in kinds))
+        self.view = view(self.views[0], kinds[0]) if kinds else None
 
 
 def bound_region(
@@ -221,11 +212,9 @@ def loose_region(subject: str, slot: Slot, buffer: Any, *, is_written: bool) -> 
     if isinstance(buffer, DML_BUFFER_BINDING):
         return bound_region(subject, slot.name, buffer, slot.size, slot.alignment, is_written=is_written)
     memory = bytes_of(subject, slot.name, buffer)
-    if isinstance(buffer, np.ndarray):
-        kinds = [kind.numpy for desc in slot.views if (kind := element_type(desc.DataType)) is not None]
-        if buffer.dtype not in kinds and buffer.dtype != np.uint8:
-            allowed = f"{' or '.join(dict.fromkeys(map(str, kinds)))}, or uint8 for bytes as they are"
-            refuse(subject, f"{slot.name} is an array of {buffer.dtype}", allowed, "Convert it first", member=slot.name)
+    if isinstance(buffer, np.ndarray) and buffer.dtype not in slot.dtypes and buffer.dtype != np.uint8:
+        allowed = f"{' or '.join(map(str, slot.dtypes))}, or uint8 for bytes as they are"
+        refuse(subject, f"{slot.name} is an array of {buffer.dtype}", allowed, "Convert it first", member=slot.name)
     if memory.nbytes < slot.used:
         what = f"{slot.name} has {memory.nbytes} bytes"
         refuse(subject, what, f"{slot.used} or more, for {slot.views[0]!r}", member=slot.name)

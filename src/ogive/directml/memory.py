@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,16 +12,16 @@ from ogive.directml.errors import refuse
 __all__ = ["Region", "bytes_of"]
 
 
-class Region(NamedTuple):
+class Region:
     """A range of a buffer. ``size`` is what counts of it, which may be less than what was bound."""
 
-    memory: np.ndarray
-    offset: int
-    size: int
+    __slots__ = ("address", "memory", "offset", "size")
 
-    @property
-    def address(self) -> int:
-        return int(self.memory.__array_interface__["data"][0]) + self.offset
+    def __init__(self, memory: np.ndarray, offset: int, size: int) -> None:
+        self.memory = memory
+        self.offset = offset
+        self.size = size
+        self.address: int = memory.__array_interface__["data"][0] + offset
 
     def overlaps(self, other: Region) -> bool:
         return self.address < other.address + other.size and other.address < self.address + self.size

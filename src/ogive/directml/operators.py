@@ -24,7 +24,6 @@ from ogive.directml.errors import HRESULT, refuse
 from ogive.directml.memory import Region
 from ogive.directml.objects import DeviceChild
 from ogive.directml.plan import Feed, Node, Plan
-from ogive.directml.tensor import element_type, view
 
 if TYPE_CHECKING:
     from ogive.directml.device import Device
@@ -200,10 +199,8 @@ class CompiledOperator(Dispatchable):
             self._initialize_itself()
         self._check(subject, read, written, scratch, kept)
         self._run(subject, read, written, scratch, kept)
-        return [
-            view(slot.views[0], _numpy(slot), region.memory, region.offset)
-            for slot, region in zip(self._outputs, written, strict=True)
-        ]
+        pairs = zip(self._outputs, written, strict=True)
+        return [slot.view.over(region.memory, region.offset) for slot, region in pairs if slot.view is not None]
 
     def _given(self, subject: str, given: Any, wanted: Any) -> dict[int, Any]:
         """Buffers by slot number, from a sequence or a mapping: exactly the wanted ones."""
@@ -363,12 +360,6 @@ def _allocated(subject: str, size: int) -> np.ndarray:
         return np.zeros(size, np.uint8)
     except (MemoryError, ValueError) as error:
         refuse(subject, f"{size} bytes are wanted, which are not there", hresult=HRESULT.E_OUTOFMEMORY, cause=error)
-
-
-def _numpy(slot: Slot) -> np.dtype:
-    kind = element_type(slot.views[0].DataType)
-    assert kind is not None
-    return kind.numpy
 
 
 class OperatorInitializer(Dispatchable):

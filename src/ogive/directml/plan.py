@@ -15,7 +15,7 @@ from ogive.directml.computation import Computation, Elementwise, Rowwise
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.islands import Vertex, islands
 from ogive.directml.memory import Region
-from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, view
+from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
 from ogive.dtypes import ElementType
 
 if TYPE_CHECKING:
@@ -59,8 +59,7 @@ class Place(NamedTuple):
     area: Literal["input", "output", "temporary", "persistent", "constant"]
     number: int
     offset: int
-    desc: DML_BUFFER_TENSOR_DESC
-    kind: ElementType
+    view: View
 
 
 class Step(NamedTuple):
@@ -96,7 +95,7 @@ class Plan(NamedTuple):
 
         def array(place: Place) -> np.ndarray:
             if place.area == "constant":
-                return view(place.desc, place.kind.numpy, self.constants[place.number], 0)
+                return place.view.over(self.constants[place.number], 0)
             region: Any
             if place.area == "input":
                 region = inputs[place.number]
@@ -104,7 +103,7 @@ class Plan(NamedTuple):
                 region = outputs[place.number]
             else:
                 region = temporary if place.area == "temporary" else persistent
-            return view(place.desc, place.kind.numpy, region.memory, region.offset + place.offset)
+            return place.view.over(region.memory, region.offset + place.offset)
 
         # Everything is bounds-checked before anything is written.
         operands = [(list(map(array, step.inputs)), tuple(map(array, step.outputs))) for step in self.steps]
@@ -299,19 +298,18 @@ class _StepMaker:
         return Step(name, _elementwise(name, program, parameters), inputs, outputs)
 
     def _source(self, feed: Feed) -> Place:
+        seen = view(feed.desc, feed.kind)
         if feed.area == "node":
-            return Place("temporary", 0, self.places[feed.number], feed.desc, feed.kind)
+            return Place("temporary", 0, self.places[feed.number], seen)
         if feed.area == "input" and feed.number in self.persistent:
-            return Place("persistent", 0, self.persistent[feed.number][0], feed.desc, feed.kind)
-        return Place(feed.area, feed.number, 0, feed.desc, feed.kind)
+            return Place("persistent", 0, self.persistent[feed.number][0], seen)
+        return Place(feed.area, feed.number, 0, seen)
 
     def _results(self, index: int) -> list[Place]:
-        node = self.nodes[index]
-        found = [
-            Place("output", i, 0, node.desc, node.kind) for i, source in enumerate(self.outputs) if source == index
-        ]
+        seen = view(self.nodes[index].desc, self.nodes[index].kind)
+        found = [Place("output", i, 0, seen) for i, source in enumerate(self.outputs) if source == index]
         if index in self.places:
-            found.append(Place("temporary", 0, self.places[index], node.desc, node.kind))
+            found.append(Place("temporary", 0, self.places[index], seen))
         return found
 
     def _fused(

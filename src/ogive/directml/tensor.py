@@ -8,7 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from ogive.directml.data import DATA_TYPES
 from ogive.directml.enumerations import CONSTANTS, DML_TENSOR_DATA_TYPE, DML_TENSOR_FLAGS, DML_TENSOR_TYPE, short_name
@@ -16,14 +18,12 @@ from ogive.directml.errors import refuse
 from ogive.directml.structure import CONVERTERS, Entry, Structure, structures
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 
-if TYPE_CHECKING:
-    import numpy as np
-
 __all__ = [
     "DML_BUFFER_TENSOR_DESC",
     "DML_TENSOR_DESC",
     "DMLCalcBufferTensorSize",
     "Layout",
+    "View",
     "element_type",
     "overlaps_itself",
     "view",
@@ -259,9 +259,18 @@ def overlaps_itself(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
     return finds(len(axes) - 1, 0, True)
 
 
-def view(desc: DML_BUFFER_TENSOR_DESC, dtype: np.dtype, memory: np.ndarray, offset: int) -> np.ndarray:
-    """The tensor as an array over bytes from ``offset`` on. The caller has seen to it that it fits."""
-    import numpy as np
+class View(NamedTuple):
+    """How the bytes of a tensor are an array."""
 
-    itemsize = dtype.itemsize
-    return np.ndarray(desc.Sizes, dtype, memory, offset, tuple(stride * itemsize for stride in desc.strides))
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    strides: tuple[int, ...]
+
+    def over(self, memory: np.ndarray, offset: int) -> np.ndarray:
+        """The array over bytes from ``offset`` on. NumPy refuses what would leave the memory."""
+        return np.ndarray(self.shape, self.dtype, memory, offset, self.strides)
+
+
+def view(desc: DML_BUFFER_TENSOR_DESC, kind: ElementType) -> View:
+    """The tensor with its elements seen as a type of their size."""
+    return View(desc.Sizes, kind.numpy, tuple(stride * kind.itemsize for stride in desc.strides))
