@@ -184,6 +184,31 @@ def test_names_of_edges_name_the_inputs():
     assert_same_bits(y, ogive.relu(x))
 
 
+def test_names_that_several_edges_have_name_none():
+    edges = [dml.DML_INPUT_GRAPH_EDGE_DESC(i, 0, i, Name="x") for i in (0, 1)]
+    compiled = DEVICE.CompileGraph(
+        dml.DML_GRAPH_DESC(2, 1, [node(add())], edges, [dml.DML_OUTPUT_GRAPH_EDGE_DESC(0, 0, 0)])
+    )
+    with pytest.raises(dml.DMLError, match="there is no input 'x'"):
+        compiled.dispatch({"x": data()})
+    a, b = data(1), data(2)
+    assert_same_bits(compiled.dispatch({0: a, 1: b})[0], ogive.add(a, b))
+
+
+def test_long_chains_that_cannot_be_fused():
+    """1,000 kernels: planning takes no quadratic time, and two places suffice."""
+    flat, turned = tensor("FLOAT32", (3, 8)), tensor("FLOAT32", (3, 8), Strides=(1, 3))
+    nodes = [relu(flat, turned)] * 1000
+    compiled = DEVICE.CompileGraph(graph(nodes, [(0, 0, 0)], [(i - 1, 0, i, 0) for i in range(1, 1000)], [(999, 0, 0)]))
+    assert len(compiled._plan.steps) == 1000
+    assert compiled.GetBindingProperties().TemporaryResourceSize == 2 * 256
+    x = data()
+    expected = ogive.relu(x)
+    for _ in range(999):
+        expected = np.ascontiguousarray(expected.T).reshape(3, 8)
+    assert_same_bits(np.ascontiguousarray(compiled.dispatch([x])[0]), expected)
+
+
 def test_wrapped_descs():
     wrapped = dml.DML_GRAPH_DESC(
         1,

@@ -157,6 +157,22 @@ def test_a_number_in_the_place_of_a_tensor(add_operator, kind, scale):
     assert_same_bits(found, wanted)
 
 
+def test_numbers_that_formulas_do_not_take(add_operator):
+    add_operator(larger)
+    x = tensor("FLOAT32", (60,))
+    data = values("FLOAT32", 60)
+    threshold = dml.DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC(x, x, Min=float("-inf"))
+    assert_same_bits(run(threshold, data), larger(data, np.float32("-inf")))
+    for desc, member in (
+        (threshold.replace(Min=1e-40), "Min"),
+        (threshold.replace(ScaleBias=dml.DML_SCALE_BIAS(1e-40, 0)), "ScaleBias.Scale"),
+        (threshold.replace(ScaleBias=dml.DML_SCALE_BIAS(1, -1e-40)), "ScaleBias.Bias"),
+    ):
+        with pytest.raises(dml.DMLError, match="is -?9.99.*e-41; allowed: 0 and magnitudes from 2") as caught:
+            DEVICE.CreateOperator(desc)
+        assert caught.value.member == member
+
+
 @ogive.operator(types=NUMBERS, modular=True, directml="ELEMENT_WISE_CLIP1")
 def between(x, min, max):  # noqa: A002  # what they are called in the desc, in snake case
     return f.maximum(f.minimum(x, max) + 100, min)  # which wraps around

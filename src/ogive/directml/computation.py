@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
 from ogive.catalog import OPERATORS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import short_name
-from ogive.directml.errors import HRESULT, refuse
+from ogive.directml.errors import HRESULT, DMLError, refuse
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import BOOLEAN, UNSIGNED, ElementType
 from ogive.errors import ParameterError
 from ogive.expression import Expression, Format, constant, node
-from ogive.operator import Operator, Signature
+from ogive.operator import ANY, Operator, Parameter, Signature
 
 if TYPE_CHECKING:
     from ogive.transform.lower import Program
@@ -185,6 +185,11 @@ def _recipe(desc: OperatorDesc, operator: Operator, kinds: tuple[ElementType, ..
     own = {name: value for name, value in numbers.items() if name in numeric}
     values = _checked(desc, operator, own | choices)
     scale_bias = getattr(desc, "ScaleBias", None)
+    scale = {} if scale_bias is None else {"ScaleBias.Scale": scale_bias.Scale, "ScaleBias.Bias": scale_bias.Bias}
+    extra = {str(operand.value): numbers[str(operand.value)] for operand in operands if operand.kind == "parameter"}
+    member_of = {_counterpart(desc, member.name): member.name for member in desc.FACTS.members}
+    for name, value in (scale | extra).items():
+        _check_number(desc, member_of.get(name, name), value)
     return _Recipe(
         operator=operator,
         types=types,
@@ -192,9 +197,9 @@ def _recipe(desc: OperatorDesc, operator: Operator, kinds: tuple[ElementType, ..
         choices=tuple(sorted(choices.items())),
         is_scaled=scale_bias is not None,
         parameters=(
-            *(() if scale_bias is None else (scale_bias.Scale, scale_bias.Bias)),
+            *scale.values(),
             *(values[name] for name in numeric),
-            *(numbers[str(operand.value)] for operand in operands if operand.kind == "parameter"),
+            *extra.values(),
         ),
     )
 
@@ -268,6 +273,14 @@ def _checked(desc: OperatorDesc, operator: Operator, given: dict[str, Any]) -> d
                 what = f"{member.name} is {getattr(desc, member.name)}"
                 refuse(type(desc).__name__, what, allowed, member=member.name, cause=own)
         refuse(desc.FACTS.type_name, str(error), cause=error)
+
+
+def _check_number(desc: OperatorDesc, name: str, value: float) -> None:
+    """What holds of every open parameter, for a number that is none of the catalogue's operator."""
+    try:
+        Parameter(name, None, ANY).checked(type(desc).__name__, value)
+    except ParameterError as error:
+        raise DMLError(str(error), subject=type(desc).__name__, member=name) from error
 
 
 def _check_signature(

@@ -7,7 +7,7 @@ from typing import Any
 from ogive.directml.data import DATA_TYPES, FEATURE_LEVELS
 from ogive.directml.enumerations import DML_FEATURE, DML_FEATURE_LEVEL, DML_TENSOR_DATA_TYPE, level_name, short_name
 from ogive.directml.errors import HRESULT, refuse
-from ogive.directml.structure import CONVERTERS, Entry, Structure
+from ogive.directml.structure import CONVERTERS, Entry, Structure, short
 
 __all__ = [
     "DML_FEATURE_DATA_FEATURE_LEVELS",
@@ -66,10 +66,9 @@ def answer(level: int, feature: Any, query: Any) -> Structure:
         return DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(_is_supported(level, query.DataType))
     supported = [value for value in query.RequestedFeatureLevels if value in FEATURE_LEVELS.values() and value <= level]
     if not supported:
-        shown = ", ".join(f"{value:#x}" for value in query.RequestedFeatureLevels) or "none"
         refuse(
             subject,
-            f"RequestedFeatureLevels is {shown}",
+            f"RequestedFeatureLevels is {short(query.RequestedFeatureLevels)}",
             f"lists with a level up to {level_name(level)}",
             member="RequestedFeatureLevels",
             hresult=HRESULT.DXGI_ERROR_UNSUPPORTED,

@@ -384,11 +384,12 @@ class _Wiring:
         return ordered
 
     def _refuse_cycle(self, waiting: Mapping[int, set[int]]) -> None:
-        path: list[int] = []
+        met: dict[int, None] = {}
         index = next(iter(waiting))
-        while index not in path:  # every node of `waiting` waits for one of them
-            path.append(index)
+        while index not in met:  # every node of `waiting` waits for one of them
+            met[index] = None
             index = next(before for before in waiting[index] if before in waiting)
+        path = list(met)
         cycle = [*path[path.index(index) :], index][::-1]
         shown = " -> ".join(map(self._node, cycle[:8])) + (" -> ..." if len(cycle) > 8 else "")
         self._refuse(f"the edges make a cycle: {shown}", "graphs without cycles", "IntermediateEdges")

@@ -6,7 +6,7 @@ at the same place. An island must be convex: no way leads out of it and back in.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Vertex(NamedTuple):
     """What nodes of one island have in common; None: the node stays alone"""
     predecessors: tuple[tuple[int, bool], ...]
     """Nodes that feed it, and whether an edge carries elements to the same places"""
-    reads: frozenset[Hashable]
+    reads: tuple[Hashable, ...]
     """What it reads from outside: nodes that read the same may share a pass"""
     instructions: int
 
@@ -48,23 +48,26 @@ class _Island:
 def islands(vertices: Sequence[Vertex], largest: int = LARGEST_KERNEL) -> list[list[int]]:
     """Groups of nodes in an order in which they can be computed. Nodes must come after those that feed them.
 
-    >>> chain = [Vertex("a", (), frozenset(), 1), Vertex("a", ((0, True),), frozenset(), 1)]
-    >>> islands([*chain, Vertex("b", ((1, False),), frozenset(), 1)])
+    >>> chain = [Vertex("a", (), (), 1), Vertex("a", ((0, True),), (), 1)]
+    >>> islands([*chain, Vertex("b", ((1, False),), (), 1)])
     [[0, 1], [2]]
     """
     home: list[_Island] = []
     found: list[_Island] = []
+    readers: dict[Hashable, dict[_Island, None]] = {}
     for index, vertex in enumerate(vertices):
         island = _single(index, vertex, home)
         home.append(island)
         found.append(island)
         if vertex.space is None:
             continue
-        fed_by = (home[p] for p, fusable in vertex.predecessors if fusable)
-        beside = (other for other in found[:-1] if other.reads & island.reads)
-        for other in _distinct([*fed_by, *beside]):
+        fed_by = [home[p] for p, fusable in vertex.predecessors if fusable]
+        beside = [other for key in vertex.reads for other in readers.get(key, ())]
+        for other in dict.fromkeys(fed_by + beside):
             if other is not island and _can_merge(island, other, home, largest):
-                island = _merge(other, island, home, found)
+                island = _merge(other, island, home, found, readers)
+        for key in vertex.reads:
+            readers.setdefault(key, {})[island] = None
     # What comes before another island has fewer nodes before itself.
     return [sorted(island.members) for island in sorted(found, key=lambda island: island.before.bit_count())]
 
@@ -77,10 +80,6 @@ def _single(index: int, vertex: Vertex, home: Sequence[_Island]) -> _Island:
         if not fusable:
             island.separated |= 1 << predecessor
     return island
-
-
-def _distinct(candidates: Iterable[_Island]) -> list[_Island]:
-    return list(dict.fromkeys(candidates))
 
 
 def _can_merge(island: _Island, other: _Island, home: Sequence[_Island], largest: int) -> bool:
@@ -96,12 +95,22 @@ def _can_merge(island: _Island, other: _Island, home: Sequence[_Island], largest
     )
 
 
-def _merge(into: _Island, island: _Island, home: list[_Island], found: list[_Island]) -> _Island:
+def _merge(
+    into: _Island,
+    island: _Island,
+    home: list[_Island],
+    found: list[_Island],
+    readers: dict[Hashable, dict[_Island, None]],
+) -> _Island:
     into.members += island.members
     into.mask |= island.mask
     into.before = (into.before | island.before) & ~into.mask
     into.direct = {node for node in into.direct | island.direct if not into.mask >> node & 1}
     into.separated |= island.separated
+    for key in island.reads:
+        if island in readers.get(key, {}):
+            del readers[key][island]
+            readers[key][into] = None
     into.reads |= island.reads
     into.instructions += island.instructions
     for member in island.members:

@@ -24,6 +24,7 @@ from ogive.directml.errors import HRESULT, refuse
 from ogive.directml.memory import Region
 from ogive.directml.objects import DeviceChild
 from ogive.directml.plan import Feed, Node, Plan
+from ogive.directml.structure import short
 
 if TYPE_CHECKING:
     from ogive.directml.device import Device
@@ -107,6 +108,8 @@ class CompiledOperator(Dispatchable):
         self._outputs = tuple(outputs)
         self._hazards = hazards
         self._flags = flags
+        self._input_numbers = _by_name(self._inputs)
+        self._output_numbers = _by_name(dict(enumerate(self._outputs)))
         self._lock = threading.Lock()
         self._is_initialized = False
         #: Where the persistent resource lies: the region, kept alive if the operator made it itself.
@@ -187,7 +190,8 @@ class CompiledOperator(Dispatchable):
         """
         subject = f"{self.INTERFACE}.dispatch"
         self._device._require()
-        wanted = [i for i, slot in self._inputs.items() if not slot.is_absent and i not in self._plan.persistent]
+        persistent_inputs = self._plan.persistent
+        wanted = {i: None for i, slot in self._inputs.items() if not slot.is_absent and i not in persistent_inputs}
         read = {
             index: loose_region(subject, self._inputs[index], buffer, is_written=False)
             for index, buffer in self._given(subject, inputs, wanted).items()
@@ -207,12 +211,12 @@ class CompiledOperator(Dispatchable):
         if not isinstance(given, Mapping):
             listed = self._in_order(subject, given, wanted)
         else:
-            names = {slot.name: index for index, slot in self._inputs.items()}
             listed = {}
             for key, buffer in given.items():
-                index = names.get(key, key) if isinstance(key, str) else key
+                index = self._input_numbers.get(key, key)
                 if index not in self._inputs:
-                    refuse(subject, f"there is no input {key!r}", ", ".join(names), member=str(key))
+                    allowed = ", ".join(map(str, self._input_numbers))
+                    refuse(subject, f"there is no input {short(key)}", allowed, member=str(key))
                 if index in listed:
                     refuse(subject, f"{self._inputs[index].name} was given twice", member=str(key))
                 listed[index] = buffer
@@ -253,12 +257,12 @@ class CompiledOperator(Dispatchable):
             sizes = [slot.size for slot in self._outputs]
             return [Region(_allocated(subject, size), 0, size) for size in sizes]
         if isinstance(given, Mapping):
-            names = {slot.name: index for index, slot in enumerate(self._outputs)}
             listed: list[Any] = [None] * len(self._outputs)
             for key, buffer in given.items():
-                index: Any = names.get(key, key) if isinstance(key, str) else key
+                index: Any = self._output_numbers.get(key, key)
                 if index not in range(len(self._outputs)):
-                    refuse(subject, f"there is no output {key!r}", ", ".join(names), member=str(key))
+                    allowed = ", ".join(map(str, self._output_numbers))
+                    refuse(subject, f"there is no output {short(key)}", allowed, member=str(key))
                 listed[index] = buffer
         elif isinstance(given, np.ndarray | bytes | bytearray | memoryview) or not isinstance(given, Sequence):
             what = f"outputs is of type {type(given).__name__}"
@@ -344,6 +348,17 @@ class CompiledOperator(Dispatchable):
             what = "the persistent resource is not where it was at initialisation"
             refuse(subject, what, "the resource that the initialiser wrote")
         self._plan.execute(inputs, outputs, temporary, persistent)
+
+
+def _by_name(slots: Mapping[int, Slot]) -> dict[Any, int]:
+    """The numbers of slots by their names; a name that several have names none."""
+    numbers: dict[Any, int] = {}
+    doubled = set()
+    for number, slot in slots.items():
+        if slot.name in numbers:
+            doubled.add(slot.name)
+        numbers[slot.name] = number
+    return {name: number for name, number in numbers.items() if name not in doubled}
 
 
 def resource_region(subject: str, name: str, buffer: Any, size: int) -> Region:

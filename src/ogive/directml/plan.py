@@ -6,6 +6,7 @@ resource; its places are used again when what lies there is not wanted any more.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -127,8 +128,9 @@ def make_plan(
     for index, size in owned.items():
         persistent[index] = (end, size)
         end += _rounded_up(size)
-    groups = [part for group in islands(_vertices(nodes)) for part in _narrow_enough(nodes, outputs, group)]
-    places, temporary_size = _places(nodes, groups)
+    consumers, results = _consumers(nodes), Counter(outputs)
+    groups = [part for group in islands(_vertices(nodes)) for part in _narrow_enough(nodes, consumers, results, group)]
+    places, temporary_size = _places(nodes, consumers, groups)
     maker = _StepMaker(nodes, outputs, persistent, places)
     steps = tuple(map(maker.step, groups))
     return Plan(steps, temporary_size, persistent, tuple(constants))
@@ -144,7 +146,7 @@ def _vertices(nodes: Sequence[Node]) -> list[Vertex]:
             predecessors=tuple(
                 (feed.number, _carries(nodes, node, feed)) for feed in node.feeds if feed.area == "node"
             ),
-            reads=frozenset(feed.key for feed in node.feeds if feed.area != "node"),
+            reads=tuple(dict.fromkeys(feed.key for feed in node.feeds if feed.area != "node")),
             instructions=node.computation.program.size if isinstance(node.computation, Elementwise) else 0,
         )
         for node in nodes
@@ -182,14 +184,17 @@ def _consumers(nodes: Sequence[Node]) -> list[set[int]]:
     return consumers
 
 
-def _narrow_enough(nodes: Sequence[Node], outputs: Sequence[int], group: list[int]) -> list[list[int]]:
+def _narrow_enough(
+    nodes: Sequence[Node], consumers: Sequence[set[int]], results: Mapping[int, int], group: list[int]
+) -> list[list[int]]:
     """The group, in parts where it has more operands than a kernel can have."""
-    consumers, members = _consumers(nodes), set(group)
-    wanted = sum(outputs.count(index) + bool(consumers[index] - members) for index in group)
+    members = set(group)
+    wanted = sum(results.get(index, 0) + bool(consumers[index] - members) for index in group)
     if len(group) == 1 or len(_outside(nodes, group)) + wanted <= _MOST_OPERANDS:
         return [group]
     half = len(group) // 2
-    return [part for piece in (group[:half], group[half:]) for part in _narrow_enough(nodes, outputs, piece)]
+    parts = (group[:half], group[half:])
+    return [part for piece in parts for part in _narrow_enough(nodes, consumers, results, piece)]
 
 
 # ---- memory
@@ -231,17 +236,22 @@ class _Allocator:
         self.gaps = merged
 
 
-def _places(nodes: Sequence[Node], groups: Sequence[Sequence[int]]) -> tuple[dict[int, int], int]:
+def _places(
+    nodes: Sequence[Node], consumers: Sequence[set[int]], groups: Sequence[Sequence[int]]
+) -> tuple[dict[int, int], int]:
     """The offsets in the temporary resource of the nodes that other groups read, and its size."""
     step_of = {index: step for step, group in enumerate(groups) for index in group}
     last_use = {
-        index: max(step_of[consumer] for consumer in consumers)
-        for index, consumers in enumerate(_consumers(nodes))
-        if any(step_of[consumer] != step_of[index] for consumer in consumers)
+        index: max(step_of[reader] for reader in readers)
+        for index, readers in enumerate(consumers)
+        if any(step_of[reader] != step_of[index] for reader in readers)
     }
+    dying_at: dict[int, list[int]] = {}
+    for index, step in last_use.items():
+        dying_at.setdefault(step, []).append(index)
     allocator, offsets = _Allocator(), dict[int, int]()
     for step, group in enumerate(groups):
-        dying = [index for index in offsets if last_use[index] == step]
+        dying = dying_at.get(step, [])
         for index in group:
             if index not in last_use:
                 continue
@@ -280,7 +290,9 @@ class _StepMaker:
         places: Mapping[int, int],
     ) -> None:
         self.nodes = nodes
-        self.outputs = outputs
+        self.outputs: dict[int, list[int]] = {}
+        for number, index in enumerate(outputs):
+            self.outputs.setdefault(index, []).append(number)
         self.persistent = persistent
         self.places = places
 
@@ -307,7 +319,7 @@ class _StepMaker:
 
     def _results(self, index: int) -> list[Place]:
         seen = view(self.nodes[index].desc, self.nodes[index].kind)
-        found = [Place("output", i, 0, seen) for i, source in enumerate(self.outputs) if source == index]
+        found = [Place("output", number, 0, seen) for number in self.outputs.get(index, ())]
         if index in self.places:
             found.append(Place("temporary", 0, self.places[index], seen))
         return found

@@ -20,7 +20,7 @@ import numpy as np
 from ogive.directml.enumerations import ENUMERATIONS, members
 from ogive.directml.errors import refuse
 
-__all__ = ["CONVERTERS", "REQUIRED", "Converter", "Entry", "Structure", "arrays", "items", "structures"]
+__all__ = ["CONVERTERS", "REQUIRED", "Converter", "Entry", "Structure", "arrays", "items", "short", "structures"]
 
 REQUIRED: Any = inspect.Parameter.empty
 
@@ -128,8 +128,9 @@ class Structure:
 
 
 def _shown(member: Entry, value: Any) -> str:
-    # A FLOAT in as few digits as tell it apart from other float32 numbers.
-    return str(np.float32(value)) if member.type == "FLOAT" else repr(value)
+    if member.type == "FLOAT":  # in as few digits as tell it apart from other float32 numbers
+        return str(np.float32(value))
+    return f"<{type(value).__name__}>" if member.type == "BUFFER" else repr(value)
 
 
 # ---- types of members: (structure, member, value) -> the value as the structure holds it
@@ -137,19 +138,24 @@ def _shown(member: Entry, value: Any) -> str:
 Converter = Callable[[str, str, Any], Any]
 
 
-def _shape_of(value: object) -> str:
+def short(value: object) -> str:
+    """A value for a message: what it is, or how long it is."""
+    if hasattr(value, "__len__") and not isinstance(value, Structure):
+        length = len(value)
+        if length > 16:
+            return f"of type {type(value).__name__} with {length} entries"
     text = repr(value)
-    return text if len(text) <= 60 else f"of type {type(value).__name__}"
+    return text if len(text) <= 200 else f"of type {type(value).__name__}"
 
 
 def _float(owner: str, name: str, value: Any) -> float:
     """FLOAT: rounded to float32, as it is in C."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real | np.floating):
-        refuse(owner, f"{name} is {_shape_of(value)}", "a number", member=name)
+        refuse(owner, f"{name} is {short(value)}", "a number", member=name)
     try:
         return float(binary.unpack("<f", binary.pack("<f", float(value)))[0])
     except OverflowError:
-        refuse(owner, f"{name} is {_shape_of(value)}", "magnitudes that float32 can hold, up to 3.4e38", member=name)
+        refuse(owner, f"{name} is {short(value)}", "magnitudes that float32 can hold, up to 3.4e38", member=name)
 
 
 def _unsigned(bits: int) -> Converter:
@@ -165,7 +171,7 @@ def _whole(owner: str, name: str, value: Any, least: int, most: int) -> int:
     except TypeError:
         number = None
     if number is None or not least <= number <= most:
-        refuse(owner, f"{name} is {_shape_of(value)}", f"whole numbers from {least} to {most}", member=name)
+        refuse(owner, f"{name} is {short(value)}", f"whole numbers from {least} to {most}", member=name)
     return number
 
 
@@ -173,7 +179,7 @@ def items(owner: str, name: str, value: Any, what: str) -> Sequence[Any]:
     """A sequence that a caller gave, or a refusal. What has no length is refused: it might have no end."""
     is_array = isinstance(value, np.ndarray) and value.ndim == 1
     if not is_array and (not isinstance(value, Sequence) or isinstance(value, str | bytes | bytearray | memoryview)):
-        refuse(owner, f"{name} is {_shape_of(value)}", f"a sequence of {what}", member=name)
+        refuse(owner, f"{name} is {short(value)}", f"a sequence of {what}", member=name)
     return value  # type: ignore[no-any-return]
 
 
@@ -184,13 +190,13 @@ def _unsigned_array(owner: str, name: str, value: Any) -> tuple[int, ...]:
 
 def _boolean(owner: str, name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool):
-        refuse(owner, f"{name} is {_shape_of(value)}", "True or False", member=name)
+        refuse(owner, f"{name} is {short(value)}", "True or False", member=name)
     return bool(value)
 
 
 def _text(owner: str, name: str, value: Any) -> str:
     if not isinstance(value, str):
-        refuse(owner, f"{name} is {_shape_of(value)}", "text", member=name)
+        refuse(owner, f"{name} is {short(value)}", "text", member=name)
     return value
 
 
@@ -203,7 +209,7 @@ def _enumeration(type_name: str) -> Converter:
         if isinstance(value, kind):
             return value
         if isinstance(value, enum.Enum | bool) or not isinstance(value, int | np.integer):
-            refuse(owner, f"{name} is {_shape_of(value)}", allowed, member=name)
+            refuse(owner, f"{name} is {short(value)}", allowed, member=name)
         if value & unknown_bits:
             refuse(owner, f"{name} is {value}", allowed, member=name)
         try:
@@ -221,7 +227,7 @@ def structures(*kinds: type[Structure], unwrap: Callable[[Any], Any] = lambda va
         inner = unwrap(value)
         if not isinstance(inner, kinds):
             allowed = " or ".join(kind.__name__ for kind in kinds)
-            refuse(owner, f"{name} is {_shape_of(value)}", allowed, member=name)
+            refuse(owner, f"{name} is {short(value)}", allowed, member=name)
         return inner
 
     return convert

@@ -17,6 +17,7 @@ from ogive.directml.data import FEATURE_LEVELS, OperatorFacts, TensorSupport, fa
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import level_name, short_name
 from ogive.directml.errors import refuse
+from ogive.directml.structure import short
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, overlaps_itself
 
 __all__ = ["is_rowwise", "reduced_axes", "rules", "validate"]
@@ -227,9 +228,9 @@ def _axes(desc: OperatorDesc, level: int) -> None:
     if not desc.Axes:
         _refuse(desc, "Axes", "is empty", "one axis or more")
     if max(desc.Axes) >= count:
-        _refuse(desc, "Axes", f"is {desc.Axes}", f"axes from 0 to {count - 1}, for {count} dimensions")
+        _refuse(desc, "Axes", f"is {short(desc.Axes)}", f"axes from 0 to {count - 1}, for {count} dimensions")
     if len(set(desc.Axes)) < len(desc.Axes):
-        _refuse(desc, "Axes", f"is {desc.Axes}", "every axis once")
+        _refuse(desc, "Axes", f"is {short(desc.Axes)}", "every axis once")
 
 
 def _steepness(desc: OperatorDesc, level: int) -> None:

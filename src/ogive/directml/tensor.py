@@ -15,7 +15,7 @@ import numpy as np
 from ogive.directml.data import DATA_TYPES
 from ogive.directml.enumerations import CONSTANTS, DML_TENSOR_DATA_TYPE, DML_TENSOR_FLAGS, DML_TENSOR_TYPE, short_name
 from ogive.directml.errors import refuse
-from ogive.directml.structure import CONVERTERS, Entry, Structure, structures
+from ogive.directml.structure import CONVERTERS, Entry, Structure, short, structures
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 
 __all__ = [
@@ -123,7 +123,7 @@ class DML_BUFFER_TENSOR_DESC(Structure):
             what = f"Sizes is {self.Sizes}, which makes {math.prod(self.Sizes)} elements"
             refuse(subject, what, f"{_MOST_ELEMENTS} elements at most", member="Sizes")
         if self.Strides is not None and len(self.Strides) != len(self.Sizes):
-            what = f"Strides is {self.Strides} for Sizes {self.Sizes}"
+            what = f"Strides is {short(self.Strides)} for Sizes {self.Sizes}"
             refuse(subject, what, "one stride for each size, or None", member="Strides")
         self._check_total()
         self._check_alignment()
