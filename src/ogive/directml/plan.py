@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -327,24 +328,36 @@ class _StepMaker:
     def _fused(
         self, group: Sequence[int], feeds: Sequence[Feed], results: Sequence[int]
     ) -> tuple[Program, tuple[float, ...]]:
-        from ogive.transform.fuse import fuse
-
         numbers: dict[Hashable, int] = {feed.key: number for number, feed in enumerate(feeds)}
         produced: dict[int, int] = {}
         steps, counts, parameters = [], [], list[float]()
         for index in group:
             node = self.nodes[index]
             assert isinstance(node.computation, Elementwise)
-            operands = [
+            operands = tuple(
                 produced[feed.number] if feed.area == "node" and feed.number in produced else numbers[feed.key]
                 for feed in node.feeds
-            ]
+            )
             steps.append((node.computation.program, operands))
             counts.append(len(node.computation.parameters))
             parameters += node.computation.parameters
             produced[index] = len(feeds) + len(produced)
-        program = fuse([feed.kind for feed in feeds], steps, [produced[index] for index in results], counts)
+        kinds = tuple(feed.kind for feed in feeds)
+        program = _program(kinds, tuple(steps), tuple(produced[index] for index in results), tuple(counts))
         return program, tuple(parameters)
+
+
+@lru_cache(maxsize=64)
+def _program(
+    inputs: tuple[ElementType, ...],
+    steps: tuple[tuple[Program, tuple[int, ...]], ...],
+    outputs: tuple[int, ...],
+    parameters: tuple[int, ...],
+) -> Program:
+    """The programs of an island as one. Parts of a graph that are alike, and graphs that are, have the same one."""
+    from ogive.transform.fuse import fuse
+
+    return fuse(inputs, steps, outputs, parameters)
 
 
 def _elementwise(name: str, program: Program, parameters: tuple[float, ...]) -> Callable[..., Any]:
