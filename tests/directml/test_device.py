@@ -503,11 +503,33 @@ def test_binding_descs_say_what_they_are():
     assert binding == dml.DML_BUFFER_BINDING(binding.Buffer) != dml.DML_BUFFER_BINDING(bytearray(16))
 
 
+def test_a_missing_persistent_resource(device):
+    operator = prelu(device)
+    table = bind_prelu(device, operator, np.zeros(256, np.uint8), np.zeros_like(DATA))
+    table.BindPersistentResource(None)
+    removes(device, "no persistent resource is bound; allowed: 256 bytes or more", run, device, operator, table)
+
+
+def test_persistent_resources_do_not_overlap(device):
+    operators = [prelu(device), prelu(device)]
+    initializer, shared = device.CreateOperatorInitializer(operators), np.zeros(1024, np.uint8)
+    table = table_for(device, initializer)
+    table.BindInputs([dml.DML_BUFFER_ARRAY_BINDING([None, SLOPE])] * 2)
+    table.BindOutputs([dml.DML_BUFFER_BINDING(shared, 0, 512), dml.DML_BUFFER_BINDING(shared, 0)])
+    removes(device, "two persistent resources overlap in memory", run, device, initializer, table)
+    assert not shared.any()
+
+
+def test_answers_are_structures_too():
+    with pytest.raises(dml.DMLError, match="IsSupported is 1; allowed: True or False"):
+        dml.DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(1)
+
+
 def test_binding_nothing_unbinds(device):
     operator = relu(device)
     initialize(device, operator)
     table = bound(device, operator, DATA, np.zeros_like(DATA))
-    table.BindOutputs([])
+    table.BindOutputs(None)
     removes(device, "RecordDispatch: no outputs are bound", run, device, operator, table)
 
 

@@ -1,6 +1,7 @@
 """Compiled graphs: the rules for nodes and edges, and the bits of running node by node."""
 
 import gc
+import itertools
 import weakref
 
 import numpy as np
@@ -298,6 +299,74 @@ def test_graphs_do_not_run_in_place():
         compiled.dispatch([x], [x])
 
 
+def test_outputs_do_not_overlap():
+    compiled = DEVICE.CompileGraph(graph([relu(), relu()], [(0, 0, 0), (0, 1, 0)], [], [(0, 0, 0), (1, 0, 1)]))
+    buffer = np.full(64, 7, np.float32)
+    for offset in (0, 16, 80):
+        with pytest.raises(dml.DMLError, match="output 1 and output 0 overlap in memory; allowed: outputs that do not"):
+            compiled.dispatch([data()], [dml.DML_BUFFER_BINDING(buffer, 0), dml.DML_BUFFER_BINDING(buffer, offset)])
+    assert (buffer == 7).all()
+    compiled.dispatch([data()], [dml.DML_BUFFER_BINDING(buffer, 0), dml.DML_BUFFER_BINDING(buffer, 96)])
+    assert_same_bits(buffer[:24], buffer[24:48])
+    assert (buffer[48:] == 7).all()
+
+
+def turning(device=DEVICE):
+    """A graph of two kernels, with 256 bytes between them."""
+    turned = tensor("FLOAT32", (8, 3), Strides=(1, 8))
+    nodes = [relu(device=device), relu(turned, tensor("FLOAT32", (8, 3)), device=device)]
+    return device.CompileGraph(graph(nodes, [(0, 0, 0)], [(0, 0, 1, 0)], [(1, 0, 0)]))
+
+
+def test_temporary_memory_of_the_short_way(monkeypatch):
+    compiled = turning()
+    scratch = np.full(512, 7, np.uint8)
+    wanted = np.ascontiguousarray(ogive.relu(data()).T)
+    assert_same_bits(compiled.dispatch([data()], temporary=scratch[:256])[0], wanted)
+    assert (scratch[:96] != 7).any()
+    assert (scratch[256:] == 7).all()
+    for wrong, text in (
+        (dml.DML_BUFFER_BINDING(None), "the temporary resource is not bound; allowed: 256 bytes or more"),
+        (scratch[:128], "the temporary resource is bound with SizeInBytes 128; allowed: 256 or more"),
+        (bytes(256), "the temporary resource is bound to read-only memory"),
+    ):
+        with pytest.raises(dml.DMLError, match=text):
+            compiled.dispatch([data()], temporary=wrong)
+    with pytest.raises(
+        dml.DMLError, match="the temporary resource and input 0 overlap in memory; allowed: memory of its"
+    ):
+        compiled.dispatch([scratch[:256]], temporary=scratch[:256])
+
+    def nothing_left(*arguments):
+        raise MemoryError
+
+    x = data()
+    monkeypatch.setattr(np, "zeros", nothing_left)
+    with pytest.raises(dml.DMLError, match="256 bytes are wanted, which are not there") as caught:
+        compiled.dispatch([x], [bytearray(96)])
+    assert caught.value.hresult == dml.HRESULT.E_OUTOFMEMORY
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 2000), st.integers(0, 100)), max_size=60))
+def test_places_never_overlap(actions):
+    """Memory is taken and given back in any order."""
+    from ogive.directml.plan import _Allocator
+
+    allocator, taken = _Allocator(), []
+    for takes, size, which in actions:
+        if takes or not taken:
+            taken.append((allocator.take(size), size))
+        else:
+            allocator.give_back(*taken.pop(which % len(taken)))
+        spans = sorted((offset, offset + size) for offset, size in taken)
+        assert all(offset % 256 == 0 for offset, _ in spans)
+        assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
+        assert all(end <= allocator.end for _, end in spans)
+    while taken:
+        allocator.give_back(*taken.pop())
+    assert allocator.gaps == ([(0, allocator.end)] if allocator.end else [])
+
+
 def test_intermediate_memory_is_used_again():
     """A long chain of nodes that cannot be fused needs two places, not one for each."""
     turned, flat = tensor("FLOAT32", (8, 3), Strides=(1, 8)), tensor("FLOAT32", (3, 8), Strides=(8, 1))
@@ -578,6 +647,21 @@ def test_inputs_of_several_sizes():
     assert_same_bits(first, ogive.relu(x[:2]))
     with pytest.raises(dml.DMLError, match="input 0 has 64 bytes; allowed: 96 or more"):
         compiled.dispatch([x[:2]])
+
+
+def test_names_are_text():
+    with pytest.raises(dml.DMLError, match="Name is 3; allowed: text"):
+        node(relu(), 3)
+
+
+def test_edges_to_what_a_desc_leaves_out_are_refused():
+    """No operator with optional tensors is needed for that: a slot without a tensor is one."""
+    from ogive.directml.binding import Slot
+
+    operator = relu()
+    operator.inputs = (*operator.inputs, Slot("Absent", ()))
+    with pytest.raises(dml.DMLError, match=r"leads to Absent of Nodes\[0\], which its desc leaves out"):
+        DEVICE.CompileGraph(graph([operator], [(0, 0, 0), (0, 0, 1)], [], [(0, 0, 0)]))
 
 
 def test_data_sizes_of_constants():

@@ -370,6 +370,18 @@ def test_rowwise_operators_in_graphs(add_operator):
     assert_same_bits(last, ogive.relu(wanted))
 
 
+def test_a_fused_activation_that_is_missing_is_named(monkeypatch):
+    for name in [name for name, other in CATALOG.items() if other.directml == "ACTIVATION_TANH"]:
+        monkeypatch.delitem(CATALOG, name)
+    computation.find.cache_clear()
+    x = tensor("FLOAT32", (2,))
+    fused = dml.DML_ACTIVATION_TANH_OPERATOR_DESC(None, None)
+    with pytest.raises(dml.DMLError, match="FusedActivation is ACTIVATION_TANH, whose formula is not in") as caught:
+        DEVICE.CreateOperator(dml.DML_ELEMENT_WISE_ADD1_OPERATOR_DESC(x, x, x, fused))
+    assert caught.value.hresult == dml.HRESULT.E_NOTIMPL
+    computation.find.cache_clear()
+
+
 def test_renamed_members_exist():
     """Every entry of the table names a member of the desc."""
     assert computation.RENAMED

@@ -303,6 +303,14 @@ def test_scales_of_quantisation():
         assert f"where InputTensor.DataType is {given}" in str(error)
 
 
+def test_scales_of_quantised_sums_have_one_element():
+    name = "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+    for t in inputs(name):
+        if "Scale" in t or "ZeroPoint" in t:
+            error = refusal(make(name, rank=2, descs={t: {"Sizes": (1, 3), "TotalTensorSizeInBytes": None}}), "6_4")
+            assert f"{t}.Sizes is (1, 3); allowed: sizes of 1 only" in str(error)
+
+
 # ---- fused activations
 
 HOST = "DML_OPERATOR_ELEMENT_WISE_ADD1"

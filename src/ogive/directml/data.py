@@ -92,9 +92,6 @@ class OperatorFacts(NamedTuple):
     def output(self) -> Member:
         return next(member for member in self.members if member.kind == "output")
 
-    def member(self, name: str) -> Member | None:
-        return next((member for member in self.members if member.name == name), None)
-
     def row(self, level: int) -> dict[str, TensorSupport] | None:
         """The support table of a feature level: that of the highest one that is not above it."""
         found = None

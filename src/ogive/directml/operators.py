@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -70,14 +71,14 @@ def single_node(operator: Operator, feeds: Mapping[int, tuple[Any, int]]) -> Nod
     return Node(operator._compute(), sources, desc.output, kind_of(desc, desc.output))
 
 
-class Dispatchable(DeviceChild):
+class Dispatchable(DeviceChild, ABC):
     """IDMLDispatchable: what a command recorder records."""
 
     INTERFACE: ClassVar[str] = "IDMLDispatchable"
 
+    @abstractmethod
     def GetBindingProperties(self) -> DML_BINDING_PROPERTIES:
         """How many descriptors and how many bytes of temporary and persistent memory it needs."""
-        raise NotImplementedError
 
 
 class CompiledOperator(Dispatchable):
