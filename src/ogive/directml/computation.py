@@ -69,7 +69,6 @@ class Rowwise(NamedTuple):
     """A function of the input that writes into ``out``."""
 
     name: str
-    types: tuple[ElementType, ElementType]
     function: Callable[..., Any]
 
 
@@ -128,10 +127,11 @@ def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], Rowwise]:
     if Signature(kinds[:1], kinds[1:]) not in operator.signatures:
         _refuse_types(desc, operator, kinds)
 
-    def function(x: Any, out: Any) -> None:
-        operator(x, axis=axis, out=out)
+    def make() -> Rowwise:
+        operator.kernel(Signature(kinds[:1], kinds[1:])).prepare()
+        return Rowwise(f"{operator.name}(axis={axis})", lambda x, out: operator(x, axis=axis, out=out))
 
-    return lambda: Rowwise(f"{operator.name}(axis={axis})", (kinds[0], kinds[1]), function)
+    return make
 
 
 # ---- element-wise operators
@@ -335,11 +335,10 @@ def _program(
     *inputs, _ = types
     if not is_scaled or inputs[0].is_float:
         return _formula(operator, types, operands, dict(choices), is_scaled)
-    scaled = lower((_scaled(_leaf(0)),), inputs[:1], inputs[:1])
+    scaled = lower((_scaled(_leaf(0)),), inputs[:1], inputs[:1], parameter_count=2)
     following = _formula(operator, types, operands, dict(choices), False)
-    own = len(operator.numeric_parameters) + sum(operand.kind == "parameter" for operand in operands)
     steps = [(scaled, [0]), (following, [len(inputs), *range(1, len(inputs))])]
-    return fuse(inputs, steps, [len(inputs) + 1], [2, own])
+    return fuse(inputs, steps, [len(inputs) + 1])
 
 
 def _formula(
@@ -372,7 +371,8 @@ def _formula(
         leaves[0] = _scaled(leaves[0])
     is_whole = not any(t.is_float for t in inputs) and all(operand.kind != "parameter" for operand in operands)
     roots = substituted(operator.formula(for_integers=is_whole, **choices), leaves, first, first + own)
-    return lower([fold(root) for root in roots], inputs, (output,), modular=operator.modular and is_whole)
+    folded = [fold(root) for root in roots]
+    return lower(folded, inputs, (output,), modular=operator.modular and is_whole, parameter_count=next(positions))
 
 
 def _leaf(position: int | float | str) -> Expression:
@@ -393,7 +393,6 @@ def _in_sequence(first: _Recipe, second: _Recipe) -> Elementwise:
 
     inputs = first.types[:-1]
     steps = [(first.program(), list(range(len(inputs)))), (second.program(), [len(inputs)])]
-    counts = [len(first.parameters), len(second.parameters)]
-    program = fuse(inputs, steps, [len(inputs) + 1], counts)
+    program = fuse(inputs, steps, [len(inputs) + 1])
     name = f"{first.operator.name}, {second.operator.name}"
     return Elementwise(name, program, first.parameters + second.parameters)

@@ -330,7 +330,7 @@ class _StepMaker:
     ) -> tuple[Program, tuple[float, ...]]:
         numbers: dict[Hashable, int] = {feed.key: number for number, feed in enumerate(feeds)}
         produced: dict[int, int] = {}
-        steps, counts, parameters = [], [], list[float]()
+        steps, parameters = [], list[float]()
         for index in group:
             node = self.nodes[index]
             assert isinstance(node.computation, Elementwise)
@@ -339,11 +339,10 @@ class _StepMaker:
                 for feed in node.feeds
             )
             steps.append((node.computation.program, operands))
-            counts.append(len(node.computation.parameters))
             parameters += node.computation.parameters
             produced[index] = len(feeds) + len(produced)
         kinds = tuple(feed.kind for feed in feeds)
-        program = _program(kinds, tuple(steps), tuple(produced[index] for index in results), tuple(counts))
+        program = _program(kinds, tuple(steps), tuple(produced[index] for index in results))
         return program, tuple(parameters)
 
 
@@ -352,12 +351,11 @@ def _program(
     inputs: tuple[ElementType, ...],
     steps: tuple[tuple[Program, tuple[int, ...]], ...],
     outputs: tuple[int, ...],
-    parameters: tuple[int, ...],
 ) -> Program:
     """The programs of an island as one. Parts of a graph that are alike, and graphs that are, have the same one."""
     from ogive.transform.fuse import fuse
 
-    return fuse(inputs, steps, outputs, parameters)
+    return fuse(inputs, steps, outputs)
 
 
 def _elementwise(name: str, program: Program, parameters: tuple[float, ...]) -> Callable[..., Any]:

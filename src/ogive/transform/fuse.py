@@ -19,26 +19,32 @@ def fuse(
     inputs: Sequence[ElementType],
     steps: Sequence[tuple[Program, Sequence[int]]],
     outputs: Sequence[int],
-    parameters: Sequence[int] = (),
 ) -> Program:
     """One program for a sequence of programs.
 
     Values are numbered: the ``inputs`` first, then the results of each step in turn. A step is a program
-    and the numbers of its operands; ``outputs`` are the numbers of the values that are wanted.
-    ``parameters`` says of each step how many parameters it leaves open; those of a step follow those of
-    the steps before it. Without it, all parameters must be bound.
+    and the numbers of its operands; ``outputs`` are the numbers of the values that are wanted. Parameters
+    that steps leave open stay open: those of a step follow those of the steps before it.
     """
     values = [node("input", (), i, STORAGE[t.name]) for i, t in enumerate(inputs)]
     types = list(inputs)
     first = 0
-    for (program, operands), open_parameters in zip(steps, parameters or [0] * len(steps), strict=True):
+    for program, operands in steps:
         given = tuple(types[i] for i in operands)
         if given != program.inputs:
             raise ValueError(f"fuse: a step for {program.inputs} gets {given}")
-        values.extend(substituted(program.results, [values[i] for i in operands], first, first + open_parameters))
+        if program.stages:
+            raise ValueError("fuse: a step looks at whole rows")
+        end = first + program.parameter_count
+        values.extend(substituted(program.results, [values[i] for i in operands], first, end))
         types.extend(program.outputs)
-        first += open_parameters
-    return Program(tuple(inputs), tuple(types[i] for i in outputs), tuple(values[i] for i in outputs))
+        first = end
+    return Program(
+        tuple(inputs),
+        tuple(types[i] for i in outputs),
+        tuple(values[i] for i in outputs),
+        parameter_count=first,
+    )
 
 
 def substituted(
