@@ -307,54 +307,65 @@ def test_operands_of_other_sizes_end_an_island(add_operator):
     assert_same_bits(total, operator(a, scale, offset, a, scale, offset, scale, offset))
 
 
-class Softmax:
-    """What the mapping relies on in a row-wise operator: names, signatures, and a call with axis and out."""
-
-    name = "softmax"
-    directml = "ACTIVATION_SOFTMAX"
-    signatures = (Signature((T("float32"),), (T("float32"),)),)
-
-    def __call__(self, x, *, axis, out):
-        power = np.exp(x - x.max(axis=axis, keepdims=True))
-        np.divide(power, power.sum(axis=axis, keepdims=True), out=out)
+ROWWISE = {
+    "SOFTMAX": ogive.softmax,
+    "LOG_SOFTMAX": ogive.log_softmax,
+    "HARDMAX": ogive.hardmax,
+}
 
 
+@pytest.mark.parametrize("name", ROWWISE)
 @pytest.mark.parametrize("axes", [None, (1,), (0, 2), (2, 0), (0, 1, 2)])
-def test_rowwise_operators(add_operator, axes):
-    operator = Softmax()
-    add_operator(operator)
+def test_rowwise_operators(name, axes):
     sizes = (1, 5, 4) if axes is None else (3, 5, 4)
     x, y = tensor("FLOAT32", sizes), tensor("FLOAT32", sizes, Strides=(1, 4, 20))
     if axes is None:
-        desc = dml.DML_ACTIVATION_SOFTMAX_OPERATOR_DESC(x, y)
+        desc = getattr(dml, f"DML_ACTIVATION_{name}_OPERATOR_DESC")(x, y)
     else:
-        desc = dml.DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC(x, y, Axes=axes)
+        desc = getattr(dml, f"DML_ACTIVATION_{name}1_OPERATOR_DESC")(x, y, Axes=axes)
     data = np.random.default_rng(0).normal(size=sizes).astype(np.float32)
-    found = run(desc, data)
-    wanted = np.empty_like(data)
-    operator(data, axis=(2,) if axes is None else axes, out=wanted)
-    assert_same_bits(np.ascontiguousarray(found), wanted)
-    half = tensor("FLOAT16", (3,))
-    with pytest.raises(dml.DMLError, match="Ogive's softmax does not compute FLOAT16, FLOAT16 yet"):
+    wanted = ROWWISE[name](data, axis=-1 if axes is None else axes)
+    assert_same_bits(np.ascontiguousarray(run(desc, data)), wanted)
+
+
+def test_the_examples_of_hardmax():
+    from tests.directml.standard import OPERATORS
+
+    examples = OPERATORS["DML_OPERATOR_ACTIVATION_HARDMAX1"]["examples"]
+    x = tensor(examples["input"]["type"], examples["input"]["sizes"])
+    data = np.array(examples["input"]["data"], np.float32)
+    assert len(examples["cases"]) == 3
+    for case in examples["cases"]:
+        desc = dml.DML_ACTIVATION_HARDMAX1_OPERATOR_DESC(x, x, Axes=case["axes"])
+        assert run(desc, data).tolist() == case["output"]
+
+
+def test_types_that_a_rowwise_operator_does_not_have(add_operator):
+    @ogive.row_operator(types=[T("float32")], directml="ACTIVATION_SOFTMAX1")
+    def share(x):
+        return x / f.row_sum(x)
+
+    add_operator(share)
+    x, half = tensor("FLOAT32", (4,)), tensor("FLOAT16", (4,))
+    assert run(dml.DML_ACTIVATION_SOFTMAX_OPERATOR_DESC(x, x), np.float32([1, 2, 3, 2])).tolist() == [
+        0.125,
+        0.25,
+        0.375,
+        0.25,
+    ]
+    with pytest.raises(dml.DMLError, match="Ogive's share does not compute FLOAT16, FLOAT16 yet"):
         DEVICE.CreateOperator(dml.DML_ACTIVATION_SOFTMAX_OPERATOR_DESC(half, half))
 
 
-def test_rowwise_operators_in_graphs(add_operator):
+def test_rowwise_operators_in_graphs():
     """They stay alone; what comes before and after is fused."""
-    add_operator(Softmax())
     x = tensor("FLOAT32", (6, 4))
     relu = dml.DML_ACTIVATION_RELU_OPERATOR_DESC(x, x)
-    descs = [
-        relu,
-        dml.DML_ACTIVATION_TANH_OPERATOR_DESC(x, x),
-        dml.DML_ACTIVATION_SOFTMAX_OPERATOR_DESC(x, x),
-        relu,
-        relu,
-    ]
+    tanh, softmax = dml.DML_ACTIVATION_TANH_OPERATOR_DESC(x, x), dml.DML_ACTIVATION_SOFTMAX_OPERATOR_DESC(x, x)
     graph = dml.DML_GRAPH_DESC(
         1,
         3,
-        [dml.DML_OPERATOR_GRAPH_NODE_DESC(DEVICE.CreateOperator(desc)) for desc in descs],
+        [dml.DML_OPERATOR_GRAPH_NODE_DESC(DEVICE.CreateOperator(desc)) for desc in (relu, tanh, softmax, relu, relu)],
         [dml.DML_INPUT_GRAPH_EDGE_DESC(0, 0, 0)],
         [dml.DML_OUTPUT_GRAPH_EDGE_DESC(n, 0, i) for i, n in enumerate((4, 2, 2))],
         [dml.DML_INTERMEDIATE_GRAPH_EDGE_DESC(i, 0, i + 1, 0) for i in range(4)],
@@ -362,8 +373,7 @@ def test_rowwise_operators_in_graphs(add_operator):
     compiled = DEVICE.CompileGraph(graph)
     assert [step.name for step in compiled._plan.steps] == ["2 operators", "softmax(axis=1)", "2 operators"]
     data = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
-    wanted = np.empty_like(data)
-    Softmax()(ogive.tanh(ogive.relu(data)), axis=1, out=wanted)
+    wanted = ogive.softmax(ogive.tanh(ogive.relu(data)), axis=1)
     last, first, second = compiled.dispatch([data])
     for result in (first, second):
         assert_same_bits(result, wanted)
