@@ -88,7 +88,7 @@ def test_rounding_between_nodes_is_kept():
 
 def test_other_numbers_need_no_other_code():
     """Numbers of descs stay open in fused kernels: graphs that differ in them only share their code."""
-    from ogive.runtime.kernels import kernel_of
+    from ogive.directml.plan import kernel_of
 
     def celu(alpha):
         return DEVICE.CreateOperator(dml.DML_ACTIVATION_CELU_OPERATOR_DESC(X, X, Alpha=alpha))

@@ -21,9 +21,10 @@ from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
 from ogive.dtypes import ElementType
 
 if TYPE_CHECKING:
+    from ogive._native import Kernel
     from ogive.transform.lower import Program
 
-__all__ = ["Feed", "Node", "Plan", "make_plan"]
+__all__ = ["Feed", "Node", "Plan", "kernel_of", "make_plan"]
 
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
@@ -359,11 +360,20 @@ def _program(
 
 
 def _elementwise(name: str, program: Program, parameters: tuple[float, ...]) -> Callable[..., Any]:
-    from ogive.runtime.kernels import kernel_of, make_ufunc
+    from ogive.runtime.kernels import make_ufunc
 
-    kernel_of(program).prepare()
-    ufunc = make_ufunc(name, program, parameters=parameters)
+    kernel = kernel_of(program)
+    kernel.prepare()
+    ufunc = make_ufunc(name, program, kernel=kernel, parameters=parameters)
     return lambda inputs, outputs: ufunc(*inputs, out=outputs)
+
+
+@lru_cache(maxsize=256)
+def kernel_of(program: Program) -> Kernel:
+    """The kernel of a program; programs that are the same have the same one."""
+    from ogive.runtime.kernels import make_kernel
+
+    return make_kernel(program.inputs, program.outputs, lambda: program)
 
 
 def _rowwise(computation: Rowwise) -> Callable[..., Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from ogive.dtypes import ElementType
 from ogive.runtime import cache
 from ogive.transform.lower import Program
 
-__all__ = ["compiled", "kernel_of", "make_kernel", "make_ufunc"]
+__all__ = ["compiled", "make_kernel", "make_ufunc"]
 
 #: A second thread pays from about this many instructions on: 30 us of work, several times what waking costs.
 PARALLEL_INSTRUCTIONS = 1 << 21
@@ -66,12 +65,22 @@ def make_kernel(
     return _native.Kernel(*sizes, resolve, row_wise)
 
 
-def make_ufunc(name: str, program: Program, target: Target | None = None, parameters: Sequence[float] = ()) -> np.ufunc:
+def make_ufunc(
+    name: str,
+    program: Program,
+    target: Target | None = None,
+    *,
+    kernel: _native.Kernel | None = None,
+    parameters: Sequence[float] = (),
+) -> np.ufunc:
     """A ufunc that computes one program, for operands of exactly its element types.
 
-    ``parameters`` are the values of those that the program leaves open; other values need no other code.
+    ``kernel`` is the program's, where it is there already; ``parameters`` are the values of those that the
+    program leaves open. Other values need no other code.
     """
-    kernel = kernel_of(program, target)
+    row_wise = bool(program.stages)
+    if kernel is None:
+        kernel = make_kernel(program.inputs, program.outputs, lambda: program, target, row_wise=row_wise)
     operands = (*program.inputs, *program.outputs)
     return _native.make_ufunc(
         name=name,
@@ -80,12 +89,5 @@ def make_ufunc(name: str, program: Program, target: Target | None = None, parame
         outputs=len(program.outputs),
         loops=[(tuple(t.type_numbers[0] for t in operands), kernel)],
         parameters=tuple(parameters),
-        row_wise=bool(program.stages),
+        row_wise=row_wise,
     )
-
-
-@lru_cache(maxsize=256)
-def kernel_of(program: Program, target: Target | None = None) -> _native.Kernel:
-    """The kernel of a program; programs that are the same have the same one."""
-    row_wise = bool(program.stages)
-    return make_kernel(program.inputs, program.outputs, lambda: program, target, row_wise=row_wise)
