@@ -82,7 +82,7 @@ from ogive.catalog.logic import (
     logical_xor,
     where,
 )
-from ogive.catalog.rounding import ceil, dequantize_linear, floor, quantize_linear, round
+from ogive.catalog.rounding import ceil, dequantize_linear, floor, quantize_linear, quantized_linear_add, round
 from ogive.catalog.rowwise import (
     hardmax,
     log_softmax,
@@ -163,6 +163,7 @@ __all__ = [
     "pow",
     "prelu",
     "quantize_linear",
+    "quantized_linear_add",
     "reciprocal",
     "relu",
     "relu_grad",

@@ -79,7 +79,7 @@ def test_floats_are_accurate(op, signature):
 
 @pytest.mark.parametrize(("op", "signature"), MIXED_CASES, ids=ids(MIXED_CASES))
 def test_numbers_of_several_kinds_are_computed_as_one(op, signature):
-    arrays = operands(signature, 300)
+    arrays = operands(signature, 1000)
     kind = signature.outputs[0]
     result = op(*arrays)
     assert result.dtype == kind.numpy
@@ -87,7 +87,7 @@ def test_numbers_of_several_kinds_are_computed_as_one(op, signature):
     checked = 0
     for *given, got in zip(*(array.tolist() for array in arrays), result.tolist(), strict=True):
         # mpmath has no NaN that compares and no division by zero: test_special_values has them.
-        if not all(map(math.isfinite, given)) or given[1] == 0:
+        if not all(map(math.isfinite, given)) or any(scale == 0.0 for scale in given if isinstance(scale, float)):
             continue
         checked += 1
         exact = correctly_rounded(evaluate_exactly(root, given), kind)

@@ -47,7 +47,9 @@ def code(image=b"\xc3" * 16, entries=(0,), imports=()):
             ValueError,
         ),
         (
-            lambda: _native.make_ufunc("f", "", 1, 1, [((11, 11), _native.Kernel((4,), (4,), None))], (1.0,) * 17),
+            lambda: _native.make_ufunc(
+                "f", "", 1, 1, [((11, 11), _native.Kernel((4,), (4,), None, True))], (1.0,) * 17, True
+            ),
             ValueError,
         ),
         (lambda: _native.set_pool_size(0), ValueError),

@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "operator": {"expression", "transform", "runtime", "_native"},
     "accuracy": {"operator", "reference"},
     "catalog": {"formula", "operator"},
-    "directml": {"catalog", "operator", "transform", "runtime"},
+    "directml": {"catalog", "operator", "expression", "transform", "runtime", "_native"},
     "onnx": {"catalog", "operator", "expression", "formula", "transform", "runtime"},
     "cli": {"accuracy", "catalog", "operator", "show", "codegen", "onnx", "directml", "reference", "runtime"},
     "__main__": {"cli"},

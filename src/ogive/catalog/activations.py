@@ -83,12 +83,12 @@ def celu(x: Any, *, alpha: Any = 1.0) -> Any:
     return where(x >= 0, x, alpha * f.expm1(x / alpha))
 
 
-@operator(types=NUMBERS, onnx="Clip")
-def clip(x: Any, min: Any, max: Any) -> Any:
+@operator(types=NUMBERS, onnx="Clip", directml="ELEMENT_WISE_CLIP1")
+def clip(x: Any, min: Any, max: Any, *, wins: Literal["max", "min"] = "max") -> Any:
     """Clip to an interval: ``min(max(x, min), max)``.
 
     The bounds are tensors that broadcast with x. Where they are in the wrong order the result is ``max``, as
-    ONNX has it. NaN in x stays NaN; NaN as a bound is no bound.
+    ONNX has it; with ``wins="min"`` it is ``min``, as DirectML has it. NaN in x stays NaN; NaN as a bound is no bound.
 
     Special cases (min = -1, max = 1): nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1; 1 -> 1; -1 -> -1.
 
@@ -96,9 +96,9 @@ def clip(x: Any, min: Any, max: Any) -> Any:
     >>> clip(np.int32([-7, 0, 7]), np.int32(-5), np.int32(5))
     array([-5,  0,  5], dtype=int32)
 
-    Source: ONNX Clip-1 to Clip-13. DirectML has it as DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC (5_0).
+    Source: ONNX Clip-1 to Clip-13; DirectML DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC (5_0).
     """
-    return f.minimum(f.maximum(x, min), max)
+    return f.minimum(f.maximum(x, min), max) if wins == "max" else f.maximum(f.minimum(x, max), min)
 
 
 @operator(onnx="Elu", directml="ACTIVATION_ELU")

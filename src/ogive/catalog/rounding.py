@@ -8,7 +8,7 @@ from ogive import formula as f
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.operator import operator
 
-__all__ = ["ceil", "dequantize_linear", "floor", "quantize_linear", "round"]
+__all__ = ["ceil", "dequantize_linear", "floor", "quantize_linear", "quantized_linear_add", "round"]
 
 
 @operator(onnx="Ceil", directml="ELEMENT_WISE_CEIL")
@@ -107,3 +107,39 @@ def quantize_linear(x: Any, scale: Any, zero_point: Any) -> Any:
     Source: DirectML DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC (2_0).
     """
     return f.round_even(x / scale) + zero_point
+
+
+@operator(
+    signatures=[
+        ((a, scale, a, b, scale, b, scale, result), (result,))
+        for a in _named("int8", "uint8")
+        for b in _named("int8", "uint8")
+        for result in _named("int8", "uint8")
+        for scale in _named("float32")
+    ],
+    directml="ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+)
+def quantized_linear_add(
+    a: Any,
+    a_scale: Any,
+    a_zero_point: Any,
+    b: Any,
+    b_scale: Any,
+    b_zero_point: Any,
+    output_scale: Any,
+    output_zero_point: Any,
+) -> Any:
+    """Sum of two quantised tensors, quantised: ``round((x + y) / output_scale) + output_zero_point``.
+
+    x and y are the numbers that a and b stand for, ``(a - a_zero_point) * a_scale`` and so on. Halves round to
+    even; the result saturates.
+
+    >>> import numpy as np
+    >>> one, zero = np.float32(1), np.uint8(0)
+    >>> quantized_linear_add(np.uint8([1, 200]), one, zero, np.uint8([4, 100]), one, zero, np.float32(2), zero)
+    array([  2, 150], dtype=uint8)
+
+    Source: DirectML DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC (4_0).
+    """
+    total = (a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale
+    return f.round_even(total / output_scale) + output_zero_point

@@ -65,10 +65,22 @@ def make_kernel(
     return _native.Kernel(*sizes, resolve, row_wise)
 
 
-def make_ufunc(name: str, program: Program, target: Target | None = None) -> np.ufunc:
-    """A ufunc that computes one program, for operands of exactly its element types."""
+def make_ufunc(
+    name: str,
+    program: Program,
+    target: Target | None = None,
+    *,
+    kernel: _native.Kernel | None = None,
+    parameters: Sequence[float] = (),
+) -> np.ufunc:
+    """A ufunc that computes one program, for operands of exactly its element types.
+
+    ``kernel`` is the program's, where it is there already; ``parameters`` are the values of those that the
+    program leaves open. Other values need no other code.
+    """
     row_wise = bool(program.stages)
-    kernel = make_kernel(program.inputs, program.outputs, lambda: program, target, row_wise=row_wise)
+    if kernel is None:
+        kernel = make_kernel(program.inputs, program.outputs, lambda: program, target, row_wise=row_wise)
     operands = (*program.inputs, *program.outputs)
     return _native.make_ufunc(
         name=name,
@@ -76,6 +88,6 @@ def make_ufunc(name: str, program: Program, target: Target | None = None) -> np.
         inputs=len(program.inputs),
         outputs=len(program.outputs),
         loops=[(tuple(t.type_numbers[0] for t in operands), kernel)],
-        parameters=(),
+        parameters=tuple(parameters),
         row_wise=row_wise,
     )

@@ -347,7 +347,7 @@ class _Real:
     def store(self, root: Expression, result: ElementType) -> Expression:
         """The result in the storage format of its element type."""
         if root.format is Format.TRUTH:
-            return node("convert", (self.truth(root),), None, Format.U8)
+            return node("convert", (self.truth(root),), None, STORAGE[result.name])
         if result.is_integer:
             return self._store_integer(self.number(root), result)
         m, storage = self.m, STORAGE[result.name]

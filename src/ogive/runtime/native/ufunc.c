@@ -131,9 +131,9 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     const Py_ssize_t loop_count = PyList_GET_SIZE(loops), parameter_count = PyTuple_GET_SIZE(parameters);
     int typenums[OGIVE_MAX_OPERANDS];
     PyUFuncGenericFunction function = row_wise ? ogive_row_loop : ogive_element_loop;
-    if (parameter_count > OGIVE_MAX_PARAMETERS) {
-        PyErr_Format(PyExc_ValueError, "make_ufunc: %zd parameters; at most %d are possible", parameter_count,
-                     OGIVE_MAX_PARAMETERS);
+    if (row_wise && parameter_count > OGIVE_MAX_PARAMETERS) {
+        PyErr_Format(PyExc_ValueError, "make_ufunc: %zd parameters; at most %d are possible for rows",
+                     parameter_count, OGIVE_MAX_PARAMETERS);
         return NULL;
     }
 

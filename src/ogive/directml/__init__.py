@@ -1,0 +1,71 @@
+"""DirectML's activation and element-wise operators on any machine, by DirectML's own names.
+
+A program in C++ against DirectML.h becomes one in Python line by line: the same descs with the same members,
+the same enumerations, the same life cycle, the same refusals at each feature level (`DMLError`).
+
+>>> import numpy as np, ogive.directml as dml
+>>> device = dml.Device(feature_level="5_1")
+>>> tensor = dml.DML_BUFFER_TENSOR_DESC(DataType=dml.DML_TENSOR_DATA_TYPE_FLOAT32, Sizes=[1, 1, 2, 2])
+>>> desc = dml.DML_ACTIVATION_CELU_OPERATOR_DESC(InputTensor=tensor, OutputTensor=tensor, Alpha=1.5)
+>>> celu = device.CompileOperator(device.CreateOperator(desc), dml.DML_EXECUTION_FLAG_NONE)
+>>> celu.dispatch([np.float32([-3.0, -0.5, 0.0, 2.0])])
+[array([[[[-1.2969971 , -0.42520303],
+         [ 0.        ,  2.        ]]]], dtype=float32)]
+
+Descs, enumerations and their members are made from the data files beside this one. Everything is loaded when
+it is first wanted, so importing the package costs next to nothing; ``__init__.pyi``, which stubs.py writes,
+lists for editors and type checkers what there is.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ogive.directml.exports import EXPORTS
+
+_MODULE_OF = {name: module for module, names in EXPORTS.items() for name in names}
+
+
+def _values() -> dict[str, Any]:
+    """Enumerations, their members by full name, and constants."""
+    from ogive.directml.enumerations import CONSTANTS, ENUMERATIONS, members
+
+    listed = {name: member for kind in ENUMERATIONS.values() for name, member in members(kind).items()}
+    return {**ENUMERATIONS, **listed, **CONSTANTS}
+
+
+def _names() -> list[str]:
+    from ogive.directml.data import STRUCTS
+
+    return sorted([*_MODULE_OF, *STRUCTS, *_values()])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULE_OF:
+        found = getattr(import_module(f"ogive.directml.{_MODULE_OF[name]}"), name)
+    elif name == "__all__":
+        found = _names()
+    elif name.startswith("DML_"):
+        found = _made_from_data(name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = found
+    return found
+
+
+def _made_from_data(name: str) -> Any:
+    from ogive.directml.data import STRUCTS
+    from ogive.directml.descs import desc_class
+
+    if name in STRUCTS:
+        return desc_class(name)
+    values = _values()
+    if name not in values:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals().update(values)
+    return values[name]
+
+
+def __dir__() -> list[str]:
+    return _names()

@@ -1,0 +1,423 @@
+"""From a desc to what computes it: a program of the catalogue's formula, or a row-wise operator of the catalogue.
+
+Operators are found by the DirectML name that the catalogue gives them. The tables here say what a name alone
+does not: which DirectML operators share a formula, and which members are called otherwise in Ogive.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Callable
+from functools import cache, lru_cache
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+
+from ogive.catalog import OPERATORS
+from ogive.directml.descs import OperatorDesc
+from ogive.directml.enumerations import short_name
+from ogive.directml.errors import HRESULT, DMLError, refuse
+from ogive.directml.support import is_rowwise, reduced_axes
+from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
+from ogive.dtypes import BOOLEAN, UNSIGNED, ElementType
+from ogive.errors import ParameterError
+from ogive.expression import Expression, Format, constant, node
+from ogive.operator import ANY, Operator, Parameter, Signature
+
+if TYPE_CHECKING:
+    from ogive.transform.lower import Program
+
+__all__ = ["Computation", "Elementwise", "Rowwise", "computation", "find", "kind_of"]
+
+#: DirectML operators with one formula. The catalogue has one operator for each row, under one of its names.
+SHARED = (
+    ("ACTIVATION_IDENTITY", "ELEMENT_WISE_IDENTITY"),
+    ("ACTIVATION_TANH", "ELEMENT_WISE_TANH"),
+    ("ACTIVATION_SOFTMAX", "ACTIVATION_SOFTMAX1"),
+    ("ACTIVATION_LOG_SOFTMAX", "ACTIVATION_LOG_SOFTMAX1"),
+    ("ACTIVATION_HARDMAX", "ACTIVATION_HARDMAX1"),
+    ("ELEMENT_WISE_ADD", "ELEMENT_WISE_ADD1"),
+    ("ELEMENT_WISE_POW", "ELEMENT_WISE_CONSTANT_POW"),
+)
+
+#: Members whose counterpart in Ogive is not their name in snake case. A counterpart is a parameter of the
+#: catalogue's operator, or one of its tensors, which then is this one number.
+RENAMED = {
+    "ACTIVATION_SHRINK": {"Threshold": "lambd"},
+    "ACTIVATION_SWISH": {"SigmoidInputScale": "alpha"},
+}
+
+#: What the values of members that are enumerations choose.
+CHOICES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
+    "ELEMENT_WISE_ROUND": {
+        "RoundingMode": {
+            "HALVES_TO_NEAREST_EVEN": {"mode": "nearest_even"},
+            "TOWARD_ZERO": {"mode": "truncate"},
+            "TOWARD_INFINITY": {"mode": "nearest_away"},
+        }
+    },
+    "ELEMENT_WISE_IS_INFINITY": {
+        "InfinityMode": {
+            "EITHER": {},
+            "POSITIVE": {"detect_negative": 0},
+            "NEGATIVE": {"detect_positive": 0},
+        }
+    },
+}
+
+#: What DirectML's formula chooses where the catalogue's operator leaves a choice.
+CHOSEN: dict[str, dict[str, Any]] = {
+    "ELEMENT_WISE_CLIP1": {"wins": "min"},
+    "ELEMENT_WISE_SIGN": {"nan": "zero"},
+}
+
+#: Operators whose tensors may have any of the types that the catalogue's operator has, one beside the other.
+MIXED = frozenset({"ELEMENT_WISE_BIT_COUNT", "ELEMENT_WISE_POW"})
+
+#: Operators that take elements as bits, whatever their type.
+ON_BITS = ("ELEMENT_WISE_BIT_",)
+
+#: Members that are no number of the formula.
+_STRUCTURAL = ("ScaleBias", "FusedActivation", "MinMaxDataType", "AxisCount", "Axes")
+
+
+class Elementwise(NamedTuple):
+    """A program with the values of its open parameters. Its operands are the input tensors that are there."""
+
+    name: str
+    program: Program
+    parameters: tuple[float, ...]
+
+
+class Rowwise(NamedTuple):
+    """A function of the input that writes into ``out``."""
+
+    name: str
+    function: Callable[..., Any]
+
+
+Computation = Elementwise | Rowwise
+
+
+@cache
+def find(operator_name: str) -> Operator | None:
+    """The catalogue's operator for a DirectML operator, or None where there is none yet.
+
+    >>> find("ELEMENT_WISE_TANH")
+    <operator tanh(x)>
+    """
+    listed = {operator.directml: operator for operator in OPERATORS.values() if operator.directml is not None}
+    others = next((row for row in SHARED if operator_name in row), ())
+    return next((listed[name] for name in (operator_name, *others) if name in listed), None)
+
+
+def computation(desc: OperatorDesc) -> Callable[[], Computation]:
+    """What makes the desc's computation. Refuses at once what the catalogue has no formula or no meaning for.
+
+    The desc has been validated.
+    """
+    name = desc.FACTS.name
+    operator = find(name)
+    if operator is None:
+        refuse(
+            desc.FACTS.type_name,
+            "its formula is not in Ogive's catalogue yet",
+            f"operators that are, such as {', '.join(sorted(o.directml for o in OPERATORS.values() if o.directml))}",
+            hresult=HRESULT.E_NOTIMPL,
+        )
+    if is_rowwise(name):
+        return _rowwise(desc, operator)
+    recipe = _recipe(desc, operator)
+    activation = getattr(desc, "FusedActivation", None)
+    if activation is None:
+        return recipe.elementwise
+    function = find(activation.FACTS.name)
+    if function is None:
+        what = f"FusedActivation is {activation.FACTS.name}, whose formula is not in Ogive's catalogue yet"
+        refuse(type(desc).__name__, what, hresult=HRESULT.E_NOTIMPL, member="FusedActivation")
+    following = _recipe(activation, function, (recipe.types[-1],) * 2)
+    return lambda: _in_sequence(recipe, following)
+
+
+# ---- row-wise operators
+
+
+def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], Rowwise]:
+    axes = reduced_axes(desc)
+    axis = axes[0] if len(axes) == 1 else axes
+    kinds = _kinds(desc)
+    if Signature(kinds[:1], kinds[1:]) not in operator.signatures:
+        _refuse_types(desc, operator, kinds)
+
+    def make() -> Rowwise:
+        operator.kernel(Signature(kinds[:1], kinds[1:])).prepare()
+        return Rowwise(f"{operator.name}(axis={axis})", lambda x, out: operator(x, axis=axis, out=out))
+
+    return make
+
+
+# ---- element-wise operators
+
+
+class _Operand(NamedTuple):
+    """What a tensor of the catalogue's operator is: an input by its number, an open parameter, or a constant."""
+
+    kind: Literal["input", "parameter", "constant"]
+    value: int | float | str
+
+
+class _Recipe(NamedTuple):
+    """What `_program` needs, and the values of the parameters that it leaves open."""
+
+    operator: Operator
+    types: tuple[ElementType, ...]
+    operands: tuple[_Operand, ...]
+    choices: tuple[tuple[str, Any], ...]
+    is_scaled: bool
+    parameters: tuple[float, ...]
+
+    def program(self) -> Program:
+        return _program(self.operator, self.types, self.operands, self.choices, self.is_scaled)
+
+    def elementwise(self) -> Elementwise:
+        return Elementwise(self.operator.name, self.program(), self.parameters)
+
+
+def _kinds(desc: OperatorDesc) -> tuple[ElementType, ...]:
+    """The element types that the computation sees: of the inputs that are there, then of the output."""
+    tensors = [getattr(desc, member.name) for member in (*desc.FACTS.inputs, desc.FACTS.output)]
+    return tuple(kind_of(desc, tensor) for tensor in tensors if tensor is not None)
+
+
+def kind_of(desc: OperatorDesc, tensor: DML_BUFFER_TENSOR_DESC) -> ElementType:
+    """The element type in which an operator sees one of its tensors."""
+    kind = element_type(tensor.DataType)
+    assert kind is not None, "the support tables let no 4-bit type pass"
+    if desc.FACTS.name.startswith(ON_BITS) and not kind.is_integer:
+        return next(t for t in UNSIGNED if t.bits == kind.bits)
+    return kind
+
+
+def _recipe(desc: OperatorDesc, operator: Operator, kinds: tuple[ElementType, ...] | None = None) -> _Recipe:
+    types = _kinds(desc) if kinds is None else kinds
+    numbers, constants, choices = _attributes(desc, operator)
+    operands = _operands(desc, operator, numbers, constants)
+    _check_signature(desc, operator, types, operands)
+    numeric = [parameter.name for parameter in operator.numeric_parameters]
+    own = {name: value for name, value in numbers.items() if name in numeric}
+    values = _checked(desc, operator, own | choices)
+    scale_bias = getattr(desc, "ScaleBias", None)
+    scale = {} if scale_bias is None else {"ScaleBias.Scale": scale_bias.Scale, "ScaleBias.Bias": scale_bias.Bias}
+    extra = {str(operand.value): numbers[str(operand.value)] for operand in operands if operand.kind == "parameter"}
+    member_of = {_counterpart(desc, member.name): member.name for member in desc.FACTS.members}
+    for name, value in (scale | extra).items():
+        _check_number(desc, member_of.get(name, name), value)
+    return _Recipe(
+        operator=operator,
+        types=types,
+        operands=operands,
+        choices=tuple(sorted(choices.items())),
+        is_scaled=scale_bias is not None,
+        parameters=(
+            *scale.values(),
+            *(values[name] for name in numeric),
+            *extra.values(),
+        ),
+    )
+
+
+def _operands(
+    desc: OperatorDesc, operator: Operator, numbers: dict[str, float], constants: dict[str, int | float]
+) -> tuple[_Operand, ...]:
+    """The desc's tensors are those of the catalogue's operator for which no member gives a number, in order."""
+    members = iter(desc.FACTS.inputs)
+    positions = count()
+    operands = []
+    for tensor in operator.tensors:
+        if tensor in constants:
+            operands.append(_Operand("constant", constants[tensor]))
+        elif tensor in numbers:
+            operands.append(_Operand("parameter", tensor))
+        else:
+            member = next(members, None)
+            if member is None:
+                break
+            is_there = not member.optional or getattr(desc, member.name) is not None
+            # The zero points, which are what may be left out, are then 0.
+            operands.append(_Operand("input", next(positions)) if is_there else _Operand("constant", 0))
+    if len(operands) < len(operator.tensors) or next(members, None) is not None:
+        _refuse_mapping(desc, operator, f"it takes the tensors {', '.join(operator.tensors)}")
+    return tuple(operands)
+
+
+def _attributes(
+    desc: OperatorDesc, operator: Operator
+) -> tuple[dict[str, float], dict[str, int | float], dict[str, Any]]:
+    """The members that are not tensors: FLOAT numbers, exact numbers, choices; by their names in Ogive."""
+    numbers: dict[str, float] = {}
+    constants: dict[str, int | float] = {}
+    choices = dict(CHOSEN.get(desc.FACTS.name, {}))
+    known = {parameter.name for parameter in operator.parameters} | set(operator.tensors)
+    for member in desc.FACTS.members:
+        if member.is_tensor or member.name in _STRUCTURAL:
+            continue
+        name, value = _counterpart(desc, member.name), getattr(desc, member.name)
+        if isinstance(value, enum.IntEnum):
+            choices |= CHOICES[desc.FACTS.name][member.name][short_name(value)]
+            continue
+        if name not in known:
+            _refuse_mapping(desc, operator, f"it has no parameter for {member.name}")
+        if member.type == "DML_SCALAR_UNION":
+            constants[name] = value.value(desc.MinMaxDataType)
+        else:
+            numbers[name] = value
+    return numbers, constants, choices
+
+
+def _counterpart(desc: OperatorDesc, member: str) -> str:
+    renamed = RENAMED.get(desc.FACTS.name, {})
+    return renamed.get(member) or re.sub(r"(?<!^)(?=[A-Z])", "_", member).lower()
+
+
+def _checked(desc: OperatorDesc, operator: Operator, given: dict[str, Any]) -> dict[str, Any]:
+    """Every parameter with its value; what the formula has no meaning for is refused by its DirectML name."""
+    try:
+        return operator.checked_parameters(given)
+    except ParameterError as error:
+        for member in desc.FACTS.members:
+            name = _counterpart(desc, member.name)
+            parameter = next((p for p in operator.parameters if p.name == name), None)
+            if parameter is None or name not in given:
+                continue
+            try:
+                parameter.checked(operator.name, given[name])
+            except ParameterError as own:
+                allowed = str(own).partition("allowed: ")[2]
+                what = f"{member.name} is {getattr(desc, member.name)}"
+                refuse(type(desc).__name__, what, allowed, member=member.name, cause=own)
+        refuse(desc.FACTS.type_name, str(error), cause=error)
+
+
+def _check_number(desc: OperatorDesc, name: str, value: float) -> None:
+    """What holds of every open parameter, for a number that is none of the catalogue's operator."""
+    try:
+        Parameter(name, None, ANY).checked(type(desc).__name__, value)
+    except ParameterError as error:
+        raise DMLError(str(error), subject=type(desc).__name__, member=name) from error
+
+
+def _check_signature(
+    desc: OperatorDesc, operator: Operator, types: tuple[ElementType, ...], operands: tuple[_Operand, ...]
+) -> None:
+    """Whether the formula is there for these types. Where it has truth values, any unsigned type holds them."""
+
+    def fits(wanted: ElementType, given: ElementType) -> bool:
+        return wanted is given or (wanted is BOOLEAN and given.kind == "unsigned")
+
+    if desc.FACTS.name in MIXED and {*types} <= {t for s in operator.signatures for t in (*s.inputs, *s.outputs)}:
+        return
+    for signature in operator.signatures:
+        wanted = [t for t, operand in zip(signature.inputs, operands, strict=True) if operand.kind == "input"]
+        if all(map(fits, (*wanted, *signature.outputs), types)):
+            return
+    _refuse_types(desc, operator, types)
+
+
+def _refuse_types(desc: OperatorDesc, operator: Operator, types: tuple[ElementType, ...]) -> NoReturn:
+    given = ", ".join(t.directml or t.name for t in types)
+    taken = ", ".join(dict.fromkeys(t.name for signature in operator.signatures for t in signature.inputs))
+    refuse(
+        desc.FACTS.type_name,
+        f"Ogive's {operator.name} does not compute {given} yet",
+        f"the types {taken}",
+        hresult=HRESULT.E_NOTIMPL,
+    )
+
+
+def _refuse_mapping(desc: OperatorDesc, operator: Operator, why: str) -> NoReturn:
+    refuse(
+        desc.FACTS.type_name,
+        f"Ogive's {operator.name} does not compute it yet: {why}",
+        hresult=HRESULT.E_NOTIMPL,
+    )
+
+
+# ---- programs
+
+
+@lru_cache(maxsize=1024)
+def _program(
+    operator: Operator,
+    types: tuple[ElementType, ...],
+    operands: tuple[_Operand, ...],
+    choices: tuple[tuple[str, Any], ...],
+    is_scaled: bool,
+) -> Program:
+    """The program for these element types. Its open parameters: scale and bias, the operator's, the operands'."""
+    from ogive.transform.fuse import fuse
+    from ogive.transform.lower import lower
+
+    *inputs, _ = types
+    if not is_scaled or inputs[0].is_float:
+        return _formula(operator, types, operands, dict(choices), is_scaled)
+    scaled = lower((_scaled(_leaf(0)),), inputs[:1], inputs[:1], parameter_count=2)
+    following = _formula(operator, types, operands, dict(choices), False)
+    steps = [(scaled, [0]), (following, [len(inputs), *range(1, len(inputs))])]
+    return fuse(inputs, steps, [len(inputs) + 1])
+
+
+def _formula(
+    operator: Operator,
+    types: tuple[ElementType, ...],
+    operands: tuple[_Operand, ...],
+    choices: dict[str, Any],
+    is_scaled: bool,
+) -> Program:
+    """The operator's formula with these operands, scaled before anything is rounded."""
+    from ogive.transform.fold import fold
+    from ogive.transform.fuse import substituted
+    from ogive.transform.lower import lower
+
+    *inputs, output = types
+    if not is_scaled and all(operand.kind == "input" for operand in operands):
+        return operator.program(Signature(tuple(inputs), (output,)), **choices)
+    first = 2 if is_scaled else 0
+    own = len(operator.numeric_parameters)
+    positions = count(first + own)
+    leaves = []
+    for operand in operands:
+        if operand.kind == "constant":
+            leaves.append(constant(operand.value))  # type: ignore[arg-type]
+        elif operand.kind == "parameter":
+            leaves.append(node("parameter", (), (next(positions), operand.value), Format.NUMBER))
+        else:
+            leaves.append(_leaf(operand.value))
+    if is_scaled:
+        leaves[0] = _scaled(leaves[0])
+    is_whole = not any(t.is_float for t in inputs) and all(operand.kind != "parameter" for operand in operands)
+    roots = substituted(operator.formula(for_integers=is_whole, **choices), leaves, first, first + own)
+    folded = [fold(root) for root in roots]
+    return lower(folded, inputs, (output,), modular=operator.modular and is_whole, parameter_count=next(positions))
+
+
+def _leaf(position: int | float | str) -> Expression:
+    """An input. What has scales or numbers for operands has no truth values among them."""
+    return node("input", (), position, Format.NUMBER)
+
+
+def _scaled(x: Expression) -> Expression:
+    """DML_SCALE_BIAS: its numbers are the first two parameters."""
+    scale = node("parameter", (), (0, "Scale"), Format.NUMBER)
+    bias = node("parameter", (), (1, "Bias"), Format.NUMBER)
+    return x * scale + bias
+
+
+def _in_sequence(first: _Recipe, second: _Recipe) -> Elementwise:
+    """One program for an operator and its fused activation; what goes between them is rounded."""
+    from ogive.transform.fuse import fuse
+
+    inputs = first.types[:-1]
+    steps = [(first.program(), list(range(len(inputs)))), (second.program(), [len(inputs)])]
+    program = fuse(inputs, steps, [len(inputs) + 1])
+    name = f"{first.operator.name}, {second.operator.name}"
+    return Elementwise(name, program, first.parameters + second.parameters)

@@ -1,0 +1,191 @@
+"""The device: what makes operators, compiles them, and is removed by a mistake that no method can report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from ogive.directml import features
+from ogive.directml.binding import DML_BINDING_TABLE_DESC
+from ogive.directml.commands import CommandRecorder
+from ogive.directml.computation import computation
+from ogive.directml.data import FEATURE_LEVELS
+from ogive.directml.descs import OperatorDesc
+from ogive.directml.enumerations import DML_CREATE_DEVICE_FLAGS, DML_EXECUTION_FLAGS, DML_FEATURE_LEVEL, level_name
+from ogive.directml.errors import HRESULT, DMLError, refuse
+from ogive.directml.graph import DML_GRAPH_DESC, compile_graph
+from ogive.directml.objects import DeviceChild, Object
+from ogive.directml.operators import CompiledOperator, Dispatchable, Operator, OperatorInitializer, single_node
+from ogive.directml.plan import make_plan
+from ogive.directml.structure import CONVERTERS, Structure
+from ogive.directml.support import validate
+from ogive.directml.table import BindingTable
+
+__all__ = ["Device"]
+
+_HIGHEST = next(reversed(FEATURE_LEVELS))
+
+
+class Device(Object):
+    """IDMLDevice and IDMLDevice1: a device of a feature level, which takes what that level takes and nothing else.
+
+    ``feature_level`` is a name ("5_1") or a DML_FEATURE_LEVEL. A device can be used from several threads.
+
+    >>> import ogive.directml as dml
+    >>> device = dml.Device("3_0")
+    >>> device
+    <IDMLDevice DML_FEATURE_LEVEL_3_0>
+    >>> x = dml.DML_BUFFER_TENSOR_DESC(DataType=dml.DML_TENSOR_DATA_TYPE_INT32, Sizes=[2, 3])
+    >>> device.CreateOperator(dml.DML_ACTIVATION_SHRINK_OPERATOR_DESC(InputTensor=x, OutputTensor=x))
+    Traceback (most recent call last):
+        ...
+    ogive.directml.errors.DMLError: DML_ACTIVATION_SHRINK_OPERATOR_DESC: InputTensor.DataType is INT32; \
+allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes it (E_INVALIDARG)
+
+    Raises DMLError (DXGI_ERROR_UNSUPPORTED) for a level that there is not.
+    """
+
+    INTERFACE = "IDMLDevice"
+
+    def __init__(self, feature_level: Any = _HIGHEST, flags: Any = DML_CREATE_DEVICE_FLAGS.NONE) -> None:
+        super().__init__()
+        self._level = _level(feature_level)
+        CONVERTERS["DML_CREATE_DEVICE_FLAGS"]("Device", "flags", flags)
+        self._removed: DMLError | None = None
+
+    @property
+    def feature_level(self) -> Any:
+        """The device's DML_FEATURE_LEVEL."""
+        return DML_FEATURE_LEVEL(self._level)
+
+    def _described(self) -> str:
+        return f" {level_name(self._level)}" + (" (removed)" if self._removed else "")
+
+    # ---- removal
+
+    def GetDeviceRemovedReason(self) -> HRESULT:
+        """S_OK, or the result of the mistake that removed the device."""
+        return HRESULT.S_OK if self._removed is None else self._removed.hresult
+
+    def _require(self) -> None:
+        """Refuse if the device is removed."""
+        if self._removed is not None:
+            reason = str(self._removed)
+            hresult = HRESULT.DXGI_ERROR_DEVICE_REMOVED
+            refuse("IDMLDevice", f"it has been removed, because {reason}", way_out="Make another one", hresult=hresult)
+
+    def _require_own(self, subject: str, child: DeviceChild) -> None:
+        if child.GetDevice() is not self:
+            refuse(subject, f"{child!r} belongs to another device", "objects of this device")
+
+    @contextmanager
+    def _removed_by_misuse(self) -> Iterator[None]:
+        """For what returns nothing in C: a mistake is raised, and removes the device."""
+        self._require()
+        try:
+            yield
+        except DMLError as error:
+            self._removed = error
+            raise
+
+    # ---- operators
+
+    def CreateOperator(self, desc: Any) -> Operator:
+        """An operator from its desc, with or without DML_OPERATOR_DESC around it.
+
+        Raises DMLError for what the feature level does not take (E_INVALIDARG), and for an operator whose
+        formula Ogive does not have yet (E_NOTIMPL).
+        """
+        self._require()
+        inner = CONVERTERS["DML_OPERATOR_DESC"]("IDMLDevice::CreateOperator", "desc", desc)
+        assert isinstance(inner, OperatorDesc)
+        validate(inner, self._level)
+        return Operator(self, inner, computation(inner))
+
+    def CompileOperator(self, operator: Operator, flags: Any = DML_EXECUTION_FLAGS.NONE) -> CompiledOperator:
+        """The operator as code that can be dispatched."""
+        self._require()
+        subject = "IDMLDevice::CompileOperator"
+        if not isinstance(operator, Operator):
+            refuse(subject, f"operator is of type {type(operator).__name__}", "an operator", member="operator")
+        self._require_own(subject, operator)
+        checked = CONVERTERS["DML_EXECUTION_FLAGS"](subject, "flags", flags)
+        inputs = dict(enumerate(operator.inputs))
+        owned = {index: slot.size for index, slot in inputs.items() if slot.is_owned}
+        node = single_node(operator, {index: ("input", index) for index in inputs})
+        plan = make_plan([node], [0], owned)
+        title = operator.desc.FACTS.type_name
+        return CompiledOperator(self, title, plan, inputs, len(inputs), operator.outputs, operator.hazards(), checked)
+
+    def CompileGraph(self, desc: DML_GRAPH_DESC, flags: Any = DML_EXECUTION_FLAGS.NONE) -> CompiledOperator:
+        """A graph of operators as one compiled operator, whose inputs and outputs are the graph's.
+
+        Element-wise operators that follow one another become one kernel, which goes through memory once.
+        Raises DMLError for a graph that is not valid, naming the node or the edge.
+        """
+        self._require()
+        subject = "IDMLDevice1::CompileGraph"
+        if not isinstance(desc, DML_GRAPH_DESC):
+            refuse(subject, f"desc is of type {type(desc).__name__}", "DML_GRAPH_DESC", member="desc")
+        checked = CONVERTERS["DML_EXECUTION_FLAGS"](subject, "flags", flags)
+        return compile_graph(self, self._level, desc, checked)
+
+    def CreateOperatorInitializer(self, operators: Sequence[CompiledOperator] = ()) -> OperatorInitializer:
+        """What initialises compiled operators, each of which needs that once."""
+        self._require()
+        return OperatorInitializer(self, operators)
+
+    def CreateBindingTable(self, desc: DML_BINDING_TABLE_DESC | None = None) -> BindingTable:
+        """A table for the bindings of one dispatchable; for none yet, with None."""
+        self._require()
+        return BindingTable(self, desc)
+
+    def CreateCommandRecorder(self) -> CommandRecorder:
+        """What records dispatches."""
+        self._require()
+        return CommandRecorder(self)
+
+    # ---- queries
+
+    def CheckFeatureSupport(self, feature: Any, query: Structure) -> Structure:
+        """The device's answer to a query.
+
+        >>> import ogive.directml as dml
+        >>> query = dml.DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT(DataType=dml.DML_TENSOR_DATA_TYPE_INT64)
+        >>> dml.Device("2_1").CheckFeatureSupport(dml.DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT, query)
+        DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(IsSupported=False)
+
+        Raises DMLError for an unknown feature (DXGI_ERROR_UNSUPPORTED), and for a query of another feature.
+        """
+        self._require()
+        return features.answer(self._level, feature, query)
+
+    # ---- what has no meaning without a graphics device
+
+    def MakeResident(self, objects: Sequence[Dispatchable]) -> None:
+        """Memory is always resident here: nothing happens."""
+        self._require()
+
+    def Evict(self, objects: Sequence[Dispatchable]) -> None:
+        """Memory is always resident here: nothing happens."""
+        self._require()
+
+    def GetParentDevice(self) -> NoReturn:
+        """Refused with E_NOINTERFACE: there is no Direct3D device."""
+        self._require()
+        refuse("IDMLDevice::GetParentDevice", "there is no Direct3D device", hresult=HRESULT.E_NOINTERFACE)
+
+
+def _level(given: Any) -> int:
+    """The value of a feature level, by name or value."""
+    value = FEATURE_LEVELS.get(given.removeprefix("DML_FEATURE_LEVEL_")) if isinstance(given, str) else given
+    if not isinstance(value, int) or value not in FEATURE_LEVELS.values():
+        refuse(
+            "Device",
+            f"feature_level is {given!r}",
+            f"{', '.join(FEATURE_LEVELS)}, or a DML_FEATURE_LEVEL",
+            member="feature_level",
+            hresult=HRESULT.DXGI_ERROR_UNSUPPORTED,
+        )
+    return int(value)

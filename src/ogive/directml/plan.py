@@ -1,0 +1,385 @@
+"""Plans: what a compiled operator does, step by step, and where everything lies.
+
+A graph of nodes becomes islands, an island a kernel. What goes from one island to another lies in the temporary
+resource; its places are used again when what lies there is not wanted any more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from ogive.directml.computation import Computation, Elementwise, Rowwise
+from ogive.directml.enumerations import CONSTANTS
+from ogive.directml.islands import Vertex, islands
+from ogive.directml.memory import Region
+from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
+from ogive.dtypes import ElementType
+
+if TYPE_CHECKING:
+    from ogive._native import Kernel
+    from ogive.transform.lower import Program
+
+__all__ = ["Feed", "Node", "Plan", "kernel_of", "make_plan"]
+
+_ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
+
+#: Operands of one kernel: a ufunc has 64 at most, inputs and outputs together.
+_MOST_OPERANDS = 64
+
+
+class Feed(NamedTuple):
+    """Where an operand of a node comes from, and how the node sees it."""
+
+    area: Literal["input", "constant", "node"]
+    number: int
+    desc: DML_BUFFER_TENSOR_DESC
+    kind: ElementType
+
+    @property
+    def key(self) -> Hashable:
+        """Feeds with one key are the same elements in the same order."""
+        return self.area, self.number, self.desc.layout, self.kind
+
+
+class Node(NamedTuple):
+    """One operator of a graph, in the order of computation."""
+
+    computation: Computation
+    feeds: tuple[Feed, ...]
+    desc: DML_BUFFER_TENSOR_DESC
+    """The output's"""
+    kind: ElementType
+
+
+class Place(NamedTuple):
+    """An operand of a step: bytes of an area, seen as a tensor."""
+
+    area: Literal["input", "output", "temporary", "persistent", "constant"]
+    number: int
+    offset: int
+    view: View
+
+
+class Step(NamedTuple):
+    """One kernel, or one row-wise operator, and its operands."""
+
+    name: str
+    run: Callable[[Sequence[np.ndarray], tuple[np.ndarray, ...]], Any]
+    inputs: tuple[Place, ...]
+    outputs: tuple[Place, ...]
+
+
+class Plan(NamedTuple):
+    """The steps in order, and what they need besides inputs and outputs."""
+
+    steps: tuple[Step, ...]
+    temporary_size: int
+    persistent: Mapping[int, tuple[int, int]]
+    """Of each input that is bound at initialisation: its offset in the persistent resource, and its size"""
+    constants: tuple[np.ndarray, ...]
+
+    @property
+    def persistent_size(self) -> int:
+        return max((offset + _rounded_up(size) for offset, size in self.persistent.values()), default=0)
+
+    def execute(
+        self,
+        inputs: Mapping[int, Region],
+        outputs: Sequence[Region],
+        temporary: Region | None,
+        persistent: Region | None,
+    ) -> None:
+        """Run the steps on memory that has been found large enough, writable, and free of hazards."""
+
+        def array(place: Place) -> np.ndarray:
+            if place.area == "constant":
+                return place.view.over(self.constants[place.number], 0)
+            region: Any
+            if place.area == "input":
+                region = inputs[place.number]
+            elif place.area == "output":
+                region = outputs[place.number]
+            else:
+                region = temporary if place.area == "temporary" else persistent
+            return place.view.over(region.memory, region.offset + place.offset)
+
+        # Everything is bounds-checked before anything is written.
+        operands = [(list(map(array, step.inputs)), tuple(map(array, step.outputs))) for step in self.steps]
+        for step, (given, wanted) in zip(self.steps, operands, strict=True):
+            step.run(given, wanted)
+
+
+def make_plan(
+    nodes: Sequence[Node],
+    outputs: Sequence[int],
+    owned: Mapping[int, int],
+    constants: Sequence[np.ndarray] = (),
+) -> Plan:
+    """The plan for nodes in an order in which they can be computed.
+
+    ``outputs``: for each output the node that it comes from. ``owned``: the sizes of the inputs that are bound
+    at initialisation. Compiles the kernels.
+    """
+    persistent: dict[int, tuple[int, int]] = {}
+    end = 0
+    for index, size in owned.items():
+        persistent[index] = (end, size)
+        end += _rounded_up(size)
+    consumers, results = _consumers(nodes), Counter(outputs)
+    groups = [part for group in islands(_vertices(nodes)) for part in _narrow_enough(nodes, consumers, results, group)]
+    places, temporary_size = _places(nodes, consumers, groups)
+    maker = _StepMaker(nodes, outputs, persistent, places)
+    steps = tuple(map(maker.step, groups))
+    return Plan(steps, temporary_size, persistent, tuple(constants))
+
+
+# ---- islands
+
+
+def _vertices(nodes: Sequence[Node]) -> list[Vertex]:
+    return [
+        Vertex(
+            space=node.desc.Sizes if isinstance(node.computation, Elementwise) else None,
+            predecessors=tuple(
+                (feed.number, _carries(nodes, node, feed)) for feed in node.feeds if feed.area == "node"
+            ),
+            reads=tuple(dict.fromkeys(feed.key for feed in node.feeds if feed.area != "node")),
+            instructions=node.computation.program.size if isinstance(node.computation, Elementwise) else 0,
+        )
+        for node in nodes
+    ]
+
+
+def _carries(nodes: Sequence[Node], node: Node, feed: Feed) -> bool:
+    """Whether an edge carries every element to the element at the same place."""
+    source = nodes[feed.number]
+    return (
+        isinstance(source.computation, Elementwise)
+        and isinstance(node.computation, Elementwise)
+        and source.desc.layout == feed.desc.layout
+        and source.kind is feed.kind
+    )
+
+
+def _outside(nodes: Sequence[Node], group: Sequence[int]) -> list[Feed]:
+    """What a group reads from outside, everything once."""
+    members = set(group)
+    found: dict[Hashable, Feed] = {}
+    for index in group:
+        for feed in nodes[index].feeds:
+            if feed.area != "node" or feed.number not in members:
+                found.setdefault(feed.key, feed)
+    return list(found.values())
+
+
+def _consumers(nodes: Sequence[Node]) -> list[set[int]]:
+    consumers: list[set[int]] = [set() for _ in nodes]
+    for index, node in enumerate(nodes):
+        for feed in node.feeds:
+            if feed.area == "node":
+                consumers[feed.number].add(index)
+    return consumers
+
+
+def _narrow_enough(
+    nodes: Sequence[Node], consumers: Sequence[set[int]], results: Mapping[int, int], group: list[int]
+) -> list[list[int]]:
+    """The group, in parts where it has more operands than a kernel can have."""
+    members = set(group)
+    wanted = sum(results.get(index, 0) + bool(consumers[index] - members) for index in group)
+    if len(group) == 1 or len(_outside(nodes, group)) + wanted <= _MOST_OPERANDS:
+        return [group]
+    half = len(group) // 2
+    parts = (group[:half], group[half:])
+    return [part for piece in parts for part in _narrow_enough(nodes, consumers, results, piece)]
+
+
+# ---- memory
+
+
+def _rounded_up(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+class _Allocator:
+    """Places in one block of memory, given back and used again: the first gap that is large enough."""
+
+    def __init__(self) -> None:
+        self.gaps: list[tuple[int, int]] = []
+        self.end = 0
+
+    def take(self, size: int) -> int:
+        size = _rounded_up(size)
+        for position, (offset, length) in enumerate(self.gaps):
+            if length >= size:
+                self.gaps[position : position + 1] = [(offset + size, length - size)] if length > size else []
+                return offset
+        if self.gaps and sum(self.gaps[-1]) == self.end:  # the last gap grows
+            offset, _ = self.gaps.pop()
+        else:
+            offset = self.end
+        self.end = offset + size
+        return offset
+
+    def give_back(self, offset: int, size: int) -> None:
+        self.gaps.append((offset, _rounded_up(size)))
+        self.gaps.sort()
+        merged: list[tuple[int, int]] = []
+        for start, length in self.gaps:
+            if merged and sum(merged[-1]) == start:
+                merged[-1] = (merged[-1][0], merged[-1][1] + length)
+            else:
+                merged.append((start, length))
+        self.gaps = merged
+
+
+def _places(
+    nodes: Sequence[Node], consumers: Sequence[set[int]], groups: Sequence[Sequence[int]]
+) -> tuple[dict[int, int], int]:
+    """The offsets in the temporary resource of the nodes that other groups read, and its size."""
+    step_of = {index: step for step, group in enumerate(groups) for index in group}
+    last_use = {
+        index: max(step_of[reader] for reader in readers)
+        for index, readers in enumerate(consumers)
+        if any(step_of[reader] != step_of[index] for reader in readers)
+    }
+    dying_at: dict[int, list[int]] = {}
+    for index, step in last_use.items():
+        dying_at.setdefault(step, []).append(index)
+    allocator, offsets = _Allocator(), dict[int, int]()
+    for step, group in enumerate(groups):
+        dying = dying_at.get(step, [])
+        for index in group:
+            if index not in last_use:
+                continue
+            heir = next((other for other in dying if _may_inherit(nodes, group, other, index)), None)
+            if heir is None:
+                offsets[index] = allocator.take(nodes[index].desc.TotalTensorSizeInBytes)
+            else:  # computed in place
+                dying.remove(heir)
+                offsets[index] = offsets[heir]
+        for index in dying:
+            allocator.give_back(offsets[index], nodes[index].desc.TotalTensorSizeInBytes)
+    return offsets, allocator.end
+
+
+def _may_inherit(nodes: Sequence[Node], group: Sequence[int], old: int, new: int) -> bool:
+    """Whether a kernel may write one node's elements over those of another, which nothing reads later."""
+    source, target = nodes[old], nodes[new]
+    feeds = [feed for index in group for feed in nodes[index].feeds if feed.area == "node" and feed.number == old]
+    return (
+        isinstance(target.computation, Elementwise)
+        and source.desc.layout == target.desc.layout
+        and source.desc.TotalTensorSizeInBytes == target.desc.TotalTensorSizeInBytes
+        and all(feed.desc.layout == target.desc.layout for feed in feeds)
+    )
+
+
+# ---- steps
+
+
+class _StepMaker:
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        outputs: Sequence[int],
+        persistent: Mapping[int, tuple[int, int]],
+        places: Mapping[int, int],
+    ) -> None:
+        self.nodes = nodes
+        self.outputs: dict[int, list[int]] = {}
+        for number, index in enumerate(outputs):
+            self.outputs.setdefault(index, []).append(number)
+        self.persistent = persistent
+        self.places = places
+
+    def step(self, group: Sequence[int]) -> Step:
+        """The step that computes a group."""
+        feeds = _outside(self.nodes, group)
+        results = [(index, place) for index in group for place in self._results(index)]
+        inputs = tuple(map(self._source, feeds))
+        outputs = tuple(place for _, place in results)
+        computation = self.nodes[group[0]].computation
+        if isinstance(computation, Rowwise):
+            return Step(computation.name, _rowwise(computation), inputs, outputs)
+        program, parameters = self._fused(group, feeds, [index for index, _ in results])
+        name = computation.name if len(group) == 1 else f"{len(group)} operators"
+        return Step(name, _elementwise(name, program, parameters), inputs, outputs)
+
+    def _source(self, feed: Feed) -> Place:
+        seen = view(feed.desc, feed.kind)
+        if feed.area == "node":
+            return Place("temporary", 0, self.places[feed.number], seen)
+        if feed.area == "input" and feed.number in self.persistent:
+            return Place("persistent", 0, self.persistent[feed.number][0], seen)
+        return Place(feed.area, feed.number, 0, seen)
+
+    def _results(self, index: int) -> list[Place]:
+        seen = view(self.nodes[index].desc, self.nodes[index].kind)
+        found = [Place("output", number, 0, seen) for number in self.outputs.get(index, ())]
+        if index in self.places:
+            found.append(Place("temporary", 0, self.places[index], seen))
+        return found
+
+    def _fused(
+        self, group: Sequence[int], feeds: Sequence[Feed], results: Sequence[int]
+    ) -> tuple[Program, tuple[float, ...]]:
+        numbers: dict[Hashable, int] = {feed.key: number for number, feed in enumerate(feeds)}
+        produced: dict[int, int] = {}
+        steps, parameters = [], list[float]()
+        for index in group:
+            node = self.nodes[index]
+            assert isinstance(node.computation, Elementwise)
+            operands = tuple(
+                produced[feed.number] if feed.area == "node" and feed.number in produced else numbers[feed.key]
+                for feed in node.feeds
+            )
+            steps.append((node.computation.program, operands))
+            parameters += node.computation.parameters
+            produced[index] = len(feeds) + len(produced)
+        kinds = tuple(feed.kind for feed in feeds)
+        program = _program(kinds, tuple(steps), tuple(produced[index] for index in results))
+        return program, tuple(parameters)
+
+
+@lru_cache(maxsize=64)
+def _program(
+    inputs: tuple[ElementType, ...],
+    steps: tuple[tuple[Program, tuple[int, ...]], ...],
+    outputs: tuple[int, ...],
+) -> Program:
+    """The programs of an island as one. Parts of a graph that are alike, and graphs that are, have the same one."""
+    from ogive.transform.fuse import fuse
+
+    return fuse(inputs, steps, outputs)
+
+
+def _elementwise(name: str, program: Program, parameters: tuple[float, ...]) -> Callable[..., Any]:
+    from ogive.runtime.kernels import make_ufunc
+
+    kernel = kernel_of(program)
+    kernel.prepare()
+    ufunc = make_ufunc(name, program, kernel=kernel, parameters=parameters)
+    return lambda inputs, outputs: ufunc(*inputs, out=outputs)
+
+
+@lru_cache(maxsize=256)
+def kernel_of(program: Program) -> Kernel:
+    """The kernel of a program; programs that are the same have the same one."""
+    from ogive.runtime.kernels import make_kernel
+
+    return make_kernel(program.inputs, program.outputs, lambda: program)
+
+
+def _rowwise(computation: Rowwise) -> Callable[..., Any]:
+    def run(inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
+        computation.function(inputs[0], out=outputs[0])
+        for other in outputs[1:]:
+            np.copyto(other, outputs[0])
+
+    return run
