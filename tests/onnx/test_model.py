@@ -67,7 +67,7 @@ def test_names_of_any_kind():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda m: m(), ArgumentError, "the input 'x' and 'w' is missing. It takes x: float32.N., w: float32.N."),
+        (lambda m: m(), ArgumentError, "the inputs 'x' and 'w' are missing. It takes x: float32.N., w: float32.N."),
         (lambda m: m(X), ArgumentError, "the input 'w' is missing"),
         (lambda m: m(X, W, X), ArgumentError, "3 inputs were given; allowed: at most 2: x, w"),
         (lambda m: m(X, x=X), ArgumentError, "the input 'x' was given twice"),

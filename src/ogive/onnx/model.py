@@ -164,7 +164,12 @@ class Model:
                     value = _checked_value(value, info.type, f"{self._name}, input {info.name!r}")
             elif info.required:
                 missing = [i.name for i in self._graph.inputs if i.required and i.name not in given]
-                what = f"the input {' and '.join(map(repr, missing))} is missing"
+                subject = (
+                    f"the inputs {' and '.join(map(repr, missing))} are"
+                    if missing[1:]
+                    else f"the input {missing[0]!r} is"
+                )
+                what = f"{subject} missing"
                 raise ArgumentError(message(self._name, what, way_out=f"It takes {', '.join(map(str, self.inputs))}"))
             else:
                 value = self._graph.defaults[info.name]
