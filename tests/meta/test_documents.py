@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import ogive
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -54,3 +56,7 @@ def test_the_diff_of_the_last_operator_is_what_is_in_the_sources():
             assert line[1:] + "\n" in text, line
             added += 1
     assert added > 30
+
+
+def test_type_checkers_find_the_types():
+    assert (Path(ogive.__file__).parent / "py.typed").exists()
