@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ogive.accuracy import BINS, ROUNDS, STEP, Report, sample, sweep
-from ogive.dtypes import FLOATS, element_type
+from ogive.accuracy import BINS, Report, fingerprint, sample, sweep
+from ogive.accuracy.measure import ROUNDS, STEP, changed_parameters
+from ogive.accuracy.report import file_name, load
+from ogive.dtypes import FLOATS, ElementType, element_type
 from ogive.operator import Operator, RowOperator
 
 __all__ = ["command"]
@@ -22,6 +26,8 @@ __all__ = ["command"]
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Other than the default.")
 @click.option("--exhaustive", is_flag=True, help="Every input, not every 128th: minutes for float32.")
 @click.option("--samples", default=10_000_000, show_default=True, help="How many, where not every input is taken.")
+@click.option("--save", type=click.Path(file_okay=False, path_type=Path), help="Keep the results in this folder.")
+@click.option("--workers", default=2, show_default=True, help="Threads.")
 @click.option("--digest", is_flag=True, help="Print a digest of all results: it is the same on every machine.")
 @click.option("--histogram", is_flag=True, help="Print how many results have which error.")
 def command(
@@ -30,6 +36,8 @@ def command(
     parameters: tuple[str, ...],
     exhaustive: bool,
     samples: int,
+    save: Path | None,
+    workers: int,
     digest: bool,
     histogram: bool,
 ) -> int:
@@ -37,31 +45,39 @@ def command(
 
     float16 and bfloat16 are always measured over all 65,536 inputs. float64 and operators of several tensors are
     measured on samples, and then round those with the largest errors.
+
+    With --save each result is written to a file of its own as soon as it is there, and is not measured again
+    while the operator computes the same and no more inputs are asked for: what was interrupted goes on.
     """
     from ogive.catalog import OPERATORS
     from ogive.cli.show_command import find
 
     kind = element_type(dtype)
-    chosen = [find(name) for name in operators]
-    chosen = chosen or [op for op in OPERATORS.values() if op.inputs == 1 and _can_be_measured(op, dtype)]
-    for op in chosen:
-        if not _can_be_measured(op, dtype):
-            raise click.UsageError(
-                f"{op.name} cannot be measured in {dtype}: it has required parameters or no such type"
-            )
     values = dict(_read_parameter(text) for text in parameters)
+    chosen = [find(name) for name in operators]
+    chosen = chosen or [op for op in OPERATORS.values() if op.inputs == 1 and not _obstacle(op, dtype, values)]
+    for op in chosen:
+        if obstacle := _obstacle(op, dtype, values):
+            raise click.UsageError(f"{op.name} cannot be measured in {dtype}: {obstacle}")
     stride = 1 if exhaustive or kind.bits < 32 else 128
-    is_sampled = {op: op.inputs > 1 or kind.bits > 32 for op in chosen}
     reports = []
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         for op in chosen:
-            total = samples + ROUNDS * STEP if is_sampled[op] else (1 << kind.bits) // stride
-            advance = partial(progress.advance, progress.add_task(op.name, total=total))
-            if is_sampled[op]:
-                reports.append(sample(op, kind, values, count=samples, progress=advance))
-            else:
-                reports.append(sweep(op, kind, values, stride=stride, progress=advance))
+            is_sampled = op.inputs > 1 or kind.bits > 32
+            total = samples + ROUNDS * STEP if is_sampled else (1 << kind.bits) // stride
+            present = fingerprint(op, kind, values)
+            report = _kept(op, kind, values, save) if save else None
+            if report is None or report.count < total or report.fingerprint != present:
+                advance = partial(progress.advance, progress.add_task(op.name, total=total))
+                if is_sampled:
+                    report = sample(op, kind, values, count=samples, progress=advance, workers=workers)
+                else:
+                    report = sweep(op, kind, values, stride=stride, progress=advance, workers=workers)
+                report.fingerprint = present
+                if save:
+                    report.save(save)
+            reports.append(report)
     console = Console(highlight=False)
     console.print(_table(reports, digest))
     if histogram:
@@ -70,19 +86,29 @@ def command(
     return 0
 
 
-def _can_be_measured(op: Operator, dtype: str) -> bool:
-    # Row-wise operators are measured by tests: an element's error depends on its whole row.
-    is_elementwise = isinstance(op, Operator) and not isinstance(op, RowOperator)
-    has_type = any({t.name for t in (*s.inputs, *s.outputs)} == {dtype} for s in op.signatures)
-    return is_elementwise and has_type and not any(p.is_required for p in op.parameters)
+def _kept(op: Operator, kind: ElementType, values: dict[str, Any], folder: Path) -> Report | None:
+    path = folder / file_name(op.name, changed_parameters(op, values), kind.name)
+    return load(path) if path.exists() else None
 
 
-def _read_parameter(text: str) -> tuple[str, float]:
-    name, _, value = text.partition("=")
+def _obstacle(op: Operator, dtype: str, values: dict[str, Any]) -> str:
+    """Why an operator cannot be measured; empty if it can."""
+    if isinstance(op, RowOperator):
+        return "an element's error depends on its whole row"
+    if not any({t.name for t in (*s.inputs, *s.outputs)} == {dtype} for s in op.signatures):
+        return "it has no such type"
+    missing = [p.name for p in op.parameters if p.is_required and p.name not in values]
+    return f"give {', '.join(f'--parameter {name}=VALUE' for name in missing)}" if missing else ""
+
+
+def _read_parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"--parameter is {text!r}; allowed: NAME=VALUE")
     try:
         return name, float(value)
     except ValueError:
-        raise click.UsageError(f"--parameter is {text!r}; allowed: NAME=VALUE with a number") from None
+        return name, value  # one of several formulas; the operator refuses what is none
 
 
 def _table(reports: list[Report], digest: bool) -> Table:
