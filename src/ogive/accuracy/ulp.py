@@ -31,11 +31,11 @@ def error_in_ulp(result: np.ndarray, exact: np.ndarray, kind: ElementType) -> np
     """
     with np.errstate(all="ignore"):
         long = result.astype(exact.dtype)
-        errors: np.ndarray = np.abs(long - exact)
+        errors: np.ndarray = np.abs(np.asarray(long - exact))
         errors *= _units_in_one(exact, kind)
         # Infinities and NaN are among what does not look right, and that is little.
-        (places,) = np.nonzero(~(errors < 0.5))
-        if places.size:
+        places = ~(errors < 0.5)
+        if places.any():
             errors[places] = _with_special_values(long[places], exact[places], errors[places], kind)
         return errors
 
