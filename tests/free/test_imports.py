@@ -29,10 +29,11 @@ MAY_IMPORT = {
     "runtime": {"codegen", "transform", "_native"},
     "operator": {"expression", "transform", "runtime", "_native"},
     "accuracy": {"operator", "reference"},
+    "peers": set(),
     "catalog": {"formula", "operator"},
     "directml": {"catalog", "operator", "expression", "transform", "runtime", "_native"},
     "onnx": {"catalog", "operator", "expression", "formula", "transform", "runtime"},
-    "cli": {"accuracy", "catalog", "operator", "show", "codegen", "onnx", "directml", "reference", "runtime"},
+    "cli": {"accuracy", "catalog", "operator", "peers", "show", "codegen", "onnx", "directml", "reference", "runtime"},
     "__main__": {"cli"},
     "__init__": {"catalog", "formula", "operator", "runtime"},
 }

@@ -30,7 +30,7 @@ def sweep(
     parameters: Mapping[str, Any] | None = None,
     *,
     stride: int = 1,
-    function: Callable[[np.ndarray], np.ndarray] | None = None,
+    function: Callable[..., np.ndarray] | None = None,
     progress: Callable[[int], None] = lambda _: None,
     workers: int = 2,
 ) -> Report:
@@ -81,6 +81,7 @@ def sample(
     *,
     count: int = 10_000_000,
     seed: int = 0,
+    function: Callable[..., np.ndarray] | None = None,
     progress: Callable[[int], None] = lambda _: None,
     workers: int = 2,
 ) -> Report:
@@ -89,7 +90,9 @@ def sample(
     Operands of all magnitudes first, then those whose bits are near the worst ones. The largest error that
     is found is a lower bound of the largest error that there is.
     """
-    measured = _Measured(operator, kind, parameters or {}, dtype=np.longdouble if kind.bits == 64 else np.float64)
+    measured = _Measured(
+        operator, kind, parameters or {}, function, dtype=np.longdouble if kind.bits == 64 else np.float64
+    )
     report = Report(operator.name, changed_parameters(operator, measured.values), kind.name, inputs="samples")
     generator = np.random.default_rng(seed)
     steps = -(-count // STEP)
