@@ -3,8 +3,8 @@
 `ulp` is the unit, `measure` goes through the inputs, `report` is what was found, as data that can be kept.
 """
 
-from ogive.accuracy.measure import fingerprint, sample, sweep
+from ogive.accuracy.measure import fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.report import BINS, Report
 from ogive.accuracy.ulp import error_in_ulp
 
-__all__ = ["BINS", "Report", "error_in_ulp", "fingerprint", "sample", "sweep"]
+__all__ = ["BINS", "Report", "error_in_ulp", "fingerprint", "sample", "sample_rows", "sweep"]

@@ -6,6 +6,7 @@ Inputs are taken in steps that fit into the cache of one core, and each step is 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -15,10 +16,10 @@ import numpy as np
 from ogive.accuracy.report import Report
 from ogive.accuracy.ulp import FORMATS, error_in_ulp
 from ogive.dtypes import ElementType
-from ogive.operator import Operator
+from ogive.operator import Operator, RowOperator
 from ogive.reference import evaluate, evaluate_exactly, to_long_double
 
-__all__ = ["ROUNDS", "STEP", "changed_parameters", "fingerprint", "sample", "sweep"]
+__all__ = ["ROUNDS", "STEP", "changed_parameters", "fingerprint", "sample", "sample_rows", "sweep"]
 
 #: Inputs of one step.
 STEP = 1 << 16
@@ -115,6 +116,35 @@ def sample(
             error = measured.exactly(given, float(result))
             if error > report.worst:
                 report.worst, report.worst_input, report.worst_result = error, given, float(result)
+    return report
+
+
+#: Lengths of rows, and widths of the normal distributions that they are drawn from.
+ROW_LENGTHS = (1, 2, 3, 7, 32, 100, 1000, 4096, 32768)
+ROW_WIDTHS = (0.1, 1.0, 4.0, 30.0)
+
+
+def sample_rows(
+    operator: RowOperator,
+    kind: ElementType,
+    *,
+    count: int = 10_000_000,
+    seed: int = 0,
+    function: Callable[..., np.ndarray] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Report:
+    """Measure a row-wise operator, of which an element's error depends on its row: rows of several lengths."""
+    report = Report(operator.name, {}, kind.name, inputs="samples")
+    root, compute = operator.formula()[0], function or operator
+    generator = np.random.default_rng(seed)
+    rows = itertools.cycle(itertools.product(ROW_LENGTHS, ROW_WIDTHS))
+    while report.count < count:
+        length, width = next(rows)
+        x = (generator.standard_normal((max(STEP // length, 1), length)) * width).astype(kind.numpy)
+        exact = evaluate(root, [x], dtype=np.longdouble if kind.bits == 64 else np.float64)
+        result = compute(x)
+        report.add([x.ravel()], result.ravel(), error_in_ulp(result, exact, kind).ravel())
+        progress(x.size)
     return report
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ogive.accuracy import BINS, Report, fingerprint, sample, sweep
+from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.measure import ROUNDS, STEP, changed_parameters
 from ogive.accuracy.report import file_name, load
 from ogive.dtypes import FLOATS, ElementType, element_type
@@ -49,7 +49,7 @@ def command(
     """Measure the error of operators, in units in the last place, and print where it is largest.
 
     float16 and bfloat16 are always measured over all 65,536 inputs. float64 and operators of several tensors are
-    measured on samples, and then round those with the largest errors.
+    measured on samples, and then round those with the largest errors; row-wise operators on rows of several lengths.
 
     With --peer the same is done with another library's results, side by side.
 
@@ -100,7 +100,7 @@ class Measurement:
         self.changed = changed_parameters(op, values)
         self.version = by if by == "ogive" else version(by)
         self.fingerprint = fingerprint(op, kind, values) if by == "ogive" else ""
-        self.is_sampled = op.inputs > 1 or kind.bits > 32
+        self.is_sampled = op.inputs > 1 or kind.bits > 32 or isinstance(op, RowOperator)
 
     @property
     def title(self) -> str:
@@ -108,6 +108,8 @@ class Measurement:
 
     def total(self, stride: int, samples: int) -> int:
         """How many inputs are measured."""
+        if isinstance(self.op, RowOperator):
+            return samples
         return samples + ROUNDS * STEP if self.is_sampled else (1 << self.kind.bits) // stride
 
     def folder(self, save: Path) -> Path:
@@ -127,11 +129,15 @@ class Measurement:
             try:
                 values = self.op.checked_parameters(self.values)
                 compute = function(self.by, self.op.name, self.op.tensors, values, self.changed)
-                compute(*[np.zeros(8, self.kind.numpy)] * self.op.inputs)
+                compute(
+                    *[np.zeros((2, 8) if isinstance(self.op, RowOperator) else 8, self.kind.numpy)] * self.op.inputs
+                )
             except Exception:  # whatever a peer raises for what it does not have
                 return None
         arguments = self.op, self.kind, self.values
-        if self.is_sampled:
+        if isinstance(self.op, RowOperator):
+            report = sample_rows(self.op, self.kind, count=samples, function=compute, progress=progress)
+        elif self.is_sampled:
             report = sample(*arguments, count=samples, function=compute, progress=progress, workers=workers)
         else:
             report = sweep(*arguments, stride=stride, function=compute, progress=progress, workers=workers)
@@ -141,8 +147,6 @@ class Measurement:
 
 def _obstacle(op: Operator, dtype: str, values: dict[str, Any]) -> str:
     """Why an operator cannot be measured; empty if it can."""
-    if isinstance(op, RowOperator):
-        return "an element's error depends on its whole row"
     if not any({t.name for t in (*s.inputs, *s.outputs)} == {dtype} for s in op.signatures):
         return "it has no such type"
     missing = [p.name for p in op.parameters if p.is_required and p.name not in values]

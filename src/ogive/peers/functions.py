@@ -95,15 +95,16 @@ def _jax(operator: str, names: tuple[str, ...], parameters: dict[str, Any], give
     return lambda *arrays: np.asarray(compiled(*arrays))
 
 
-def _model(operator: str, names: tuple[str, ...], given: dict[str, Any], kind: np.dtype[Any]) -> bytes:
-    """An ONNX model of one node."""
+def _model(operator: str, names: tuple[str, ...], given: dict[str, Any], array: np.ndarray) -> bytes:
+    """An ONNX model of one node, for arrays of this type and number of dimensions."""
     helper = importlib.import_module("onnx").helper
     if operator not in ONNX:
         raise UnsupportedError(message(operator, "ONNX does not have it"))
     name, attributes = ONNX[operator]
-    element = helper.np_dtype_to_tensor_dtype(kind)
-    inputs = [helper.make_tensor_value_info(n, element, ["n"]) for n in names]
-    output = helper.make_tensor_value_info("result", element, ["n"])
+    element = helper.np_dtype_to_tensor_dtype(array.dtype)
+    shape = list("nmkl"[: array.ndim])
+    inputs = [helper.make_tensor_value_info(n, element, shape) for n in names]
+    output = helper.make_tensor_value_info("result", element, shape)
     graph = helper.make_graph(
         [helper.make_node(name, list(names), ["result"], **attributes, **given)], "one", inputs, [output]
     )
@@ -112,15 +113,15 @@ def _model(operator: str, names: tuple[str, ...], given: dict[str, Any], kind: n
     return data
 
 
-def _by_dtype(prepare: Callable[[np.dtype[Any]], Function]) -> Function:
-    """A function that is prepared when the type of its arrays is known."""
-    prepared: dict[np.dtype[Any], Function] = {}
+def _when_known(prepare: Callable[[np.ndarray], Function]) -> Function:
+    """A function that is prepared when the type and number of dimensions of its arrays are known."""
+    prepared: dict[tuple[Any, int], Function] = {}
 
     def compute(*arrays: np.ndarray) -> np.ndarray:
-        kind = arrays[0].dtype
-        if kind not in prepared:
-            prepared[kind] = prepare(kind)
-        return prepared[kind](*arrays)
+        known = arrays[0].dtype, arrays[0].ndim
+        if known not in prepared:
+            prepared[known] = prepare(arrays[0])
+        return prepared[known](*arrays)
 
     return compute
 
@@ -128,28 +129,28 @@ def _by_dtype(prepare: Callable[[np.dtype[Any]], Function]) -> Function:
 def _onnxruntime(operator: str, names: tuple[str, ...], parameters: dict[str, Any], given: dict[str, Any]) -> Function:
     ort = importlib.import_module("onnxruntime")
 
-    def prepare(kind: np.dtype[Any]) -> Function:
+    def prepare(array: np.ndarray) -> Function:
         options = ort.SessionOptions()
         options.intra_op_num_threads = 1
         options.log_severity_level = 4
-        model = _model(operator, names, given, kind)
+        model = _model(operator, names, given, array)
         session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
         return lambda *arrays: np.asarray(session.run(None, dict(zip(names, arrays, strict=True)))[0])
 
-    return _by_dtype(prepare)
+    return _when_known(prepare)
 
 
 def _openvino(operator: str, names: tuple[str, ...], parameters: dict[str, Any], given: dict[str, Any]) -> Function:
     ov = importlib.import_module("openvino")
 
-    def prepare(kind: np.dtype[Any]) -> Function:
+    def prepare(array: np.ndarray) -> Function:
         core = ov.Core()
         settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": 1}
-        compiled = core.compile_model(core.read_model(_model(operator, names, given, kind)), "CPU", settings)
+        compiled = core.compile_model(core.read_model(_model(operator, names, given, array)), "CPU", settings)
         request = compiled.create_infer_request()
         return lambda *arrays: np.array(next(iter(request.infer(list(arrays)).values())))
 
-    return _by_dtype(prepare)
+    return _when_known(prepare)
 
 
 #: Name, which is that of the module -> how it computes an operator.
