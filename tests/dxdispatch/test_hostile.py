@@ -244,9 +244,41 @@ SCALARS = st.one_of(
 NAMES = st.one_of(
     st.text(max_size=4),
     st.sampled_from(
-        "resources dispatchables commands initialValues value valueCount valueStart valueDelta sizeInBytes type desc "
-        "Type Desc InputTensor OutputTensor Sizes Strides Flags DataType ScaleBias Min Max bindings name elementOffset "
-        "elementSizeInBytes elementCount shape verbose resource targetPath dimensions dispatchable".split()
+        [
+            "resources",
+            "dispatchables",
+            "commands",
+            "initialValues",
+            "value",
+            "valueCount",
+            "valueStart",
+            "valueDelta",
+            "sizeInBytes",
+            "type",
+            "desc",
+            "Type",
+            "Desc",
+            "InputTensor",
+            "OutputTensor",
+            "Sizes",
+            "Strides",
+            "Flags",
+            "DataType",
+            "ScaleBias",
+            "Min",
+            "Max",
+            "bindings",
+            "name",
+            "elementOffset",
+            "elementSizeInBytes",
+            "elementCount",
+            "shape",
+            "verbose",
+            "resource",
+            "targetPath",
+            "dimensions",
+            "dispatchable",
+        ]
     ),
 )
 VALUES = st.recursive(
@@ -282,16 +314,18 @@ def mutated(draw):
     return model
 
 
+def outcome(folder, text):
+    """What a model prints, or the text of its refusal."""
+    try:
+        return run(folder, text, memory_limit=1 << 20)[0]
+    except OgiveError as error:
+        return str(error)
+
+
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(model=mutated())
 def test_any_model_runs_or_is_refused(tmp_path, model):
-    file = written(tmp_path, json.dumps(model))
-    try:
-        lines = run(tmp_path, file.read_text(), memory_limit=1 << 20)
-    except OgiveError as error:
-        assert str(error).startswith(str(file))
-    else:
-        assert lines[0].startswith("Running on")
+    assert outcome(tmp_path, json.dumps(model)).startswith((str(tmp_path / "model.json"), "Running on"))
 
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -301,10 +335,8 @@ def test_any_model_runs_or_is_refused(tmp_path, model):
 )
 def test_any_text_runs_or_is_refused(tmp_path, position, text):
     whole = json.dumps(MODEL)
-    try:
-        run(tmp_path, whole[:position] + text + whole[position + 1 :], memory_limit=1 << 20)
-    except OgiveError as error:
-        assert str(error).startswith(str(tmp_path / "model.json"))
+    result = outcome(tmp_path, whole[:position] + text + whole[position + 1 :])
+    assert result.startswith((str(tmp_path / "model.json"), "Running on"))
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

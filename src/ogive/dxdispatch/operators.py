@@ -96,8 +96,9 @@ class OperatorDispatchable:
         owned = self._owned or Bindings(self.place, {})
         with placed(owned.place):
             buffers = self._buffers(owned, self._inputs)
-            table.BindInputs([DML_BUFFER_ARRAY_BINDING(buffers) if owned.sources else None])
-            table.BindOutputs([self._persistent.binding()])
+            persistent = self._persistent.binding()
+            table.BindInputs([DML_BUFFER_ARRAY_BINDING(buffers) if owned.sources or persistent else None])
+            table.BindOutputs([persistent])
             commands = CommandList()
             self._device.CreateCommandRecorder().RecordDispatch(commands, initializer, table)
         return commands.Execute
