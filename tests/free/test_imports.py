@@ -33,9 +33,11 @@ MAY_IMPORT = {
     "directml": {"catalog", "operator", "expression", "transform", "runtime", "_native"},
     "onnx": {"catalog", "operator", "expression", "formula", "transform", "runtime"},
     "dxdispatch": {"directml", "onnx"},
+    "check": {"catalog", "directml", "dxdispatch", "onnx"},
     "cli": {
         "accuracy",
         "catalog",
+        "check",
         "operator",
         "show",
         "codegen",

@@ -61,6 +61,8 @@ class OnnxDispatchable:
                 members[number].whole(0, _MOST)
         self.place = place
         self._budget = budget
+        #: What is not bound is made once.
+        self._zeros: dict[tuple[str, tuple[int, ...]], np.ndarray] = {}
         path = input_file(members["sourcePath"], folder)
         try:
             self._model = load(path, memory_limit=budget.limit)
@@ -121,8 +123,10 @@ class OnnxDispatchable:
             shape = tuple(1 if size is None else size for size in sizes)
         size = math.prod(shape) * dtype.itemsize
         if source is None:
-            self._budget.take(where, size)
-            return np.zeros(shape, dtype)
+            if (info.name, shape) not in self._zeros:
+                self._budget.take(where, size)
+                self._zeros[info.name, shape] = np.zeros(shape, dtype)
+            return self._zeros[info.name, shape]
         memory = _memory(source)
         if size > memory.nbytes:
             what = f"{source.resource.name!r} has {memory.nbytes} bytes for an input of shape {shape}"

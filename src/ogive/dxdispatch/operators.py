@@ -26,14 +26,19 @@ from ogive.dxdispatch.memory import Budget
 from ogive.dxdispatch.place import Place
 from ogive.dxdispatch.resources import Resource
 
-__all__ = ["MEMBERS", "OperatorDispatchable"]
+__all__ = ["MEMBERS", "OperatorDispatchable", "is_graph"]
 
 #: What stands beside the members of the desc.
 MEMBERS = ("dmlCompileType", "executionFlags", "bindings")
 
-#: The two ways to compile, and what DxDispatch prints when it does so.
-_OPERATOR, _GRAPH = "Compile Op", "Compiling op using IDMLDevice1::CompileGraph"
-_COMPILE_TYPES = {"DmlCompileOp": _OPERATOR, "DmlCompileGraph": _GRAPH}
+#: What DxDispatch prints when it compiles, by whether that makes a graph.
+_NOTES = {False: "Compile Op", True: "Compiling op using IDMLDevice1::CompileGraph"}
+
+
+def is_graph(place: Place) -> bool:
+    """Whether the operator of a dispatchable is compiled as a graph of one node."""
+    member = place.members().get("dmlCompileType")
+    return member is not None and member.choice({"DmlCompileOp": False, "DmlCompileGraph": True})
 
 
 class OperatorDispatchable:
@@ -46,22 +51,22 @@ class OperatorDispatchable:
         members = place.members()
         chosen = members.get("executionFlags")
         execution_flags: Any = 0 if chosen is None else flags(chosen, "DML_EXECUTION_FLAGS")
-        self.note = members["dmlCompileType"].choice(_COMPILE_TYPES) if "dmlCompileType" in members else _OPERATOR
+        is_one_node = is_graph(place)
+        self.note = _NOTES[is_one_node]
         self.place = place
         self._device = device
         self._owned: Bindings | None = None
         if "bindings" in members:
             self._owned = read_bindings(members["bindings"], resources)
-        is_graph = self.note == _GRAPH
         #: The tensors in the order in which they are bound; a graph has no place for one that is absent.
-        self._inputs = [m.name for m in desc.FACTS.inputs if not is_graph or getattr(desc, m.name) is not None]
+        self._inputs = [m.name for m in desc.FACTS.inputs if not is_one_node or getattr(desc, m.name) is not None]
         self._output = desc.FACTS.output.name
         with placed(inner):
             operator = device.CreateOperator(desc)
             operator.SetName(name)
             self._compiled = (
                 self._graph(operator, name, execution_flags)
-                if is_graph
+                if is_one_node
                 else device.CompileOperator(operator, execution_flags)
             )
         self._compiled.SetName(name)
