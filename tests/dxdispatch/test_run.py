@@ -175,5 +175,6 @@ def test_volatile_descriptors_and_other_flags(tmp_path):
     flags = ["DESCRIPTORS_VOLATILE", "ALLOW_HALF_PRECISION_COMPUTATION"]
     model = changed((("dispatchables", "clip", "executionFlags"), flags))
     assert run(tmp_path, model)[-1] == "Resource 'y': 1, 2, -2"
+    # What is missing is found before anything runs here too.
     with pytest.raises(ValueError, match="InputTensor is not bound"):
-        run(tmp_path, changed((("commands", 0, "bindings", "InputTensor"), DELETE), model=model))
+        load(written(tmp_path, changed((("commands", 0, "bindings", "InputTensor"), DELETE), model=model)))

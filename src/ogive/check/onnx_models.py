@@ -94,8 +94,8 @@ def _finding(node: NodeProto, place: str, values: Mapping[str, _Value], level: i
     found = candidates(operator, attributes, is_two_dimensional=_is_two_dimensional(attributes, inputs, opset))
     if not found:
         known = outside(operator)
-        reason = "outside of what Ogive checks" if known else "no DirectML operator that Ogive knows of"
-        return Finding(place, operator, known, "outside", None, (reason,))
+        unmapped = () if known else ("no DirectML operator that Ogive knows of stands for it",)
+        return Finding(place, operator, known, "outside", None, unmapped)
     present = [value for value in (*inputs, *outputs) if value is not None]
     hopeless = tuple(dict.fromkeys(problem for value in present for problem in _problems(value)))
     if hopeless:

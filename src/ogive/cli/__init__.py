@@ -21,7 +21,7 @@ COMMANDS = {
     "accuracy": "Measure the error of operators over every input.",
     "check": "Check what a DirectML device of a feature level would refuse of a model.",
     "list": "List the operators: what both standards call them, and their element types.",
-    "run": "Run a model on arrays from files.",
+    "run": "Run an ONNX model on arrays from files, or a model in the JSON format of DxDispatch.",
     "show": "Show one operator: its formula, its parameters, its types, its curve.",
 }
 

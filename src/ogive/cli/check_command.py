@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -10,13 +11,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ogive.check import Finding, Report, check
+from ogive.check import Report, check
 
 __all__ = ["command"]
 
 #: The verdicts as a reader of the table wants them.
 _WORDS = {
-    "taken": "",
+    "taken": "taken",
     "refused": "refused",
     "unknown": "not known",
     "nothing": "nothing to run",
@@ -41,9 +42,10 @@ def command(model: Path, feature_level: str, as_json: bool) -> int:
     else:
         console = Console(highlight=False)
         # A pipe has no width: whoever reads it wants one line an operator.
-        console = console if console.is_terminal else Console(highlight=False, width=200)
+        console = console if console.is_terminal else Console(highlight=False, width=160)
         console.print(_table(report))
-        console.print(Text(_summary(report)))
+        for line in _lines(report):
+            console.print(Text(line), soft_wrap=True)
     return 1 if report.refused else 0
 
 
@@ -52,24 +54,17 @@ def _table(report: Report) -> Table:
     for title in ("where", "operator", "DirectML", "lowest level", f"at {report.feature_level}"):
         table.add_column(title, overflow="fold")
     for finding in report.findings:
-        # Names of a model are no markup.
-        cells = finding.place, finding.operator, finding.directml or "-", _lowest(finding), _verdict(finding)
-        table.add_row(*map(Text, cells))
+        lowest = "-" if finding.verdict in ("nothing", "outside") else finding.lowest_level or "none"
+        cells = finding.place, finding.operator, finding.directml or "-", lowest, _WORDS[finding.verdict]
+        table.add_row(*map(Text, cells))  # names of a model are no markup
     return table
 
 
-def _lowest(finding: Finding) -> str:
-    if finding.verdict in ("nothing", "outside"):
-        return "-"
-    return finding.lowest_level or "none"
-
-
-def _verdict(finding: Finding) -> str:
-    word = _WORDS[finding.verdict]
-    return ": ".join(part for part in (word, "; ".join(finding.reasons)) if part) or "taken"
-
-
-def _summary(report: Report) -> str:
+def _lines(report: Report) -> Iterator[str]:
+    """The reasons, and a summary."""
+    for finding in report.findings:
+        for reason in finding.reasons if finding.verdict != "nothing" else ():
+            yield f"{finding.place}: {_WORDS[finding.verdict]}: {reason}"
     counts = {verdict: sum(f.verdict == verdict for f in report.findings) for verdict in _WORDS}
     parts = [f"{len(report.findings)} operators", f"{counts['refused']} refused at {report.feature_level}"]
     parts += [f"{counts[verdict]} {_WORDS[verdict]}" for verdict in ("unknown", "outside") if counts[verdict]]
@@ -77,4 +72,4 @@ def _summary(report: Report) -> str:
         ends = f"{report.lowest_level or 'no feature level'} takes all that is checked"
     else:
         ends = "nothing is checked"
-    return f"{', '.join(parts)}; {ends}"
+    yield f"{', '.join(parts)}; {ends}"

@@ -57,8 +57,11 @@ def numbers(place: Place, kind: str) -> np.ndarray:
         limits = np.iinfo(dtype)
         if all(type(value) is int for value in values) and limits.min <= min(values) <= max(values) <= limits.max:
             return np.array(values, dtype)
-    elif all(type(value) is float for value in values):
-        rounded = _rounded(np.array(values, np.float64), kind)
+    elif all(type(value) in (int, float) for value in values):
+        try:
+            rounded = _rounded(np.array(values, np.float64), kind)
+        except OverflowError:
+            rounded = np.array(np.inf)
         if np.isfinite(rounded).all():
             return rounded  # type: ignore[no-any-return]
     return np.array([scalar(entry, kind) for entry in place.entries()], dtype)

@@ -11,6 +11,7 @@ from ogive.directml import (
     DML_BINDING_TABLE_DESC,
     DML_BUFFER_ARRAY_BINDING,
     DML_BUFFER_BINDING,
+    DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE,
     DML_GRAPH_DESC,
     DML_INPUT_GRAPH_EDGE_DESC,
     DML_OPERATOR_GRAPH_NODE_DESC,
@@ -51,6 +52,8 @@ class OperatorDispatchable:
         members = place.members()
         chosen = members.get("executionFlags")
         execution_flags: Any = 0 if chosen is None else flags(chosen, "DML_EXECUTION_FLAGS")
+        # Everything is bound before a dispatch is recorded, and so refused before it.
+        execution_flags &= ~DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE
         is_one_node = is_graph(place)
         self.note = _NOTES[is_one_node]
         self.place = place
