@@ -144,6 +144,8 @@ class Operator(_native.OperatorCall):
         onnx: str | None = None,
         directml: str | None = None,
     ) -> None:
+        if not (callable(function) and hasattr(function, "__name__")):
+            raise FormulaError(message("ogive.operator", f"{function!r} was given", "a function that is a formula"))
         self.function = function
         self.integer_function = integers or function
         self.name = self.__name__ = function.__name__

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -75,14 +75,25 @@ def _numpy_functions() -> dict[str, Callable[..., Any]]:
     }
 
 
+#: Where the error functions are as good as constant: what is left is below 2**-(10**9), and mpmath overflows.
+FAR = 30_000
+
+
+def _exact_error_function(name: str, x: Any) -> Any:
+    mp = _mp()
+    if abs(x) > FAR:
+        return mp.sign(x) if name == "erf" else 1 - mp.sign(x)
+    return getattr(mp, name)(x)
+
+
 def _error_function(name: str) -> Callable[[Any], Any]:
     """NumPy has no error function: SciPy's where it is installed (float64 only), else that of the C library."""
 
     def function(x: Any) -> Any:
         x = np.asarray(x)
         if x.dtype == np.longdouble:
-            exact = getattr(_mp(), name)
-            return np.array([to_long_double(exact(_mp().mpf(str(v)))) for v in x.ravel()]).reshape(x.shape)
+            exact = [_exact_error_function(name, _mp().mpf(str(v))) for v in x.ravel()]
+            return np.array(list(map(to_long_double, exact))).reshape(x.shape)
         try:
             from scipy import special
         except ImportError:
@@ -198,8 +209,8 @@ def _exact_functions(bits: int) -> dict[str, Callable[..., Any]]:
         "atanh": inside(-1, 1, mp.atanh),
         "cos": mp.cos,
         "cosh": mp.cosh,
-        "erf": mp.erf,
-        "erfc": mp.erfc,
+        "erf": partial(_exact_error_function, "erf"),
+        "erfc": partial(_exact_error_function, "erfc"),
         "exp": mp.exp,
         "expm1": mp.expm1,
         "log": lambda a: mp.nan if a < 0 else -mp.inf if a == 0 else mp.log(a),

@@ -266,6 +266,7 @@ def test_required_parameters():
     ("make", "text"),
     [
         (lambda: ogive.operator(lambda *x: x), "its argument x is variadic positional; allowed: positional tensors"),
+        (lambda: ogive.operator(3), "ogive.operator: 3 was given; allowed: a function that is a formula"),
         (lambda: ogive.operator(lambda: 1), "it has no tensor argument"),
         (lambda: ogive.operator(constraints={"beta": NONZERO})(lambda x, *, alpha=1.0: x), "constraints name beta"),
         (lambda: ogive.operator(lambda x, *, out=1.0: x), "its argument out is keyword-only"),

@@ -2,29 +2,45 @@
 
 import re
 
+import ml_dtypes
 import numpy as np
 import pytest
 
+from ogive.accuracy import error_in_ulp
 from ogive.catalog import OPERATORS
 from ogive.formula import __all__ as formula_names
+from ogive.reference import evaluate_exactly, to_long_double
 from tests.inputs import assert_same_bits
 
 STATEMENT = re.compile(r"Special cases(?: \((?P<given>[^)]*)\))?: (?P<cases>[^.]+(?:\.[^.\s][^.]*)*)\.")
-NUMBER = re.compile(r"^-?(?:inf|nan|[0-9.e+-]+)$")
+#: A number; the largest finite or the smallest positive one of the type; with + or - behind it the next one to a number.
+NUMBER = re.compile(r"^-?(?:inf|nan|largest|smallest|[0-9.]+(?:e-?[0-9]+)?[+-]?)$")
 
 STATED = [op for op in OPERATORS.values() if "Special cases" in op.__doc__]
 
 
 def statements(op):
-    """[(fixed operands by name, input, result)]"""
-    found = STATEMENT.search(" ".join(op.__doc__.split()))
+    """[(fixed operands by name, input, result)], the latter two as texts; "formula" is its value, nearly rounded"""
+    found = list(STATEMENT.finditer(" ".join(op.__doc__.split())))
     assert found, f"{op.name}: its special cases are not written as `a -> b; c -> d.`"
-    fixed = dict(part.split(" = ") for part in (found["given"] or "").split(", ") if part)
-    for case in found["cases"].split("; "):
-        value, result = case.split(" -> ")
-        assert NUMBER.match(value), case
-        assert NUMBER.match(result), case
-        yield {name: float(number) for name, number in fixed.items()}, float(value), float(result)
+    for statement in found:
+        fixed = dict(part.split(" = ") for part in (statement["given"] or "").split(", ") if part)
+        for case in statement["cases"].split("; "):
+            value, result = case.split(" -> ")
+            assert NUMBER.match(value), case
+            assert NUMBER.match(result) or result == "formula", case
+            yield fixed, value, result
+
+
+def number(text, dtype):
+    """What a text stands for in an element type."""
+    if text.endswith(("largest", "smallest")):
+        info = ml_dtypes.finfo(dtype)
+        size = info.max if text.endswith("largest") else info.smallest_subnormal
+        return dtype.type(-size if text[0] == "-" else size)
+    if text[-1] in "+-":
+        return np.nextafter(dtype.type(float(text[:-1])), dtype.type(np.inf if text[-1] == "+" else -np.inf))
+    return dtype.type(float(text))
 
 
 @pytest.mark.parametrize("op", STATED, ids=lambda op: op.name)
@@ -36,18 +52,39 @@ def test_stated_cases_hold(op):
             dtype = signature.inputs[0].numpy
             tensors = [value] + [fixed[name] for name in op.tensors[1:]]
             parameters = {p.name: fixed[p.name] for p in op.parameters if p.name in fixed}
-            result = op(*(np.array([number], dtype=dtype) for number in tensors), **parameters)
-            assert_same_bits(result, np.array([expected], dtype=dtype), np.array([value], dtype=dtype))
+            parameters |= {p.name: float(fixed[p.name]) for p in op.numeric_parameters if p.name in fixed}
+            result = op(*(np.array([number(text, dtype)]) for text in tensors), **parameters)
+            if expected == "formula":
+                given = [float(number(text, dtype)) for text in tensors]
+                values = {p.name: parameters.get(p.name, p.default) for p in op.numeric_parameters}
+                if signature.inputs[0].computes_in == "float32":
+                    values = {name: float(np.float32(v)) for name, v in values.items()}
+                exact = np.array([to_long_double(evaluate_exactly(op.formula()[0], given, values))])
+                assert error_in_ulp(result, exact, signature.outputs[0])[0] <= 1
+            else:
+                assert_same_bits(result, np.array([number(expected, dtype)]), np.array([number(value, dtype)]))
 
 
-def test_every_activation_states_the_five():
-    """NaN, both zeros and both infinities: nobody has to guess them."""
+def test_every_activation_states_what_is_special():
+    """NaN, both zeros, both infinities, the largest and the smallest numbers: nobody has to guess them."""
     from ogive.catalog import activations
 
     assert STATED
     for name in activations.__all__:
-        values = {repr(value) for _, value, _ in statements(OPERATORS[name])}
-        assert {"nan", "0.0", "-0.0", "inf", "-inf"} <= values, name
+        values = {value for _, value, _ in statements(OPERATORS[name])}
+        ends = {"largest", "-largest", "smallest", "-smallest"}
+        assert {"nan", "0", "-0", "inf", "-inf"} | ends <= values, name
+
+
+def test_kinks_and_signs_of_parameters_are_stated():
+    kinks = {"hard_sigmoid": 2.5, "hard_swish": 3, "parametric_hard_swish": 2, "shrink": 0.5, "clip": 1}
+    for name, kink in kinks.items():
+        values = {value for _, value, _ in statements(OPERATORS[name])}
+        assert {f"{sign}{kink}{side}" for sign in ("", "-") for side in ("", "+", "-")} <= values, name
+    values = {value for _, value, _ in statements(OPERATORS["thresholded_relu"])}
+    assert {"1", "1+", "1-"} <= values
+    for name, parameter in (("celu", "alpha"), ("elu", "alpha"), ("shrink", "lambd")):
+        assert any(fixed.get(parameter, "").startswith("-") for fixed, _, _ in statements(OPERATORS[name])), name
 
 
 def test_nan_is_canonical():

@@ -3,65 +3,64 @@
 import functools
 import re
 
+import mpmath
 import numpy as np
 
+import ogive
 import ogive.directml as dml
 from ogive.catalog import OPERATORS as CATALOG
-from ogive.dtypes import BOOLEAN, element_type
-from tests.directml.standard import (
-    NUMPY,
-    OPERATORS,
-    attributes,
-    desc_class,
-    inputs,
-    make,
-    output,
-    row,
-    try_create,
-    with_type,
-)
-from tests.inputs import random_values, special_values
+from ogive.dtypes import element_type
+from ogive.reference import correctly_rounded, evaluate_exactly
+from tests.directml.standard import NUMPY, OPERATORS, attributes, combinations, desc_class, inputs, output
+from tests.inputs import assert_same_bits, random_values, special_values
+
+mp = mpmath.MPContext()
+mp.prec = 300
+mpf = mp.mpf
 
 DEVICE = dml.Device("6_4")
 
+#: Every operator with every choice of types, at the highest feature level.
+RUNNABLE = [(name, tuple(types.items())) for name in OPERATORS for types in combinations(name, "6_4")]
+assert len(RUNNABLE) >= 449
+IDS = [f"{name[13:]}-{'-'.join(dict.fromkeys(dict(types).values()))}" for name, types in RUNNABLE]
 
-def types_of(name):
-    """Types of all tensors, one choice for each type of the first input, then for each of the output."""
-    table = row(name, "6_4")
-    chosen = [with_type(name, "6_4", inputs(name)[0], kind) for kind in table[inputs(name)[0]]["types"]]
-    chosen += [with_type(name, "6_4", output(name), kind) for kind in table[output(name)]["types"]]
-    unique = {tuple(sorted(types.items())): types for types in chosen}
-    return [types for types in unique.values() if all(kind in table[t]["types"] for t, kind in types.items())]
-
-
-def _runnable():
-    found = []
-    for name in OPERATORS:
-        for types in types_of(name):
-            if try_create(DEVICE, make(name, types=types)) is not None:
-                found.append((name, tuple(sorted(types.items()))))
-    return found
-
-
-#: Every operator whose formula is in the catalogue, with every choice of types that the catalogue computes.
-RUNNABLE = _runnable()
-IDS = [f"{name[13:]}-{dict(types)[inputs(name)[0]]}-{dict(types)[output(name)]}" for name, types in RUNNABLE]
-assert RUNNABLE
-
-#: One choice of types for each of these operators: that of float32 where there is one.
+#: One choice of types for each operator: that of float32 where there is one.
 NAMES = dict(reversed(RUNNABLE))
-assert len(NAMES) >= 10
+assert NAMES.keys() == OPERATORS.keys()
 
 SHARED = {
-    "ACTIVATION_IDENTITY": "ELEMENT_WISE_IDENTITY",
     "ACTIVATION_TANH": "ELEMENT_WISE_TANH",
+    "ACTIVATION_IDENTITY": "ELEMENT_WISE_IDENTITY",
     "ACTIVATION_SOFTMAX": "ACTIVATION_SOFTMAX1",
     "ACTIVATION_LOG_SOFTMAX": "ACTIVATION_LOG_SOFTMAX1",
     "ACTIVATION_HARDMAX": "ACTIVATION_HARDMAX1",
     "ELEMENT_WISE_ADD": "ELEMENT_WISE_ADD1",
-    "ELEMENT_WISE_CLIP_GRAD": "ELEMENT_WISE_CLIP_GRAD1",
     "ELEMENT_WISE_POW": "ELEMENT_WISE_CONSTANT_POW",
-    "ELEMENT_WISE_MAX": "ELEMENT_WISE_THRESHOLD",
+}
+
+#: Keywords of a function that are not the desc's FLOAT members in snake case.
+KEYWORDS = {
+    "ACTIVATION_SHRINK": lambda desc: {"bias": desc.Bias, "lambd": desc.Threshold},
+    "ACTIVATION_SWISH": lambda desc: {"alpha": desc.SigmoidInputScale},
+    "ELEMENT_WISE_CLIP1": lambda desc: {"wins": "min"},
+    "ELEMENT_WISE_CLIP_GRAD1": lambda desc: {},
+    "ELEMENT_WISE_IS_INFINITY": lambda desc: (
+        {},
+        {"detect_negative": 0},
+        {"detect_positive": 0},
+    )[desc.InfinityMode],
+    "ELEMENT_WISE_ROUND": lambda desc: {"mode": ("nearest_even", "truncate", "nearest_away")[desc.RoundingMode]},
+    "ELEMENT_WISE_SIGN": lambda desc: {"nan": "zero"},
+}
+
+#: Whose type a zero point has that is left out.
+ZERO_POINTS = {
+    ("DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR", "ZeroPointTensor"): "OutputTensor",
+    ("DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR", "ZeroPointTensor"): "InputTensor",
+    ("DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "AZeroPointTensor"): "ATensor",
+    ("DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "BZeroPointTensor"): "BTensor",
+    ("DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "OutputZeroPointTensor"): "OutputTensor",
 }
 
 
@@ -70,46 +69,107 @@ def function_of(name):
     """The catalogue's operator for a DirectML operator."""
     short = name.removeprefix("DML_OPERATOR_")
     other = {**SHARED, **{b: a for a, b in SHARED.items()}}.get(short)
-    return next(op for op in CATALOG.values() if op.directml and op.directml in (short, other))
+    listed = {op.directml: op for op in CATALOG.values() if op.directml}
+    return listed.get(short) or listed[other]
+
+
+def numpy_type(given):
+    return NUMPY[given.DataType.name.removeprefix("DML_TENSOR_DATA_TYPE_")]
+
+
+def keywords(desc):
+    """What the function of the same formula is called with."""
+    short = desc.FACTS.name
+    if short in KEYWORDS:
+        return KEYWORDS[short](desc)
+    fields = [f["name"] for f in OPERATORS[desc.FACTS.type_name]["fields"] if f["type"] == "FLOAT"]
+    return {re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower(): getattr(desc, name) for name in fields}
+
+
+def operands(desc, arrays):
+    """The tensors that the function of the same formula is called with."""
+    name, given = desc.FACTS.type_name, iter(arrays)
+    found = []
+    for member in inputs(name):
+        if getattr(desc, member) is None:
+            found.append(np.zeros((), numpy_type(getattr(desc, ZERO_POINTS[name, member]))))
+        else:
+            found.append(next(given))
+    if hasattr(desc, "MinMaxDataType"):
+        found += [np.array(bound.value(desc.MinMaxDataType), found[0].dtype) for bound in (desc.Min, desc.Max)]
+    if desc.FACTS.name.startswith("ELEMENT_WISE_BIT_"):
+        found = [a.view(f"u{a.itemsize}") if a.dtype.kind == "f" else a for a in found]
+    op = function_of(name)
+    return [a != 0 if tensor in op.truth_inputs else a for tensor, a in zip(op.tensors, found, strict=False)]
 
 
 def expected(desc, arrays):
     """What the function of the same formula gives, in the desc's output type: by its own keywords."""
-    name = desc.FACTS.type_name
-    op = function_of(name)
+    name, short = desc.FACTS.type_name, desc.FACTS.name
+    kind = numpy_type(desc.output)
     arrays = list(arrays)
-    kind = NUMPY[desc.output.DataType.name.removeprefix("DML_TENSOR_DATA_TYPE_")]
     scale = getattr(desc, "ScaleBias", None)
-    if scale is not None:
-        arrays[0] = scaled(arrays[0], scale)
-    if "BIT_" in name:
-        arrays = [a.view(f"u{a.itemsize}") if a.dtype.kind == "f" else a for a in arrays]
+    if scale is not None and arrays[0].dtype.kind != "f":
+        arrays[0], scale = scaled(arrays[0], scale), None
+    assert scale is None, "there is no function for that"
+    op, tensors = function_of(name), operands(desc, arrays)
     if hasattr(desc, "Axes"):
-        return op(arrays[0], axis=tuple(desc.Axes))
-    if any("Effective rank" in c for c in OPERATORS[name]["constraints"]):
-        return op(arrays[0], axis=-1)
-    numbers, parameters = {}, {p.name for p in op.parameters}
-    for field in OPERATORS[name]["fields"]:
-        if field["type"] in ("FLOAT", "DML_ROUNDING_MODE", "DML_IS_INFINITY_MODE"):
-            value = getattr(desc, field["name"])
-            snake = re.sub(r"(?<!^)(?=[A-Z])", "_", field["name"]).lower()
-            numbers[snake] = value if isinstance(value, float) else value.name.split("MODE_")[1].lower()
-    for snake in [n for n in numbers if n not in parameters]:  # called otherwise: the parameter that is left
-        left = [p.name for p in op.numeric_parameters if p.name not in numbers]
-        if left:
-            numbers[left[0]] = numbers.pop(snake)
-        else:  # a tensor of the function
-            arrays.append(np.float32(numbers.pop(snake)))
-    if op.signatures[0].inputs[0] is BOOLEAN:
-        arrays[0] = arrays[0] != 0
-        if all(t is BOOLEAN for t in op.signatures[0].inputs):
-            arrays = [a != 0 for a in arrays]
-    result = op(*arrays, **numbers)
+        return op(*tensors, axis=tuple(desc.Axes))
+    if op.is_row_wise:
+        return op(*tensors, axis=-1)
+    result = op(*tensors, **keywords(desc))
     if getattr(desc, "FusedActivation", None) is not None:
         return expected(with_tensors(desc.FusedActivation, desc.output), [result])
-    if "BIT_" in name and kind.kind == "f":
+    if result.dtype.kind == "u" and kind.kind == "f":
         return result.view(kind)
-    return result.astype(kind) if result.dtype == bool else result
+    if result.dtype == bool or short == "ELEMENT_WISE_BIT_COUNT":
+        return result.astype(kind)
+    return result
+
+
+def assert_agrees(desc, result, arrays):
+    """The bits of the function; of powers, whose operands no function mixes so, what the reference allows."""
+    if not desc.FACTS.name.endswith("_POW"):
+        assert_same_bits(result, np.ascontiguousarray(np.broadcast_to(expected(desc, arrays), desc.output.Sizes)))
+        return
+    low, high = powers(desc, *arrays)
+    assert result.dtype == numpy_type(desc.output)
+    assert result.shape == desc.output.Sizes
+    with np.errstate(invalid="ignore"):
+        good = ((low <= result) & (result <= high)) | (np.isnan(low) & np.isnan(result))
+    assert good.all(), (result[~good][0], low[~good][0], high[~good][0])
+
+
+def powers(desc, x, exponents=None):
+    """The least and the greatest result that a power may be.
+
+    Integers to integers are exact, modulo the size of the type. A float is the exact power's neighbour, and a
+    real number is rounded towards zero to an integer: what is not an integer may have been rounded to one before.
+    """
+    kind, scale = element_type(numpy_type(desc.output).name), desc.ScaleBias
+    if scale is not None and kind.is_integer:
+        x, scale = scaled(x, scale), None
+    x, exponents = np.broadcast_arrays(x, np.float32(desc.Exponent) if exponents is None else exponents)
+    are_integers = kind.is_integer and exponents.dtype.kind != "f"
+    formula = ogive.pow.formula(for_integers=are_integers)[0]
+    slack = 0 if are_integers or not kind.is_integer else 2.0**-24 if kind.bits <= 16 else 2.0**-45
+    low, high = np.empty(x.shape, kind.numpy), np.empty(x.shape, kind.numpy)
+    for index in np.ndindex(x.shape):
+        base = mpf(x[index].item())
+        if scale is not None:
+            base = base * mpf(scale.Scale) + mpf(scale.Bias)
+        value = evaluate_exactly(formula, [base, mpf(exponents[index].item())])
+        if not kind.is_integer and not base:  # mpmath has one zero and one infinity for both
+            with np.errstate(all="ignore"):
+                value = mpf(float(np.power(np.float64(x[index] if scale is None else 0), np.float64(exponents[index]))))
+        is_whole = not mp.isfinite(value) or value == mp.nint(value)
+        for array, sign in ((low, -1), (high, 1)):
+            near = value if is_whole else value + sign * slack * abs(value)
+            array[index] = correctly_rounded(near, kind, modular=are_integers)
+    if kind.is_integer:
+        return low, high
+    with np.errstate(over="ignore"):
+        return np.nextafter(low, kind.numpy.type("-inf")), np.nextafter(high, kind.numpy.type("inf"))
 
 
 def with_tensors(activation, tensor):

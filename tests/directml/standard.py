@@ -1,5 +1,6 @@
 """The standard as the tests see it: read from the data files anew, not through the code under test."""
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -88,6 +89,23 @@ def with_type(name, level, chosen, kind):
     return types
 
 
+def combinations(name, level):
+    """Every choice of types of all tensors that a level takes."""
+    table, groups = row(name, level), linked(name, level)
+    if table is None:
+        return []
+    choices = [[k for k in table[min(g)]["types"] if all(k in table[t]["types"] for t in g)] for g in groups]
+    found = []
+    for chosen in itertools.product(*choices):
+        types = {t: kind for group, kind in zip(groups, chosen, strict=True) for t in group}
+        if name.endswith("WISE_QUANTIZE_LINEAR"):
+            scale = "FLOAT32" if types["InputTensor"] == "INT32" else types["InputTensor"]
+            if types["ScaleTensor"] != scale:
+                continue
+        found.append({t: types[t] for t in tensors(name)})
+    return found
+
+
 def sizes_for(name, t, rank, base=(2, 3)):
     """Sizes of a rank that every operator takes."""
     full = ((1,) * rank + base)[-rank:]
@@ -117,7 +135,8 @@ def make(name, level="6_4", types=None, rank=None, sizes=None, descs=None, **giv
     """A desc that a device of the level takes, but for what the arguments change."""
     rank = least_rank(name, level) if rank is None else rank
     types = types or with_type(name, level, output(name), row(name, level)[output(name)]["types"][0])
-    made = {t: tensor(types[t], sizes or sizes_for(name, t, rank)) for t in tensors(name)}
+    rank, base = (rank, (2, 3)) if sizes is None else (len(sizes), tuple(sizes))
+    made = {t: tensor(types[t], sizes_for(name, t, rank, base)) for t in tensors(name)}
     for t, changes in (descs or {}).items():
         made[t] = changes if changes is None or not isinstance(changes, dict) else made[t].replace(**changes)
     kind = types[output(name)]
@@ -130,14 +149,4 @@ def refusal_of(function, *args):
         function(*args)
     except dml.DMLError as error:
         return error
-    return None
-
-
-def try_create(device, desc):
-    """The operator, or None where the formula is not in the catalogue; other refusals are raised."""
-    error = refusal_of(device.CreateOperator, desc)
-    if error is None:
-        return device.CreateOperator(desc)
-    if error.hresult != dml.HRESULT.E_NOTIMPL:
-        raise error
     return None

@@ -1,100 +1,90 @@
-"""How the members of a desc become operands and parameters of a formula, for every kind of member there is.
-
-Where the catalogue has no operator for a kind yet, one is defined here, so that the mapping does not wait for it.
-"""
-
-from typing import Literal
+"""How the members of a desc become operands and parameters of a formula, for every kind of member there is."""
 
 import numpy as np
 import pytest
 
 import ogive
 import ogive.directml as dml
-from ogive import formula as f
-from ogive.catalog import OPERATORS as CATALOG
 from ogive.directml import computation
-from ogive.dtypes import BOOLEAN, NUMBERS, UNSIGNED, element_type
-from ogive.operator import Operator, Signature
 from tests.directml.running import DEVICE, values
-from tests.directml.standard import make, row, tensor
+from tests.directml.standard import OPERATORS, make, row, tensor
 from tests.inputs import assert_same_bits
-
-T = element_type
-
-
-@pytest.fixture
-def add_operator(monkeypatch):
-    """Put an operator into the catalogue for one test, in the place of what has its DirectML name."""
-
-    def add(operator):
-        for name in [name for name, other in CATALOG.items() if other.directml == operator.directml]:
-            monkeypatch.delitem(CATALOG, name)
-        monkeypatch.setitem(CATALOG, "added by a test", operator)
-        computation.find.cache_clear()
-
-    yield add
-    monkeypatch.undo()
-    computation.find.cache_clear()
 
 
 def run(desc, *arrays):
     return DEVICE.CompileOperator(DEVICE.CreateOperator(desc)).dispatch(list(arrays))[0]
 
 
-@ogive.operator(types=UNSIGNED, modular=True, directml="ELEMENT_WISE_BIT_NOT")
-def complement(x):
-    return -x - 1
+def canonical(array):
+    """The array with the one bit pattern that results have for NaN."""
+    return np.where(np.isnan(array), array.dtype.type("nan"), array) if array.dtype.kind == "f" else array
 
 
-BITS = [kind for kind in row("DML_OPERATOR_ELEMENT_WISE_BIT_NOT", "6_4")["InputTensor"]["types"] if kind[0] != "I"]
-assert BITS
+def chain(*descs):
+    """A compiled graph of operators with one input each, one after the other."""
+    edges = [dml.DML_INTERMEDIATE_GRAPH_EDGE_DESC(i, 0, i + 1, 0) for i in range(len(descs) - 1)]
+    return DEVICE.CompileGraph(
+        dml.DML_GRAPH_DESC(
+            1,
+            1,
+            [dml.DML_OPERATOR_GRAPH_NODE_DESC(DEVICE.CreateOperator(desc)) for desc in descs],
+            [dml.DML_INPUT_GRAPH_EDGE_DESC(0, 0, 0)],
+            [dml.DML_OUTPUT_GRAPH_EDGE_DESC(len(descs) - 1, 0, 0)],
+            edges,
+        )
+    )
+
+
+# ---- bits
+
+BITS = row("DML_OPERATOR_ELEMENT_WISE_BIT_NOT", "6_4")["InputTensor"]["types"]
+assert len(BITS) == 11
 
 
 @pytest.mark.parametrize("kind", BITS)
-def test_bits_of_any_type(add_operator, kind):
-    """The type says only how wide an element is: floats are computed as unsigned numbers."""
-    add_operator(complement)
+def test_bits_of_any_type(kind):
+    """The type says only how wide an element is."""
     x = tensor(kind, (40,))
     data = values(kind, 40)
     result = run(dml.DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC(x, x), data)
     assert_same_bits(result.view(np.uint8), ~data.view(np.uint8))
+    for result_kind in ("UINT8", "UINT32"):
+        result = run(dml.DML_ELEMENT_WISE_BIT_COUNT_OPERATOR_DESC(x, tensor(result_kind, (40,))), data)
+        wanted = np.unpackbits(data.view(np.uint8).reshape(40, -1), axis=1).sum(axis=1)
+        assert_same_bits(result, wanted.astype(result_kind.lower()))
 
 
-def test_bits_are_not_fused_with_numbers(add_operator):
+def test_bits_are_not_fused_with_numbers():
     """The bits of a float are another view of the same memory: between kernels, not inside one."""
-    add_operator(complement)
     x = tensor("FLOAT32", (40,))
-    nodes = [
-        dml.DML_OPERATOR_GRAPH_NODE_DESC(DEVICE.CreateOperator(desc))
-        for desc in (
-            dml.DML_ACTIVATION_RELU_OPERATOR_DESC(x, x),
-            dml.DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC(x, x),
-            dml.DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC(x, x),
-            dml.DML_ACTIVATION_TANH_OPERATOR_DESC(x, x),
-        )
-    ]
-    graph = dml.DML_GRAPH_DESC(
-        1,
-        1,
-        nodes,
-        [dml.DML_INPUT_GRAPH_EDGE_DESC(0, 0, 0)],
-        [dml.DML_OUTPUT_GRAPH_EDGE_DESC(3, 0, 0)],
-        [dml.DML_INTERMEDIATE_GRAPH_EDGE_DESC(i, 0, i + 1, 0) for i in range(3)],
+    relu, complement, tanh = (
+        make(f"DML_OPERATOR_{name}", types=dict.fromkeys(("InputTensor", "OutputTensor"), "FLOAT32"), sizes=(40,))
+        for name in ("ACTIVATION_RELU", "ELEMENT_WISE_BIT_NOT", "ACTIVATION_TANH")
     )
-    compiled = DEVICE.CompileGraph(graph)
+    assert relu.InputTensor == x
+    compiled = chain(relu, complement, complement, tanh)
     assert len(compiled._plan.steps) == 3
     data = values("FLOAT32", 40)
     assert_same_bits(compiled.dispatch([data])[0], ogive.tanh(ogive.relu(data)))
 
 
-@ogive.operator(types=(BOOLEAN,), result=BOOLEAN, truth_inputs=("a", "b"), directml="ELEMENT_WISE_LOGICAL_AND")
-def both(a, b):
-    return a & b
+@pytest.mark.parametrize("kind", ["UINT8", "UINT16", "UINT32", "UINT64"])
+def test_shifts_as_long_as_the_number_give_zero(kind):
+    x = tensor(kind, (4,))
+    bits = np.dtype(kind.lower()).itemsize * 8
+    counts = np.array([0, bits - 1, bits, bits + 1], kind.lower())
+    ones = np.full(4, -1, f"i{bits // 8}").view(kind.lower())
+    left = run(dml.DML_ELEMENT_WISE_BIT_SHIFT_LEFT_OPERATOR_DESC(x, x, x), ones, counts)
+    right = run(dml.DML_ELEMENT_WISE_BIT_SHIFT_RIGHT_OPERATOR_DESC(x, x, x), ones, counts)
+    assert left.tolist() == [2**bits - 1, 2 ** (bits - 1), 0, 0]
+    assert right.tolist() == [2**bits - 1, 1, 0, 0]
+
+
+# ---- truth values
 
 
 @pytest.mark.parametrize("kind", ["UINT8", "UINT32"])
-def test_truth_values_of_any_unsigned_type(add_operator, kind):
-    add_operator(both)
+def test_truth_values_of_any_unsigned_type(kind):
     x = tensor(kind, (5,))
     a = np.array([0, 1, 2, 255, 0]).astype(kind.lower())
     b = np.array([0, 0, 1, 128, 7]).astype(kind.lower())
@@ -103,46 +93,31 @@ def test_truth_values_of_any_unsigned_type(add_operator, kind):
     assert result.dtype == kind.lower()
 
 
-@ogive.operator(types=NUMBERS, result=BOOLEAN, directml="ELEMENT_WISE_LOGICAL_LESS_THAN")
-def smaller(a, b):
-    return a < b
-
-
 @pytest.mark.parametrize("kind", row("DML_OPERATOR_ELEMENT_WISE_LOGICAL_LESS_THAN", "6_4")["ATensor"]["types"])
 @pytest.mark.parametrize("result", ["UINT8", "UINT32"])
-def test_results_that_are_truth_values(add_operator, kind, result):
-    add_operator(smaller)
+def test_results_that_are_truth_values(kind, result):
     x, y = tensor(kind, (60,)), tensor(result, (60,))
     a, b = values(kind, 60, 1), values(kind, 60, 2)
     found = run(dml.DML_ELEMENT_WISE_LOGICAL_LESS_THAN_OPERATOR_DESC(x, x, y), a, b)
     assert_same_bits(found, (a < b).astype(result.lower()))
 
 
-@ogive.operator(types=NUMBERS, truth_inputs=("condition",), directml="ELEMENT_WISE_IF")
-def choose(condition, a, b):
-    return f.where(condition, a, b)
-
-
 @pytest.mark.parametrize("kind", row("DML_OPERATOR_ELEMENT_WISE_IF", "6_4")["ATensor"]["types"])
-def test_conditions(add_operator, kind):
-    add_operator(choose)
+def test_conditions(kind):
     x, c = tensor(kind, (60,)), tensor("UINT8", (60,))
     condition = np.arange(60, dtype=np.uint8) % 3 * 100
     a, b = values(kind, 60, 1), values(kind, 60, 2)
     found = run(dml.DML_ELEMENT_WISE_IF_OPERATOR_DESC(c, x, x, x), condition, a, b)
-    assert_same_bits(found, choose(condition != 0, a, b))
+    assert_same_bits(found, canonical(np.where(condition != 0, a, b)))
 
 
-@ogive.operator(types=NUMBERS, directml="ELEMENT_WISE_MAX")
-def larger(a, b):
-    return f.maximum(a, b)
+# ---- numbers
 
 
 @pytest.mark.parametrize("kind", row("DML_OPERATOR_ELEMENT_WISE_THRESHOLD", "6_4")["InputTensor"]["types"])
 @pytest.mark.parametrize("scale", [None, dml.DML_SCALE_BIAS(-2.0, 0.5)])
-def test_a_number_in_the_place_of_a_tensor(add_operator, kind, scale):
-    """THRESHOLD is max(x, Min) with a FLOAT, whatever the tensor's type: -0.75 is no integer."""
-    add_operator(larger)
+def test_numbers_are_floats_whatever_the_type_of_the_tensors(kind, scale):
+    """A bound of 2.75 is no integer."""
     x = tensor(kind, (60,))
     data = values(kind, 60)
     found = run(dml.DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC(x, x, scale, Min=2.75), data)
@@ -157,128 +132,132 @@ def test_a_number_in_the_place_of_a_tensor(add_operator, kind, scale):
     assert_same_bits(found, wanted)
 
 
-def test_numbers_that_formulas_do_not_take(add_operator):
-    add_operator(larger)
+def test_numbers_that_formulas_do_not_take():
     x = tensor("FLOAT32", (60,))
     data = values("FLOAT32", 60)
     threshold = dml.DML_ELEMENT_WISE_THRESHOLD_OPERATOR_DESC(x, x, Min=float("-inf"))
-    assert_same_bits(run(threshold, data), larger(data, np.float32("-inf")))
+    assert_same_bits(run(threshold, data), ogive.threshold(data, min=float("-inf")))
     for desc, member in (
         (threshold.replace(Min=1e-40), "Min"),
         (threshold.replace(ScaleBias=dml.DML_SCALE_BIAS(1e-40, 0)), "ScaleBias.Scale"),
         (threshold.replace(ScaleBias=dml.DML_SCALE_BIAS(1, -1e-40)), "ScaleBias.Bias"),
+        (dml.DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC(x, x, Exponent=1e-40), "Exponent"),
     ):
         with pytest.raises(dml.DMLError, match="is -?9.99.*e-41; allowed: 0 and magnitudes from 2") as caught:
             DEVICE.CreateOperator(desc)
         assert caught.value.member == member
 
 
-@ogive.operator(types=NUMBERS, modular=True, directml="ELEMENT_WISE_CLIP1")
-def between(x, min, max):  # noqa: A002  # what they are called in the desc, in snake case
-    return f.maximum(f.minimum(x, max) + 100, min)  # which wraps around
+CLIPPED = row("DML_OPERATOR_ELEMENT_WISE_CLIP1", "6_4")["InputTensor"]["types"]
+assert len(CLIPPED) == 10
 
 
-@pytest.mark.parametrize("kind", row("DML_OPERATOR_ELEMENT_WISE_CLIP1", "6_4")["InputTensor"]["types"])
-def test_exact_numbers_of_any_type(add_operator, kind):
+@pytest.mark.parametrize("kind", CLIPPED)
+def test_exact_numbers_of_any_type(kind):
     """DML_SCALAR_UNION holds what a FLOAT cannot: 2**62 + 1."""
-    add_operator(between)
     x = tensor(kind, (60,))
-    data = values(kind, 60)
+    data, data_type = values(kind, 60), x.DataType
     low, high = (2, 2**62 + 1) if kind.endswith("INT64") else (2, 100)
-    data_type = x.DataType
-    desc = dml.DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC(
-        x, x, Min=dml.DML_SCALAR_UNION.of(low, data_type), Max=dml.DML_SCALAR_UNION.of(high, data_type)
-    )
-    found = run(desc, data)
-    bounds = np.array([low, high]).astype(kind.lower())
-    assert_same_bits(found, between(data, bounds[0], bounds[1]))
+    bounds = [dml.DML_SCALAR_UNION.of(number, data_type) for number in (low, high)]
+    clip = dml.DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC(x, x, Min=bounds[0], Max=bounds[1])
+    of_type = np.array([low, high]).astype(kind.lower())
+    with np.errstate(invalid="ignore"):
+        assert_same_bits(run(clip, data), canonical(np.clip(data, *of_type)))
+    gradient = dml.DML_ELEMENT_WISE_CLIP_GRAD1_OPERATOR_DESC(x, x, x, Min=bounds[0], Max=bounds[1])
+    steep = np.ones_like(data)
+    with np.errstate(invalid="ignore"):
+        is_outside = (data <= of_type[0]) | (data >= of_type[1])
+    assert_same_bits(run(gradient, data, steep), np.where(is_outside, 0, steep))
     if "FLOAT" in kind:
-        union = dml.DML_SCALAR_UNION.of(float("inf"), data_type)
-        assert_same_bits(
-            run(desc.replace(Max=union), data), between(data, bounds[0], np.float64("inf").astype(kind.lower()))
-        )
+        unbounded = clip.replace(Max=dml.DML_SCALAR_UNION.of(float("inf"), data_type))
+        assert_same_bits(run(unbounded, data), canonical(np.maximum(data, of_type[0])))
 
 
-def test_tensors_that_are_left_out_are_zero(add_operator):
-    types = [("uint8", "float32"), ("int32", "float32")]
-    operator = Operator(
-        lambda x, scale, zero: (x - zero) * scale,
-        lambda n: [Signature((T(a), T(b), T(a)), (T(b),)) for a, b in types],
-        {},
-        directml="ELEMENT_WISE_DEQUANTIZE_LINEAR",
+@pytest.mark.parametrize("kind", CLIPPED)
+def test_bounds_in_the_wrong_order(kind):
+    """CLIP is min(Max, ...) and gives Max; CLIP1 is max(Min, ...) and gives Min."""
+    x = tensor(kind, (3,))
+    data = np.array([0, 4, 50]).astype(kind.lower())
+    five, two = (dml.DML_SCALAR_UNION.of(number, x.DataType) for number in (5, 2))
+    assert run(dml.DML_ELEMENT_WISE_CLIP_OPERATOR_DESC(x, x, Min=5, Max=2), data).tolist() == [2, 2, 2]
+    assert run(dml.DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC(x, x, Min=five, Max=two), data).tolist() == [5, 5, 5]
+
+
+def test_the_sign_of_nan_is_zero():
+    x = tensor("FLOAT32", (5,))
+    data = np.float32(["nan", "-inf", -0.0, 0.0, 3])
+    assert run(dml.DML_ELEMENT_WISE_SIGN_OPERATOR_DESC(x, x), data).tolist() == [0, -1, 0, 0, 1]
+
+
+INTEGERS = ["INT8", "INT16", "INT32", "UINT8", "UINT16", "UINT32"]
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+@pytest.mark.parametrize("exponents", ["FLOAT32", "FLOAT16"])
+def test_powers_of_integers_that_are_integers_are_exact(kind, exponents):
+    """Also where the exponent is a floating number: no power is cut off because it came out a little too small."""
+    info = np.iinfo(kind.lower())
+    cases = [(base, power, base**power) for power in range(32) for base in range(-200, 201)]
+    cases += [(root**4, power, root ** int(4 * power)) for root in range(200) for power in (0.25, 0.5, 0.75)]
+    fitting = [c for c in cases if all(info.min <= number <= info.max for number in (c[0], c[2]))]
+    assert len(fitting) > 100
+    bases, powers, wanted = (np.array(column) for column in zip(*fitting, strict=True))
+    x, e = tensor(kind, (len(fitting),)), tensor(exponents, (len(fitting),))
+    found = run(
+        dml.DML_ELEMENT_WISE_POW_OPERATOR_DESC(x, e, x), bases.astype(kind.lower()), powers.astype(exponents.lower())
     )
-    add_operator(operator)
+    assert_same_bits(found, wanted.astype(kind.lower()))
+
+
+def test_powers_beyond_the_type():
+    """Of integers they wrap around; with a floating exponent they saturate, and NaN is 0."""
+    x, e = tensor("INT8", (4,)), tensor("FLOAT32", (4,))
+    bases = np.int8([2, 3, -3, -2])
+    wrapped = run(dml.DML_ELEMENT_WISE_POW_OPERATOR_DESC(x, x, x), bases, np.int8([8, 5, 5, -1]))
+    assert wrapped.tolist() == [0, 243 - 256, 256 - 243, 0]
+    real = run(dml.DML_ELEMENT_WISE_POW_OPERATOR_DESC(x, e, x), bases, np.float32([8, 5, 5, 0.5]))
+    assert real.tolist() == [127, 127, -128, 0]
+
+
+def test_quantising_rounds_halves_to_even():
+    types = {"InputTensor": "FLOAT32", "ScaleTensor": "FLOAT32", "ZeroPointTensor": "UINT8", "OutputTensor": "UINT8"}
+    desc = make("DML_OPERATOR_ELEMENT_WISE_QUANTIZE_LINEAR", types=types, sizes=(6,))
+    data = np.float32([0.25, 0.75, -0.25, 1e9, -1e9, "nan"])
+    assert run(desc, data, np.full(6, 0.5, np.float32), np.full(6, 10, np.uint8)).tolist() == [10, 12, 10, 255, 0, 0]
+
+
+def test_rounding_modes():
+    x = tensor("FLOAT32", (5,))
+    data = np.float32([-2.5, -1.75, 0.5, 1.5, 2.5])
+    even, zero, infinity = dml.DML_ROUNDING_MODE
+    desc = dml.DML_ELEMENT_WISE_ROUND_OPERATOR_DESC(x, x)
+    assert desc.RoundingMode is even
+    assert run(desc, data).tolist() == [-2, -2, 0, 2, 2]
+    assert run(desc.replace(RoundingMode=zero), data).tolist() == [-2, -1, 0, 1, 2]
+    assert run(desc.replace(RoundingMode=infinity), data).tolist() == [-3, -2, 1, 2, 3]
+
+
+# ---- tensors that may be left out
+
+
+def test_tensors_that_are_left_out_are_not_bound():
     name = "DML_OPERATOR_ELEMENT_WISE_DEQUANTIZE_LINEAR"
     kinds = {"InputTensor": "UINT8", "ZeroPointTensor": "UINT8", "ScaleTensor": "FLOAT32", "OutputTensor": "FLOAT32"}
     x, scale = np.uint8([0, 10, 255]), np.float32([0.5, 2, 1])
-    assert run(make(name, types=kinds), x, scale, np.uint8([1, 1, 5])).tolist() == [-0.5, 18, 250]
-    left_out = make(name, types=kinds, descs={"ZeroPointTensor": None})
+    given = make(name, types=kinds, sizes=(3,))
+    assert run(given, x, scale, np.uint8([1, 1, 5])).tolist() == [-0.5, 18, 250]
+    left_out = given.replace(ZeroPointTensor=None)
     compiled = DEVICE.CompileOperator(DEVICE.CreateOperator(left_out))
     assert compiled.dispatch([x, scale, None])[0].tolist() == [0, 20, 255]
     assert compiled.dispatch({"InputTensor": x, "ScaleTensor": scale})[0].tolist() == [0, 20, 255]
     with pytest.raises(dml.DMLError, match="ZeroPointTensor is bound, which the operator does not have"):
         compiled.dispatch([x, scale, x])
     table = DEVICE.CreateBindingTable(dml.DML_BINDING_TABLE_DESC(compiled))
-    padded = np.zeros(16, np.uint8)
-    table.BindInputs([padded, np.zeros(4, np.float32), None])
-    wide = kinds | {"InputTensor": "INT16", "ZeroPointTensor": "INT16"}
-    with pytest.raises(dml.DMLError, match="does not compute INT16, FLOAT32, INT16, FLOAT32 yet") as caught:
-        DEVICE.CreateOperator(make(name, types=wide))
-    assert caught.value.hresult == dml.HRESULT.E_NOTIMPL
+    table.BindInputs([np.zeros(16, np.uint8), np.zeros(4, np.float32), None])
 
 
-@ogive.operator(directml="ELEMENT_WISE_ROUND")
-def rounded(x, *, rounding_mode: Literal["halves_to_nearest_even", "toward_zero"] = "toward_zero"):
-    return f.truncate(x) if rounding_mode == "toward_zero" else f.round_even(x)
-
-
-def test_choices(add_operator):
-    add_operator(rounded)
-    x = tensor("FLOAT32", (4,))
-    data = np.float32([-2.5, -1.75, 1.5, 2.5])
-    even, zero, infinity = dml.DML_ROUNDING_MODE
-    desc = dml.DML_ELEMENT_WISE_ROUND_OPERATOR_DESC(x, x)
-    assert run(desc, data).tolist() == [-2, -2, 2, 2]
-    assert run(desc.replace(RoundingMode=zero), data).tolist() == [-2, -1, 1, 2]
-    assert desc.RoundingMode is even
-    with pytest.raises(
-        dml.DMLError, match="RoundingMode is DML_ROUNDING_MODE_TOWARD_INFINITY; allowed: 'halves_to_near"
-    ):
-        DEVICE.CreateOperator(desc.replace(RoundingMode=infinity))
-
-
-def test_members_without_a_counterpart_are_named(add_operator):
-    @ogive.operator(directml="ACTIVATION_HARD_SIGMOID")
-    def flat(x, *, alpha=0.2):
-        return x * alpha
-
-    add_operator(flat)
-    with pytest.raises(
-        dml.DMLError, match="Ogive's flat does not compute it yet: it has no parameter for Beta"
-    ) as caught:
-        DEVICE.CreateOperator(make("DML_OPERATOR_ACTIVATION_HARD_SIGMOID"))
-    assert caught.value.hresult == dml.HRESULT.E_NOTIMPL
-
-    @ogive.operator(directml="ACTIVATION_HARD_SIGMOID")
-    def three(x, y, z, *, alpha=0.2, beta=0.5):
-        return x * alpha + y + z + beta
-
-    add_operator(three)
-    with pytest.raises(dml.DMLError, match="Ogive's three does not compute it yet: it takes the tensors x, y, z"):
-        DEVICE.CreateOperator(make("DML_OPERATOR_ACTIVATION_HARD_SIGMOID"))
-
-
-def test_operands_of_other_sizes_end_an_island(add_operator):
+def test_operands_of_other_sizes_end_an_island():
     """The scales of QUANTIZED_LINEAR_ADD have one element: what computes them is a kernel of its own."""
-    integer, real = T("int8"), T("float32")
-    inputs = (integer, real, integer, integer, real, integer, real, integer)
-    operator = Operator(
-        lambda a, sa, za, b, sb, zb, so, zo: ((a - za) * sa + (b - zb) * sb) / so + zo,
-        lambda n: [Signature(inputs, (integer,))],
-        {},
-        directml="ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
-    )
-    add_operator(operator)
     x, one, zero = tensor("INT8", (3, 8)), tensor("FLOAT32", (1, 1)), tensor("INT8", (1, 1))
     desc = dml.DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC(x, one, zero, x, one, zero, one, zero, x)
     nodes = [
@@ -304,8 +283,10 @@ def test_operands_of_other_sizes_end_an_island(add_operator):
     scale, offset = np.float32([[0.5]]), np.int8([[3]])
     relu, total = compiled.dispatch([scale, a, None, offset])
     assert_same_bits(relu, scale)
-    assert_same_bits(total, operator(a, scale, offset, a, scale, offset, scale, offset))
+    assert_same_bits(total, ogive.quantized_linear_add(a, scale, offset, a, scale, offset, scale, offset))
 
+
+# ---- row-wise operators
 
 ROWWISE = {
     "SOFTMAX": ogive.softmax,
@@ -329,8 +310,6 @@ def test_rowwise_operators(name, axes):
 
 
 def test_the_examples_of_hardmax():
-    from tests.directml.standard import OPERATORS
-
     examples = OPERATORS["DML_OPERATOR_ACTIVATION_HARDMAX1"]["examples"]
     x = tensor(examples["input"]["type"], examples["input"]["sizes"])
     data = np.array(examples["input"]["data"], np.float32)
@@ -338,23 +317,6 @@ def test_the_examples_of_hardmax():
     for case in examples["cases"]:
         desc = dml.DML_ACTIVATION_HARDMAX1_OPERATOR_DESC(x, x, Axes=case["axes"])
         assert run(desc, data).tolist() == case["output"]
-
-
-def test_types_that_a_rowwise_operator_does_not_have(add_operator):
-    @ogive.row_operator(types=[T("float32")], directml="ACTIVATION_SOFTMAX1")
-    def share(x):
-        return x / f.row_sum(x)
-
-    add_operator(share)
-    x, half = tensor("FLOAT32", (4,)), tensor("FLOAT16", (4,))
-    assert run(dml.DML_ACTIVATION_SOFTMAX_OPERATOR_DESC(x, x), np.float32([1, 2, 3, 2])).tolist() == [
-        0.125,
-        0.25,
-        0.375,
-        0.25,
-    ]
-    with pytest.raises(dml.DMLError, match="Ogive's share does not compute FLOAT16, FLOAT16 yet"):
-        DEVICE.CreateOperator(dml.DML_ACTIVATION_SOFTMAX_OPERATOR_DESC(half, half))
 
 
 def test_rowwise_operators_in_graphs():
@@ -380,24 +342,32 @@ def test_rowwise_operators_in_graphs():
     assert_same_bits(last, ogive.relu(wanted))
 
 
-def test_a_fused_activation_that_is_missing_is_named(monkeypatch):
-    for name in [name for name, other in CATALOG.items() if other.directml == "ACTIVATION_TANH"]:
-        monkeypatch.delitem(CATALOG, name)
-    computation.find.cache_clear()
-    x = tensor("FLOAT32", (2,))
-    fused = dml.DML_ACTIVATION_TANH_OPERATOR_DESC(None, None)
-    with pytest.raises(dml.DMLError, match="FusedActivation is ACTIVATION_TANH, whose formula is not in") as caught:
-        DEVICE.CreateOperator(dml.DML_ELEMENT_WISE_ADD1_OPERATOR_DESC(x, x, x, fused))
-    assert caught.value.hresult == dml.HRESULT.E_NOTIMPL
-    computation.find.cache_clear()
+# ---- the tables
 
 
-def test_renamed_members_exist():
-    """Every entry of the table names a member of the desc."""
-    assert computation.RENAMED
-    for name, members in computation.RENAMED.items():
+@pytest.mark.parametrize("table", ["RENAMED", "CHOICES", "CHOSEN"])
+def test_tables_name_what_there_is(table):
+    """Every entry is about an operator, and about members of its desc."""
+    entries = getattr(computation, table)
+    assert entries
+    for name, members in entries.items():
         desc = make(f"DML_OPERATOR_{name}")
-        assert set(members) <= set(desc.__match_args__)
+        if table == "CHOSEN":
+            assert set(members) <= {p.name for p in computation.find(name).parameters if p.choices}
+        else:
+            assert set(members) <= set(desc.__match_args__)
+
+
+def test_every_mode_chooses_something():
+    """Members that are enumerations have an entry for every value."""
+    found = 0
+    for name, entry in OPERATORS.items():
+        for field in entry["fields"]:
+            if field["type"] in ("DML_ROUNDING_MODE", "DML_IS_INFINITY_MODE"):
+                names = {v.name.split("MODE_")[1] for v in getattr(dml, field["type"])}
+                assert computation.CHOICES[name.removeprefix("DML_OPERATOR_")][field["name"]].keys() == names
+                found += 1
+    assert found == 2
 
 
 def test_shared_formulas_are_listed_once():

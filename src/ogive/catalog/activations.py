@@ -72,7 +72,11 @@ def celu(x: Any, *, alpha: Any = 1.0) -> Any:
     near zero, where exp(x) - 1 cancels, and without overflow where x is large. A negative alpha makes the
     left branch grow without bound.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -1.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -1; largest -> largest; -largest -> -1;
+    smallest -> smallest; -smallest -> -smallest.
+
+    Special cases (alpha = -1): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; 1 -> 1; -1 ->
+    -1.7182818284590453; largest -> largest; -largest -> -inf; smallest -> smallest; -smallest -> -smallest.
 
     >>> import numpy as np
     >>> celu(np.float32([-3.0, -0.5, 2.0]), alpha=1.5)
@@ -90,7 +94,9 @@ def clip(x: Any, min: Any, max: Any, *, wins: Literal["max", "min"] = "max") -> 
     The bounds are tensors that broadcast with x. Where they are in the wrong order the result is ``max``, as
     ONNX has it; with ``wins="min"`` it is ``min``, as DirectML has it. NaN in x stays NaN; NaN as a bound is no bound.
 
-    Special cases (min = -1, max = 1): nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1; 1 -> 1; -1 -> -1.
+    Special cases (min = -1, max = 1): nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1; 1 -> 1; -1 -> -1;
+    largest -> 1; -largest -> -1; smallest -> smallest; -smallest -> -smallest; 1- -> 1-; 1+ -> 1; -1- -> -1;
+    -1+ -> -1+.
 
     >>> import numpy as np
     >>> clip(np.int32([-7, 0, 7]), np.int32(-5), np.int32(5))
@@ -108,7 +114,11 @@ def elu(x: Any, *, alpha: Any = 1.0) -> Any:
     Accurate near zero, where exp(x) - 1 cancels. The slope jumps at 0 unless alpha is 1; a negative alpha
     turns the left branch upwards.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -1.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -1; largest -> largest; -largest -> -1;
+    smallest -> smallest; -smallest -> -smallest.
+
+    Special cases (alpha = -1): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> 1; 1 -> 1; -1 ->
+    0.6321205588285577; largest -> largest; -largest -> 1; smallest -> smallest; -smallest -> smallest.
 
     >>> elu([-1.0, 2.0], alpha=0.5)
     array([-0.31606028,  2.        ])
@@ -125,7 +135,8 @@ def gelu(x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     With ``approximate="tanh"``: ``0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3)))``. Both keep
     their relative accuracy in the negative tail, where 1 + erf and 1 + tanh cancel; the limit at -inf is -0.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; largest -> largest; -largest -> -0;
+    smallest -> formula; -smallest -> -0.
 
     >>> gelu([-8.0, 1.0])
     array([-4.97676846e-15,  8.41344746e-01])
@@ -147,7 +158,8 @@ def gelu(x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
 def hard_sigmoid(x: Any, *, alpha: Any = 0.2, beta: Any = 0.5) -> Any:
     """Piecewise linear sigmoid: ``max(0, min(alpha * x + beta, 1))``.
 
-    Special cases: nan -> nan; 0 -> 0.5; -0 -> 0.5; inf -> 1; -inf -> 0; -2.5 -> 0; 2.5 -> 1.
+    Special cases: nan -> nan; 0 -> 0.5; -0 -> 0.5; inf -> 1; -inf -> 0; -2.5 -> 0; 2.5 -> 1; largest -> 1;
+    -largest -> 0; smallest -> 0.5; -smallest -> 0.5; 2.5- -> 1-; 2.5+ -> 1; -2.5- -> 0; -2.5+ -> formula.
 
     >>> hard_sigmoid([-5.0, 1.0, 5.0])
     array([0. , 0.7, 1. ])
@@ -164,7 +176,9 @@ def hard_swish(x: Any) -> Any:
     Where the gate is closed the result is a zero with the sign of x, also at infinity.
     `parametric_hard_swish` is the form with other numbers than 1/6 and 1/2.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; -3 -> -0; 3 -> 3.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; -3 -> -0; 3 -> 3; largest -> largest;
+    -largest -> -0; smallest -> formula; -smallest -> formula; 3- -> formula; 3+ -> 3+; -3- -> -0; -3+ ->
+    formula.
 
     >>> hard_swish([-4.0, 1.5, 4.0])
     array([-0.   ,  1.125,  4.   ])
@@ -178,7 +192,8 @@ def hard_swish(x: Any) -> Any:
 def identity(x: Any) -> Any:
     """Identity: ``x``. Of all NaN only the one canonical quiet NaN comes out.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; largest -> largest; -largest ->
+    -largest; smallest -> smallest; -smallest -> -smallest.
 
     >>> identity([1.0, 2.0])
     array([1., 2.])
@@ -192,7 +207,8 @@ def identity(x: Any) -> Any:
 def leaky_relu(x: Any, *, alpha: Any = 0.01) -> Any:
     """Leaky rectified linear unit: x where x >= 0, ``alpha * x`` elsewhere.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; largest -> largest; -largest ->
+    formula; smallest -> smallest; -smallest -> -0.
 
     >>> leaky_relu([-2.0, 3.0], alpha=0.25)
     array([-0.5,  3. ])
@@ -206,7 +222,8 @@ def leaky_relu(x: Any, *, alpha: Any = 0.01) -> Any:
 def linear(x: Any, *, alpha: Any, beta: Any) -> Any:
     """Affine function: ``alpha * x + beta``, rounded once. Neither parameter has a default.
 
-    Special cases (alpha = 2, beta = 1): nan -> nan; 0 -> 1; -0 -> 1; inf -> inf; -inf -> -inf.
+    Special cases (alpha = 2, beta = 1): nan -> nan; 0 -> 1; -0 -> 1; inf -> inf; -inf -> -inf; largest -> inf;
+    -largest -> -inf; smallest -> 1; -smallest -> 1.
 
     >>> linear([1.0, 2.0], alpha=2, beta=1)
     array([3., 5.])
@@ -223,7 +240,8 @@ def mish(x: Any) -> Any:
     With e = exp(-abs(x)) that is ``x e (2 + e) / (2 + 2 e + e**2)`` for negative x and
     ``x (1 + 2 e) / (1 + 2 e + 2 e**2)`` for the others: nothing cancels. The limit at -inf is -0.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; largest -> largest; -largest -> -0;
+    smallest -> smallest; -smallest -> -smallest.
 
     >>> mish([-1000.0, -1.0, 1.0])
     array([-0.        , -0.30340146,  0.86509839])
@@ -244,7 +262,9 @@ def parametric_hard_swish(x: Any, *, alpha: Any = 1 / 6, beta: Any = 0.5) -> Any
     Where the gate is closed the result is a zero with the sign of x, also at infinity. Like every parameter
     alpha is a float32, so the default is not quite 1/6, which `hard_swish` has.
 
-    Special cases (alpha = 0.25, beta = 0.5): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; -2 -> -0; 2 -> 2.
+    Special cases (alpha = 0.25, beta = 0.5): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; -2 -> -0; 2
+    -> 2; largest -> largest; -largest -> -0; smallest -> formula; -smallest -> -0; 2- -> 2-; 2+ -> 2+; -2- ->
+    -0; -2+ -> formula.
 
     >>> parametric_hard_swish([-4.0, 1.0, 4.0], alpha=0.25)
     array([-0.  ,  0.75,  4.  ])
@@ -259,8 +279,9 @@ def parametric_hard_swish(x: Any, *, alpha: Any = 1 / 6, beta: Any = 0.5) -> Any
 def parametric_softplus(x: Any, *, alpha: Any, beta: Any) -> Any:
     """Softplus, stretched both ways: ``alpha * log(1 + exp(beta * x))``. Neither parameter has a default.
 
-    Special cases (alpha = 2, beta = 3): nan -> nan; inf -> inf; -inf -> 0; 0 -> 1.3862943611198906;
-    -0 -> 1.3862943611198906.
+    Special cases (alpha = 2, beta = 3): nan -> nan; inf -> inf; -inf -> 0; 0 -> 1.3862943611198906; -0 ->
+    1.3862943611198906; largest -> inf; -largest -> 0; smallest -> 1.3862943611198906; -smallest ->
+    1.3862943611198906.
 
     >>> parametric_softplus([0.0, 1000.0], alpha=2, beta=3)
     array([1.38629436e+00, 6.00000000e+03])
@@ -278,7 +299,8 @@ def prelu(x: Any, slope: Any) -> Any:
     ``slope`` is a tensor that broadcasts with x, as NumPy broadcasts. At x = -0 the result is -0, whatever
     the slope.
 
-    Special cases (slope = 0.25): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf.
+    Special cases (slope = 0.25): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; largest -> largest;
+    -largest -> formula; smallest -> smallest; -smallest -> -0.
 
     >>> import numpy as np
     >>> prelu(np.array([[-4.0, 4.0], [-8.0, 8.0]]), np.array([[0.5], [0.25]]))
@@ -294,7 +316,8 @@ def prelu(x: Any, slope: Any) -> Any:
 def relu(x: Any) -> Any:
     """Rectified linear unit: ``max(0, x)``.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> 0; inf -> inf; -inf -> 0.
+    Special cases: nan -> nan; 0 -> 0; -0 -> 0; inf -> inf; -inf -> 0; largest -> largest; -largest -> 0;
+    smallest -> smallest; -smallest -> 0.
 
     >>> relu([-2.0, 3.0])
     array([0., 3.])
@@ -310,7 +333,8 @@ def relu_grad(x: Any, gradient: Any) -> Any:
 
     At the kink, x = 0, and at NaN it is 0: the comparison is strict.
 
-    Special cases (gradient = 3): nan -> 0; 0 -> 0; -0 -> 0; inf -> 3; -inf -> 0.
+    Special cases (gradient = 3): nan -> 0; 0 -> 0; -0 -> 0; inf -> 3; -inf -> 0; largest -> 3; -largest -> 0;
+    smallest -> 3; -smallest -> 0.
 
     >>> relu_grad([-1.0, 0.0, 1.0], [5.0, 6.0, 7.0])
     array([0., 0., 7.])
@@ -324,7 +348,8 @@ def relu_grad(x: Any, gradient: Any) -> Any:
 def scaled_tanh(x: Any, *, alpha: Any = 1.0, beta: Any = 0.5) -> Any:
     """Hyperbolic tangent, stretched both ways: ``alpha * tanh(beta * x)``.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1; largest -> 1; -largest -> -1; smallest ->
+    0; -smallest -> -0.
 
     >>> scaled_tanh([-1.0, 1.0], alpha=1.7159, beta=2 / 3)
     array([-0.99999726,  0.99999726])
@@ -340,7 +365,8 @@ def selu(x: Any, *, alpha: Any = 1.67326319217681884765625, gamma: Any = 1.05070
 
     Accurate near zero, where alpha * exp(x) - alpha cancels.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -1.7580993463430303.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -1.7580993463430303; largest -> inf;
+    -largest -> -1.7580993463430303; smallest -> smallest; -smallest -> formula.
 
     >>> selu([-1.0, 1.0])
     array([-1.11133074,  1.05070102])
@@ -360,7 +386,14 @@ def shrink(x: Any, *, bias: Any = 0.0, lambd: Any = 0.5, first: Literal["positiv
     are computed as the real numbers that they are: on unsigned types x < -lambd is never true for
     lambd >= 0, and results that the type cannot hold saturate.
 
-    Special cases: nan -> 0; 0 -> 0; -0 -> 0; inf -> inf; -inf -> -inf; 0.5 -> 0; -0.5 -> 0.
+    Special cases: nan -> 0; 0 -> 0; -0 -> 0; inf -> inf; -inf -> -inf; 0.5 -> 0; -0.5 -> 0; largest -> largest;
+    -largest -> -largest; smallest -> 0; -smallest -> 0; 0.5- -> 0; 0.5+ -> 0.5+; -0.5- -> -0.5-; -0.5+ -> 0.
+
+    Special cases (lambd = -1, bias = 0.5): nan -> 0; 0 -> -0.5; -0 -> -0.5; inf -> inf; -inf -> -inf; 1 -> 0.5;
+    -1 -> -0.5; 2 -> 1.5; -2 -> -1.5; 0.5 -> 0; -0.5 -> -1.
+
+    Special cases (lambd = -1, bias = 0.5, first = negative): nan -> 0; 0 -> 0.5; -0 -> 0.5; inf -> inf; -inf ->
+    -inf; 1 -> 0.5; -1 -> -0.5; 2 -> 1.5; -2 -> -1.5; 0.5 -> 1; -0.5 -> 0.
 
     >>> import numpy as np
     >>> shrink(np.int8([-128, -2, 1, 2, 127]), bias=1.0, lambd=1.0)
@@ -377,7 +410,8 @@ def shrink(x: Any, *, bias: Any = 0.0, lambd: Any = 0.5, first: Literal["positiv
 def sigmoid(x: Any) -> Any:
     """Logistic function: ``1 / (1 + exp(-x))``, without overflow and with subnormal results.
 
-    Special cases: nan -> nan; 0 -> 0.5; -0 -> 0.5; inf -> 1; -inf -> 0.
+    Special cases: nan -> nan; 0 -> 0.5; -0 -> 0.5; inf -> 1; -inf -> 0; largest -> 1; -largest -> 0; smallest
+    -> 0.5; -smallest -> 0.5.
 
     >>> sigmoid([-745.0, 0.0, 4.0])
     array([4.9406565e-324, 5.0000000e-001, 9.8201379e-001])
@@ -393,7 +427,8 @@ def softplus(x: Any, *, steepness: Any = 1.0) -> Any:
 
     ONNX has no steepness. DirectML allows values below 1 from feature level 6_4 on.
 
-    Special cases: nan -> nan; 0 -> 0.6931471805599453; -0 -> 0.6931471805599453; inf -> inf; -inf -> 0.
+    Special cases: nan -> nan; 0 -> 0.6931471805599453; -0 -> 0.6931471805599453; inf -> inf; -inf -> 0; largest
+    -> largest; -largest -> 0; smallest -> 0.6931471805599453; -smallest -> 0.6931471805599453.
 
     >>> softplus([-50.0, 0.0, 1000.0])
     array([1.92874985e-22, 6.93147181e-01, 1.00000000e+03])
@@ -408,7 +443,8 @@ def softplus(x: Any, *, steepness: Any = 1.0) -> Any:
 def softsign(x: Any) -> Any:
     """Algebraic sigmoid: ``x / (1 + abs(x))``. The limits at the infinities are 1 and -1.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1; largest -> 1; -largest -> -1; smallest ->
+    smallest; -smallest -> -smallest.
 
     >>> softsign([-1.0, 3.0])
     array([-0.5 ,  0.75])
@@ -423,7 +459,8 @@ def softsign(x: Any) -> Any:
 def swiglu(a: Any, b: Any, *, alpha: Any = 1.0) -> Any:
     """Gated linear unit with a swish gate: ``a / (1 + exp(-alpha * a)) * b``, rounded once.
 
-    Special cases (b = 2): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0.
+    Special cases (b = 2): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; largest -> inf; -largest -> -0;
+    smallest -> smallest; -smallest -> -smallest.
 
     >>> swiglu([1.0, -1.0], [2.0, 3.0])
     array([ 1.46211716, -0.80682426])
@@ -439,7 +476,8 @@ def swiglu(a: Any, b: Any, *, alpha: Any = 1.0) -> Any:
 def swish(x: Any, *, alpha: Any = 1.0) -> Any:
     """Sigmoid linear unit: ``x / (1 + exp(-alpha * x))``. The limit at -inf is -0.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; largest -> largest; -largest -> -0;
+    smallest -> formula; -smallest -> -0.
 
     >>> swish([-1.0, 1.0])
     array([-0.26894142,  0.73105858])
@@ -453,7 +491,8 @@ def swish(x: Any, *, alpha: Any = 1.0) -> Any:
 def tanh(x: Any) -> Any:
     """Hyperbolic tangent: ``(1 - exp(-2 x)) / (1 + exp(-2 x))``, without overflow and at most 1 in magnitude.
 
-    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1.
+    Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1; largest -> 1; -largest -> -1; smallest ->
+    smallest; -smallest -> -smallest.
 
     >>> tanh([-20.0, 1.0])
     array([-1.        ,  0.76159416])
@@ -469,7 +508,8 @@ def thresholded_relu(x: Any, *, alpha: Any = 1.0) -> Any:
 
     The comparison is strict, and NaN is not larger than alpha.
 
-    Special cases: nan -> 0; 0 -> 0; -0 -> 0; inf -> inf; -inf -> 0; 1 -> 0.
+    Special cases: nan -> 0; 0 -> 0; -0 -> 0; inf -> inf; -inf -> 0; 1 -> 0; largest -> largest; -largest -> 0;
+    smallest -> 0; -smallest -> 0; 1- -> 0; 1+ -> 1+.
 
     >>> thresholded_relu([0.5, 1.0, 1.5])
     array([0. , 0. , 1.5])

@@ -11,15 +11,15 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from ogive.catalog import OPERATORS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import short_name
-from ogive.directml.errors import HRESULT, DMLError, refuse
+from ogive.directml.errors import DMLError, refuse
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
-from ogive.dtypes import BOOLEAN, UNSIGNED, ElementType
+from ogive.dtypes import UNSIGNED, ElementType
 from ogive.errors import ParameterError
 from ogive.expression import Expression, Format, constant, node
 from ogive.operator import ANY, Operator, Parameter, Signature
@@ -71,9 +71,6 @@ CHOSEN: dict[str, dict[str, Any]] = {
     "ELEMENT_WISE_SIGN": {"nan": "zero"},
 }
 
-#: Operators whose tensors may have any of the types that the catalogue's operator has, one beside the other.
-MIXED = frozenset({"ELEMENT_WISE_BIT_COUNT", "ELEMENT_WISE_POW"})
-
 #: Operators that take elements as bits, whatever their type.
 ON_BITS = ("ELEMENT_WISE_BIT_",)
 
@@ -100,42 +97,30 @@ Computation = Elementwise | Rowwise
 
 
 @cache
-def find(operator_name: str) -> Operator | None:
-    """The catalogue's operator for a DirectML operator, or None where there is none yet.
+def find(operator_name: str) -> Operator:
+    """The catalogue's operator for a DirectML operator.
 
     >>> find("ELEMENT_WISE_TANH")
     <operator tanh(x)>
     """
     listed = {operator.directml: operator for operator in OPERATORS.values() if operator.directml is not None}
     others = next((row for row in SHARED if operator_name in row), ())
-    return next((listed[name] for name in (operator_name, *others) if name in listed), None)
+    return next(listed[name] for name in (operator_name, *others) if name in listed)
 
 
 def computation(desc: OperatorDesc) -> Callable[[], Computation]:
-    """What makes the desc's computation. Refuses at once what the catalogue has no formula or no meaning for.
+    """What makes the desc's computation. Refuses at once numbers for which the formula has no meaning.
 
     The desc has been validated.
     """
     name = desc.FACTS.name
-    operator = find(name)
-    if operator is None:
-        refuse(
-            desc.FACTS.type_name,
-            "its formula is not in Ogive's catalogue yet",
-            f"operators that are, such as {', '.join(sorted(o.directml for o in OPERATORS.values() if o.directml))}",
-            hresult=HRESULT.E_NOTIMPL,
-        )
     if is_rowwise(name):
-        return _rowwise(desc, operator)
-    recipe = _recipe(desc, operator)
+        return _rowwise(desc, find(name))
+    recipe = _recipe(desc, find(name))
     activation = getattr(desc, "FusedActivation", None)
     if activation is None:
         return recipe.elementwise
-    function = find(activation.FACTS.name)
-    if function is None:
-        what = f"FusedActivation is {activation.FACTS.name}, whose formula is not in Ogive's catalogue yet"
-        refuse(type(desc).__name__, what, hresult=HRESULT.E_NOTIMPL, member="FusedActivation")
-    following = _recipe(activation, function, (recipe.types[-1],) * 2)
+    following = _recipe(activation, find(activation.FACTS.name), (recipe.types[-1],) * 2)
     return lambda: _in_sequence(recipe, following)
 
 
@@ -145,12 +130,10 @@ def computation(desc: OperatorDesc) -> Callable[[], Computation]:
 def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], Rowwise]:
     axes = reduced_axes(desc)
     axis = axes[0] if len(axes) == 1 else axes
-    kinds = _kinds(desc)
-    if Signature(kinds[:1], kinds[1:]) not in operator.signatures:
-        _refuse_types(desc, operator, kinds)
+    source, result = _kinds(desc)
 
     def make() -> Rowwise:
-        operator.kernel(Signature(kinds[:1], kinds[1:])).prepare()
+        operator.kernel(Signature((source,), (result,))).prepare()
         return Rowwise(f"{operator.name}(axis={axis})", lambda x, out: operator(x, axis=axis, out=out))
 
     return make
@@ -200,9 +183,8 @@ def kind_of(desc: OperatorDesc, tensor: DML_BUFFER_TENSOR_DESC) -> ElementType:
 
 def _recipe(desc: OperatorDesc, operator: Operator, kinds: tuple[ElementType, ...] | None = None) -> _Recipe:
     types = _kinds(desc) if kinds is None else kinds
-    numbers, constants, choices = _attributes(desc, operator)
+    numbers, constants, choices = _attributes(desc)
     operands = _operands(desc, operator, numbers, constants)
-    _check_signature(desc, operator, types, operands)
     numeric = [parameter.name for parameter in operator.numeric_parameters]
     own = {name: value for name, value in numbers.items() if name in numeric}
     values = _checked(desc, operator, own | choices)
@@ -239,25 +221,18 @@ def _operands(
         elif tensor in numbers:
             operands.append(_Operand("parameter", tensor))
         else:
-            member = next(members, None)
-            if member is None:
-                break
+            member = next(members)
             is_there = not member.optional or getattr(desc, member.name) is not None
             # The zero points, which are what may be left out, are then 0.
             operands.append(_Operand("input", next(positions)) if is_there else _Operand("constant", 0))
-    if len(operands) < len(operator.tensors) or next(members, None) is not None:
-        _refuse_mapping(desc, operator, f"it takes the tensors {', '.join(operator.tensors)}")
     return tuple(operands)
 
 
-def _attributes(
-    desc: OperatorDesc, operator: Operator
-) -> tuple[dict[str, float], dict[str, int | float], dict[str, Any]]:
+def _attributes(desc: OperatorDesc) -> tuple[dict[str, float], dict[str, int | float], dict[str, Any]]:
     """The members that are not tensors: FLOAT numbers, exact numbers, choices; by their names in Ogive."""
     numbers: dict[str, float] = {}
     constants: dict[str, int | float] = {}
     choices = dict(CHOSEN.get(desc.FACTS.name, {}))
-    known = {parameter.name for parameter in operator.parameters} | set(operator.tensors)
     for member in desc.FACTS.members:
         if member.is_tensor or member.name in _STRUCTURAL:
             continue
@@ -265,8 +240,6 @@ def _attributes(
         if isinstance(value, enum.IntEnum):
             choices |= CHOICES[desc.FACTS.name][member.name][short_name(value)]
             continue
-        if name not in known:
-            _refuse_mapping(desc, operator, f"it has no parameter for {member.name}")
         if member.type == "DML_SCALAR_UNION":
             constants[name] = value.value(desc.MinMaxDataType)
         else:
@@ -304,42 +277,6 @@ def _check_number(desc: OperatorDesc, name: str, value: float) -> None:
         Parameter(name, None, ANY).checked(type(desc).__name__, value)
     except ParameterError as error:
         raise DMLError(str(error), subject=type(desc).__name__, member=name) from error
-
-
-def _check_signature(
-    desc: OperatorDesc, operator: Operator, types: tuple[ElementType, ...], operands: tuple[_Operand, ...]
-) -> None:
-    """Whether the formula is there for these types. Where it has truth values, any unsigned type holds them."""
-
-    def fits(wanted: ElementType, given: ElementType) -> bool:
-        return wanted is given or (wanted is BOOLEAN and given.kind == "unsigned")
-
-    if desc.FACTS.name in MIXED and {*types} <= {t for s in operator.signatures for t in (*s.inputs, *s.outputs)}:
-        return
-    for signature in operator.signatures:
-        wanted = [t for t, operand in zip(signature.inputs, operands, strict=True) if operand.kind == "input"]
-        if all(map(fits, (*wanted, *signature.outputs), types)):
-            return
-    _refuse_types(desc, operator, types)
-
-
-def _refuse_types(desc: OperatorDesc, operator: Operator, types: tuple[ElementType, ...]) -> NoReturn:
-    given = ", ".join(t.directml or t.name for t in types)
-    taken = ", ".join(dict.fromkeys(t.name for signature in operator.signatures for t in signature.inputs))
-    refuse(
-        desc.FACTS.type_name,
-        f"Ogive's {operator.name} does not compute {given} yet",
-        f"the types {taken}",
-        hresult=HRESULT.E_NOTIMPL,
-    )
-
-
-def _refuse_mapping(desc: OperatorDesc, operator: Operator, why: str) -> NoReturn:
-    refuse(
-        desc.FACTS.type_name,
-        f"Ogive's {operator.name} does not compute it yet: {why}",
-        hresult=HRESULT.E_NOTIMPL,
-    )
 
 
 # ---- programs

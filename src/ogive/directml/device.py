@@ -94,8 +94,8 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
     def CreateOperator(self, desc: Any) -> Operator:
         """An operator from its desc, with or without DML_OPERATOR_DESC around it.
 
-        Raises DMLError for what the feature level does not take (E_INVALIDARG), and for an operator whose
-        formula Ogive does not have yet (E_NOTIMPL).
+        Raises DMLError (E_INVALIDARG) for what the feature level does not take, and for numbers for which the
+        formula has no meaning.
         """
         self._require()
         inner = CONVERTERS["DML_OPERATOR_DESC"]("IDMLDevice::CreateOperator", "desc", desc)

@@ -14,7 +14,6 @@ class HRESULT(enum.IntEnum):
     """The results of DirectML's methods that occur here, by their names in the Windows headers."""
 
     S_OK = 0
-    E_NOTIMPL = 0x80004001
     E_NOINTERFACE = 0x80004002
     E_OUTOFMEMORY = 0x8007000E
     E_INVALIDARG = 0x80070057

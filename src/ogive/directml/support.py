@@ -1,7 +1,6 @@
 """What a feature level takes of an operator: its support tables and the sentences beside them, enforced.
 
-`validate` is what `Device.CreateOperator` asks, and says no more than the data does: whether the operator's
-formula is there is another question.
+`validate` is what `Device.CreateOperator` asks, and says no more than the data does.
 """
 
 from __future__ import annotations

@@ -171,8 +171,7 @@ class _Direct:
 
     def __init__(self, inputs: tuple[ElementType, ...]) -> None:
         self.inputs = inputs
-        wide = max(inputs, key=lambda t: (t.kind != "boolean", t.bits))
-        self.format = STORAGE[wide.name]
+        self.format = _common_format(inputs)
         self.done: dict[Expression, Expression] = {}
 
     def store(self, root: Expression, result: ElementType) -> Expression:
@@ -189,7 +188,10 @@ class _Direct:
             operands = tuple(self.done[operand] for operand in current.operands)
             if current.operation == "input":
                 leaf = _machine_leaf(current, self.inputs)
-                self.done[current] = _is_nonzero(leaf) if form is Format.BIT else leaf
+                if form is Format.BIT:
+                    self.done[current] = _is_nonzero(leaf)
+                else:
+                    self.done[current] = leaf if leaf.format is form else node("convert", (leaf,), None, form)
             elif current.operation == "constant":
                 self.done[current] = node("constant", (), int(current.attribute), form)
             elif current.operation in self.IDENTITIES:
@@ -262,6 +264,17 @@ class _Direct:
         fraction = node("select", (is_one, number(1), fraction), None, form)
         is_negative = node("less", (b, number(0)), None, Format.BIT)
         return node("select", (is_negative, fraction, result), None, form)
+
+
+def _common_format(inputs: Sequence[ElementType]) -> Format:
+    """The smallest integer format that has all numbers of these types; of 64 bits with and without sign, the signed."""
+    numbers = [t for t in inputs if t.kind != "boolean"] or list(inputs)
+    bits = max(t.bits for t in numbers)
+    if not any(t.kind == "signed" for t in numbers):
+        return STORAGE[max(numbers, key=lambda t: t.bits).name]
+    if any(t.kind == "unsigned" and t.bits == bits for t in numbers):
+        bits = min(2 * bits, 64)
+    return STORAGE[f"int{bits}"]
 
 
 class _Real:

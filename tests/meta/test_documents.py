@@ -1,0 +1,62 @@
+"""The programs, commands and excerpts in the documents are real."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ogive
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(text, language):
+    pairs = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    return [content for named, content in pairs if named == language]
+
+
+def test_the_programs_of_the_readme_run():
+    programs = blocks(README, "python")
+    assert programs
+    for program in programs:
+        # In a process of its own: operators that it makes must not stay.
+        subprocess.run([sys.executable, "-W", "error", "-"], input=program, text=True, check=True, cwd=ROOT)
+
+
+def test_the_commands_of_the_readme_are_one_line_each():
+    install, test = blocks(README, "sh")[:2]
+    assert install.count("\n") == test.count("\n") == 1
+    for path in re.findall(r"examples/\S+", install):
+        assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("line", [x for block in blocks(README, "") for x in block.splitlines() if x[:6] == "ogive "])
+def test_commands_of_the_readme_exist(line):
+    from ogive.cli import COMMANDS
+
+    name, *_ = shlex.split(line.split("  ")[0])[1:]
+    assert name in COMMANDS
+
+
+def test_there_are_commands_in_the_readme():
+    assert len(blocks(README, "")) == 1
+
+
+def test_the_diff_of_the_last_operator_is_what_is_in_the_sources():
+    (diff,) = blocks((ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8"), "diff")
+    text, added = "", 0
+    for line in diff.splitlines():
+        if line.startswith("+++ b/"):
+            text = (ROOT / line.removeprefix("+++ b/")).read_text(encoding="utf-8")
+        elif line.startswith("+"):
+            assert line[1:] + "\n" in text, line
+            added += 1
+    assert added > 30
+
+
+def test_type_checkers_find_the_types():
+    assert (Path(ogive.__file__).parent / "py.typed").exists()
