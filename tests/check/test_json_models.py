@@ -25,8 +25,8 @@ def test_the_lowest_level_is_the_one_whose_device_creates_the_operator(tmp_path,
     def creates(level):
         try:
             dml.Device(level).CreateOperator(desc)
-        except dml.DMLError as error:
-            return error.hresult == dml.HRESULT.E_NOTIMPL
+        except dml.DMLError:
+            return False
         return True
 
     taking = [level for level in FEATURE_LEVELS if creates(level)]

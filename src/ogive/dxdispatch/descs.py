@@ -15,7 +15,6 @@ from ogive.directml import (
     DML_SIZE_2D,
     DML_TENSOR_DATA_TYPE,
     DML_TENSOR_FLAGS,
-    HRESULT,
     DMLError,
 )
 from ogive.directml.data import OPERATOR_TYPES, Member, facts
@@ -23,7 +22,7 @@ from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import ENUMERATIONS
 from ogive.dxdispatch.data_types import UNKNOWN, data_type, scalar
 from ogive.dxdispatch.place import Place, shown
-from ogive.errors import ModelError, UnsupportedError
+from ogive.errors import UnsupportedError
 
 __all__ = ["flags", "operator_desc", "placed"]
 
@@ -39,8 +38,7 @@ def placed(place: Place) -> Iterator[None]:
     try:
         yield
     except DMLError as error:
-        kind = UnsupportedError if error.hresult == HRESULT.E_NOTIMPL else ModelError
-        place.follow(error.member).refuse(str(error), error=kind, cause=error)
+        place.follow(error.member).refuse(str(error), cause=error)
 
 
 def operator_desc(place: Place, *, beside: Collection[str] = (), is_fused: bool = False) -> tuple[OperatorDesc, Place]:
