@@ -155,6 +155,7 @@ def test_what_the_model_does_not_say_is_not_known(checked):
         ("Clip(x)", "ELEMENT_WISE_CLIP"),
         ("HardSwish(x)", "ACTIVATION_HARD_SWISH"),
         ("Transpose(x)", "ELEMENT_WISE_IDENTITY"),
+        ("Cast<to=1>(x)", "CAST"),
         ("Mish(x)", None),
         ("MatMul(x, x)", "GEMM"),
         ("Reshape(x, x)", None),

@@ -33,8 +33,6 @@ def in_full(value, kind):
         return {"Type": "DML_TENSOR_TYPE_BUFFER", "Desc": inner}
     if kind == "DML_OPERATOR_DESC":
         return {"Type": str(value.Type), "Desc": members(value, in_full)}
-    if kind == "DML_SCALAR_UNION":
-        return {"Float32": value.Float32}
     return plain(value)
 
 
@@ -45,8 +43,6 @@ def abbreviated(value, kind):
         return {"DataType": short_name(value.DataType), "Sizes": list(value.Sizes)} | strides
     if kind == "DML_OPERATOR_DESC":
         return {"Type": short_name(value.Type)} | members(value, abbreviated)
-    if kind == "DML_SCALAR_UNION":
-        return value.Float32
     return short_name(value) if hasattr(value, "name") else plain(value)
 
 
@@ -58,9 +54,25 @@ def plain(value):
     return str(value) if hasattr(value, "name") else list(value) if isinstance(value, tuple) else value
 
 
+def union(value, data_type, write):
+    """A number of the type that another member of the desc has."""
+    kind = short_name(data_type)
+    if write is abbreviated:
+        return value.value(data_type)
+    member = "UInt16" if kind == "FLOAT16" else kind.replace("UINT", "UInt").replace("INT", "Int")
+    return {member.replace("FLOAT", "Float"): getattr(value, member.replace("FLOAT", "Float"))}
+
+
 def members(desc, write):
-    values = {member.name: (getattr(desc, member.name), member.type) for member in desc.MEMBERS}
-    return {name: write(value, kind) for name, (value, kind) in values.items() if value is not None}
+    """A desc as JSON, without the members that are None."""
+    kinds = {member.name: member.type for member in desc.MEMBERS if getattr(desc, member.name) is not None}
+    data_type = next((getattr(desc, name) for name, kind in kinds.items() if kind == "DML_TENSOR_DATA_TYPE"), None)
+    return {
+        name: union(getattr(desc, name), data_type, write)
+        if kind == "DML_SCALAR_UNION"
+        else write(getattr(desc, name), kind)
+        for name, kind in kinds.items()
+    }
 
 
 @pytest.mark.parametrize("name", OPERATORS)
