@@ -229,7 +229,77 @@ def test_the_file_itself(tmp_path):
         load(tmp_path / "latin.json")
 
 
+@pytest.mark.parametrize("path", ["x" * 300, "model.json/x", "circle/x"])
+def test_what_the_file_system_refuses_has_a_place(tmp_path, path):
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    write = {"type": "writeFile", "resource": "x", "targetPath": f"{path}.bin"}
+    with pytest.raises(ModelError, match=r"/commands\[2\]/targetPath: .* cannot be opened: "):
+        run(tmp_path, changed((("commands", 2), write)))
+    with pytest.raises(
+        ModelError, match="/resources/x/initialValues/sourcePath: (there is no file|.* cannot be opened)"
+    ):
+        run(tmp_path, changed(((*X, "initialValues"), {"sourcePath": path})))
+
+
 # ---- whatever else
+
+
+RICH = {
+    "resources": {
+        "x": {
+            "initialValuesDataType": "FLOAT16",
+            "initialValues": {"valueStart": -2, "valueDelta": 0.5, "valueCount": 9},
+        },
+        "y": {
+            "initialValuesDataType": "FLOAT16",
+            "initialValues": {"value": "inf", "valueCount": 8},
+            "sizeInBytes": 32,
+        },
+        "list": {"initialValues": [{"type": "UINT32", "value": 1}, {"type": "INT8", "value": -1}]},
+        "later": {"initialValues": "deferred"},
+    },
+    "dispatchables": {
+        "clip": {
+            "type": "ELEMENT_WISE_CLIP1",
+            "InputTensor": {"DataType": "FLOAT16", "Sizes": [2, 2], "Strides": [1, 2]},
+            "OutputTensor": {"Type": "BUFFER", "Desc": {"DataType": "FLOAT16", "Sizes": [2, 2]}},
+            "ScaleBias": {"Scale": 2, "Bias": 1},
+            "MinMaxDataType": "FLOAT16",
+            "Min": -2,
+            "Max": {"UInt16": 15360},
+            "dmlCompileType": "DmlCompileGraph",
+            "executionFlags": ["NONE"],
+        },
+        "print": {
+            "type": "ELEMENT_WISE_ADD1",
+            "desc": {
+                "ATensor": {"DataType": "FLOAT16", "Sizes": [2, 2], "Flags": "OWNED_BY_DML"},
+                "BTensor": {"DataType": "FLOAT16", "Sizes": [2, 2], "Strides": [0, 0]},
+                "OutputTensor": {"DataType": "FLOAT16", "Sizes": [2, 2], "TotalTensorSizeInBytes": 8},
+                "FusedActivation": {"Type": "ACTIVATION_ELU", "Alpha": 0.5},
+            },
+            "bindings": {"ATensor": "x"},
+        },
+    },
+    "commands": [
+        {
+            "type": "dispatch",
+            "dispatchable": "clip",
+            "bindings": {"InputTensor": {"name": "x"}, "OutputTensor": {"name": "y", "elementOffset": 8}},
+        },
+        {"type": "dispatch", "dispatchable": "print", "bindings": {"BTensor": ["x"], "OutputTensor": "y"}},
+        {"type": "print", "resource": "y", "verbose": True},
+        {"type": "writeFile", "resource": "y", "targetPath": "y.npy", "dimensions": [2, 4]},
+        {"type": "writeFile", "resource": "list", "targetPath": "list.bin"},
+    ],
+}
+
+
+def test_the_rich_model_runs(tmp_path):
+    lines = run(tmp_path, RICH)
+    assert len(lines) == 17
+    assert lines[6] == "[0] -0.490723 (0xB7DA)"
+    assert lines[-1] == f"Resource 'list' written to '{tmp_path / 'list.bin'}'"
 
 
 SCALARS = st.one_of(
@@ -293,14 +363,15 @@ def _paths(value, path=()):
         yield from _paths(inner, (*path, step))
 
 
-PATHS = list(_paths(MODEL))
+PATHS = {id(model): list(_paths(model)) for model in (MODEL, RICH)}
 
 
 @st.composite
 def mutated(draw):
-    model = MODEL
+    model = draw(st.sampled_from([MODEL, RICH]))
+    paths = PATHS[id(model)]
     for _ in range(draw(st.integers(1, 3))):
-        path = draw(st.sampled_from(PATHS))
+        path = draw(st.sampled_from(paths))
         kind = draw(st.sampled_from(["replace", "delete", "add"]))
         try:
             if kind == "replace":

@@ -14,7 +14,7 @@ from ogive.dxdispatch.bindings import Bindings, read_bindings, resource_named
 from ogive.dxdispatch.data_types import NUMPY
 from ogive.dxdispatch.place import Place
 from ogive.dxdispatch.printing import elements, verbose_elements
-from ogive.dxdispatch.resources import Resource, refuse_image
+from ogive.dxdispatch.resources import Resource, opened, refuse_image
 
 __all__ = ["Command", "Dispatchable", "Write", "read_command"]
 
@@ -140,12 +140,13 @@ class WriteFile:
     def run(self, write: Write, iterations: int) -> None:
         resource = _made(self._place, self._resource)
         assert resource.buffer is not None
-        self._target.parent.mkdir(parents=True, exist_ok=True)
-        if self._is_numpy:
+        with opened(self._target_place):
+            self._target.parent.mkdir(parents=True, exist_ok=True)
             with self._target.open("wb") as file:
-                np.save(file, self._array(resource.buffer), allow_pickle=False)
-        else:
-            self._target.write_bytes(resource.buffer.tobytes())
+                if self._is_numpy:
+                    np.save(file, self._array(resource.buffer), allow_pickle=False)
+                else:
+                    file.write(resource.buffer.data)
         write(f"Resource '{resource.name}' written to '{self._target}'\n")
 
     def _array(self, buffer: np.ndarray) -> np.ndarray:
@@ -165,7 +166,8 @@ def _made(place: Place, resource: Resource) -> Resource:
 
 def _target(place: Place, folder: Path) -> Path:
     """Where a file goes: inside the folder for outputs."""
-    target = (folder / place.text()).resolve()
+    with opened(place):
+        target = (folder / place.text()).resolve()
     if not target.is_relative_to(folder) or target == folder:
         place.refuse(f"it leads to {target}", f"paths inside the folder for outputs, {folder}")
     if target.suffix.lower() in _IMAGES:

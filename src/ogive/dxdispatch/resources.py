@@ -5,7 +5,9 @@ Reading one checks it and says how large it is; `Resource.make` makes it, when a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,11 +15,11 @@ import numpy as np
 
 from ogive.dxdispatch.data_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
 from ogive.dxdispatch.memory import Budget
-from ogive.dxdispatch.place import Place
+from ogive.dxdispatch.place import Place, shown
 from ogive.dxdispatch.text import is_regular
 from ogive.errors import UnsupportedError
 
-__all__ = ["Resource", "input_file", "read_resource", "refuse_image"]
+__all__ = ["Resource", "input_file", "opened", "read_resource", "refuse_image"]
 
 _MEMBERS = (
     "initialValuesDataType",
@@ -184,12 +186,13 @@ def _file(place: Place, kind: str, folder: Path) -> Values:
     if path.suffix.lower() == ".npy":
         return _numpy_file(source, path, kind)
     _required_kind(place, kind)
-    size = path.stat().st_size
+    with opened(source), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
     if not size:
         source.refuse(f"{path} is empty", "one byte or more")
 
     def make() -> np.ndarray:
-        with path.open("rb") as file:
+        with opened(source), path.open("rb") as file:
             data = np.frombuffer(file.read(size), np.uint8)
         if data.size != size:
             source.refuse(f"{path} has become shorter while it was read")
@@ -215,12 +218,24 @@ def _numpy_file(source: Place, path: Path, kind: str) -> Values:
 def input_file(place: Place, folder: Path) -> Path:
     """A file that a model names: beside the model, else in the current folder."""
     path = Path(place.text())
-    for candidate in (folder / path, path):
-        if candidate.exists():
-            if not is_regular(candidate):
-                place.refuse(f"{candidate} is not a regular file")
-            return candidate
+    with opened(place):
+        for candidate in (folder / path, path):
+            if candidate.exists():
+                if not is_regular(candidate):
+                    place.refuse(f"{candidate} is not a regular file")
+                return candidate
     return place.refuse(f"there is no file {path}", f"a path relative to {folder} or to the current folder")
+
+
+@contextmanager
+def opened(place: Place) -> Iterator[None]:
+    """Give what the file system refuses the place that names the file."""
+    try:
+        yield
+    except OSError as error:
+        place.refuse(f"{shown(place.value)} cannot be opened: {error.strerror}", cause=error)
+    except RuntimeError as error:  # links that lead in a circle
+        place.refuse(f"{shown(place.value)} cannot be opened: {error}", cause=error)
 
 
 def refuse_image(place: Place) -> None:
