@@ -19,7 +19,7 @@ from ogive.directml.errors import refuse
 from ogive.directml.structure import short
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, overlaps_itself
 
-__all__ = ["is_rowwise", "reduced_axes", "rules", "validate"]
+__all__ = ["identical", "is_rowwise", "reduced_axes", "rules", "validate"]
 
 Rule = Callable[[OperatorDesc, int], None]
 
@@ -169,18 +169,41 @@ _SEPARATOR = re.compile(r", | and ")
 def rules(operator_name: str) -> tuple[Rule, ...]:
     """The checks that the sentences beside an operator's tables, and its decisions, ask for."""
     operator = facts(operator_name)
-    return tuple(_rule(operator, sentence) for sentence in operator.constraints + _DECIDED.get(operator_name, ()))
+    return tuple(_rule(operator, sentence) for sentence in _sentences(operator))
+
+
+def _sentences(operator: OperatorFacts) -> tuple[str, ...]:
+    return operator.constraints + _DECIDED.get(operator.name, ())
 
 
 def _rule(operator: OperatorFacts, sentence: str) -> Rule:
     if sentence in _RULES:
         return _RULES[sentence]
+    parsed = _parsed(operator, sentence)
+    if parsed is None:
+        raise LookupError(f"{operator.type_name}: no rule for the sentence {sentence!r}")
+    return _identical(*parsed)
+
+
+def _parsed(operator: OperatorFacts, sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The tensors of a sentence, and in what they are identical."""
     match = _IDENTICAL.fullmatch(sentence)
     if match is None:
-        raise LookupError(f"{operator.type_name}: no rule for the sentence {sentence!r}")
+        return None
     listed = match["tensors"]
     names = [m.name for m in operator.tensors] if listed == "all tensors" else _SEPARATOR.split(listed)
-    return _identical(tuple(names), tuple(_SEPARATOR.split(match["what"])))
+    return tuple(names), tuple(_SEPARATOR.split(match["what"]))
+
+
+def identical(operator_name: str, attribute: str) -> list[tuple[str, ...]]:
+    """Groups of tensors that must agree in an attribute, such as DataType.
+
+    >>> identical("ELEMENT_WISE_IF", "DataType")
+    [('ATensor', 'BTensor', 'OutputTensor')]
+    """
+    operator = facts(operator_name)
+    parsed = [found for sentence in _sentences(operator) if (found := _parsed(operator, sentence))]
+    return [names for names, attributes in parsed if attribute in attributes]
 
 
 def _identical(names: tuple[str, ...], attributes: tuple[str, ...]) -> Rule:
