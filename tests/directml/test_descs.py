@@ -312,6 +312,7 @@ def test_the_data_files_are_whole():
         "elementwise.json",
         "conversion.json",
         "decisions.json",
+        "python.json",
     }
     assert len([name for name in ACTIVATIONS if name.startswith("DML_")]) == 27
     assert len(ELEMENTWISE) == 65
