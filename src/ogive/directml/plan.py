@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ogive.directml.computation import Computation, Elementwise, Rowwise
+from ogive.directml.computation import Computation, Elementwise, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.memory import Region
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
@@ -63,7 +63,7 @@ class Place(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One kernel, or one row-wise operator, and its operands."""
+    """One kernel, or one operator that is computed as a whole, and its operands."""
 
     name: str
     run: Callable[[Sequence[np.ndarray], tuple[np.ndarray, ...]], Any]
@@ -298,8 +298,8 @@ class _StepMaker:
         inputs = tuple(map(self._source, feeds))
         outputs = tuple(place for _, place in results)
         computation = self.nodes[group[0]].computation
-        if isinstance(computation, Rowwise):
-            return Step(computation.name, _rowwise(computation), inputs, outputs)
+        if isinstance(computation, Whole):
+            return Step(computation.name, _whole(computation), inputs, outputs)
         program, parameters = self._fused(group, feeds, [index for index, _ in results])
         name = computation.name if len(group) == 1 else f"{len(group)} operators"
         return Step(name, _elementwise(name, program, parameters), inputs, outputs)
@@ -369,9 +369,9 @@ def kernel_of(program: Program) -> Kernel:
     return make_kernel(program.inputs, program.outputs, lambda: program)
 
 
-def _rowwise(computation: Rowwise) -> Callable[..., Any]:
+def _whole(computation: Whole) -> Callable[..., Any]:
     def run(inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
-        computation.function(inputs[0], out=outputs[0])
+        computation.function(*inputs, out=outputs[0])
         for other in outputs[1:]:
             np.copyto(other, outputs[0])
 
