@@ -10,7 +10,7 @@ from typing import Any
 
 __all__ = ["JAX", "NUMEXPR", "ONNX", "TORCH", "TORCH_INTO", "TORCH_IN_PLACE", "expression"]
 
-_TRIGONOMETRIC = tuple(["sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"])
+_TRIGONOMETRIC = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh")
 _OF_X = (*_TRIGONOMETRIC, *["abs", "ceil", "exp", "floor", "neg", "reciprocal", "round", "sign", "sqrt", "tanh"])
 _OF_TWO = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
