@@ -163,7 +163,8 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
     if (count > 1 && depends_on_order(&context, count)) {
         run_in_order(&context, count);
     } else if (count >= kernel->parallel_threshold) {
-        ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2);
+        /* Pieces begin at multiples of 64 elements, so that no two threads write one cache line. */
+        ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2, 64);
     } else {
         run_range(&context, 0, count);
     }

@@ -7,6 +7,7 @@
  *   rows.c     the loop of row-wise kernels: stages, reductions, threads
  *   ufunc.c    a numpy.ufunc made from kernels
  *   call.c     the call path of an operator: keywords -> bound ufunc
+ *   direct.c   calls that need nothing of what a ufunc does besides
  *   cpu.c      what the processor can do
  *   module.c   the Python module ogive._native
  *
@@ -103,12 +104,27 @@ ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel);
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 
-/* ufunc.c */
+/* The loops of a ufunc of one output, for direct.c. Lives as long as the ufunc. */
+typedef struct {
+    int inputs;
+    int loop_count; /* 0: its calls always go to NumPy */
+    int *types; /* NumPy's numbers of the operands of every loop */
+    OgiveLoopData *loops;
+} OgiveDirect;
+
+/* direct.c: the result, or NULL without an error set if the call is one for the ufunc. An error of the compiler
+ * is left set beside a result, as NumPy leaves it. */
+PyObject *ogive_call_directly(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out);
+
+/* ufunc.c: the loops of a ufunc made by make_ufunc; NULL for another one. */
+const OgiveDirect *ogive_direct_loops(PyObject *ufunc);
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* pool.c */
 typedef void (*ogive_range_function)(void *context, intptr_t begin, intptr_t end);
-void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain);
+/* Calls the function for ranges that make up [0, count): each begins at a multiple of `unit` and is at least
+ * `grain` long, but for the last. */
+void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
 int ogive_pool_size(void);
 void ogive_pool_resize(int threads);
 int ogive_pool_setup(void);
