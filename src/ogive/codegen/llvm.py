@@ -48,6 +48,9 @@ def block_size(program: Program) -> int:
     return lanes
 
 
+#: What has to divide the addresses of outputs that are written past the caches.
+STREAM_ALIGNMENT = 64
+
 #: Registers that a value fills in the loop over several blocks.
 REGISTERS_AT_A_TIME = 4
 
@@ -70,7 +73,7 @@ def emit(program: Program, target: Target) -> str:
     ]
     declarations = {text: None for emitter in emitters for text in emitter.declarations.values()}
     header = [f'target triple = "{target.triple}"', *declarations]
-    footer = [f"attributes #0 = {{ {ATTRIBUTES} }}", '!0 = !{!"branch_weights", i32 1, i32 1000}']
+    footer = [f"attributes #0 = {{ {ATTRIBUTES} }}", '!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}"]
     return "\n".join([*header, *functions, *footer, ""])
 
 
@@ -123,12 +126,26 @@ class _Emitter:
             self.block = self.lanes = width
             self.lines, self.names, self.label, self.at = [], {}, loop, f"%at.{loop}"
             self._region(roots, varying)
-            stores = []
-            for index, result in stored:
-                form, address = operand_types[index], self.address(index, operand_types[index])
-                stores.append(
-                    f"  store {self.type(form)} {self.value(result)}, ptr {address}, align {max(form.bits // 8, 1)}"
+            places = [
+                (
+                    f"{self.type(operand_types[i])} {self.value(result)}",
+                    self.address(i, operand_types[i]),
+                    operand_types[i],
                 )
+                for i, result in stored
+            ]
+            stores = [f"  store {v}, ptr {address}, align {max(form.bits // 8, 1)}" for v, address, form in places]
+            if loop == "blocks" and not program.stages:
+                streamed = [
+                    f"  store {v}, ptr {address}, align {STREAM_ALIGNMENT}, !nontemporal !1" for v, address, _ in places
+                ]
+                stores = [
+                    "  br i1 %stream, label %streamed, label %cached",
+                    *("streamed:", *streamed, "  br label %stored"),
+                    *("cached:", *stores, "  br label %stored"),
+                    "stored:",
+                ]
+                self.label = "stored"
             for accumulator in found:
                 accumulator.accumulate(loop, block)
             self.block = block
@@ -162,7 +179,7 @@ class _Emitter:
         joints = [line for a in found for line in a.joints("done", "between", last)] if at_a_time > 1 else []
         return "\n".join(
             [
-                f"define void @{name}(ptr %operands, i64 %count, ptr %values) #0 {{",
+                f"define void @{name}(ptr %operands, i64 %count, ptr %values, i1 zeroext %stream) #0 {{",
                 "entry:",
                 *pointers,
                 *self.invariant_lines,

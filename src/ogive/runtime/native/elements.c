@@ -40,6 +40,7 @@ typedef struct {
     const npy_intp *steps;
     npy_intp chunk; /* elements that are staged at a time */
     int contiguous;
+    _Bool streams; /* outputs are written past the caches */
 } range_context;
 
 /* Elements [begin, end) through buffers. Operands that are contiguous are used where they lie, but for the
@@ -79,7 +80,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
                 memset(buffers[k] + count * itemsize, 0, (size_t)((padded - count) * itemsize));
             }
         }
-        context->function(pointers, padded, context->parameters);
+        context->function(pointers, padded, context->parameters, 0);
         for (int k = kernel->inputs; k < operands; ++k) {
             if (buffers[k] != NULL) {
                 strided_copy(context->operands[k] + at * context->steps[k], context->steps[k],
@@ -87,6 +88,13 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
             }
         }
     }
+}
+
+/* Orders what was written past the caches before what other threads are told. */
+static void ogive_stream_end(void) {
+#if defined(__x86_64__) || defined(_M_X64)
+    _mm_sfence();
+#endif
 }
 
 static void run_range(void *opaque, intptr_t begin, intptr_t end) {
@@ -100,13 +108,16 @@ static void run_range(void *opaque, intptr_t begin, intptr_t end) {
             for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
                 pointers[k] = context->operands[k] + begin * context->steps[k];
             }
-            context->function(pointers, whole_end - begin, context->parameters);
+            context->function(pointers, whole_end - begin, context->parameters, context->streams);
         } else {
             run_staged(context, begin, whole_end, 0);
         }
     }
     if (end > whole_end) {
         run_staged(context, whole_end, end, 1);
+    }
+    if (context->streams) {
+        ogive_stream_end();
     }
     ogive_fp_leave(saved);
 }
@@ -144,6 +155,39 @@ static int depends_on_order(const range_context *context, npy_intp count) {
     return 0;
 }
 
+/* Whether the results would push everything else out of the caches and not be there when they are needed: what
+ * is written is no operand, and all operands together are larger than the last cache. */
+static int streaming_pays(const range_context *context, npy_intp count) {
+    const OgiveKernel *kernel = context->kernel;
+    if ((size_t)count < ogive_last_level_cache() / (size_t)kernel->bytes) {
+        return 0;
+    }
+    for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
+        for (int k = 0; k < kernel->inputs; ++k) {
+            const char *out = context->operands[o], *in = context->operands[k];
+            if (out < in + count * kernel->itemsizes[k] && in < out + count * kernel->itemsizes[o]) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* How many elements lie before the first one at which all outputs are aligned for streaming; -1 if none is. */
+static npy_intp elements_before_alignment(const range_context *context) {
+    const OgiveKernel *kernel = context->kernel;
+    for (npy_intp head = 0; head < OGIVE_STREAM_ALIGNMENT; ++head) {
+        int aligned = 1;
+        for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
+            aligned &= (uintptr_t)(context->operands[o] + head * kernel->itemsizes[o]) % OGIVE_STREAM_ALIGNMENT == 0;
+        }
+        if (aligned) {
+            return head;
+        }
+    }
+    return -1;
+}
+
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const OgiveLoopData *loop = data;
     OgiveKernel *kernel = loop->kernel;
@@ -151,7 +195,7 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
     if (count <= 0) {
         return;
     }
-    range_context context = {kernel, atomic_load(&kernel->function), loop->parameters, args, steps, 0, 1};
+    range_context context = {kernel, atomic_load(&kernel->function), loop->parameters, args, steps, 0, 1, 0};
     if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
         return;
     }
@@ -159,6 +203,20 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
     context.chunk = (fits < LARGEST_CHUNK ? fits : LARGEST_CHUNK) / kernel->block * kernel->block;
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
         context.contiguous &= steps[k] == kernel->itemsizes[k];
+    }
+    char *shifted[OGIVE_MAX_OPERANDS];
+    if (context.contiguous && count >= kernel->parallel_threshold && streaming_pays(&context, count)) {
+        /* The first elements, up to where outputs are aligned; the rest begins there. */
+        const npy_intp head = elements_before_alignment(&context);
+        if (head >= 0) {
+            run_range(&context, 0, head);
+            for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+                shifted[k] = args[k] + head * steps[k];
+            }
+            context.operands = shifted;
+            context.streams = 1;
+            count -= head;
+        }
     }
     if (count > 1 && depends_on_order(&context, count)) {
         run_in_order(&context, count);

@@ -8,7 +8,7 @@
  *   ufunc.c    a numpy.ufunc made from kernels
  *   call.c     the call path of an operator: keywords -> bound ufunc
  *   direct.c   calls that need nothing of what a ufunc does besides
- *   cpu.c      what the processor can do
+ *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
  * Everything that arrives from Python is checked where it arrives (code.c, ufunc.c, call.c);
@@ -40,8 +40,11 @@
 
 /* What LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
  * and aligned to its element size. `values` are the operator's parameters in the order of its signature; what
- * a row-wise stage gets behind them is said in rows.c. */
-typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const double *values);
+ * a row-wise stage gets behind them is said in rows.c. `stream` asks element-wise code to write past the caches;
+ * outputs are then aligned to OGIVE_STREAM_ALIGNMENT. */
+typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const double *values, _Bool stream);
+
+#define OGIVE_STREAM_ALIGNMENT 64
 
 #define OGIVE_MAX_STAGES 8
 #define OGIVE_MAX_REDUCTIONS 8   /* of all stages together */
@@ -91,6 +94,7 @@ int ogive_add_operator_type(PyObject *module);
 
 /* cpu.c */
 int ogive_x86_level(void);
+size_t ogive_last_level_cache(void); /* in bytes; a guess where the system does not say */
 
 /* code.c */
 int ogive_code_entries(PyObject *code);

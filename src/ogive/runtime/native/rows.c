@@ -107,7 +107,7 @@ static void run_incomplete_block(const row_state *row, int stage, npy_intp from,
         pointers[k] = cursor;
         cursor += all;
     }
-    kernel->functions[stage](pointers, kernel->block, values);
+    kernel->functions[stage](pointers, kernel->block, values, 0);
     /* The last stage writes the outputs, the others what is kept; the two may be the same memory. */
     const int outputs_end = kernel->inputs + kernel->outputs, is_last = stage == kernel->stages - 1;
     for (int k = is_last ? kernel->inputs : outputs_end; k < (is_last ? outputs_end : operands); ++k) {
@@ -143,7 +143,7 @@ static void run_stage(const row_state *row, int stage, int first, npy_intp begin
             for (int k = 0; k < operands; ++k) {
                 pointers[k] = row->operands[k] + from * kernel->itemsizes[k];
             }
-            kernel->functions[stage](pointers, to - from, values);
+            kernel->functions[stage](pointers, to - from, values, 0);
         } else {
             run_incomplete_block(row, stage, from, to - from, pointers, values);
         }
