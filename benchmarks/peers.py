@@ -37,7 +37,10 @@ Arrays = list[np.ndarray]
 
 
 def _output(case: Case, arrays: Arrays) -> np.ndarray:
-    return arrays[0] if case.in_place else np.empty(case.result_shape, case.dtype)
+    if case.in_place:
+        return arrays[0]
+    # What keeps the order of the dimensions in memory; but a transposed view is to be turned.
+    return np.empty_like(arrays[0]) if case.layout == "channels last" else np.empty(case.result_shape, case.dtype)
 
 
 def _restorer(case: Case, array: np.ndarray) -> Callable[[], object]:
@@ -82,7 +85,7 @@ def _numpy(case: Case, arrays: Arrays) -> Prepared | None:
     """Copying alone: what moving the memory costs, on one thread."""
     if any(array.shape != case.result_shape for array in arrays):
         return None
-    out = np.empty(case.result_shape, case.dtype)
+    out = np.empty(case.result_shape, case.dtype) if case.in_place else _output(case, arrays)
     return Prepared(lambda: np.copyto(out, arrays[0]), lambda: out)
 
 
@@ -111,7 +114,7 @@ def _torch(case: Case, arrays: Arrays) -> Prepared | None:
         compiled = torch.compile(function, dynamic=False)
         return Prepared(lambda: compiled(*tensors), lambda: compiled(*tensors).numpy())
     if case.elements >= LARGE and into is not None:
-        out = torch.empty(case.result_shape, dtype=tensors[0].dtype)
+        out = torch.from_numpy(_output(case, arrays))
         return Prepared(_written(f"lambda: {into}", out=out, **names), out.numpy)
     call = _written(f"lambda: {plain}", **names)
     return Prepared(call, lambda: call().numpy())

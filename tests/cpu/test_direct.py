@@ -144,3 +144,78 @@ def test_operators_that_forget_keep_what_runs():
     x = base()
     for _ in range(3):
         assert_same(np.asarray(ogive.relu(x.view(Meddling))), ogive.relu(x))
+
+
+AXES = {
+    "reversed": lambda x: x[..., ::-1],
+    "reversed rows": lambda x: x[::-1],
+    "every third": lambda x: np.repeat(x, 3, axis=-1)[..., ::3],
+    "turned": lambda x: np.ascontiguousarray(x.T).T,
+    "last axis first": lambda x: np.moveaxis(np.ascontiguousarray(np.moveaxis(x, -1, 0)), 0, -1),
+    "gaps between rows": lambda x: np.repeat(x, 2, axis=0)[::2],
+    "one for all rows": lambda x: np.broadcast_to(x[:1], x.shape),
+    "one for all columns": lambda x: np.broadcast_to(x[..., :1], x.shape),
+    "one for all": lambda x: np.broadcast_to(x.flat[0], x.shape),
+}
+SHAPES = [(7, 5), (3, 4, 5), (70, 65), (130, 2049), (3, 64, 9, 11), (300, 37), (2, 3, 2, 3, 2, 3), (513, 515)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("make", AXES.values(), ids=AXES)
+@pytest.mark.parametrize("kind", ["float32", "float64", "int8"])
+def test_layouts_of_several_dimensions(make, shape, kind, threads):
+    x, slope = base(kind, shape), base(kind, shape[-1:])
+    laid_out = make(x)
+    for second in (slope, base(kind, (*shape[:-1], 1)), make(base(kind, shape) + np.dtype(kind).type(1))):
+        bound = ogive.prelu.bind()
+        threads(1)
+        expected = bound(np.ascontiguousarray(laid_out), np.ascontiguousarray(np.broadcast_to(second, shape)))
+        for count in (1, 3):
+            threads(count)
+            result, by_numpy = ogive.prelu(laid_out, second), bound(laid_out, second)
+            assert result.strides == by_numpy.strides
+            assert_same_bits(np.ascontiguousarray(result), expected)
+            for out in (np.empty(shape, kind), np.empty(shape[::-1], kind).T, np.empty(shape, kind)[::-1, ..., ::-1]):
+                assert ogive.prelu(laid_out, second, out=out) is out
+                assert_same_bits(np.ascontiguousarray(out), expected)
+
+
+@pytest.mark.parametrize("make", AXES.values(), ids=AXES)
+def test_results_of_one_tensor_lie_as_numpys(make):
+    x = make(base(shape=(6, 4, 9)))
+    result, by_numpy = ogive.tanh(x), ogive.tanh.bind()(x)
+    assert result.strides == by_numpy.strides
+    assert_same_bits(np.ascontiguousarray(result), np.ascontiguousarray(by_numpy))
+
+
+@pytest.mark.parametrize("shape", [(40, 50), (600, 700)])
+def test_overlap_in_several_dimensions(shape):
+    for view_in, view_out in (
+        (np.s_[1:, :], np.s_[:-1, :]),
+        (np.s_[:-1, :], np.s_[1:, :]),
+        (np.s_[:, 1:], np.s_[:, :-1]),
+        (np.s_[:, ::-1], np.s_[:, :]),
+        (np.s_[::2, ::2], np.s_[::2, ::2]),
+        (np.s_[::2, :], np.s_[1::2, :]),
+    ):
+        memory = base(shape=shape)
+        expected = ogive.celu(memory[view_in].copy())
+        ogive.celu(memory[view_in], out=memory[view_out])
+        assert_same_bits(memory[view_out].copy(), expected)
+    square = base(shape=(300, 300))
+    expected = ogive.celu(square.T.copy())
+    ogive.celu(square.T, out=square)
+    assert_same_bits(square, expected)
+
+
+def test_results_that_overlap_each_other_are_numpys_business():
+    memory = np.zeros(8, np.float32)
+    out = np.lib.stride_tricks.as_strided(memory, (4, 5), (4, 4))
+    x = np.ones((4, 5), np.float32)
+    try:
+        ogive.relu.bind()(x, out=out)
+    except ValueError:
+        with pytest.raises(OgiveError):
+            ogive.relu(x, out=out)
+    else:
+        assert ogive.relu(x, out=out) is out

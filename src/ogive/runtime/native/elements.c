@@ -5,30 +5,10 @@
  * the bits of an element cannot depend on where it lies.
  */
 #include "native.h"
+#include "copies.h"
 #include "floating_point.h"
 
-#include <string.h>
-
 #define LARGEST_CHUNK 2048
-
-/* ---- strided copies ------------------------------------------------------------------------- */
-
-#define STRIDED_COPY(type)                                                                       \
-    for (npy_intp i = 0; i < count; ++i, to += to_step, from += from_step) {                    \
-        *(type *)to = *(const type *)from;                                                       \
-    }                                                                                            \
-    break;
-
-/* NumPy hands over operands that are aligned to their element size. */
-static void strided_copy(char *to, npy_intp to_step, const char *from, npy_intp from_step,
-                         npy_intp count, npy_intp itemsize) {
-    switch (itemsize) {
-        case 1: STRIDED_COPY(uint8_t)
-        case 2: STRIDED_COPY(uint16_t)
-        case 4: STRIDED_COPY(uint32_t)
-        default: STRIDED_COPY(uint64_t)
-    }
-}
 
 /* ---- one range of a loop -------------------------------------------------------------------- */
 
@@ -61,7 +41,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
             cursor += context->chunk * itemsize;
             if (k < kernel->inputs && step == 0) { /* broadcast: the buffer is filled once */
                 npy_intp count = end - begin < context->chunk ? end - begin : context->chunk;
-                strided_copy(buffers[k], itemsize, context->operands[k], 0, count, itemsize);
+                ogive_copy_elements(buffers[k], itemsize, context->operands[k], 0, count, itemsize);
             }
         }
     }
@@ -74,7 +54,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
             pointers[k] = buffers[k] != NULL ? buffers[k] : operand;
             if (k < kernel->inputs && buffers[k] != NULL) {
                 if (step != 0) {
-                    strided_copy(buffers[k], itemsize, operand, step, count, itemsize);
+                    ogive_copy_elements(buffers[k], itemsize, operand, step, count, itemsize);
                 }
                 /* The lanes that pad the last block: any value does, as long as it is one. */
                 memset(buffers[k] + count * itemsize, 0, (size_t)((padded - count) * itemsize));
@@ -83,7 +63,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
         context->function(pointers, padded, context->parameters, 0);
         for (int k = kernel->inputs; k < operands; ++k) {
             if (buffers[k] != NULL) {
-                strided_copy(context->operands[k] + at * context->steps[k], context->steps[k],
+                ogive_copy_elements(context->operands[k] + at * context->steps[k], context->steps[k],
                              buffers[k], kernel->itemsizes[k], count, kernel->itemsizes[k]);
             }
         }

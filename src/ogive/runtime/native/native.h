@@ -4,6 +4,7 @@
  *   pool.c     the threads
  *   kernel.c   a kernel: code that is compiled when it is first needed
  *   elements.c the loop of element-wise kernels: floating-point environment, strides, threads
+ *   grid.c     the same over several dimensions, for any layout
  *   rows.c     the loop of row-wise kernels: stages, reductions, threads
  *   ufunc.c    a numpy.ufunc made from kernels
  *   call.c     the call path of an operator: keywords -> bound ufunc
@@ -107,6 +108,17 @@ ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel);
 /* elements.c, rows.c: each a PyUFuncGenericFunction whose data is an OgiveLoopData. */
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
+
+/* grid.c: several dimensions. Results lie the closer together, the lower the axis, and do not overlap. */
+#define OGIVE_MAX_AXES 8
+#define OGIVE_MAX_GRID_OPERANDS 8
+
+typedef struct {
+    npy_intp length;
+    npy_intp steps[OGIVE_MAX_GRID_OPERANDS]; /* in bytes, of every operand */
+} OgiveAxis;
+
+void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, const OgiveLoopData *loop);
 
 /* The loops of a ufunc of one output, for direct.c. Lives as long as the ufunc. */
 typedef struct {
