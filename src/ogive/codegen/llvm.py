@@ -390,7 +390,9 @@ class _Accumulator:
     def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression, stage: int) -> None:
         self.e, self.index, self.kind, self.value, self.stage = emitter, index, kind, value, stage
         self.form = value.format if kind in ("row_max", "row_min") else Format.F64
-        self.parts = 2 if kind == "row_sum" and value.format is Format.F64 else 1
+        # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
+        self.is_extreme = kind in ("row_max", "row_min")
+        self.parts = 2 if self.is_extreme or (kind == "row_sum" and value.format is Format.F64) else 1
         self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
         self.before: list[str] = []
         """The totals that the next loop begins with; none if there was no loop."""
@@ -453,18 +455,18 @@ class _Accumulator:
             value = e.choose(valid, self.value.format, value, e.literal(self.value.format, self.neutral))
         if self.value.format is not self.form:
             value = e.cast("fpext", value, self.value.format, self.form)
-        return [value, e.literal(self.form, 0.0)][: self.parts]
+        return [value, value if self.is_extreme else e.literal(self.form, 0.0)][: self.parts]
 
     def _joined(self, a: list[str], b: list[str]) -> list[str]:
         """Both together, by lane."""
         e, form = self.e, self.form
         kind = e.type(form)
         if self.kind != "row_sum":
-            pair = (a[0], b[0]) if self.kind == "row_max" else (b[0], a[0])
-            replaces = e.emit(f"fcmp olt {kind} {pair[0]}, {pair[1]}")
-            if self.kind != "row_first":
-                replaces = e.binary("or", Format.BIT, replaces, e.emit(f"fcmp uno {kind} {b[0]}, {b[0]}"))
-            return [e.choose(replaces, form, b[0], a[0])]
+            predicate = "ogt" if self.kind == "row_max" else "olt"
+            joined = [e.choose(e.emit(f"fcmp {predicate} {kind} {b[0]}, {a[0]}"), form, b[0], a[0])]
+            if self.is_extreme:  # apart, because it is no link in the chain of comparisons
+                joined.append(e.choose(e.emit(f"fcmp uno {kind} {b[1]}, {b[1]}"), form, b[1], a[1]))
+            return joined
         total = e.binary("fadd", form, a[0], b[0])
         if self.parts == 1:
             return [total]
@@ -495,6 +497,10 @@ class _Accumulator:
                     [e.emit_scalar(f"extractelement <1 x {TYPES[self.form]}> {v}, i64 0") for v in h] for h in halves
                 ]
             values = self._joined(*halves)
+        if self.is_extreme:
+            is_nan = e.emit_scalar(f"fcmp uno {TYPES[self.form]} {values[1]}, {values[1]}")
+            whole = TYPES[self.form]
+            values = [e.emit_scalar(f"select i1 {is_nan}, {whole} {values[1]}, {whole} {values[0]}")]
         address = e.emit_scalar(f"getelementptr ptr, ptr %operands, i64 {result_operand}")
         target = e.emit_scalar(f"load ptr, ptr {address}, align 8")
         for part in range(2):
