@@ -33,7 +33,22 @@ MAY_IMPORT = {
     "catalog": {"formula", "operator"},
     "directml": {"catalog", "operator", "expression", "transform", "runtime", "_native"},
     "onnx": {"catalog", "operator", "expression", "formula", "transform", "runtime"},
-    "cli": {"accuracy", "catalog", "operator", "peers", "show", "codegen", "onnx", "directml", "reference", "runtime"},
+    "dxdispatch": {"directml", "onnx"},
+    "check": {"catalog", "directml", "dxdispatch", "onnx"},
+    "cli": {
+        "accuracy",
+        "catalog",
+        "check",
+        "operator",
+        "peers",
+        "show",
+        "codegen",
+        "onnx",
+        "directml",
+        "dxdispatch",
+        "reference",
+        "runtime",
+    },
     "__main__": {"cli"},
     "__init__": {"catalog", "formula", "operator", "runtime"},
 }
@@ -105,6 +120,7 @@ def test_importing_loads_no_compiler_and_no_front_end():
         "platformdirs",
         "ogive.onnx",
         "ogive.directml",
+        "ogive.dxdispatch",
     ):
         assert heavy not in loaded, heavy
 

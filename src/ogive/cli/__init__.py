@@ -19,8 +19,9 @@ __all__ = ["main"]
 #: Command -> what `ogive --help` says about it; its module has a click command of the same name.
 COMMANDS = {
     "accuracy": "Measure the error of operators over every input.",
+    "check": "Check what a DirectML device of a feature level would refuse of a model.",
     "list": "List the operators: what both standards call them, and their element types.",
-    "run": "Run a model on arrays from files.",
+    "run": "Run an ONNX model on arrays from files, or a model in the JSON format of DxDispatch.",
     "show": "Show one operator: its formula, its parameters, its types, its curve.",
 }
 
@@ -73,6 +74,8 @@ def _status(arguments: list[str] | None) -> int:
         return 0
     except OSError as error:
         _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    except UnicodeEncodeError as error:
+        _complain(f"the output's encoding, {error.encoding}, cannot write {error.object[error.start]!a}")
     except MemoryError as error:
         _complain(f"not enough memory: {error}")
     return 2

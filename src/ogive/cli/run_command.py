@@ -1,4 +1,4 @@
-"""``ogive run MODEL``: a model on arrays from files."""
+"""``ogive run MODEL``: an ONNX model on arrays from files, or a model in the JSON format of DxDispatch."""
 
 from __future__ import annotations
 
@@ -21,14 +21,41 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="An input and the file with its value.")
-@click.option("--output", "folder", type=click.Path(file_okay=False, path_type=Path), help="Write each output here.")
-def command(model: Path, inputs: tuple[str, ...], folder: Path | None) -> int:
-    """Run a model on arrays from files.
+@click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="ONNX: an input and its value.")
+@click.option(
+    "--output",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="ONNX: write each output here. JSON: where writeFile writes to, else the current folder.",
+)
+@click.option("--feature-level", metavar="LEVEL", help="JSON: the DirectML device's, such as 3_0; else the highest.")
+@click.option("--iterations", type=click.IntRange(1), help="JSON: how often every dispatch runs.")
+def command(
+    model: Path, inputs: tuple[str, ...], folder: Path | None, feature_level: str | None, iterations: int | None
+) -> int:
+    """Run a model.
 
-    MODEL is an .onnx file. Prints the name, shape, type and range of every output and the time it took, once
-    its kernels are there; with --output, writes it to NAME.npy in that folder.
+    MODEL is an .onnx file: prints the name, shape, type and range of every output and the time it took, once
+    its kernels are there; with --output, writes it to NAME.npy in that folder. Or MODEL is a .json file in the format
+    of DxDispatch, which says itself what to run and what to print.
     """
+    is_json = model.suffix.lower() == ".json"
+    wrong = {"--input": inputs} if is_json else {"--feature-level": feature_level, "--iterations": iterations}
+    for option, value in wrong.items():
+        if value:
+            raise click.UsageError(f"{option} is not for {'JSON' if is_json else 'ONNX'} models")
+    if is_json:
+        from ogive.dxdispatch import load
+
+        load(model, feature_level=feature_level, output_folder=folder).run(
+            lambda text: click.echo(text, nl=False), iterations=iterations or 1
+        )
+    else:
+        _run_onnx(model, inputs, folder)
+    return 0
+
+
+def _run_onnx(model: Path, inputs: tuple[str, ...], folder: Path | None) -> None:
     from ogive.onnx import load
 
     given: dict[str, np.ndarray] = {}
@@ -54,7 +81,6 @@ def command(model: Path, inputs: tuple[str, ...], folder: Path | None) -> int:
     console.print(table)
     if folder is not None:
         _write(results, folder, console)
-    return 0
 
 
 #: What takes longer is not computed a second time.

@@ -39,6 +39,8 @@ class Wide:
     low_is_number: bool = True
     #: Whether ``high`` is ``high + low`` rounded to the format.
     is_normal: bool = False
+    #: Whether ``low`` is finite at least where ``high`` is and no operand was the largest number.
+    low_follows: bool = False
 
     @property
     def stored(self) -> Interval:
@@ -304,7 +306,10 @@ class Arithmetic:
         if a.low is None:
             return Wide(value, interval=interval)
         # Where the number was moved, its correction is void; and where it is NaN, so may the correction be.
-        correction = self.select_(self.equal_(value, a.high), self.low_part(a), self.number(0.0))
+        # Where it was not, high is a number of the interval, and low is one if it follows.
+        is_safe = a.low_follows and self.is_bounded(interval)
+        part = a.low if is_safe else self.low_part(a)
+        correction = self.select_(self.equal_(value, a.high), part, self.number(0.0))
         return Wide(value, correction, interval=interval)
 
     def negate(self, a: Wide) -> Wide:
@@ -337,7 +342,9 @@ class Arithmetic:
             if part is not None:
                 low = self.add_(low, part)
         is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.interval, b.interval, interval)
-        result = Wide(high, low, interval=interval, low_is_number=is_number)
+        # The error of a sum of exact numbers is one, unless the sum overflows.
+        follows = a.low is None and b.low is None
+        result = Wide(high, low, interval=interval, low_is_number=is_number, low_follows=follows)
         same_sign = min(a.interval.low, b.interval.low) >= 0 or max(a.interval.high, b.interval.high) <= 0
         if (a.low is None and b.low is None) or same_sign:
             return result

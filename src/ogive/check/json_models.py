@@ -1,0 +1,90 @@
+"""Checks models in the JSON format of DxDispatch, dispatchable by dispatchable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ogive.check.levels import level_named
+from ogive.check.report import Finding
+from ogive.directml import DMLError
+from ogive.directml.data import FEATURE_LEVELS
+from ogive.directml.descs import OperatorDesc
+from ogive.directml.support import validate
+from ogive.dxdispatch.descs import operator_desc
+from ogive.dxdispatch.model import ROOT_MEMBERS, type_of
+from ogive.dxdispatch.onnx_models import onnx_file
+from ogive.dxdispatch.operators import MEMBERS, is_graph
+from ogive.dxdispatch.place import Place
+from ogive.dxdispatch.text import read_document
+from ogive.errors import ModelError, UnsupportedError
+
+__all__ = ["check_json"]
+
+_OPERATOR = "DML_OPERATOR_"
+
+#: CompileGraph came with this level.
+_GRAPH_LEVEL = FEATURE_LEVELS["2_1"]
+
+
+def check_json(path: str | os.PathLike[str], level: int) -> list[Finding]:
+    """A finding for every dispatchable of a model; for those that are ONNX models, one for every node.
+
+    Raises ModelError for what is no model; what DirectML itself would refuse is a finding.
+    """
+    root = Place.root(read_document(path)).members(("$schema", *ROOT_MEMBERS), ROOT_MEMBERS)
+    folder = Path(path).absolute().parent
+    places = root["dispatchables"].members().values()
+    return [finding for place in places for finding in _findings(place, folder, level)]
+
+
+def _findings(place: Place, folder: Path, level: int) -> Iterator[Finding]:
+    try:
+        if type_of(place) == "onnx":
+            from ogive.check.onnx_models import check_onnx
+
+            for finding in check_onnx(onnx_file(place, folder), level):
+                yield finding._replace(place=f"{place.path}: {finding.place}")
+            return
+        desc, _ = operator_desc(place, beside=MEMBERS)
+    except UnsupportedError as error:
+        # Without the file, the line and the path that it begins with: those are the finding's.
+        reason = str(error).removeprefix(place.document.name).partition(": ")[2]
+        yield Finding(place.path, _name(place), None, "outside", None, (reason,))
+    except ModelError as error:
+        if not isinstance(error.__cause__, DMLError):
+            raise
+        name = _name(place)
+        yield Finding(place.path, name, name.removeprefix(_OPERATOR), "refused", None, (str(error.__cause__),))
+    else:
+        yield _judged(place, desc, level, _GRAPH_LEVEL if is_graph(place) else 0)
+
+
+def _name(place: Place) -> str:
+    return str(place.value.get("type") or place.value.get("Type"))
+
+
+def _judged(place: Place, desc: OperatorDesc, level: int, least: int) -> Finding:
+    """Asks what `Device.CreateOperator` asks, of every feature level."""
+    taken = [value for value in FEATURE_LEVELS.values() if value >= least and not _refusal(desc, value)]
+    reasons = [_refusal(desc, level)] if level < least or level not in taken else []
+    if level < least:
+        reasons.append("CompileGraph was introduced in 2_1")
+    return Finding(
+        place.path,
+        desc.FACTS.type_name,
+        desc.FACTS.name,
+        "refused" if level not in taken else "taken",
+        level_named(taken[0]) if taken else None,
+        tuple(reason for reason in reasons if reason),
+    )
+
+
+def _refusal(desc: OperatorDesc, level: int) -> str:
+    """Why a level refuses a desc; empty if it takes it."""
+    try:
+        validate(desc, level)
+    except DMLError as error:
+        return str(error)
+    return ""

@@ -1,0 +1,202 @@
+"""Commands: dispatch, print, writeFile. Reading one checks it; running one writes what DxDispatch prints."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from ogive.dxdispatch.bindings import Bindings, read_bindings, resource_named
+from ogive.dxdispatch.data_types import NUMPY
+from ogive.dxdispatch.place import Place
+from ogive.dxdispatch.printing import elements, verbose_elements
+from ogive.dxdispatch.resources import Resource, opened, refuse_image
+
+__all__ = ["Command", "Dispatchable", "Write", "read_command"]
+
+Write = Callable[[str], object]
+"""Takes pieces of text, line ends included."""
+
+_IMAGES = (".png", ".jpg", ".jpeg")
+
+
+class Dispatchable(Protocol):
+    """What a dispatch command runs."""
+
+    @property
+    def place(self) -> Place:
+        """Where it is defined."""
+
+    @property
+    def note(self) -> str:
+        """What DxDispatch prints when it initialises it; empty where it prints nothing."""
+
+    def initializer(self) -> Callable[[], None]:
+        """Check the initialisation; what it returns does it."""
+
+    def bound(self, bindings: Bindings) -> Callable[[], None]:
+        """Check one dispatch; what it returns runs it, once."""
+
+
+class Command(Protocol):
+    """One entry of "commands"."""
+
+    def check(self) -> None:
+        """Refuse what would fail when it runs, once the resources are there."""
+
+    def run(self, write: Write, iterations: int) -> None:
+        """Run it, and write what DxDispatch prints."""
+
+
+class Dispatch:
+    """Binds resources to a dispatchable, runs it, and says how long that took."""
+
+    def __init__(
+        self,
+        members: Mapping[str, Place],
+        dispatchables: Mapping[str, Dispatchable],
+        resources: Mapping[str, Resource],
+    ) -> None:
+        chosen = members["dispatchable"]
+        self._dispatchable = chosen.choice(dispatchables, what="there is no such dispatchable")
+        self._name = chosen.text()
+        self._bindings = read_bindings(members["bindings"], resources)
+        if "threadGroupCount" in members:  # for HLSL; the tool reads it and does not use it here
+            counts = [entry.whole(0, (1 << 32) - 1) for entry in members["threadGroupCount"].entries()]
+            if len(counts) != 3:
+                members["threadGroupCount"].refuse(f"it has {len(counts)} entries", "3")
+
+    def check(self) -> None:
+        self._dispatchable.bound(self._bindings)
+
+    def run(self, write: Write, iterations: int) -> None:
+        milliseconds = []
+        for _ in range(iterations):
+            execute = self._dispatchable.bound(self._bindings)
+            begin = time.perf_counter()
+            execute()
+            milliseconds.append((time.perf_counter() - begin) * 1e3)
+        # The first of several runs is a warm-up.
+        counted = sorted(milliseconds[1:] or milliseconds)
+        median = counted[len(counted) // 2]
+        write(f"Dispatch '{self._name}': {iterations} iterations, {median:.4f} ms median (CPU)\n")
+
+
+class Print:
+    """Prints what is in a resource."""
+
+    def __init__(self, members: Mapping[str, Place], resources: Mapping[str, Resource]) -> None:
+        self._place = members["resource"]
+        self._resource = resource_named(self._place, resources)
+        self._is_verbose = "verbose" in members and members["verbose"].boolean()
+
+    def check(self) -> None:
+        resource = self._resource
+        if not resource.is_deferred and resource.kind not in NUMPY:
+            self._place.refuse("its values are of several types", "resources with an initialValuesDataType")
+
+    def run(self, write: Write, iterations: int) -> None:
+        resource = _made(self._place, self._resource)
+        write(f"Resource '{resource.name}':" + ("\n" if self._is_verbose else " "))
+        for piece in (verbose_elements if self._is_verbose else elements)(resource.values):
+            write(piece)
+        write("\n")
+
+
+class WriteFile:
+    """Writes a resource to a file: .npy, or its bytes."""
+
+    def __init__(self, members: Mapping[str, Place], resources: Mapping[str, Resource], folder: Path) -> None:
+        self._place = members["resource"]
+        self._resource = resource_named(self._place, resources)
+        self._target_place = members["targetPath"]
+        self._target = _target(self._target_place, folder)
+        self._dimensions: tuple[int, ...] | None = None
+        self._dimensions_place = members.get("dimensions", self._place)
+        if "dimensions" in members:
+            entries = members["dimensions"].entries()
+            self._dimensions = tuple(entry.whole(0, (1 << 32) - 1) for entry in entries) or None
+
+    @property
+    def _is_numpy(self) -> bool:
+        return self._target.suffix.lower() == ".npy"
+
+    def check(self) -> None:
+        resource = self._resource
+        if resource.is_deferred or not self._is_numpy:
+            return
+        if resource.kind not in NUMPY:
+            self._place.refuse("its values are of several types", "resources with an initialValuesDataType for .npy")
+        if self._dimensions is not None:
+            needed = math.prod(self._dimensions) * NUMPY[resource.kind].itemsize
+            if len(self._dimensions) > 32 or needed > resource.size:
+                what = f"dimensions of {needed} bytes for {resource.name!r}, which has {resource.size}"
+                self._dimensions_place.refuse(what, f"{resource.size} bytes at most, in 32 dimensions at most")
+
+    def run(self, write: Write, iterations: int) -> None:
+        resource = _made(self._place, self._resource)
+        assert resource.buffer is not None
+        with opened(self._target_place):
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            with self._target.open("wb") as file:
+                if self._is_numpy:
+                    np.save(file, self._array(resource.buffer), allow_pickle=False)
+                else:
+                    file.write(resource.buffer.data)
+        write(f"Resource '{resource.name}' written to '{self._target}'\n")
+
+    def _array(self, buffer: np.ndarray) -> np.ndarray:
+        if self._resource.is_deferred:
+            return buffer
+        dtype = NUMPY[self._resource.kind]
+        # Without dimensions all of the buffer, what fills it up to 4 bytes included: so the tool does it.
+        dimensions = self._dimensions or (buffer.nbytes // dtype.itemsize,)
+        return buffer[: math.prod(dimensions) * dtype.itemsize].view(dtype).reshape(dimensions)
+
+
+def _made(place: Place, resource: Resource) -> Resource:
+    if resource.buffer is None:
+        place.refuse(f"{resource.name!r} is deferred and nothing has made it", "a dispatch that does, before this")
+    return resource
+
+
+def _target(place: Place, folder: Path) -> Path:
+    """Where a file goes: inside the folder for outputs."""
+    with opened(place):
+        target = (folder / place.text()).resolve()
+    if not target.is_relative_to(folder) or target == folder:
+        place.refuse(f"it leads to {target}", f"paths inside the folder for outputs, {folder}")
+    if target.suffix.lower() in _IMAGES:
+        refuse_image(place)
+    return target
+
+
+def read_command(
+    place: Place,
+    dispatchables: Mapping[str, Dispatchable],
+    resources: Mapping[str, Resource],
+    output_folder: Path,
+) -> Command:
+    """A command from its definition."""
+    if "type" not in place.members():
+        place.refuse("type is missing", ", ".join(_MEMBERS))
+    name = place.at("type").choice({name: name for name in _MEMBERS}, ignore_case=True)
+    allowed, required = _MEMBERS[name]
+    members = place.members(("type", *allowed, *required), required)
+    if name == "dispatch":
+        return Dispatch(members, dispatchables, resources)
+    if name == "print":
+        return Print(members, resources)
+    return WriteFile(members, resources, output_folder)
+
+
+#: The commands: the members that each may have, and those that it must have.
+_MEMBERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "dispatch": (("threadGroupCount",), ("dispatchable", "bindings")),
+    "print": (("verbose",), ("resource",)),
+    "writeFile": (("dimensions",), ("resource", "targetPath")),
+}

@@ -1,0 +1,36 @@
+"""How many bytes a model may have."""
+
+from __future__ import annotations
+
+import os
+
+from ogive.dxdispatch.place import Place
+from ogive.errors import ParameterError, message
+
+__all__ = ["Budget"]
+
+
+class Budget:
+    """The bytes that are left for the buffers of a model; asked for before any of them is made."""
+
+    def __init__(self, limit: int | None) -> None:
+        if limit is not None and (not isinstance(limit, int) or limit < 1):
+            what = f"memory_limit is {limit!r}"
+            raise ParameterError(message("ogive.dxdispatch.load", what, "a whole number of bytes from 1 on, or None"))
+        self.limit = _physical_memory() if limit is None else limit
+        self._left = self.limit
+
+    def take(self, place: Place, size: int) -> None:
+        """Refuse, for what stands at that place, if so many bytes are not left."""
+        if size > self._left:
+            what = f"it takes {size} bytes"
+            allowed = f"{self._left}, which is left of the memory limit of {self.limit} bytes"
+            place.refuse(what, allowed, "Raise memory_limit if the machine has more")
+        self._left -= size
+
+
+def _physical_memory() -> int:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on Windows
+        return 1 << 62

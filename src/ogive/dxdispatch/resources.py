@@ -1,0 +1,252 @@
+"""Resources: buffers, and what they hold before anything runs.
+
+Reading one checks it and says how large it is; `Resource.make` makes it, when all of a model is checked.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ogive.dxdispatch.data_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
+from ogive.dxdispatch.memory import Budget
+from ogive.dxdispatch.place import Place, shown
+from ogive.dxdispatch.text import is_regular
+from ogive.errors import UnsupportedError
+
+__all__ = ["Resource", "input_file", "opened", "read_resource", "refuse_image"]
+
+_MEMBERS = (
+    "initialValuesDataType",
+    "initialValues",
+    "sizeInBytes",
+    "initialValuesOffsetInBytes",
+    "resampleSize",
+    "resampleMode",
+)
+_IMAGES = (".png", ".jpg", ".jpeg")
+_MOST_VALUES = (1 << 32) - 1
+
+
+class Values(NamedTuple):
+    """The initial values: their type, how many bytes they are, and how to get them."""
+
+    kind: str
+    size: int
+    make: Callable[[], np.ndarray]
+
+
+class Resource:
+    """A buffer by its name. A deferred one has no bytes until an ONNX dispatchable makes them."""
+
+    def __init__(self, name: str, place: Place, values: Values, offset: int = 0, size: int = 0) -> None:
+        self.name = name
+        self.place = place
+        self.kind = values.kind
+        self.values_offset = offset
+        self.values_size = values.size
+        self.size = size
+        self.is_deferred = size == 0
+        #: The memory; of a deferred resource, the array that was made last.
+        self.buffer: np.ndarray | None = None
+        self._make = values.make
+
+    def make(self) -> None:
+        """Make the buffer and put the initial values into it; once."""
+        if self.buffer is None and not self.is_deferred:
+            self.buffer = np.zeros(self.size, np.uint8)
+            made = np.ascontiguousarray(self._make()).reshape(-1).view(np.uint8)
+            self.buffer[self.values_offset : self.values_offset + self.values_size] = made
+
+    @property
+    def values(self) -> np.ndarray:
+        """What is in the buffer now, where the initial values were, in their type."""
+        assert self.buffer is not None
+        if self.is_deferred:
+            return self.buffer.reshape(-1)
+        dtype = NUMPY[self.kind]
+        count = self.values_size // dtype.itemsize
+        # The values may begin at any byte: they are copied to where their type may lie.
+        taken = self.buffer[self.values_offset : self.values_offset + count * dtype.itemsize]
+        return np.frombuffer(taken.tobytes(), dtype)
+
+
+def read_resource(name: str, place: Place, folder: Path, budget: Budget) -> Resource:
+    """A resource from its definition. ``folder`` is where the files of the model are looked for first."""
+    members = place.members(_MEMBERS, ("initialValues",))
+    kind = data_type(members["initialValuesDataType"]) if "initialValuesDataType" in members else UNKNOWN
+    initial = members["initialValues"]
+    for image_member in ("resampleSize", "resampleMode"):
+        if image_member in members:
+            refuse_image(members[image_member])
+    if isinstance(initial.value, str):
+        if initial.value != "deferred":
+            initial.refuse("it is text", 'an array, an object, or "deferred"')
+        for member in ("sizeInBytes", "initialValuesOffsetInBytes"):
+            if member in members:
+                members[member].refuse("a deferred resource has no size yet")
+        return Resource(name, place, Values(kind, 0, lambda: np.empty(0, np.uint8)))
+    values = _values(initial, kind, folder)
+    offset = members["initialValuesOffsetInBytes"].whole() if "initialValuesOffsetInBytes" in members else 0
+    size = members["sizeInBytes"].whole() if "sizeInBytes" in members else (values.size + offset + 3) & ~3
+    if values.size + offset > size:
+        what = f"it is {size} for {values.size} bytes of values at offset {offset}"
+        members["sizeInBytes"].refuse(what, f"{values.size + offset} or more")
+    # The buffer, and its values until they are in it.
+    budget.take(place, size + values.size)
+    return Resource(name, place, values, offset, size)
+
+
+# ---- initial values
+
+
+def _values(place: Place, kind: str, folder: Path) -> Values:
+    if isinstance(place.value, list):
+        if not place.value:
+            place.refuse("it is empty", "one value or more")
+        if kind == UNKNOWN:
+            return _ready(UNKNOWN, _mixed(place))
+        return _ready(kind, numbers(place, kind))
+    members = place.members()
+    for member, read in _GENERATORS.items():
+        if member in members:
+            return read(place, kind, folder)
+    return place.refuse("it says nothing of its values", f"an array, or an object with {', '.join(_GENERATORS)}")
+
+
+def _ready(kind: str, array: np.ndarray) -> Values:
+    return Values(kind, array.nbytes, lambda: array)
+
+
+def _mixed(place: Place) -> np.ndarray:
+    """Values of several types, one after the other without gaps."""
+    parts = []
+    for entry in place.entries():
+        if not isinstance(entry.value, dict):
+            what = "it has no type, and the resource has no initialValuesDataType"
+            entry.refuse(what, "objects with type and value, or an initialValuesDataType for all")
+        members = entry.members(("name", "type", "value"), ("type", "value"))
+        if "name" in members:
+            members["name"].text()
+        kind = data_type(members["type"])
+        # The tool has no FLOAT16 here either.
+        if kind in (UNKNOWN, "FLOAT16"):
+            members["type"].refuse(f"it is {kind}", "the other types of 8 to 64 bits")
+        parts.append(scalar(members["value"], kind).tobytes())
+    return np.frombuffer(b"".join(parts), np.uint8)
+
+
+def _count(place: Place) -> int:
+    return place.whole(1, _MOST_VALUES)
+
+
+def _required_kind(place: Place, kind: str) -> np.dtype:
+    if kind == UNKNOWN:
+        place.refuse("the resource has no initialValuesDataType", "a data type beside initialValues")
+    return NUMPY[kind]
+
+
+def _constant(place: Place, kind: str, folder: Path) -> Values:
+    members = place.members(("value", "valueCount"), ("value", "valueCount"))
+    dtype, count = _required_kind(place, kind), _count(members["valueCount"])
+    value = scalar(members["value"], kind)
+    return Values(kind, count * dtype.itemsize, lambda: np.full(count, value, dtype))
+
+
+def _sequence(place: Place, kind: str, folder: Path) -> Values:
+    names = ("valueStart", "valueDelta", "valueCount")
+    members = place.members(names, names)
+    dtype, count = _required_kind(place, kind), _count(members["valueCount"])
+    start, delta = (scalar(members[name], kind) for name in names[:2])
+
+    def make() -> np.ndarray:
+        steps = np.full(count, delta, dtype)
+        steps[0] = start
+        # Repeated addition in the type itself, as the tool does it: integers wrap around.
+        with np.errstate(all="ignore"):
+            return np.add.accumulate(steps, dtype=dtype)
+
+    return Values(kind, count * dtype.itemsize, make)
+
+
+# ---- files
+
+
+def _file(place: Place, kind: str, folder: Path) -> Values:
+    members = place.members(("sourcePath",), ("sourcePath",))
+    source = members["sourcePath"]
+    path = input_file(source, folder)
+    if path.suffix.lower() in _IMAGES:
+        refuse_image(source)
+    if path.suffix.lower() == ".npy":
+        return _numpy_file(source, path, kind)
+    _required_kind(place, kind)
+    with opened(source), path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+    if not size:
+        source.refuse(f"{path} is empty", "one byte or more")
+
+    def make() -> np.ndarray:
+        with opened(source), path.open("rb") as file:
+            data = np.frombuffer(file.read(size), np.uint8)
+        if data.size != size:
+            source.refuse(f"{path} has become shorter while it was read")
+        return data
+
+    return Values(kind, size, make)
+
+
+def _numpy_file(source: Place, path: Path, kind: str) -> Values:
+    try:
+        array: Any = np.lib.format.open_memmap(path, mode="r")
+    except Exception as error:  # NumPy answers a damaged header with errors of many kinds
+        source.refuse(f"{path} is not a .npy file with one array of numbers", cause=error)
+    found = name_of(array.dtype.newbyteorder("="))
+    if found is None or not array.size:
+        what = f"{path} has {array.size} elements of {array.dtype}"
+        source.refuse(what, f"one element or more of {', '.join(NUMPY)}")
+    if kind not in (UNKNOWN, found):
+        source.refuse(f"{path} has {found} where initialValuesDataType is {kind}", f"{found}, or none")
+    return Values(found, array.nbytes, lambda: np.array(array, array.dtype.newbyteorder("="), order="C"))
+
+
+def input_file(place: Place, folder: Path) -> Path:
+    """A file that a model names: beside the model, else in the current folder."""
+    path = Path(place.text())
+    with opened(place):
+        for candidate in (folder / path, path):
+            if candidate.exists():
+                if not is_regular(candidate):
+                    place.refuse(f"{candidate} is not a regular file")
+                return candidate
+    return place.refuse(f"there is no file {path}", f"a path relative to {folder} or to the current folder")
+
+
+@contextmanager
+def opened(place: Place) -> Iterator[None]:
+    """Give what the file system refuses the place that names the file."""
+    try:
+        yield
+    except OSError as error:
+        place.refuse(f"{shown(place.value)} cannot be opened: {error.strerror}", cause=error)
+    except RuntimeError as error:  # links that lead in a circle
+        place.refuse(f"{shown(place.value)} cannot be opened: {error}", cause=error)
+
+
+def refuse_image(place: Place) -> None:
+    """Refuse what is about images."""
+    what = "images are not read or written"
+    place.refuse(what, ".npy files and raw bytes", "Convert it to .npy first", error=UnsupportedError)
+
+
+#: Initialisers that are objects, by the member that tells them.
+_GENERATORS: dict[str, Callable[[Place, str, Path], Values]] = {
+    "value": _constant,
+    "valueStart": _sequence,
+    "sourcePath": _file,
+}
