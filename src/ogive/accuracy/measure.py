@@ -246,11 +246,11 @@ class _Measured:
     def _correct(self, operands: Sequence[np.ndarray], result: np.ndarray, errors: np.ndarray) -> None:
         """Replace errors that are the reference's own: eleven bits more than the result's are few where it cancels.
 
-        The largest are looked at exactly. If one of them is wrong, so may be every one that is above half a unit.
+        The largest are looked at exactly, and if one of them was wrong, many more.
         """
         large = np.flatnonzero(errors > BINS[0])
         large = large[np.argsort(-errors[large], kind="stable")]
-        for places in (large[:CHECKED], large[CHECKED:]):
+        for places in (large[:CHECKED], large[CHECKED : 32 * CHECKED]):
             is_wrong = False
             for place in places:
                 error = self.exactly([float(x[place]) for x in operands], float(result[place]))
