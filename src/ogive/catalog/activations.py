@@ -289,7 +289,9 @@ def parametric_softplus(x: Any, *, alpha: Any, beta: Any) -> Any:
     Source: DirectML DML_ACTIVATION_PARAMETRIC_SOFTPLUS_OPERATOR_DESC (1_0).
     """
     u = beta * x
-    return where(u > 0, alpha * beta * x, 0) + alpha * _softplus_tail(u)
+    rises = where(u > 0, alpha * beta * x, 0) + alpha * _softplus_tail(u)
+    # log(1 + e) is e there, and keeps its precision where it is subnormal and the product is not.
+    return where(u < -80, alpha * f.exp(-f.absolute(u)), rises)
 
 
 @operator(types=NUMBERS, onnx="PRelu", directml="ACTIVATION_PARAMETERIZED_RELU")
@@ -436,7 +438,9 @@ def softplus(x: Any, *, steepness: Any = 1.0) -> Any:
     Source: DirectML DML_ACTIVATION_SOFTPLUS_OPERATOR_DESC (1_0); ONNX Softplus-1, Softplus-22.
     """
     u = steepness * x
-    return where(u > 0, x, 0) + _softplus_tail(u) / steepness
+    rises = where(u > 0, x, 0) + _softplus_tail(u) / steepness
+    # log(1 + e) is e there, and keeps its precision where it is subnormal and the quotient is not.
+    return where(u < -80, f.exp(-f.absolute(u)) / steepness, rises)
 
 
 @operator(onnx="Softsign", directml="ACTIVATION_SOFTSIGN")
