@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import ogive.directml as dml
-from ogive.dxdispatch import load
+from ogive.dxdispatch import commands, load
 from ogive.errors import ParameterError
+from ogive.runtime import kernels
 from tests.directml.running import DEVICE, NAMES, values
 from tests.directml.standard import NUMPY, make
 from tests.dxdispatch.models import DELETE, MODEL, TENSOR, changed, run, written
@@ -178,3 +179,20 @@ def test_volatile_descriptors_and_other_flags(tmp_path):
     # What is missing is found before anything runs here too.
     with pytest.raises(ValueError, match="InputTensor is not bound"):
         load(written(tmp_path, changed((("commands", 0, "bindings", "InputTensor"), DELETE), model=model)))
+
+
+@pytest.mark.parametrize("name", ["ACTIVATION_SOFTMAX1", "ACTIVATION_HARDMAX", "ELEMENT_WISE_ERF"])
+def test_dispatches_compile_nothing(tmp_path, monkeypatch, name):
+    """What is compiled is compiled when the operator is initialised, so that times are of computing."""
+    monkeypatch.setenv("OGIVE_CACHE", str(tmp_path / "cache"))
+    axes = {"AxisCount": 1, "Axes": [1]} if name.endswith("1") else {}
+    tensor = {"DataType": "FLOAT32", "Sizes": [3, 1]}
+    model = changed((("dispatchables", "clip"), {"type": name, "InputTensor": tensor, "OutputTensor": tensor} | axes))
+    events = []
+    original = kernels.compiled
+    monkeypatch.setattr(kernels, "compiled", lambda *given: events.append("compiled") or original(*given))
+    model = load(written(tmp_path, model))
+    before = commands.Dispatch.run
+    monkeypatch.setattr(commands.Dispatch, "run", lambda *given: events.append("dispatch") or before(*given))
+    model.run(lambda text: None)
+    assert events[-1] == "dispatch"
