@@ -1,14 +1,16 @@
 """Models that run: what they compute and what they print."""
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import ogive.directml as dml
-from ogive.dxdispatch import commands, load
+from ogive.dxdispatch import load
 from ogive.errors import ParameterError
-from ogive.runtime import kernels
 from tests.directml.running import DEVICE, NAMES, values
 from tests.directml.standard import NUMPY, make
 from tests.dxdispatch.models import DELETE, MODEL, TENSOR, changed, run, written
@@ -181,18 +183,38 @@ def test_volatile_descriptors_and_other_flags(tmp_path):
         load(written(tmp_path, changed((("commands", 0, "bindings", "InputTensor"), DELETE), model=model)))
 
 
-@pytest.mark.parametrize("name", ["ACTIVATION_SOFTMAX1", "ACTIVATION_HARDMAX", "ELEMENT_WISE_ERF"])
-def test_dispatches_compile_nothing(tmp_path, monkeypatch, name):
-    """What is compiled is compiled when the operator is initialised, so that times are of computing."""
-    monkeypatch.setenv("OGIVE_CACHE", str(tmp_path / "cache"))
+DISPATCHES = """
+import sys
+from ogive.dxdispatch import commands, load
+from ogive.runtime import kernels
+
+compiled = []
+original = kernels.compiled
+kernels.compiled = lambda *given: compiled.append(given) or original(*given)
+run = commands.Dispatch.run
+
+def watched(*given):
+    modules, count = set(sys.modules), len(compiled)
+    run(*given)
+    print("new:", *(set(sys.modules) - modules), len(compiled) - count, "of", len(compiled))
+
+commands.Dispatch.run = watched
+load(sys.argv[1]).run(lambda text: None)
+"""
+
+
+@pytest.mark.parametrize("name", ["ACTIVATION_SOFTMAX1", "ELEMENT_WISE_ERF"])
+def test_dispatches_load_and_compile_nothing(tmp_path, name):
+    """What is done once is done when the operator is initialised, so that times are of computing."""
     axes = {"AxisCount": 1, "Axes": [1]} if name.endswith("1") else {}
-    tensor = {"DataType": "FLOAT32", "Sizes": [3, 1]}
-    model = changed((("dispatchables", "clip"), {"type": name, "InputTensor": tensor, "OutputTensor": tensor} | axes))
-    events = []
-    original = kernels.compiled
-    monkeypatch.setattr(kernels, "compiled", lambda *given: events.append("compiled") or original(*given))
-    model = load(written(tmp_path, model))
-    before = commands.Dispatch.run
-    monkeypatch.setattr(commands.Dispatch, "run", lambda *given: events.append("dispatch") or before(*given))
-    model.run(lambda text: None)
-    assert events[-1] == "dispatch"
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 3]}
+    operator = {"type": name, "InputTensor": tensor, "OutputTensor": tensor} | axes
+    path = written(tmp_path, changed((("dispatchables", "clip"), operator)))
+    completed = subprocess.run(
+        [sys.executable, "-c", DISPATCHES, str(path)],
+        env={**os.environ, "OGIVE_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert completed.stdout == "new: 0 of 1\n"

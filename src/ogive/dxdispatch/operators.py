@@ -115,7 +115,7 @@ class OperatorDispatchable:
 
         def initialize() -> None:
             commands.Execute()
-            _compile_kernels(self._device, self._desc)
+            _run_on_one_element(self._device, self._desc)
 
         return initialize
 
@@ -144,8 +144,8 @@ class OperatorDispatchable:
         return found
 
 
-def _compile_kernels(device: Device, desc: OperatorDesc) -> None:
-    """Run the operator on one element: the kernel that this compiles, if it is not there yet, is that of all sizes."""
+def _run_on_one_element(device: Device, desc: OperatorDesc) -> None:
+    """Do what is only done once, loading and compiling: the kernel for one element is that for all sizes."""
     given = [(m.name, getattr(desc, m.name)) for m in desc.FACTS.tensors if getattr(desc, m.name) is not None]
     ones = {
         name: DML_BUFFER_TENSOR_DESC(DataType=tensor.DataType, Sizes=(1,) * tensor.DimensionCount)
