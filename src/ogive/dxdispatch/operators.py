@@ -77,7 +77,8 @@ class OperatorDispatchable:
             )
         self._compiled.SetName(name)
         properties = self._compiled.GetBindingProperties()
-        budget.take(place, properties.TemporaryResourceSize + properties.PersistentResourceSize)
+        scratch = properties.TemporaryResourceSize + properties.PersistentResourceSize
+        budget.take(place, scratch, "temporary and persistent resources")
         self._temporary = _Scratch(properties.TemporaryResourceSize)
         self._persistent = _Scratch(properties.PersistentResourceSize)
 
