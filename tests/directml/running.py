@@ -103,9 +103,39 @@ def operands(desc, arrays):
     return [a != 0 if tensor in op.truth_inputs else a for tensor, a in zip(op.tensors, found, strict=False)]
 
 
+def converted(desc, x):
+    """CAST, in exact numbers; between floats as NumPy does it, which knows -0."""
+    kind = element_type(numpy_type(desc.output).name)
+    if x.dtype.kind == "f" and not kind.is_integer:
+        with np.errstate(all="ignore"):
+            return np.where(np.isnan(x), np.nan, x).astype(x.dtype).astype(kind.numpy)
+    modular = x.dtype.kind != "f"
+    exact = [correctly_rounded(mpf(v.item()), kind, modular=modular and kind.is_integer) for v in x.ravel()]
+    return np.array(exact, kind.numpy).reshape(x.shape)
+
+
+def counted(desc):
+    """FILL_VALUE_SEQUENCE, in exact numbers."""
+    kind = element_type(numpy_type(desc.output).name)
+    start, delta = (mpf(union.value(desc.ValueDataType)) for union in (desc.ValueStart, desc.ValueDelta))
+    count = int(np.prod(desc.output.Sizes))
+    exact = [correctly_rounded(start + index * delta, kind, modular=kind.is_integer) for index in range(count)]
+    return np.array(exact, kind.numpy).reshape(desc.output.Sizes)
+
+
+def filled(desc):
+    return np.full(desc.output.Sizes, desc.Value.value(desc.ValueDataType), numpy_type(desc.output))
+
+
+#: What no function of Ogive does.
+WITHOUT_FUNCTION = {"CAST": converted, "FILL_VALUE_CONSTANT": filled, "FILL_VALUE_SEQUENCE": counted}
+
+
 def expected(desc, arrays):
     """What the function of the same formula gives, in the desc's output type: by its own keywords."""
     name, short = desc.FACTS.type_name, desc.FACTS.name
+    if short in WITHOUT_FUNCTION:
+        return WITHOUT_FUNCTION[short](desc, *arrays)
     kind = numpy_type(desc.output)
     arrays = list(arrays)
     scale = getattr(desc, "ScaleBias", None)

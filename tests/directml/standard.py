@@ -12,10 +12,13 @@ import ogive.directml as dml
 FOLDER = Path(dml.__file__).parent / "data"
 ACTIVATIONS = json.loads((FOLDER / "activations.json").read_text(encoding="utf-8"))
 ELEMENTWISE = json.loads((FOLDER / "elementwise.json").read_text(encoding="utf-8"))
+CONVERSION = json.loads((FOLDER / "conversion.json").read_text(encoding="utf-8"))
 
-#: Every operator of both files, by its full name.
-OPERATORS = {name: row for table in (ACTIVATIONS, ELEMENTWISE) for name, row in table.items() if name[0] != "_"}
-assert len(OPERATORS) >= 92
+#: Every operator of the three files, by its full name.
+OPERATORS = {
+    name: row for table in (ACTIVATIONS, ELEMENTWISE, CONVERSION) for name, row in table.items() if name[0] != "_"
+}
+assert len(OPERATORS) >= 95
 
 LEVELS = [row["feature_level"] for row in ACTIVATIONS["_feature_levels"]]
 TYPES = [row["name"].removeprefix("DML_TENSOR_DATA_TYPE_") for row in ACTIVATIONS["_tensor_data_types"]][1:]
@@ -124,7 +127,7 @@ def attributes(name, kind="FLOAT32", **given):
         if field["type"] == "FLOAT" and field["typical_default"] is None:
             values[field["name"]] = NUMBERS[field["name"]]
         elif field["type"] == "DML_SCALAR_UNION":
-            number = {"Min": 1, "Max": 100}[field["name"]]
+            number = {"Min": 1, "Max": 100, "Value": 7, "ValueStart": 3, "ValueDelta": 2}[field["name"]]
             values[field["name"]] = dml.DML_SCALAR_UNION.of(number, data_type(kind))
         elif field["name"] == "Axes":
             values[field["name"]] = (0,)

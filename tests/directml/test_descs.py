@@ -14,6 +14,7 @@ import ogive.directml as dml
 from ogive.directml import stubs
 from tests.directml.standard import (
     ACTIVATIONS,
+    CONVERSION,
     ELEMENTWISE,
     FOLDER,
     LEVELS,
@@ -306,9 +307,16 @@ def test_the_stub_file_is_up_to_date():
 
 
 def test_the_data_files_are_whole():
-    assert {path.name for path in FOLDER.iterdir()} == {"activations.json", "elementwise.json", "decisions.json"}
+    assert {path.name for path in FOLDER.iterdir()} == {
+        "activations.json",
+        "elementwise.json",
+        "conversion.json",
+        "decisions.json",
+        "python.json",
+    }
     assert len([name for name in ACTIVATIONS if name.startswith("DML_")]) == 27
     assert len(ELEMENTWISE) == 65
+    assert len(CONVERSION) == 3
 
 
 def test_importing_the_package_reads_no_data():

@@ -286,6 +286,69 @@ def test_operands_of_other_sizes_end_an_island():
     assert_same_bits(total, ogive.quantized_linear_add(a, scale, offset, a, scale, offset, scale, offset))
 
 
+# ---- conversions and fills
+
+
+def test_conversions():
+    x = tensor("FLOAT32", (6,))
+    data = np.float32([1.7, -1.7, 300, -1, "nan", "inf"])
+    found = run(dml.DML_CAST_OPERATOR_DESC(x, tensor("INT32", (6,))), data)
+    assert found.tolist() == [1, -1, 300, -1, 0, 2**31 - 1]
+    found = run(dml.DML_CAST_OPERATOR_DESC(x, tensor("UINT8", (6,))), data)
+    assert found.tolist() == [1, 0, 255, 0, 0, 255]
+    x = tensor("INT32", (3,))
+    found = run(dml.DML_CAST_OPERATOR_DESC(x, tensor("UINT8", (3,))), np.int32([-1, 256, 511]))
+    assert found.tolist() == [255, 0, 255]
+
+
+@pytest.mark.parametrize("name", ["CONSTANT", "SEQUENCE"])
+def test_fills_of_other_layouts(name):
+    """The order is that of the sizes, not that of the strides."""
+    y = tensor("INT16", (2, 3), Strides=(1, 4))
+    number = dict.fromkeys(["Value", "ValueStart", "ValueDelta"], dml.DML_SCALAR_UNION(Int16=-5))
+    kind = getattr(dml, f"DML_FILL_VALUE_{name}_OPERATOR_DESC")
+    found = run(kind(y, **{n: v for n, v in number.items() if n in kind.__match_args__}))
+    wanted = [[-5] * 3] * 2 if name == "CONSTANT" else [[-5, -10, -15], [-20, -25, -30]]
+    assert found.tolist() == wanted
+    assert found.strides == (2, 8)
+
+
+def test_long_sequences():
+    y = tensor("UINT8", (3, 100_001))
+    five = dml.DML_SCALAR_UNION(UInt8=5)
+    found = run(dml.DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC(y, ValueStart=five, ValueDelta=five))
+    assert_same_bits(found, (np.arange(1, 300_004) * 5).astype(np.uint8).reshape(3, -1))
+
+
+def test_the_examples_of_sequences():
+    examples = OPERATORS["DML_OPERATOR_FILL_VALUE_SEQUENCE"]["examples"]
+    assert len(examples) == 2
+    for example in examples:
+        y = tensor(example["type"], example["sizes"])
+        start, delta = (dml.DML_SCALAR_UNION.of(example[key], y.DataType) for key in ("start", "delta"))
+        found = run(dml.DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC(y, ValueStart=start, ValueDelta=delta))
+        assert found.ravel().tolist() == example["output"]
+
+
+def test_fills_in_graphs():
+    x = tensor("FLOAT32", (2, 3))
+    one = dml.DML_SCALAR_UNION(Float32=1.0)
+    nodes = [
+        dml.DML_FILL_VALUE_CONSTANT_OPERATOR_DESC(x, Value=one),
+        dml.DML_FILL_VALUE_SEQUENCE_OPERATOR_DESC(x, ValueStart=one, ValueDelta=one),
+        dml.DML_ELEMENT_WISE_ADD_OPERATOR_DESC(x, x, x),
+    ]
+    graph = dml.DML_GRAPH_DESC(
+        0,
+        1,
+        [dml.DML_OPERATOR_GRAPH_NODE_DESC(DEVICE.CreateOperator(desc)) for desc in nodes],
+        [],
+        [dml.DML_OUTPUT_GRAPH_EDGE_DESC(2, 0, 0)],
+        [dml.DML_INTERMEDIATE_GRAPH_EDGE_DESC(i, 0, 2, i) for i in (0, 1)],
+    )
+    assert DEVICE.CompileGraph(graph).dispatch([])[0].tolist() == [[2, 3, 4], [5, 6, 7]]
+
+
 # ---- row-wise operators
 
 ROWWISE = {

@@ -96,7 +96,7 @@ def test_only_what_is_needed_is_computed_before_a_function():
 
 
 def test_large_islands_are_cut(monkeypatch):
-    from ogive.onnx import islands
+    from ogive.transform import islands
 
     lines = ["a0 = Neg(x)"] + [f"a{i + 1} = Add(a{i}, x{i % 70})" for i in range(80)]
     names = ", ".join(f"float[N] x{i}" for i in range(70))
@@ -105,7 +105,7 @@ def test_large_islands_are_cut(monkeypatch):
     model = check(text, inputs)
     assert len(kernels_of(model)) == 2
     assert all(len(k.inputs) + len(k.outputs) <= 64 for k in kernels_of(model))
-    monkeypatch.setattr(islands, "LONGEST_PROGRAM", 20)
+    monkeypatch.setattr(islands, "LARGEST_KERNEL", 20)
     assert len(kernels_of(check(text, inputs))) > 2
 
 

@@ -20,6 +20,7 @@ lists for editors and type checkers what there is.
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from ogive.directml.exports import EXPORTS
@@ -36,9 +37,10 @@ def _values() -> dict[str, Any]:
 
 
 def _names() -> list[str]:
+    from ogive.directml.builder.vocabulary import aliases, function_names, out_of_scope
     from ogive.directml.data import STRUCTS
 
-    return sorted([*_MODULE_OF, *STRUCTS, *_values()])
+    return sorted([*_MODULE_OF, *STRUCTS, *_values(), *aliases(), *function_names(), *out_of_scope()])
 
 
 def __getattr__(name: str) -> Any:
@@ -48,9 +50,22 @@ def __getattr__(name: str) -> Any:
         found = _names()
     elif name.startswith("DML_"):
         found = _made_from_data(name)
+    elif not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+        found = _of_the_builder(name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found
+    return found
+
+
+def _of_the_builder(name: str) -> Any:
+    """A function of the Python API, or an enumeration by its name there."""
+    from ogive.directml.builder.functions import function_of
+    from ogive.directml.builder.vocabulary import aliases
+
+    found = aliases().get(name) or function_of(name)
+    if found is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return found
 
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
 
 from ogive.catalog import OPERATORS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import short_name
 from ogive.directml.errors import DMLError, refuse
+from ogive.directml.formulas import cast, sequence
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
@@ -27,7 +30,7 @@ from ogive.operator import ANY, Operator, Parameter, Signature
 if TYPE_CHECKING:
     from ogive.transform.lower import Program
 
-__all__ = ["Computation", "Elementwise", "Rowwise", "computation", "find", "kind_of"]
+__all__ = ["Computation", "Elementwise", "Whole", "computation", "find", "kind_of"]
 
 #: DirectML operators with one formula. The catalogue has one operator for each row, under one of its names.
 SHARED = (
@@ -86,24 +89,25 @@ class Elementwise(NamedTuple):
     parameters: tuple[float, ...]
 
 
-class Rowwise(NamedTuple):
-    """A function of the input that writes into ``out``."""
+class Whole(NamedTuple):
+    """A function of the whole inputs that writes into ``out``: what no element is computed from one element."""
 
     name: str
     function: Callable[..., Any]
 
 
-Computation = Elementwise | Rowwise
+Computation = Elementwise | Whole
 
 
 @cache
 def find(operator_name: str) -> Operator:
-    """The catalogue's operator for a DirectML operator.
+    """The operator of the catalogue, or of formulas.py, for a DirectML operator.
 
     >>> find("ELEMENT_WISE_TANH")
     <operator tanh(x)>
     """
-    listed = {operator.directml: operator for operator in OPERATORS.values() if operator.directml is not None}
+    known = (*OPERATORS.values(), cast, sequence)
+    listed = {operator.directml: operator for operator in known if operator.directml is not None}
     others = next((row for row in SHARED if operator_name in row), ())
     return next(listed[name] for name in (operator_name, *others) if name in listed)
 
@@ -114,6 +118,8 @@ def computation(desc: OperatorDesc) -> Callable[[], Computation]:
     The desc has been validated.
     """
     name = desc.FACTS.name
+    if name in FILLS:
+        return partial(FILLS[name], desc)
     if is_rowwise(name):
         return _rowwise(desc, find(name))
     recipe = _recipe(desc, find(name))
@@ -127,16 +133,57 @@ def computation(desc: OperatorDesc) -> Callable[[], Computation]:
 # ---- row-wise operators
 
 
-def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], Rowwise]:
+def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], Whole]:
     axes = reduced_axes(desc)
     axis = axes[0] if len(axes) == 1 else axes
     source, result = _kinds(desc)
 
-    def make() -> Rowwise:
+    def make() -> Whole:
         operator.kernel(Signature((source,), (result,))).prepare()
-        return Rowwise(f"{operator.name}(axis={axis})", lambda x, out: operator(x, axis=axis, out=out))
+        return Whole(f"{operator.name}(axis={axis})", lambda x, out: operator(x, axis=axis, out=out))
 
     return make
+
+
+# ---- operators without inputs
+
+
+def _constant(desc: OperatorDesc) -> Whole:
+    value = desc.Value.value(desc.ValueDataType)
+
+    def fill(out: np.ndarray) -> None:
+        out[...] = value
+
+    return Whole("fill_value_constant", fill)
+
+
+def _sequence(desc: OperatorDesc) -> Whole:
+    from ogive.runtime.kernels import make_ufunc
+
+    kind = kind_of(desc, desc.output)
+    start, delta = (
+        np.array(union.value(desc.ValueDataType), kind.numpy) for union in (desc.ValueStart, desc.ValueDelta)
+    )
+    signature = next(s for s in sequence.signatures if s.outputs == (kind,))
+    ufunc = make_ufunc(sequence.name, sequence.program(signature))
+
+    def fill(out: np.ndarray) -> None:
+        flat = np.empty(out.size, out.dtype)
+        for first in range(0, out.size, _CHUNK):
+            part = flat[first : first + _CHUNK]
+            ufunc(np.arange(first, first + part.size, dtype=np.uint32), start, delta, out=part)
+        np.copyto(out, flat.reshape(out.shape))
+
+    return Whole("fill_value_sequence", fill)
+
+
+#: Elements of a sequence that are computed at a time.
+_CHUNK = 1 << 16
+
+FILLS: dict[str, Callable[[OperatorDesc], Whole]] = {
+    "FILL_VALUE_CONSTANT": _constant,
+    "FILL_VALUE_SEQUENCE": _sequence,
+}
 
 
 # ---- element-wise operators
@@ -241,7 +288,7 @@ def _attributes(desc: OperatorDesc) -> tuple[dict[str, float], dict[str, int | f
             choices |= CHOICES[desc.FACTS.name][member.name][short_name(value)]
             continue
         if member.type == "DML_SCALAR_UNION":
-            constants[name] = value.value(desc.MinMaxDataType)
+            constants[name] = value.value(desc.scalar_type)
         else:
             numbers[name] = value
     return numbers, constants, choices

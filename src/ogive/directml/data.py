@@ -124,6 +124,7 @@ def _read(name: str) -> Any:
 
 _activations = _read("activations.json")
 _elementwise = _read("elementwise.json")
+_conversion = _read("conversion.json")
 
 #: The feature levels by their short names ("6_4"), with their values, lowest first.
 FEATURE_LEVELS: dict[str, int] = {
@@ -145,7 +146,7 @@ def _tensor_support(row: dict[str, Any]) -> TensorSupport:
 
 _rows: dict[str, dict[str, Any]] = {
     type_name.removeprefix(_OPERATOR): row
-    for table in (_activations, _elementwise)
+    for table in (_activations, _elementwise, _conversion)
     for type_name, row in table.items()
     if type_name.startswith(_OPERATOR)
 }

@@ -35,6 +35,11 @@ class OperatorDesc(Structure):
         return DML_OPERATOR_TYPE(self.FACTS.value)
 
     @property
+    def scalar_type(self) -> Any:
+        """The data type that says which members of the desc's unions count."""
+        return next(getattr(self, member.name) for member in self.MEMBERS if member.type == "DML_TENSOR_DATA_TYPE")
+
+    @property
     def output(self) -> Any:
         """The desc of the output tensor."""
         return getattr(self, self.FACTS.output.name)
@@ -43,7 +48,9 @@ class OperatorDesc(Structure):
 #: Members that may be left out because they follow from others.
 DERIVED: dict[str, Callable[[OperatorDesc], Any]] = {
     "AxisCount": lambda desc: len(desc.Axes),
-    "MinMaxDataType": lambda desc: None if desc.output is None else desc.output.DataType,
+    **dict.fromkeys(
+        ("MinMaxDataType", "ValueDataType"), lambda desc: None if desc.output is None else desc.output.DataType
+    ),
 }
 
 

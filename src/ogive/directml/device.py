@@ -31,6 +31,8 @@ class Device(Object):
     """IDMLDevice and IDMLDevice1: a device of a feature level, which takes what that level takes and nothing else.
 
     ``feature_level`` is a name ("5_1") or a DML_FEATURE_LEVEL. A device can be used from several threads.
+    ``use_gpu`` and ``use_debug_layer`` are taken from scripts for other bindings and change nothing: there is no
+    GPU, and errors always say what the debug layer would.
 
     >>> import ogive.directml as dml
     >>> device = dml.Device("3_0")
@@ -48,7 +50,14 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
 
     INTERFACE = "IDMLDevice"
 
-    def __init__(self, feature_level: Any = _HIGHEST, flags: Any = DML_CREATE_DEVICE_FLAGS.NONE) -> None:
+    def __init__(
+        self,
+        feature_level: Any = _HIGHEST,
+        flags: Any = DML_CREATE_DEVICE_FLAGS.NONE,
+        *,
+        use_gpu: bool = True,
+        use_debug_layer: bool = False,
+    ) -> None:
         super().__init__()
         self._level = _level(feature_level)
         CONVERTERS["DML_CREATE_DEVICE_FLAGS"]("Device", "flags", flags)

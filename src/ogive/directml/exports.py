@@ -5,6 +5,13 @@ from __future__ import annotations
 __all__ = ["EXPORTS"]
 
 EXPORTS = {
+    "builder.activation": ("FusedActivation",),
+    "builder.buffers": ("Buffer",),
+    "builder.compiled": ("CompiledGraph",),
+    "builder.expression": ("Expression",),
+    "builder.functions": ("broadcast", "reinterpret"),
+    "builder.graph": ("Graph",),
+    "builder.tensors": ("TensorDesc", "TensorPolicy"),
     "binding": (
         "DML_BINDING_DESC",
         "DML_BINDING_PROPERTIES",

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from ogive.directml.computation import Computation, Elementwise, Rowwise
+from ogive.directml.computation import Computation, Elementwise, Whole
 from ogive.directml.enumerations import CONSTANTS
-from ogive.directml.islands import Vertex, islands
 from ogive.directml.memory import Region
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
 from ogive.dtypes import ElementType
+from ogive.transform.islands import Vertex, islands, narrow_enough
 
 if TYPE_CHECKING:
     from ogive._native import Kernel
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["Feed", "Node", "Plan", "kernel_of", "make_plan"]
 
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
-
-#: Operands of one kernel: a ufunc has 64 at most, inputs and outputs together.
-_MOST_OPERANDS = 64
 
 
 class Feed(NamedTuple):
@@ -66,7 +63,7 @@ class Place(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One kernel, or one row-wise operator, and its operands."""
+    """One kernel, or one operator that is computed as a whole, and its operands."""
 
     name: str
     run: Callable[[Sequence[np.ndarray], tuple[np.ndarray, ...]], Any]
@@ -131,7 +128,8 @@ def make_plan(
         persistent[index] = (end, size)
         end += _rounded_up(size)
     consumers, results = _consumers(nodes), Counter(outputs)
-    groups = [part for group in islands(_vertices(nodes)) for part in _narrow_enough(nodes, consumers, results, group)]
+    operands = partial(_operands, nodes, consumers, results)
+    groups = [part for group in islands(_vertices(nodes)) for part in narrow_enough(group, operands)]
     places, temporary_size = _places(nodes, consumers, groups)
     maker = _StepMaker(nodes, outputs, persistent, places)
     steps = tuple(map(maker.step, groups))
@@ -186,17 +184,12 @@ def _consumers(nodes: Sequence[Node]) -> list[set[int]]:
     return consumers
 
 
-def _narrow_enough(
-    nodes: Sequence[Node], consumers: Sequence[set[int]], results: Mapping[int, int], group: list[int]
-) -> list[list[int]]:
-    """The group, in parts where it has more operands than a kernel can have."""
+def _operands(
+    nodes: Sequence[Node], consumers: Sequence[set[int]], results: Mapping[int, int], group: Sequence[int]
+) -> int:
+    """How many operands a kernel of the group has."""
     members = set(group)
-    wanted = sum(results.get(index, 0) + bool(consumers[index] - members) for index in group)
-    if len(group) == 1 or len(_outside(nodes, group)) + wanted <= _MOST_OPERANDS:
-        return [group]
-    half = len(group) // 2
-    parts = (group[:half], group[half:])
-    return [part for piece in parts for part in _narrow_enough(nodes, consumers, results, piece)]
+    return len(_outside(nodes, group)) + sum(results.get(i, 0) + bool(consumers[i] - members) for i in group)
 
 
 # ---- memory
@@ -305,8 +298,8 @@ class _StepMaker:
         inputs = tuple(map(self._source, feeds))
         outputs = tuple(place for _, place in results)
         computation = self.nodes[group[0]].computation
-        if isinstance(computation, Rowwise):
-            return Step(computation.name, _rowwise(computation), inputs, outputs)
+        if isinstance(computation, Whole):
+            return Step(computation.name, _whole(computation), inputs, outputs)
         program, parameters = self._fused(group, feeds, [index for index, _ in results])
         name = computation.name if len(group) == 1 else f"{len(group)} operators"
         return Step(name, _elementwise(name, program, parameters), inputs, outputs)
@@ -376,9 +369,9 @@ def kernel_of(program: Program) -> Kernel:
     return make_kernel(program.inputs, program.outputs, lambda: program)
 
 
-def _rowwise(computation: Rowwise) -> Callable[..., Any]:
+def _whole(computation: Whole) -> Callable[..., Any]:
     def run(inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
-        computation.function(inputs[0], out=outputs[0])
+        computation.function(*inputs, out=outputs[0])
         for other in outputs[1:]:
             np.copyto(other, outputs[0])
 

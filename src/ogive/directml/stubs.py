@@ -6,7 +6,10 @@ Run ``python -m ogive.directml.stubs`` to print it; a test compares the file wit
 from __future__ import annotations
 
 import enum
+import inspect
 
+from ogive.directml.builder.activation import FusedActivation, factories
+from ogive.directml.builder.vocabulary import Argument, Function, Variant, aliases, functions, out_of_scope
 from ogive.directml.data import STRUCTS
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import CONSTANTS, ENUMERATIONS, members, short_name
@@ -33,12 +36,18 @@ def text() -> str:
     lines = [
         '"""Made by `python -m ogive.directml.stubs`; do not edit."""',
         "",
+        "# ruff: noqa: A001, A002  (the functions and arguments have DirectML's names)",
+        "",
         "from collections.abc import Sequence",
         "from enum import IntEnum, IntFlag",
-        "from typing import Final",
+        "from typing import Any, Final, NoReturn",
+        "",
+        "from numpy.typing import DTypeLike",
         "",
     ]
-    for module, names in sorted({**EXPORTS, "descs": (*EXPORTS["descs"], "OperatorDesc")}.items()):
+    imported = {**EXPORTS, "descs": (*EXPORTS["descs"], "OperatorDesc")}
+    del imported["builder.activation"]  # whose class is made from data
+    for module, names in sorted(imported.items()):
         lines += [_import(module, name) for name in sorted(names, key=lambda name: (not name.isupper(), name))]
     lines.append("")
     for kind in ENUMERATIONS.values():
@@ -47,7 +56,16 @@ def text() -> str:
     lines.append("")
     for struct in STRUCTS:
         lines += _desc(desc_class(struct))
-    return "\n".join(lines)
+    lines += [f"{name} = {kind.__name__}" for name, kind in aliases().items() if kind.__name__ != name]
+    lines.append("")
+    for name, kind in aliases().items():
+        if kind.__name__ == name:
+            lines += [f"class {name}(IntEnum):", *(f"    {member.name} = {member.value}" for member in kind), ""]
+    lines += [*_fused_activation(), ""]
+    for function in functions().values():
+        lines += _function(function)
+    lines += [f"def {name}(*args: Any, **keywords: Any) -> NoReturn: ..." for name in out_of_scope()]
+    return "\n".join([*lines, ""])
 
 
 def _import(module: str, name: str) -> str:
@@ -90,6 +108,56 @@ def _desc(kind: type[OperatorDesc]) -> list[str]:
 
 def _type(member: Entry, direction: int) -> str:
     return _TYPES[member.type][direction] + (" | None" if member.nullable else "")
+
+
+def _fused_activation() -> list[str]:
+    lines = ["class FusedActivation:"]
+    lines.append(
+        "    def __init__(self, activation: int, param_1: float | None = ..., param_2: float | None = ...) -> None: ..."
+    )
+    for name in factories():
+        parameters = inspect.signature(getattr(FusedActivation, name)).parameters.values()
+        listed = ", ".join(f"{p.name}: float" + ("" if p.default is p.empty else " = ...") for p in parameters)
+        lines += ["    @staticmethod", f"    def {name}({listed}) -> FusedActivation: ..."]
+    return lines
+
+
+#: What an argument of a function is in Python.
+_ARGUMENTS = {
+    "tensor": "Expression",
+    "number": "float",
+    "scalar": "float | DML_SCALAR_UNION",
+    "scale_bias": "tuple[float, float] | DML_SCALE_BIAS | None",
+    "fused_activation": "FusedActivation | None",
+    "axes": "Sequence[int]",
+    "sizes": "Sequence[int]",
+    "data_type": "DTypeLike | DML_TENSOR_DATA_TYPE",
+}
+
+
+def _function(function: Function) -> list[str]:
+    kinds: dict[str, list[str]] = {"graph": ["Graph"]}
+    for variant in function.variants:
+        for argument in variant.arguments:
+            kinds.setdefault(argument.name, []).append(_argument(variant, argument))
+    parts = []
+    for parameter in function.signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        kind = " | ".join(dict.fromkeys(kinds[parameter.name]))
+        is_optional = parameter.default is None and not kind.endswith("None")
+        default = "" if parameter.default is parameter.empty else " = ..."
+        parts.append(f"{parameter.name}: {kind}{' | None' if is_optional else ''}{default}")
+    line = f"def {function.name}({', '.join(parts)}) -> Expression: ..."
+    if len(line) <= 120:
+        return [line]
+    return [f"def {function.name}(", *(f"    {part}," for part in parts), ") -> Expression: ..."]
+
+
+def _argument(variant: Variant, argument: Argument) -> str:
+    if argument.kind == "choice":
+        return next(member.type for member in variant.facts.members if member.name == argument.member)
+    return _ARGUMENTS[argument.kind]
 
 
 if __name__ == "__main__":

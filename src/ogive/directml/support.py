@@ -19,12 +19,15 @@ from ogive.directml.errors import refuse
 from ogive.directml.structure import short
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, overlaps_itself
 
-__all__ = ["is_rowwise", "reduced_axes", "rules", "validate"]
+__all__ = ["identical", "is_rowwise", "reduced_axes", "rules", "validate"]
 
 Rule = Callable[[OperatorDesc, int], None]
 
-#: FLOAT members for which an infinity means something: no bound on that side.
+#: Members for which an infinity means something: no bound on that side.
 _BOUNDS = ("Min", "Max")
+
+#: Members that no formula computes with: any number will do, NaN too.
+_PLAIN = ("Value", "ValueStart", "ValueDelta")
 
 
 def validate(desc: OperatorDesc, level: int) -> None:
@@ -116,11 +119,13 @@ def _numbers(desc: OperatorDesc) -> Iterable[tuple[str, float]]:
             yield f"{member.name}.Scale", value.Scale
             yield f"{member.name}.Bias", value.Bias
         elif member.type == "DML_SCALAR_UNION":
-            yield member.name, value.value(desc.MinMaxDataType)
+            yield member.name, value.value(desc.scalar_type)
 
 
 def _validate_numbers(desc: OperatorDesc) -> None:
     for name, value in _numbers(desc):
+        if name in _PLAIN:
+            continue
         if math.isnan(value):
             _refuse(desc, name, "is NaN", "numbers")
         if math.isinf(value) and name not in _BOUNDS:
@@ -164,18 +169,41 @@ _SEPARATOR = re.compile(r", | and ")
 def rules(operator_name: str) -> tuple[Rule, ...]:
     """The checks that the sentences beside an operator's tables, and its decisions, ask for."""
     operator = facts(operator_name)
-    return tuple(_rule(operator, sentence) for sentence in operator.constraints + _DECIDED.get(operator_name, ()))
+    return tuple(_rule(operator, sentence) for sentence in _sentences(operator))
+
+
+def _sentences(operator: OperatorFacts) -> tuple[str, ...]:
+    return operator.constraints + _DECIDED.get(operator.name, ())
 
 
 def _rule(operator: OperatorFacts, sentence: str) -> Rule:
     if sentence in _RULES:
         return _RULES[sentence]
+    parsed = _parsed(operator, sentence)
+    if parsed is None:
+        raise LookupError(f"{operator.type_name}: no rule for the sentence {sentence!r}")
+    return _identical(*parsed)
+
+
+def _parsed(operator: OperatorFacts, sentence: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The tensors of a sentence, and in what they are identical."""
     match = _IDENTICAL.fullmatch(sentence)
     if match is None:
-        raise LookupError(f"{operator.type_name}: no rule for the sentence {sentence!r}")
+        return None
     listed = match["tensors"]
     names = [m.name for m in operator.tensors] if listed == "all tensors" else _SEPARATOR.split(listed)
-    return _identical(tuple(names), tuple(_SEPARATOR.split(match["what"])))
+    return tuple(names), tuple(_SEPARATOR.split(match["what"]))
+
+
+def identical(operator_name: str, attribute: str) -> list[tuple[str, ...]]:
+    """Groups of tensors that must agree in an attribute, such as DataType.
+
+    >>> identical("ELEMENT_WISE_IF", "DataType")
+    [('ATensor', 'BTensor', 'OutputTensor')]
+    """
+    operator = facts(operator_name)
+    parsed = [found for sentence in _sentences(operator) if (found := _parsed(operator, sentence))]
+    return [names for names, attributes in parsed if attribute in attributes]
 
 
 def _identical(names: tuple[str, ...], attributes: tuple[str, ...]) -> Rule:
@@ -238,11 +266,11 @@ def _steepness(desc: OperatorDesc, level: int) -> None:
         _refuse(desc, "Steepness", f"is {desc.Steepness}", allowed, "DML_FEATURE_LEVEL_6_4 takes it")
 
 
-def _bounds_type(desc: OperatorDesc, level: int) -> None:
-    output = desc.FACTS.output.name
-    if desc.MinMaxDataType != desc.output.DataType:
-        allowed = f"{short_name(desc.output.DataType)}, as {output}.DataType"
-        _refuse(desc, "MinMaxDataType", f"is {short_name(desc.MinMaxDataType)}", allowed)
+def _scalar_type(desc: OperatorDesc, level: int) -> None:
+    if desc.scalar_type != desc.output.DataType:
+        name = next(member.name for member in desc.MEMBERS if member.type == "DML_TENSOR_DATA_TYPE")
+        allowed = f"{short_name(desc.output.DataType)}, as {desc.FACTS.output.name}.DataType"
+        _refuse(desc, name, f"is {short_name(desc.scalar_type)}", allowed)
 
 
 def _exponent_type(desc: OperatorDesc, level: int) -> None:
@@ -276,8 +304,9 @@ _RULES: dict[str, Rule] = {
     "Axes has AxisCount elements, each in [0, InputTensor.DimensionCount - 1]": _axes,
     "Before 6_4: Steepness >= 1. From 6_4: Steepness < 1 is allowed (feature level history); no lower bound is "
     "given": _steepness,
-    "MinMaxDataType equals OutputTensor.DataType": _bounds_type,
-    "MinMaxDataType equals OutputGradientTensor.DataType": _bounds_type,
+    "MinMaxDataType equals OutputTensor.DataType": _scalar_type,
+    "MinMaxDataType equals OutputGradientTensor.DataType": _scalar_type,
+    "ValueDataType equals OutputTensor.DataType": _scalar_type,
     "below DML_FEATURE_LEVEL_3_0 ExponentTensor must also have the DataType of InputTensor; from 3_0 it may "
     "differ": _exponent_type,
     "InputTensor INT32 requires ScaleTensor FLOAT32; otherwise ScaleTensor and InputTensor have identical "

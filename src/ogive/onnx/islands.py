@@ -1,16 +1,14 @@
-"""Islands: element-wise steps that become one kernel.
+"""Islands of a model: element-wise steps that become one kernel, and the kernel.
 
 Steps belong together when their values have the same shape, known by then, and they are connected. So no
 element is computed that its node alone would not compute, and every output has the shape that its node
-gives it. Broadcasting only makes shapes larger: no path leaves an island and comes back, and islands can be
-computed one after the other.
+gives it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 import numpy as np
 
@@ -20,17 +18,12 @@ from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise
 from ogive.runtime.kernels import make_ufunc
 from ogive.transform.fuse import fuse
+from ogive.transform.islands import Vertex, islands, narrow_enough
 from ogive.transform.lower import STORAGE, Program
 
-__all__ = ["NO_CONSTANTS", "Constants", "Island", "islands", "make_kernel"]
+__all__ = ["NO_CONSTANTS", "Constants", "Island", "islands_of", "make_kernel"]
 
 Shape = tuple[int, ...]
-
-#: NumPy's and the kernels' limit, for inputs and outputs together.
-MOST_OPERANDS = 64
-
-#: The loop of a longer program does not fit the caches for instructions: it runs up to twice as long.
-LONGEST_PROGRAM = 1000
 
 
 @dataclass(frozen=True)
@@ -72,7 +65,7 @@ class Island:
         return tuple(step.output for step in self.steps), self.inputs, self.outputs
 
 
-def islands(
+def islands_of(
     steps: Sequence[Step],
     shapes: Mapping[str, Shape],
     consumers: Mapping[str, Collection[str]],
@@ -84,61 +77,33 @@ def islands(
     ``consumers`` names for each value the steps that use it; values that are ``wanted``, or used by steps
     elsewhere, become outputs.
     """
-    parts = _connected(steps, shapes, constants)
-    part_of = {step.output: part for part in parts for step in part}
-    done: set[str] = set()
 
-    def emit(part: list[Step]) -> Iterator[Island]:
-        if part[0].output in done:
-            return
-        done.update(step.output for step in part)
-        for step in part:
-            for value in step.made.operands:
-                if value in part_of:
-                    yield from emit(part_of[value])
-        yield from _cut(part, consumers, wanted, constants)
+    def island(group: Sequence[int]) -> Island:
+        return _island([steps[number] for number in group], consumers, wanted, constants)
 
-    for part in parts:
-        yield from emit(part)
+    def operands(group: Sequence[int]) -> int:
+        made = island(group)
+        return len(made.inputs) + len(made.outputs)
+
+    for group in islands(_vertices(steps, shapes, constants)):
+        yield from map(island, narrow_enough(group, operands))
 
 
-def _connected(steps: Sequence[Step], shapes: Mapping[str, Shape], constants: Constants) -> list[list[Step]]:
-    """The steps by shape, and those of a shape by what they share."""
-    leaders: dict[str, str] = {}
-
-    def leader(value: str) -> str:
-        while leaders.setdefault(value, value) != value:
-            leaders[value] = value = leaders[leaders[value]]
-        return value
-
+def _vertices(steps: Sequence[Step], shapes: Mapping[str, Shape], constants: Constants) -> list[Vertex]:
+    numbers = {step.output: number for number, step in enumerate(steps)}
+    vertices = []
     for step in steps:
-        shape = shapes[step.output]
-        for value in step.made.operands:
-            # A smaller operand, which is broadcast, connects nothing.
-            if value not in constants and shapes[value] == shape:
-                leaders[leader(value)] = leader(step.output)
-    parts: dict[tuple[str, Shape], list[Step]] = {}
-    for step in steps:
-        parts.setdefault((leader(step.output), shapes[step.output]), []).append(step)
-    return list(parts.values())
-
-
-def _cut(
-    part: Sequence[Step], consumers: Mapping[str, Collection[str]], wanted: Collection[str], constants: Constants
-) -> Iterator[Island]:
-    """The part as islands that are small enough for a kernel."""
-    rest = list(part)
-    while rest:
-        largest, length = _island(rest[:1], consumers, wanted, constants), 1
-        sizes = accumulate(_program(step).size for step in rest)
-        for count, size in enumerate(sizes if len(rest) > 1 else (), start=1):
-            if size > LONGEST_PROGRAM:
-                break
-            candidate = _island(rest[:count], consumers, wanted, constants)
-            if len(candidate.inputs) + len(candidate.outputs) <= MOST_OPERANDS:
-                largest, length = candidate, count
-        yield largest
-        rest = rest[length:]
+        shape, operands = shapes[step.output], dict.fromkeys(step.made.operands)
+        vertices.append(
+            Vertex(
+                space=shape,
+                predecessors=tuple((numbers[v], shapes[v] == shape) for v in operands if v in numbers),
+                # A smaller operand, which is broadcast, connects nothing.
+                reads=tuple(v for v in operands if v not in numbers and v not in constants and shapes[v] == shape),
+                instructions=_program(step).size,
+            )
+        )
+    return vertices
 
 
 def _program(step: Step) -> Program:

@@ -19,7 +19,7 @@ from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.onnx.broadcasting import broadcast_shape
 from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise, Function
-from ogive.onnx.islands import Island, islands
+from ogive.onnx.islands import Island, islands_of
 from ogive.onnx.outline import Outline
 
 __all__ = ["FunctionCall", "KernelCall", "Record", "called", "trace"]
@@ -156,7 +156,7 @@ class _Trace:
         ]
         if self.outline.fuse:
             kept = {*wanted, *self.outline.results}
-            for island in list(islands(steps, self.shapes, self.outline.consumers, kept, constants)):
+            for island in list(islands_of(steps, self.shapes, self.outline.consumers, kept, constants)):
                 self._run(island)
         else:
             for step in steps:

@@ -1,20 +1,23 @@
-"""Islands: which nodes of a graph can be computed by one kernel, in one pass over memory.
+"""Islands: which element-wise nodes of a graph are computed by one kernel, in one pass over memory.
 
-A kernel computes nodes element by element, so an edge inside an island must carry an element to the element
+Front ends describe their nodes as vertices. A kernel computes nodes element by element, so an edge inside an island must carry an element to the element
 at the same place. An island must be convex: no way leads out of it and back in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["LARGEST_KERNEL", "Vertex", "islands"]
+__all__ = ["LARGEST_KERNEL", "MOST_OPERANDS", "Vertex", "islands", "narrow_enough"]
 
-#: Instructions of one kernel. Compiling takes about 25 us each; a kernel of this size computes for so long
-#: that another pass over memory does not matter.
-LARGEST_KERNEL = 2048
+#: Instructions of one kernel. The loop of a longer one does not fit the caches for instructions and runs up to twice
+#: as long; one of this size computes for so long that another pass over memory does not matter.
+LARGEST_KERNEL = 1000
+
+#: NumPy's and the kernels' limit, for inputs and outputs together.
+MOST_OPERANDS = 64
 
 
 class Vertex(NamedTuple):
@@ -45,13 +48,14 @@ class _Island:
     instructions: int = 0
 
 
-def islands(vertices: Sequence[Vertex], largest: int = LARGEST_KERNEL) -> list[list[int]]:
+def islands(vertices: Sequence[Vertex], largest: int | None = None) -> list[list[int]]:
     """Groups of nodes in an order in which they can be computed. Nodes must come after those that feed them.
 
     >>> chain = [Vertex("a", (), (), 1), Vertex("a", ((0, True),), (), 1)]
     >>> islands([*chain, Vertex("b", ((1, False),), (), 1)])
     [[0, 1], [2]]
     """
+    largest = LARGEST_KERNEL if largest is None else largest
     home: list[_Island] = []
     found: list[_Island] = []
     readers: dict[Hashable, dict[_Island, None]] = {}
@@ -70,6 +74,18 @@ def islands(vertices: Sequence[Vertex], largest: int = LARGEST_KERNEL) -> list[l
             readers.setdefault(key, {})[island] = None
     # What comes before another island has fewer nodes before itself.
     return [sorted(island.members) for island in sorted(found, key=lambda island: island.before.bit_count())]
+
+
+def narrow_enough(group: list[int], operands: Callable[[Sequence[int]], int]) -> list[list[int]]:
+    """An island, in parts where ``operands`` counts more of them than a kernel can have.
+
+    >>> narrow_enough([0, 1, 2, 3], lambda part: 30 * len(part))
+    [[0, 1], [2, 3]]
+    """
+    if len(group) == 1 or operands(group) <= MOST_OPERANDS:
+        return [group]
+    half = len(group) // 2
+    return [part for piece in (group[:half], group[half:]) for part in narrow_enough(piece, operands)]
 
 
 def _single(index: int, vertex: Vertex, home: Sequence[_Island]) -> _Island:

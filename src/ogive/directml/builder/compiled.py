@@ -1,0 +1,234 @@
+"""What a graph is compiled to: an operator that is called with arrays."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from ogive.directml.builder.buffers import Buffer, array_over, checked_array, converted
+from ogive.directml.builder.expression import Expression, Node
+from ogive.directml.builder.tensors import TensorDesc
+from ogive.directml.device import Device
+from ogive.directml.errors import refuse
+from ogive.directml.operators import CompiledOperator
+from ogive.directml.structure import short
+from ogive.errors import ArgumentError, message
+
+__all__ = ["CompiledGraph", "Slot"]
+
+
+class Slot(NamedTuple):
+    """An input of a graph."""
+
+    number: int
+    name: str | None
+    node: Node
+    desc: TensorDesc
+    is_used: bool
+    """Whether an output depends on it"""
+
+    @property
+    def is_owned(self) -> bool:
+        return bool(self.desc.structure.is_owned)
+
+    def __str__(self) -> str:
+        name = "" if self.name is None else f" {self.name!r}"
+        return f"input {self.number}{name} ({self.desc.dtype} {self.desc.sizes})"
+
+
+class CompiledGraph:
+    """A compiled graph. Calling it is dispatching it; that can be done from several threads.
+
+    Inputs are given by their expressions or by their names. What is owned is given to `initialize`, once; a graph
+    whose owned inputs are all constants is initialised already.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        compile_it: Callable[[], CompiledOperator],
+        slots: Sequence[Slot],
+        outputs: Sequence[TensorDesc],
+        sizes: Sequence[int],
+        constants: Mapping[Node, Any],
+        literals: Mapping[str | int, np.ndarray],
+    ) -> None:
+        self._device = device
+        self._compile = compile_it
+        self._slots = tuple(slots)
+        self._outputs = tuple(outputs)
+        self._sizes = tuple(sizes)
+        self._constants = dict(constants)
+        self._literals = dict(literals)
+        self._by_node = {slot.node: slot for slot in slots}
+        self._by_name = {slot.name: slot for slot in slots if slot.name is not None}
+        self._lock = threading.Lock()
+        self._operator = compile_it()
+        self._is_fresh = True
+        self._is_initialized = False
+        if all(slot.node in self._constants for slot in self._wanted(owned=True)):
+            self.initialize()
+
+    @property
+    def device(self) -> Device:
+        """The device that compiled it."""
+        return self._device
+
+    @property
+    def initialized(self) -> bool:
+        """Whether it can be dispatched."""
+        return self._is_initialized
+
+    @property
+    def temporary_size(self) -> int:
+        """The bytes of memory that a dispatch needs besides its inputs and outputs."""
+        return int(self._operator.GetBindingProperties().TemporaryResourceSize)
+
+    @property
+    def persistent_size(self) -> int:
+        """The bytes that the owned inputs take."""
+        return int(self._operator.GetBindingProperties().PersistentResourceSize)
+
+    @property
+    def descriptor_count(self) -> int:
+        """How many buffers a dispatch binds."""
+        return int(self._operator.GetBindingProperties().RequiredDescriptorCount)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(f"{desc.dtype} {desc.sizes}" for desc in self._outputs)
+        return f"<dml.CompiledGraph of {', '.join(map(str, self._slots)) or 'no inputs'} to {outputs}>"
+
+    # ---- the two calls
+
+    def initialize(self, weights: Mapping[Expression | str, Any] | None = None) -> None:
+        """Give the owned inputs their data, which is copied.
+
+        ``weights``: arrays or Buffers by expression or name. Constants of the graph may be left out the first
+        time; afterwards everything that is owned is given anew.
+
+        Raises DMLError for a key that is no input or not owned, for one that is missing or given twice, and for
+        data that cannot be converted safely or does not fill its tensor; ArgumentError for other keys.
+        """
+        subject = "initialize"
+        with self._lock:
+            bound = self._bound(subject, {} if weights is None else weights, owned=True)
+            operator = self._operator if self._is_fresh else self._compile()
+            self._is_fresh = False
+            operator.initialize({**bound, **self._literals})
+            # Dispatches that are under way keep the operator that they began with.
+            self._operator = operator
+            self._constants.clear()
+            self._is_initialized = True
+
+    def dispatch(self, inputs: Mapping[Expression | str, Any] | None = None, *, readback: bool = True) -> list[Any]:
+        """Compute the outputs.
+
+        ``inputs``: an array or a Buffer for every input that is not owned, by expression or name. Arrays are
+        converted where that is safe, and may have any shape with the right number of elements. With
+        ``readback=False`` the outputs are Buffers, not arrays.
+
+        Raises DMLError for a key that is no input or is owned, for one that is missing or given twice, for data that
+        cannot be converted safely or does not fill its tensor, and if `initialize` must be called first;
+        ArgumentError for other keys.
+        """
+        if not self._is_initialized:
+            owned = ", ".join(map(str, self._wanted(owned=True)))
+            refuse("dispatch", "the operator is not initialised", way_out=f"Call initialize() first; it owns {owned}")
+        bound = self._bound("dispatch", {} if inputs is None else inputs, owned=False)
+        memory = [_allocated(desc, size) for desc, size in zip(self._outputs, self._sizes, strict=True)]
+        self._operator.dispatch(bound, memory)
+        if not readback:
+            pairs = zip(memory, self._outputs, strict=True)
+            return [Buffer._over(self._device, bytes_, desc) for bytes_, desc in pairs]
+        return [_read(bytes_, desc) for bytes_, desc in zip(memory, self._outputs, strict=True)]
+
+    __call__ = dispatch
+
+    # ---- what is bound to what
+
+    def _wanted(self, owned: bool) -> list[Slot]:
+        return [slot for slot in self._slots if slot.is_owned == owned and slot.is_used]
+
+    def _bound(self, subject: str, given: Any, owned: bool) -> dict[str | int, Any]:
+        """The data of the inputs by their numbers. Everything is checked before anything is converted."""
+        if not isinstance(given, Mapping):
+            way_out = "Write {x: array}, or {'name': array}"
+            raise ArgumentError(message(subject, f"the inputs are {short(given)}", "a dictionary", way_out))
+        found: dict[Slot, Any] = {}
+        for key, value in given.items():
+            slot = self._slot(subject, key)
+            if slot.is_owned != owned:
+                self._refuse_time(subject, slot)
+            if slot in found:
+                refuse(subject, f"{slot} is bound twice", "every input once")
+            found[slot] = self._checked(subject, slot, value)
+        if owned:
+            for slot in self._wanted(owned=True):
+                if slot not in found and slot.node in self._constants:
+                    found[slot] = self._checked(subject, slot, self._constants[slot.node])
+        missing = [slot for slot in self._wanted(owned) if slot not in found]
+        if missing:
+            refuse(subject, f"it is missing {', '.join(map(str, missing))}", "an array or a Buffer for each")
+        return {
+            slot.number: value._memory if isinstance(value, Buffer) else converted(value, slot.desc.dtype)
+            for slot, value in found.items()
+            if slot.is_used
+        }
+
+    def _slot(self, subject: str, key: Any) -> Slot:
+        slot: Slot | None
+        if isinstance(key, Expression):
+            slot = self._by_node.get(key._node)
+            what = f"{key!r} is not an input of this graph"
+        elif isinstance(key, str):
+            slot = self._by_name.get(key)
+            what = f"there is no input named {key!r}"
+        else:
+            what = f"a key is of type {type(key).__name__}"
+            raise ArgumentError(message(subject, what, "expressions and names of inputs"))
+        if slot is None:
+            refuse(subject, what, ", ".join(map(str, self._slots)) or "no inputs")
+        return slot
+
+    def _refuse_time(self, subject: str, slot: Slot) -> NoReturn:
+        if slot.is_owned:
+            refuse(subject, f"{slot} is owned by DirectML", way_out="Give it to initialize() instead")
+        refuse(subject, f"{slot} is not owned by DirectML", way_out="Give it to dispatch instead")
+
+    def _checked(self, subject: str, slot: Slot, value: Any) -> Any:
+        """The data of an input, which fits: a Buffer, or an array that can be converted."""
+        desc = slot.desc
+        if isinstance(value, Buffer):
+            if value.device is not self._device:
+                refuse(subject, f"the Buffer for {slot} is of a different device", "buffers of this device")
+            if value.dtype != desc.dtype:
+                what = f"{slot} is given a Buffer of {value.dtype}"
+                refuse(subject, what, f"{desc.dtype}", "Buffers are not converted: make one with that dtype")
+        else:
+            value = checked_array(subject, str(slot), value, desc.dtype)
+        used = desc.structure.used_bytes
+        if desc.strides is None and value.size != int(np.prod(desc.sizes, dtype=object)):
+            what = f"data of {value.size} elements does not fill {slot}"
+            refuse(subject, what, f"{int(np.prod(desc.sizes, dtype=object))} elements")
+        if value.size * desc.dtype.itemsize < used:
+            what = f"data of {value.size} elements does not fill {slot}, with its strides {desc.strides}"
+            refuse(subject, what, f"{used // desc.dtype.itemsize} elements or more")
+        return value
+
+
+def _allocated(desc: TensorDesc, size: int) -> np.ndarray:
+    """Memory for an output. What lies between the elements of a strided one is 0."""
+    try:
+        return np.empty(size, np.uint8) if desc.strides is None else np.zeros(size, np.uint8)
+    except (MemoryError, ValueError) as error:
+        refuse("dispatch", f"an output takes {size} bytes, which are not there", cause=error)
+
+
+def _read(memory: np.ndarray, desc: TensorDesc) -> np.ndarray:
+    """The output as an array of its own elements; a view that repeats some is written out."""
+    array = array_over(memory, desc)
+    repeats = any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
+    return array.copy() if repeats else array

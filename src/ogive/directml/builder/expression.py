@@ -1,0 +1,175 @@
+"""Expressions: tensors in a graph, and Python's operators on them."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.directml.builder.tensors import Described, TensorDesc
+from ogive.directml.structure import short
+from ogive.errors import ArgumentError, ParameterError, message
+
+if TYPE_CHECKING:
+    from ogive.directml.builder.graph import Graph
+    from ogive.directml.operators import Operator
+
+__all__ = ["Expression", "Node"]
+
+
+class Node:
+    """What makes a tensor in a graph: an operator with its operands, or an input if there is no operator."""
+
+    __slots__ = ("number", "operands", "operator")
+
+    def __init__(self, number: int, operator: Operator | None, operands: tuple[Expression | None, ...]) -> None:
+        self.number = number
+        self.operator = operator
+        self.operands = operands
+
+
+class Expression(Described):
+    """A tensor in a graph: what an input, a constant or an operator of it gives.
+
+    Equality is identity. ``+ - * / % **`` and ``& | ^ ~ << >>`` make operators. A number on one side of
+    ``+ - * /`` becomes the scale or the bias of an identity, as in DirectMLX; where that would not be exact (tensors
+    of integers, ``number / x``, the other operators) it becomes a constant of the tensor's type.
+
+    >>> import numpy as np, ogive.directml as dml
+    >>> graph = dml.Graph(dml.Device())
+    >>> x = graph.input([1, 3])
+    >>> x
+    <dml.Expression float32 [1, 3]>
+    >>> graph.compile([1.0 - x * 0.5])({x: [1.0, 2.0, 4.0]})
+    [array([[ 0.5,  0. , -1. ]], dtype=float32)]
+    """
+
+    __slots__ = ("__weakref__", "_graph", "_node", "desc")
+    __array_ufunc__ = None  # arrays leave the operator to the expression, which says what to do with an array
+
+    def __init__(self, graph: Graph, node: Node, desc: TensorDesc) -> None:
+        self._graph = graph
+        self._node = node
+        self.desc = desc
+
+    def __add__(self, other: Any) -> Expression:
+        return _binary("add", "+", self, other)
+
+    def __radd__(self, other: Any) -> Expression:
+        return _binary("add", "+", other, self)
+
+    def __sub__(self, other: Any) -> Expression:
+        return _binary("subtract", "-", self, other)
+
+    def __rsub__(self, other: Any) -> Expression:
+        return _binary("subtract", "-", other, self)
+
+    def __mul__(self, other: Any) -> Expression:
+        return _binary("multiply", "*", self, other)
+
+    def __rmul__(self, other: Any) -> Expression:
+        return _binary("multiply", "*", other, self)
+
+    def __truediv__(self, other: Any) -> Expression:
+        return _binary("divide", "/", self, other)
+
+    def __rtruediv__(self, other: Any) -> Expression:
+        return _binary("divide", "/", other, self)
+
+    def __mod__(self, other: Any) -> Expression:
+        return _binary("modulus_floor", "%", self, other)
+
+    def __rmod__(self, other: Any) -> Expression:
+        return _binary("modulus_floor", "%", other, self)
+
+    def __pow__(self, other: Any) -> Expression:
+        return _call("pow", self, other)
+
+    def __and__(self, other: Any) -> Expression:
+        return _binary("bit_and", "&", self, other)
+
+    def __or__(self, other: Any) -> Expression:
+        return _binary("bit_or", "|", self, other)
+
+    def __xor__(self, other: Any) -> Expression:
+        return _binary("bit_xor", "^", self, other)
+
+    def __lshift__(self, other: Any) -> Expression:
+        return _binary("bit_shift_left", "<<", self, other)
+
+    def __rshift__(self, other: Any) -> Expression:
+        return _binary("bit_shift_right", ">>", self, other)
+
+    def __invert__(self) -> Expression:
+        return _call("bit_not", self)
+
+    def __abs__(self) -> Expression:
+        return _call("abs", self)
+
+    def __neg__(self) -> Expression:
+        if self._graph.device.feature_level >= _FIRST_LEVEL_WITH_NEGATE:
+            return _call("negate", self)
+        return _scaled(self, -1.0, 0.0)
+
+
+def _first_level_with_negate() -> int:
+    from ogive.directml.data import FEATURE_LEVELS, facts
+
+    return FEATURE_LEVELS[facts("ELEMENT_WISE_NEGATE").introduced]
+
+
+_FIRST_LEVEL_WITH_NEGATE = _first_level_with_negate()
+
+
+def _call(name: str, *tensors: Any, **keywords: Any) -> Expression:
+    from ogive.directml.builder.functions import call
+
+    return call(name, *tensors, **keywords)
+
+
+def _scaled(x: Expression, scale: float, bias: float) -> Expression:
+    return _call("identity", x, scale_bias=(scale, bias))
+
+
+#: The scale and the bias of an identity that does the same as an operator with a number on its right or left.
+_RIGHT: dict[str, Callable[[float], tuple[float, float]]] = {
+    "+": lambda number: (1.0, number),
+    "-": lambda number: (1.0, -number),
+    "*": lambda number: (number, 0.0),
+    "/": lambda number: (1.0 / number, 0.0),
+}
+_LEFT: dict[str, Callable[[float], tuple[float, float]]] = {
+    "+": lambda number: (1.0, number),
+    "-": lambda number: (-1.0, number),
+    "*": lambda number: (number, 0.0),
+}
+
+
+def _binary(function: str, symbol: str, left: Any, right: Any) -> Expression:
+    if isinstance(left, Expression) and isinstance(right, Expression):
+        return _call(function, left, right)
+    is_right = isinstance(left, Expression)
+    x, number = (left, right) if is_right else (right, left)
+    _check_number(symbol, x, number)
+    value = number.item() if isinstance(number, np.generic) else number
+    scale_bias = (_RIGHT if is_right else _LEFT).get(symbol)
+    is_whole = float(value).is_integer()
+    if scale_bias is not None and not (x.dtype.kind != "f" and is_whole):
+        if symbol == "/" and not value:
+            what = f"a tensor is divided by {value}"
+            raise ParameterError(
+                message(symbol, what, "any number but 0", "Divide by graph.constant(...) for infinities")
+            )
+        return _scaled(x, *scale_bias(float(value)))
+    constant = x._graph._literal(symbol, int(value) if is_whole and x.dtype.kind != "f" else value, x)
+    return _call(function, x, constant) if is_right else _call(function, constant, x)
+
+
+def _check_number(symbol: str, x: Expression, number: Any) -> None:
+    if isinstance(number, np.ndarray | list | tuple):
+        what = f"an operand is of type {type(number).__name__}"
+        raise ArgumentError(message(symbol, what, "expressions and numbers", "Use graph.constant(array)"))
+    if isinstance(number, bool | np.bool) or not isinstance(number, numbers.Real | np.floating):
+        raise ArgumentError(message(symbol, f"an operand is {short(number)}", "expressions and numbers"))
