@@ -1,103 +1,154 @@
-"""``python -m benchmarks``: the tables of docs/performance.md.
+"""``python -m benchmarks``: Ogive beside its peers, in one run.
 
-python -m benchmarks [--quick] [--json FILE] [--operator NAME ...] [--size N ...]
+Everybody computes on the same number of threads; medians of interleaved rounds are compared. The figures are
+printed as tables and, with --json, written to a file, from which ``python -m benchmarks.report`` makes the
+tables and the pictures of docs/performance.md.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import platform
+import sys
+import time
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 from rich.console import Console
-from rich.progress import Progress
-from rich.table import Table
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table as Printed
 
-from benchmarks.measure import Contestants
-from benchmarks.peers import Case, installed
+from benchmarks import startup
+from benchmarks.cases import ARRAY_SECTIONS, Case, cases
+from benchmarks.measure import COMPARED, Contestants, Outcome
+from benchmarks.peers import PEERS, installed
+from benchmarks.tables import Table, tables
 
-#: Operator -> the parameters that it is timed with.
-OPERATORS: dict[str, dict[str, float]] = {
-    "celu": {"alpha": 1.5},
-    "prelu": {},
-    "relu": {},
-    "scaled_tanh": {"alpha": 1.5, "beta": 0.75},
-    "shrink": {"bias": 0.5, "lambd": 0.5},
-    "tanh": {},
-}
-SIZES = (16, 1 << 10, 1 << 16, 1 << 20, 1 << 24)
+SECTIONS = (*ARRAY_SECTIONS, *startup.SECTIONS)
+
+#: Rounds of a full run and of a quick one.
+ROUNDS, QUICK_ROUNDS = 15, 5
+QUICK_OPERATORS = ("celu", "gelu", "relu", "sigmoid", "tanh", "add", "exp", "chain", "softmax", "log_softmax", "prelu")
 
 
-@click.command(help=__doc__)
-@click.option("--quick", is_flag=True, help="Fewer rounds: a first look.")
-@click.option("--json", "file", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures here.")
-@click.option("--operator", "operators", multiple=True, type=click.Choice(list(OPERATORS)), help="Only these.")
+@click.command(help=(__doc__ or "").replace("\n\n", "\n\n"))
+@click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only these parts.")
+@click.option("--operator", "operators", multiple=True, help="Only these operators.")
 @click.option("--size", "sizes", multiple=True, type=int, help="Only these numbers of elements.")
+@click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)[1:]), help="Only these peers.")
 @click.option("--threads", default=2, show_default=True, help="Threads for everybody.")
-def main(quick: bool, file: Path | None, operators: tuple[str, ...], sizes: tuple[int, ...], threads: int) -> None:
-    console = Console()
+@click.option("--rounds", type=click.IntRange(1), help=f"Rounds to take the median of.  [default: {ROUNDS}]")
+@click.option("--quick", is_flag=True, help="A few operators and rounds: a first look.")
+@click.option("--json", "file", type=click.Path(dir_okay=False, path_type=Path), help="Add the figures to this file.")
+def main(
+    sections: tuple[str, ...],
+    operators: tuple[str, ...],
+    sizes: tuple[int, ...],
+    peers: tuple[str, ...],
+    threads: int,
+    rounds: int | None,
+    quick: bool,
+    file: Path | None,
+) -> None:
+    console = Console(width=None if sys.stdout.isatty() else 160)
     present, missing = installed()
     if missing:
         console.print(f"not installed, left out: {', '.join(missing)}")
-    rounds = 7 if quick else 25
-    cases = [
-        Case(
-            name,
-            tuple(OPERATORS[name].items()),
-            ((size,),) * (2 if name == "prelu" else 1),
-            "float32",
-            in_place,
-            threads,
-        )
-        for name in operators or OPERATORS
-        for size in sizes or SIZES
-        for in_place in (False, True)
-    ]
+    present = [peer for peer in present if not peers or peer in ("ogive", *peers)]
+    rounds = rounds or (QUICK_ROUNDS if quick else ROUNDS)
+    if quick and not operators:
+        operators = QUICK_OPERATORS
+    if quick and not sizes:
+        sizes = (16, 1 << 16, 1 << 20)
+    found: dict[str, list[dict[str, Any]]] = {}
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        for section in sections or SECTIONS:
+            if section in startup.SECTIONS:
+                function, steps = startup.SECTIONS[section]
+                task = progress.add_task(section, total=steps(rounds))
+                found[section] = function(rounds, lambda task=task: progress.advance(task))  # type: ignore[misc]
+            else:
+                found[section] = _run(cases(section, operators, sizes, threads), present, rounds, progress, section)
+            for table in tables(section, found[section]):
+                console.print(_printed(table))
+                console.print()
+            if file is not None:
+                _write(file, found, present, threads, rounds)
+
+
+def _run(todo: list[Case], peers: list[str], rounds: int, progress: Progress, name: str) -> list[dict[str, Any]]:
     rows = []
-    with Contestants(present) as contestants, Progress(console=Console(stderr=True), transient=True) as progress:
-        for case in progress.track(cases, description="timing"):
-            seconds, refused = contestants.medians(case, rounds)
-            rows.append({"case": case.__dict__, "seconds": seconds, "refused": refused})
-    console.print(_table(rows, present))
-    if file is not None:
-        machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version()}
-        file.write_text(json.dumps({"machine": machine, "rows": rows}, indent=1) + "\n")
+    with Contestants(peers) as contestants:
+        for case in progress.track(todo, description=name):
+            outcome = contestants.run(case, rounds)
+            rows.append(_row(case, outcome))
+    return rows
 
 
-def _table(rows: list[dict], peers: list[str]) -> Table:  # type: ignore[type-arg]
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("operator")
-    table.add_column("elements", justify="right")
-    table.add_column("ogive", justify="right")
-    for peer in peers[1:]:
-        table.add_column(peer, justify="right")
-    table.add_column("best peer", justify="right")
-    ratios = []
-    for row in rows:
-        seconds, case = row["seconds"], row["case"]
-        others = {peer: seconds[peer] for peer in peers[1:] if peer in seconds}
-        best = min(others.values()) / seconds["ogive"] if others else math.nan
-        ratios.append(best)
-        name = case["operator"] + (" in place" if case["in_place"] else "")
-        cells = [f"{others[peer] / seconds['ogive']:.2f} x" if peer in others else "-" for peer in peers[1:]]
-        table.add_row(name, str(math.prod(case["shapes"][0])), _duration(seconds["ogive"]), *cells, f"{best:.2f} x")
-    known = [ratio for ratio in ratios if not math.isnan(ratio)]
-    if known:
-        mean = math.exp(sum(map(math.log, known)) / len(known))
-        table.caption = f"Times of Ogive; the others as multiples of it. Best peer: geometric mean {mean:.2f}, smallest {min(known):.2f}."
-    return table
+def _row(case: Case, outcome: Outcome) -> dict[str, Any]:
+    row = asdict(case) | {"elements": case.elements, "seconds": outcome.seconds, "refused": outcome.refused}
+    itemsize = np.dtype(case.dtype).itemsize
+    row["bytes"] = itemsize * (sum(int(np.prod(shape)) for shape in case.shapes) + case.elements)
+    if case.section in ("float32", "float16", "softmax") and not case.in_place:
+        row["errors"] = _errors(case, outcome.results)
+    return row
 
 
-def _duration(seconds: float) -> str:
-    return (
-        f"{seconds * 1e9:.0f} ns"
-        if seconds < 1e-5
-        else f"{seconds * 1e6:.1f} us"
-        if seconds < 1e-2
-        else f"{seconds * 1e3:.2f} ms"
-    )
+def _errors(case: Case, results: dict[str, np.ndarray]) -> dict[str, float]:
+    """The largest error of each in units in the last place, beside the same in float64."""
+    import ogive
+    from ogive.accuracy import error_in_ulp
+    from ogive.dtypes import element_type
+
+    name, parameters = case.operator, dict(case.parameters)
+    if name == "gelu_tanh":
+        name, parameters = "gelu", {"approximate": "tanh"}  # type: ignore[dict-item]
+    arrays = [array.astype(np.float64) for array in case.arrays()]
+    exact = ogive.catalog.OPERATORS[name](*arrays, **parameters).reshape(-1)[:COMPARED]
+    kind = element_type(case.dtype)
+    return {
+        peer: float(np.max(error_in_ulp(result, exact, kind), initial=0.0))
+        for peer, result in results.items()
+        if peer != "copyto" and result.dtype == kind.numpy
+    }
+
+
+def _printed(table: Table) -> Printed:
+    printed = Printed(title=table.title, caption=table.summary, box=None, header_style="bold", pad_edge=False)
+    for i, column in enumerate(table.columns):
+        printed.add_column(column, justify="right" if i else "left", no_wrap=True)
+    for row in table.rows:
+        printed.add_row(*map(escape, row))
+    return printed
+
+
+def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, rounds: int) -> None:
+    """What was measured now takes the place of what the file holds of the same sections."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    before = json.loads(file.read_text())["sections"] if file.exists() else {}
+    versions = {}
+    for peer in ("numpy", *peers):
+        try:
+            versions[peer] = version(peer)
+        except PackageNotFoundError:
+            continue
+    machine = {"processor": _processor(), "python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}
+    data = {"machine": machine, "versions": versions, "threads": threads, "rounds": rounds, "sections": before | found}
+    file.write_text(json.dumps(data, indent=None, separators=(",", ":")).replace('{"section"', '\n{"section"') + "\n")
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
 
 
 if __name__ == "__main__":

@@ -11,11 +11,13 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
-from typing import Any
 
-from benchmarks.peers import prepare
+import numpy as np
 
-__all__ = ["Contestants"]
+from benchmarks.cases import Case
+from benchmarks.peers import Prepared, prepare
+
+__all__ = ["Contestants", "Outcome"]
 
 #: One timing repeats the call until it takes about this long.
 SECONDS_A_TIMING = 3e-3
@@ -23,20 +25,28 @@ SECONDS_A_TIMING = 3e-3
 #: Between two turns: longer than the thread pools that we know spin.
 PAUSE = 4e-3
 
+#: How many elements of a result are compared with exact ones.
+COMPARED = 1 << 16
+
 
 def _repeats(call: Callable[[], object]) -> int:
     """How many calls make one timing; also warms the call up."""
     for _ in range(3):
         call()
+    once = min(_timed(call, 1) for _ in range(3))
+    return max(1, min(20_000, int(SECONDS_A_TIMING / max(once, 1e-8))))
+
+
+def _timed(call: Callable[[], object], repeats: int) -> float:
     begin = time.perf_counter()
-    call()
-    once = max(time.perf_counter() - begin, 1e-8)
-    return max(1, min(20_000, int(SECONDS_A_TIMING / once)))
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - begin) / repeats
 
 
 def _serve(pipe: Connection, peer: str) -> None:
     """A contestant: prepare the case it is sent, then time it whenever it is asked."""
-    call: Callable[[], object] | None = None
+    prepared: Prepared | None = None
     repeats = 1
     while True:
         request = pipe.recv()
@@ -44,19 +54,32 @@ def _serve(pipe: Connection, peer: str) -> None:
             if request is None:
                 return
             if request == "time":
-                assert call is not None
-                begin = time.perf_counter()
-                for _ in range(repeats):
-                    call()
-                pipe.send((time.perf_counter() - begin) / repeats)
+                assert prepared is not None
+                prepared.restore()
+                prepared.call()  # the caches as a call before leaves them
+                pipe.send(_timed(prepared.call, repeats))
             else:
-                call = prepare(peer, request)
-                if call is not None:
-                    repeats = _repeats(call)
-                pipe.send(call is not None)
+                prepared = None  # its memory first
+                prepared = prepare(peer, request)
+                if prepared is None:
+                    pipe.send(None)
+                    continue
+                prepared.call()
+                result = np.asarray(prepared.result()).reshape(-1)[:COMPARED].copy()
+                repeats = _repeats(prepared.call)
+                pipe.send(result)
         except Exception as error:  # a peer that refuses a case is a fact to report, not a reason to stop
-            call = None
-            pipe.send(f"{type(error).__name__}: {error}")
+            prepared = None
+            pipe.send(f"{type(error).__name__}: {error}"[:200])
+
+
+class Outcome:
+    """What became of a case: seconds per call, results to compare, and why others did not take part."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.results: dict[str, np.ndarray] = {}
+        self.refused: dict[str, str] = {}
 
 
 class Contestants:
@@ -70,6 +93,7 @@ class Contestants:
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, peer), daemon=True)
             process.start()
+            theirs.close()
             self.pipes[peer] = ours
             self.processes.append(process)
 
@@ -78,22 +102,38 @@ class Contestants:
 
     def __exit__(self, *_: object) -> None:
         for pipe in self.pipes.values():
-            pipe.send(None)
+            try:
+                pipe.send(None)
+            except OSError:
+                continue
         for process in self.processes:
             process.join(10)
+            if process.is_alive():
+                process.kill()
 
-    def medians(self, case: Any, rounds: int) -> tuple[dict[str, float], dict[str, str]]:
-        """Seconds per call of those that take part, and what the others said."""
-        answers = {}
-        for peer, pipe in self.pipes.items():
-            pipe.send(case)
-            answers[peer] = pipe.recv()
-        running = [peer for peer, answer in answers.items() if answer is True]
-        timings: dict[str, list[float]] = {peer: [] for peer in running}
+    def run(self, case: Case, rounds: int) -> Outcome:
+        """Time a case: a turn for each, round after round."""
+        outcome = Outcome()
+        for peer in list(self.pipes):
+            answer = self._ask(peer, case)
+            if isinstance(answer, str):
+                outcome.refused[peer] = answer
+            elif answer is not None:
+                outcome.results[peer] = answer
+        timings: dict[str, list[float]] = {peer: [] for peer in outcome.results}
         for _ in range(rounds):
-            for peer in running:
+            for peer, taken in timings.items():
                 time.sleep(PAUSE)
-                self.pipes[peer].send("time")
-                timings[peer].append(self.pipes[peer].recv())
-        refused = {peer: str(answer) for peer, answer in answers.items() if isinstance(answer, str)}
-        return {peer: statistics.median(values) for peer, values in timings.items()}, refused
+                answer = self._ask(peer, "time")
+                if isinstance(answer, float):
+                    taken.append(answer)
+        outcome.seconds = {peer: statistics.median(taken) for peer, taken in timings.items() if taken}
+        return outcome
+
+    def _ask(self, peer: str, request: object) -> object:
+        try:
+            self.pipes[peer].send(request)
+            return self.pipes[peer].recv()
+        except (EOFError, OSError):  # it crashed: it takes part no more
+            self.pipes.pop(peer, None)
+            return "its process ended"

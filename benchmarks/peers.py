@@ -1,203 +1,258 @@
-"""The peers: how each computes an operator. One that is not installed is named and left out.
+"""The peers: how a case is prepared for each. One that is not installed is named and left out.
 
-Every adapter gets the operator, its parameters and NumPy arrays; it returns a call that computes into the
-peer's own output (or in place), with whatever preparation the peer allows done beforehand.
+An adapter gets a case and its NumPy arrays and returns what it times: a call that computes into the peer's own
+output, or over its first tensor in place, with whatever preparation the peer allows done before.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-__all__ = ["PEERS", "Case", "installed", "prepare"]
+from benchmarks.cases import Case
+from benchmarks.operators import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO, expression
 
-Call = Callable[[], object]
+__all__ = ["PEERS", "Prepared", "installed", "prepare"]
 
-
-@dataclass(frozen=True)
-class Case:
-    """One thing to time: an operator with parameters on arrays of a shape and type."""
-
-    operator: str
-    parameters: tuple[tuple[str, float], ...]
-    shapes: tuple[tuple[int, ...], ...]
-    dtype: str
-    in_place: bool
-    threads: int
-
-    def arrays(self) -> list[np.ndarray]:
-        """Ordinary activations: a normal distribution of width 3."""
-        generator = np.random.default_rng(0)
-        return [(generator.standard_normal(shape, dtype=np.float32) * 3).astype(self.dtype) for shape in self.shapes]
+#: From this many elements on a peer that can is given memory to write to; below it asks its allocator, which
+#: is faster then, and fresh pages cost nothing.
+LARGE = 1 << 15
 
 
-#: How PyTorch writes an operator: (function of tensors, function in place or None).
-TORCH: dict[str, Callable[..., Any]] = {
-    "celu": lambda torch, x, alpha: torch.celu(x, alpha),
-    "relu": lambda torch, x: torch.relu(x),
-    "tanh": lambda torch, x: torch.tanh(x),
-    "shrink": lambda torch, x, bias, lambd: (
-        torch.nn.functional.softshrink(x, lambd) if bias else torch.nn.functional.hardshrink(x, lambd)
-    ),
-    "prelu": lambda torch, x, slope: torch.nn.functional.prelu(x, slope),
-    "scaled_tanh": lambda torch, x, alpha, beta: alpha * torch.tanh(beta * x),
-}
-TORCH_IN_PLACE: dict[str, Callable[..., Any]] = {
-    "celu": lambda torch, x, alpha: torch.celu_(x, alpha),
-    "relu": lambda torch, x: torch.relu_(x),
-    "tanh": lambda torch, x: torch.tanh_(x),
-}
+@dataclass
+class Prepared:
+    """A case that is ready to be timed."""
 
-#: How JAX writes it.
-JAX: dict[str, Callable[..., Any]] = {
-    "celu": lambda jax, x, alpha: jax.nn.celu(x, alpha),
-    "relu": lambda jax, x: jax.nn.relu(x),
-    "tanh": lambda jax, x: jax.numpy.tanh(x),
-    "shrink": lambda jax, x, bias, lambd: jax.numpy.where(
-        x > lambd, x - bias, jax.numpy.where(x < -lambd, x + bias, 0)
-    ),
-    "prelu": lambda jax, x, slope: jax.numpy.where(x >= 0, x, slope * x),
-    "scaled_tanh": lambda jax, x, alpha, beta: alpha * jax.numpy.tanh(beta * x),
-}
-
-#: The ONNX operator, for ONNX Runtime and OpenVINO.
-ONNX = {"celu": "Celu", "relu": "Relu", "tanh": "Tanh", "shrink": "Shrink", "prelu": "PRelu"}
-
-#: The expression for numexpr.
-NUMEXPR = {
-    "celu": "where(x >= 0, x, alpha * expm1(x / alpha))",
-    "relu": "where(x <= 0, 0, x)",
-    "tanh": "tanh(x)",
-    "shrink": "where(x > lambd, x - bias, where(x < -lambd, x + bias, 0))",
-    "prelu": "where(x >= 0, x, slope * x)",
-    "scaled_tanh": "alpha * tanh(beta * x)",
-}
+    call: Callable[[], object]
+    result: Callable[[], np.ndarray]
+    restore: Callable[[], object] = lambda: None
+    """Undoes what calls in place have done."""
 
 
-def _ogive(
-    name: str, parameters: dict[str, float], arrays: list[np.ndarray], in_place: bool, threads: int
-) -> Call | None:
+Arrays = list[np.ndarray]
+
+
+def _output(case: Case, arrays: Arrays) -> np.ndarray:
+    if case.in_place:
+        return arrays[0]
+    # What keeps the order of the dimensions in memory; but a transposed view is to be turned.
+    return np.empty_like(arrays[0]) if case.layout == "channels last" else np.empty(case.result_shape, case.dtype)
+
+
+def _restorer(case: Case, array: np.ndarray) -> Callable[[], object]:
+    original = array.copy() if case.in_place else array
+    return (lambda: np.copyto(array, original)) if case.in_place else (lambda: None)
+
+
+def _written(text: str, **names: Any) -> Callable[..., Any]:
+    """The function that somebody would write: no layer of ours stands between it and the call."""
+    function: Callable[..., Any] = eval(text, names)
+    return function
+
+
+def _named(case: Case, tensors: Sequence[Any]) -> dict[str, Any]:
+    return dict(zip(case.names, tensors, strict=True)) | dict(case.parameters)
+
+
+def _ogive(case: Case, arrays: Arrays) -> Prepared:
     import ogive
 
-    ogive.set_num_threads(threads)
-    function = getattr(ogive, name)
-    out = arrays[0] if in_place else np.empty_like(arrays[0])
-    return lambda: function(*arrays, out=out, **parameters)
+    ogive.set_num_threads(case.threads)
+    parameters: dict[str, Any] = dict(case.parameters)
+    if case.operator == "chain":
+
+        @ogive.operator
+        def function(x: Any, w: Any, b: Any, g: Any) -> Any:
+            return ogive.celu(x * w + b, alpha=1.5) * ogive.sigmoid(g)
+
+    elif case.operator == "gelu_tanh":
+        function, parameters = ogive.gelu, {"approximate": "tanh"}
+    else:
+        function = ogive.catalog.OPERATORS[case.operator]
+    out = _output(case, arrays)
+    keywords = "".join(f", {name}={value!r}" for name, value in parameters.items())
+    call = _written(
+        f"lambda: f({', '.join(case.names)}{keywords}, out=out)", f=function, out=out, **_named(case, arrays)
+    )
+    return Prepared(call, lambda: out, _restorer(case, out))
 
 
-def _torch(
-    name: str, parameters: dict[str, float], arrays: list[np.ndarray], in_place: bool, threads: int
-) -> Call | None:
+def _numpy(case: Case, arrays: Arrays) -> Prepared | None:
+    """Copying alone: what moving the memory costs, on one thread."""
+    if any(array.shape != case.result_shape for array in arrays):
+        return None
+    out = np.empty(case.result_shape, case.dtype) if case.in_place else _output(case, arrays)
+    return Prepared(lambda: np.copyto(out, arrays[0]), lambda: out)
+
+
+def _torch(case: Case, arrays: Arrays) -> Prepared | None:
     import torch
 
-    torch.set_num_threads(threads)
-    written = (TORCH_IN_PLACE if in_place else TORCH).get(name)
-    if written is None:
-        return None
-    tensors = [torch.from_numpy(array) for array in arrays]
-    function, values = written, list(parameters.values())
+    torch.set_num_threads(case.threads)
     torch.set_grad_enabled(False)
-    return lambda: function(torch, *tensors, *values)
+    parameters = dict(case.parameters)
+    plain, into, in_place = (
+        expression(table, case.operator, parameters) for table in (TORCH, TORCH_INTO, TORCH_IN_PLACE)
+    )
+    tensors = [torch.from_numpy(array) for array in arrays]
+    names = {"torch": torch} | _named(case, tensors)
+    if case.in_place:
+        text = in_place or into
+        if text is None:
+            return None
+        return Prepared(
+            _written(f"lambda: {text}", out=tensors[0], **names), tensors[0].numpy, _restorer(case, arrays[0])
+        )
+    if plain is None:
+        return None
+    if case.operator == "chain":
+        function = _written(f"lambda {', '.join(case.names)}: {plain}", torch=torch)
+        compiled = torch.compile(function, dynamic=False)
+        return Prepared(lambda: compiled(*tensors), lambda: compiled(*tensors).numpy())
+    if case.elements >= LARGE and into is not None:
+        out = torch.from_numpy(_output(case, arrays))
+        return Prepared(_written(f"lambda: {into}", out=out, **names), out.numpy)
+    call = _written(f"lambda: {plain}", **names)
+    return Prepared(call, lambda: call().numpy())
 
 
-def _onnx_model(name: str, parameters: dict[str, float], arrays: list[np.ndarray]) -> bytes:
+def _onnx_model(case: Case, arrays: Arrays) -> bytes:
     from onnx import helper
 
-    names = ["x", "y", "z"][: len(arrays)]
     kind = helper.np_dtype_to_tensor_dtype(arrays[0].dtype)
-    inputs = [helper.make_tensor_value_info(n, kind, list(a.shape)) for n, a in zip(names, arrays, strict=True)]
-    output = helper.make_tensor_value_info("result", kind, list(arrays[0].shape))
-    node = helper.make_node(ONNX[name], names, ["result"], **parameters)
-    graph = helper.make_graph([node], "one", inputs, [output])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    inputs = [helper.make_tensor_value_info(n, kind, a.shape) for n, a in zip(case.names, arrays, strict=True)]
+    output = helper.make_tensor_value_info("result", kind, case.result_shape)
+    names = list(case.names)
+    if case.operator == "chain":
+        nodes = [
+            helper.make_node("Mul", ["x", "w"], ["xw"]),
+            helper.make_node("Add", ["xw", "b"], ["sum"]),
+            helper.make_node("Celu", ["sum"], ["left"], alpha=1.5),
+            helper.make_node("Sigmoid", ["g"], ["gate"]),
+            helper.make_node("Mul", ["left", "gate"], ["result"]),
+        ]
+    else:
+        kind_of_node, attributes = ONNX[case.operator]
+        nodes = [helper.make_node(kind_of_node, names, ["result"], **attributes, **dict(case.parameters))]
+    graph = helper.make_graph(nodes, "one", inputs, [output])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
     data: bytes = model.SerializeToString()
     return data
 
 
-def _onnxruntime(
-    name: str, parameters: dict[str, float], arrays: list[np.ndarray], in_place: bool, threads: int
-) -> Call | None:
-    if name not in ONNX:
+def _takes(case: Case) -> bool:
+    """ONNX's runtimes take dense arrays in the order of their dimensions, and know no parameters of linear etc."""
+    return case.layout == "contiguous" and (case.operator in ONNX or case.operator == "chain")
+
+
+def _onnxruntime(case: Case, arrays: Arrays) -> Prepared | None:
+    if not _takes(case):
         return None
     import onnxruntime as ort
 
     options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
+    options.intra_op_num_threads = case.threads
     options.log_severity_level = 4
-    session = ort.InferenceSession(_onnx_model(name, parameters, arrays), options, providers=["CPUExecutionProvider"])
+    session = ort.InferenceSession(_onnx_model(case, arrays), options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     values = [ort.OrtValue.ortvalue_from_numpy(array) for array in arrays]
     for entry, value in zip(session.get_inputs(), values, strict=True):
         binding.bind_ortvalue_input(entry.name, value)
-    result = values[0] if in_place else ort.OrtValue.ortvalue_from_numpy(np.empty_like(arrays[0]))
+    result = values[0] if case.in_place else ort.OrtValue.ortvalue_from_numpy(_output(case, arrays))
     binding.bind_ortvalue_output("result", result)
-    return lambda: session.run_with_iobinding(binding)
+    restore = (lambda: values[0].update_inplace(arrays[0])) if case.in_place else (lambda: None)
+    return Prepared(lambda: session.run_with_iobinding(binding), result.numpy, restore)
 
 
-def _openvino(
-    name: str, parameters: dict[str, float], arrays: list[np.ndarray], in_place: bool, threads: int
-) -> Call | None:
-    if name not in ONNX:
+def _openvino(case: Case, arrays: Arrays) -> Prepared | None:
+    if not _takes(case):
         return None
     import openvino as ov
 
     core = ov.Core()
-    settings = {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": threads, "PERFORMANCE_HINT": "LATENCY"}
-    compiled = core.compile_model(core.read_model(_onnx_model(name, parameters, arrays)), "CPU", settings)
+    settings = {
+        "INFERENCE_PRECISION_HINT": "f32",
+        "INFERENCE_NUM_THREADS": case.threads,
+        "PERFORMANCE_HINT": "LATENCY",
+    }
+    compiled = core.compile_model(core.read_model(_onnx_model(case, arrays)), "CPU", settings)
     request = compiled.create_infer_request()
-    out = arrays[0] if in_place else np.empty_like(arrays[0])
+    out = _output(case, arrays)
     tensors = [ov.Tensor(array, shared_memory=True) for array in arrays]
-    result = tensors[0] if in_place else ov.Tensor(out, shared_memory=True)
+    result = tensors[0] if case.in_place else ov.Tensor(out, shared_memory=True)
     for i, tensor in enumerate(tensors):
         request.set_input_tensor(i, tensor)
     request.set_output_tensor(0, result)
-    memory = (arrays, out, tensors, result)  # the request does not keep them alive
+    memory = (compiled, arrays, out, tensors, result)  # the request does not keep them alive
 
     def call() -> object:
         request.infer()
         return memory
 
-    return call
+    return Prepared(call, lambda: out, _restorer(case, out))
 
 
-def _jax(
-    name: str, parameters: dict[str, float], arrays: list[np.ndarray], in_place: bool, threads: int
-) -> Call | None:
-    if in_place or name not in JAX:
-        return None  # arrays are immutable
+def _jax(case: Case, arrays: Arrays) -> Prepared | None:
+    if case.operator not in JAX:
+        return None
     import jax
 
-    values = list(parameters.values())
-    function = jax.jit(lambda *tensors: JAX[name](jax, *tensors, *values))
-    tensors = [jax.numpy.asarray(array) for array in arrays]
-    return lambda: function(*tensors).block_until_ready()
+    dense = _written(f"lambda {', '.join(case.names)}: {JAX[case.operator]}", jax=jax, **dict(case.parameters))
+    function = dense
+    # Arrays are dense: a layout is the view of a dense array, taken in the compiled function.
+    if case.layout == "every second column":
+        function, arrays = lambda x: dense(x[..., ::2]), [np.repeat(arrays[0], 2, axis=-1)]
+    elif case.layout == "transposed":
+        function, arrays = lambda x: dense(x.T), [arrays[0].T]
+    elif case.layout == "channels last":
+        return None
+    if case.in_place:  # arrays are immutable, but one may be given up for the result's memory
+        donating = jax.jit(function, donate_argnums=0)
+        rest = [jax.numpy.array(array) for array in arrays[1:]]
+        held = [jax.numpy.array(arrays[0])]
+
+        def call() -> object:
+            held[0] = donating(held[0], *rest)
+            return held[0].block_until_ready()
+
+        def restore() -> None:
+            held[0] = jax.numpy.array(arrays[0])
+
+        return Prepared(call, lambda: np.asarray(held[0]), restore)
+    compiled = jax.jit(function)
+    tensors = [jax.numpy.array(array) for array in arrays]
+    names = ", ".join(case.names)
+    call = _written(
+        f"lambda: f({names}).block_until_ready()", f=compiled, **dict(zip(case.names, tensors, strict=True))
+    )
+    return Prepared(call, lambda: np.asarray(call()))
 
 
-def _numexpr(
-    name: str, parameters: dict[str, float], arrays: list[np.ndarray], in_place: bool, threads: int
-) -> Call | None:
-    if name not in NUMEXPR:
+def _numexpr(case: Case, arrays: Arrays) -> Prepared | None:
+    if case.operator not in NUMEXPR or case.dtype != "float32":
         return None
     import numexpr
 
-    numexpr.set_num_threads(threads)
-    names = dict(zip(("x", "slope"), arrays, strict=False)) | {k: np.float32(v) for k, v in parameters.items()}
-    out = arrays[0] if in_place else np.empty_like(arrays[0])
-    numexpr.evaluate(NUMEXPR[name], local_dict=names, out=out, casting="same_kind")
-    return lambda: numexpr.re_evaluate(local_dict=names)
+    numexpr.set_num_threads(case.threads)
+    local = dict(zip(case.names, arrays, strict=True)) | {k: np.float32(v) for k, v in case.parameters}
+    out = _output(case, arrays)
+    numexpr.evaluate(NUMEXPR[case.operator], local_dict=local, out=out, casting="same_kind")
+    return Prepared(lambda: numexpr.re_evaluate(local_dict=local), lambda: out, _restorer(case, out))
 
 
-PEERS: dict[str, tuple[str, Callable[..., Call | None]]] = {
+#: Name -> (module, adapter).
+PEERS: dict[str, tuple[str, Callable[[Case, Arrays], Prepared | None]]] = {
     "ogive": ("ogive", _ogive),
     "torch": ("torch", _torch),
     "onnxruntime": ("onnxruntime", _onnxruntime),
     "openvino": ("openvino", _openvino),
     "jax": ("jax", _jax),
     "numexpr": ("numexpr", _numexpr),
+    "copyto": ("numpy", _numpy),
 }
 
 
@@ -205,12 +260,25 @@ def installed() -> tuple[list[str], list[str]]:
     """The peers that can be imported, and those that cannot."""
     from importlib.util import find_spec
 
-    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=true intra_op_parallelism_threads=2")
-    present = [name for name, (module, _) in PEERS.items() if find_spec(module) is not None]
+    needed = {name: (module,) for name, (module, _) in PEERS.items()}
+    for name in ("onnxruntime", "openvino"):  # the models that they get are written with it
+        needed[name] += ("onnx",)
+    present = [name for name, modules in needed.items() if all(find_spec(module) is not None for module in modules)]
     return present, [name for name in PEERS if name not in present]
 
 
-def prepare(peer: str, case: Case) -> Call | None:
+def limit_threads(threads: int) -> None:
+    """What has to be set before a peer is imported."""
+    os.environ["OMP_NUM_THREADS"] = str(threads)
+    os.environ["NUMEXPR_MAX_THREADS"] = os.environ["NUMEXPR_NUM_THREADS"] = str(threads)
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    # The only way to tell XLA's pool for the processor: it has a thread per processor that the process may use.
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
+
+
+def prepare(peer: str, case: Case) -> Prepared | None:
     """The peer's call for a case; None if it has no such operator."""
+    limit_threads(case.threads)
     _, adapter = PEERS[peer]
-    return adapter(case.operator, dict(case.parameters), case.arrays(), case.in_place, case.threads)
+    return adapter(case, case.arrays())

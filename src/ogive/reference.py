@@ -6,7 +6,9 @@ It walks a formula's graph, not a lowered one, in a number system of the caller'
 
 from __future__ import annotations
 
+import ctypes
 import math
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import cache, partial
@@ -92,6 +94,9 @@ def _error_function(name: str) -> Callable[[Any], Any]:
     def function(x: Any) -> Any:
         x = np.asarray(x)
         if x.dtype == np.longdouble:
+            compiled = _long_error_function(f"{name}l")
+            if compiled is not None:
+                return compiled(x)
             exact = [_exact_error_function(name, _mp().mpf(str(v))) for v in x.ravel()]
             return np.array(list(map(to_long_double, exact))).reshape(x.shape)
         try:
@@ -101,6 +106,58 @@ def _error_function(name: str) -> Callable[[Any], Any]:
         return getattr(special, name)(x)
 
     return function
+
+
+#: A loop over numbers of 80 bits, which calls the C library.
+_LOOP = """
+declare x86_fp80 @NAME(x86_fp80)
+define void @apply(ptr %x, ptr %y, i64 %count) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+  %from = getelementptr x86_fp80, ptr %x, i64 %i
+  %to = getelementptr x86_fp80, ptr %y, i64 %i
+  %value = load x86_fp80, ptr %from, align 16
+  %result = call x86_fp80 @NAME(x86_fp80 %value)
+  store x86_fp80 %result, ptr %to, align 16
+  %next = add i64 %i, 1
+  %more = icmp ult i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+
+@cache
+def _long_error_function(name: str) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The C library's function on arrays of long double, a thousand times as fast as mpmath; None where it is not.
+
+    Python reaches it with float64 only. Only glibc's, for the format of x87, is known to be good enough.
+    """
+    if platform.libc_ver()[0] != "glibc" or platform.machine() != "x86_64":
+        return None
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    module = llvm.parse_assembly(_LOOP.replace("NAME", name))
+    engine = llvm.create_mcjit_compiler(module, llvm.Target.from_default_triple().create_target_machine())
+    engine.finalize_object()
+    apply = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
+        engine.get_function_address("apply")
+    )
+
+    def compute(x: np.ndarray) -> np.ndarray:
+        x = np.ascontiguousarray(x)
+        result = np.zeros_like(x)
+        if x.size:
+            apply(x.ctypes.data, result.ctypes.data, x.size)
+        assert engine is not None  # it owns the code
+        return result
+
+    return compute
 
 
 def evaluate(

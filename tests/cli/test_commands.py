@@ -105,3 +105,73 @@ def test_a_closed_pipe_is_no_error():
     completed = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert completed.stdout.startswith("operator")
     assert completed.stderr == ""
+
+
+def test_accuracy_is_kept_and_not_measured_twice(ogive, tmp_path, monkeypatch):
+    from ogive.cli import accuracy_command
+
+    options = ["accuracy", "tanh", "--dtype", "bfloat16", "--save", str(tmp_path)]
+    status, first, _ = ogive(*options)
+    assert status == 0
+    (path,) = tmp_path.iterdir()
+    monkeypatch.setattr(accuracy_command, "sweep", None)  # it would fail
+    assert ogive(*options)[:2] == (0, first)
+    path.write_text(path.read_text().replace('"fingerprint": "', '"fingerprint": "not '))
+    monkeypatch.undo()
+    assert ogive(*options)[0] == 0  # another operator was measured: this one is measured now
+    assert "not " not in path.read_text()
+
+
+def test_accuracy_of_parameters_and_rows(ogive):
+    status, out, _ = ogive("accuracy", "gelu", "--dtype", "float16", "--parameter", "approximate=tanh")
+    assert status == 0
+    assert "gelu" in out
+    status, out, _ = ogive("accuracy", "softmax", "--samples", "100000")
+    assert status == 0
+    assert "softmax" in out
+    for words, text in (
+        (["linear"], "linear cannot be measured in float32: give --parameter alpha=VALUE, --parameter beta=VALUE"),
+        (["celu", "--parameter", "alpha"], "--parameter is 'alpha'; allowed: NAME=VALUE"),
+        (["celu", "--parameter", "beta=1"], "celu: there is no parameter 'beta'"),
+        (["gelu", "--parameter", "approximate=erf"], "gelu: approximate is 'erf'"),
+        (["bit_count"], "bit_count cannot be measured in float32: it has no such type"),
+    ):
+        status, _, error = ogive("accuracy", *words)
+        assert status == 2
+        assert text in error
+
+
+def test_a_peer_that_is_missing_is_named(ogive, monkeypatch):
+    import importlib
+
+    def not_installed(name):
+        raise ModuleNotFoundError(name, name=name)
+
+    from ogive.peers import functions
+
+    monkeypatch.setattr(functions, "importlib", type("none", (), {"import_module": staticmethod(not_installed)}))
+    status, _, error = ogive("accuracy", "tanh", "--peer", "torch")
+    assert status == 2
+    assert "torch: the package torch is not installed. Install it: pip install torch" in error
+    assert ogive("accuracy", "tanh", "--peer", "abacus")[0] == 2
+    assert importlib.import_module("math")
+
+
+def test_peers_stand_side_by_side(ogive, monkeypatch):
+    """With a peer of NumPy's functions in the place of one that may not be installed."""
+    import numpy as np
+
+    from ogive.cli import accuracy_command
+
+    def function(peer, operator, names, parameters, changed):
+        if operator == "celu":
+            raise KeyError(operator)
+        return getattr(np, operator)
+
+    monkeypatch.setattr(accuracy_command, "function", function)
+    monkeypatch.setattr(accuracy_command, "version", lambda peer: f"{peer} 1.0")
+    status, out, _ = ogive("accuracy", "tanh", "celu", "--dtype", "float16", "--peer", "torch")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[:3]] == ["operator", "tanh", "celu"]
+    assert out.splitlines()[2].split()[-1] == "-"
+    assert 0.4 < float(out.splitlines()[1].split()[-1]) < 1

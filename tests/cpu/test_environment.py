@@ -10,7 +10,9 @@ import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
-from tests.inputs import CASES, assert_same_bits, operands
+from ogive.runtime.kernels import make_ufunc
+from tests.cpu.test_targets import RUNNABLE, program
+from tests.inputs import CASE_IDS, CASES, ROW_CASE_IDS, ROW_CASES, assert_same_bits, operands
 
 FLUSH_TO_ZERO, DENORMALS_ARE_ZERO, ROUND_UP = 0x8000, 0x0040, 0x4000
 ALL_FLAGS = 0x3F
@@ -46,26 +48,46 @@ def mxcsr():
     register.set(before)
 
 
-CASES_32 = [(op, s) for op, s in CASES if s.outputs[0].name in ("float32", "float16", "int64")]
+MODES = {"flush": FLUSH_TO_ZERO | DENORMALS_ARE_ZERO, "round-up": ROUND_UP}
+NAMED = list(zip(CASES, CASE_IDS, strict=True)) + list(zip(ROW_CASES, ROW_CASE_IDS, strict=True))
+
+
+def arguments(op, signature, count):
+    """Arrays and parameters of a call; rows of 300 elements for the row-wise operators."""
+    required = {p.name: 1.5 for p in op.parameters if p.is_required}
+    arrays = [np.resize(a, count) for a in operands(signature, 2000)]
+    return [a.reshape(-1, 300) for a in arrays] if op.is_row_wise else arrays, required
+
+
+def same_in_every_mode(mxcsr, function, arrays, expected):
+    for name, mode in MODES.items():
+        before = mxcsr.get()
+        mxcsr.set(before | mode)
+        result = function(*arrays)
+        after = mxcsr.get()
+        mxcsr.set(before)
+        assert after & ~ALL_FLAGS == (before | mode) & ~ALL_FLAGS, name
+        assert_same_bits(result, expected, *arrays)
 
 
 @needs_mxcsr
-@pytest.mark.parametrize("mode", [FLUSH_TO_ZERO | DENORMALS_ARE_ZERO, ROUND_UP], ids=["flush", "round-up"])
-def test_the_callers_mode_is_not_used_and_comes_back(mxcsr, mode, threads):
-    assert CASES_32
-    for op, signature in CASES_32:
-        required = {p.name: 1.5 for p in op.parameters if p.is_required}
-        arrays = [np.resize(a, 300_000) for a in operands(signature, 2000)]
-        for count in (1, 2):
-            threads(count)
-            expected = op(*arrays, **required)
-            before = mxcsr.get()
-            mxcsr.set(before | mode)
-            result = op(*arrays, **required)
-            after = mxcsr.get()
-            mxcsr.set(before)
-            assert after & ~ALL_FLAGS == (before | mode) & ~ALL_FLAGS, op.name
-            assert_same_bits(result, expected, *arrays)
+@pytest.mark.parametrize(("op", "signature"), [c for c, _ in NAMED], ids=[name for _, name in NAMED])
+def test_the_callers_mode_is_not_used_and_comes_back(op, signature, mxcsr, threads):
+    arrays, required = arguments(op, signature, 150_000)
+    expected = op(*arrays, **required)
+    for count in (1, 2):
+        threads(count)
+        same_in_every_mode(mxcsr, lambda *given: op(*given, **required), arrays, expected)
+
+
+@needs_mxcsr
+@pytest.mark.parametrize(("op", "signature"), [c for c, _ in NAMED], ids=[name for _, name in NAMED])
+def test_nor_by_the_code_of_the_smallest_instruction_set(op, signature, mxcsr):
+    """Without FMA among the instructions a function of the C library is called, in the same environment."""
+    arrays, required = arguments(op, signature, 3000)
+    compiled, _ = program(op, signature)
+    expected = op(*arrays, **required)
+    same_in_every_mode(mxcsr, make_ufunc(op.name, compiled, RUNNABLE[0]), arrays, expected)
 
 
 def test_no_warning_leaks_from_lanes_that_a_select_throws_away():
@@ -88,3 +110,5 @@ def test_compiling_raises_no_flag():
 
 def test_there_are_operators():
     assert OPERATORS
+    assert NAMED
+    assert {op.name for (op, _), _ in NAMED} == set(OPERATORS)

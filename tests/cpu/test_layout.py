@@ -164,3 +164,20 @@ def test_reduce_and_accumulate_are_sequential():
     totals = np.zeros(3)
     f.at(totals, [0, 1, 1, 2], np.array([1.0, 2.0, 3.0, 4.0]))
     assert totals.tolist() == [1, 5, 4]
+
+
+@pytest.mark.parametrize("offset", [0, 1, 5, 15, 16])
+@pytest.mark.parametrize("kind", ["float32", "int8"])
+def test_results_larger_than_the_caches_have_the_same_bits(kind, offset, threads):
+    """They are written past the caches, from the first aligned element on; then threads share them."""
+    count = (1 << 28) // (2 * np.dtype(kind).itemsize) // 4 + 77  # 64 MiB with the result
+    pattern = np.arange(-100, 101).astype(kind)
+    x = np.resize(pattern, count)
+    expected = np.resize(ogive.shrink(pattern, bias=1.0, lambd=7.0), count)
+    for thread_count in (1, 3):
+        threads(thread_count)
+        memory = np.full(count + 40, 99, kind)
+        ogive.shrink(x, bias=1.0, lambd=7.0, out=memory[offset : offset + count])
+        assert_same_bits(memory[offset : offset + count], expected)
+        assert (memory[:offset] == 99).all()
+        assert (memory[offset + count :] == 99).all()

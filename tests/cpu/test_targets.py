@@ -1,6 +1,9 @@
 """Every operator has the same bits from the code of every instruction set that this machine runs."""
 
+import os
 import platform
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -93,6 +96,30 @@ def test_target_from_the_environment(monkeypatch):
     with pytest.raises(CompileError, match="the processor is sparc64; allowed: x86-64 and 64-bit Arm"):
         host_target()
     host_target.cache_clear()
+
+
+def test_forced_from_the_environment_the_bits_are_the_same():
+    """In processes of their own, with the whole call path: every operator of floating-point numbers."""
+    code = """
+import hashlib, ogive.dtypes
+from ogive.accuracy import fingerprint
+from ogive.catalog import OPERATORS
+digest = hashlib.sha256()
+for op in OPERATORS.values():
+    required = {p.name: 1.5 for p in op.parameters if p.is_required}
+    for kind in map(ogive.dtypes.element_type, ("float16", "float32")):
+        if not op.is_row_wise and any(set(s.inputs) == {kind} for s in op.signatures):
+            digest.update(fingerprint(op, kind, required).encode())
+from ogive.codegen.target import host_target
+print(host_target().name, digest.hexdigest())
+"""
+    found = {}
+    for target in RUNNABLE:
+        environment = os.environ | {"OGIVE_TARGET": target.name}
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+        name, found[target.name] = run.stdout.split()
+        assert name == target.name
+    assert len(set(found.values())) == 1, found
 
 
 def test_half_conversions_are_exact():

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import click
+import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ogive.accuracy import BINS, ROUNDS, STEP, Report, sample, sweep
-from ogive.dtypes import FLOATS, element_type
+from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
+from ogive.accuracy.measure import ROUNDS, STEP, changed_parameters
+from ogive.accuracy.report import file_name, load
+from ogive.dtypes import FLOATS, ElementType, element_type
 from ogive.operator import Operator, RowOperator
+from ogive.peers.functions import PEERS, function, version
 
 __all__ = ["command"]
 
@@ -22,6 +29,9 @@ __all__ = ["command"]
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Other than the default.")
 @click.option("--exhaustive", is_flag=True, help="Every input, not every 128th: minutes for float32.")
 @click.option("--samples", default=10_000_000, show_default=True, help="How many, where not every input is taken.")
+@click.option("--save", type=click.Path(file_okay=False, path_type=Path), help="Keep the results in this folder.")
+@click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)), help="Measure this one too.")
+@click.option("--workers", default=2, show_default=True, help="Threads.")
 @click.option("--digest", is_flag=True, help="Print a digest of all results: it is the same on every machine.")
 @click.option("--histogram", is_flag=True, help="Print how many results have which error.")
 def command(
@@ -30,59 +40,127 @@ def command(
     parameters: tuple[str, ...],
     exhaustive: bool,
     samples: int,
+    save: Path | None,
+    peers: tuple[str, ...],
+    workers: int,
     digest: bool,
     histogram: bool,
 ) -> int:
     """Measure the error of operators, in units in the last place, and print where it is largest.
 
     float16 and bfloat16 are always measured over all 65,536 inputs. float64 and operators of several tensors are
-    measured on samples, and then round those with the largest errors.
+    measured on samples, and then round those with the largest errors; row-wise operators on rows of several lengths.
+
+    With --peer the same is done with another library's results, side by side.
+
+    With --save each result is written to a file of its own as soon as it is there, and is not measured again
+    while the operator computes the same and no more inputs are asked for: what was interrupted goes on.
     """
     from ogive.catalog import OPERATORS
     from ogive.cli.show_command import find
 
     kind = element_type(dtype)
-    chosen = [find(name) for name in operators]
-    chosen = chosen or [op for op in OPERATORS.values() if op.inputs == 1 and _can_be_measured(op, dtype)]
-    for op in chosen:
-        if not _can_be_measured(op, dtype):
-            raise click.UsageError(
-                f"{op.name} cannot be measured in {dtype}: it has required parameters or no such type"
-            )
     values = dict(_read_parameter(text) for text in parameters)
+    chosen = [find(name) for name in operators]
+    chosen = chosen or [op for op in OPERATORS.values() if op.inputs == 1 and not _obstacle(op, dtype, values)]
+    for op in chosen:
+        if obstacle := _obstacle(op, dtype, values):
+            raise click.UsageError(f"{op.name} cannot be measured in {dtype}: {obstacle}")
+    measurements = {op: [Measurement(op, kind, values, name) for name in ("ogive", *peers)] for op in chosen}
     stride = 1 if exhaustive or kind.bits < 32 else 128
-    is_sampled = {op: op.inputs > 1 or kind.bits > 32 for op in chosen}
-    reports = []
+    found: dict[Operator, dict[str, Report]] = {}
     columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        for op in chosen:
-            total = samples + ROUNDS * STEP if is_sampled[op] else (1 << kind.bits) // stride
-            advance = partial(progress.advance, progress.add_task(op.name, total=total))
-            if is_sampled[op]:
-                reports.append(sample(op, kind, values, count=samples, progress=advance))
-            else:
-                reports.append(sweep(op, kind, values, stride=stride, progress=advance))
+        for op, contestants in measurements.items():
+            found[op] = {}
+            for measurement in contestants:
+                total = measurement.total(stride, samples)
+                report = measurement.kept(save) if save else None
+                if report is None or report.count < total:
+                    advance = partial(progress.advance, progress.add_task(measurement.title, total=total))
+                    report = measurement.run(stride, samples, workers, advance)
+                    if report and save:
+                        report.save(measurement.folder(save))
+                if report:
+                    found[op][measurement.by] = report
     console = Console(highlight=False)
-    console.print(_table(reports, digest))
+    reports = [report for each in found.values() for report in each.values()]
+    console.print(_side_by_side(found, ["ogive", *peers]) if peers else _table(reports, digest))
     if histogram:
         for report in reports:
             console.print(_histogram(report))
     return 0
 
 
-def _can_be_measured(op: Operator, dtype: str) -> bool:
-    # Row-wise operators are measured by tests: an element's error depends on its whole row.
-    is_elementwise = isinstance(op, Operator) and not isinstance(op, RowOperator)
-    has_type = any({t.name for t in (*s.inputs, *s.outputs)} == {dtype} for s in op.signatures)
-    return is_elementwise and has_type and not any(p.is_required for p in op.parameters)
+class Measurement:
+    """One operator in one element type, as Ogive or a peer computes it."""
+
+    def __init__(self, op: Operator, kind: ElementType, values: dict[str, Any], by: str) -> None:
+        self.op, self.kind, self.values, self.by = op, kind, values, by
+        self.changed = changed_parameters(op, values)
+        self.version = by if by == "ogive" else version(by)
+        self.fingerprint = fingerprint(op, kind, values) if by == "ogive" else ""
+        self.is_sampled = op.inputs > 1 or kind.bits > 32 or isinstance(op, RowOperator)
+
+    @property
+    def title(self) -> str:
+        return self.op.name if self.by == "ogive" else f"{self.op.name}, {self.by}"
+
+    def total(self, stride: int, samples: int) -> int:
+        """How many inputs are measured."""
+        if isinstance(self.op, RowOperator):
+            return samples
+        return samples + ROUNDS * STEP if self.is_sampled else (1 << self.kind.bits) // stride
+
+    def folder(self, save: Path) -> Path:
+        """Ogive's results lie in the folder itself, a peer's in one below."""
+        return save if self.by == "ogive" else save / self.by
+
+    def kept(self, save: Path) -> Report | None:
+        """What was measured before, of what would be measured now."""
+        path = self.folder(save) / file_name(self.op.name, self.changed, self.kind.name)
+        report = load(path) if path.exists() else None
+        return report if report and (report.by, report.fingerprint) == (self.version, self.fingerprint) else None
+
+    def run(self, stride: int, samples: int, workers: int, progress: Callable[[int], None]) -> Report | None:
+        """Measure; None if the peer does not have the operator."""
+        compute = None
+        if self.by != "ogive":
+            try:
+                values = self.op.checked_parameters(self.values)
+                compute = function(self.by, self.op.name, self.op.tensors, values, self.changed)
+                compute(
+                    *[np.zeros((2, 8) if isinstance(self.op, RowOperator) else 8, self.kind.numpy)] * self.op.inputs
+                )
+            except Exception:  # whatever a peer raises for what it does not have
+                return None
+        arguments = self.op, self.kind, self.values
+        if isinstance(self.op, RowOperator):
+            report = sample_rows(self.op, self.kind, count=samples, function=compute, progress=progress)
+        elif self.is_sampled:
+            report = sample(*arguments, count=samples, function=compute, progress=progress, workers=workers)
+        else:
+            report = sweep(*arguments, stride=stride, function=compute, progress=progress, workers=workers)
+        report.by, report.fingerprint = self.version, self.fingerprint
+        return report
 
 
-def _read_parameter(text: str) -> tuple[str, float]:
-    name, _, value = text.partition("=")
+def _obstacle(op: Operator, dtype: str, values: dict[str, Any]) -> str:
+    """Why an operator cannot be measured; empty if it can."""
+    if not any({t.name for t in (*s.inputs, *s.outputs)} == {dtype} for s in op.signatures):
+        return "it has no such type"
+    missing = [p.name for p in op.parameters if p.is_required and p.name not in values]
+    return f"give {', '.join(f'--parameter {name}=VALUE' for name in missing)}" if missing else ""
+
+
+def _read_parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"--parameter is {text!r}; allowed: NAME=VALUE")
     try:
         return name, float(value)
     except ValueError:
-        raise click.UsageError(f"--parameter is {text!r}; allowed: NAME=VALUE with a number") from None
+        return name, value  # one of several formulas; the operator refuses what is none
 
 
 def _table(reports: list[Report], digest: bool) -> Table:
@@ -102,8 +180,23 @@ def _table(reports: list[Report], digest: bool) -> Table:
     return table
 
 
+def _side_by_side(found: dict[Operator, dict[str, Report]], names: list[str]) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    table.add_column("operator", no_wrap=True)
+    for name in names:
+        table.add_column(name, justify="right", no_wrap=True)
+    for op, reports in found.items():
+        cells = [f"{reports[name].worst:.4g}" if name in reports else "-" for name in names]
+        table.add_row(op.name, *cells)
+    table.caption = "the largest error in ULP; -: the peer does not have it"
+    table.caption_justify = "left"
+    return table
+
+
 def _histogram(report: Report) -> Table:
-    table = Table(title=f"{report.operator}, {report.dtype}", title_justify="left", box=None, header_style="bold")
+    table = Table(
+        title=f"{report.operator}, {report.dtype}, {report.by}", title_justify="left", box=None, header_style="bold"
+    )
     table.add_column("error up to", justify="right")
     table.add_column("results", justify="right")
     for bound, count in zip(BINS, report.histogram, strict=True):

@@ -1,7 +1,8 @@
 """The only emitter: a primitive graph as LLVM IR, one row per primitive.
 
-The kernel is one loop over blocks of elements. Nodes that depend on parameters alone are computed once, as
-scalars, before it. There is no fast-math flag, no contraction and no call of a library function anywhere.
+The kernel is a loop over blocks of elements, after one that takes several blocks at a time: the instructions of one
+block wait for each other, those of several fill the gaps. Nodes that depend on parameters alone are computed once,
+as scalars, before it. There is no fast-math flag, no contraction and no call of a library function anywhere.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 import struct
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ogive.codegen.target import Target
@@ -33,21 +34,30 @@ ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512
 
 
 def block_size(program: Program) -> int:
-    """How many elements the loop takes at a time.
+    """How many elements the code takes at least; it computes multiples of that.
 
-    As many as fill a register of 64 bytes with the widest format of which there is more than a little; for
-    short programs four registers, which pays for the loop's own instructions. Many operands make it smaller,
-    because incomplete blocks are staged in a buffer of 32 KiB.
+    As many as fill a register of 64 bytes with the widest format of which there is more than a little. Many operands
+    make it smaller, because incomplete blocks are staged in a buffer of 32 KiB.
     """
     formats = Counter(current.format.bits for current in _varying(program.roots))
     widest = max((bits for bits, count in formats.items() if 4 * count > max(formats.values())), default=8)
     lanes = 64 * 8 // max(widest, 8)
-    if program.size <= 12 and not program.stages:
-        lanes *= 4
     bytes_per_element = sum(t.itemsize for t in (*program.inputs, *program.outputs))
     while lanes * bytes_per_element > 32768:
         lanes //= 2
     return lanes
+
+
+#: What has to divide the addresses of outputs that are written past the caches.
+STREAM_ALIGNMENT = 64
+
+#: Registers that a value fills in the loop over several blocks.
+REGISTERS_AT_A_TIME = 4
+
+
+def _blocks_at_a_time(program: Program, target: Target) -> int:
+    """How many blocks the first loop takes at a time; 1 if there is none."""
+    return max(1, REGISTERS_AT_A_TIME * target.vector_bytes // 64)
 
 
 def entries(program: Program) -> list[str]:
@@ -57,14 +67,13 @@ def entries(program: Program) -> list[str]:
 
 def emit(program: Program, target: Target) -> str:
     """The module whose functions (`entries`) compute a program for a multiple of `block_size` elements."""
-    block = block_size(program)
-    emitters = [_Emitter(target, block, program) for _ in entries(program)]
+    emitters = [_Emitter(target, block_size(program), program) for _ in entries(program)]
     functions = [
         emitter.function(name, i) for i, (emitter, name) in enumerate(zip(emitters, entries(program), strict=True))
     ]
     declarations = {text: None for emitter in emitters for text in emitter.declarations.values()}
     header = [f'target triple = "{target.triple}"', *declarations]
-    footer = [f"attributes #0 = {{ {ATTRIBUTES} }}", '!0 = !{!"branch_weights", i32 1, i32 1000}']
+    footer = [f"attributes #0 = {{ {ATTRIBUTES} }}", '!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}"]
     return "\n".join([*header, *functions, *footer, ""])
 
 
@@ -84,8 +93,10 @@ class _Emitter:
     lanes: int = 1
     """Of what is being emitted: 1 for invariant nodes."""
     after_loop: bool = False
-    label: str = "loop"
+    label: str = "entry"
     """Of the basic block that is being emitted."""
+    at: str = ""
+    """The number of elements before those that are being emitted."""
 
     # ---- the function
 
@@ -99,45 +110,92 @@ class _Emitter:
         roots = [value for _, value in (*reductions, *stored)]
         operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
         pointers = []
-        addresses = []
-        for index, form in enumerate(operand_types):
+        for index in range(len(operand_types)):
             pointers.append(f"  %slot{index} = getelementptr ptr, ptr %operands, i64 {index}")
             pointers.append(f"  %operand{index} = load ptr, ptr %slot{index}, align 8")
-            addresses.append(f"  %address{index} = getelementptr {TYPES[form]}, ptr %operand{index}, i64 %at")
         varying = _varying(roots)
         for current in walk(*roots):
             if current not in varying:
                 self._node(current)
-        self.lanes = self.block
-        self._region(roots, varying)
-        stores = []
-        for index, result in stored:
-            form = operand_types[index]
-            alignment = max(form.bits // 8, 1)
-            stores.append(f"  store {self.type(form)} {self.value(result)}, ptr %address{index}, align {alignment}")
-        accumulators = [_Accumulator(self, i, kind, value, stage) for i, (kind, value) in enumerate(reductions)]
+        block, at_a_time = self.block, _blocks_at_a_time(program, self.target)
+        found = [_Accumulator(self, i, kind, value, stage) for i, (kind, value) in enumerate(reductions)]
+        lines = []
+        for loop, width in (("blocks", block * at_a_time), ("block", block)):
+            if loop == "blocks" and at_a_time == 1:
+                continue
+            self.block = self.lanes = width
+            self.lines, self.names, self.label, self.at = [], {}, loop, f"%at.{loop}"
+            self._region(roots, varying)
+            places = [
+                (
+                    f"{self.type(operand_types[i])} {self.value(result)}",
+                    self.address(i, operand_types[i]),
+                    operand_types[i],
+                )
+                for i, result in stored
+            ]
+            stores = [f"  store {v}, ptr {address}, align {max(form.bits // 8, 1)}" for v, address, form in places]
+            if loop == "blocks" and not program.stages:
+                streamed = [
+                    f"  store {v}, ptr {address}, align {STREAM_ALIGNMENT}, !nontemporal !1" for v, address, _ in places
+                ]
+                stores = [
+                    "  br i1 %stream, label %streamed, label %cached",
+                    *("streamed:", *streamed, "  br label %stored"),
+                    *("cached:", *stores, "  br label %stored"),
+                    "stored:",
+                ]
+                self.label = "stored"
+            for accumulator in found:
+                accumulator.accumulate(loop, block)
+            self.block = block
+            before, begin = ("entry", "0") if loop == "blocks" or at_a_time == 1 else ("between", "%whole")
+            limit, after = ("%whole", "between") if loop == "blocks" else ("%count", "done")
+            lines += [
+                f"{loop}:",
+                f"  {self.at} = phi i64 [ {begin}, %{before} ], [ %next.{loop}, %{self.label} ]",
+                *(line for accumulator in found for line in accumulator.phis(loop, before, self.label)),
+                *self.lines,
+                *stores,
+                f"  %next.{loop} = add nuw i64 {self.at}, {width}",
+                f"  %more.{loop} = icmp ult i64 %next.{loop}, {limit}",
+                f"  br i1 %more.{loop}, label %{loop}, label %{after}",
+            ]
+            if loop == "blocks":
+                lines += [
+                    "between:",
+                    *(line for accumulator in found for line in accumulator.joints("between", "entry", self.label)),
+                    "  %rest = icmp ult i64 %whole, %count",
+                    "  br i1 %rest, label %block, label %done",
+                ]
+        last = self.label
+        start = ["  br label %block"]
+        if at_a_time > 1:
+            start = [
+                f"  %whole = and i64 %count, {-block * at_a_time}",
+                "  %several = icmp ne i64 %whole, 0",
+                "  br i1 %several, label %blocks, label %between",
+            ]
+        joints = [line for a in found for line in a.joints("done", "between", last)] if at_a_time > 1 else []
         return "\n".join(
             [
-                f"define void @{name}(ptr %operands, i64 %count, ptr %values) #0 {{",
+                f"define void @{name}(ptr %operands, i64 %count, ptr %values, i1 zeroext %stream) #0 {{",
                 "entry:",
                 *pointers,
                 *self.invariant_lines,
-                "  br label %loop",
-                "loop:",
-                f"  %at = phi i64 [ 0, %entry ], [ %next, %{self.label} ]",
-                *(line for accumulator in accumulators for line in accumulator.phis),
-                *addresses,
-                *self.lines,
-                *stores,
-                f"  %next = add nuw i64 %at, {self.block}",
-                "  %more = icmp ult i64 %next, %count",
-                "  br i1 %more, label %loop, label %done",
+                *start,
+                *lines,
                 "done:",
-                *(line for accumulator in accumulators for line in accumulator.finish(len(operand_types))),
+                *joints,
+                *(line for accumulator in found for line in accumulator.finish(len(operand_types))),
                 "  ret void",
                 "}",
             ]
         )
+
+    def address(self, operand: int, form: Format) -> str:
+        """Of the elements that are being computed."""
+        return self.emit(f"getelementptr {TYPES[form]}, ptr %operand{operand}, i64 {self.at}")
 
     # ---- values
 
@@ -227,7 +285,7 @@ class _Emitter:
         self.lanes = 1
         valid = self.emit(f"fptosi double {self.row_slot(2 * found)} to i64")
         self.lanes = self.block
-        left = self.emit_scalar(f"sub i64 {valid}, %at")
+        left = self.emit_scalar(f"sub i64 {valid}, {self.at}")
         few = self.emit_scalar(f"icmp slt i64 {left}, {self.block}")
         few = self.emit_scalar(f"select i1 {few}, i64 {left}, i64 {self.block}")
         short = self.emit_scalar(f"trunc i64 {few} to i32")
@@ -240,7 +298,7 @@ class _Emitter:
 
     def position(self) -> str:
         """The positions of the elements, from where the code's count begins, in float64."""
-        at = self.emit_scalar("sitofp i64 %at to double")
+        at = self.emit_scalar(f"sitofp i64 {self.at} to double")
         vector = f"<{self.block} x double>"
         one = self.emit_scalar(f"insertelement {vector} poison, double {at}, i64 0")
         spread = self.emit_scalar(
@@ -330,42 +388,85 @@ class _Accumulator:
     """
 
     def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression, stage: int) -> None:
-        self.e, self.index, self.kind = emitter, index, kind
+        self.e, self.index, self.kind, self.value, self.stage = emitter, index, kind, value, stage
         self.form = value.format if kind in ("row_max", "row_min") else Format.F64
-        self.parts = 2 if kind == "row_sum" and value.format is Format.F64 else 1
-        self.names = [f"%total{index}.{part}" for part in range(self.parts)]
-        start = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
-        taken = self._taken(value, stage, start)
-        self.following = self._joined(self.names, taken)
-        kept = emitter.type(self.form)
-        first = emitter.literal(self.form, start), emitter.literal(self.form, 0.0)
-        self.phis = [
-            f"  {name} = phi {kept} [ {begin}, %entry ], [ {after}, %{emitter.label} ]"
-            for name, begin, after in zip(self.names, first, self.following, strict=False)
+        # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
+        self.is_extreme = kind in ("row_max", "row_min")
+        self.parts = 2 if self.is_extreme or (kind == "row_sum" and value.format is Format.F64) else 1
+        self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
+        self.before: list[str] = []
+        """The totals that the next loop begins with; none if there was no loop."""
+        self.following: list[str] = []
+        """What they are after a turn of the loop."""
+
+    def _names(self, label: str) -> list[str]:
+        return [f"%total{self.index}.{part}.{label}" for part in range(self.parts)]
+
+    def _starts(self) -> list[str]:
+        return [self.e.literal(self.form, self.neutral), self.e.literal(self.form, 0.0)][: self.parts]
+
+    def accumulate(self, loop: str, block: int) -> None:
+        """What a turn of the loop adds: a block after the other, in the order of the elements."""
+        e = self.e
+        width = e.block
+        taken = self._taken(width == block)
+        totals = self._names(loop)
+        for start in range(0, width, block):
+            part = taken if width == block else [self._slice(v, width, start, block) for v in taken]
+            e.block = e.lanes = block
+            totals = self._joined(totals, part)
+            e.block = e.lanes = width
+        self.following = totals
+
+    def _slice(self, value: str, width: int, start: int, count: int) -> str:
+        whole, mask = f"<{width} x {TYPES[self.form]}>", ", ".join(f"i32 {i}" for i in range(start, start + count))
+        return self.e.emit(f"shufflevector {whole} {value}, {whole} poison, <{count} x i32> <{mask}>")
+
+    def phis(self, loop: str, before: str, last: str) -> list[str]:
+        """The totals at the beginning of a turn."""
+        begin = self.before or self._starts()
+        return self._phis(loop, zip(begin, self.following, strict=True), before, last)
+
+    def joints(self, label: str, before: str, last: str) -> list[str]:
+        """The totals behind a loop that may have been left out."""
+        begin = self.before or self._starts()
+        lines = self._phis(label, zip(begin, self.following, strict=True), before, last)
+        self.before = self.following = self._names(label)
+        return lines
+
+    def _phis(self, label: str, values: Iterable[tuple[str, str]], before: str, last: str) -> list[str]:
+        kept = self.e.type(self.form)
+        return [
+            f"  {name} = phi {kept} [ {a}, %{before} ], [ {b}, %{last} ]"
+            for name, (a, b) in zip(self._names(label), values, strict=True)
         ]
 
-    def _taken(self, value: Expression, stage: int, neutral: float) -> list[str]:
-        """What the loop adds: the value, or the neutral one in lanes beyond the end of the row."""
-        e = self.e
-        valid = e.valid_lanes(stage)
+    def _taken(self, may_end: bool) -> list[str]:
+        """What the loop adds: the value, or the neutral one in lanes beyond the end of the row.
+
+        A row ends in a call of a single block.
+        """
+        e, value = self.e, self.e.value(self.value)
+        valid = e.valid_lanes(self.stage) if may_end else None
         if self.kind == "row_first":
-            condition = e.binary("and", Format.BIT, e.value(value), valid)
-            return [e.choose(condition, Format.F64, e.position(), e.literal(Format.F64, neutral))]
-        masked = e.choose(valid, value.format, e.value(value), e.literal(value.format, neutral))
-        if value.format is not self.form:
-            masked = e.cast("fpext", masked, value.format, self.form)
-        return [masked, e.literal(self.form, 0.0)][: self.parts]
+            condition = value if valid is None else e.binary("and", Format.BIT, value, valid)
+            return [e.choose(condition, Format.F64, e.position(), e.literal(Format.F64, self.neutral))]
+        if valid is not None:
+            value = e.choose(valid, self.value.format, value, e.literal(self.value.format, self.neutral))
+        if self.value.format is not self.form:
+            value = e.cast("fpext", value, self.value.format, self.form)
+        return [value, value if self.is_extreme else e.literal(self.form, 0.0)][: self.parts]
 
     def _joined(self, a: list[str], b: list[str]) -> list[str]:
         """Both together, by lane."""
         e, form = self.e, self.form
         kind = e.type(form)
         if self.kind != "row_sum":
-            pair = (a[0], b[0]) if self.kind == "row_max" else (b[0], a[0])
-            replaces = e.emit(f"fcmp olt {kind} {pair[0]}, {pair[1]}")
-            if self.kind != "row_first":
-                replaces = e.binary("or", Format.BIT, replaces, e.emit(f"fcmp uno {kind} {b[0]}, {b[0]}"))
-            return [e.choose(replaces, form, b[0], a[0])]
+            predicate = "ogt" if self.kind == "row_max" else "olt"
+            joined = [e.choose(e.emit(f"fcmp {predicate} {kind} {b[0]}, {a[0]}"), form, b[0], a[0])]
+            if self.is_extreme:  # apart, because it is no link in the chain of comparisons
+                joined.append(e.choose(e.emit(f"fcmp uno {kind} {b[1]}, {b[1]}"), form, b[1], a[1]))
+            return joined
         total = e.binary("fadd", form, a[0], b[0])
         if self.parts == 1:
             return [total]
@@ -396,6 +497,10 @@ class _Accumulator:
                     [e.emit_scalar(f"extractelement <1 x {TYPES[self.form]}> {v}, i64 0") for v in h] for h in halves
                 ]
             values = self._joined(*halves)
+        if self.is_extreme:
+            is_nan = e.emit_scalar(f"fcmp uno {TYPES[self.form]} {values[1]}, {values[1]}")
+            whole = TYPES[self.form]
+            values = [e.emit_scalar(f"select i1 {is_nan}, {whole} {values[1]}, {whole} {values[0]}")]
         address = e.emit_scalar(f"getelementptr ptr, ptr %operands, i64 {result_operand}")
         target = e.emit_scalar(f"load ptr, ptr {address}, align 8")
         for part in range(2):
@@ -414,7 +519,8 @@ Row = Callable[..., str]
 
 
 def _input(e: _Emitter, n: Expression) -> str:
-    return e.emit(f"load {e.type(n.format)}, ptr %address{n.attribute}, align {max(n.format.bits // 8, 1)}")
+    address = e.address(n.attribute, n.format)
+    return e.emit(f"load {e.type(n.format)}, ptr {address}, align {max(n.format.bits // 8, 1)}")
 
 
 def _parameter(e: _Emitter, n: Expression) -> str:

@@ -13,7 +13,6 @@ import hashlib
 import os
 import stat
 import struct
-import tempfile
 from functools import cache as remember
 from pathlib import Path
 
@@ -87,6 +86,8 @@ def store(name: str, image: Image) -> None:
     place = folder()
     if place is None:
         return
+    import tempfile  # reading needs none of it
+
     with contextlib.suppress(OSError):
         descriptor, temporary = tempfile.mkstemp(prefix=".", dir=place)
         try:

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 __all__ = ["LARGEST_KERNEL", "MOST_OPERANDS", "Vertex", "islands", "narrow_enough"]
 
-#: Instructions of one kernel. The loop of a longer one does not fit the caches for instructions and runs up to twice
-#: as long; one of this size computes for so long that another pass over memory does not matter.
-LARGEST_KERNEL = 1000
+#: Instructions of one kernel: enough for 200 nodes of the plain kind in one pass over memory. A kernel of this size
+#: computes for so long that another pass does not matter, and compiling takes about 25 us for each of them.
+LARGEST_KERNEL = 2048
 
 #: NumPy's and the kernels' limit, for inputs and outputs together.
 MOST_OPERANDS = 64

@@ -403,7 +403,10 @@ class _Real:
                 if dividend.is_exact and divisor.is_exact:
                     return m.div_(dividend.high, divisor.high)
                 if root.operands[1].operation == "row_sum":  # one division a row
-                    return m.multiply_single(dividend, m.divide(m.wide(Fraction(1)), divisor))
+                    reciprocal = m.divide(m.wide(Fraction(1)), divisor)
+                    if m.extended:  # its correction is looked at once a row too
+                        reciprocal = replace(reciprocal, low=m.low_part(reciprocal), low_is_number=True)
+                    return m.multiply_single(dividend, reciprocal)
             case "square_root":
                 radicand = self.number(root.operands[0])
                 if radicand.is_exact:

@@ -39,6 +39,8 @@ class Wide:
     low_is_number: bool = True
     #: Whether ``high`` is ``high + low`` rounded to the format.
     is_normal: bool = False
+    #: Whether ``low`` is finite at least where ``high`` is and no operand was the largest number.
+    low_follows: bool = False
 
     @property
     def stored(self) -> Interval:
@@ -257,7 +259,31 @@ class Arithmetic:
     def single(self, a: Wide) -> Expression:
         """The number, rounded once to the format."""
         value = a.high if a.low is None or a.is_normal else self._corrected(a, self.low_part(a))
-        return value if a.exponent is None else self.scale_(value, a.exponent)
+        return value if a.exponent is None else self._scaled_once(value, a)
+
+    def _scaled_once(self, value: Expression, a: Wide) -> Expression:
+        """``value * 2**exponent``, where value is the number without its exponent, rounded.
+
+        Where that is subnormal it is rounded again, and two roundings may come to 0.75 units. There, which is
+        rare, the number is split at the last bit of the result: one part needs no rounding, the other is rounded
+        once.
+        """
+        assert a.exponent is not None
+        scaled = self.scale_(value, a.exponent)
+        if a.low is None or a.exponent.operation == "constant":
+            return scaled
+        # So far below, the result is zero, however large the number is; and the split does not overflow.
+        lowest = self.number(-1.75 * self.bias)
+        exponent = self.select_(self.less_(a.exponent, lowest), lowest, a.exponent)
+        # A number of the same sign whose last bit has the place of a subnormal result's last bit.
+        splitter = self._make("copy_sign", self.number(self.smallest_normal), a.high)
+        splitter = self.scale_(splitter, self.neg_(exponent))
+        upper = self.sub_(self.add_(a.high, splitter), splitter)
+        lower = self.add_(self.sub_(a.high, upper), self.low_part(a))
+        once = self.add_(self.scale_(upper, exponent), self.scale_(lower, exponent))
+        is_subnormal = self.less_(self.abs_(scaled), self.number(self.smallest_normal))
+        # A zero keeps its sign.
+        return self.select_rare_(is_subnormal, self._make("copy_sign", once, scaled), scaled)
 
     def renormalised(self, a: Wide) -> Wide:
         """The same number with ``high`` its rounded value."""
@@ -281,7 +307,10 @@ class Arithmetic:
         if a.low is None:
             return Wide(value, interval=interval)
         # Where the number was moved, its correction is void; and where it is NaN, so may the correction be.
-        correction = self.select_(self.equal_(value, a.high), self.low_part(a), self.number(0.0))
+        # Where it was not, high is a number of the interval, and low is one if it follows.
+        is_safe = a.low_follows and self.is_bounded(interval)
+        part = a.low if is_safe else self.low_part(a)
+        correction = self.select_(self.equal_(value, a.high), part, self.number(0.0))
         return Wide(value, correction, interval=interval)
 
     def negate(self, a: Wide) -> Wide:
@@ -314,7 +343,9 @@ class Arithmetic:
             if part is not None:
                 low = self.add_(low, part)
         is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.interval, b.interval, interval)
-        result = Wide(high, low, interval=interval, low_is_number=is_number)
+        # The error of a sum of exact numbers is one, unless the sum overflows.
+        follows = a.low is None and b.low is None
+        result = Wide(high, low, interval=interval, low_is_number=is_number, low_follows=follows)
         same_sign = min(a.interval.low, b.interval.low) >= 0 or max(a.interval.high, b.interval.high) <= 0
         if (a.low is None and b.low is None) or same_sign:
             return result
@@ -342,7 +373,7 @@ class Arithmetic:
 
     def _partly_unscaled(self, a: Wide) -> Wide:
         """The same number with a part of a negative exponent multiplied in: as much as cannot underflow."""
-        if a.exponent is None:
+        if a.exponent is None or (a.exponent.operation == "constant" and a.exponent.attribute >= 0):
             return a
         most = self.number(-60.0)
         part = self.select_(self.less_(a.exponent, most), most, a.exponent)
@@ -359,7 +390,9 @@ class Arithmetic:
         return a, b
 
     def multiply(self, a: Wide, b: Wide) -> Wide:
-        a, b = self._ready_for_product(a, b)
+        return self._product(*self._ready_for_product(a, b))
+
+    def _product(self, a: Wide, b: Wide) -> Wide:
         interval, mantissa = a.interval * b.interval, a.stored * b.stored
         exponent = self._sum_of_exponents(a.exponent, b.exponent)
         for x, y in ((a, b), (b, a)):
@@ -381,7 +414,6 @@ class Arithmetic:
     def multiply_single(self, a: Wide, b: Wide) -> Expression:
         """``single(multiply(a, b))`` with less work."""
         a, b = self._ready_for_product(a, b)
-        exponent = self._sum_of_exponents(a.exponent, b.exponent)
         cross = self._cross(a, b)
         if cross is None:
             value = self.mul_(a.high, b.high)
@@ -390,7 +422,8 @@ class Arithmetic:
             cross = self.low_part(Wide(a.high, cross, low_is_number=is_number))
             # 0 - cross is never -0: the result has the sign of the product also where that is zero.
             value = self.fma_(a.high, b.high, self.neg_(self.sub_(self.number(0.0), cross)))
-        return value if exponent is None else self.scale_(value, exponent)
+        product = self._product(a, b)
+        return value if product.exponent is None else self._scaled_once(value, product)
 
     def divide(self, a: Wide, b: Wide) -> Wide:
         interval, mantissa = a.interval / b.interval, a.stored / b.stored

@@ -2,7 +2,8 @@
  *
  * Parameters are not NumPy's business, so a call with parameters goes to a ufunc that holds them. Which
  * one is remembered per operator by the keywords' names and values; a hit costs about 20 ns, a Python
- * function in its place about 400. Whatever is not a plain hit goes to Python (ogive.operator):
+ * function in its place about 400. Calls of plain arrays that are alike do not need the ufunc itself, only its
+ * loops (direct.c). Whatever is not a plain hit goes to Python (ogive.operator):
  *
  *   _bind(names, values) -> (ufunc, names that are left for NumPy)     an unseen set of keywords
  *   _trace(args, keywords) -> Expression                               symbolic arguments
@@ -21,6 +22,8 @@ typedef struct {
     PyObject *values;     /* a tuple: the value of each parameter, None in the place of NumPy's keywords */
     PyObject *ufunc;
     PyObject *rest_names; /* NumPy's keywords, or NULL */
+    const OgiveDirect *direct; /* the ufunc's loops, if the call may go to them: no keyword of NumPy's but out */
+    Py_ssize_t out;       /* which keyword is out, or -1 */
     unsigned int parameters; /* bit i: keyword i is a parameter of the operator */
 } remembered_call;
 
@@ -30,6 +33,7 @@ typedef struct {
     int inputs;
     int next; /* which entry is overwritten next */
     PyObject *default_ufunc;
+    const OgiveDirect *default_direct;
     remembered_call calls[REMEMBERED];
 } OgiveOperator;
 
@@ -90,7 +94,7 @@ static const remembered_call *bind(OgiveOperator *self, PyObject *names, PyObjec
         Py_DECREF(value_tuple);
         return NULL;
     }
-    remembered_call fresh = {Py_NewRef(names), value_tuple, Py_NewRef(ufunc), NULL, 0};
+    remembered_call fresh = {Py_NewRef(names), value_tuple, Py_NewRef(ufunc), NULL, NULL, -1, 0};
     for (Py_ssize_t k = 0; k < count; ++k) {
         int left = PySequence_Contains(rest, PyTuple_GET_ITEM(names, k));
         if (left < 0) {
@@ -104,7 +108,13 @@ static const remembered_call *bind(OgiveOperator *self, PyObject *names, PyObjec
             PyObject *old = PyTuple_GET_ITEM(value_tuple, k);
             PyTuple_SET_ITEM(value_tuple, k, Py_NewRef(Py_None));
             Py_DECREF(old);
+            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), "out") == 0) {
+                fresh.out = k;
+            }
         }
+    }
+    if (PyTuple_GET_SIZE(rest) == (fresh.out >= 0)) {
+        fresh.direct = ogive_direct_loops(ufunc);
     }
     if (PyTuple_GET_SIZE(rest) > 0) {
         fresh.rest_names = Py_NewRef(rest);
@@ -186,6 +196,14 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
     }
     PyObject *result;
     if (keyword_count == 0 && self->default_ufunc != NULL) {
+        if (self->default_direct != NULL) {
+            PyObject *ufunc = Py_NewRef(self->default_ufunc);
+            result = ogive_call_directly(self->default_direct, args, NULL);
+            Py_DECREF(ufunc);
+            if (result != NULL) {
+                goto called;
+            }
+        }
         result = PyObject_Vectorcall(self->default_ufunc, args, (size_t)nargs, NULL);
     } else {
         PyObject *empty = NULL;
@@ -200,6 +218,17 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
         }
         if (keyword_count == 0) {
             Py_XSETREF(self->default_ufunc, Py_NewRef(call->ufunc));
+            self->default_direct = call->direct;
+        }
+        if (call->direct != NULL) {
+            PyObject *ufunc = Py_NewRef(call->ufunc); /* the loops live as long */
+            result = ogive_call_directly(call->direct, args, call->out < 0 ? NULL : args[nargs + call->out]);
+            Py_DECREF(ufunc);
+            if (result != NULL) {
+                Py_XDECREF(empty);
+                names = empty != NULL ? NULL : names;
+                goto called;
+            }
         }
         /* Entries may be overwritten while NumPy runs Python code of the arguments. */
         PyObject *ufunc = Py_NewRef(call->ufunc), *rest_names = Py_XNewRef(call->rest_names);
@@ -221,6 +250,7 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
             names = NULL;
         }
     }
+called:
     if (result != NULL && PyErr_Occurred()) { /* a kernel could not be compiled inside NumPy's loop */
         Py_CLEAR(result);
     }
@@ -253,6 +283,7 @@ static int operator_traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int operator_clear(PyObject *object) {
     OgiveOperator *self = (OgiveOperator *)object;
+    self->default_direct = NULL;
     Py_CLEAR(self->default_ufunc);
     for (int i = 0; i < REMEMBERED; ++i) {
         forget(&self->calls[i]);

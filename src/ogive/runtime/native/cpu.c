@@ -1,5 +1,26 @@
-/* Which level of x86-64 this machine runs, as the System V ABI numbers them: 1, 3 or 4. */
+/* What the processor can do, and how large its last cache is. */
 #include "native.h"
+
+#if !defined(_WIN32)
+#include <unistd.h>
+#endif
+
+/* Only speed depends on it. Where the system does not say, or says what cannot be, 32 MiB. */
+size_t ogive_last_level_cache(void) {
+    static _Atomic(size_t) known;
+    size_t size = atomic_load(&known);
+    if (size == 0) {
+        long told = 0;
+#if defined(_SC_LEVEL3_CACHE_SIZE)
+        told = sysconf(_SC_LEVEL3_CACHE_SIZE);
+#endif
+        size = told < (1L << 20) || told > (1L << 28) ? (size_t)32 << 20 : (size_t)told;
+        atomic_store(&known, size);
+    }
+    return size;
+}
+
+/* Which level of x86-64 this machine runs, as the System V ABI numbers them: 1, 3 or 4. */
 
 #if defined(__x86_64__) || defined(_M_X64)
 #if defined(_MSC_VER)

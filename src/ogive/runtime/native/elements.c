@@ -5,30 +5,10 @@
  * the bits of an element cannot depend on where it lies.
  */
 #include "native.h"
+#include "copies.h"
 #include "floating_point.h"
 
-#include <string.h>
-
 #define LARGEST_CHUNK 2048
-
-/* ---- strided copies ------------------------------------------------------------------------- */
-
-#define STRIDED_COPY(type)                                                                       \
-    for (npy_intp i = 0; i < count; ++i, to += to_step, from += from_step) {                    \
-        *(type *)to = *(const type *)from;                                                       \
-    }                                                                                            \
-    break;
-
-/* NumPy hands over operands that are aligned to their element size. */
-static void strided_copy(char *to, npy_intp to_step, const char *from, npy_intp from_step,
-                         npy_intp count, npy_intp itemsize) {
-    switch (itemsize) {
-        case 1: STRIDED_COPY(uint8_t)
-        case 2: STRIDED_COPY(uint16_t)
-        case 4: STRIDED_COPY(uint32_t)
-        default: STRIDED_COPY(uint64_t)
-    }
-}
 
 /* ---- one range of a loop -------------------------------------------------------------------- */
 
@@ -40,6 +20,7 @@ typedef struct {
     const npy_intp *steps;
     npy_intp chunk; /* elements that are staged at a time */
     int contiguous;
+    _Bool streams; /* outputs are written past the caches */
 } range_context;
 
 /* Elements [begin, end) through buffers. Operands that are contiguous are used where they lie, but for the
@@ -60,7 +41,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
             cursor += context->chunk * itemsize;
             if (k < kernel->inputs && step == 0) { /* broadcast: the buffer is filled once */
                 npy_intp count = end - begin < context->chunk ? end - begin : context->chunk;
-                strided_copy(buffers[k], itemsize, context->operands[k], 0, count, itemsize);
+                ogive_copy_elements(buffers[k], itemsize, context->operands[k], 0, count, itemsize);
             }
         }
     }
@@ -73,20 +54,27 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
             pointers[k] = buffers[k] != NULL ? buffers[k] : operand;
             if (k < kernel->inputs && buffers[k] != NULL) {
                 if (step != 0) {
-                    strided_copy(buffers[k], itemsize, operand, step, count, itemsize);
+                    ogive_copy_elements(buffers[k], itemsize, operand, step, count, itemsize);
                 }
                 /* The lanes that pad the last block: any value does, as long as it is one. */
                 memset(buffers[k] + count * itemsize, 0, (size_t)((padded - count) * itemsize));
             }
         }
-        context->function(pointers, padded, context->parameters);
+        context->function(pointers, padded, context->parameters, 0);
         for (int k = kernel->inputs; k < operands; ++k) {
             if (buffers[k] != NULL) {
-                strided_copy(context->operands[k] + at * context->steps[k], context->steps[k],
+                ogive_copy_elements(context->operands[k] + at * context->steps[k], context->steps[k],
                              buffers[k], kernel->itemsizes[k], count, kernel->itemsizes[k]);
             }
         }
     }
+}
+
+/* Orders what was written past the caches before what other threads are told. */
+static void ogive_stream_end(void) {
+#if defined(__x86_64__) || defined(_M_X64)
+    _mm_sfence();
+#endif
 }
 
 static void run_range(void *opaque, intptr_t begin, intptr_t end) {
@@ -100,13 +88,16 @@ static void run_range(void *opaque, intptr_t begin, intptr_t end) {
             for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
                 pointers[k] = context->operands[k] + begin * context->steps[k];
             }
-            context->function(pointers, whole_end - begin, context->parameters);
+            context->function(pointers, whole_end - begin, context->parameters, context->streams);
         } else {
             run_staged(context, begin, whole_end, 0);
         }
     }
     if (end > whole_end) {
         run_staged(context, whole_end, end, 1);
+    }
+    if (context->streams) {
+        ogive_stream_end();
     }
     ogive_fp_leave(saved);
 }
@@ -144,6 +135,39 @@ static int depends_on_order(const range_context *context, npy_intp count) {
     return 0;
 }
 
+/* Whether the results would push everything else out of the caches and not be there when they are needed: what
+ * is written is no operand, and all operands together are larger than the last cache. */
+static int streaming_pays(const range_context *context, npy_intp count) {
+    const OgiveKernel *kernel = context->kernel;
+    if ((size_t)count < ogive_last_level_cache() / (size_t)kernel->bytes) {
+        return 0;
+    }
+    for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
+        for (int k = 0; k < kernel->inputs; ++k) {
+            const char *out = context->operands[o], *in = context->operands[k];
+            if (out < in + count * kernel->itemsizes[k] && in < out + count * kernel->itemsizes[o]) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* How many elements lie before the first one at which all outputs are aligned for streaming; -1 if none is. */
+static npy_intp elements_before_alignment(const range_context *context) {
+    const OgiveKernel *kernel = context->kernel;
+    for (npy_intp head = 0; head < OGIVE_STREAM_ALIGNMENT; ++head) {
+        int aligned = 1;
+        for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
+            aligned &= (uintptr_t)(context->operands[o] + head * kernel->itemsizes[o]) % OGIVE_STREAM_ALIGNMENT == 0;
+        }
+        if (aligned) {
+            return head;
+        }
+    }
+    return -1;
+}
+
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const OgiveLoopData *loop = data;
     OgiveKernel *kernel = loop->kernel;
@@ -151,7 +175,7 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
     if (count <= 0) {
         return;
     }
-    range_context context = {kernel, atomic_load(&kernel->function), loop->parameters, args, steps, 0, 1};
+    range_context context = {kernel, atomic_load(&kernel->function), loop->parameters, args, steps, 0, 1, 0};
     if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
         return;
     }
@@ -160,10 +184,25 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
         context.contiguous &= steps[k] == kernel->itemsizes[k];
     }
+    char *shifted[OGIVE_MAX_OPERANDS];
+    if (context.contiguous && count >= kernel->parallel_threshold && streaming_pays(&context, count)) {
+        /* The first elements, up to where outputs are aligned; the rest begins there. */
+        const npy_intp head = elements_before_alignment(&context);
+        if (head >= 0) {
+            run_range(&context, 0, head);
+            for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+                shifted[k] = args[k] + head * steps[k];
+            }
+            context.operands = shifted;
+            context.streams = 1;
+            count -= head;
+        }
+    }
     if (count > 1 && depends_on_order(&context, count)) {
         run_in_order(&context, count);
     } else if (count >= kernel->parallel_threshold) {
-        ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2);
+        /* Pieces begin at multiples of 64 elements, so that no two threads write one cache line. */
+        ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2, 64);
     } else {
         run_range(&context, 0, count);
     }

@@ -4,10 +4,12 @@
  *   pool.c     the threads
  *   kernel.c   a kernel: code that is compiled when it is first needed
  *   elements.c the loop of element-wise kernels: floating-point environment, strides, threads
+ *   grid.c     the same over several dimensions, for any layout
  *   rows.c     the loop of row-wise kernels: stages, reductions, threads
  *   ufunc.c    a numpy.ufunc made from kernels
  *   call.c     the call path of an operator: keywords -> bound ufunc
- *   cpu.c      what the processor can do
+ *   direct.c   calls that need nothing of what a ufunc does besides
+ *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
  * Everything that arrives from Python is checked where it arrives (code.c, ufunc.c, call.c);
@@ -39,8 +41,11 @@
 
 /* What LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
  * and aligned to its element size. `values` are the operator's parameters in the order of its signature; what
- * a row-wise stage gets behind them is said in rows.c. */
-typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const double *values);
+ * a row-wise stage gets behind them is said in rows.c. `stream` asks element-wise code to write past the caches;
+ * outputs are then aligned to OGIVE_STREAM_ALIGNMENT. */
+typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const double *values, _Bool stream);
+
+#define OGIVE_STREAM_ALIGNMENT 64
 
 #define OGIVE_MAX_STAGES 8
 #define OGIVE_MAX_REDUCTIONS 8   /* of all stages together */
@@ -90,6 +95,7 @@ int ogive_add_operator_type(PyObject *module);
 
 /* cpu.c */
 int ogive_x86_level(void);
+size_t ogive_last_level_cache(void); /* in bytes; a guess where the system does not say */
 
 /* code.c */
 int ogive_code_entries(PyObject *code);
@@ -103,12 +109,38 @@ ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel);
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 
-/* ufunc.c */
+/* grid.c: several dimensions. Results lie the closer together, the lower the axis, and do not overlap. */
+#define OGIVE_MAX_AXES 8
+#define OGIVE_MAX_GRID_OPERANDS 8
+
+typedef struct {
+    npy_intp length;
+    npy_intp steps[OGIVE_MAX_GRID_OPERANDS]; /* in bytes, of every operand */
+} OgiveAxis;
+
+void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, const OgiveLoopData *loop);
+
+/* The loops of a ufunc of one output, for direct.c. Lives as long as the ufunc. */
+typedef struct {
+    int inputs;
+    int loop_count; /* 0: its calls always go to NumPy */
+    int *types; /* NumPy's numbers of the operands of every loop */
+    OgiveLoopData *loops;
+} OgiveDirect;
+
+/* direct.c: the result, or NULL without an error set if the call is one for the ufunc. An error of the compiler
+ * is left set beside a result, as NumPy leaves it. */
+PyObject *ogive_call_directly(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out);
+
+/* ufunc.c: the loops of a ufunc made by make_ufunc; NULL for another one. */
+const OgiveDirect *ogive_direct_loops(PyObject *ufunc);
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* pool.c */
 typedef void (*ogive_range_function)(void *context, intptr_t begin, intptr_t end);
-void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain);
+/* Calls the function for ranges that make up [0, count): each begins at a multiple of `unit` and is at least
+ * `grain` long, but for the last. */
+void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
 int ogive_pool_size(void);
 void ogive_pool_resize(int threads);
 int ogive_pool_setup(void);

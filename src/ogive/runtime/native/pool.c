@@ -156,7 +156,7 @@ static void forget_workers(void) {
 }
 #endif
 
-void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain) {
+void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
     int threads = atomic_load(&thread_limit);
     intptr_t most = grain > 0 ? count / grain : count; /* a piece smaller than this does not pay */
     if (threads > most) {
@@ -170,11 +170,8 @@ void ogive_pool_run(ogive_range_function function, void *context, intptr_t count
     while (workers_started < threads - 1 && start_worker(workers_started)) {
         ++workers_started;
     }
-    /* Pieces begin at multiples of 64 elements, so that no two threads write one cache line. */
-    intptr_t piece = (count / threads / PIECES + 63) / 64 * 64;
-    if (piece < grain) {
-        piece = grain;
-    }
+    intptr_t piece = count / threads / PIECES;
+    piece = ((piece > grain ? piece : grain) + unit - 1) / unit * unit;
     job.function = function;
     job.context = context;
     job.count = count;

@@ -71,6 +71,28 @@ static void shift_positions(const OgiveKernel *kernel, double *values, const row
     }
 }
 
+/* A copy of fewer bytes than a call of memcpy pays for. */
+static void copy_short(char *to, const char *from, size_t size) {
+    for (; size >= 16; size -= 16, to += 16, from += 16) {
+        memcpy(to, from, 16);
+    }
+    if (size & 8) {
+        memcpy(to, from, 8);
+        to += 8, from += 8;
+    }
+    if (size & 4) {
+        memcpy(to, from, 4);
+        to += 4, from += 4;
+    }
+    if (size & 2) {
+        memcpy(to, from, 2);
+        to += 2, from += 2;
+    }
+    if (size & 1) {
+        *to = *from;
+    }
+}
+
 /* The last elements of a row, fewer than a block, in a buffer of a whole one. */
 static void run_incomplete_block(const row_state *row, int stage, npy_intp from, npy_intp count, void **pointers,
                                  const double *values) {
@@ -80,29 +102,26 @@ static void run_incomplete_block(const row_state *row, int stage, npy_intp from,
     char *cursor = staging;
     for (int k = 0; k < operands; ++k) {
         const size_t used = (size_t)(count * kernel->itemsizes[k]), all = (size_t)(kernel->block * kernel->itemsizes[k]);
-        memcpy(cursor, row->operands[k] + from * kernel->itemsizes[k], used);
-        memset(cursor + used, 0, all - used);
+        memset(cursor, 0, all);
+        copy_short(cursor, row->operands[k] + from * kernel->itemsizes[k], used);
         pointers[k] = cursor;
         cursor += all;
     }
-    kernel->functions[stage](pointers, kernel->block, values);
+    kernel->functions[stage](pointers, kernel->block, values, 0);
     /* The last stage writes the outputs, the others what is kept; the two may be the same memory. */
     const int outputs_end = kernel->inputs + kernel->outputs, is_last = stage == kernel->stages - 1;
     for (int k = is_last ? kernel->inputs : outputs_end; k < (is_last ? outputs_end : operands); ++k) {
-        memcpy(row->operands[k] + from * kernel->itemsizes[k], pointers[k], (size_t)(count * kernel->itemsizes[k]));
+        copy_short(row->operands[k] + from * kernel->itemsizes[k], pointers[k], (size_t)(count * kernel->itemsizes[k]));
     }
 }
 
-/* Runs a stage on [begin, end) and, if it reduces, leaves its findings in `found`. */
-static void run_stage(const row_state *row, int stage, npy_intp begin, npy_intp end, partial *found) {
+/* Runs a stage on [begin, end) and, if it reduces, leaves its findings in `found`. The stages before it have
+ * made `first` reductions. */
+static void run_stage(const row_state *row, int stage, int first, npy_intp begin, npy_intp end, partial *found) {
     const OgiveKernel *kernel = row->kernel;
     const int operands = kernel->inputs + kernel->outputs + kernel->scratches;
     const int reductions = kernel->reductions_of[stage];
     const npy_intp whole_end = begin + (end - begin) / kernel->block * kernel->block;
-    int first = 0;
-    for (int s = 0; s < stage; ++s) {
-        first += kernel->reductions_of[s];
-    }
     for (int r = 0; r < reductions; ++r) {
         found[r] = neutral(kernel->reductions[first + r]);
     }
@@ -110,7 +129,9 @@ static void run_stage(const row_state *row, int stage, npy_intp begin, npy_intp 
     double values[MAX_VALUES];
     partial results[OGIVE_MAX_REDUCTIONS];
     pointers[operands] = results;
-    memcpy(values, row->values, sizeof(double) * (size_t)row->value_count);
+    for (int i = 0; i < row->value_count; ++i) {
+        values[i] = row->values[i];
+    }
     for (int part = 0; part < 2; ++part) { /* whole blocks where they lie, then the rest in a buffer */
         const npy_intp from = part == 0 ? begin : whole_end, to = part == 0 ? whole_end : end;
         if (from >= to) {
@@ -122,7 +143,7 @@ static void run_stage(const row_state *row, int stage, npy_intp begin, npy_intp 
             for (int k = 0; k < operands; ++k) {
                 pointers[k] = row->operands[k] + from * kernel->itemsizes[k];
             }
-            kernel->functions[stage](pointers, to - from, values);
+            kernel->functions[stage](pointers, to - from, values, 0);
         } else {
             run_incomplete_block(row, stage, from, to - from, pointers, values);
         }
@@ -140,6 +161,7 @@ static void run_stage(const row_state *row, int stage, npy_intp begin, npy_intp 
 typedef struct {
     const row_state *row;
     int stage;
+    int first; /* reductions before this stage's */
     npy_intp count;
     partial *found; /* of every segment */
 } segment_context;
@@ -148,7 +170,7 @@ static void run_segments(const segment_context *context, intptr_t begin, intptr_
     const int reductions = context->row->kernel->reductions_of[context->stage];
     for (intptr_t s = begin; s < end; ++s) {
         npy_intp last = (s + 1) * SEGMENT < context->count ? (s + 1) * SEGMENT : context->count;
-        run_stage(context->row, context->stage, s * SEGMENT, last, context->found + s * reductions);
+        run_stage(context->row, context->stage, context->first, s * SEGMENT, last, context->found + s * reductions);
     }
 }
 
@@ -169,9 +191,9 @@ static int run_row(row_state *row, npy_intp count, int threads) {
     }
     for (int stage = 0, kind = 0; stage < kernel->stages; ++stage) {
         const int reductions = kernel->reductions_of[stage];
-        segment_context context = {row, stage, count, found};
+        segment_context context = {row, stage, kind, count, found};
         if (threads && segments > 1) {
-            ogive_pool_run(run_shared_segments, &context, segments, 1);
+            ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
         } else {
             run_segments(&context, 0, segments);
         }
@@ -186,6 +208,36 @@ static int run_row(row_state *row, npy_intp count, int threads) {
     }
     if (found != few) {
         free(found);
+    }
+    return 0;
+}
+
+/* All stages of some short rows, stage by stage: what one row waits for, another row computes. */
+static void run_short_rows(row_state *rows, intptr_t row_count, npy_intp count) {
+    const OgiveKernel *kernel = rows->kernel;
+    for (int stage = 0, first = 0; stage < kernel->stages; ++stage) {
+        for (intptr_t i = 0; i < row_count; ++i) {
+            partial found[OGIVE_MAX_REDUCTIONS];
+            run_stage(&rows[i], stage, first, 0, count, found);
+            for (int r = 0; r < kernel->reductions_of[stage]; ++r) {
+                rows[i].values[rows[i].value_count++] = found[r].high;
+                rows[i].values[rows[i].value_count++] = found[r].low;
+            }
+        }
+        first += kernel->reductions_of[stage];
+    }
+}
+
+/* Rows that lie in `rows`, which are at most one if they are long. 0, or -1 if memory ran out. */
+static int run_some_rows(row_state *rows, intptr_t row_count, npy_intp count, int threads) {
+    if (count <= SEGMENT) {
+        run_short_rows(rows, row_count, count);
+        return 0;
+    }
+    for (intptr_t i = 0; i < row_count; ++i) {
+        if (run_row(&rows[i], count, threads) < 0) {
+            return -1;
+        }
     }
     return 0;
 }
@@ -205,7 +257,9 @@ static void start_row(row_state *row, const OgiveLoopData *loop, char *scratch, 
     const OgiveKernel *kernel = loop->kernel;
     row->kernel = kernel;
     row->value_count = row->first_value = loop->parameter_count;
-    memcpy(row->values, loop->parameters, sizeof(double) * (size_t)loop->parameter_count);
+    for (int i = 0; i < loop->parameter_count; ++i) {
+        row->values[i] = loop->parameters[i];
+    }
     for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
         row->operands[k] = scratch;
         scratch += count * kernel->itemsizes[k];
@@ -286,7 +340,7 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
             for (int k = 0; k < operands; ++k) {
                 row.operands[k] = buffers[k] + r * count * kernel->itemsizes[k];
             }
-            if (run_row(&row, count, 0) < 0) {
+            if (run_some_rows(&row, 1, count, 0) < 0) {
                 atomic_store(&context->failed, 1);
             }
         }
@@ -305,22 +359,32 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
 
 static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t end, int threads) {
     const OgiveKernel *kernel = context->loop->kernel;
+    const npy_intp count = context->count;
     const int operands = kernel->inputs + kernel->outputs, shares = output_serves_as_scratch(kernel);
+    const size_t of_one = shares ? 0 : scratch_bytes(kernel, count);
+    /* As many rows together as the first-level cache holds. */
+    intptr_t group = OGIVE_STAGING_BYTES / kernel->bytes / (count < OGIVE_STAGING_BYTES ? count : OGIVE_STAGING_BYTES);
+    group = group < 1 ? 1 : group > ROWS_AT_ONCE ? ROWS_AT_ONCE : group;
+    group = group > end - begin ? end - begin : group;
     char *scratch = NULL;
-    if (kernel->scratches > 0 && !shares && (scratch = malloc(scratch_bytes(kernel, context->count))) == NULL) {
+    if (of_one > 0 && (scratch = malloc(of_one * (size_t)group)) == NULL) {
         atomic_store(&context->failed, 1);
         return;
     }
-    for (intptr_t at = begin; at < end; ++at) {
-        row_state row;
-        start_row(&row, context->loop, scratch, context->count);
-        for (int k = 0; k < operands; ++k) {
-            row.operands[k] = context->args[k] + at * context->steps[k];
+    for (intptr_t at = begin; at < end; at += group) {
+        const intptr_t rows = end - at < group ? end - at : group;
+        row_state states[ROWS_AT_ONCE];
+        for (intptr_t r = 0; r < rows; ++r) {
+            row_state *row = &states[r];
+            start_row(row, context->loop, of_one > 0 ? scratch + of_one * (size_t)r : NULL, count);
+            for (int k = 0; k < operands; ++k) {
+                row->operands[k] = context->args[k] + (at + r) * context->steps[k];
+            }
+            if (shares) {
+                row->operands[operands] = row->operands[kernel->inputs];
+            }
         }
-        if (shares) {
-            row.operands[operands] = row.operands[kernel->inputs];
-        }
-        if (run_row(&row, context->count, threads) < 0) {
+        if (run_some_rows(states, rows, count, threads) < 0) {
             atomic_store(&context->failed, 1);
         }
     }
@@ -363,7 +427,7 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         ogive_fp_leave(saved);
     } else {
         npy_intp grain = kernel->parallel_threshold / 2 / count;
-        ogive_pool_run(run_rows, &context, rows, grain < 1 ? 1 : grain);
+        ogive_pool_run(run_rows, &context, rows, grain < 1 ? 1 : grain, 1);
     }
     if (atomic_load(&context.failed)) {
         PyGILState_STATE lock = PyGILState_Ensure();

@@ -18,6 +18,7 @@ typedef struct {
     char *types;
     char *name;
     char *doc;
+    OgiveDirect direct;
 } ufunc_block;
 
 static void free_block(ufunc_block *block) {
@@ -30,12 +31,22 @@ static void free_block(ufunc_block *block) {
         PyMem_Free(block->types);
         PyMem_Free(block->name);
         PyMem_Free(block->doc);
+        PyMem_Free(block->direct.types);
         PyMem_Free(block);
     }
 }
 
 static void capsule_destructor(PyObject *capsule) {
     free_block(PyCapsule_GetPointer(capsule, block_name));
+}
+
+const OgiveDirect *ogive_direct_loops(PyObject *ufunc) {
+    PyObject *capsule = ((PyUFuncObject *)ufunc)->obj;
+    if (capsule == NULL || !PyCapsule_IsValid(capsule, block_name)) {
+        return NULL;
+    }
+    ufunc_block *block = PyCapsule_GetPointer(capsule, block_name);
+    return &block->direct;
 }
 
 static char *copy_text(const char *text) {
@@ -147,6 +158,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         (block->functions = allocate((size_t)loop_count, sizeof *block->functions)) == NULL ||
         (block->data = allocate((size_t)loop_count, sizeof *block->data)) == NULL ||
         (block->types = allocate((size_t)(loop_count * operands), 1)) == NULL ||
+        (block->direct.types = allocate((size_t)(loop_count * operands), sizeof *block->direct.types)) == NULL ||
         (block->name = copy_text(name)) == NULL || (block->doc = copy_text(doc)) == NULL) {
         free_block(block);
         return NULL;
@@ -168,6 +180,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         block->loops[i].kernel = kernel;
         block->loops[i].parameters = block->parameters;
         block->loops[i].parameter_count = (int)parameter_count;
+        memcpy(block->direct.types + i * operands, typenums, sizeof *typenums * (size_t)operands);
         if (is_builtin(typenums, operands)) {
             for (int k = 0; k < operands; ++k) {
                 block->types[builtin_loops * operands + k] = (char)typenums[k];
@@ -177,6 +190,9 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
             ++builtin_loops;
         }
     }
+    block->direct.inputs = inputs;
+    block->direct.loop_count = row_wise || outputs != 1 ? 0 : (int)loop_count;
+    block->direct.loops = block->loops;
     PyObject *capsule = PyCapsule_New(block, block_name, capsule_destructor);
     if (capsule == NULL) {
         free_block(block);

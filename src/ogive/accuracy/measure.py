@@ -1,102 +1,28 @@
-"""How accurate an operator is: over every input, or where there are too many, on samples and round the worst.
+"""Measurements: an operator's results, or those of another function in its place, against the reference.
 
-The unit is one unit in the last place (ULP): the distance of neighbouring numbers of the element type at the
-exact value's magnitude, never smaller than the smallest subnormal number. 0.5 is as good as rounding can be.
-Where the exact value is NaN, or rounds to infinity, the error is 0 if the result is the same and infinite if
-not: every pair of numbers has an error.
+Inputs are taken in steps that fit into the cache of one core, and each step is counted in a `Report`.
 """
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ogive.accuracy.report import Report
+from ogive.accuracy.ulp import FORMATS, error_in_ulp
 from ogive.dtypes import ElementType
-from ogive.operator import Operator
+from ogive.operator import Operator, RowOperator
 from ogive.reference import evaluate, evaluate_exactly, to_long_double
 
-__all__ = ["BINS", "Report", "error_in_ulp", "sample", "sweep"]
+__all__ = ["ROUNDS", "STEP", "changed_parameters", "fingerprint", "sample", "sample_rows", "sweep"]
 
-#: (significant bits, smallest exponent of a normal number, largest finite number)
-FORMATS = {
-    "float16": (11, -14, 65504.0),
-    "bfloat16": (8, -126, float.fromhex("0x1.fep127")),
-    "float32": (24, -126, float.fromhex("0x1.fffffep127")),
-    "float64": (53, -1022, float.fromhex("0x1.fffffffffffffp1023")),
-}
-
-#: Upper ends of the histogram's bins, in ULP.
-BINS = (0.5, 0.501, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0, 16.0, 256.0, np.inf)
-
-#: Numbers of one step of a sweep: a few MiB, in the cache of one core.
-STEP = 1 << 18
-
-
-def unit_in_the_last_place(exact: np.ndarray, kind: ElementType) -> np.ndarray:
-    """The distance of neighbouring numbers of the element type at these finite values."""
-    precision, smallest_exponent, _ = FORMATS[kind.name]
-    _, exponent = np.frexp(exact)
-    exponent = np.where(exact == 0, smallest_exponent, np.maximum(exponent - 1, smallest_exponent))
-    unit: np.ndarray = np.ldexp(exact.dtype.type(1), exponent - precision + 1)
-    return unit
-
-
-def error_in_ulp(result: np.ndarray, exact: np.ndarray, kind: ElementType) -> np.ndarray:
-    """The error of results, with the exact values in a longer format.
-
-    >>> from ogive.dtypes import element_type
-    >>> error_in_ulp(np.float32([1.0, np.inf]), np.float64([1 + 2**-24, 1e39]), element_type("float32")).tolist()
-    [0.5, 0.0]
-    """
-    with np.errstate(all="ignore"):
-        largest = exact.dtype.type(FORMATS[kind.name][2])
-        long = result.astype(exact.dtype)
-        is_finite = np.isfinite(exact)
-        distance = np.abs(long - exact) / unit_in_the_last_place(np.where(is_finite, exact, 1), kind)
-        distance = np.where(np.isfinite(long), distance, np.inf)
-        # From half a unit beyond the largest number on, rounding goes to infinity.
-        overflows = np.abs(exact) >= largest + unit_in_the_last_place(np.array(largest), kind) / 2
-        special = overflows | ~is_finite
-        if special.any():
-            same_infinity = np.isinf(long) & (np.signbit(long) == np.signbit(exact))
-            agrees = np.where(np.isnan(exact), np.isnan(long), same_infinity)
-            distance = np.where(special, np.where(agrees, 0, np.inf), distance)
-        return distance
-
-
-@dataclass
-class Report:
-    """What a sweep or a sample found."""
-
-    operator: str
-    parameters: dict[str, Any]
-    dtype: str
-    count: int = 0
-    worst: float = -1.0
-    worst_input: tuple[float, ...] = ()
-    worst_result: float = np.nan
-    misrounded: int = 0
-    histogram: list[int] = field(default_factory=lambda: [0] * len(BINS))
-    digest: str = ""
-    """SHA-256 of the results of a sweep, in the order of the inputs' bit patterns: equal on every machine."""
-
-    def add(self, operands: Sequence[np.ndarray], result: np.ndarray, errors: np.ndarray) -> None:
-        """Count one step."""
-        self.count += result.size
-        self.misrounded += int(np.count_nonzero(errors > 0.5 + 1e-7))  # the reference is not exact either
-        places = np.searchsorted(BINS, np.nan_to_num(errors, nan=np.inf))
-        for place, count in zip(*np.unique(places, return_counts=True), strict=True):
-            self.histogram[int(place)] += int(count)
-        index = int(np.argmax(errors))
-        if errors[index] > self.worst:
-            self.worst = float(errors[index])
-            self.worst_input = tuple(float(x[index]) for x in operands)
-            self.worst_result = float(result[index])
+#: Inputs of one step.
+STEP = 1 << 16
 
 
 def sweep(
@@ -105,7 +31,7 @@ def sweep(
     parameters: Mapping[str, Any] | None = None,
     *,
     stride: int = 1,
-    function: Callable[[np.ndarray], np.ndarray] | None = None,
+    function: Callable[..., np.ndarray] | None = None,
     progress: Callable[[int], None] = lambda _: None,
     workers: int = 2,
 ) -> Report:
@@ -115,25 +41,38 @@ def sweep(
     ``progress`` is told how many inputs are done.
     """
     measured = _Measured(operator, kind, parameters or {}, function)
-    report = Report(operator.name, measured.values, kind.name)
+    inputs = "every input" if stride == 1 else f"every {stride}th input"
+    report = Report(operator.name, changed_parameters(operator, measured.values), kind.name, inputs=inputs)
     digest = hashlib.sha256()
+    by_binade = np.zeros(1 << (kind.bits - FORMATS[kind.name][0] + 1))
     with ThreadPoolExecutor(workers) as pool:
         # NumPy and kernels release the interpreter's lock, so threads do. Results are taken in order.
         for step in _in_order(pool, measured, _patterns(kind, stride), workers + 2):
             report.add(*step)
             digest.update(np.ascontiguousarray(step[1]).tobytes())
+            _count_by_binade(by_binade, step[0][0], step[2], kind)
             progress(step[1].size)
     report.digest = digest.hexdigest()
+    report.worst_by_binade = [float(f"{error:.4g}") for error in by_binade]
     if 0 < report.worst < np.inf:  # the reference has an error of its own
         report.worst = measured.exactly(report.worst_input, report.worst_result)
     return report
+
+
+def _count_by_binade(by_binade: np.ndarray, x: np.ndarray, errors: np.ndarray, kind: ElementType) -> None:
+    """Take the errors of a step, whose inputs are in the order of their bits, into the largest of each exponent."""
+    place = x.view(f"u{kind.itemsize}") >> (FORMATS[kind.name][0] - 1)
+    first, last = int(place[0]), int(place[-1])
+    starts = np.searchsorted(place, np.arange(first, last + 1)) if last > first else np.zeros(1, np.intp)
+    found = by_binade[first : last + 1]
+    np.maximum(found, np.maximum.reduceat(errors, starts), out=found)
 
 
 #: How far from 1, in powers of two, samples are taken, in turn: any number; ordinary ones; those round 1.
 SPREADS = (None, 40, 5, 0)
 
 #: How many of the worst operands a sample is refined round, and how often.
-KEPT, ROUNDS = 64, 24
+KEPT, ROUNDS = 64, 48
 
 
 def sample(
@@ -143,6 +82,7 @@ def sample(
     *,
     count: int = 10_000_000,
     seed: int = 0,
+    function: Callable[..., np.ndarray] | None = None,
     progress: Callable[[int], None] = lambda _: None,
     workers: int = 2,
 ) -> Report:
@@ -151,8 +91,10 @@ def sample(
     Operands of all magnitudes first, then those whose bits are near the worst ones. The largest error that
     is found is a lower bound of the largest error that there is.
     """
-    measured = _Measured(operator, kind, parameters or {}, dtype=np.longdouble if kind.bits == 64 else np.float64)
-    report = Report(operator.name, measured.values, kind.name)
+    measured = _Measured(
+        operator, kind, parameters or {}, function, dtype=np.longdouble if kind.bits == 64 else np.float64
+    )
+    report = Report(operator.name, changed_parameters(operator, measured.values), kind.name, inputs="samples")
     generator = np.random.default_rng(seed)
     steps = -(-count // STEP)
     worst: Step = [np.zeros(0, kind.numpy) for _ in range(operator.inputs)], np.zeros(0, kind.numpy), np.zeros(0)
@@ -175,6 +117,59 @@ def sample(
             if error > report.worst:
                 report.worst, report.worst_input, report.worst_result = error, given, float(result)
     return report
+
+
+#: Lengths of rows, and widths of the normal distributions that they are drawn from.
+ROW_LENGTHS = (1, 2, 3, 7, 32, 100, 1000, 4096, 32768)
+ROW_WIDTHS = (0.1, 1.0, 4.0, 30.0)
+
+
+def sample_rows(
+    operator: RowOperator,
+    kind: ElementType,
+    *,
+    count: int = 10_000_000,
+    seed: int = 0,
+    function: Callable[..., np.ndarray] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Report:
+    """Measure a row-wise operator, of which an element's error depends on its row: rows of several lengths."""
+    report = Report(operator.name, {}, kind.name, inputs="samples")
+    root, compute = operator.formula()[0], function or operator
+    generator = np.random.default_rng(seed)
+    rows = itertools.cycle(itertools.product(ROW_LENGTHS, ROW_WIDTHS))
+    while report.count < count:
+        length, width = next(rows)
+        x = (generator.standard_normal((max(STEP // length, 1), length)) * width).astype(kind.numpy)
+        exact = evaluate(root, [x], dtype=np.longdouble if kind.bits == 64 else np.float64)
+        result = compute(x)
+        report.add([x.ravel()], result.ravel(), error_in_ulp(result, exact, kind).ravel())
+        progress(x.size)
+    return report
+
+
+def changed_parameters(operator: Operator, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that are not the defaults."""
+    values = operator.checked_parameters(parameters)
+    return {p.name: values[p.name] for p in operator.parameters if p.is_required or values[p.name] != p.default}
+
+
+#: Inputs that a fingerprint is taken of.
+FINGERPRINT = 1 << 17
+
+
+def fingerprint(operator: Operator, kind: ElementType, parameters: Mapping[str, Any] | None = None) -> str:
+    """SHA-256 of an operator's results for inputs that are the same on every machine: of any bits, and ordinary ones."""
+    operands = []
+    for position in range(operator.inputs):
+        # Multiples of an irrational number, modulo 1, are spread evenly; so are those of its odd multiples.
+        spread = np.arange(1, FINGERPRINT + 1, dtype=np.uint64) * np.uint64(
+            0x9E3779B97F4A7C15 * (2 * position + 1) % 2**64
+        )
+        bits = (spread >> np.uint64(64 - kind.bits)).astype(f"u{kind.itemsize}").view(kind.numpy)
+        ordinary = ((spread >> np.uint64(32)).astype(np.float64) * 2.0**-28 - 8).astype(kind.numpy)
+        operands.append(np.where(np.arange(FINGERPRINT) % 2 == 0, bits, ordinary))
+    return hashlib.sha256(operator(*operands, **(parameters or {})).tobytes()).hexdigest()
 
 
 Step = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray]
@@ -231,6 +226,9 @@ class _Measured:
         self.root = operator.formula(**choices)[0]
         self.compute = function or operator.bind(**self.values)
         self.kind, self.dtype = kind, dtype
+        # glibc's allocator learns from what is given back: from now on it keeps the memory of steps for the next
+        # ones. Else the system would clear the same pages again and again.
+        np.empty(31 << 20, np.uint8)
 
     def __call__(self, operands: Sequence[np.ndarray]) -> Step:
         with np.errstate(all="ignore"):

@@ -1,0 +1,284 @@
+"""Write docs/accuracy.md and its picture from the measurements in accuracy/results.
+
+    python accuracy/make_document.py [--no-picture]
+
+The picture needs matplotlib: pip install "ogive[documents]".
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ogive.accuracy import Report
+from ogive.accuracy.report import load
+from ogive.catalog import OPERATORS
+from ogive.peers.functions import PEERS
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "accuracy" / "results"
+TEXT = ROOT / "accuracy" / "accuracy.md.in"
+DOCUMENT = ROOT / "docs" / "accuracy.md"
+PICTURE = ROOT / "docs" / "accuracy.svg"
+
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+
+#: The largest error that is allowed, by element type: for all operators, and for some.
+GOALS: dict[str, dict[str, float]] = {
+    # Half a unit, and what the reference, which is no better than float64, may be wrong by.
+    "bfloat16": {"": 0.5 + 1e-7, "softmax": 0.51, "log_softmax": 0.51},
+    "float16": {"": 0.501, "softmax": 0.51, "log_softmax": 0.51},
+    "float32": {
+        "": 1.0,
+        "exp": 0.75,
+        "gelu": 1.25,
+        "gelu.approximate=tanh": 1.0,
+        "hard_sigmoid": 0.75,
+        "hard_swish": 0.75,
+        "log_softmax": 3.0,
+        "parametric_hard_swish": 0.75,
+        "sigmoid": 0.75,
+        "softmax": 3.0,
+        "swish": 0.75,
+    },
+    "float64": {
+        "": 1.0,
+        "erf": 1.5,
+        "gelu": 2.0,
+        "gelu.approximate=tanh": 1.5,
+        "hard_sigmoid": 0.75,
+        "hard_swish": 0.75,
+        "log_softmax": 3.0,
+        "mish": 1.5,
+        "parametric_hard_swish": 0.75,
+        "softmax": 3.0,
+    },
+}
+
+#: The exponents of the inputs in the picture: from the first, to below the second.
+SMALLEST, LARGEST = -24, 10
+
+#: What is drawn, as file names begin: where peers and Ogive differ.
+DRAWN = ("celu", "selu", "tanh", "sigmoid", "swish", "softplus", "mish", "gelu", "gelu.approximate=tanh")
+
+
+def key(report: Report) -> str:
+    """What was measured, without the element type."""
+    return ".".join([report.operator, *(f"{name}={value}" for name, value in report.parameters.items())])
+
+
+def title(report: Report) -> str:
+    """The same for people."""
+    changed = ", ".join(
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
+        for name, value in report.parameters.items()
+    )
+    return f"{report.operator} ({changed})" if changed else report.operator
+
+
+def goal(report: Report) -> float:
+    """The largest error that is allowed."""
+    goals = GOALS[report.dtype]
+    return goals.get(key(report), goals[""])
+
+
+def command(report: Report) -> str:
+    """What measures it again."""
+    words = ["ogive accuracy", report.operator]
+    words += [f"--parameter {name}={value}" for name, value in report.parameters.items()]
+    words += [f"--dtype {report.dtype}"] if report.dtype != "float32" else []
+    if report.inputs == "samples":
+        words += [f"--samples {report.count}"] if report.count > 10_000_000 * 2 else []
+    elif report.dtype == "float32" and report.inputs == "every input":
+        words.append("--exhaustive")
+    return " ".join(words)
+
+
+def all_reports(folder: Path) -> dict[tuple[str, str], Report]:
+    """(what was measured, element type) -> report, in the catalogue's order."""
+    names = list(OPERATORS)
+    found = [load(path) for path in folder.glob("*.json")]
+    found.sort(key=lambda r: (names.index(r.operator), *r.parameters.values()))
+    return {(key(report), report.dtype): report for report in found}
+
+
+def units(error: float) -> str:
+    """An error, readable: never rounded to less than it is."""
+    if math.isinf(error):
+        return "∞"
+    if error >= 1000:
+        return f"{error:.1e}".replace("e+0", "e").replace("e+", "e")
+    digits = 1 if error >= 10 else 3
+    return f"{math.ceil(error * 10**digits - 1e-6) / 10**digits:.{digits}f}"
+
+
+def table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> str:
+    """Markdown; the last `right` columns are numbers."""
+    marks = ["---"] * (len(titles) - right) + ["---:"] * right
+    return "\n".join(f"| {' | '.join(row)} |" for row in [titles, marks, *rows])
+
+
+#: How much was measured, where that is not every input.
+def coverage(report: Report) -> str:
+    if report.inputs == "every input":
+        return ""
+    if report.inputs == "samples":
+        return f" ({report.count / 1e6:.0f} M)"
+    return f" ({report.inputs.removesuffix(' input')})"
+
+
+def summary(reports: dict[tuple[str, str], Report]) -> str:
+    rows = []
+    for name in dict.fromkeys(name for name, _ in reports):
+        row = [next(f"`{title(r)}`" for (n, _), r in reports.items() if n == name)]
+        for dtype in DTYPES:
+            report = reports.get((name, dtype))
+            row.append(f"{units(report.worst)}{coverage(report)}" if report else "")
+        rows.append(row)
+    return table(["operator", *DTYPES], rows, right=len(DTYPES))
+
+
+def ordinary(report: Report) -> float:
+    """The largest error where the input's magnitude is in [2**-20, 8)."""
+    if not report.worst_by_binade:
+        return report.worst
+    bias = {"float16": 15, "float32": 127}[report.dtype]
+    by_binade = np.array(report.worst_by_binade).reshape(2, -1)
+    return float(by_binade[:, max(bias - 20, 0) : bias + 3].max())
+
+
+def beside_peers(
+    reports: dict[tuple[str, str], Report], peers: dict[str, dict[tuple[str, str], Report]], dtype: str
+) -> str:
+    rows = []
+    for (name, kind), report in reports.items():
+        others = [peers[peer].get((name, dtype)) for peer in PEERS]
+        # Where nothing is computed that could be inexact there is nothing to compare.
+        if kind != dtype or not any(others) or max(r.worst for r in [report, *others] if r) <= 0.5:
+            continue
+        cells = [f"{units(r.worst)} / {units(ordinary(r))}" if r else "" for r in [report, *others]]
+        rows.append([f"`{title(report)}`", *cells])
+    versions = {peer: next(iter(peers[peer].values())).by for peer in PEERS}
+    return table(["operator", "Ogive", *versions.values()], rows, right=1 + len(PEERS))
+
+
+def details(reports: dict[tuple[str, str], Report], dtype: str) -> str:
+    rows = []
+    for (_, kind), report in reports.items():
+        if kind == dtype and report.worst > 0:
+            digits = 17 if dtype == "float64" else 9
+            place = (
+                ""
+                if report.operator in ("softmax", "log_softmax")
+                else ", ".join(f"{x:.{digits}g}" for x in report.worst_input)
+            )
+            rows.append(
+                [
+                    f"`{command(report)}`",
+                    units(report.worst),
+                    place,
+                    f"{report.misrounded / report.count:.3%}",
+                    f"`{report.digest[:12]}`" if report.digest else "",
+                ]
+            )
+    return table(["command", "largest error", "at", "not nearest", "digest"], rows, right=4)
+
+
+def document(folder: Path = RESULTS) -> str:
+    """The whole text."""
+    reports = all_reports(folder)
+    peers = {peer: all_reports(folder / peer) for peer in PEERS}
+    exhaustive = sum(r.inputs == "every input" and r.dtype == "float32" for r in reports.values())
+    parts = {
+        "SUMMARY": summary(reports),
+        "EXHAUSTIVE": str(exhaustive),
+        "PEERS_FLOAT32": beside_peers(reports, peers, "float32"),
+        "PEERS_FLOAT16": beside_peers(reports, peers, "float16"),
+        "DETAILS_FLOAT32": details(reports, "float32"),
+        "DETAILS_FLOAT64": details(reports, "float64"),
+    }
+    text = TEXT.read_text(encoding="utf-8")
+    for name, part in parts.items():
+        assert f"@{name}@" in text, name
+        text = text.replace(f"@{name}@", part)
+    return text
+
+
+def drawn_reports(folder: Path = RESULTS) -> dict[str, list[Report]]:
+    """What the picture shows: for each operator Ogive's report and the peers'."""
+    files = {name: f"{name}.float32.json" for name in DRAWN}
+    paths = {name: [folder / file, *(folder / peer / file for peer in PEERS)] for name, file in files.items()}
+    return {name: [load(path) for path in each if path.exists()] for name, each in paths.items()}
+
+
+def picture_digest(folder: Path = RESULTS) -> str:
+    """Tells of a picture whether it shows these measurements."""
+    data = {name: [(r.by, r.worst_by_binade) for r in reports] for name, reports in drawn_reports(folder).items()}
+    return hashlib.sha256(repr(data).encode()).hexdigest()
+
+
+def draw(path: Path) -> None:
+    """The largest error for each exponent of the input."""
+    import matplotlib as mpl
+
+    mpl.use("svg")
+    mpl.rcParams["svg.hashsalt"] = "ogive"  # the same file for the same data
+    mpl.rcParams["svg.fonttype"] = "none"
+    mpl.rcParams["font.size"] = 8
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(3, 3, figsize=(11, 7.5), sharex=True, sharey=True, layout="constrained")
+    ceiling, floor = 3e7, 0.3
+    for axis, (_, reports) in zip(axes.ravel(), drawn_reports().items(), strict=True):
+        # Ogive last, on top.
+        for report in [*reports[1:], reports[0]]:
+            by_binade = np.array(report.worst_by_binade).reshape(2, -1)[:, 127 + SMALLEST : 127 + LARGEST]
+            errors = np.concatenate([by_binade[1, ::-1], by_binade[0]])
+            name = report.by.split()[0]
+            axis.step(
+                np.arange(errors.size),
+                np.clip(errors, floor, ceiling),
+                where="mid",
+                label=name,
+                color="black" if name == "ogive" else f"C{list(PEERS).index(name)}",
+                linewidth=1.6 if name == "ogive" else 0.9,
+            )
+        axis.axhline(1, color="0.7", linewidth=0.6, zorder=0)
+        axis.set_title(title(reports[0]), fontsize=9)
+        axis.set_yscale("log")
+        axis.set_ylim(floor, ceiling * 2)
+        binades = LARGEST - SMALLEST
+        exponents = (-20, -10, 0, 7)
+        places = [e - SMALLEST for e in exponents]
+        axis.set_xticks(
+            [*(binades - 1 - place for place in places), *(binades + place for place in places)],
+            [*(f"-2^{e}" for e in exponents), *(f"2^{e}" for e in exponents)],
+        )
+    for axis in axes[:, 0]:
+        axis.set_ylabel("largest error, ULP")
+    for axis in axes[-1]:
+        axis.set_xlabel("input")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    figure.legend(handles[::-1], labels[::-1], loc="outside upper center", ncols=len(labels), frameon=False)
+    figure.savefig(path, metadata={"Date": None, "Description": picture_digest()})
+    plt.close(figure)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--no-picture", action="store_true", help="Write the text only.")
+    arguments = parser.parse_args()
+    DOCUMENT.write_text(document(), encoding="utf-8")
+    print(f"wrote {DOCUMENT}")
+    if not arguments.no_picture:
+        draw(PICTURE)
+        print(f"wrote {PICTURE}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""From figures to tables: the same for the terminal and for the document."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Table", "best_peer", "duration", "geometric_mean", "ratio", "size_name", "tables"]
+
+Row = dict[str, Any]
+
+#: These are no peers: one is what all are compared with, the other copies only.
+NO_PEERS = ("ogive", "copyto")
+
+
+@dataclass
+class Table:
+    """A title, columns (the first one is text), rows of text, and what sums it up."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+    summary: str = ""
+
+
+def duration(seconds: float) -> str:
+    for unit, scale, limit in (("ns", 1e9, 1e-6), ("us", 1e6, 1e-3), ("ms", 1e3, 1.0)):
+        if seconds < limit:
+            value = seconds * scale
+            return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+    return f"{seconds:.2f} s"
+
+
+def size_name(count: int) -> str:
+    for unit, scale in (("Mi", 1 << 20), ("Ki", 1 << 10)):
+        if count % scale == 0:
+            return f"{count // scale} {unit}"
+    return str(count)
+
+
+def best_peer(row: Row) -> str | None:
+    """The fastest peer of a case."""
+    peers = {peer: seconds for peer, seconds in row["seconds"].items() if peer not in NO_PEERS}
+    return min(peers, key=peers.__getitem__) if peers else None
+
+
+def ratio(row: Row) -> float:
+    """How many times faster than the fastest peer; NaN where there is none."""
+    best = best_peer(row)
+    return row["seconds"][best] / row["seconds"]["ogive"] if best and "ogive" in row["seconds"] else math.nan
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    known = [math.log(value) for value in values if value > 0]
+    return math.exp(sum(known) / len(known)) if known else math.nan
+
+
+def _summary(rows: list[Row]) -> str:
+    ratios = [value for value in map(ratio, rows) if not math.isnan(value)]
+    if not ratios:
+        return ""
+    below = sum(value < 1 for value in ratios)
+    return (
+        f"{len(ratios)} cells: geometric mean {geometric_mean(ratios):.2f}, smallest {min(ratios):.2f}, "
+        f"{below} below 1.0."
+    )
+
+
+def _elementwise(title: str, rows: list[Row]) -> list[Table]:
+    """A line per operator, a column per size and way of writing: time, and the ratio to the fastest peer."""
+    sizes = sorted({row["elements"] for row in rows})
+    made = []
+    for in_place in (False, True):
+        mine = [row for row in rows if row["in_place"] == in_place]
+        cells: dict[str, dict[int, Row]] = defaultdict(dict)
+        for row in mine:
+            cells[row["operator"]][row["elements"]] = row
+        lines = [
+            [name, *(_cell(by_size.get(size)) for size in sizes), _errors(by_size)] for name, by_size in cells.items()
+        ]
+        means = [geometric_mean(v for v in (ratio(c[s]) for c in cells.values() if s in c) if v == v) for s in sizes]
+        lines.append(["*geometric mean*", *(f"{mean:.2f}x" for mean in means), ""])
+        where = "in place" if in_place else "out of place"
+        header = ["operator", *map(size_name, sizes), "error, ULP"]
+        if mine:
+            made.append(Table(f"{title}, {where}", header, lines, _summary(mine)))
+    return made
+
+
+def _cell(row: Row | None) -> str:
+    if row is None or "ogive" not in row["seconds"]:
+        return "-"
+    value, best = ratio(row), best_peer(row)
+    time = duration(row["seconds"]["ogive"])
+    return time if best is None else f"{time} {value:.2f}x {SHORT[best]}"
+
+
+#: Names for narrow columns.
+SHORT = {"torch": "T", "onnxruntime": "R", "openvino": "V", "jax": "J", "numexpr": "N"}
+
+
+def _errors(by_size: dict[int, Row]) -> str:
+    """The largest errors seen: Ogive's, and of every peer that is the fastest anywhere in the line."""
+    winners = sorted({best for best in map(best_peer, by_size.values()) if best}, key=list(SHORT).index)
+    errors: dict[str, float] = {}
+    for row in by_size.values():
+        for peer, value in row.get("errors", {}).items():
+            errors[peer] = max(errors.get(peer, 0.0), value)
+    shown = [
+        _error(errors[peer]) + (f" {SHORT[peer]}" if peer in SHORT else "")
+        for peer in ("ogive", *winners)
+        if peer in errors
+    ]
+    return " / ".join(shown)
+
+
+def _error(value: float) -> str:
+    if value < 10:
+        return f"{value:.2f}"
+    return "wrong" if math.isinf(value) else f"{value:.0f}" if value < 1e4 else f"{value:.0e}"
+
+
+def _by_peer(title: str, rows: list[Row]) -> list[Table]:
+    """A line per case, a column per peer."""
+    peers = [peer for peer in SHORT if any(peer in row["seconds"] for row in rows)]
+    has_copy = any("copyto" in row["seconds"] for row in rows)
+    lines = []
+    for row in rows:
+        seconds = row["seconds"]
+        cells = [f"{seconds[p] / seconds['ogive']:.2f}x" if p in seconds and "ogive" in seconds else "-" for p in peers]
+        if has_copy:
+            cells.append(f"{seconds['copyto'] / seconds['ogive']:.2f}x" if "copyto" in seconds else "-")
+        moved = row["bytes"] / seconds["ogive"] / 1e9 if "ogive" in seconds else math.nan
+        shapes = " ".join("x".join(map(str, shape)) for shape in dict.fromkeys(map(tuple, row["shapes"])))
+        layout = "" if row["layout"] == "contiguous" else f", {row['layout']}"
+        lines.append(
+            [f"{row['operator']} {shapes}{layout}", duration(seconds.get("ogive", math.nan)), f"{moved:.1f}", *cells]
+        )
+    header = ["case", "ogive", "GB/s", *peers, *(["copyto"] if has_copy else [])]
+    return [Table(title, header, lines, _summary(rows))]
+
+
+def _starts(title: str, rows: list[Row]) -> list[Table]:
+    base = rows[0]["seconds"]
+    lines = [[row["name"], duration(row["seconds"]), f"{row['seconds'] / base:.2f}x"] for row in rows]
+    return [Table(title, ["a process that does", "median", "beside the first line"], lines)]
+
+
+def _kernels(title: str, rows: list[Row]) -> list[Table]:
+    lines = [[row["name"], duration(row["compile"]), duration(row["load"])] for row in rows]
+    return [Table(title, ["kernel", "compiled", "from the cache"], lines)]
+
+
+_MAKERS = {
+    "float32": ("float32", _elementwise),
+    "float16": ("float16", _elementwise),
+    "int8": ("int8", _elementwise),
+    "fused": ("One kernel for celu(x * w + b, alpha=1.5) * sigmoid(g)", _by_peer),
+    "softmax": ("Rows", _by_peer),
+    "layouts": ("Broadcast and strided", _by_peer),
+    "start": ("Starting", _starts),
+    "compile": ("Compiling one kernel", _kernels),
+}
+
+
+def tables(section: str, rows: list[Row]) -> list[Table]:
+    """The tables of a section."""
+    title, maker = _MAKERS[section]
+    return maker(title, rows) if rows else []

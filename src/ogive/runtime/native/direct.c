@@ -1,0 +1,296 @@
+/* The short way from a call to a kernel, past NumPy's machinery.
+ *
+ * Of what a ufunc does, most calls need little: no casting, no copies against overlap, no override. For these the
+ * loop is found and run here. Arrays that are alike need no broadcasting either, and are done in a third of the
+ * time for a few elements; for others the dimensions are put into an order in which all threads can share them
+ * (grid.c). Every other call goes to the ufunc. What comes out is the same.
+ */
+#include "native.h"
+
+/* Arrays of ordinary memory; plain ones have their elements one after the other, the last dimension first. */
+#define ORDINARY NPY_ARRAY_ALIGNED
+#define PLAIN (NPY_ARRAY_C_CONTIGUOUS | ORDINARY)
+
+static int has_flags(PyObject *array, int flags) { return (PyArray_FLAGS((PyArrayObject *)array) & flags) == flags; }
+
+static int is_ordinary(PyObject *object) {
+    return PyArray_CheckExact(object) && has_flags(object, ORDINARY) && PyArray_ISNOTSWAPPED((PyArrayObject *)object);
+}
+
+static int same_shape(PyArrayObject *a, PyArrayObject *b) {
+    return PyArray_NDIM(a) == PyArray_NDIM(b) &&
+           PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), PyArray_NDIM(a));
+}
+
+static OgiveLoopData *find_loop(const OgiveDirect *direct, PyObject *const *inputs, int *out_type) {
+    const int operands = direct->inputs + 1;
+    for (int i = 0; i < direct->loop_count; ++i) {
+        const int *types = direct->types + i * operands;
+        int k = 0;
+        while (k < direct->inputs && types[k] == PyArray_TYPE((PyArrayObject *)inputs[k])) {
+            ++k;
+        }
+        if (k == direct->inputs) {
+            *out_type = types[k];
+            return &direct->loops[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- arrays that are alike ------------------------------------------------------------------ */
+
+/* Whether one of two plain arrays may be written while the other is read: they are the same, or lie apart. */
+static int may_be_written(PyArrayObject *out, PyArrayObject *in) {
+    const char *a = PyArray_BYTES(out), *b = PyArray_BYTES(in);
+    return a == b ? PyArray_ITEMSIZE(out) == PyArray_ITEMSIZE(in)
+                  : a + PyArray_NBYTES(out) <= b || b + PyArray_NBYTES(in) <= a;
+}
+
+/* Whether all arrays are plain and of one shape. */
+static int are_alike(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out) {
+    PyArrayObject *first = (PyArrayObject *)inputs[0];
+    if (out != NULL && !(has_flags(out, PLAIN) && same_shape(first, (PyArrayObject *)out))) {
+        return 0;
+    }
+    for (int k = 0; k < direct->inputs; ++k) {
+        PyArrayObject *input = (PyArrayObject *)inputs[k];
+        if (!has_flags(inputs[k], PLAIN) || (k > 0 && !same_shape(first, input)) ||
+            (out != NULL && !may_be_written((PyArrayObject *)out, input))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *run_alike(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out, OgiveLoopData *loop,
+                           int out_type) {
+    PyArrayObject *first = (PyArrayObject *)inputs[0];
+    char *args[OGIVE_MAX_OPERANDS];
+    npy_intp steps[OGIVE_MAX_OPERANDS], count = PyArray_SIZE(first);
+    PyObject *result =
+        out != NULL ? Py_NewRef(out) : PyArray_SimpleNew(PyArray_NDIM(first), PyArray_DIMS(first), out_type);
+    if (result == NULL) {
+        PyErr_Clear(); /* NumPy will say it */
+        return NULL;
+    }
+    for (int k = 0; k <= direct->inputs; ++k) {
+        PyArrayObject *operand = (PyArrayObject *)(k < direct->inputs ? inputs[k] : result);
+        args[k] = PyArray_BYTES(operand);
+        steps[k] = PyArray_ITEMSIZE(operand);
+    }
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(count);
+    ogive_element_loop(args, &count, steps, loop);
+    NPY_END_THREADS;
+    return result;
+}
+
+/* ---- arrays of several layouts -------------------------------------------------------------- */
+
+typedef struct {
+    int operands;
+    int axis_count;
+    npy_intp count; /* of elements of the result */
+    OgiveAxis axes[OGIVE_MAX_AXES];
+    char *pointers[OGIVE_MAX_GRID_OPERANDS];
+} grid;
+
+/* The axes of the result in the order of its dimensions, the last one first; 0 if the inputs do not broadcast. */
+static int broadcast(grid *g, PyObject *const *inputs, npy_intp *shape) {
+    g->axis_count = 0;
+    for (int k = 0; k < g->operands - 1; ++k) {
+        const int dimensions = PyArray_NDIM((PyArrayObject *)inputs[k]);
+        g->axis_count = dimensions > g->axis_count ? dimensions : g->axis_count;
+    }
+    if (g->axis_count > OGIVE_MAX_AXES) {
+        return 0;
+    }
+    g->count = 1;
+    for (int a = 0; a < g->axis_count; ++a) {
+        OgiveAxis *axis = &g->axes[a];
+        axis->length = 1;
+        for (int k = 0; k < g->operands - 1; ++k) {
+            PyArrayObject *input = (PyArrayObject *)inputs[k];
+            const int d = PyArray_NDIM(input) - 1 - a;
+            const npy_intp length = d < 0 ? 1 : PyArray_DIM(input, d);
+            axis->steps[k] = length == 1 ? 0 : PyArray_STRIDE(input, d);
+            if (length != 1) {
+                if (axis->length != 1 && axis->length != length) {
+                    return 0;
+                }
+                axis->length = length;
+            }
+        }
+        shape[g->axis_count - 1 - a] = axis->length;
+        if (axis->length == 0 || g->count > NPY_MAX_INTP / axis->length) {
+            return 0;
+        }
+        g->count *= axis->length;
+    }
+    return 1;
+}
+
+/* An array for the result that lies as NumPy's would; NULL if only NumPy knows. */
+static PyObject *new_result(const grid *g, PyObject *const *inputs, const npy_intp *shape, int out_type) {
+    int all_plain = 1;
+    for (int k = 0; k < g->operands - 1; ++k) {
+        all_plain &= has_flags(inputs[k], PLAIN);
+    }
+    if (all_plain) {
+        return PyArray_SimpleNew(g->axis_count, shape, out_type);
+    }
+    for (int a = 0; a < g->axis_count; ++a) {
+        if (g->axes[a].steps[0] < 0 || (g->axes[a].steps[0] == 0 && g->axes[a].length > 1)) {
+            return NULL;
+        }
+    }
+    return g->operands > 2 ? NULL
+                           : PyArray_NewLikeArray((PyArrayObject *)inputs[0], NPY_KEEPORDER,
+                                                  PyArray_DescrFromType(out_type), 0);
+}
+
+static void exchange(OgiveAxis *a, OgiveAxis *b) {
+    const OgiveAxis kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+/* Axes in the order in which results lie, in their direction, and as few as possible. */
+static void simplify(grid *g) {
+    const int out = g->operands - 1;
+    int kept = 0;
+    for (int a = 0; a < g->axis_count; ++a) {
+        OgiveAxis *axis = &g->axes[a];
+        if (axis->length == 1) {
+            continue;
+        }
+        if (axis->steps[out] < 0) {
+            for (int k = 0; k < g->operands; ++k) {
+                g->pointers[k] += axis->steps[k] * (axis->length - 1);
+                axis->steps[k] = -axis->steps[k];
+            }
+        }
+        g->axes[kept++] = *axis;
+    }
+    for (int a = 1; a < kept; ++a) {
+        for (int b = a; b > 0 && g->axes[b].steps[out] < g->axes[b - 1].steps[out]; --b) {
+            exchange(&g->axes[b], &g->axes[b - 1]);
+        }
+    }
+    int last = 0;
+    for (int a = 1; a < kept; ++a) {
+        int continues = 1;
+        for (int k = 0; k < g->operands; ++k) {
+            continues &= g->axes[a].steps[k] == g->axes[last].steps[k] * g->axes[last].length;
+        }
+        if (continues) {
+            g->axes[last].length *= g->axes[a].length;
+        } else {
+            g->axes[++last] = g->axes[a];
+        }
+    }
+    g->axis_count = last + 1;
+    if (kept == 0) { /* a single element */
+        g->axes[0] = (OgiveAxis){.length = 1};
+    }
+}
+
+/* The memory of an operand: from `low` to before `high`. */
+static void extent(const grid *g, int operand, npy_intp itemsize, const char **low, const char **high) {
+    *low = *high = g->pointers[operand];
+    for (int a = 0; a < g->axis_count; ++a) {
+        const npy_intp reach = g->axes[a].steps[operand] * (g->axes[a].length - 1);
+        *(reach < 0 ? low : high) += reach;
+    }
+    *high += itemsize;
+}
+
+/* Whether results do not overlap each other, nor an input but element on element. */
+static int is_safe(const grid *g, const npy_intp *itemsizes) {
+    const int out = g->operands - 1;
+    npy_intp reach = itemsizes[out];
+    for (int a = 0; a < g->axis_count; ++a) {
+        if (g->axes[a].length > 1) {
+            if (g->axes[a].steps[out] < reach) {
+                return 0;
+            }
+            reach += g->axes[a].steps[out] * (g->axes[a].length - 1);
+        }
+    }
+    const char *low, *high;
+    extent(g, out, itemsizes[out], &low, &high);
+    for (int k = 0; k < out; ++k) {
+        const char *in_low, *in_high;
+        extent(g, k, itemsizes[k], &in_low, &in_high);
+        int same = g->pointers[k] == g->pointers[out] && itemsizes[k] == itemsizes[out];
+        for (int a = 0; a < g->axis_count; ++a) {
+            same &= g->axes[a].steps[k] == g->axes[a].steps[out];
+        }
+        if (!same && in_low < high && low < in_high) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static PyObject *run_grid(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out, OgiveLoopData *loop,
+                          int out_type) {
+    grid g;
+    npy_intp shape[OGIVE_MAX_AXES];
+    g.operands = direct->inputs + 1;
+    if (g.operands > OGIVE_MAX_GRID_OPERANDS || !broadcast(&g, inputs, shape) || g.axis_count == 0) {
+        return NULL;
+    }
+    if (out != NULL && !(PyArray_NDIM((PyArrayObject *)out) == g.axis_count &&
+                         PyArray_CompareLists(PyArray_DIMS((PyArrayObject *)out), shape, g.axis_count))) {
+        return NULL;
+    }
+    PyObject *result = out != NULL ? Py_NewRef(out) : new_result(&g, inputs, shape, out_type);
+    if (result == NULL) {
+        PyErr_Clear(); /* NumPy will say it */
+        return NULL;
+    }
+    for (int a = 0; a < g.axis_count; ++a) {
+        g.axes[a].steps[direct->inputs] = PyArray_STRIDE((PyArrayObject *)result, g.axis_count - 1 - a);
+    }
+    for (int k = 0; k < g.operands; ++k) {
+        g.pointers[k] = PyArray_BYTES((PyArrayObject *)(k < direct->inputs ? inputs[k] : result));
+    }
+    simplify(&g);
+    if (!is_safe(&g, loop->kernel->itemsizes)) {
+        Py_DECREF(result);
+        return NULL;
+    }
+    NPY_BEGIN_THREADS_DEF;
+    NPY_BEGIN_THREADS_THRESHOLDED(g.count);
+    ogive_element_grid(g.pointers, g.axes, g.axis_count, loop);
+    NPY_END_THREADS;
+    return result;
+}
+
+/* ---- the call ------------------------------------------------------------------------------- */
+
+PyObject *ogive_call_directly(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out) {
+    for (int k = 0; k < direct->inputs; ++k) {
+        if (!is_ordinary(inputs[k])) {
+            return NULL;
+        }
+    }
+    int out_type;
+    OgiveLoopData *loop = find_loop(direct, inputs, &out_type);
+    if (loop == NULL) {
+        return NULL;
+    }
+    if (out != NULL && (!is_ordinary(out) || PyArray_TYPE((PyArrayObject *)out) != out_type ||
+                        !has_flags(out, NPY_ARRAY_WRITEABLE) || has_flags(out, NPY_ARRAY_WRITEBACKIFCOPY))) {
+        return NULL;
+    }
+    PyArrayObject *first = (PyArrayObject *)inputs[0];
+    if (!are_alike(direct, inputs, out)) {
+        return run_grid(direct, inputs, out, loop, out_type);
+    }
+    /* NumPy makes scalars of arrays without dimensions. */
+    return PyArray_NDIM(first) == 0 || PyArray_SIZE(first) == 0 ? NULL
+                                                                : run_alike(direct, inputs, out, loop, out_type);
+}

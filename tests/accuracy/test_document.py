@@ -1,0 +1,89 @@
+"""docs/accuracy.md says what was measured, what was measured keeps the goals, and it is still what is computed."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from ogive.accuracy import fingerprint, sweep
+from ogive.accuracy.report import file_name, load
+from ogive.catalog import OPERATORS
+from ogive.dtypes import FLOATS, element_type
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = ROOT / "accuracy" / "results"
+PATHS = sorted(RESULTS.glob("*.json"))
+PEER_PATHS = sorted(RESULTS.glob("*/*.json"))
+HALF_PATHS = [path for path in PATHS if path.name.endswith("float16.json") and load(path).inputs == "every input"]
+
+MEASURE_AGAIN = "measure it again: ogive accuracy {} --save accuracy/results; then python accuracy/make_document.py"
+
+
+@pytest.fixture(scope="module")
+def script():
+    path = ROOT / "accuracy" / "make_document.py"
+    specification = importlib.util.spec_from_file_location("make_document", path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_there_are_measurements():
+    assert PATHS
+    assert PEER_PATHS
+    assert HALF_PATHS
+
+
+def test_the_document_is_made_of_the_measurements(script):
+    expected = script.document()
+    assert script.DOCUMENT.read_text(encoding="utf-8") == expected, "run: python accuracy/make_document.py"
+
+
+def test_the_picture_is_made_of_the_measurements(script):
+    assert script.picture_digest() in script.PICTURE.read_text(encoding="utf-8"), (
+        "run: python accuracy/make_document.py"
+    )
+
+
+def test_every_operator_of_one_tensor_is_measured_in_every_type():
+    for op in OPERATORS.values():
+        for kind in FLOATS:
+            is_there = any({t.name for t in (*s.inputs, *s.outputs)} == {kind.name} for s in op.signatures)
+            if op.inputs == 1 and is_there:
+                found = [path for path in PATHS if path.name.split(".")[0] == op.name and load(path).dtype == kind.name]
+                assert found, MEASURE_AGAIN.format(f"{op.name} --dtype {kind.name}")
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_the_goals_are_kept(path, script):
+    report = load(path)
+    assert path.name == file_name(report.operator, report.parameters, report.dtype)
+    assert report.by == "ogive"
+    assert sum(report.histogram) == report.count
+    assert 0 <= report.worst <= script.goal(report)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+def test_operators_compute_what_was_measured(path):
+    report = load(path)
+    found = fingerprint(OPERATORS[report.operator], element_type(report.dtype), report.parameters)
+    assert found == report.fingerprint, MEASURE_AGAIN.format(report.operator)
+
+
+@pytest.mark.parametrize("path", HALF_PATHS, ids=lambda path: path.stem)
+def test_measuring_again_gives_the_same(path):
+    kept = load(path)
+    report = sweep(OPERATORS[kept.operator], element_type(kept.dtype), kept.parameters)
+    assert report.digest == kept.digest
+    assert report.count == 65536
+    # The reference's last bits are those of the machine's C library.
+    assert report.worst == pytest.approx(kept.worst, abs=1e-6)
+    assert report.misrounded == kept.misrounded
+
+
+@pytest.mark.parametrize("path", PEER_PATHS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_peers_are_measured_like_ogive(path):
+    report = load(path)
+    assert report.by.split()[0] == path.parent.name
+    own = load(RESULTS / path.name)
+    assert (report.operator, report.parameters, report.dtype) == (own.operator, own.parameters, own.dtype)

@@ -1,0 +1,98 @@
+"""The measurements themselves: they find errors that are known, and their results can be kept."""
+
+import math
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
+from ogive.accuracy.report import file_name, load
+from ogive.dtypes import element_type
+
+half, single, double = map(element_type, ("float16", "float32", "float64"))
+
+
+def test_a_sweep_takes_every_input():
+    report = sweep(ogive.exp, half)
+    assert report.inputs == "every input"
+    assert report.count == sum(report.histogram) == 1 << 16
+    assert 0.49 < report.worst < 0.501
+    assert report.misrounded <= 8
+    assert len(report.worst_by_binade) == 64
+    assert max(report.worst_by_binade) == pytest.approx(report.worst, abs=1e-3)
+
+
+def test_a_sweep_finds_a_wrong_result_among_all():
+    """One result of 65,536, off by 3 units; and NaN where there is a number."""
+
+    def wrong(x):
+        result = ogive.identity(x)
+        result[x == 1.5] += np.float16(3 * 2**-10)
+        return result
+
+    report = sweep(ogive.identity, half, function=wrong)
+    assert (report.worst, report.worst_input, report.misrounded) == (3.0, (1.5,), 1)
+    assert report.histogram[BINS.index(4.0)] == 1
+    # 1.5 has the exponent 0, which float16 stores as 15.
+    assert [i for i, error in enumerate(report.worst_by_binade) if error] == [15]
+    report = sweep(ogive.identity, half, function=lambda x: np.where(x == -2, np.nan, x).astype(x.dtype))
+    assert (report.worst, report.worst_input) == (math.inf, (-2.0,))
+    assert report.histogram[-1] == 1
+
+
+@pytest.mark.parametrize("stride", [128, 1 << 12, 999_983])
+def test_a_stride_is_said(stride):
+    report = sweep(ogive.neg, single, stride=stride)
+    assert report.inputs == f"every {stride}th input"
+    assert report.count == -(-(1 << 32) // stride)
+    assert report.worst == 0
+    assert len(report.worst_by_binade) == 512
+
+
+def test_worst_by_binade_is_of_the_right_binade_for_any_stride():
+    for stride in (1, 7, 100, 2048):
+        report = sweep(ogive.identity, half, stride=stride, function=lambda x: (x + (x == 1)).astype(x.dtype))
+        found = [i for i, error in enumerate(report.worst_by_binade) if error]
+        assert found == ([15] if 0x3C00 % stride == 0 else []), stride
+
+
+def test_a_sample_searches_round_the_worst():
+    report = sample(ogive.pow, double, count=100_000)
+    assert report.count > 100_000
+    assert 0.5 < report.worst < 1
+    assert len(report.worst_input) == 2
+    wrong = sample(ogive.mul, single, count=100_000, function=lambda a, b: np.where(a > 1, a, a * b))
+    assert wrong.worst > 1000
+
+
+def test_rows_of_several_lengths():
+    report = sample_rows(ogive.softmax, single, count=300_000)
+    assert report.count >= 300_000
+    assert 0.5 < report.worst <= 3
+    assert sample_rows(ogive.softmax, single, count=1000, function=lambda x: x * 0).worst > 1e6
+
+
+def test_fingerprints_tell_operators_apart():
+    found = [
+        fingerprint(ogive.celu, single),
+        fingerprint(ogive.celu, single, {"alpha": 1.5}),
+        fingerprint(ogive.celu, half),
+        fingerprint(ogive.elu, single, {"alpha": 1.5}),
+        fingerprint(ogive.add, single),
+        fingerprint(ogive.add, double),
+        fingerprint(ogive.softmax, single),
+    ]
+    assert len(set(found)) == len(found)
+    assert fingerprint(ogive.celu, single) == found[0]
+
+
+def test_reports_are_kept_as_they_are(tmp_path):
+    report = Report("celu", {"alpha": 0.1}, "float32", worst=math.inf, worst_input=(-math.inf, 0.1), worst_result=1.0)
+    path = report.save(tmp_path)
+    assert path.name == file_name("celu", {"alpha": 0.1}, "float32") == "celu.alpha=0.1.float32.json"
+    assert load(path) == report
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+    path.write_text("{}", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"celu.*json is not a report; allowed: a file that `ogive accuracy --save`"):
+        load(path)

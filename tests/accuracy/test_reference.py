@@ -1,0 +1,24 @@
+"""The reference evaluator against itself: its fast forms against 300 bits."""
+
+import numpy as np
+import pytest
+
+from ogive import formula as f
+from ogive.expression import Format, node
+from ogive.reference import evaluate, evaluate_exactly, to_long_double
+
+x = node("input", (), 0, Format.NUMBER)
+POINTS = [-30.0, -5.5, -1.0, -1e-3, -1e-300, 0.25, 0.9, 1.0, 2.5, 5.9, 26.0]
+
+
+@pytest.mark.parametrize("function", [f.erf, f.erfc], ids=["erf", "erfc"])
+def test_error_functions_in_long_double(function):
+    points = np.array(POINTS)
+    found = evaluate(function(x), [points], dtype=np.longdouble)
+    assert found.dtype == np.longdouble
+    for point, value in zip(POINTS, found, strict=True):
+        exact = to_long_double(evaluate_exactly(function(x), [point]))
+        assert abs(value - exact) <= 4 * np.finfo(np.longdouble).eps * abs(exact), point
+    special = evaluate(f.erf(x), [np.array([np.inf, -np.inf, np.nan])], dtype=np.longdouble)
+    assert special.tolist()[:2] == [1, -1]
+    assert np.isnan(special[2])
