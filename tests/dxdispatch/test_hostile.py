@@ -185,7 +185,10 @@ def test_buffers_together_have_a_limit(tmp_path):
     large = {"initialValuesDataType": "UINT8", "initialValues": {"valueCount": 400, "value": 1}}
     model = changed((("resources", "a"), large), (("resources", "b"), large))
     assert run(tmp_path, model, memory_limit=2000)
-    with pytest.raises(ModelError, match=r"/resources/b: the buffer and its initial values: 800 bytes; allowed: .*memory limit of 1000 bytes"):
+    with pytest.raises(
+        ModelError,
+        match=r"/resources/b: the buffer and its initial values: 800 bytes; allowed: .*memory limit of 1000 bytes",
+    ):
         run(tmp_path, model, memory_limit=1000)
     # Nothing of this size is ever made.
     huge = {"initialValuesDataType": "FLOAT64", "initialValues": {"valueCount": 4294967295, "value": 1}}
