@@ -12,7 +12,15 @@ from ogive.directml.errors import refuse
 from ogive.directml.structure import short
 from ogive.errors import ArgumentError, message
 
-__all__ = ["Buffer", "checked_array", "converted"]
+__all__ = ["Buffer", "array_over", "as_array", "checked_array", "converted"]
+
+
+def as_array(subject: str, what: str, value: Any) -> np.ndarray:
+    """The value as an array."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        refuse(subject, f"{what} is {short(value)}", "an array, or what numpy.asarray makes one of", cause=error)
 
 
 def checked_array(subject: str, what: str, value: Any, dtype: np.dtype) -> np.ndarray:
@@ -22,10 +30,7 @@ def checked_array(subject: str, what: str, value: Any, dtype: np.dtype) -> np.nd
     other ones of their kind if all of them fit. Everything else is refused: a float would lose its fraction, an
     integer its lower digits.
     """
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError) as error:
-        refuse(subject, f"{what} is {short(value)}", "an array, or what numpy.asarray makes one of", cause=error)
+    array = as_array(subject, what, value)
     if array.dtype == dtype or np.can_cast(array.dtype, dtype, "safe"):
         return array
     if array.dtype.kind != dtype.kind:
@@ -68,7 +73,7 @@ class Buffer(Described):
     def __init__(self, device: Device, array: Any, dtype: Any = None) -> None:
         if not isinstance(device, Device):
             raise ArgumentError(message("Buffer", f"device is {short(device)}", "a dml.Device"))
-        given = np.asarray(array)
+        given = as_array("Buffer", "array", array)
         wanted = dtype_of(data_type_of("Buffer", given.dtype if dtype is None else dtype))
         copy = np.array(converted(checked_array("Buffer", "array", given, wanted), wanted), ndmin=1)
         self.desc = TensorDesc(wanted, copy.shape)
@@ -92,7 +97,7 @@ class Buffer(Described):
     @property
     def nbytes(self) -> int:
         """The bytes that it takes."""
-        return int(self._memory.nbytes)
+        return int(self.desc.structure.used_bytes)
 
     def numpy(self) -> np.ndarray:
         """A copy, as an array of the tensor's shape and type."""
