@@ -10,12 +10,13 @@ from ogive.directml.builder.tensors import Described, TensorDesc, data_type_of, 
 from ogive.directml.device import Device
 from ogive.directml.errors import refuse
 from ogive.directml.structure import short
+from ogive.directml.tensor import View, element_type, view
 from ogive.errors import ArgumentError, message
 
-__all__ = ["Buffer", "array_over", "as_array", "checked_array", "converted"]
+__all__ = ["Buffer", "as_array", "checked_array", "converted", "view_of"]
 
 
-def as_array(subject: str, what: str, value: Any) -> np.ndarray:
+def as_array(subject: str, what: object, value: Any) -> np.ndarray:
     """The value as an array."""
     try:
         return np.asarray(value)
@@ -23,7 +24,7 @@ def as_array(subject: str, what: str, value: Any) -> np.ndarray:
         refuse(subject, f"{what} is {short(value)}", "an array, or what numpy.asarray makes one of", cause=error)
 
 
-def checked_array(subject: str, what: str, value: Any, dtype: np.dtype) -> np.ndarray:
+def checked_array(subject: str, what: object, value: Any, dtype: np.dtype) -> np.ndarray:
     """The value as an array that can be converted to ``dtype`` without a wrong number.
 
     Floats are rounded to a shorter type, and whatever NumPy calls safe is converted. Integers are converted to
@@ -101,11 +102,11 @@ class Buffer(Described):
 
     def numpy(self) -> np.ndarray:
         """A copy, as an array of the tensor's shape and type."""
-        return array_over(self._memory, self.desc).copy()
+        return view_of(self.desc).over(self._memory, 0).copy()
 
 
-def array_over(memory: np.ndarray, desc: TensorDesc) -> np.ndarray:
-    """The tensor in these bytes as an array over them."""
-    dtype, structure = desc.dtype, desc.structure
-    steps = tuple(stride * dtype.itemsize for stride in structure.strides)
-    return np.ndarray(structure.Sizes, dtype, memory, 0, steps)
+def view_of(desc: TensorDesc) -> View:
+    """How the bytes of a tensor are an array."""
+    kind = element_type(desc.data_type)
+    assert kind is not None, "tensors of 4-bit types cannot be made here"
+    return view(desc.structure, kind)
