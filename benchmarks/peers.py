@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Case
-from benchmarks.operators import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO, expression
+from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO, expression
 
 __all__ = ["PEERS", "Prepared", "installed", "prepare"]
 

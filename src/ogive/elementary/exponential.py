@@ -53,7 +53,7 @@ def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
     if not m.extended:
         return tail
     # exp(r) lacking, with exp(r) as 1 + (r + tail).
-    return m.add_(m.fma_(lacking, m.add_(r, tail), tail), lacking)
+    return m.add_(m.fma_(lacking, m.add_(r, tail), lacking), tail)
 
 
 def exp(m: Arithmetic, x: Wide) -> Wide:

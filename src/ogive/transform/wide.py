@@ -259,31 +259,30 @@ class Arithmetic:
     def single(self, a: Wide) -> Expression:
         """The number, rounded once to the format."""
         value = a.high if a.low is None or a.is_normal else self._corrected(a, self.low_part(a))
-        return value if a.exponent is None else self._scaled_once(value, a)
+        return value if a.exponent is None else self._scaled_once(value, a.exponent, a)
 
-    def _scaled_once(self, value: Expression, a: Wide) -> Expression:
-        """``value * 2**exponent``, where value is the number without its exponent, rounded.
+    def _scaled_once(self, value: Expression, exponent: Expression, a: Wide) -> Expression:
+        """``value * 2**exponent``, where that is a, rounded.
 
         Where that is subnormal it is rounded again, and two roundings may come to 0.75 units. There, which is
         rare, the number is split at the last bit of the result: one part needs no rounding, the other is rounded
         once.
         """
-        assert a.exponent is not None
-        scaled = self.scale_(value, a.exponent)
-        if a.low is None or a.exponent.operation == "constant":
+        scaled = self.scale_(value, exponent)
+        if a.low is None or exponent.operation == "constant":
             return scaled
-        # So far below, the result is zero, however large the number is; and the split does not overflow.
-        lowest = self.number(-1.75 * self.bias)
-        exponent = self.select_(self.less_(a.exponent, lowest), lowest, a.exponent)
+        assert a.exponent is not None
         # A number of the same sign whose last bit has the place of a subnormal result's last bit.
         splitter = self._make("copy_sign", self.number(self.smallest_normal), a.high)
-        splitter = self.scale_(splitter, self.neg_(exponent))
+        splitter = self.scale_(splitter, self.neg_(a.exponent))
         upper = self.sub_(self.add_(a.high, splitter), splitter)
         lower = self.add_(self.sub_(a.high, upper), self.low_part(a))
-        once = self.add_(self.scale_(upper, exponent), self.scale_(lower, exponent))
+        once = self.add_(self.scale_(upper, a.exponent), self.scale_(lower, a.exponent))
+        # A zero keeps its sign. Where the splitter or a huge number overflows, this is no number.
+        is_number = self.less_(self.abs_(once), self.number(math.inf))
+        once = self.select_(is_number, self._make("copy_sign", once, scaled), scaled)
         is_subnormal = self.less_(self.abs_(scaled), self.number(self.smallest_normal))
-        # A zero keeps its sign.
-        return self.select_rare_(is_subnormal, self._make("copy_sign", once, scaled), scaled)
+        return self.select_rare_(is_subnormal, once, scaled)
 
     def renormalised(self, a: Wide) -> Wide:
         """The same number with ``high`` its rounded value."""
@@ -422,8 +421,15 @@ class Arithmetic:
             cross = self.low_part(Wide(a.high, cross, low_is_number=is_number))
             # 0 - cross is never -0: the result has the sign of the product also where that is zero.
             value = self.fma_(a.high, b.high, self.neg_(self.sub_(self.number(0.0), cross)))
-        product = self._product(a, b)
-        return value if product.exponent is None else self._scaled_once(value, product)
+        exponent = self._sum_of_exponents(a.exponent, b.exponent)
+        if exponent is None:
+            return value
+        # Only a small product is looked at closely: with a larger factor its low part does not underflow.
+        lift = 60.0
+        parts = [None if part is None else self.mul_(part, self.number(2.0**lift)) for part in (b.high, b.low)]
+        assert parts[0] is not None
+        product = self._product(replace(a, exponent=None), replace(b, high=parts[0], low=parts[1], exponent=None))
+        return self._scaled_once(value, exponent, replace(product, exponent=self.sub_(exponent, self.number(lift))))
 
     def divide(self, a: Wide, b: Wide) -> Wide:
         interval, mantissa = a.interval / b.interval, a.stored / b.stored
