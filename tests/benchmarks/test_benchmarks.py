@@ -11,10 +11,10 @@ from click.testing import CliRunner
 import ogive
 from benchmarks import report
 from benchmarks.cases import ARRAY_SECTIONS, SIZES, cases
-from benchmarks.operators import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
 from benchmarks.peers import PEERS, prepare
 from benchmarks.startup import SECTIONS
 from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
+from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
 
 DOCUMENT = Path(report.__file__).parent.parent / "docs/performance.md"
 ALL = {section: cases(section, (), (), 2) for section in ARRAY_SECTIONS}
