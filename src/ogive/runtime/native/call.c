@@ -187,7 +187,10 @@ static int has_number_beside_bfloat16(PyObject *const *args, Py_ssize_t nargs) {
     int numbers = 0, arrays = 0;
     for (Py_ssize_t i = 0; i < nargs; ++i) {
         numbers |= PyFloat_CheckExact(args[i]) || PyLong_CheckExact(args[i]);
-        arrays |= PyArray_Check(args[i]) && PyArray_DESCR((PyArrayObject *)args[i])->type_num >= NPY_USERDEF;
+        if (PyArray_Check(args[i])) {
+            const PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)args[i]);
+            arrays |= descr->type_num >= NPY_USERDEF && strstr(descr->typeobj->tp_name, "bfloat16") != NULL;
+        }
     }
     return numbers && arrays;
 }
