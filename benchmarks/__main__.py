@@ -8,6 +8,7 @@ tables and the pictures of docs/performance.md.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
 import time
@@ -105,11 +106,12 @@ def _errors(case: Case, results: dict[str, np.ndarray]) -> dict[str, float]:
     from ogive.accuracy import error_in_ulp
     from ogive.dtypes import element_type
 
-    name, parameters = case.operator, dict(case.parameters)
-    if name == "gelu_tanh":
-        name, parameters = "gelu", {"approximate": "tanh"}  # type: ignore[dict-item]
+    name, choices = (case.operator, {}) if case.operator != "gelu_tanh" else ("gelu", {"approximate": "tanh"})
+    operator = ogive.catalog.OPERATORS[name]
+    # Parameters are float32, also those that have a default such as 0.1.
+    defaults = {p.name: float(np.float32(p.default)) for p in operator.numeric_parameters if not p.is_required}
     arrays = [array.astype(np.float64) for array in case.arrays()]
-    exact = ogive.catalog.OPERATORS[name](*arrays, **parameters).reshape(-1)[:COMPARED]
+    exact = operator(*arrays, **defaults | dict(case.parameters) | choices).reshape(-1)[:COMPARED]
     kind = element_type(case.dtype)
     return {
         peer: float(np.max(error_in_ulp(result, exact, kind), initial=0.0))
@@ -139,6 +141,8 @@ def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, ro
         except PackageNotFoundError:
             continue
     machine = {"processor": _processor(), "python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}
+    if hasattr(os, "getloadavg"):
+        machine["load"] = f"{os.getloadavg()[2]:.1f}"
     data = {"machine": machine, "versions": versions, "threads": threads, "rounds": rounds, "sections": before | found}
     file.write_text(json.dumps(data, indent=None, separators=(",", ":")).replace('{"section"', '\n{"section"') + "\n")
 

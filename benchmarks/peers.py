@@ -29,7 +29,7 @@ class Prepared:
 
     call: Callable[[], object]
     result: Callable[[], np.ndarray]
-    restore: Callable[[], object] = lambda: None
+    restore: Callable[[], object] | None = None
     """Undoes what calls in place have done."""
 
 
@@ -43,9 +43,11 @@ def _output(case: Case, arrays: Arrays) -> np.ndarray:
     return np.empty_like(arrays[0]) if case.layout == "channels last" else np.empty(case.result_shape, case.dtype)
 
 
-def _restorer(case: Case, array: np.ndarray) -> Callable[[], object]:
-    original = array.copy() if case.in_place else array
-    return (lambda: np.copyto(array, original)) if case.in_place else (lambda: None)
+def _restorer(case: Case, array: np.ndarray) -> Callable[[], object] | None:
+    if not case.in_place:
+        return None
+    original = array.copy()
+    return lambda: np.copyto(array, original)
 
 
 def _written(text: str, **names: Any) -> Callable[..., Any]:
@@ -164,7 +166,7 @@ def _onnxruntime(case: Case, arrays: Arrays) -> Prepared | None:
         binding.bind_ortvalue_input(entry.name, value)
     result = values[0] if case.in_place else ort.OrtValue.ortvalue_from_numpy(_output(case, arrays))
     binding.bind_ortvalue_output("result", result)
-    restore = (lambda: values[0].update_inplace(arrays[0])) if case.in_place else (lambda: None)
+    restore = (lambda: values[0].update_inplace(arrays[0])) if case.in_place else None
     return Prepared(lambda: session.run_with_iobinding(binding), result.numpy, restore)
 
 

@@ -127,19 +127,30 @@ def _by_peer(title: str, rows: list[Row]) -> list[Table]:
     """A line per case, a column per peer."""
     peers = [peer for peer in SHORT if any(peer in row["seconds"] for row in rows)]
     has_copy = any("copyto" in row["seconds"] for row in rows)
+    has_errors = any("errors" in row for row in rows)
     lines = []
     for row in rows:
         seconds = row["seconds"]
         cells = [f"{seconds[p] / seconds['ogive']:.2f}x" if p in seconds and "ogive" in seconds else "-" for p in peers]
         if has_copy:
             cells.append(f"{seconds['copyto'] / seconds['ogive']:.2f}x" if "copyto" in seconds else "-")
+        if has_errors:
+            shown = {peer: row["errors"][peer] for peer in ("ogive", best_peer(row)) if peer in row.get("errors", {})}
+            cells.append(" / ".join(_error(v) + (f" {SHORT[p]}" if p in SHORT else "") for p, v in shown.items()))
         moved = row["bytes"] / seconds["ogive"] / 1e9 if "ogive" in seconds else math.nan
         shapes = " ".join("x".join(map(str, shape)) for shape in dict.fromkeys(map(tuple, row["shapes"])))
         layout = "" if row["layout"] == "contiguous" else f", {row['layout']}"
         lines.append(
             [f"{row['operator']} {shapes}{layout}", duration(seconds.get("ogive", math.nan)), f"{moved:.1f}", *cells]
         )
-    header = ["case", "ogive", "GB/s", *peers, *(["copyto"] if has_copy else [])]
+    header = [
+        "case",
+        "ogive",
+        "GB/s",
+        *peers,
+        *(["copyto"] if has_copy else []),
+        *(["error, ULP"] if has_errors else []),
+    ]
     return [Table(title, header, lines, _summary(rows))]
 
 

@@ -322,6 +322,11 @@ class Operator(_native.OperatorCall):
 
     # ---- what the native call path asks
 
+    def _call_with_numbers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A call with Python's numbers beside arrays of bfloat16: they take that type, as beside NumPy's own types."""
+        dtype = next(t.dtype for t in tensors if isinstance(t, np.ndarray) and t.dtype.name == "bfloat16")
+        return self(*(np.asarray(t, dtype) if type(t) in (float, int) else t for t in tensors), **keywords)
+
     def _bind(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[np.ufunc, tuple[str, ...]]:
         """The ufunc for a set of keywords, and those keywords that are NumPy's."""
         rest = tuple(name for name in names if name in NUMPY_KEYWORDS)

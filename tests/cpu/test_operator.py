@@ -3,6 +3,7 @@ import inspect
 import pickle
 from typing import Literal
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -124,6 +125,15 @@ def test_array_likes_and_scalars():
 def test_integers_are_cast_as_numpy_casts_them():
     assert ogive.celu(np.arange(3, dtype=np.int64)).dtype == np.float64
     assert ogive.prelu(np.int8([-4]), np.float32(0.5)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_numbers_of_python_take_the_type_of_arrays(dtype):
+    x = np.array([-1, 2]).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
+    for y in (ogive.prelu(x, 0.25), ogive.add(1, x), ogive.clip(x, 0, 1.0), ogive.prelu(x, 0.25, out=x.copy())):
+        assert y.dtype == x.dtype
+    assert ogive.prelu(x, 0.25).tolist() == [-0.25, 2]
+    assert ogive.add(x, np.float32(1)).dtype == np.float32 or dtype == "float16"
 
 
 def test_keywords_of_numpy():

@@ -7,20 +7,25 @@ import pytest
 
 import ogive.directml as dml
 
-TEXT = (Path(__file__).parents[2] / "docs" / "directml.md").read_text(encoding="utf-8")
-PROGRAMS = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+DOCS = Path(__file__).parents[2] / "docs"
+TEXT = (DOCS / "directml.md").read_text(encoding="utf-8")
+PYTHON = (DOCS / "directml-python.md").read_text(encoding="utf-8")
 
 
-def test_the_programs_of_the_guide_run_in_order():
-    assert len(PROGRAMS) == 3
+@pytest.mark.parametrize(("name", "text", "count"), [("directml.md", TEXT, 3), ("directml-python.md", PYTHON, 4)])
+def test_the_programs_of_the_guides_run_in_order(name, text, count):
+    programs = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    assert len(programs) == count
     scope = {}
-    for program in PROGRAMS:
-        exec(compile(program, "docs/directml.md", "exec"), scope)
+    for program in programs:
+        exec(compile(program, f"docs/{name}", "exec"), scope)
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(re.findall(r"`dml\.(\w+)", TEXT)) | set(re.findall(r"\b(DML_[A-Z0-9_]+)\b", TEXT)))
-)
+NAMES = set(re.findall(r"`dml\.(\w+)", TEXT + PYTHON)) | set(re.findall(r"\b(DML_[A-Z0-9_]+)\b", TEXT + PYTHON))
+assert NAMES
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
 def test_names_in_the_guide_exist(name):
     assert hasattr(dml, name) or any(other.startswith(name) for other in dml.__all__), name
 

@@ -41,9 +41,9 @@ REFUSED = [
     (((*X, "initialValuesDataType"), DELETE), r"/resources/x/initialValues[0]", "it has no type"),
     (((*X, "sizeInBytes"), 11), "/resources/x/sizeInBytes", "it is 11 for 12 bytes of values at offset 0"),
     (((*X, "sizeInBytes"), -1), "/resources/x/sizeInBytes", "it is -1; allowed: whole numbers"),
-    (((*X, "sizeInBytes"), 1 << 63), "/resources/x", "it takes 9223372036854775820 bytes; allowed: .* memory limit"),
+    (((*X, "sizeInBytes"), 1 << 63), "/resources/x", "values: 9223372036854775820 bytes; allowed: .* memory limit"),
     (((*X, "sizeInBytes"), 1 << 64), "/resources/x/sizeInBytes", "it is 18446744073709551616"),
-    (((*X, "initialValuesOffsetInBytes"), 1 << 63), "/resources/x", "it takes .* memory limit"),
+    (((*X, "initialValuesOffsetInBytes"), 1 << 63), "/resources/x", "values: .* memory limit"),
     (((*Y, "initialValues", "valueCount"), 0), "/resources/y/initialValues/valueCount", "it is 0"),
     (((*Y, "initialValues", "valueCount"), 3.0), "/resources/y/initialValues/valueCount", "it is 3.0"),
     (((*Y, "initialValues", "valueCount"), 1 << 32), "/resources/y/initialValues/valueCount", "it is 4294967296"),
@@ -185,11 +185,14 @@ def test_buffers_together_have_a_limit(tmp_path):
     large = {"initialValuesDataType": "UINT8", "initialValues": {"valueCount": 400, "value": 1}}
     model = changed((("resources", "a"), large), (("resources", "b"), large))
     assert run(tmp_path, model, memory_limit=2000)
-    with pytest.raises(ModelError, match=r"/resources/b: it takes 800 bytes; allowed: .*memory limit of 1000 bytes"):
+    with pytest.raises(
+        ModelError,
+        match=r"/resources/b: the buffer and its initial values: 800 bytes; allowed: .*memory limit of 1000 bytes",
+    ):
         run(tmp_path, model, memory_limit=1000)
     # Nothing of this size is ever made.
     huge = {"initialValuesDataType": "FLOAT64", "initialValues": {"valueCount": 4294967295, "value": 1}}
-    with pytest.raises(ModelError, match="/resources/a: it takes 68719476720 bytes"):
+    with pytest.raises(ModelError, match="/resources/a: the buffer and its initial values: 68719476720 bytes"):
         run(tmp_path, changed((("resources", "a"), huge)), memory_limit=1 << 30)
 
 

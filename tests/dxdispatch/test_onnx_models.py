@@ -145,5 +145,5 @@ def test_inputs_that_nothing_is_bound_to_count(tmp_path):
     model = changed((("commands",), commands), model=MODEL)
     assert len(run(tmp_path, model)) == 2
     assert len(run(tmp_path, model, iterations=3, memory_limit=1 << 24)) == 2
-    with pytest.raises(ModelError, match="it takes 4000000 bytes"):
+    with pytest.raises(ModelError, match="zeros for the input 'a': 4000000 bytes"):
         run(tmp_path, model, memory_limit=1 << 20)

@@ -199,7 +199,7 @@ def test_a_large_file_counts_before_it_is_read(tmp_path):
     with (tmp_path / "x.bin").open("wb") as file:
         file.truncate(1 << 40)  # a hole: it takes no room
     model = {"resources": {"r": of("UINT8", {"sourcePath": "x.bin"})}, "dispatchables": {}, "commands": []}
-    with pytest.raises(ModelError, match="/resources/r: it takes 2199023255552 bytes"):
+    with pytest.raises(ModelError, match="/resources/r: the buffer and its initial values: 2199023255552 bytes"):
         run(tmp_path, model, memory_limit=1 << 30)
 
 

@@ -1,6 +1,9 @@
 """Models that run: what they compute and what they print."""
 
+import os
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -178,3 +181,40 @@ def test_volatile_descriptors_and_other_flags(tmp_path):
     # What is missing is found before anything runs here too.
     with pytest.raises(ValueError, match="InputTensor is not bound"):
         load(written(tmp_path, changed((("commands", 0, "bindings", "InputTensor"), DELETE), model=model)))
+
+
+DISPATCHES = """
+import sys
+from ogive.dxdispatch import commands, load
+from ogive.runtime import kernels
+
+compiled = []
+original = kernels.compiled
+kernels.compiled = lambda *given: compiled.append(given) or original(*given)
+run = commands.Dispatch.run
+
+def watched(*given):
+    modules, count = set(sys.modules), len(compiled)
+    run(*given)
+    print("new:", *(set(sys.modules) - modules), len(compiled) - count, "of", len(compiled))
+
+commands.Dispatch.run = watched
+load(sys.argv[1]).run(lambda text: None)
+"""
+
+
+@pytest.mark.parametrize("name", ["ACTIVATION_SOFTMAX1", "ELEMENT_WISE_ERF"])
+def test_dispatches_load_and_compile_nothing(tmp_path, name):
+    """What is done once is done when the operator is initialised, so that times are of computing."""
+    axes = {"AxisCount": 1, "Axes": [1]} if name.endswith("1") else {}
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 3]}
+    operator = {"type": name, "InputTensor": tensor, "OutputTensor": tensor} | axes
+    path = written(tmp_path, changed((("dispatchables", "clip"), operator)))
+    completed = subprocess.run(
+        [sys.executable, "-c", DISPATCHES, str(path)],
+        env={**os.environ, "OGIVE_CACHE": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert completed.stdout == "new: 0 of 1\n"

@@ -1,7 +1,6 @@
 """What a DirectML device of a feature level would refuse of a model.
 
->>> import ogive.check
->>> ogive.check.check("model.onnx", "3_0").refused  # doctest: +SKIP
+`check` makes the report; on the command line it is ``ogive check MODEL``.
 """
 
 from __future__ import annotations
@@ -24,6 +23,19 @@ def check(path: str | os.PathLike[str], feature_level: str = _HIGHEST) -> Report
     Of an ONNX node, the types and ranks are held against the support tables of the DirectML operator that it maps
     to; of a JSON desc, everything that ``CreateOperator`` looks at. Raises ParameterError for a level that there is
     not, ModelError for what is no model, and OSError where the file cannot be read.
+
+    >>> import pathlib, tempfile
+    >>> from onnx import parser
+    >>> model = parser.parse_model('''<ir_version: 8, opset_import: ["" : 14]>
+    ...     example (int32[2, 3] x) => (int32[2, 3] y) { y = Shrink(x) }''')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.onnx"
+    ...     _ = path.write_bytes(model.SerializeToString())
+    ...     report = check(path, "3_0")
+    >>> report.lowest_level
+    '5_1'
+    >>> report.refused[0].reasons[0]
+    'InputTensor is INT32; allowed: FLOAT32, FLOAT16 at 3_0. 5_1 takes it'
     """
     name = feature_level.removeprefix("DML_FEATURE_LEVEL_")
     if name not in FEATURE_LEVELS:

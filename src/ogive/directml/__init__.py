@@ -20,11 +20,12 @@ lists for editors and type checkers what there is.
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from ogive.directml.exports import EXPORTS
 
+_FOLDER = Path(__file__).parent
 _MODULE_OF = {name: module for module, names in EXPORTS.items() for name in names}
 
 
@@ -50,7 +51,7 @@ def __getattr__(name: str) -> Any:
         found = _names()
     elif name.startswith("DML_"):
         found = _made_from_data(name)
-    elif not name.startswith("_") and find_spec(f"{__name__}.{name}") is None:
+    elif not name.startswith("_") and not (_FOLDER / f"{name}.py").exists():  # modules are found by `import`
         found = _of_the_builder(name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,7 +1,6 @@
 """Models in the JSON format of Microsoft's DxDispatch, run without Windows and without a GPU.
 
->>> import sys, ogive.dxdispatch
->>> ogive.dxdispatch.load("model.json").run(sys.stdout.write)  # doctest: +SKIP
+`load` checks a model and `Model.run` runs it; on the command line it is ``ogive run model.json``.
 """
 
 from ogive.dxdispatch.model import Model, load

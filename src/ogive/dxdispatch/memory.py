@@ -20,12 +20,11 @@ class Budget:
         self.limit = _physical_memory() if limit is None else limit
         self._left = self.limit
 
-    def take(self, place: Place, size: int) -> None:
-        """Refuse, for what stands at that place, if so many bytes are not left."""
+    def take(self, place: Place, size: int, what: str) -> None:
+        """Refuse, for what stands at that place, if so many bytes are not left. ``what`` wants them."""
         if size > self._left:
-            what = f"it takes {size} bytes"
             allowed = f"{self._left}, which is left of the memory limit of {self.limit} bytes"
-            place.refuse(what, allowed, "Raise memory_limit if the machine has more")
+            place.refuse(f"{what}: {size} bytes", allowed, "Raise memory_limit if the machine has more")
         self._left -= size
 
 

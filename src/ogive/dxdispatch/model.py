@@ -46,8 +46,27 @@ def load(
     Raises ModelError and UnsupportedError that name the file, the line and the path of what is refused; OSError
     where a file cannot be read; DMLError for a feature level that there is not.
 
-    >>> model = ogive.dxdispatch.load("examples/shrink.json")  # doctest: +SKIP
-    >>> model.run(print)  # doctest: +SKIP
+    >>> import pathlib, sys, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = pathlib.Path(folder.name) / "model.json"
+    >>> _ = path.write_text('''{
+    ...     "resources": { "x": { "initialValuesDataType": "FLOAT32", "initialValues": [-1, 2.5] } },
+    ...     "dispatchables": { "relu": {
+    ...         "type": "ACTIVATION_RELU",
+    ...         "InputTensor": { "DataType": "FLOAT32", "Sizes": [2] },
+    ...         "OutputTensor": { "DataType": "FLOAT32", "Sizes": [2] },
+    ...     } },
+    ...     "commands": [
+    ...         { "type": "dispatch", "dispatchable": "relu", "bindings": { "InputTensor": "x", "OutputTensor": "x" } },
+    ...         { "type": "print", "resource": "x" },
+    ...     ],
+    ... }''')
+    >>> ogive.dxdispatch.load(path).run(sys.stdout.write)  # doctest: +ELLIPSIS
+    Running on 'Ogive (DML_FEATURE_LEVEL_6_4)'
+    Compile Op
+    Dispatch 'relu': 1 iterations, ... ms median (CPU)
+    Resource 'x': 0, 2.5
+    >>> folder.cleanup()
     """
     device = Device() if feature_level is None else Device(feature_level)
     budget = Budget(memory_limit)
@@ -100,7 +119,7 @@ class Model:
     ) -> None:
         self.name = name
         self.feature_level = device.feature_level
-        self._notes = [dispatchable.note for dispatchable in dispatchables.values() if dispatchable.note]
+        self._notes = [dispatchable.note for dispatchable in dispatchables.values()]
         self._initializers: list[Callable[[], None]] = [d.initializer() for d in dispatchables.values()]
         self._commands = commands
         for command in commands:
@@ -118,7 +137,7 @@ class Model:
         if not isinstance(iterations, int) or iterations < 1:
             raise ParameterError(message(self.name, f"iterations is {iterations!r}", "whole numbers from 1 on"))
         write(f"Running on 'Ogive ({self.feature_level})'\n")
-        for note in self._notes:
+        for note in filter(None, self._notes):
             write(f"{note}\n")
         initializers, self._initializers = self._initializers, []
         for initialize in initializers:

@@ -124,7 +124,7 @@ class OnnxDispatchable:
         size = math.prod(shape) * dtype.itemsize
         if source is None:
             if (info.name, shape) not in self._zeros:
-                self._budget.take(where, size)
+                self._budget.take(where, size, f"zeros for the input {info.name!r}")
                 self._zeros[info.name, shape] = np.zeros(shape, dtype)
             return self._zeros[info.name, shape]
         memory = _memory(source)

@@ -11,6 +11,7 @@ from ogive.directml import (
     DML_BINDING_TABLE_DESC,
     DML_BUFFER_ARRAY_BINDING,
     DML_BUFFER_BINDING,
+    DML_BUFFER_TENSOR_DESC,
     DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE,
     DML_GRAPH_DESC,
     DML_INPUT_GRAPH_EDGE_DESC,
@@ -21,6 +22,7 @@ from ogive.directml import (
     Device,
     Operator,
 )
+from ogive.directml.descs import OperatorDesc
 from ogive.dxdispatch.bindings import Bindings, Source, read_bindings, single_source
 from ogive.dxdispatch.descs import flags, operator_desc, placed
 from ogive.dxdispatch.memory import Budget
@@ -58,6 +60,7 @@ class OperatorDispatchable:
         self.note = _NOTES[is_one_node]
         self.place = place
         self._device = device
+        self._desc = desc
         self._owned: Bindings | None = None
         if "bindings" in members:
             self._owned = read_bindings(members["bindings"], resources)
@@ -74,7 +77,8 @@ class OperatorDispatchable:
             )
         self._compiled.SetName(name)
         properties = self._compiled.GetBindingProperties()
-        budget.take(place, properties.TemporaryResourceSize + properties.PersistentResourceSize)
+        scratch = properties.TemporaryResourceSize + properties.PersistentResourceSize
+        budget.take(place, scratch, "temporary and persistent resources")
         self._temporary = _Scratch(properties.TemporaryResourceSize)
         self._persistent = _Scratch(properties.PersistentResourceSize)
 
@@ -109,7 +113,12 @@ class OperatorDispatchable:
             table.BindOutputs([persistent])
             commands = CommandList()
             self._device.CreateCommandRecorder().RecordDispatch(commands, initializer, table)
-        return commands.Execute
+
+        def initialize() -> None:
+            commands.Execute()
+            _run_on_one_element(self._device, self._desc)
+
+        return initialize
 
     def bound(self, bindings: Bindings) -> Callable[[], None]:
         """One dispatch with these bindings, checked now and run later."""
@@ -134,6 +143,17 @@ class OperatorDispatchable:
             place = bindings.place.at(name)
             found[tensors.index(name)] = _binding(single_source(place, sources))
         return found
+
+
+def _run_on_one_element(device: Device, desc: OperatorDesc) -> None:
+    """Do what is only done once, loading and compiling: the kernel for one element is that for all sizes."""
+    given = [(m.name, getattr(desc, m.name)) for m in desc.FACTS.tensors if getattr(desc, m.name) is not None]
+    ones = {
+        name: DML_BUFFER_TENSOR_DESC(DataType=tensor.DataType, Sizes=(1,) * tensor.DimensionCount)
+        for name, tensor in given
+    }
+    inputs: dict[str | int, Any] = {name: np.ones(16, np.uint8) for name in ones if name != desc.FACTS.output.name}
+    device.CompileOperator(device.CreateOperator(desc.replace(**ones))).dispatch(inputs)
 
 
 def _binding(source: Source) -> DML_BUFFER_BINDING:

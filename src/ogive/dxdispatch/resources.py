@@ -98,7 +98,7 @@ def read_resource(name: str, place: Place, folder: Path, budget: Budget) -> Reso
         what = f"it is {size} for {values.size} bytes of values at offset {offset}"
         members["sizeInBytes"].refuse(what, f"{values.size + offset} or more")
     # The buffer, and its values until they are in it.
-    budget.take(place, size + values.size)
+    budget.take(place, size + values.size, "the buffer and its initial values")
     return Resource(name, place, values, offset, size)
 
 

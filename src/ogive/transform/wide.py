@@ -332,9 +332,9 @@ class Arithmetic:
         interval = a.interval + b.interval
         if not self.extended:
             return Wide(self.add_(a.high, b.high), interval=interval)
-        if a.interval.smallest_magnitude >= b.interval.largest_magnitude:
+        if _is_larger(a.interval, b.interval):
             high, low = self.fast_two_sum(a.high, b.high)
-        elif b.interval.smallest_magnitude >= a.interval.largest_magnitude:
+        elif _is_larger(b.interval, a.interval):
             high, low = self.fast_two_sum(b.high, a.high)
         else:
             high, low = self.two_sum(a.high, b.high)
@@ -514,6 +514,18 @@ class Arithmetic:
                 self._make(operation, a.high), interval=a.interval | Interval(a.interval.low - 1, a.interval.high + 1)
             )
         return Wide(self._make(operation, self.single(a)), interval=Interval(a.interval.low - 1, a.interval.high + 1))
+
+
+def _is_larger(a: Interval, b: Interval) -> bool:
+    """Whether Fast2Sum is exact with a before b: if abs(a) >= abs(b), and already if the exponent is not smaller.
+
+    A number's high part may lie a little outside its interval; that of a constant does not.
+    """
+    if a.smallest_magnitude >= b.largest_magnitude:
+        return True
+    if a.low != a.high or not math.isfinite(b.largest_magnitude):
+        return False
+    return math.frexp(a.low)[1] >= math.frexp(b.largest_magnitude * (1 + 2.0**-10))[1]
 
 
 def _is_power_of_two(value: float) -> bool:

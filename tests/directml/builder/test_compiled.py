@@ -100,6 +100,9 @@ def test_what_is_no_array():
     x, op = identity()
     with pytest.raises(dml.DMLError, match="is .*; allowed: an array, or what numpy.asarray"):
         op({x: [[1.0], [2.0, 3.0]]})
+    for make in (dml.Graph(DEVICE).constant, lambda array: dml.Buffer(DEVICE, array)):
+        with pytest.raises(dml.DMLError, match="array is .*; allowed: an array, or what numpy.asarray"):
+            make([[1.0], [2.0, 3.0]])
 
 
 def test_layout_and_shape_of_what_is_given_do_not_matter():
@@ -366,6 +369,8 @@ def test_outputs_as_buffers_feed_the_next_graph():
     again = op({x: buffer}, readback=False)[0]
     del op
     assert again.numpy().tolist() == [[3, 3], [3, 3]]
+    short, halves = identity((1, 3), np.float16)
+    assert halves({short: [1.0, 2.0, 3.0]}, readback=False)[0].nbytes == 6
     graph = dml.Graph(DEVICE)
     y = graph.input([2, 2])
     turned = dml.reinterpret(y * 2.0, [2, 2], [1, 2])

@@ -230,6 +230,8 @@ def test_arguments_choose_the_operator():
     assert operator_of(dml.activation_softmax(x)) == "ACTIVATION_SOFTMAX"
     assert operator_of(dml.activation_softmax(x, axes=[])) == "ACTIVATION_SOFTMAX"
     assert operator_of(dml.activation_softmax(x, axes=[0])) == "ACTIVATION_SOFTMAX1"
+    assert operator_of(dml.activation_softmax(x, axes=np.array([1]))) == "ACTIVATION_SOFTMAX1"
+    assert operator_of(dml.add(x, y, fused_activation=dml.FusedActivation.none())) == "ELEMENT_WISE_ADD"
 
 
 def test_none_is_no_fused_activation():
@@ -326,6 +328,13 @@ def test_what_a_level_does_not_take_is_refused_where_it_is_written():
         (lambda x: dml.cast(x, dtype=None), ArgumentError, "^cast: dtype is None; allowed: a NumPy dtype"),
         (lambda x: dml.round(x, rounding_mode=17), dml.DMLError, "RoundingMode is 17; allowed: DML_ROUNDING_MODE_HALV"),
         (lambda x: dml.activation_softmax(x, axes=[7]), dml.DMLError, "Axes is .7.; allowed|Axes is \\(7,\\)"),
+        (lambda x: dml.broadcast(x, 7), ArgumentError, "^broadcast: shape is 7; allowed: a sequence of whole numbers"),
+        (lambda x: dml.broadcast(x, "77"), ArgumentError, "^broadcast: shape is '77'"),
+        (lambda x: dml.broadcast(7, [7]), ArgumentError, "^broadcast: input is 7; allowed: an expression of a graph"),
+        (lambda x: dml.reinterpret(x, None), ArgumentError, "^reinterpret: sizes is None"),
+        (lambda x: dml.reinterpret(x, [4], 1), ArgumentError, "^reinterpret: strides is 1"),
+        (lambda x: dml.reinterpret(x, [-4]), dml.DMLError, "is -4; allowed: whole numbers from 0"),
+        (lambda x: dml.reinterpret(x, [4], dtype="i3"), DTypeError, "^reinterpret: dtype is 'i3'"),
         (lambda x: dml.where(x, x, x), dml.DMLError, "ConditionTensor.DataType is FLOAT32; allowed: UINT8"),
         (lambda x: dml.add(x, dml.Graph(DEVICE).input([1, 4])), ArgumentError, "b belongs to another graph than a"),
     ],

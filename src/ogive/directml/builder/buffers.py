@@ -10,22 +10,28 @@ from ogive.directml.builder.tensors import Described, TensorDesc, data_type_of, 
 from ogive.directml.device import Device
 from ogive.directml.errors import refuse
 from ogive.directml.structure import short
+from ogive.directml.tensor import View, element_type, view
 from ogive.errors import ArgumentError, message
 
-__all__ = ["Buffer", "checked_array", "converted"]
+__all__ = ["Buffer", "as_array", "checked_array", "converted", "view_of"]
 
 
-def checked_array(subject: str, what: str, value: Any, dtype: np.dtype) -> np.ndarray:
+def as_array(subject: str, what: object, value: Any) -> np.ndarray:
+    """The value as an array."""
+    try:
+        return np.asarray(value)
+    except (TypeError, ValueError) as error:
+        refuse(subject, f"{what} is {short(value)}", "an array, or what numpy.asarray makes one of", cause=error)
+
+
+def checked_array(subject: str, what: object, value: Any, dtype: np.dtype) -> np.ndarray:
     """The value as an array that can be converted to ``dtype`` without a wrong number.
 
     Floats are rounded to a shorter type, and whatever NumPy calls safe is converted. Integers are converted to
     other ones of their kind if all of them fit. Everything else is refused: a float would lose its fraction, an
     integer its lower digits.
     """
-    try:
-        array = np.asarray(value)
-    except (TypeError, ValueError) as error:
-        refuse(subject, f"{what} is {short(value)}", "an array, or what numpy.asarray makes one of", cause=error)
+    array = as_array(subject, what, value)
     if array.dtype == dtype or np.can_cast(array.dtype, dtype, "safe"):
         return array
     if array.dtype.kind != dtype.kind:
@@ -68,7 +74,7 @@ class Buffer(Described):
     def __init__(self, device: Device, array: Any, dtype: Any = None) -> None:
         if not isinstance(device, Device):
             raise ArgumentError(message("Buffer", f"device is {short(device)}", "a dml.Device"))
-        given = np.asarray(array)
+        given = as_array("Buffer", "array", array)
         wanted = dtype_of(data_type_of("Buffer", given.dtype if dtype is None else dtype))
         copy = np.array(converted(checked_array("Buffer", "array", given, wanted), wanted), ndmin=1)
         self.desc = TensorDesc(wanted, copy.shape)
@@ -92,15 +98,15 @@ class Buffer(Described):
     @property
     def nbytes(self) -> int:
         """The bytes that it takes."""
-        return int(self._memory.nbytes)
+        return int(self.desc.structure.used_bytes)
 
     def numpy(self) -> np.ndarray:
         """A copy, as an array of the tensor's shape and type."""
-        return array_over(self._memory, self.desc).copy()
+        return view_of(self.desc).over(self._memory, 0).copy()
 
 
-def array_over(memory: np.ndarray, desc: TensorDesc) -> np.ndarray:
-    """The tensor in these bytes as an array over them."""
-    dtype, structure = desc.dtype, desc.structure
-    steps = tuple(stride * dtype.itemsize for stride in structure.strides)
-    return np.ndarray(structure.Sizes, dtype, memory, 0, steps)
+def view_of(desc: TensorDesc) -> View:
+    """How the bytes of a tensor are an array."""
+    kind = element_type(desc.data_type)
+    assert kind is not None, "tensors of 4-bit types cannot be made here"
+    return view(desc.structure, kind)

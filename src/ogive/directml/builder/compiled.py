@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ogive.directml.builder.buffers import Buffer, array_over, checked_array, converted
+from ogive.directml.builder.buffers import Buffer, checked_array, converted, view_of
 from ogive.directml.builder.expression import Expression, Node
 from ogive.directml.builder.tensors import TensorDesc
 from ogive.directml.device import Device
 from ogive.directml.errors import refuse
 from ogive.directml.operators import CompiledOperator
 from ogive.directml.structure import short
+from ogive.directml.tensor import View
 from ogive.errors import ArgumentError, message
 
 __all__ = ["CompiledGraph", "Slot"]
 
 
-class Slot(NamedTuple):
-    """An input of a graph."""
+class Slot:
+    """An input of a graph. ``is_used``: whether an output depends on it."""
 
-    number: int
-    name: str | None
-    node: Node
-    desc: TensorDesc
-    is_used: bool
-    """Whether an output depends on it"""
-
-    @property
-    def is_owned(self) -> bool:
-        return bool(self.desc.structure.is_owned)
+    def __init__(self, number: int, name: str | None, node: Node, desc: TensorDesc, is_used: bool) -> None:
+        self.number = number
+        self.name = name
+        self.node = node
+        self.desc = desc
+        self.is_used = is_used
+        self.is_owned = bool(desc.structure.is_owned)
+        self.dtype = desc.dtype
+        self.is_packed = desc.strides is None
+        #: How many elements fill it, or, where it has strides, how many cover its bytes.
+        self.count = desc.structure.used_bytes // self.dtype.itemsize
 
     def __str__(self) -> str:
         name = "" if self.name is None else f" {self.name!r}"
@@ -61,10 +63,12 @@ class CompiledGraph:
         self._slots = tuple(slots)
         self._outputs = tuple(outputs)
         self._sizes = tuple(sizes)
+        self._views = tuple(map(view_of, outputs))
         self._constants = dict(constants)
         self._literals = dict(literals)
         self._by_node = {slot.node: slot for slot in slots}
         self._by_name = {slot.name: slot for slot in slots if slot.name is not None}
+        self._wanted_slots = [[s for s in slots if s.is_used and s.is_owned == owned] for owned in (False, True)]
         self._lock = threading.Lock()
         self._operator = compile_it()
         self._is_fresh = True
@@ -143,14 +147,14 @@ class CompiledGraph:
         if not readback:
             pairs = zip(memory, self._outputs, strict=True)
             return [Buffer._over(self._device, bytes_, desc) for bytes_, desc in pairs]
-        return [_read(bytes_, desc) for bytes_, desc in zip(memory, self._outputs, strict=True)]
+        return [_read(bytes_, view) for bytes_, view in zip(memory, self._views, strict=True)]
 
     __call__ = dispatch
 
     # ---- what is bound to what
 
     def _wanted(self, owned: bool) -> list[Slot]:
-        return [slot for slot in self._slots if slot.is_owned == owned and slot.is_used]
+        return self._wanted_slots[owned]
 
     def _bound(self, subject: str, given: Any, owned: bool) -> dict[str | int, Any]:
         """The data of the inputs by their numbers. Everything is checked before anything is converted."""
@@ -173,7 +177,7 @@ class CompiledGraph:
         if missing:
             refuse(subject, f"it is missing {', '.join(map(str, missing))}", "an array or a Buffer for each")
         return {
-            slot.number: value._memory if isinstance(value, Buffer) else converted(value, slot.desc.dtype)
+            slot.number: value._memory if isinstance(value, Buffer) else converted(value, slot.dtype)
             for slot, value in found.items()
             if slot.is_used
         }
@@ -182,14 +186,14 @@ class CompiledGraph:
         slot: Slot | None
         if isinstance(key, Expression):
             slot = self._by_node.get(key._node)
-            what = f"{key!r} is not an input of this graph"
         elif isinstance(key, str):
             slot = self._by_name.get(key)
-            what = f"there is no input named {key!r}"
         else:
             what = f"a key is of type {type(key).__name__}"
             raise ArgumentError(message(subject, what, "expressions and names of inputs"))
         if slot is None:
+            is_name = isinstance(key, str)
+            what = f"there is no input named {key!r}" if is_name else f"{key!r} is not an input of this graph"
             refuse(subject, what, ", ".join(map(str, self._slots)) or "no inputs")
         return slot
 
@@ -200,22 +204,20 @@ class CompiledGraph:
 
     def _checked(self, subject: str, slot: Slot, value: Any) -> Any:
         """The data of an input, which fits: a Buffer, or an array that can be converted."""
-        desc = slot.desc
         if isinstance(value, Buffer):
             if value.device is not self._device:
                 refuse(subject, f"the Buffer for {slot} is of a different device", "buffers of this device")
-            if value.dtype != desc.dtype:
+            if value.dtype != slot.dtype:
                 what = f"{slot} is given a Buffer of {value.dtype}"
-                refuse(subject, what, f"{desc.dtype}", "Buffers are not converted: make one with that dtype")
+                refuse(subject, what, f"{slot.dtype}", "Buffers are not converted: make one with that dtype")
         else:
-            value = checked_array(subject, str(slot), value, desc.dtype)
-        used = desc.structure.used_bytes
-        if desc.strides is None and value.size != int(np.prod(desc.sizes, dtype=object)):
+            value = checked_array(subject, slot, value, slot.dtype)
+        if value.size != slot.count and slot.is_packed:
             what = f"data of {value.size} elements does not fill {slot}"
-            refuse(subject, what, f"{int(np.prod(desc.sizes, dtype=object))} elements")
-        if value.size * desc.dtype.itemsize < used:
-            what = f"data of {value.size} elements does not fill {slot}, with its strides {desc.strides}"
-            refuse(subject, what, f"{used // desc.dtype.itemsize} elements or more")
+            refuse(subject, what, f"{slot.count} elements")
+        if value.size < slot.count:
+            what = f"data of {value.size} elements does not fill {slot}, with its strides {slot.desc.strides}"
+            refuse(subject, what, f"{slot.count} elements or more")
         return value
 
 
@@ -227,8 +229,8 @@ def _allocated(desc: TensorDesc, size: int) -> np.ndarray:
         refuse("dispatch", f"an output takes {size} bytes, which are not there", cause=error)
 
 
-def _read(memory: np.ndarray, desc: TensorDesc) -> np.ndarray:
+def _read(memory: np.ndarray, view: View) -> np.ndarray:
     """The output as an array of its own elements; a view that repeats some is written out."""
-    array = array_over(memory, desc)
-    repeats = any(stride == 0 and size > 1 for stride, size in zip(array.strides, array.shape, strict=True))
+    array = view.over(memory, 0)
+    repeats = any(stride == 0 and size > 1 for stride, size in zip(view.strides, view.shape, strict=True))
     return array.copy() if repeats else array

@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
-from ogive.directml.builder.activation import desc_of
+import numpy as np
+
+from ogive.directml.builder.activation import FusedActivation, desc_of
 from ogive.directml.builder.expression import Expression
 from ogive.directml.builder.graph import Graph
 from ogive.directml.builder.tensors import TensorDesc, data_type_of
@@ -165,7 +167,7 @@ def _chosen(function: Function, given: dict[str, Any]) -> Variant:
     """The first operator that takes all arguments that were given."""
     for variant in function.variants:
         known = {a.name: a for a in variant.arguments}
-        usual = {name for name, value in given.items() if name not in known and value in (None, ())}
+        usual = {name for name, value in given.items() if name not in known and _is_left_out(value)}
         if not given.keys() - known.keys() - usual and all(
             _fits(argument, given.get(name, argument.default)) for name, argument in known.items()
         ):
@@ -173,13 +175,20 @@ def _chosen(function: Function, given: dict[str, Any]) -> Variant:
     return function.variants[0]
 
 
+def _is_left_out(value: Any) -> bool:
+    """Whether a value says the same as leaving the argument out."""
+    return (
+        value is None
+        or (isinstance(value, Sequence) and not value)
+        or (isinstance(value, FusedActivation) and value.desc() is None)
+    )
+
+
 def _fits(argument: Argument, value: Any) -> bool:
     if argument.kind == "tensor":
         return isinstance(value, Expression) or (value is None and argument.default is None)
-    if argument.kind == "fused_activation":
-        return value is not None
-    if argument.kind == "axes":
-        return len(value) > 0 if isinstance(value, Sequence) else value is not None
+    if argument.kind in ("fused_activation", "axes"):
+        return not _is_left_out(value)
     return value is not REQUIRED and not isinstance(value, Expression)
 
 
@@ -260,6 +269,11 @@ def _scalar(subject: str, name: str, value: Any, data_type: Any) -> DML_SCALAR_U
 # ---- views
 
 
+def _check_sequence(subject: str, name: str, value: Any) -> None:
+    if not isinstance(value, Sequence | np.ndarray) or isinstance(value, str):
+        raise ArgumentError(message(subject, f"{name} is {short(value)}", "a sequence of whole numbers"))
+
+
 def reinterpret(
     input: Expression,  # noqa: A002  # as every function calls its tensor
     sizes: Sequence[int],
@@ -280,6 +294,9 @@ def reinterpret(
     Raises ShapeError if the view leaves the input's bytes.
     """
     _check_tensor("reinterpret", Argument("input", "", "tensor"), input)
+    _check_sequence("reinterpret", "sizes", sizes)
+    if strides is not None:
+        _check_sequence("reinterpret", "strides", strides)
     old = input.desc.structure
     view = DML_BUFFER_TENSOR_DESC(
         DataType=old.DataType if dtype is None else data_type_of("reinterpret", dtype),
@@ -309,6 +326,7 @@ def broadcast(input: Expression, shape: Sequence[int]) -> Expression:  # noqa: A
     Raises ShapeError where an axis of another size would have to be repeated.
     """
     _check_tensor("broadcast", Argument("input", "", "tensor"), input)
+    _check_sequence("broadcast", "shape", shape)
     wanted, given = tuple(shape), input.shape
     if wanted == given:
         return input

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive.directml.builder.buffers import Buffer, checked_array
+from ogive.directml.builder.buffers import Buffer, as_array, checked_array
 from ogive.directml.builder.compiled import CompiledGraph, Slot
 from ogive.directml.builder.expression import Expression, Node
 from ogive.directml.builder.tensors import TensorDesc, TensorPolicy, data_type_of, dtype_of
@@ -116,7 +116,7 @@ class Graph:
         that tensors do not have.
         """
         if not isinstance(array, Buffer):
-            array = np.asarray(array)
+            array = as_array("constant", "array", array)
         wanted = data_type_of("constant", array.dtype if dtype is None else dtype)
         desc = TensorDesc(wanted, array.shape or (1,) if sizes is None else sizes, flags=DML_TENSOR_FLAGS.OWNED_BY_DML)
         if isinstance(array, Buffer):

@@ -138,8 +138,8 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
 
 /* pool.c */
 typedef void (*ogive_range_function)(void *context, intptr_t begin, intptr_t end);
-/* Calls the function for ranges that make up [0, count): each begins at a multiple of `unit` and is at least
- * `grain` long, but for the last. */
+/* Calls the function for ranges that make up [0, count), each beginning at a multiple of `unit`; there is one
+ * thread for every `grain` at most. */
 void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
 int ogive_pool_size(void);
 void ogive_pool_resize(int threads);

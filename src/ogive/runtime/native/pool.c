@@ -1,10 +1,12 @@
 /* The thread pool: one job at a time, cut into pieces that the caller and the workers take in turn.
  *
- * A worker that has just finished spins for some microseconds before it sleeps, so that calls in a row
+ * A worker that has just finished spins for a while before it sleeps, so that calls in a row
  * find it awake. A caller that finds the pool busy (another Python thread is computing) runs its job
  * alone. After a fork the child starts with no workers. Workers never touch Python.
  */
 #include "native.h"
+
+#include <time.h>
 
 #if defined(_WIN32)
 #define WIN32_LEAN_AND_MEAN
@@ -40,9 +42,11 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 #define PAUSE() ((void)0)
 #endif
 
-/* About 20 us on the machines measured: longer than the gap between calls in a row, short enough that
- * a process which has stopped computing leaves its cores alone. */
-#define SPINS 2000
+/* How long a thread spins for the next job before it sleeps: longer than the gaps between calls in a row, and than
+ * a woken thread may take to get a processor, so that it does not miss one short job after the other; short enough
+ * that a process which has stopped computing leaves its cores alone. */
+#define SPIN_NANOSECONDS 1000000
+#define PAUSES_A_LOOK 32 /* at the clock */
 #define MAX_THREADS 1024
 /* Pieces per thread: enough that one slow thread does not hold up the rest. */
 #define PIECES 4
@@ -74,6 +78,25 @@ static HANDLE worker_handles[MAX_THREADS];
 static pthread_t worker_handles[MAX_THREADS];
 #endif
 
+static int64_t nanoseconds(void) {
+    struct timespec now;
+    timespec_get(&now, TIME_UTC);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Whether a spinning thread should go on: most times without a look at the clock. */
+static int spins_on(int *pauses, int64_t *since) {
+    PAUSE();
+    if (++*pauses % PAUSES_A_LOOK != 0) {
+        return 1;
+    }
+    const int64_t now = nanoseconds();
+    if (*since == 0) {
+        *since = now;
+    }
+    return now - *since < SPIN_NANOSECONDS && now >= *since; /* the clock may have been set back */
+}
+
 static void take_pieces(void) {
     for (;;) {
         intptr_t begin = atomic_fetch_add(&job.next, job.piece);
@@ -88,8 +111,9 @@ static void take_pieces(void) {
 static void work(void) {
     unsigned int seen = 0;
     for (;;) {
-        for (int i = 0; i < SPINS && atomic_load(&generation) == seen; ++i) {
-            PAUSE();
+        int pauses = 0;
+        int64_t since = 0;
+        while (atomic_load(&generation) == seen && spins_on(&pauses, &since)) {
         }
         lock(&state);
         while (atomic_load(&generation) == seen && !stopping) {
@@ -170,8 +194,7 @@ void ogive_pool_run(ogive_range_function function, void *context, intptr_t count
     while (workers_started < threads - 1 && start_worker(workers_started)) {
         ++workers_started;
     }
-    intptr_t piece = count / threads / PIECES;
-    piece = ((piece > grain ? piece : grain) + unit - 1) / unit * unit;
+    const intptr_t piece = (count / threads / PIECES + unit) / unit * unit;
     job.function = function;
     job.context = context;
     job.count = count;
@@ -188,8 +211,9 @@ void ogive_pool_run(ogive_range_function function, void *context, intptr_t count
     lock(&state);
     job_open = 0; /* who wakes up only now finds the door shut */
     unlock(&state);
-    for (int i = 0; i < SPINS && atomic_load(&workers_inside) != 0; ++i) {
-        PAUSE();
+    int pauses = 0;
+    int64_t since = 0;
+    while (atomic_load(&workers_inside) != 0 && spins_on(&pauses, &since)) {
     }
     lock(&state);
     while (atomic_load(&workers_inside) != 0) {

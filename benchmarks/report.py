@@ -1,0 +1,114 @@
+"""``python -m benchmarks.report``: the tables and the picture of docs/performance.md, from the figures of a run.
+
+The document holds a pair of comments for every section; what stands between them is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from benchmarks.tables import Table, geometric_mean, ratio, size_name, tables
+
+HERE = Path(__file__).parent
+
+
+@click.command(help=(__doc__ or "").split("\n\n", 1)[1])
+@click.option("--json", "file", type=click.Path(exists=True, path_type=Path), default=HERE / "results.json")
+@click.option("--document", type=click.Path(exists=True, path_type=Path), default=HERE.parent / "docs/performance.md")
+def main(file: Path, document: Path) -> None:
+    data = json.loads(file.read_text())
+    parts = {name: "\n".join(map(_markdown, tables(name, rows))) for name, rows in data["sections"].items()}
+    parts["machine"] = _machine(data)
+    parts["summary"] = _summary(data["sections"])
+    text = document.read_text()
+    for name, content in parts.items():
+        pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
+        text = pattern.sub(lambda found, content=content: f"{found[1]}{content}\n{found[2]}", text)  # type: ignore[misc]
+    document.write_text(text)
+    picture = document.with_suffix(".png")
+    print(f"{document}: {len(parts)} parts; {_draw(data['sections'].get('float32', []), picture)}")
+
+
+def _markdown(table: Table) -> str:
+    lines = [f"**{table.title}**", "", "| " + " | ".join(table.columns) + " |"]
+    lines.append("|" + "|".join(["---", *["---:"] * (len(table.columns) - 1)]) + "|")
+    lines += ["| " + " | ".join(row) + " |" for row in table.rows]
+    return "\n".join([*lines, "", *([table.summary, ""] if table.summary else [])])
+
+
+def _machine(data: dict[str, Any]) -> str:
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    machine = data["machine"]
+    load = f" Load average at the end: {machine['load']}." if "load" in machine else ""
+    return (
+        f"{machine['processor']}, {data['threads']} threads each, Python {machine['python']}, {machine['date']}."
+        f"{load}\nVersions: {versions}."
+    )
+
+
+#: What is summed up: (name, the cells that it is about).
+_GOALS = (
+    ("every float32 cell", lambda row: row["section"] == "float32"),
+    ("16 elements", lambda row: row["section"] == "float32" and row["elements"] == 16),
+    ("1 Ki", lambda row: row["section"] == "float32" and row["elements"] == 1 << 10),
+    ("64 Ki", lambda row: row["section"] == "float32" and row["elements"] == 1 << 16),
+    ("1 Mi", lambda row: row["section"] == "float32" and row["elements"] == 1 << 20),
+    ("16 Mi", lambda row: row["section"] == "float32" and row["elements"] == 1 << 24),
+    ("float16", lambda row: row["section"] == "float16"),
+    ("int8", lambda row: row["section"] == "int8"),
+    ("fused", lambda row: row["section"] == "fused"),
+    ("rows", lambda row: row["section"] == "softmax"),
+    ("broadcast and strided", lambda row: row["section"] == "layouts"),
+)
+
+
+def _summary(sections: dict[str, list[dict[str, Any]]]) -> str:
+    rows = [row for name in sections if name not in ("start", "compile") for row in sections[name]]
+    lines = ["| cells | number | geometric mean | smallest | below 1.0 |", "|---|---:|---:|---:|---:|"]
+    for name, belongs in _GOALS:
+        ratios = [value for value in (ratio(row) for row in rows if belongs(row)) if not math.isnan(value)]
+        if ratios:
+            below = sum(value < 1 for value in ratios)
+            lines.append(f"| {name} | {len(ratios)} | {geometric_mean(ratios):.2f} | {min(ratios):.2f} | {below} |")
+    return "\n".join(lines)
+
+
+def _draw(rows: list[dict[str, Any]], picture: Path) -> str:
+    """The ratios of all operators by size."""
+    if not rows:
+        return "no picture: no figures"
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        return "no picture: matplotlib is not installed"
+    sizes = sorted({row["elements"] for row in rows})
+    figure, axes = plt.subplots(figsize=(8, 4.5), layout="constrained")
+    for shift, in_place, colour in ((-0.15, False, "tab:blue"), (0.15, True, "tab:orange")):
+        means = []
+        for i, size in enumerate(sizes):
+            values = [ratio(row) for row in rows if row["elements"] == size and row["in_place"] == in_place]
+            values = sorted(value for value in values if not math.isnan(value))
+            spread = [i + shift + 0.1 * (k % 5 - 2) / 2 for k in range(len(values))]
+            label = ("in place" if in_place else "out of place") if i == 0 else None
+            axes.scatter(spread, values, s=14, alpha=0.55, color=colour, linewidths=0, label=label)
+            means.append(geometric_mean(values))
+        axes.plot([i + shift for i in range(len(sizes))], means, "_", markersize=22, color="black")
+    axes.axhline(1, color="black", linewidth=0.8)
+    axes.set_yscale("log")
+    axes.set_xticks(range(len(sizes)), [size_name(size) for size in sizes])
+    axes.set_xlabel("elements")
+    axes.set_ylabel("times faster than the fastest peer")
+    axes.set_title("Every float32 operator; a bar is a geometric mean")
+    axes.legend(loc="upper right")
+    figure.savefig(picture, dpi=110)
+    return str(picture)
+
+
+if __name__ == "__main__":
+    main()

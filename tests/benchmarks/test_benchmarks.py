@@ -1,0 +1,137 @@
+"""The benchmark names operators that exist, and its document has a place for all that it measures. No time is tested."""
+
+import inspect
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import ogive
+from benchmarks import report
+from benchmarks.cases import ARRAY_SECTIONS, SIZES, cases
+from benchmarks.peers import PEERS, prepare
+from benchmarks.startup import SECTIONS
+from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
+from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
+
+DOCUMENT = Path(report.__file__).parent.parent / "docs/performance.md"
+ALL = {section: cases(section, (), (), 2) for section in ARRAY_SECTIONS}
+
+#: What is no operator of its own in Ogive.
+OTHERS = {"gelu_tanh", "chain"}
+
+
+@pytest.mark.parametrize("section", ALL)
+def test_cases_are_of_operators_that_exist(section):
+    assert ALL[section]
+    for case in ALL[section]:
+        if case.operator not in OTHERS:
+            op = ogive.catalog.OPERATORS[case.operator]
+            assert case.names == op.tensors
+            assert {name for name, _ in case.parameters} <= {p.name for p in op.parameters}
+            assert case.dtype in {t.name for s in op.signatures for t in s.inputs}
+
+
+def test_every_float32_operator_is_timed_at_every_size_in_and_out_of_place():
+    seen = {(case.operator, case.elements, case.in_place) for case in ALL["float32"]}
+    operators = {case.operator for case in ALL["float32"]}
+    assert seen == {(name, size, in_place) for name in operators for size in SIZES for in_place in (False, True)}
+
+
+@pytest.mark.parametrize("table", [TORCH, TORCH_INTO, TORCH_IN_PLACE, JAX, NUMEXPR, ONNX])
+def test_peers_are_asked_for_nothing_that_is_not_timed(table):
+    timed = {case.operator for section in ALL.values() for case in section} | {"shrink (soft)", "clip"}
+    assert table
+    assert set(table) <= timed
+
+
+@pytest.mark.parametrize("section", ["float32", "float16", "int8", "layouts"])
+def test_ogive_computes_every_case(section, threads):
+    kept = ogive.get_num_threads()
+    for case in cases(section, (), (64,), kept):
+        if case.elements > 1 << 12:
+            continue
+        prepared = prepare_here(case)
+        prepared.call()
+        assert prepared.result().shape == case.result_shape
+        if prepared.restore is not None:
+            prepared.restore()
+            np.testing.assert_array_equal(prepared.result(), case.arrays()[0])
+
+
+def prepare_here(case):
+    """Without limiting this process to as many processors as the case has threads."""
+    return PEERS["ogive"][1](case, case.arrays())
+
+
+def test_preparing_is_what_a_contestant_does():
+    assert "limit_threads" in inspect.getsource(prepare)
+
+
+def row(section="float32", elements=16, in_place=False, **seconds):
+    return {
+        "section": section,
+        "operator": "celu",
+        "shapes": [[elements]],
+        "elements": elements,
+        "bytes": 8 * elements,
+        "in_place": in_place,
+        "layout": "contiguous",
+        "seconds": seconds,
+        "errors": {"ogive": 0.75, "torch": 2.25},
+    }
+
+
+def test_ratios_are_to_the_fastest_peer():
+    one = row(ogive=2e-6, torch=6e-6, jax=4e-6, copyto=1e-7)
+    assert best_peer(one) == "jax"
+    assert ratio(one) == 2.0
+    assert np.isnan(ratio(row(ogive=1e-6, copyto=1e-7)))
+    assert geometric_mean([1, 4]) == 2.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(8.4e-8, "84 ns"), (1.05e-6, "1.05 us"), (0.25, "250 ms"), (3, "3.00 s")]
+)
+def test_durations(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_sizes():
+    assert [size_name(size) for size in SIZES] == ["16", "1 Ki", "64 Ki", "1 Mi", "16 Mi"]
+
+
+def test_the_document_has_a_place_for_every_section():
+    text = DOCUMENT.read_text()
+    for name in (*ARRAY_SECTIONS, *SECTIONS, "machine", "summary"):
+        assert text.count(f"<!-- begin {name} -->") == text.count(f"<!-- end {name} -->") == 1
+
+
+def test_the_report_fills_the_document(tmp_path):
+    rows = [row(ogive=1e-7, torch=3e-7, jax=9e-7), row(in_place=True, ogive=1e-7, torch=5e-8)]
+    data = {
+        "machine": {"processor": "P", "python": "3", "date": "D"},
+        "versions": {"torch": "9"},
+        "threads": 2,
+        "sections": {"float32": rows, "softmax": [row("softmax", 64, ogive=1e-7, onnxruntime=5e-8, copyto=1e-8)]},
+    }
+    file, document = tmp_path / "figures.json", tmp_path / "performance.md"
+    file.write_text(json.dumps(data))
+    document.write_text(
+        "a\n<!-- begin float32 -->\nold\n<!-- end float32 -->\n<!-- begin summary -->\n<!-- end summary -->\n"
+    )
+    for _ in range(2):  # twice the same
+        result = CliRunner().invoke(report.main, ["--json", str(file), "--document", str(document)])
+        assert result.exit_code == 0, result.output
+        text = document.read_text()
+        assert "old" not in text
+        assert f"100 ns 3.00x {SHORT['torch']}" in text
+        assert "| 16 elements | 2 | 1.22 | 0.50 | 1 |" in text
+
+
+def test_every_section_has_tables():
+    for section in ARRAY_SECTIONS:
+        assert tables(section, [row(section, ogive=1e-7, torch=3e-7)])
+        assert tables(section, []) == []
