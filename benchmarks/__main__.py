@@ -36,6 +36,10 @@ ROUNDS, QUICK_ROUNDS = 15, 5
 QUICK_OPERATORS = ("celu", "gelu", "relu", "sigmoid", "tanh", "add", "exp", "chain", "softmax", "log_softmax", "prelu")
 
 
+#: How many cases of a run that is cut short may be lost.
+CASES_BETWEEN_SAVES = 20
+
+
 @click.command(help=(__doc__ or "").replace("\n\n", "\n\n"))
 @click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only these parts.")
 @click.option("--operator", "operators", multiple=True, help="Only these operators.")
@@ -74,21 +78,18 @@ def main(
                 task = progress.add_task(section, total=steps(rounds))
                 found[section] = function(rounds, lambda task=task: progress.advance(task))  # type: ignore[misc]
             else:
-                found[section] = _run(cases(section, operators, sizes, threads), present, rounds, progress, section)
+                todo = cases(section, operators, sizes, threads)
+                rows = found[section] = []
+                with Contestants(present) as contestants:
+                    for number, case in enumerate(progress.track(todo, description=section), start=1):
+                        rows.append(_row(case, contestants.run(case, rounds)))
+                        if file is not None and number % CASES_BETWEEN_SAVES == 0:
+                            _write(file, found, present, threads, rounds)
             for table in tables(section, found[section]):
                 console.print(_printed(table))
                 console.print()
             if file is not None:
                 _write(file, found, present, threads, rounds)
-
-
-def _run(todo: list[Case], peers: list[str], rounds: int, progress: Progress, name: str) -> list[dict[str, Any]]:
-    rows = []
-    with Contestants(peers) as contestants:
-        for case in progress.track(todo, description=name):
-            outcome = contestants.run(case, rounds)
-            rows.append(_row(case, outcome))
-    return rows
 
 
 def _row(case: Case, outcome: Outcome) -> dict[str, Any]:
@@ -130,7 +131,7 @@ def _printed(table: Table) -> Printed:
 
 
 def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, rounds: int) -> None:
-    """What was measured now takes the place of what the file holds of the same sections."""
+    """What was measured now takes the place of what the file holds of the same cases."""
     from importlib.metadata import PackageNotFoundError, version
 
     before = json.loads(file.read_text())["sections"] if file.exists() else {}
@@ -143,8 +144,16 @@ def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, ro
     machine = {"processor": _processor(), "python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}
     if hasattr(os, "getloadavg"):
         machine["load"] = f"{os.getloadavg()[2]:.1f}"
-    data = {"machine": machine, "versions": versions, "threads": threads, "rounds": rounds, "sections": before | found}
+    sections = before | {name: _updated(before.get(name, []), rows) for name, rows in found.items()}
+    data = {"machine": machine, "versions": versions, "threads": threads, "rounds": rounds, "sections": sections}
     file.write_text(json.dumps(data, indent=None, separators=(",", ":")).replace('{"section"', '\n{"section"') + "\n")
+
+
+def _updated(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def identity(row: dict[str, Any]) -> str:
+        return json.dumps([row.get(key) for key in ("name", "operator", "shapes", "dtype", "layout", "in_place")])
+
+    return list(({identity(row): row for row in before} | {identity(row): row for row in now}).values())
 
 
 def _processor() -> str:

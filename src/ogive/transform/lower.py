@@ -465,6 +465,8 @@ class _Real:
             case "select":
                 condition, a, b = root.operands
                 return m.select_(self.truth(condition), self._narrowed(a), self._narrowed(b))
+            case "add" | "subtract" | "multiply" if self._is_of_halves(root):
+                return self.finish(root)
             case "multiply":
                 x, y = (self.number(operand) for operand in root.operands)
                 if x.is_exact and y.is_exact and m.format is Format.F32:
@@ -475,6 +477,17 @@ class _Real:
         zero = m.number(0.0)
         is_inexact = node("not", (m.equal_(number.low, zero),), None, Format.BIT)
         return self._to_odd(number.high, is_inexact, m.less_(zero, number.low))
+
+    def _is_of_halves(self, root: Expression) -> bool:
+        """Whether this is an operation on float16 operands themselves.
+
+        float32 holds their product exactly; and it has the 2 * 11 + 2 bits that make rounding their sum twice as
+        good as once (Figueroa).
+        """
+        return self.m.format is Format.F32 and all(
+            operand.operation == "input" and self.inputs[operand.attribute].name == "float16"
+            for operand in root.operands
+        )
 
     def _product_rounded_to_odd(self, a: Expression, b: Expression) -> Expression:
         """A product of two float32 is exact in float64; its error in float32 may underflow."""

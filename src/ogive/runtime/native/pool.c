@@ -46,10 +46,12 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
  * a woken thread may take to get a processor, so that it does not miss one short job after the other; short enough
  * that a process which has stopped computing leaves its cores alone. */
 #define SPIN_NANOSECONDS 1000000
+/* How long a caller spins for the last piece: a thread that holds it may be waiting for the caller's processor. */
+#define CALLER_SPIN_NANOSECONDS 100000
 #define PAUSES_A_LOOK 32 /* at the clock */
 #define MAX_THREADS 1024
 /* Pieces per thread: enough that one slow thread does not hold up the rest. */
-#define PIECES 4
+#define PIECES 8
 
 typedef struct {
     ogive_range_function function;
@@ -85,7 +87,7 @@ static int64_t nanoseconds(void) {
 }
 
 /* Whether a spinning thread should go on: most times without a look at the clock. */
-static int spins_on(int *pauses, int64_t *since) {
+static int spins_on(int *pauses, int64_t *since, int64_t limit) {
     PAUSE();
     if (++*pauses % PAUSES_A_LOOK != 0) {
         return 1;
@@ -94,7 +96,7 @@ static int spins_on(int *pauses, int64_t *since) {
     if (*since == 0) {
         *since = now;
     }
-    return now - *since < SPIN_NANOSECONDS && now >= *since; /* the clock may have been set back */
+    return now - *since < limit && now >= *since; /* the clock may have been set back */
 }
 
 static void take_pieces(void) {
@@ -113,7 +115,7 @@ static void work(void) {
     for (;;) {
         int pauses = 0;
         int64_t since = 0;
-        while (atomic_load(&generation) == seen && spins_on(&pauses, &since)) {
+        while (atomic_load(&generation) == seen && spins_on(&pauses, &since, SPIN_NANOSECONDS)) {
         }
         lock(&state);
         while (atomic_load(&generation) == seen && !stopping) {
@@ -213,7 +215,7 @@ void ogive_pool_run(ogive_range_function function, void *context, intptr_t count
     unlock(&state);
     int pauses = 0;
     int64_t since = 0;
-    while (atomic_load(&workers_inside) != 0 && spins_on(&pauses, &since)) {
+    while (atomic_load(&workers_inside) != 0 && spins_on(&pauses, &since, CALLER_SPIN_NANOSECONDS)) {
     }
     lock(&state);
     while (atomic_load(&workers_inside) != 0) {
