@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 
 from ogive.errors import FormulaError
 
-__all__ = ["OPERATIONS", "Expression", "Format", "Operation", "constant", "lift", "node", "walk"]
+__all__ = ["OPERATIONS", "Expression", "Format", "Operation", "constant", "lift", "listing", "node", "walk"]
 
 
 class Format(enum.Enum):
@@ -381,3 +381,21 @@ def walk(
             seen.add(current)
             stack.append((current, True))
             stack.extend((operand, False) for operand in reversed(operands(current)) if operand not in seen)
+
+
+def listing(*roots: Expression) -> str:
+    """The graphs as text, a line for each node: equal texts are equal graphs.
+
+    >>> print(listing(lift(1) / node("input", (), 0, Format.NUMBER)))
+    constant  Fraction(1, 1) NUMBER
+    input  0 NUMBER
+    divide 0 1 None NUMBER
+    2
+    """
+    numbers: dict[Expression, int] = {}
+    lines = []
+    for current in walk(*roots):
+        operands = " ".join(str(numbers[operand]) for operand in current.operands)
+        lines.append(f"{current.operation} {operands} {current.attribute!r} {current.format.name}")
+        numbers[current] = len(numbers)
+    return "\n".join([*lines, *(str(numbers[root]) for root in roots)])

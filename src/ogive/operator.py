@@ -30,7 +30,7 @@ from ogive.errors import (
     ShapeError,
     message,
 )
-from ogive.expression import Expression, Format, lift, node
+from ogive.expression import Expression, Format, lift, listing, node
 
 if TYPE_CHECKING:
     from ogive.transform.lower import Program
@@ -276,8 +276,15 @@ class Operator(_native.OperatorCall):
         key = (signature, tuple(choices.items()))
         if key not in self._kernels:
             program = partial(self.program, signature, **choices)
-            self._kernels[key] = make_kernel(*signature, program, row_wise=self.is_row_wise)
+            identity = partial(self._identity, signature, choices)
+            self._kernels[key] = make_kernel(*signature, program, row_wise=self.is_row_wise, make_identity=identity)
         return self._kernels[key]
+
+    def _identity(self, signature: Signature, choices: Mapping[str, Any]) -> str:
+        """What the program of a kernel follows from, as text."""
+        roots = self.formula(for_integers=not any(t.is_float for t in signature.inputs), **choices)
+        types = [[t.name for t in side] for side in signature]
+        return f"{types} {self.modular} {len(self.numeric_parameters)}\n{listing(*roots)}"
 
     def program(self, signature: Signature, **parameters: Any) -> Program:
         """What is computed for one combination of element types.

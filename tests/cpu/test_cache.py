@@ -5,11 +5,12 @@ import sys
 import numpy as np
 import pytest
 
+import ogive
 from ogive import celu
 from ogive.codegen import compiler
 from ogive.codegen.link import Image
 from ogive.codegen.target import host_target
-from ogive.runtime import cache
+from ogive.runtime import cache, kernels
 from ogive.runtime.kernels import compiled, make_ufunc
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="POSIX owners and modes")
@@ -165,3 +166,53 @@ def test_old_files_are_removed(folder, monkeypatch):
         cache.store(f"{i:064x}", Image(b"\x90" * 16, (0,)))
     assert len(list(folder.iterdir())) < 8
     assert cache.load(f"{7:064x}") is not None
+
+
+# ---- notes: what saves making a program to find its kernel
+
+
+def fresh(programs):
+    """An operator like celu that has no kernels yet; ``programs`` counts how often its program is made."""
+    made = ogive.operator(celu.function)
+    original = made.program
+    made.program = lambda *args, **choices: programs.append(1) or original(*args, **choices)
+    return made
+
+
+def test_a_note_saves_making_the_program(folder, compilations):
+    programs = []
+    for _ in range(3):
+        assert np.array_equal(fresh(programs)(X, alpha=1.25), EXPECTED)
+    assert (len(programs), len(compilations)) == (1, 1)
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_other_formulas_and_types_have_other_notes(folder):
+    programs = []
+    fresh(programs)(X)
+    fresh(programs)(X.astype(np.float64))
+    ogive.operator(ogive.elu.function)(X)
+    assert len(programs) == 2
+    assert len(list(folder.iterdir())) == 6
+
+
+def test_a_changed_engine_has_other_notes(folder, monkeypatch):
+    programs = []
+    fresh(programs)(X)
+    monkeypatch.setattr(kernels, "_engine", lambda: "another")
+    fresh(programs)(X)
+    assert len(programs) == 2
+
+
+@pytest.mark.parametrize("damage", ["note", "kernel", "bytes"])
+def test_notes_without_their_kernel_and_damaged_ones(folder, damage):
+    programs = []
+    fresh(programs)(X)
+    note = min(folder.iterdir(), key=lambda path: path.stat().st_size)
+    (kernel,) = set(folder.iterdir()) - {note}
+    if damage == "bytes":
+        note.write_bytes(note.read_bytes()[:-1] + b"?")
+    else:
+        (note if damage == "note" else kernel).unlink()
+    assert np.array_equal(fresh(programs)(X, alpha=1.25), EXPECTED)
+    assert len(programs) == 2

@@ -1,4 +1,7 @@
-"""Compiled kernels on disk, found by the content that they were compiled from.
+"""Compiled kernels on disk, found by the content that they were compiled from; and notes that save finding it.
+
+A kernel's file is named by its code in LLVM's language, which takes milliseconds to make. A note is named by the
+formula and the engine that would make that code, and says which file it is.
 
 A file is written under another name and renamed, so that readers see all of it or nothing; it carries a
 digest, so that a damaged one is found and compiled anew; and nothing is read from, or written to, a folder
@@ -10,17 +13,20 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import stat
 import struct
 from functools import cache as remember
 from pathlib import Path
+from typing import Any
 
 from ogive.codegen.link import IMPORTS, Image
 
-__all__ = ["folder", "key", "load", "store"]
+__all__ = ["folder", "key", "load", "load_note", "store", "store_note"]
 
 MAGIC = b"OGIVE-KERNEL-2\n\0"
+NOTE_MAGIC = b"OGIVE-NOTE-1\n\0"
 _HEADER = struct.Struct("<II")  # numbers of entries and of imports
 _ENTRY = struct.Struct("<I")
 _IMPORT = struct.Struct("<II")
@@ -68,6 +74,28 @@ def _is_private(status: os.stat_result) -> bool:
 
 def load(name: str) -> Image | None:
     """The image of that name, or None: not there, damaged, or not to be trusted."""
+    payload = _read(name, MAGIC)
+    return None if payload is None else _decode(payload)
+
+
+def store(name: str, image: Image) -> None:
+    """Keep the image. Failing to is no error: the next process compiles again."""
+    _write(name, MAGIC, _encode(image))
+
+
+def load_note(name: str) -> dict[str, Any] | None:
+    """What was noted under that name, or None."""
+    payload = _read(name, NOTE_MAGIC)
+    return None if payload is None else dict(json.loads(payload))
+
+
+def store_note(name: str, note: dict[str, Any]) -> None:
+    """Keep a note."""
+    _write(name, NOTE_MAGIC, json.dumps(note).encode())
+
+
+def _read(name: str, magic: bytes) -> bytes | None:
+    """What a file holds behind its digest, or None: not there, damaged, or not to be trusted."""
     place = folder()
     if place is None:
         return None
@@ -76,13 +104,15 @@ def load(name: str) -> Image | None:
         with os.fdopen(descriptor, "rb") as file:
             if not _is_private(os.fstat(file.fileno())):
                 return None
-            return _decode(file.read())
+            data = file.read()
     except OSError:
         return None
+    payload = data[len(magic) + 32 :]
+    is_whole = data.startswith(magic) and hashlib.sha256(payload).digest() == data[len(magic) : len(magic) + 32]
+    return payload if is_whole else None
 
 
-def store(name: str, image: Image) -> None:
-    """Keep the image. Failing to is no error: the next process compiles again."""
+def _write(name: str, magic: bytes, payload: bytes) -> None:
     place = folder()
     if place is None:
         return
@@ -92,7 +122,7 @@ def store(name: str, image: Image) -> None:
         descriptor, temporary = tempfile.mkstemp(prefix=".", dir=place)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(_encode(image))
+                file.write(magic + hashlib.sha256(payload).digest() + payload)
             Path(temporary).replace(place / name)
         except BaseException:
             Path(temporary).unlink()
@@ -104,14 +134,10 @@ def _encode(image: Image) -> bytes:
     payload = _HEADER.pack(len(image.entries), len(image.imports))
     payload += b"".join(map(_ENTRY.pack, image.entries))
     payload += b"".join(_IMPORT.pack(*pair) for pair in image.imports) + image.code
-    return MAGIC + hashlib.sha256(payload).digest() + payload
+    return payload
 
 
-def _decode(data: bytes) -> Image | None:
-    digest_at, payload_at = len(MAGIC), len(MAGIC) + 32
-    payload = data[payload_at:]
-    if not data.startswith(MAGIC) or hashlib.sha256(payload).digest() != data[digest_at:payload_at]:
-        return None
+def _decode(payload: bytes) -> Image | None:
     if len(payload) < _HEADER.size:
         return None
     entry_count, import_count = _HEADER.unpack_from(payload)

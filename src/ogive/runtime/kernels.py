@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from functools import cache as remember
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ogive import _native
 from ogive.codegen import compiler
 from ogive.codegen.link import Image, link
-from ogive.codegen.llvm import block_size, emit, entries
 from ogive.codegen.target import Target, host_target
 from ogive.dtypes import ElementType
 from ogive.runtime import cache
-from ogive.transform.lower import Program
+
+if TYPE_CHECKING:
+    from ogive.transform.lower import Program
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
@@ -33,14 +37,42 @@ _compiler_lock = threading.Lock()
 
 def compiled(program: Program, target: Target) -> Image:
     """The program's machine code for a target: from the cache, or compiled and put there."""
+    return _named_image(program, target)[1]
+
+
+def _named_image(program: Program, target: Target) -> tuple[str, Image]:
+    """The name in the cache, and the image."""
+    from ogive.codegen.llvm import emit, entries  # a warm start needs nothing of it
+
     source = emit(program, target)
-    name = cache.key(source, target.name, target.processor, target.features, compiler.version())
+    name = cache.key(source, *_compiled_for(target))
     image = cache.load(name)
     if image is None:
         with _compiler_lock:  # LLVM's global state is not safe under concurrent use
             image = link(compiler.object_code(source, target), entries(program))
         cache.store(name, image)
-    return image
+    return name, image
+
+
+def _compiled_for(target: Target) -> tuple[str, ...]:
+    return target.name, target.processor, target.features, compiler.version()
+
+
+@remember
+def _engine() -> str:
+    """Tells apart the states of what makes code of formulas: the files, and when each was written here."""
+    package = Path(__file__).parent.parent
+    files = [package / name for name in ("dtypes.py", "expression.py", "operator.py", "runtime/kernels.py")]
+    files += [file for part in ("transform", "elementary", "codegen") for file in (package / part).glob("*.py")]
+    states = [(file.name, file.stat()) for file in sorted(files)]
+    return repr([(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in states])
+
+
+def _note_name(identity: str, target: Target) -> str | None:
+    try:
+        return cache.key("note", identity, _engine(), *_compiled_for(target))
+    except OSError:  # the package does not lie in files
+        return None
 
 
 def make_kernel(
@@ -50,16 +82,36 @@ def make_kernel(
     target: Target | None = None,
     *,
     row_wise: bool = False,
+    make_identity: Callable[[], str] | None = None,
 ) -> _native.Kernel:
-    """A kernel for operands of these types; its program is asked for when it is first called."""
+    """A kernel for operands of these types; its program is asked for when it is first called.
+
+    ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
+    was made of it, the program is not made again.
+    """
 
     def resolve() -> Resolved:
-        program, chosen = make_program(), target or host_target()
-        image = compiled(program, chosen)
-        threshold = PARALLEL_INSTRUCTIONS // max(program.size, SHORTEST_PROGRAM)
+        chosen = target or host_target()
+        note = None if make_identity is None else _note_name(make_identity(), chosen)
+        known = None if note is None else cache.load_note(note)
+        image = None if known is None else cache.load(known["image"])
+        if known is None or image is None:
+            from ogive.codegen.llvm import block_size
+
+            program = make_program()
+            name, image = _named_image(program, chosen)
+            known = {
+                "image": name,
+                "block": block_size(program),
+                "stages": [[kind for kind, _ in stage.reductions] for stage in program.stages],
+                "scratch": [f.bits // 8 for f in program.scratch],
+                "threshold": PARALLEL_INSTRUCTIONS // max(program.size, SHORTEST_PROGRAM),
+            }
+            if note is not None:
+                cache.store_note(note, known)
         code = _native.Code(image.code, image.entries, image.imports)
-        stages = (*(tuple(name for name, _ in stage.reductions) for stage in program.stages), ())
-        return code, block_size(program), stages, tuple(f.bits // 8 for f in program.scratch), threshold
+        stages = (*map(tuple, known["stages"]), ())
+        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"]
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
     return _native.Kernel(*sizes, resolve, row_wise)
