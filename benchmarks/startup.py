@@ -30,7 +30,8 @@ KERNELS = ("relu", "celu", "tanh", "gelu", "softplus", "softmax")
 
 _COMPILE = """
 import sys, time, ogive
-from ogive.codegen import compiler
+from ogive.codegen import compiler, llvm
+from ogive.transform import lower
 op = ogive.catalog.OPERATORS[{0!r}]
 signature = next(s for s in op.signatures if s.inputs[0].name == "float32")
 kernel = op.kernel(signature)
