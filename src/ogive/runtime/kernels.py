@@ -35,13 +35,8 @@ Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...]
 _compiler_lock = threading.Lock()
 
 
-def compiled(program: Program, target: Target) -> Image:
-    """The program's machine code for a target: from the cache, or compiled and put there."""
-    return _named_image(program, target)[1]
-
-
-def _named_image(program: Program, target: Target) -> tuple[str, Image]:
-    """The name in the cache, and the image."""
+def compiled(program: Program, target: Target) -> tuple[str, Image]:
+    """The program's machine code for a target, from the cache or compiled and put there; and its name there."""
     from ogive.codegen.llvm import emit, entries  # a warm start needs nothing of it
 
     source = emit(program, target)
@@ -99,7 +94,7 @@ def make_kernel(
             from ogive.codegen.llvm import block_size
 
             program = make_program()
-            name, image = _named_image(program, chosen)
+            name, image = compiled(program, chosen)
             known = {
                 "image": name,
                 "block": block_size(program),
