@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 
 from ogive.errors import FormulaError
 
-__all__ = ["OPERATIONS", "Expression", "Format", "Operation", "constant", "lift", "listing", "node", "walk"]
+__all__ = ["OPERATIONS", "Expression", "Format", "Operation", "constant", "lift", "node", "python", "walk"]
 
 
 class Format(enum.Enum):
@@ -383,19 +383,27 @@ def walk(
             stack.extend((operand, False) for operand in reversed(operands(current)) if operand not in seen)
 
 
-def listing(*roots: Expression) -> str:
-    """The graphs as text, a line for each node: equal texts are equal graphs.
+def python(*roots: Expression) -> str:
+    """Python that makes the same nodes: bug reports and tests can paste it. Equal texts are equal graphs.
 
-    >>> print(listing(lift(1) / node("input", (), 0, Format.NUMBER)))
-    constant  Fraction(1, 1) NUMBER
-    input  0 NUMBER
-    divide 0 1 None NUMBER
-    2
+    >>> import ogive
+    >>> root = ogive.relu.formula()[0]
+    >>> scope = {}
+    >>> exec(python(root), scope)
+    >>> scope["roots"] == (root,)
+    True
     """
-    numbers: dict[Expression, int] = {}
-    lines = []
-    for current in walk(*roots):
-        operands = " ".join(str(numbers[operand]) for operand in current.operands)
-        lines.append(f"{current.operation} {operands} {current.attribute!r} {current.format.name}")
-        numbers[current] = len(numbers)
-    return "\n".join([*lines, *(str(numbers[root]) for root in roots)])
+    lines = [
+        "from fractions import Fraction",
+        "from ogive.expression import Format, node",
+        "inf, nan = float('inf'), float('nan')",
+    ]
+    names: dict[Expression, str] = {}
+    for index, current in enumerate(walk(*roots)):
+        names[current] = f"n{index}"
+        operands = "".join(f"{names[operand]}, " for operand in current.operands)
+        lines.append(
+            f"n{index} = node({current.operation!r}, ({operands}), {current.attribute!r}, Format.{current.format.name})"
+        )
+    lines.append(f"roots = ({''.join(f'{names[root]}, ' for root in roots)})")
+    return "\n".join(lines) + "\n"

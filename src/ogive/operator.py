@@ -30,7 +30,7 @@ from ogive.errors import (
     ShapeError,
     message,
 )
-from ogive.expression import Expression, Format, lift, listing, node
+from ogive.expression import Expression, Format, lift, node, python
 
 if TYPE_CHECKING:
     from ogive.transform.lower import Program
@@ -111,6 +111,11 @@ class Signature(NamedTuple):
 
     inputs: tuple[ElementType, ...]
     outputs: tuple[ElementType, ...]
+
+    @property
+    def is_of_integers(self) -> bool:
+        """Whether no operand is a floating-point number: then the formula for integers is meant."""
+        return not any(t.is_float for t in self.inputs)
 
 
 @_native.inherit_vectorcall
@@ -282,9 +287,9 @@ class Operator(_native.OperatorCall):
 
     def _identity(self, signature: Signature, choices: Mapping[str, Any]) -> str:
         """What the program of a kernel follows from, as text."""
-        roots = self.formula(for_integers=not any(t.is_float for t in signature.inputs), **choices)
+        roots = self.formula(for_integers=signature.is_of_integers, **choices)
         types = [[t.name for t in side] for side in signature]
-        return f"{types} {self.modular} {len(self.numeric_parameters)}\n{listing(*roots)}"
+        return f"{types} {self.modular} {len(self.numeric_parameters)}\n{python(*roots)}"
 
     def program(self, signature: Signature, **parameters: Any) -> Program:
         """What is computed for one combination of element types.
@@ -300,8 +305,7 @@ class Operator(_native.OperatorCall):
         if computes_in(signature.inputs, signature.outputs) == "float32":
             numbers = {name: float(np.float32(value)) for name, value in numbers.items()}
         choices = {name: value for name, value in parameters.items() if name not in numeric}
-        for_integers = not any(t.is_float for t in signature.inputs)
-        roots = [fold(root, numbers) for root in self.formula(for_integers=for_integers, **choices)]
+        roots = [fold(root, numbers) for root in self.formula(for_integers=signature.is_of_integers, **choices)]
         open_count = len(numeric) if len(numbers) < len(numeric) else 0
         return lower(roots, *signature, modular=self.modular, parameter_count=open_count)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import chain, count
 from string import ascii_lowercase
 
-from ogive.expression import OPERATIONS, Expression, walk
+from ogive.expression import OPERATIONS, Expression, python, walk
 
 __all__ = ["formula", "python"]
 
@@ -90,29 +90,3 @@ def _constant(current: Expression) -> tuple[str, int]:
     else:
         text = str(value)
     return text, 6 if text.startswith("-") else _TIGHTEST
-
-
-def python(*roots: Expression) -> str:
-    """Python that makes the same nodes: bug reports and tests can paste it.
-
-    >>> import ogive
-    >>> root = ogive.relu.formula()[0]
-    >>> scope = {}
-    >>> exec(python(root), scope)
-    >>> scope["roots"] == (root,)
-    True
-    """
-    lines = [
-        "from fractions import Fraction",
-        "from ogive.expression import Format, node",
-        "inf, nan = float('inf'), float('nan')",
-    ]
-    names: dict[Expression, str] = {}
-    for index, current in enumerate(walk(*roots)):
-        names[current] = f"n{index}"
-        operands = "".join(f"{names[operand]}, " for operand in current.operands)
-        lines.append(
-            f"n{index} = node({current.operation!r}, ({operands}), {current.attribute!r}, Format.{current.format.name})"
-        )
-    lines.append(f"roots = ({''.join(f'{names[root]}, ' for root in roots)})")
-    return "\n".join(lines) + "\n"

@@ -40,11 +40,7 @@ def implementation(node: Node, output_type: str | None) -> Implementation | None
     if op is None:
         return None
     assert output_type is not None
-    return (
-        row_wise(node, op, output_type)
-        if getattr(op, "is_row_wise", False)
-        else elementwise.from_catalogue(node, op, output_type)
-    )
+    return row_wise(node, op, output_type) if op.is_row_wise else elementwise.from_catalogue(node, op, output_type)
 
 
 # ---- no computation
@@ -146,7 +142,7 @@ def _cast_target(node: Node) -> str:
     return found.type
 
 
-_MAKERS: dict[str, Callable[[Node, str | None], Implementation | None]] = {
+_MAKERS: dict[str, Callable[[Node, str | None], Implementation]] = {
     "Cast": _cast,
     "CastLike": _cast,
     "Clip": elementwise.clip,

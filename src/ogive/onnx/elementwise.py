@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.catalog import OPERATORS
 from ogive.dtypes import BOOLEAN, NUMBERS, ElementType
 from ogive.errors import ModelError, ParameterError, UnsupportedError, message
 from ogive.expression import Expression, Format, lift
@@ -124,12 +125,9 @@ def _leaves(count: int) -> list[Expression]:
     return [expression("input", (), i, Format.NUMBER) for i in range(count)]
 
 
-def variadic(node: Node, output_type: str | None) -> Implementation | None:
-    """A node with any number of operands; None while the catalogue lacks the operator of two."""
+def variadic(node: Node, output_type: str | None) -> Implementation:
+    """A node with any number of operands."""
     assert output_type is not None
-    op = formulas.catalogue_operator(node.operator)
-    if op is None and node.operator in formulas.REPEATED:
-        return None
     count = len(node.operands)
     if count == 1:
         return Alias(node.operands[0], output_type)
@@ -140,6 +138,7 @@ def variadic(node: Node, output_type: str | None) -> Implementation | None:
     if node.operator in formulas.SUMS:
         root = formulas.SUMS[node.operator](_leaves(count))
         return _elementwise(node, partial(_lowered, root, kind, count), kind, output_type)
+    op = formulas.catalogue_operator(node.operator)
     assert op is not None
     return _elementwise(node, partial(_repeated, op, kind, count), kind, output_type)
 
@@ -157,12 +156,9 @@ def _elementwise(node: Node, make_program: Callable[[], Program], kind: ElementT
     return Elementwise(node.operands, inputs, kind, output_type, rule_of(node), make_program)
 
 
-def clip(node: Node, output_type: str | None) -> Implementation | None:
+def clip(node: Node, output_type: str | None) -> Implementation:
     """Bounds are inputs or attributes; one that is left out is at the end of the type's range."""
     assert output_type is not None
-    op = formulas.catalogue_operator("Clip")
-    if op is None:
-        return None
     elements = element_types((output_type,))
     if elements is None:
         raise wrong_types(node)
@@ -170,5 +166,5 @@ def clip(node: Node, output_type: str | None) -> Implementation | None:
     x, *given = _leaves(len(node.operands))
     ends = {"min": -math.inf, "max": math.inf} if kind.is_float else {"min": kind.minimum, "max": kind.maximum}
     bounds = {**ends, **node.attributes, **dict(zip(node.operand_parameters[1:], given, strict=True))}
-    root = op(x, bounds["min"], bounds["max"])
+    root = OPERATORS["clip"](x, bounds["min"], bounds["max"])
     return _elementwise(node, partial(_lowered, root, kind, len(node.operands)), kind, output_type)
