@@ -1,8 +1,13 @@
-/* The thread pool: one job at a time, cut into pieces that the caller and the workers take in turn.
+/* The thread pool: one job at a time, cut into a share for every thread.
  *
- * A worker that has just finished spins for a while before it sleeps, so that calls in a row
- * find it awake. A caller that finds the pool busy (another Python thread is computing) runs its job
- * alone. After a fork the child starts with no workers. Workers never touch Python.
+ * A thread takes its share piece by piece, and then pieces of the others' shares: who comes late, or not at all, holds
+ * nobody up. Shares are the same in every call, so that what a thread has in its caches is what it needs next. All that
+ * a thread is told, and what it counts, lies in one cache line of its own: where a line takes 0.3 us from one processor
+ * to another, as in the virtual machine that this was measured on, a job costs two such journeys.
+ *
+ * A worker that has just finished spins for a while before it sleeps, so that calls in a row find it awake. A caller
+ * that finds the pool busy (another Python thread is computing) runs its job alone. After a fork the child starts with
+ * no workers. Workers never touch Python.
  */
 #include "native.h"
 
@@ -50,28 +55,36 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 #define CALLER_SPIN_NANOSECONDS 100000
 #define PAUSES_A_LOOK 32 /* at the clock */
 #define MAX_THREADS 1024
-/* Pieces per thread: enough that one slow thread does not hold up the rest. */
+/* Pieces of a share: enough that one slow thread does not hold up the rest. */
 #define PIECES 8
+/* How many of the next threads a worker helps; the caller helps all. */
+#define NEIGHBOURS 4
+/* A job of fewer grains is short: it does not pay to wake a thread for one that comes alone. */
+#define SHORT_JOB 16
+
+/* What a worker may do. The caller opens a door and closes it; whoever is inside leaves by closing it. */
+enum { CLOSED, OPEN, INSIDE };
 
 typedef struct {
+    _Alignas(128) atomic_int door; /* processors fetch lines in pairs */
+    atomic_int asleep;
     ogive_range_function function;
     void *context;
-    intptr_t count;
     intptr_t piece;
+    intptr_t end;
     atomic_intptr_t next; /* where the next piece begins */
-} job_type;
+    int participants;
+} share_type;
 
 static lock_type owner = LOCK_INITIALISER; /* held by the caller whose job is running */
-static lock_type state = LOCK_INITIALISER; /* guards what follows */
+static lock_type state = LOCK_INITIALISER; /* for those who sleep */
 static condition_type job_ready = CONDITION_INITIALISER;
 static condition_type job_left = CONDITION_INITIALISER;
-static job_type job;
-static int job_open;         /* workers may still join */
-static int helpers_wanted;   /* how many workers may join this job */
-static int stopping;
-static int workers_started;
-static atomic_int workers_inside; /* changed under `state`; read while spinning */
-static atomic_uint generation;    /* counts jobs; changed under `state`; read while spinning */
+static share_type shares[MAX_THREADS]; /* the caller's first */
+static atomic_int caller_sleeps;
+static atomic_int stopping;
+static int workers_started; /* changed by the owner */
+static int64_t last_short_job; /* when it began; changed by the owner */
 static atomic_int thread_limit = 1;
 
 #if defined(_WIN32)
@@ -99,58 +112,60 @@ static int spins_on(int *pauses, int64_t *since, int64_t limit) {
     return now - *since < limit && now >= *since; /* the clock may have been set back */
 }
 
-static void take_pieces(void) {
-    for (;;) {
-        intptr_t begin = atomic_fetch_add(&job.next, job.piece);
-        if (begin >= job.count) {
-            return;
+/* What is left of one's own share, and of those of so many that follow. */
+static void take_pieces(int self, int others) {
+    const int participants = shares[self].participants;
+    for (int k = 0; k <= others; ++k) {
+        share_type *share = &shares[(self + k) % participants];
+        while (atomic_load(&share->next) < share->end) {
+            const intptr_t begin = atomic_fetch_add(&share->next, share->piece);
+            if (begin >= share->end) {
+                break;
+            }
+            const intptr_t end = begin + share->piece;
+            share->function(share->context, begin, end < share->end ? end : share->end);
         }
-        intptr_t end = begin + job.piece;
-        job.function(job.context, begin, end < job.count ? end : job.count);
     }
 }
 
-static void work(void) {
-    unsigned int seen = 0;
-    for (;;) {
+static void work(int self) {
+    share_type *share = &shares[self];
+    while (!atomic_load(&stopping)) {
         int pauses = 0;
         int64_t since = 0;
-        while (atomic_load(&generation) == seen && spins_on(&pauses, &since, SPIN_NANOSECONDS)) {
+        while (atomic_load(&share->door) != OPEN && !atomic_load(&stopping) &&
+               spins_on(&pauses, &since, SPIN_NANOSECONDS)) {
         }
-        lock(&state);
-        while (atomic_load(&generation) == seen && !stopping) {
-            wait_for(&job_ready, &state);
-        }
-        if (stopping) {
-            unlock(&state);
-            return;
-        }
-        seen = atomic_load(&generation);
-        int joins = job_open && helpers_wanted > 0;
-        if (joins) {
-            --helpers_wanted;
-            atomic_fetch_add(&workers_inside, 1);
-        }
-        unlock(&state);
-        if (joins) {
-            take_pieces();
+        if (atomic_load(&share->door) != OPEN) {
             lock(&state);
-            if (atomic_fetch_sub(&workers_inside, 1) == 1) {
-                wake_all(&job_left);
+            atomic_store(&share->asleep, 1);
+            while (atomic_load(&share->door) != OPEN && !atomic_load(&stopping)) {
+                wait_for(&job_ready, &state);
             }
+            atomic_store(&share->asleep, 0);
             unlock(&state);
+        }
+        int expected = OPEN;
+        if (atomic_compare_exchange_strong(&share->door, &expected, INSIDE)) {
+            const int others = share->participants - 1;
+            take_pieces(self, others < NEIGHBOURS ? others : NEIGHBOURS);
+            atomic_store(&share->door, CLOSED);
+            if (atomic_load(&caller_sleeps)) {
+                lock(&state);
+                wake_all(&job_left);
+                unlock(&state);
+            }
         }
     }
 }
 
 #if defined(_WIN32)
-static DWORD WINAPI worker_main(LPVOID unused) {
-    (void)unused;
-    work();
+static DWORD WINAPI worker_main(LPVOID self) {
+    work((int)(intptr_t)self);
     return 0;
 }
 static int start_worker(int index) {
-    worker_handles[index] = CreateThread(NULL, 0, worker_main, NULL, 0, NULL);
+    worker_handles[index] = CreateThread(NULL, 0, worker_main, (LPVOID)(intptr_t)index, 0, NULL);
     return worker_handles[index] != NULL;
 }
 static void join_worker(int index) {
@@ -158,13 +173,12 @@ static void join_worker(int index) {
     CloseHandle(worker_handles[index]);
 }
 #else
-static void *worker_main(void *unused) {
-    (void)unused;
-    work();
+static void *worker_main(void *self) {
+    work((int)(intptr_t)self);
     return NULL;
 }
 static int start_worker(int index) {
-    return pthread_create(&worker_handles[index], NULL, worker_main, NULL) == 0;
+    return pthread_create(&worker_handles[index], NULL, worker_main, (void *)(intptr_t)index) == 0;
 }
 static void join_worker(int index) { pthread_join(worker_handles[index], NULL); }
 
@@ -176,15 +190,79 @@ static void forget_workers(void) {
     state = fresh_lock;
     job_ready = fresh_condition;
     job_left = fresh_condition;
-    job_open = 0;
+    for (int i = 1; i <= workers_started; ++i) {
+        atomic_store(&shares[i].door, CLOSED);
+        atomic_store(&shares[i].asleep, 0);
+    }
     workers_started = 0;
-    atomic_store(&workers_inside, 0);
+    atomic_store(&caller_sleeps, 0);
 }
 #endif
 
+/* Whether the workers are asleep and this job is not worth waking them: a short one that does not follow another. */
+static int is_short_and_alone(int is_short) {
+    if (!is_short || !atomic_load(&shares[1].asleep)) {
+        return 0;
+    }
+    const int64_t now = nanoseconds();
+    const int follows = now >= last_short_job && now - last_short_job < SPIN_NANOSECONDS;
+    last_short_job = now;
+    return !follows;
+}
+
+/* Cuts the job and opens the doors. */
+static void share_out(ogive_range_function function, void *context, intptr_t count, intptr_t unit, int participants) {
+    const intptr_t units = (count + unit - 1) / unit;
+    const intptr_t size = (units + participants - 1) / participants * unit;
+    const intptr_t piece = (size / unit + PIECES - 1) / PIECES * unit;
+    for (int i = 0; i < participants; ++i) {
+        share_type *share = &shares[i];
+        const intptr_t begin = size * i < count ? size * i : count;
+        share->function = function;
+        share->context = context;
+        share->participants = participants;
+        share->piece = piece;
+        share->end = count - begin < size ? count : begin + size;
+        atomic_store(&share->next, begin);
+    }
+    int wakes = 0;
+    for (int i = 1; i < participants; ++i) {
+        atomic_store(&shares[i].door, OPEN);
+        wakes |= atomic_load(&shares[i].asleep);
+    }
+    if (wakes) {
+        lock(&state);
+        wake_all(&job_ready);
+        unlock(&state);
+    }
+}
+
+/* Closes the doors, when all pieces are taken, and waits for who is still inside. */
+static void wait_for_workers(int participants) {
+    for (int i = 1; i < participants; ++i) {
+        int expected = OPEN;
+        if (atomic_compare_exchange_strong(&shares[i].door, &expected, CLOSED) || expected == CLOSED) {
+            continue;
+        }
+        int pauses = 0;
+        int64_t since = 0;
+        while (atomic_load(&shares[i].door) != CLOSED && spins_on(&pauses, &since, CALLER_SPIN_NANOSECONDS)) {
+        }
+        if (atomic_load(&shares[i].door) != CLOSED) {
+            lock(&state);
+            atomic_store(&caller_sleeps, 1);
+            while (atomic_load(&shares[i].door) != CLOSED) {
+                wait_for(&job_left, &state);
+            }
+            atomic_store(&caller_sleeps, 0);
+            unlock(&state);
+        }
+    }
+}
+
 void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
     int threads = atomic_load(&thread_limit);
-    intptr_t most = grain > 0 ? count / grain : count; /* a piece smaller than this does not pay */
+    const intptr_t most = grain > 0 ? count / grain : count; /* a piece smaller than this does not pay */
     if (threads > most) {
         threads = (int)most;
     }
@@ -192,36 +270,18 @@ void ogive_pool_run(ogive_range_function function, void *context, intptr_t count
         function(context, 0, count);
         return;
     }
-    lock(&state);
-    while (workers_started < threads - 1 && start_worker(workers_started)) {
+    if (is_short_and_alone(most < SHORT_JOB)) {
+        unlock(&owner);
+        function(context, 0, count);
+        return;
+    }
+    while (workers_started < threads - 1 && start_worker(workers_started + 1)) {
         ++workers_started;
     }
-    const intptr_t piece = (count / threads / PIECES + unit) / unit * unit;
-    job.function = function;
-    job.context = context;
-    job.count = count;
-    job.piece = piece;
-    atomic_store(&job.next, 0);
-    helpers_wanted = threads - 1;
-    job_open = 1;
-    atomic_fetch_add(&generation, 1);
-    wake_all(&job_ready);
-    unlock(&state);
-
-    take_pieces();
-
-    lock(&state);
-    job_open = 0; /* who wakes up only now finds the door shut */
-    unlock(&state);
-    int pauses = 0;
-    int64_t since = 0;
-    while (atomic_load(&workers_inside) != 0 && spins_on(&pauses, &since, CALLER_SPIN_NANOSECONDS)) {
-    }
-    lock(&state);
-    while (atomic_load(&workers_inside) != 0) {
-        wait_for(&job_left, &state);
-    }
-    unlock(&state);
+    const int participants = threads <= workers_started ? threads : workers_started + 1;
+    share_out(function, context, count, unit, participants);
+    take_pieces(0, participants - 1);
+    wait_for_workers(participants);
     unlock(&owner);
 }
 
@@ -234,10 +294,10 @@ void ogive_pool_resize(int threads) {
 /* At interpreter exit, after which the module's code may be unloaded. */
 static void stop_workers(void) {
     lock(&state);
-    stopping = 1;
+    atomic_store(&stopping, 1);
     wake_all(&job_ready);
     unlock(&state);
-    for (int i = 0; i < workers_started; ++i) {
+    for (int i = 1; i <= workers_started; ++i) {
         join_worker(i);
     }
     workers_started = 0;
