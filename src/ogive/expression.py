@@ -21,7 +21,18 @@ from typing import Any, ClassVar, Literal
 
 from ogive.errors import FormulaError
 
-__all__ = ["OPERATIONS", "Expression", "Format", "Operation", "constant", "lift", "node", "python", "walk"]
+__all__ = [
+    "OPERATIONS",
+    "Expression",
+    "Format",
+    "Operation",
+    "constant",
+    "depends_on_elements",
+    "lift",
+    "node",
+    "python",
+    "walk",
+]
 
 
 class Format(enum.Enum):
@@ -381,6 +392,15 @@ def walk(
             seen.add(current)
             stack.append((current, True))
             stack.extend((operand, False) for operand in reversed(operands(current)) if operand not in seen)
+
+
+def depends_on_elements(root: Expression) -> bool:
+    """Whether this is more than parameters, constants and what rows have in common.
+
+    >>> depends_on_elements(lift(2))
+    False
+    """
+    return any(current.operation in ("input", "row_position") for current in walk(root))
 
 
 def python(*roots: Expression) -> str:

@@ -305,9 +305,10 @@ class Operator(_native.OperatorCall):
         if computes_in(signature.inputs, signature.outputs) == "float32":
             numbers = {name: float(np.float32(value)) for name, value in numbers.items()}
         choices = {name: value for name, value in parameters.items() if name not in numeric}
-        roots = [fold(root, numbers) for root in self.formula(for_integers=signature.is_of_integers, **choices)]
+        formula = self.formula(for_integers=signature.is_of_integers, **choices)
+        roots, open_roots = ([fold(root, given) for root in formula] for given in (numbers, {}))
         open_count = len(numeric) if len(numbers) < len(numeric) else 0
-        return lower(roots, *signature, modular=self.modular, parameter_count=open_count)
+        return lower(roots, *signature, modular=self.modular, parameter_count=open_count, open_roots=open_roots)
 
     def _make_ufunc(self, values: Mapping[str, Any], is_default: bool) -> np.ufunc:
         choices = {p.name: values[p.name] for p in self.parameters if p.choices}

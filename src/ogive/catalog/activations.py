@@ -136,7 +136,7 @@ def gelu(x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     their relative accuracy in the negative tail, where 1 + erf and 1 + tanh cancel; the limit at -inf is -0.
 
     Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; largest -> largest; -largest -> -0;
-    smallest -> formula; -smallest -> -0.
+    smallest -> formula; -smallest -> formula.
 
     >>> gelu([-8.0, 1.0])
     array([-4.97676846e-15,  8.41344746e-01])

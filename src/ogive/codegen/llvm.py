@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from ogive.codegen.target import Target
 from ogive.expression import Expression, Format, walk
+from ogive.transform.cost import eager_operands, varying_nodes
 from ogive.transform.lower import STORAGE, Program
 
 __all__ = ["block_size", "emit", "entries"]
@@ -39,7 +40,7 @@ def block_size(program: Program) -> int:
     As many as fill a register of 64 bytes with the widest format of which there is more than a little. Many operands
     make it smaller, because incomplete blocks are staged in a buffer of 32 KiB.
     """
-    formats = Counter(current.format.bits for current in _varying(program.roots))
+    formats = Counter(current.format.bits for current in varying_nodes(program.roots))
     widest = max((bits for bits, count in formats.items() if 4 * count > max(formats.values())), default=8)
     lanes = 64 * 8 // max(widest, 8)
     bytes_per_element = sum(t.itemsize for t in (*program.inputs, *program.outputs))
@@ -118,7 +119,7 @@ class _Emitter:
         for index in range(len(operand_types)):
             pointers.append(f"  %slot{index} = getelementptr ptr, ptr %operands, i64 {index}")
             pointers.append(f"  %operand{index} = load ptr, ptr %slot{index}, align 8")
-        varying = _varying(roots)
+        varying = varying_nodes(roots)
         for current in walk(*roots):
             if current not in varying:
                 self._node(current)
@@ -316,7 +317,7 @@ class _Emitter:
 
     def _region(self, roots: Sequence[Expression], varying: set[Expression]) -> None:
         """What the roots need: in the current block, but for what only rare values need."""
-        eager = set(walk(*roots, operands=_eager_operands))
+        eager = set(walk(*roots, operands=eager_operands))
         groups = _rare_groups(roots, eager & varying)
 
         def together(current: Expression) -> list[Expression]:
@@ -356,20 +357,6 @@ class _Emitter:
         operands = [self.value(operand) for operand in current.operands]
         name = ROWS[current.operation](self, current, *operands)
         (self.scalars if self.lanes == 1 else self.names)[current] = name
-
-
-def _varying(roots: Sequence[Expression]) -> set[Expression]:
-    """The nodes that differ from element to element."""
-    found: set[Expression] = set()
-    for current in walk(*roots):
-        if current.operation in ("input", "row_position") or any(operand in found for operand in current.operands):
-            found.add(current)
-    return found
-
-
-def _eager_operands(current: Expression) -> Sequence[Expression]:
-    """The operands that are needed whatever the values: of a rare select the condition and the common value."""
-    return current.operands[::2] if current.operation == "select_rare" else current.operands
 
 
 def _rare_groups(roots: Sequence[Expression], among: set[Expression]) -> dict[Expression, tuple[Expression, ...]]:

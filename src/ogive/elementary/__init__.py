@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ogive.elementary.error_function import erf, erfc
+from ogive.elementary.error_function import erf, erfc, final_erf
 from ogive.elementary.exponential import exp, expm1, rough_exp
 from ogive.elementary.hyperbolic import cosh, sinh, tanh
 from ogive.elementary.inverse_hyperbolic import acosh, asinh, atanh
@@ -20,7 +20,7 @@ from ogive.elementary.remainder import remainder
 from ogive.elementary.trigonometric import cos, sin, tan
 from ogive.transform.wide import Wide
 
-__all__ = ["LINEAR_AT_ZERO", "LOSES_SUBNORMALS", "ROUGH", "RULES"]
+__all__ = ["FINAL", "LINEAR_AT_ZERO", "LOSES_SUBNORMALS", "ROUGH", "RULES"]
 
 RULES: dict[str, Callable[..., Wide]] = {
     "acos": acos,
@@ -54,3 +54,7 @@ LOSES_SUBNORMALS = frozenset({"expm1"})
 
 #: Cheaper rules, with one unit in the last place or so, for what goes into sums.
 ROUGH: dict[str, Callable[..., Wide]] = {"exp": rough_exp}
+
+#: Shorter rules for results in float32 themselves, of exact numbers: with an error, but of less than a unit with the
+#: rounding, which nothing that follows can magnify.
+FINAL: dict[str, Callable[..., Wide]] = {"erf": final_erf}

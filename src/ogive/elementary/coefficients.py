@@ -9,7 +9,23 @@ from fractions import Fraction
 
 from ogive.expression import Format
 
-__all__ = ["ASIN", "ATAN", "ATANH", "COS", "COSH", "ERF", "ERFC", "EXPM1", "LOG1P", "SIN", "SINH", "TWO_OVER_PI"]
+__all__ = [
+    "ASIN",
+    "ATAN",
+    "ATANH",
+    "COS",
+    "COSH",
+    "ERF",
+    "ERFC",
+    "ERF_FAR",
+    "ERF_NEAR",
+    "EXPM1",
+    "LOG1P",
+    "LOG1P_TO_ONE",
+    "SIN",
+    "SINH",
+    "TWO_OVER_PI",
+]
 
 #: 2 / pi, its first 1198 bits.
 TWO_OVER_PI = Fraction(
@@ -89,6 +105,24 @@ LOG1P = {
     ),
 }
 
+#: log1p(x) / x on 0 <= x <= 1, and a little beyond; the error is relative.
+LOG1P_TO_ONE = {
+    # largest error 2**-30.3
+    Format.F32: (
+        float.fromhex("0x1.fffffff98d20dp-1"),
+        float.fromhex("-0x1.fffff36eab11bp-2"),
+        float.fromhex("0x1.55534a520bab6p-2"),
+        float.fromhex("-0x1.ffbcdc9626e08p-3"),
+        float.fromhex("0x1.975a0cb142e06p-3"),
+        float.fromhex("-0x1.49cd5f9d0f77ep-3"),
+        float.fromhex("0x1.fc74f6921de31p-4"),
+        float.fromhex("-0x1.51620ab2d55bap-4"),
+        float.fromhex("0x1.53422c774faacp-5"),
+        float.fromhex("-0x1.b64b1231e5cdap-7"),
+        float.fromhex("0x1.093c6dc250badp-9"),
+    ),
+}
+
 #: (1 + 9/8 a) exp(a**2) erfc(a) in t = (a - K) / (a + K), K = 3 (F32) or 4 (F64); relative error.
 ERFC = {
     # largest error 2**-28.5
@@ -159,6 +193,34 @@ ERF = {
         float.fromhex("0x1.bc33bebfb7d50p-20"),
         float.fromhex("-0x1.81974f51c2749p-23"),
         float.fromhex("0x1.cb740e7847878p-26"),
+    ),
+}
+
+#: erf(x) / x - 1 in x**2, abs(x) <= 7/8; the error is relative to erf(x) / x.
+ERF_NEAR = {
+    # largest error 2**-30.1
+    Format.F32: (
+        float.fromhex("0x1.06eba80000000p-3"),
+        float.fromhex("-0x1.8127400000000p-2"),
+        float.fromhex("0x1.ce2d5c0000000p-4"),
+        float.fromhex("-0x1.b7ff860000000p-6"),
+        float.fromhex("0x1.5430820000000p-8"),
+        float.fromhex("-0x1.a4bfa80000000p-11"),
+        float.fromhex("0x1.49a53c0000000p-14"),
+    ),
+}
+
+#: -log(erfc(x)) / x on 7/8 <= x <= 4; the error is that of erf(x), relative.
+ERF_FAR = {
+    # largest error 2**-29.7
+    Format.F32: (
+        float.fromhex("0x1.20ed680000000p+0"),
+        float.fromhex("0x1.45409a0000000p-1"),
+        float.fromhex("0x1.b268a20000000p-4"),
+        float.fromhex("-0x1.82bd140000000p-6"),
+        float.fromhex("0x1.d3882c0000000p-9"),
+        float.fromhex("-0x1.3ec3820000000p-12"),
+        float.fromhex("0x1.3908b00000000p-17"),
     ),
 }
 

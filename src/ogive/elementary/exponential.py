@@ -19,7 +19,10 @@ from ogive.expression import Expression, Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["exp", "expm1", "reduced_exponent", "rough_exp"]
+__all__ = ["ROUNDED_LOG_2", "exp", "expm1", "reduced_exponent", "rough_exp", "rough_reduced"]
+
+#: log(2), rounded: enough where float64 computes what is wanted in float32.
+ROUNDED_LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
 
 LOG2_E = {Format.F32: "0x1.715476p+0", Format.F64: "0x1.71547652b82fep+0"}
 
@@ -34,6 +37,22 @@ EXP_RANGE = {Format.F32: (-200.0, 89.0), Format.F64: (-1500.0, 710.0)}
 
 #: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite.
 EXPM1_RANGE = {Format.F32: (-20.0, 89.0), Format.F64: (-40.0, 710.0)}
+
+
+#: The same where float64 computes what is wanted in float32: 2**n is a normal number for all of these.
+EXP_RANGE_IN_FLOAT64 = (-700.0, 709.0)
+EXPM1_RANGE_IN_FLOAT64 = (-40.0, 700.0)
+
+
+def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
+    """(n + magic, r) where what r lacks does not show."""
+    magic = m.number(m.magic)
+    shifted = m.fma_(x, m.number(float.fromhex(LOG2_E[m.format])), magic)
+    n = m.sub_(shifted, magic)
+    if m.is_longer:
+        return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2), x)
+    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
+    return shifted, m.fma_(n, log2_low, m.fma_(n, log2_high, x))
 
 
 def reduced_exponent(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Expression]:
@@ -57,13 +76,17 @@ def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
 
 
 def exp(m: Arithmetic, x: Wide) -> Wide:
-    """The exponential function, with the power of two kept apart."""
+    """The exponential function, with the power of two kept apart where it may underflow."""
+    interval = x.interval.map(_exp)
+    if m.is_longer:
+        shifted, r = rough_reduced(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high)
+        series = m.polynomial_(r, (1.0, 1.0, *EXPM1[m.goal]))
+        return Wide(m.times_power_of_two_(series, shifted), interval=interval)
     x = m.clamped(x, *EXP_RANGE[m.format])
     n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
-    # Past the clamps the result is 0 and infinity.
-    interval = x.interval.map(_exp)
     one = m.number(1.0)
+    # Past the clamps the result is 0 and infinity.
     mantissa = Interval(0.7, 1.42)
     if not m.extended:
         return Wide(m.add_(one, m.add_(r, tail)), None, n, interval, mantissa)
@@ -77,10 +100,8 @@ def rough_exp(m: Arithmetic, x: Wide) -> Wide:
     What the argument lacks still counts: it is magnified by the argument's size.
     """
     x = m.clamped(x, *EXP_RANGE[m.format])
-    magic = m.number(m.magic)
-    n = m.sub_(m.fma_(x.high, m.number(float.fromhex(LOG2_E[m.format])), magic), magic)
-    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
-    r = m.fma_(n, log2_low, m.fma_(n, log2_high, x.high))
+    shifted, r = rough_reduced(m, x.high)
+    n = m.sub_(shifted, m.number(m.magic))
     if x.low is not None:
         r = m.add_(r, m.low_part(x))
     value = m.add_(m.number(1.0), m.fma_(m.mul_(r, r), m.polynomial_(r, EXPM1[m.format]), r))
@@ -89,6 +110,8 @@ def rough_exp(m: Arithmetic, x: Wide) -> Wide:
 
 def expm1(m: Arithmetic, x: Wide) -> Wide:
     """``exp(x) - 1``. Where it may reach 2**128 (2**1024) it is computed at half its size."""
+    if m.is_longer:
+        return _expm1_in_float64(m, x)
     x = m.clamped(x, *EXPM1_RANGE[m.format])
     n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
@@ -115,6 +138,16 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
     result = m.renormalised(Wide(value, m.fma_(scale, tail, error)))
     half = Interval(interval.low / 2, min(interval.high / 2, m.largest))
     return replace(result, exponent=exponent, interval=interval, mantissa=half)
+
+
+def _expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
+    interval = x.interval.map(_expm1)
+    shifted, r = rough_reduced(m, m.clamped(x, *EXPM1_RANGE_IN_FLOAT64).high)
+    one = m.number(1.0)
+    series = m.mul_(r, m.polynomial_(r, (1.0, *EXPM1[m.goal])))  # a product, which keeps the sign of a zero
+    scale = m.times_power_of_two_(one, shifted)
+    # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
+    return Wide(m.fma_(scale, series, m.neg_(m.sub_(one, scale))), interval=interval)
 
 
 def _exp(bound: float) -> float:

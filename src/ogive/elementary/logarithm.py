@@ -14,10 +14,12 @@ R is ATANH of the coefficients.
 from __future__ import annotations
 
 import math
+import struct
+from dataclasses import replace
 from fractions import Fraction
 
-from ogive.elementary.coefficients import ATANH, LOG1P
-from ogive.elementary.exponential import LOG_2
+from ogive.elementary.coefficients import ATANH, LOG1P, LOG1P_TO_ONE
+from ogive.elementary.exponential import LOG_2, ROUNDED_LOG_2
 from ogive.expression import Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
@@ -57,13 +59,21 @@ def precise_log(m: Arithmetic, x: Wide) -> Wide:
 def log1p(m: Arithmetic, x: Wide) -> Wide:
     """``log(1 + x)``: with 1 + x only used to find k, ``f = x / 2**k + (1 / 2**k - 1)`` keeps all of x."""
     x = m.unscaled(x)
+    if m.is_longer and x.interval.within(0.0, 1 + 2.0**-10):
+        return Wide(m.mul_(x.high, m.polynomial_(x.high, LOG1P_TO_ONE[m.goal])), interval=x.interval.map(math.log1p))
     total = m.add(m.wide(Fraction(1)), x)
-    k_bits, k = _exponent(m, total.high)
-    if total.interval.within(2.0**-60, 2.0**60):
-        scale = m.from_bits_(_subtract(m.whole(m.bias << (m.precision - 1)), m.shift_left_(k_bits, m.precision - 1)))
+    one, zero = m.number(1.0), m.number(0.0)
+    if total.interval.within(0.75, 2.75):  # there k is 0 or 1
+        is_large = m.less_equal_(m.number(2 * _root_half(m)), total.high)
+        k, scale = m.select_(is_large, one, zero), m.select_(is_large, m.number(0.5), one)
     else:
-        scale = m.scale_(m.number(1.0), m.neg_(k))
-    offset = m.sub_(scale, m.number(1.0))
+        k_bits, k = _exponent(m, total.high)
+        if total.interval.within(2.0**-60, 2.0**60):
+            power = m.shift_left_(k_bits, m.precision - 1)
+            scale = m.from_bits_(_subtract(m.whole(m.bias << (m.precision - 1)), power))
+        else:
+            scale = m.scale_(one, m.neg_(k))
+    offset = m.sub_(scale, one)
     if m.extended:
         f, f_low = m.two_sum(offset, m.mul_(x.high, scale))
         if x.low is not None:
@@ -75,7 +85,7 @@ def log1p(m: Arithmetic, x: Wide) -> Wide:
     if x.interval.low >= 0:
         return result
     # 0 + -0 has forgotten the sign.
-    return m.select(m.equal_(x.high, m.number(0.0)), Wide(x.high, interval=Interval.point(0.0)), result)
+    return m.select(m.equal_(x.high, zero), Wide(x.high, interval=Interval.point(0.0)), result)
 
 
 def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Expression | None, Expression]:
@@ -101,6 +111,12 @@ def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Expression | None, Exp
     return f, f_low, k
 
 
+def _root_half(m: Arithmetic) -> float:
+    form, whole = ("f", "i") if m.format is Format.F32 else ("d", "q")
+    found: float = struct.unpack(form, struct.pack(whole, ROOT_HALF[m.format]))[0]
+    return found
+
+
 def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     """k, as an integer and as a number: the exponent of x / sqrt(1/2)."""
     k = m.shift_right_(_subtract(m.bits_(x), m.whole(ROOT_HALF[m.format])), m.precision - 1)
@@ -115,13 +131,12 @@ def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
 def _with_special_cases(m: Arithmetic, x: Wide, result: Wide) -> Wide:
     """The logarithm of x, given what arithmetic made of it: right for positive finite numbers."""
     interval, zero = x.interval.map(_log), m.number(0.0)
-    if x.interval.within(m.smallest_normal, m.largest):  # a positive number or NaN
-        ordinary, special = m.equal_(x.high, x.high), x.high
-    else:
-        infinity = m.number(math.inf)
-        ordinary = node("and", (m.less_(zero, x.high), m.less_(x.high, infinity)), None, Format.BIT)
-        special = m.select_(m.equal_(x.high, infinity), infinity, m.number(math.nan))
-        special = m.select_(m.equal_(x.high, zero), m.number(-math.inf), special)
+    if x.interval.within(m.smallest_normal, m.largest):  # a positive number, or NaN, which passes through
+        return replace(result, interval=interval)
+    infinity = m.number(math.inf)
+    ordinary = node("and", (m.less_(zero, x.high), m.less_(x.high, infinity)), None, Format.BIT)
+    special = m.select_(m.equal_(x.high, infinity), infinity, m.number(math.nan))
+    special = m.select_(m.equal_(x.high, zero), m.number(-math.inf), special)
     low = None if result.low is None else m.select_(ordinary, result.low, zero)
     high = m.select_(ordinary, result.high, special)
     return Wide(high, low, interval=interval, is_normal=result.is_normal)
@@ -130,6 +145,9 @@ def _with_special_cases(m: Arithmetic, x: Wide, result: Wide) -> Wide:
 def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression) -> Wide:
     """``k log(2) + log1p(f + f_low)``."""
     square = m.mul_(f, f)
+    if m.is_longer:
+        series = m.polynomial_(f, (-0.5, *LOG1P[m.goal]))
+        return Wide(m.fma_(k, m.number(ROUNDED_LOG_2), m.fma_(square, series, f)))
     half = m.mul_(square, m.number(0.5))
     tail = m.mul_(m.mul_(f, square), m.polynomial_(f, LOG1P[m.goal]))
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
-#: A second thread pays from about this many instructions on: 30 us of work, several times what waking costs.
-PARALLEL_INSTRUCTIONS = 1 << 21
+#: A second thread pays from this cost of all elements on: 4 us of work, several times what telling it takes.
+PARALLEL_COST = 1 << 19
 
-#: A short program moves memory, which costs about as much as this many instructions an element.
-SHORTEST_PROGRAM = 12
+#: A short program moves memory, which costs about as much an element.
+SMALLEST_COST = 12
 
 #: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
 #: of rows kept between stages, and from how many elements on threads pay.
@@ -92,6 +92,7 @@ def make_kernel(
         image = None if known is None else cache.load(known["image"])
         if known is None or image is None:
             from ogive.codegen.llvm import block_size
+            from ogive.transform.cost import cost
 
             program = make_program()
             name, image = compiled(program, chosen)
@@ -100,7 +101,7 @@ def make_kernel(
                 "block": block_size(program),
                 "stages": [[kind for kind, _ in stage.reductions] for stage in program.stages],
                 "scratch": [f.bits // 8 for f in program.scratch],
-                "threshold": PARALLEL_INSTRUCTIONS // max(program.size, SHORTEST_PROGRAM),
+                "threshold": int(PARALLEL_COST / max(cost(program.roots), SMALLEST_COST)),
             }
             if note is not None:
                 cache.store_note(note, known)

@@ -3,7 +3,8 @@
 Three ways to compute, chosen by what the graph contains and what its operands are:
 
 * **real** (floating types, and integers in operators such as Shrink): in float32 or float64 with
-  corrections (`Wide`), rounded once to the element type; to integers towards zero, saturating.
+  corrections (`Wide`), or in float64 without them for results of fewer bits, whichever costs less; rounded once to
+  the element type; to integers towards zero, saturating.
 * **chosen** (integers, in graphs that only compare and select, such as Relu): in the integer type itself,
   which is exact and fast.
 * **modular** (integers, in operators declared so, such as Add): in the integer type, wrapping around.
@@ -19,8 +20,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ogive.dtypes import ElementType, element_type
-from ogive.elementary import LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
-from ogive.expression import Expression, Format, constant, node, walk
+from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
+from ogive.expression import Expression, Format, constant, depends_on_elements, node, walk
+from ogive.transform.cost import cost
 from ogive.transform.interval import EVERYTHING, Interval
 from ogive.transform.wide import Arithmetic, Wide
 
@@ -88,22 +90,50 @@ def lower(
     modular: bool = False,
     extended: bool = True,
     parameter_count: int = 0,
+    open_roots: Sequence[Expression] | None = None,
 ) -> Program:
-    """The program that computes the formulas for operands of these element types."""
+    """The program that computes the formulas for operands of these element types.
+
+    ``open_roots`` are the formulas as they were before parameters were bound. They decide in which format is
+    computed, so that bound and open parameters give the same bits.
+    """
     types = (*inputs, *outputs)
-    results: tuple[Expression, ...]
-    stages: tuple[Stage, ...] = ()
-    scratch: tuple[Format, ...] = ()
     if not any(t.is_float for t in types) and (modular or _only_chooses(roots, types)):
         direct = _Direct(tuple(inputs))
         results = tuple(direct.store(root, t) for root, t in zip(roots, outputs, strict=True))
-    else:
-        form = Format.F64 if computes_in(inputs, outputs) == "float64" else Format.F32
-        real = _Real(Arithmetic(form, extended), tuple(inputs))
+        return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count)
+    form = Format.F64 if computes_in(inputs, outputs) == "float64" else Format.F32
+
+    def program(roots: Sequence[Expression], arithmetic: Arithmetic) -> Program:
+        real = _Real(arithmetic, tuple(inputs))
         stages = real.reduce(roots, first_scratch=len(types))
         scratch = tuple(value.format for stage in stages for _, value in stage.kept)
         results = tuple(real.store(root, t) for root, t in zip(roots, outputs, strict=True))
-    return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
+        return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
+
+    arithmetic = Arithmetic(form, extended)
+    is_strict = any(t.name == "bfloat16" for t in outputs)
+    if form is Format.F64 or not extended or is_strict or not _may_be_longer(roots):
+        return program(roots, arithmetic)
+    # Corrections in float32, or twice as many registers: the longer a formula, the more there is to correct. (Results
+    # in bfloat16 are promised to be the nearest number. Corrections see on which side of a tie a value lies that
+    # is 1e-14 units away from it, as softplus(33.75) is; float64 does not.)
+    candidates = (arithmetic, arithmetic.longer)
+    deciding = roots if open_roots is None else open_roots
+    programs = [program(deciding, candidate) for candidate in candidates]
+    costs = [cost(found.results) for found in programs]
+    chosen = costs.index(min(costs))
+    is_open = all(root is other for root, other in zip(roots, deciding, strict=True))
+    return programs[chosen] if is_open else program(roots, candidates[chosen])
+
+
+#: What depends on how its operand is rounded, and what rows do with their own formats.
+_STEPS = {"floor", "ceiling", "truncate", "round_even", "remainder"}
+
+
+def _may_be_longer(roots: Sequence[Expression]) -> bool:
+    """Whether a program in float32 with corrections could as well be one in float64 without."""
+    return {current.operation for current in walk(*roots)}.isdisjoint(_STEPS | REDUCTIONS)
 
 
 def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> str:
@@ -113,6 +143,8 @@ def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -
 
 #: What makes one number of a row.
 REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first"})
+
+_UNSIGNED = {Format.I32: Format.U32, Format.I64: Format.U64}
 
 _CHOOSING = {"input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not", "select"}
 
@@ -156,11 +188,6 @@ def _is_nonzero(leaf: Expression) -> Expression:
     """The truth value of a boolean operand: any byte but zero is true."""
     is_zero = node("equal", (leaf, node("constant", (), 0, leaf.format)), None, Format.BIT)
     return node("not", (is_zero,), None, Format.BIT)
-
-
-def _is_open(root: Expression) -> bool:
-    """Whether this depends on parameters and constants only."""
-    return not any(current.operation == "input" for current in walk(root))
 
 
 class _Direct:
@@ -364,11 +391,34 @@ class _Real:
         if result.is_integer:
             return self._store_integer(self.number(root), result)
         m, storage = self.m, STORAGE[result.name]
-        value = self._narrowed(root) if storage.bits < m.bits and m.extended else self.finish(root)
-        value = m.select_(m.equal_(value, value), value, m.number(math.nan))
-        if m.format is Format.F64 and storage in (Format.F16, Format.BF16):
-            value = self._single_rounded_to_odd(value)  # there is no conversion from float64 to these
+        if m.format is Format.F64 and storage is Format.F16:  # there is no conversion from float64 to it
+            value = self._single_rounded_to_odd_if_normal(self.finish(root))
+        elif m.format is Format.F64 and storage is Format.BF16:
+            value = self._single_rounded_to_odd(self.finish(root))
+        elif m.is_longer:
+            value = self._shortened(root)
+        else:
+            value = self._narrowed(root) if storage.bits < m.bits and m.extended else self._final(root)
+        nan = node("constant", (), math.nan, value.format)
+        value = m.select_(m.equal_(value, value), value, nan)
         return value if storage is value.format else node("convert", (value,), None, storage)
+
+    def _final(self, root: Expression) -> Expression:
+        """Like finish, for what is a result of the operator."""
+        if root.operation in FINAL and self.m.format is Format.F32 and self.m.extended:
+            operand = self.number(root.operands[0])
+            if operand.is_exact:
+                return self.m.single(FINAL[root.operation](self.m, operand))
+        return self.finish(root)
+
+    def _shortened(self, root: Expression) -> Expression:
+        """The number rounded to float32; what only chooses does so behind the rounding."""
+        if root.operation == "select":
+            condition, a, b = root.operands
+            return self.m.select_(self.truth(condition), self._shortened(a), self._shortened(b))
+        value = self.finish(root)
+        single = self.m.single_of(value)
+        return node("convert", (value,), None, Format.F32) if single is None else single
 
     def finish(self, root: Expression) -> Expression:
         """The number rounded to the format of the arithmetic: like single(number(root)), with less work.
@@ -400,6 +450,8 @@ class _Real:
                 return self._finished_sum(root)
             case "divide":
                 dividend, divisor = map(self.number, root.operands)
+                if m.is_longer:
+                    return m.divide(dividend, divisor).high
                 if dividend.is_exact and divisor.is_exact:
                     return m.div_(dividend.high, divisor.high)
                 if root.operands[1].operation == "row_sum":  # one division a row
@@ -438,16 +490,16 @@ class _Real:
         m = self.m
         one = constant(1)
         for factor, call in (root.operands, root.operands[::-1]) if root.operation == "multiply" else ((one, root),):
-            if not (m.extended and _is_open(factor) and call.operation in LINEAR_AT_ZERO):
+            if not (m.extended and not depends_on_elements(factor) and call.operation in LINEAR_AT_ZERO):
                 continue
             argument = call.operands[0]
             x, b, by = argument, one, "multiply"
             if argument.operation in ("multiply", "divide"):
                 x, b = argument.operands
                 by = argument.operation
-                if by == "multiply" and _is_open(x):
+                if by == "multiply" and not depends_on_elements(x):
                     x, b = b, x
-            if _is_open(x) or not _is_open(b) or not self.number(x).is_exact:
+            if not depends_on_elements(x) or depends_on_elements(b) or not self.number(x).is_exact:
                 continue
             if factor is (b if by == "divide" else one) and (by == "divide" or b is one):
                 tiny = self.finish(x)
@@ -472,11 +524,7 @@ class _Real:
                 if x.is_exact and y.is_exact and m.format is Format.F32:
                     return self._product_rounded_to_odd(x.high, y.high)
         number = m.renormalised(m.unscaled(self.number(root)))
-        if number.low is None:
-            return number.high
-        zero = m.number(0.0)
-        is_inexact = node("not", (m.equal_(number.low, zero),), None, Format.BIT)
-        return self._to_odd(number.high, is_inexact, m.less_(zero, number.low))
+        return number.high if number.low is None else self._to_odd(number.high, number.low)
 
     def _is_of_halves(self, root: Expression) -> bool:
         """Whether this is an operation on float16 operands themselves.
@@ -491,29 +539,24 @@ class _Real:
 
     def _product_rounded_to_odd(self, a: Expression, b: Expression) -> Expression:
         """A product of two float32 is exact in float64; its error in float32 may underflow."""
-        single = self.m.mul_(a, b)
-        wide = [node("convert", (operand,), None, Format.F64) for operand in (a, b, single)]
-        exact = node("multiply", tuple(wide[:2]), None, Format.F64)
-        is_inexact = node("not", (node("equal", (exact, wide[2]), None, Format.BIT),), None, Format.BIT)
-        return self._to_odd(single, is_inexact, node("less", (wide[2], exact), None, Format.BIT))
+        wide = [node("convert", (operand,), None, Format.F64) for operand in (a, b)]
+        return self._single_rounded_to_odd(node("multiply", tuple(wide), None, Format.F64))
 
-    def _to_odd(self, value: Expression, is_inexact: Expression, exact_is_larger: Expression) -> Expression:
-        """Rounding to odd (Boldo and Melquiond): where a rounded value is inexact and its last bit is even, the
-        neighbour on the side of the exact value is taken. What is rounded to fewer bits then never lies on a
-        tie that the exact value does not lie on.
+    def _to_odd(self, high: Expression, low: Expression) -> Expression:
+        """Rounding to odd (Boldo and Melquiond): what is rounded to fewer bits then never lies on a tie that the exact
+        value does not lie on.
+
+        Where a rounded value is inexact, that is where low is a number and not zero, the exact value is cut off, and
+        the last bit set. A value larger than the exact one is cut off to its neighbour.
         """
         m = self.m
-        bits, one = m.bits_(value), m.whole(1)
-        last = node("and", (bits, one), None, m.integer)
-        is_even = node("equal", (last, m.whole(0)), None, Format.BIT)
-        is_finite = m.less_(m.abs_(value), m.number(math.inf))
-        condition = node("and", (node("and", (is_even, is_inexact), None, Format.BIT), is_finite), None, Format.BIT)
-        # Away from zero is one more in the bits, for both signs; and from zero there is no other way.
-        zero = m.number(0.0)
-        away = node("equal", (exact_is_larger, m.less_(zero, value)), None, Format.BIT)
-        away = node("or", (away, m.equal_(value, zero)), None, Format.BIT)
-        up, down = (node(o, (bits, one), None, m.integer) for o in ("add", "subtract"))
-        return m.from_bits_(m.select_(condition, m.select_(away, up, down), bits))
+        signs = node("exclusive_or", (m.bits_(high), m.bits_(low)), None, m.integer)
+        is_larger = node("bitcast", (signs,), None, _UNSIGNED[m.integer])
+        is_larger = node("bitcast", (m.shift_right_(is_larger, m.bits - 1),), None, m.integer)
+        cut = node("subtract", (m.bits_(high), is_larger), None, m.integer)
+        odd = node("or", (cut, m.whole(1)), None, m.integer)
+        is_inexact = m.less_(m.number(0.0), m.abs_(low))
+        return m.from_bits_(m.select_(is_inexact, odd, m.bits_(high)))
 
     def _single_rounded_to_odd(self, value: Expression) -> Expression:
         """A float64 as float32, of the two neighbours the one whose last bit is set; exact values stay."""
@@ -526,6 +569,23 @@ class _Real:
         below = node("select", (is_beyond, node("subtract", (bits, one), None, Format.I32), bits), None, Format.I32)
         odd = node("or", (below, one), None, Format.I32)
         return node("bitcast", (node("select", (is_inexact, odd, bits), None, Format.I32),), None, Format.F32)
+
+    def _single_rounded_to_odd_if_normal(self, value: Expression) -> Expression:
+        """The same in a third of the instructions, but for values that are subnormal in float32: these are rounded.
+
+        The bits that float32 has no place for are cut off, and the last that it has is set if one of them was.
+        """
+        bits = node("bitcast", (value,), None, Format.I64)
+
+        def whole(number: int) -> Expression:
+            return node("constant", (), number, Format.I64)
+
+        surplus = (1 << (Format.F64.precision - Format.F32.precision)) - 1
+        is_exact = node("equal", (node("and", (bits, whole(surplus)), None, Format.I64), whole(0)), None, Format.BIT)
+        cut = node("and", (bits, whole(~surplus)), None, Format.I64)
+        odd = node("or", (cut, whole(surplus + 1)), None, Format.I64)
+        cut = node("bitcast", (node("select", (is_exact, bits, odd), None, Format.I64),), None, Format.F64)
+        return node("convert", (cut,), None, Format.F32)
 
     # ---- integers
 
@@ -615,6 +675,8 @@ class _Real:
                 return self._input(root)
             case "parameter":
                 value = self._from_double(node("parameter", (), root.attribute, Format.F64))
+                if m.is_longer:  # parameters have the precision of the results
+                    value = node("convert", (node("convert", (value,), None, m.goal),), None, m.format)
                 return Wide(value, interval=Interval(-m.largest, m.largest))
             case "constant":
                 return m.wide(root.attribute)

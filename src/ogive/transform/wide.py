@@ -16,10 +16,11 @@ The tricks are the classical ones: TwoSum (Knuth), Fast2Sum (Dekker), TwoProduct
 from __future__ import annotations
 
 import math
+import struct
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from ogive.expression import Expression, Format, node
+from ogive.expression import Expression, Format, depends_on_elements, node
 from ogive.transform.interval import EVERYTHING, Interval
 
 __all__ = ["Arithmetic", "Wide"]
@@ -57,7 +58,7 @@ class Arithmetic:
     """Builds nodes of one floating-point format. ``extended`` False leaves every correction out.
 
     ``goal`` is the format that results are wanted in, where that is a shorter one: rules then need no more
-    accuracy than it has.
+    accuracy than it has. What is converted from it is compared, chosen and given another sign before the conversion.
     """
 
     def __init__(self, form: Format, extended: bool = True, goal: Format | None = None) -> None:
@@ -72,6 +73,11 @@ class Arithmetic:
         self.smallest_normal = 2.0 ** (1 - self.bias)
         #: Adding it rounds to an integer, which then stands in the last bits.
         self.magic = 1.5 * 2.0 ** (self.precision - 1)
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether this is a longer format than results are wanted in."""
+        return self.goal is not self.format
 
     # ---- single instructions
 
@@ -121,28 +127,30 @@ class Arithmetic:
     def neg_(self, a: Expression) -> Expression:
         if a.operation == "constant":
             return node("constant", (), -a.attribute, a.format)
-        return a.operands[0] if a.operation == "negate" else self._make("negate", a)
+        if a.operation == "negate":
+            return a.operands[0]
+        return self._on_singles("negate", a)
 
     def fma_(self, a: Expression, b: Expression, c: Expression) -> Expression:
         return self._make("fma", a, b, c)
 
     def abs_(self, a: Expression) -> Expression:
-        return self._make("absolute", a)
+        return self._on_singles("absolute", a)
 
     def sqrt_(self, a: Expression) -> Expression:
         return self._make("square_root", a)
 
     def less_(self, a: Expression, b: Expression) -> Expression:
-        return node("less", (a, b), None, Format.BIT)
+        return self._on_singles("less", a, b)
 
     def less_equal_(self, a: Expression, b: Expression) -> Expression:
-        return node("less_equal", (a, b), None, Format.BIT)
+        return self._on_singles("less_equal", a, b)
 
     def equal_(self, a: Expression, b: Expression) -> Expression:
-        return node("equal", (a, b), None, Format.BIT)
+        return self._on_singles("equal", a, b)
 
     def select_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
-        return a if a is b else self._make("select", condition, a, b)
+        return a if a is b else self._on_singles("select", condition, a, b)
 
     def select_rare_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
         """The same, with ``a`` computed only for blocks of elements that need it."""
@@ -166,6 +174,15 @@ class Arithmetic:
             if self.smallest_normal <= factor <= self.largest:
                 return self.mul_(a, self.number(factor))
         return self._make("scale_by_power_of_two", a, exponent)
+
+    def times_power_of_two_(self, a: Expression, shifted: Expression) -> Expression:
+        """``a * 2**n`` with ``shifted`` n + magic: n, in its last bits, is added to the exponent of a.
+
+        For products that are normal numbers and for NaN, if the 12 last bits of its payload are zero, as they are in
+        NaN that arithmetic makes and in those of shorter formats.
+        """
+        power = self.shift_left_(self.bits_(shifted), self.precision - 1)
+        return self.from_bits_(node("add", (self.bits_(a), power), None, self.integer))
 
     def polynomial_(self, x: Expression, coefficients: tuple[float, ...]) -> Expression:
         """Horner's rule; coefficients from the lowest power up."""
@@ -228,6 +245,28 @@ class Arithmetic:
         if a.operation == "constant" and form is Format.F64:
             return node("constant", (), a.attribute, form)
         return node("convert", (a,), None, form)
+
+    def single_of(self, a: Expression) -> Expression | None:
+        """The float32 number that this float64 number was converted from; None for others."""
+        if a.operation == "convert" and a.operands[0].format is Format.F32:
+            return a.operands[0]
+        if a.operation == "constant" and _is_single(a.attribute):
+            return node("constant", (), a.attribute, Format.F32)
+        return None
+
+    def _on_singles(self, operation: str, *operands: Expression) -> Expression:
+        """An operation that does not round. On float64 numbers that were float32 it is done before the conversion:
+        on half as many registers.
+        """
+        form = Format.BIT if operation in ("less", "less_equal", "equal") else operands[-1].format
+        if self.format is Format.F64 and any(operand.operation == "convert" for operand in operands):
+            singles = [operand if operand.format is Format.BIT else self.single_of(operand) for operand in operands]
+            found = tuple(single for single in singles if single is not None)
+            if len(found) == len(operands):
+                if form is Format.BIT:
+                    return node(operation, found, None, form)
+                return self._converted(node(operation, found, None, Format.F32), form)
+        return node(operation, operands, None, form)
 
     def is_bounded(self, *intervals: Interval) -> bool:
         """Whether no number of these intervals is, or rounds to, infinity."""
@@ -436,9 +475,12 @@ class Arithmetic:
         exponent = a.exponent
         if b.exponent is not None:
             exponent = self._sum_of_exponents(exponent, self.neg_(b.exponent))
-        if not self.extended:
-            return Wide(self.div_(a.high, b.high), None, exponent, interval, mantissa)
         one = self.number(1.0)
+        if not self.extended:
+            if self.is_longer and not depends_on_elements(b.high):
+                # One division for all elements; what that costs does not show in the shorter format.
+                return Wide(self.mul_(a.high, self.div_(one, b.high)), None, exponent, interval, mantissa)
+            return Wide(self.div_(a.high, b.high), None, exponent, interval, mantissa)
         # One division: by the reciprocal, which is good unless it may overflow.
         reciprocal = self.div_(one, b.high)
         if a.high is one:
@@ -486,7 +528,7 @@ class Arithmetic:
 
     def copy_sign(self, magnitude: Wide, sign: Expression) -> Wide:
         magnitude = self.absolute(magnitude)
-        high = self._make("copy_sign", magnitude.high, sign)
+        high = self._on_singles("copy_sign", magnitude.high, sign)
         low = magnitude.low
         if low is not None:
             # Flip low where high was flipped: multiply by the sign as one.
@@ -498,7 +540,7 @@ class Arithmetic:
     def compare(self, operation: str, a: Wide, b: Wide) -> Expression:
         """``less``, ``less_equal`` or ``equal`` of the numbers that are meant, not of their high parts."""
         a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
-        on_high = node(operation, (a.high, b.high), None, Format.BIT)
+        on_high = self._on_singles(operation, a.high, b.high)
         if a.low is None and b.low is None:
             return on_high
         on_low = node(operation, (self.low_part(a), self.low_part(b)), None, Format.BIT)
@@ -526,6 +568,14 @@ def _is_larger(a: Interval, b: Interval) -> bool:
     if a.low != a.high or not math.isfinite(b.largest_magnitude):
         return False
     return math.frexp(a.low)[1] >= math.frexp(b.largest_magnitude * (1 + 2.0**-10))[1]
+
+
+def _is_single(value: float) -> bool:
+    """Whether float32 holds this number."""
+    try:
+        return math.isnan(value) or struct.unpack("f", struct.pack("f", value))[0] == value
+    except OverflowError:
+        return False
 
 
 def _is_power_of_two(value: float) -> bool:

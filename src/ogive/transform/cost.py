@@ -1,0 +1,71 @@
+"""What a program costs: an estimate of its time, to choose between two that compute the same.
+
+The unit is the time of one fused multiply-add on a register of float32, 0.125 ns on the processor of
+docs/performance.md; the costs are throughputs measured there, of loops of one instruction on 12 registers. They are the
+same on every machine on purpose: programs, and with them the bits of results, must not depend on where they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ogive.expression import Expression, walk
+
+__all__ = ["cost", "eager_operands", "varying_nodes"]
+
+#: Instructions that take longer than a multiplication, or not as long. Those of 64 bits take twice as long. A
+#: conversion between float32 and float64 also takes a register apart, or joins two.
+COSTS = {
+    "input": 0.0,
+    "constant": 0.0,
+    "negate": 0.5,
+    "absolute": 0.5,
+    "and": 0.5,
+    "or": 0.5,
+    "exclusive_or": 0.5,
+    "not": 0.5,
+    "copy_sign": 0.5,
+    "select": 0.5,
+    "select_rare": 4.0,
+    "bitcast": 0.0,
+    "less": 2.0,
+    "less_equal": 2.0,
+    "equal": 2.0,
+    "scale_by_power_of_two": 2.0,
+    "divide": 6.0,
+    "square_root": 10.0,
+    "convert": 3.5,
+}
+
+
+def varying_nodes(roots: Sequence[Expression]) -> set[Expression]:
+    """The nodes that differ from element to element."""
+    found: set[Expression] = set()
+    for current in walk(*roots):
+        if current.operation in ("input", "row_position") or any(operand in found for operand in current.operands):
+            found.add(current)
+    return found
+
+
+def eager_operands(current: Expression) -> Sequence[Expression]:
+    """The operands that are needed whatever the values: of a rare select the condition and the common value."""
+    return current.operands[::2] if current.operation == "select_rare" else current.operands
+
+
+def cost(roots: Sequence[Expression]) -> float:
+    """What an element costs that needs none of the rare values."""
+    among = varying_nodes(roots)
+    nodes = [current for current in walk(*roots, operands=eager_operands) if current in among]
+    # A choice of the larger or the smaller is one instruction.
+    extremes = {n for n in nodes if n.operation == "select" and set(n.operands[1:]) == set(n.operands[0].operands)}
+    conditions = {n.operands[0] for n in extremes}
+    return sum(1.0 * _width(n) if n in extremes else _cost(n) for n in nodes if n not in conditions)
+
+
+def _cost(current: Expression) -> float:
+    return COSTS.get(current.operation, 1.0) * _width(current)
+
+
+def _width(current: Expression) -> int:
+    """How many registers it takes or makes for one of float32."""
+    return 2 if max(operand.format.bits for operand in (current, *current.operands)) == 64 else 1
