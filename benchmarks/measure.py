@@ -22,8 +22,16 @@ __all__ = ["Contestants", "Outcome"]
 #: One timing repeats the call until it takes about this long.
 SECONDS_A_TIMING = 3e-3
 
-#: Between two turns: longer than the thread pools that we know spin.
-PAUSE = 4e-3
+#: Every turn begins with so many seconds that are not timed: woken threads may need some milliseconds to get a
+#: processor, and what is compared is how fast calls in a row are.
+WARM_UP = 8e-3
+
+#: How long a contestant looks at its own processor time after a turn, again and again, until it hardly grows: thread
+#: pools go on spinning after a call, ONNX Runtime's for 26 ms, and would take a processor from whoever comes next.
+LOOK = 3e-3
+IDLE_SHARE = 0.1
+#: Who still spins then is not waited for.
+LONGEST_PAUSE = 0.3
 
 #: Calls in place between which nothing is restored.
 CALLS_IN_PLACE = 16
@@ -48,10 +56,17 @@ def _timed(call: Callable[[], object], repeats: int) -> float:
 
 
 def _turn(prepared: Prepared, repeats: int) -> float:
+    """Seconds a call, in a row of calls."""
+    warm = time.perf_counter() + WARM_UP
+    while time.perf_counter() < warm:
+        _some_calls(prepared, min(repeats, CALLS_IN_PLACE))
+    return _some_calls(prepared, repeats)
+
+
+def _some_calls(prepared: Prepared, repeats: int) -> float:
     """Seconds a call. What calls in place have done is undone every few calls: or all would end at zero, infinity
     or subnormal numbers, at which some are slow."""
     if prepared.restore is None:
-        prepared.call()  # the caches as a call before leaves them
         return _timed(prepared.call, repeats)
     seconds, left = 0.0, repeats
     while left > 0:
@@ -61,6 +76,16 @@ def _turn(prepared: Prepared, repeats: int) -> float:
         seconds += _timed(prepared.call, calls) * calls
         left -= calls
     return seconds / repeats
+
+
+def _settle() -> None:
+    """Wait until the threads of this process have stopped spinning."""
+    give_up = time.perf_counter() + LONGEST_PAUSE
+    while time.perf_counter() < give_up:
+        used, since = time.process_time(), time.perf_counter()
+        time.sleep(LOOK)
+        if time.process_time() - used < IDLE_SHARE * (time.perf_counter() - since):
+            return
 
 
 def _serve(pipe: Connection, peer: str) -> None:
@@ -74,7 +99,9 @@ def _serve(pipe: Connection, peer: str) -> None:
                 return
             if request == "time":
                 assert prepared is not None
-                pipe.send(_turn(prepared, repeats))
+                seconds = _turn(prepared, repeats)
+                _settle()
+                pipe.send(seconds)
             else:
                 prepared = None  # its memory first
                 prepared = prepare(peer, request)
@@ -84,6 +111,7 @@ def _serve(pipe: Connection, peer: str) -> None:
                 prepared.call()
                 result = np.asarray(prepared.result()).reshape(-1)[:COMPARED].copy()
                 repeats = _repeats(prepared.call)
+                _settle()
                 pipe.send(result)
         except Exception as error:  # a peer that refuses a case is a fact to report, not a reason to stop
             prepared = None
@@ -140,7 +168,6 @@ class Contestants:
         timings: dict[str, list[float]] = {peer: [] for peer in outcome.results}
         for _ in range(rounds):
             for peer, taken in timings.items():
-                time.sleep(PAUSE)
                 answer = self._ask(peer, "time")
                 if isinstance(answer, float):
                     taken.append(answer)

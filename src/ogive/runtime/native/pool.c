@@ -13,6 +13,10 @@
 
 #include <time.h>
 
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
 #if defined(_WIN32)
 #define WIN32_LEAN_AND_MEAN
 #include <windows.h>
@@ -74,6 +78,7 @@ typedef struct {
     intptr_t end;
     atomic_intptr_t next; /* where the next piece begins */
     int participants;
+    int processor; /* of the caller; negative where that is not known */
 } share_type;
 
 static lock_type owner = LOCK_INITIALISER; /* held by the caller whose job is running */
@@ -112,6 +117,29 @@ static int spins_on(int *pauses, int64_t *since, int64_t limit) {
     return now - *since < limit && now >= *since; /* the clock may have been set back */
 }
 
+#if defined(__linux__)
+static int current_processor(void) { return sched_getcpu(); }
+
+/* Linux may wake a thread on the processor of who wakes it, where both then wait for each other until the scheduler
+ * looks at them again, up to 4 ms later, while another processor idles. Forbidding that processor for a moment moves
+ * the thread at once. */
+static void leave_processor(int processor) {
+    cpu_set_t allowed, others;
+    if (processor < 0 || processor >= CPU_SETSIZE || sched_getcpu() != processor ||
+        sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        return;
+    }
+    others = allowed;
+    CPU_CLR(processor, &others);
+    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0) {
+        sched_setaffinity(0, sizeof allowed, &allowed);
+    }
+}
+#else
+static int current_processor(void) { return -1; }
+static void leave_processor(int processor) { (void)processor; }
+#endif
+
 /* What is left of one's own share, and of those of so many that follow. */
 static void take_pieces(int self, int others) {
     const int participants = shares[self].participants;
@@ -131,7 +159,7 @@ static void take_pieces(int self, int others) {
 static void work(int self) {
     share_type *share = &shares[self];
     while (!atomic_load(&stopping)) {
-        int pauses = 0;
+        int pauses = 0, was_asleep = 0;
         int64_t since = 0;
         while (atomic_load(&share->door) != OPEN && !atomic_load(&stopping) &&
                spins_on(&pauses, &since, SPIN_NANOSECONDS)) {
@@ -144,9 +172,13 @@ static void work(int self) {
             }
             atomic_store(&share->asleep, 0);
             unlock(&state);
+            was_asleep = 1;
         }
         int expected = OPEN;
         if (atomic_compare_exchange_strong(&share->door, &expected, INSIDE)) {
+            if (was_asleep) {
+                leave_processor(share->processor);
+            }
             const int others = share->participants - 1;
             take_pieces(self, others < NEIGHBOURS ? others : NEIGHBOURS);
             atomic_store(&share->door, CLOSED);
@@ -215,12 +247,14 @@ static void share_out(ogive_range_function function, void *context, intptr_t cou
     const intptr_t units = (count + unit - 1) / unit;
     const intptr_t size = (units + participants - 1) / participants * unit;
     const intptr_t piece = (size / unit + PIECES - 1) / PIECES * unit;
+    const int processor = current_processor();
     for (int i = 0; i < participants; ++i) {
         share_type *share = &shares[i];
         const intptr_t begin = size * i < count ? size * i : count;
         share->function = function;
         share->context = context;
         share->participants = participants;
+        share->processor = processor;
         share->piece = piece;
         share->end = count - begin < size ? count : begin + size;
         atomic_store(&share->next, begin);
