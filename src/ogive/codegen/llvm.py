@@ -70,6 +70,52 @@ def entries(program: Program) -> list[str]:
     return [f"stage{i}" for i in range(len(program.stages) + 1)]
 
 
+def row_record_size(program: Program) -> int:
+    """How many numbers a row has: the parameters, then two for each reduction."""
+    return program.parameter_count + 2 * sum(len(stage.reductions) for stage in program.stages)
+
+
+def _slot(program: Program, stage: int) -> int:
+    """Where in a row's record the findings of a stage begin."""
+    return program.parameter_count + 2 * sum(len(s.reductions) for s in program.stages[:stage])
+
+
+def _alignment(form: Format) -> int:
+    return max(form.bits // 8, 1)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """One of the loops of a function, which take up the elements one after the other."""
+
+    name: str
+    width: int
+    """Elements of a turn."""
+    begin: str
+    """Where it begins: the limit of the loop before it."""
+    after: str
+    """The block after it."""
+    is_incomplete: bool = False
+    """Whether a turn reaches beyond the last element."""
+
+    @property
+    def check(self) -> str:
+        """The block before it, which finds whether there is anything for it to do."""
+        return f"before.{self.name}"
+
+    @property
+    def limit(self) -> str:
+        return "%count" if self.is_incomplete else f"%limit.{self.name}"
+
+
+def _loops(block: int, at_a_time: int, has_rest: bool) -> list[_Loop]:
+    """Over several blocks at a time, over single ones, and over the incomplete last one, where there may be one."""
+    rest = [_Loop("rest", block, "%limit.block", "done", is_incomplete=True)] if has_rest else []
+    several = [_Loop("blocks", block * at_a_time, "0", "before.block")] if at_a_time > 1 else []
+    single = _Loop("block", block, "%limit.blocks" if several else "0", "before.rest" if rest else "done")
+    return [*several, single, *rest]
+
+
 def emit(program: Program, target: Target) -> str:
     """The module whose functions (`entries`) compute a program for a multiple of `block_size` elements."""
     emitters = [_Emitter(target, block_size(program), program) for _ in entries(program)]
@@ -102,6 +148,8 @@ class _Emitter:
     """Of the basic block that is being emitted."""
     at: str = ""
     """The number of elements before those that are being emitted."""
+    valid: str = ""
+    """Which lanes lie before the end of the row, in code for a row's last, incomplete block."""
 
     # ---- the function
 
@@ -114,89 +162,138 @@ class _Emitter:
             reductions, stored = (), tuple(enumerate(program.results, start=len(program.inputs)))
         roots = [value for _, value in (*reductions, *stored)]
         operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
-        pointers = []
-        for index in range(len(operand_types)):
-            pointers.append(f"  %slot{index} = getelementptr ptr, ptr %operands, i64 {index}")
-            pointers.append(f"  %operand{index} = load ptr, ptr %slot{index}, align 8")
         varying = _varying(roots)
         for current in walk(*roots):
             if current not in varying:
                 self._node(current)
-        block, at_a_time = self.block, _blocks_at_a_time(program, self.target)
-        found = [_Accumulator(self, i, kind, value, stage) for i, (kind, value) in enumerate(reductions)]
-        lines = []
-        for loop, width in (("blocks", block * at_a_time), ("block", block)):
-            if loop == "blocks" and at_a_time == 1:
-                continue
-            self.block = self.lanes = width
-            self.lines, self.names, self.label, self.at = [], {}, loop, f"%at.{loop}"
-            self._region(roots, varying)
-            places = [
-                (
-                    f"{self.type(operand_types[i])} {self.value(result)}",
-                    self.address(i, operand_types[i]),
-                    operand_types[i],
-                )
-                for i, result in stored
-            ]
-            stores = [f"  store {v}, ptr {address}, align {max(form.bits // 8, 1)}" for v, address, form in places]
-            if loop == "blocks" and not program.stages:
-                streamed = [
-                    f"  store {v}, ptr {address}, align {STREAM_ALIGNMENT}, !nontemporal !1" for v, address, _ in places
-                ]
-                stores = [
-                    "  br i1 %stream, label %streamed, label %cached",
-                    *("streamed:", *streamed, "  br label %stored"),
-                    *("cached:", *stores, "  br label %stored"),
-                    "stored:",
-                ]
-                self.label = "stored"
-            for accumulator in found:
-                accumulator.accumulate(loop, block)
-            self.block = block
-            before, begin = ("entry", "0") if loop == "blocks" or at_a_time == 1 else ("between", "%whole")
-            limit, after = ("%whole", "between") if loop == "blocks" else ("%count", "done")
+        found = [_Accumulator(self, i, kind, value) for i, (kind, value) in enumerate(reductions)]
+        loops = _loops(self.block, _blocks_at_a_time(program, self.target), bool(program.stages))
+        lines, before, last = [], "", ""
+        for loop in loops:
+            lines.append(f"{loop.check}:")
+            if before:
+                lines += [line for accumulator in found for line in accumulator.joints(loop.check, before, last)]
+            if not loop.is_incomplete:
+                lines.append(f"  {loop.limit} = and i64 %count, {-loop.width}")
             lines += [
-                f"{loop}:",
-                f"  {self.at} = phi i64 [ {begin}, %{before} ], [ %next.{loop}, %{self.label} ]",
-                *(line for accumulator in found for line in accumulator.phis(loop, before, self.label)),
-                *self.lines,
-                *stores,
-                f"  %next.{loop} = add nuw i64 {self.at}, {width}",
-                f"  %more.{loop} = icmp ult i64 %next.{loop}, {limit}",
-                f"  br i1 %more.{loop}, label %{loop}, label %{after}",
+                f"  %some.{loop.name} = icmp ult i64 {loop.begin}, {loop.limit}",
+                f"  br i1 %some.{loop.name}, label %{loop.name}, label %{loop.after}",
+                *self._loop(loop, roots, stored, operand_types, found),
             ]
-            if loop == "blocks":
-                lines += [
-                    "between:",
-                    *(line for accumulator in found for line in accumulator.joints("between", "entry", self.label)),
-                    "  %rest = icmp ult i64 %whole, %count",
-                    "  br i1 %rest, label %block, label %done",
-                ]
-        last = self.label
-        start = ["  br label %block"]
-        if at_a_time > 1:
-            start = [
-                f"  %whole = and i64 %count, {-block * at_a_time}",
-                "  %several = icmp ne i64 %whole, 0",
-                "  br i1 %several, label %blocks, label %between",
+            before, last = loop.check, self.label
+        lines.append("done:")
+        for accumulator in found:
+            lines += accumulator.joints("done", before, last)
+        for accumulator in found:
+            lines += accumulator.finish(_slot(program, stage))
+        start = [*self.invariant_lines, f"  br label %{loops[0].check}"]
+        return "\n".join([*self._head(name, len(operand_types)), *start, *lines, *self._foot()])
+
+    def _loop(
+        self,
+        loop: _Loop,
+        roots: Sequence[Expression],
+        stored: Sequence[tuple[int, Expression]],
+        operand_types: Sequence[Format],
+        found: Sequence[_Accumulator],
+    ) -> list[str]:
+        """One of the loops over the elements."""
+        block = self.block
+        self.block = self.lanes = loop.width
+        self.lines, self.names, self.label, self.at = [], {}, loop.name, f"%at.{loop.name}"
+        self.valid = self.valid_lanes() if loop.is_incomplete else ""
+        self._region(roots, _varying(roots))
+        places = [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
+        if loop.width > block and not self.program.stages:
+            streamed = [self._store(*place, STREAM_ALIGNMENT) for place in places]
+            self.lines += [
+                "  br i1 %stream, label %streamed, label %cached",
+                *("streamed:", *streamed, "  br label %stored"),
+                *("cached:", *(self._store(*place) for place in places), "  br label %stored"),
+                "stored:",
             ]
-        joints = [line for a in found for line in a.joints("done", "between", last)] if at_a_time > 1 else []
-        return "\n".join(
-            [
-                f"define void @{name}(ptr %operands, i64 %count, ptr %values, i1 zeroext %stream) #0 {{",
-                "entry:",
-                *pointers,
-                *self.invariant_lines,
-                *start,
-                *lines,
-                "done:",
-                *joints,
-                *(line for accumulator in found for line in accumulator.finish(len(operand_types))),
-                "  ret void",
-                "}",
+            self.label = "stored"
+        else:
+            self.lines += [self._store(*place) for place in places]
+        for accumulator in found:
+            accumulator.accumulate(loop.name, block)
+        self.block, self.valid = block, ""
+        return [
+            f"{loop.name}:",
+            f"  {self.at} = phi i64 [ {loop.begin}, %{loop.check} ], [ %next.{loop.name}, %{self.label} ]",
+            *(line for accumulator in found for line in accumulator.phis(loop.name, loop.check, self.label)),
+            *self.lines,
+            f"  %next.{loop.name} = add nuw i64 {self.at}, {loop.width}",
+            f"  %more.{loop.name} = icmp ult i64 %next.{loop.name}, {loop.limit}",
+            f"  br i1 %more.{loop.name}, label %{loop.name}, label %{loop.after}",
+        ]
+
+    def _head(self, name: str, operands: int) -> list[str]:
+        """The beginning of the function. One that is a stage of rows has a loop over them."""
+        slots = [f"  %slot{k} = getelementptr ptr, ptr %operands, i64 {k}" for k in range(operands)]
+        if not self.program.stages:
+            loads = [f"  %operand{k} = load ptr, ptr %slot{k}, align 8" for k in range(operands)]
+            parameters = "ptr %operands, i64 %count, ptr %values, i1 zeroext %stream"
+            return [f"define void @{name}({parameters}) #0 {{", "begin:", *slots, *loads]
+        parameters = "ptr %operands, i64 %count, ptr %rows_values, i64 %rows, ptr %steps, i64 %first"
+        lines = [f"define void @{name}({parameters}) #0 {{", "entry:", *slots]
+        for k in range(operands):
+            lines += [
+                f"  %base{k} = load ptr, ptr %slot{k}, align 8",
+                f"  %place{k} = getelementptr i64, ptr %steps, i64 {k}",
+                f"  %step{k} = load i64, ptr %place{k}, align 8",
             ]
-        )
+        lines += ["  br label %begin", "begin:", "  %row = phi i64 [ 0, %entry ], [ %next.row, %done ]"]
+        for k in range(operands):
+            lines += [
+                f"  %offset{k} = mul i64 %row, %step{k}",
+                f"  %operand{k} = getelementptr i8, ptr %base{k}, i64 %offset{k}",
+            ]
+        record = row_record_size(self.program)
+        return [
+            *lines,
+            f"  %offset = mul i64 %row, {record}",
+            "  %values = getelementptr double, ptr %rows_values, i64 %offset",
+        ]
+
+    def _foot(self) -> list[str]:
+        if not self.program.stages:
+            return ["  ret void", "}"]
+        return [
+            "  %next.row = add nuw i64 %row, 1",
+            "  %more.rows = icmp ult i64 %next.row, %rows",
+            "  br i1 %more.rows, label %begin, label %end",
+            "end:",
+            "  ret void",
+            "}",
+        ]
+
+    def _store(self, value: str, address: str, form: Format, alignment: int = 0) -> str:
+        """A store of results; with an alignment, past the caches."""
+        kind = self.type(form)
+        if alignment:
+            return f"  store {kind} {value}, ptr {address}, align {alignment}, !nontemporal !1"
+        if not self.valid:
+            return f"  store {kind} {value}, ptr {address}, align {_alignment(form)}"
+        name = self._masked("store", form, f"declare void @{{}}({{}}, ptr, i32, <{self.block} x i1>)")
+        mask = f"<{self.block} x i1> {self.valid}"
+        return f"  call void @{name}({kind} {value}, ptr {address}, i32 {_alignment(form)}, {mask})"
+
+    def load(self, address: str, form: Format) -> str:
+        """The elements that are being computed; zeros beyond the end of a row."""
+        kind = self.type(form)
+        if not self.valid:
+            return self.emit(f"load {kind}, ptr {address}, align {_alignment(form)}")
+        name = self._masked("load", form, f"declare {{1}} @{{0}}(ptr, i32, <{self.block} x i1>, {{1}})")
+        mask = f"<{self.block} x i1> {self.valid}"
+        return self.emit(f"call {kind} @{name}(ptr {address}, i32 {_alignment(form)}, {mask}, {kind} zeroinitializer)")
+
+    def _masked(self, what: str, form: Format, declaration: str) -> str:
+        """The name of LLVM's masked load or store, declared."""
+        suffix = f"v{self.block}" + {"half": "f16", "float": "f32", "double": "f64"}.get(TYPES[form], TYPES[form])
+        name = f"llvm.masked.{what}.{suffix}.p0"
+        self.declarations[name] = declaration.format(name, self.type(form))
+        return name
 
     def address(self, operand: int, form: Format) -> str:
         """Of the elements that are being computed."""
@@ -284,33 +381,25 @@ class _Emitter:
     def lane_numbers(self, kind: str) -> str:
         return f"<{', '.join(f'{kind} {i}' for i in range(self.block))}>"
 
-    def valid_lanes(self, stage: int) -> str:
-        """Which lanes lie before the end of the row: it is told how many elements are valid behind all row values."""
-        found = sum(len(s.reductions) for s in self.program.stages[:stage])
-        self.lanes = 1
-        valid = self.emit(f"fptosi double {self.row_slot(2 * found)} to i64")
-        self.lanes = self.block
-        left = self.emit_scalar(f"sub i64 {valid}, {self.at}")
-        few = self.emit_scalar(f"icmp slt i64 {left}, {self.block}")
-        few = self.emit_scalar(f"select i1 {few}, i64 {left}, i64 {self.block}")
-        short = self.emit_scalar(f"trunc i64 {few} to i32")
+    def valid_lanes(self) -> str:
+        """Which lanes lie before the end of the row."""
+        left = self.emit_scalar(f"sub i64 %count, {self.at}")
+        short = self.emit_scalar(f"trunc i64 {left} to i32")
         vector = f"<{self.block} x i32>"
-        one = self.emit_scalar(f"insertelement {vector} poison, i32 {short}, i64 0")
-        spread = self.emit_scalar(
-            f"shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer"
-        )
-        return self.emit(f"icmp slt {vector} {self.lane_numbers('i32')}, {spread}")
+        return self.emit(f"icmp slt {vector} {self.lane_numbers('i32')}, {self.spread(vector, f'i32 {short}')}")
+
+    def spread(self, vector: str, scalar: str) -> str:
+        """A scalar in all lanes."""
+        one = self.emit_scalar(f"insertelement {vector} poison, {scalar}, i64 0")
+        return self.emit_scalar(f"shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer")
 
     def position(self) -> str:
-        """The positions of the elements, from where the code's count begins, in float64."""
-        at = self.emit_scalar(f"sitofp i64 {self.at} to double")
+        """The positions of the elements in the row, in float64."""
+        at = self.emit_scalar(f"add i64 {self.at}, %first")
+        at = self.emit_scalar(f"sitofp i64 {at} to double")
         vector = f"<{self.block} x double>"
-        one = self.emit_scalar(f"insertelement {vector} poison, double {at}, i64 0")
-        spread = self.emit_scalar(
-            f"shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer"
-        )
         lanes = f"<{', '.join(f'double {float(i)}' for i in range(self.block))}>"
-        return self.emit(f"fadd {vector} {spread}, {lanes}")
+        return self.emit(f"fadd {vector} {self.spread(vector, f'double {at}')}, {lanes}")
 
     # ---- nodes
 
@@ -392,8 +481,8 @@ class _Accumulator:
     with the lower half until one is left. What is left is stored as two float64.
     """
 
-    def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression, stage: int) -> None:
-        self.e, self.index, self.kind, self.value, self.stage = emitter, index, kind, value, stage
+    def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression) -> None:
+        self.e, self.index, self.kind, self.value = emitter, index, kind, value
         self.form = value.format if kind in ("row_max", "row_min") else Format.F64
         # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
         self.is_extreme = kind in ("row_max", "row_min")
@@ -414,7 +503,7 @@ class _Accumulator:
         """What a turn of the loop adds: a block after the other, in the order of the elements."""
         e = self.e
         width = e.block
-        taken = self._taken(width == block)
+        taken = self._taken()
         totals = self._names(loop)
         for start in range(0, width, block):
             part = taken if width == block else [self._slice(v, width, start, block) for v in taken]
@@ -446,18 +535,14 @@ class _Accumulator:
             for name, (a, b) in zip(self._names(label), values, strict=True)
         ]
 
-    def _taken(self, may_end: bool) -> list[str]:
-        """What the loop adds: the value, or the neutral one in lanes beyond the end of the row.
-
-        A row ends in a call of a single block.
-        """
+    def _taken(self) -> list[str]:
+        """What the loop adds: the value, or the neutral one in lanes beyond the end of the row."""
         e, value = self.e, self.e.value(self.value)
-        valid = e.valid_lanes(self.stage) if may_end else None
         if self.kind == "row_first":
-            condition = value if valid is None else e.binary("and", Format.BIT, value, valid)
+            condition = e.binary("and", Format.BIT, value, e.valid) if e.valid else value
             return [e.choose(condition, Format.F64, e.position(), e.literal(Format.F64, self.neutral))]
-        if valid is not None:
-            value = e.choose(valid, self.value.format, value, e.literal(self.value.format, self.neutral))
+        if e.valid:
+            value = e.choose(e.valid, self.value.format, value, e.literal(self.value.format, self.neutral))
         if self.value.format is not self.form:
             value = e.cast("fpext", value, self.value.format, self.form)
         return [value, value if self.is_extreme else e.literal(self.form, 0.0)][: self.parts]
@@ -482,8 +567,8 @@ class _Accumulator:
         lost = e.binary("fadd", form, lost, b[1])
         return [total, e.binary("fadd", form, a[1], lost)]
 
-    def finish(self, result_operand: int) -> list[str]:
-        """The lines after the loop."""
+    def finish(self, slot: int) -> list[str]:
+        """The lines after the loops: what was found goes to its slot in the row's record."""
         e = self.e
         e.after_loop = True
         e.lines, values, width, block = [], list(self.following), e.block, e.block
@@ -506,13 +591,11 @@ class _Accumulator:
             is_nan = e.emit_scalar(f"fcmp uno {TYPES[self.form]} {values[1]}, {values[1]}")
             whole = TYPES[self.form]
             values = [e.emit_scalar(f"select i1 {is_nan}, {whole} {values[1]}, {whole} {values[0]}")]
-        address = e.emit_scalar(f"getelementptr ptr, ptr %operands, i64 {result_operand}")
-        target = e.emit_scalar(f"load ptr, ptr {address}, align 8")
         for part in range(2):
             value = values[part] if part < len(values) else "0x0000000000000000"
             if part < len(values) and self.form is Format.F32:
                 value = e.emit_scalar(f"fpext float {value} to double")
-            place = e.emit_scalar(f"getelementptr double, ptr {target}, i64 {2 * self.index + part}")
+            place = e.emit_scalar(f"getelementptr double, ptr %values, i64 {slot + 2 * self.index + part}")
             e.lines.append(f"  store double {value}, ptr {place}, align 8")
         e.block = e.lanes = block
         return e.lines
@@ -524,8 +607,7 @@ Row = Callable[..., str]
 
 
 def _input(e: _Emitter, n: Expression) -> str:
-    address = e.address(n.attribute, n.format)
-    return e.emit(f"load {e.type(n.format)}, ptr {address}, align {max(n.format.bits // 8, 1)}")
+    return e.load(e.address(n.attribute, n.format), n.format)
 
 
 def _parameter(e: _Emitter, n: Expression) -> str:

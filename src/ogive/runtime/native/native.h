@@ -40,10 +40,16 @@
 #define OGIVE_MAX_OPERANDS 64
 
 /* What LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
- * and aligned to its element size. `values` are the operator's parameters in the order of its signature; what
- * a row-wise stage gets behind them is said in rows.c. `stream` asks element-wise code to write past the caches;
- * outputs are then aligned to OGIVE_STREAM_ALIGNMENT. */
+ * and aligned to its element size. `values` are the operator's parameters in the order of its signature. `stream`
+ * asks it to write past the caches; outputs are then aligned to OGIVE_STREAM_ALIGNMENT. */
 typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const double *values, _Bool stream);
+
+/* A stage of row-wise code: `count` elements of each of `rows` rows, both positive. `operands` are those of the first
+ * row, and `steps` lead from row to row, in bytes. The rows' records lie one after the other; each holds the
+ * parameters, then two numbers for every reduction, where the stage leaves what it finds. `first` is the position in
+ * the row of the first element. */
+typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double *records, intptr_t rows,
+                                   const intptr_t *steps, intptr_t first);
 
 #define OGIVE_STREAM_ALIGNMENT 64
 
