@@ -483,10 +483,13 @@ class _Accumulator:
 
     def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression) -> None:
         self.e, self.index, self.kind, self.value = emitter, index, kind, value
-        self.form = value.format if kind in ("row_max", "row_min") else Format.F64
-        # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
         self.is_extreme = kind in ("row_max", "row_min")
-        self.parts = 2 if self.is_extreme or (kind == "row_sum" and value.format is Format.F64) else 1
+        self.is_count = kind == "row_sum" and _counts(value)
+        # A segment has few enough elements to count them in float32.
+        self.form = value.format if self.is_extreme or self.is_count else Format.F64
+        # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
+        is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
+        self.parts = 2 if self.is_extreme or is_compensated else 1
         self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
         self.before: list[str] = []
         """The totals that the next loop begins with; none if there was no loop."""
@@ -502,18 +505,23 @@ class _Accumulator:
     def accumulate(self, loop: str, block: int) -> None:
         """What a turn of the loop adds: a block after the other, in the order of the elements."""
         e = self.e
-        width = e.block
-        taken = self._taken()
+        width, taken, kind = e.block, self._taken(), Format.BIT if self.is_count else self.form
+        blocks = [
+            taken if width == block else self._slice(kind, taken, width, start, block)
+            for start in range(0, width, block)
+        ]
+        e.block = e.lanes = block
         totals = self._names(loop)
-        for start in range(0, width, block):
-            part = taken if width == block else [self._slice(v, width, start, block) for v in taken]
-            e.block = e.lanes = block
-            totals = self._joined(totals, part)
-            e.block = e.lanes = width
+        if self.is_extreme:
+            totals = self._with_extremes(totals, blocks)
+        else:
+            for part in blocks:
+                totals = self._counted(totals, part) if self.is_count else self._joined(totals, self._addend(part))
+        e.block = e.lanes = width
         self.following = totals
 
-    def _slice(self, value: str, width: int, start: int, count: int) -> str:
-        whole, mask = f"<{width} x {TYPES[self.form]}>", ", ".join(f"i32 {i}" for i in range(start, start + count))
+    def _slice(self, form: Format, value: str, width: int, start: int, count: int) -> str:
+        whole, mask = f"<{width} x {TYPES[form]}>", ", ".join(f"i32 {i}" for i in range(start, start + count))
         return self.e.emit(f"shufflevector {whole} {value}, {whole} poison, <{count} x i32> <{mask}>")
 
     def phis(self, loop: str, before: str, last: str) -> list[str]:
@@ -535,28 +543,56 @@ class _Accumulator:
             for name, (a, b) in zip(self._names(label), values, strict=True)
         ]
 
-    def _taken(self) -> list[str]:
-        """What the loop adds: the value, or the neutral one in lanes beyond the end of the row."""
-        e, value = self.e, self.e.value(self.value)
+    def _taken(self) -> str:
+        """What the loop adds, and the neutral value in lanes beyond the end of the row; of a count, what counts."""
+        e = self.e
+        if self.is_count:
+            condition, if_true, _ = self.value.operands
+            value = e.value(condition)
+            if not if_true.attribute:
+                value = e.binary("xor", Format.BIT, value, e.literal(Format.BIT, 1))
+            return e.binary("and", Format.BIT, value, e.valid) if e.valid else value
+        value = e.value(self.value)
         if self.kind == "row_first":
-            condition = e.binary("and", Format.BIT, value, e.valid) if e.valid else value
-            return [e.choose(condition, Format.F64, e.position(), e.literal(Format.F64, self.neutral))]
+            condition_ = e.binary("and", Format.BIT, value, e.valid) if e.valid else value
+            return e.choose(condition_, Format.F64, e.position(), e.literal(Format.F64, self.neutral))
         if e.valid:
             value = e.choose(e.valid, self.value.format, value, e.literal(self.value.format, self.neutral))
-        if self.value.format is not self.form:
-            value = e.cast("fpext", value, self.value.format, self.form)
-        return [value, value if self.is_extreme else e.literal(self.form, 0.0)][: self.parts]
+        return value if self.value.format is self.form else e.cast("fpext", value, self.value.format, self.form)
+
+    def _addend(self, value: str) -> list[str]:
+        return [value, self.e.literal(self.form, 0.0)][: self.parts]
+
+    def _counted(self, totals: list[str], what_counts: str) -> list[str]:
+        e, form = self.e, self.form
+        return [e.choose(what_counts, form, e.binary("fadd", form, totals[0], e.literal(form, 1.0)), totals[0])]
+
+    def _with_extremes(self, totals: list[str], blocks: list[str]) -> list[str]:
+        """Of equal ones the first is kept, in whatever order they are compared. NaN is found two blocks at a time."""
+        e, form, kind = self.e, self.form, self.e.type(self.form)
+        unordered = [
+            e.emit(f"fcmp uno {kind} {a}, {b}") for a, b in zip(blocks[::2], blocks[1::2] or blocks, strict=True)
+        ]
+        while len(blocks) > 1:
+            blocks = [self._extreme(a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
+        while len(unordered) > 1:
+            unordered = [e.binary("or", Format.BIT, a, b) for a, b in zip(unordered[::2], unordered[1::2], strict=True)]
+        nan = e.choose(unordered[0], form, e.literal(form, math.nan), totals[1])
+        return [self._extreme(totals[0], blocks[0]), nan]
+
+    def _extreme(self, a: str, b: str) -> str:
+        e, kind = self.e, self.e.type(self.form)
+        is_beyond = e.emit(f"fcmp {'ogt' if self.kind == 'row_max' else 'olt'} {kind} {b}, {a}")
+        return e.choose(is_beyond, self.form, b, a)
 
     def _joined(self, a: list[str], b: list[str]) -> list[str]:
         """Both together, by lane."""
         e, form = self.e, self.form
-        kind = e.type(form)
-        if self.kind != "row_sum":
-            predicate = "ogt" if self.kind == "row_max" else "olt"
-            joined = [e.choose(e.emit(f"fcmp {predicate} {kind} {b[0]}, {a[0]}"), form, b[0], a[0])]
-            if self.is_extreme:  # apart, because it is no link in the chain of comparisons
-                joined.append(e.choose(e.emit(f"fcmp uno {kind} {b[1]}, {b[1]}"), form, b[1], a[1]))
-            return joined
+        if self.kind == "row_first":
+            is_before = e.emit(f"fcmp olt {e.type(form)} {b[0]}, {a[0]}")
+            return [e.choose(is_before, form, b[0], a[0])]
+        if self.is_extreme:
+            return [self._extreme(a[0], b[0])]
         total = e.binary("fadd", form, a[0], b[0])
         if self.parts == 1:
             return [total]
@@ -569,36 +605,41 @@ class _Accumulator:
 
     def finish(self, slot: int) -> list[str]:
         """The lines after the loops: what was found goes to its slot in the row's record."""
-        e = self.e
+        e, form = self.e, self.form
         e.after_loop = True
         e.lines, values, width, block = [], list(self.following), e.block, e.block
+        any_nan = ""
+        if self.is_extreme:
+            nan = values.pop()
+            lanes = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
+            any_nan = e.emit_scalar(f"icmp ne i{width} {e.emit(f'bitcast <{width} x i1> {lanes} to i{width}')}, 0")
         while width > 1:
             half = width // 2
-            whole = f"<{width} x {TYPES[self.form]}>"
-            halves = []
-            for start in (0, half):
-                mask = ", ".join(f"i32 {i}" for i in range(start, start + half))
-                halves.append(
-                    [e.emit(f"shufflevector {whole} {v}, {whole} poison, <{half} x i32> <{mask}>") for v in values]
-                )
+            halves = [[self._slice(form, v, width, start, half) for v in values] for start in (0, half)]
             e.block = e.lanes = width = half
             if half == 1:
-                halves = [
-                    [e.emit_scalar(f"extractelement <1 x {TYPES[self.form]}> {v}, i64 0") for v in h] for h in halves
-                ]
+                halves = [[e.emit_scalar(f"extractelement <1 x {TYPES[form]}> {v}, i64 0") for v in h] for h in halves]
             values = self._joined(*halves)
-        if self.is_extreme:
-            is_nan = e.emit_scalar(f"fcmp uno {TYPES[self.form]} {values[1]}, {values[1]}")
-            whole = TYPES[self.form]
-            values = [e.emit_scalar(f"select i1 {is_nan}, {whole} {values[1]}, {whole} {values[0]}")]
+        if any_nan:
+            kind = TYPES[form]
+            values = [e.emit_scalar(f"select i1 {any_nan}, {kind} {e.literal(form, math.nan)}, {kind} {values[0]}")]
         for part in range(2):
             value = values[part] if part < len(values) else "0x0000000000000000"
-            if part < len(values) and self.form is Format.F32:
+            if part < len(values) and form is Format.F32:
                 value = e.emit_scalar(f"fpext float {value} to double")
             place = e.emit_scalar(f"getelementptr double, ptr %values, i64 {slot + 2 * self.index + part}")
             e.lines.append(f"  store double {value}, ptr {place}, align 8")
         e.block = e.lanes = block
         return e.lines
+
+
+def _counts(value: Expression) -> bool:
+    """Whether this is 1 where a condition holds, or where it does not, and 0 elsewhere."""
+    return (
+        value.operation == "select"
+        and all(o.operation == "constant" for o in value.operands[1:])
+        and ({o.attribute for o in value.operands[1:]} == {0.0, 1.0})
+    )
 
 
 # ---- one row per primitive

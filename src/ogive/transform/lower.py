@@ -22,6 +22,14 @@ from ogive.dtypes import ElementType, element_type
 from ogive.elementary import LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
 from ogive.expression import Expression, Format, constant, node, walk
 from ogive.transform.interval import EVERYTHING, Interval
+from ogive.transform.rowwise import (
+    REDUCTIONS,
+    RowExponential,
+    is_of_row,
+    is_ratio_only,
+    row_exponential,
+    within_row,
+)
 from ogive.transform.wide import Arithmetic, Wide
 
 __all__ = ["STORAGE", "Program", "Stage", "computes_in", "lower"]
@@ -110,9 +118,6 @@ def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -
     """The format in which real numbers are computed for these operands."""
     return max(t.computes_in for t in (*inputs, *outputs))
 
-
-#: What makes one number of a row.
-REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first"})
 
 _CHOOSING = {"input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not", "select"}
 
@@ -287,6 +292,10 @@ class _Real:
         self.truths: dict[Expression, Expression] = {}
         self.finished: dict[Expression, Expression] = {}
         self.row_values: dict[Expression, int] = {}
+        self.shared_factors: dict[Expression, RowExponential] = {}
+        """Sums of exponentials that lack a factor."""
+        self.ratios: set[Expression] = set()
+        """The exponentials whose common factor cancels."""
 
     # ---- rows
 
@@ -305,7 +314,8 @@ class _Real:
         kept_count = 0
         for level in range(1, max((depth[root] for root in roots), default=0) + 1):
             found = [n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level]
-            reductions = tuple((n.operation, self._reduced(n)) for n in found)
+            self.ratios.update(n.operands[0] for n in found if self._is_of_ratio(n, roots))
+            reductions = tuple((n.operation, self._reduced(n, n.operands[0] in needed_after)) for n in found)
             kept = []
             for n, (_, value) in zip(found, reductions, strict=True):
                 self.row_values[n] = len(self.row_values)
@@ -313,15 +323,51 @@ class _Real:
                 if n.operation == "row_sum" and summed in needed_after and summed.operands:
                     kept.append((first_scratch + kept_count, value))
                     again = node("input", (), first_scratch + kept_count, value.format)
-                    self.numbers[summed] = Wide(again, interval=self.numbers[summed].interval)
+                    interval = RowExponential.interval if summed in self.ratios else self.numbers[summed].interval
+                    self.numbers[summed] = Wide(again, interval=interval)
                     kept_count += 1
             stages.append(Stage(reductions, tuple(kept)))
         return tuple(stages)
 
-    def _reduced(self, reduction: Expression) -> Expression:
+    def _is_of_ratio(self, reduction: Expression, roots: Sequence[Expression]) -> bool:
+        summed = reduction.operands[0]
+        return (
+            reduction.operation == "row_sum"
+            and self._row_exponential(summed) is not None
+            and is_ratio_only(summed, roots)
+        )
+
+    def _row_exponential(self, root: Expression) -> tuple[RowExponential, Expression] | None:
+        """How to compute ``exp(x - row_max(x))``, and x, which has to be exact."""
+        parts = row_exponential(root)
+        if parts is None:
+            return None
+        x, largest = parts
+        value = self.number(x)
+        return (RowExponential(self.m, self.number(largest).high), value.high) if value.is_exact else None
+
+    def _without_factor(self, root: Expression) -> tuple[RowExponential, Expression] | None:
+        """An exponential within its row, or a choice between one and zero, without what the row's have in common."""
+        if root.operation == "select":
+            condition, *values = root.operands
+            found = [self._without_factor(value) for value in values]
+            for one, other, value in zip(found, found[::-1], values[::-1], strict=True):
+                if one is not None and other is None and value is constant(0):
+                    chosen = [self.m.number(0.0) if entry is None else entry[1] for entry in found]
+                    return one[0], self.m.select_(self.truth(condition), *chosen)
+            return None
+        parts = self._row_exponential(root)
+        return None if parts is None else (parts[0], parts[0].of(parts[1]))
+
+    def _reduced(self, reduction: Expression, is_needed_after: bool) -> Expression:
         operand = reduction.operands[0]
         if reduction.operation == "row_first":
             return self.truth(operand)
+        if reduction.operation == "row_sum" and (operand in self.ratios or not is_needed_after):
+            parts = self._without_factor(operand)
+            if parts is not None:
+                self.shared_factors[reduction] = parts[0]
+                return parts[1]
         return self._rough(operand) if reduction.operation == "row_sum" else self.finish(operand)
 
     def _rough(self, root: Expression) -> Expression:
@@ -340,6 +386,12 @@ class _Real:
         high, low = (node("row_value", (), (index, part), Format.F64) for part in (0, 1))
         if root.operation != "row_sum":
             return Wide(self._from_double(high))
+        if root in self.shared_factors:
+            if self.m.format is not Format.F64:
+                return self._shortened(self.of_rows.number(root))
+            return self._sum_of_exponentials(root, Wide(high, low if self.m.extended else None))
+        if not self.m.extended:
+            return Wide(self._from_double(high))
         # Its power of two is kept apart: dividing by what is left neither overflows nor loses bits.
         bits = node("and", (wide.bits_(high), wide.whole(0x7FF << 52)), None, Format.I64)
         exponent = node("subtract", (wide.shift_right_(bits, 52), wide.whole(1023)), None, Format.I64)
@@ -351,6 +403,73 @@ class _Real:
             rest = node("subtract", (high, node("convert", (value,), None, Format.F64)), None, Format.F64)
         interval = Interval(1.0, 2.0)
         return Wide(value, self._from_double(rest), self._from_double(power), EVERYTHING, interval, False)
+
+    def _sum_of_exponentials(self, root: Expression, total: Wide) -> Wide:
+        m, exponentials = self.m, self.shared_factors[root]
+        if root.operands[0] in self.ratios:
+            return replace(total, interval=RowExponential.sum_interval)
+        factor = RULES["exp"](m, exponentials.logarithm_of_factor(m, self._to_format))
+        return m.multiply(replace(total, interval=Interval(0.0, 2.0**63)), m.unscaled(factor))
+
+    @property
+    def of_rows(self) -> _Real:
+        """How what is computed once a row is computed: in float64 always."""
+        if self.m.format is Format.F64:
+            return self
+        rows = _Real(self.m.longer, self.inputs)
+        rows.row_values, rows.shared_factors, rows.ratios = self.row_values, self.shared_factors, self.ratios
+        return rows
+
+    def _ratio(self, root: Expression) -> tuple[Wide, Wide]:
+        """The factors of an exponential divided by the sum of its row; one division a row."""
+        rows = self.of_rows
+        reciprocal = rows.m.divide(rows.m.wide(Fraction(1)), rows.number(root.operands[1]))
+        return self.number(root.operands[0]), self._shortened(reciprocal)
+
+    def _of_row(self, terms: Sequence[tuple[Expression, bool]]) -> Wide:
+        """The sum of numbers that are the same in the whole row; True: subtracted."""
+        rows = self.of_rows
+        values = [rows.number(term) for term, _ in terms]
+        values = [rows.m.negate(value) if negated else value for value, (_, negated) in zip(values, terms, strict=True)]
+        exactly = Arithmetic(Format.F64, self.m.extended)
+        total = values[0]
+        for value in values[1:]:
+            total = exactly.add(total, value)
+        return self._shortened(exactly.renormalised(exactly.unscaled(total)))
+
+    def _shortened(self, a: Wide) -> Wide:
+        """A number of float64 in the format of the arithmetic, as a sum of two."""
+        m, wide = self.m, self.m.longer
+        if m.format is Format.F64:
+            return a
+        high = self._from_double(a.high)
+        rest = wide.sub_(a.high, node("convert", (high,), None, Format.F64))
+        if a.low is not None:
+            rest = wide.add_(rest, a.low)
+        is_number = m.is_bounded(a.interval)
+        return Wide(high, self._from_double(rest), interval=a.interval, low_is_number=is_number, is_normal=True)
+
+    def _of_element(self, root: Expression) -> tuple[Expression, bool, list[tuple[Expression, bool]]] | None:
+        """A sum as (what differs from element to element, negated or not, what the row has in common)."""
+        varying: list[tuple[Expression, bool]] = []
+        common: list[tuple[Expression, bool]] = []
+
+        def collect(term: Expression, negated: bool) -> None:
+            if is_of_row(term):
+                common.append((term, negated))
+            elif term.operation in ("add", "subtract"):
+                collect(term.operands[0], negated)
+                collect(term.operands[1], negated != (term.operation == "subtract"))
+            else:
+                varying.append((term, negated))
+
+        collect(root, False)
+        if len(varying) != 1 or not common or not self.number(varying[0][0]).is_exact:
+            return None
+        return *varying[0], common
+
+    def _to_format(self, value: Expression) -> Expression:
+        return value if value.format is self.m.format else node("convert", (value,), None, self.m.format)
 
     def _from_double(self, value: Expression) -> Expression:
         return value if self.m.format is Format.F64 else node("convert", (value,), None, self.m.format)
@@ -399,6 +518,10 @@ class _Real:
             case "add" | "subtract":
                 return self._finished_sum(root)
             case "divide":
+                if root.operands[0] in self.ratios:
+                    value, reciprocal = self._ratio(root)
+                    rest = m.mul_(value.high, m.low_part(reciprocal))
+                    return m.fma_(value.high, reciprocal.high, rest)
                 dividend, divisor = map(self.number, root.operands)
                 if dividend.is_exact and divisor.is_exact:
                     return m.div_(dividend.high, divisor.high)
@@ -424,6 +547,12 @@ class _Real:
                     if root.operation == "subtract":
                         x, z = (m.neg_(x), z) if product is root.operands[1] else (x, m.neg_(z))
                     return m.fma_(x, b.high, z)
+        parts = self._of_element(root)
+        if parts is not None and len(parts[2]) > 1:
+            varying, is_negated, common = parts
+            total, value = self._of_row(common), self.number(varying).high
+            value = m.add_(m.neg_(value), total.high) if is_negated else m.add_(value, total.high)
+            return m.add_(value, m.low_part(total))
         a, b = map(self.number, root.operands)
         if a.is_exact and b.is_exact:
             return m.add_(a.high, b.high) if root.operation == "add" else m.sub_(a.high, b.high)
@@ -603,7 +732,7 @@ class _Real:
         return node(root.operation, operands, None, Format.BIT)
 
     def number(self, root: Expression) -> Wide:
-        for current in walk(root):
+        for current in walk(root, operands=within_row):
             if current.format is Format.NUMBER and current not in self.numbers:
                 self.numbers[current] = self._number(current)
         return self.numbers[root]
@@ -626,6 +755,14 @@ class _Real:
                 return m.copy_sign(magnitude, m.single(sign))
             case "row_max" | "row_min" | "row_sum":
                 return self._row_value(root)
+        if operation == "divide" and root.operands[0] in self.ratios:
+            return m.multiply(*self._ratio(root))
+        if operation in ("add", "subtract"):
+            parts = self._of_element(root)
+            if parts is not None and len(parts[2]) > 1:
+                varying, is_negated, common = parts
+                value = self.numbers[varying]
+                return m.add(m.negate(value) if is_negated else value, self._of_row(common))
         operands = [self.numbers[operand] for operand in root.operands]
         if operation in RULES:
             return RULES[operation](m, *operands)
