@@ -23,10 +23,11 @@ from ogive.elementary import LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
 from ogive.expression import Expression, Format, constant, node, walk
 from ogive.transform.interval import EVERYTHING, Interval
 from ogive.transform.rowwise import (
+    EXPONENTIALS,
     REDUCTIONS,
-    RowExponential,
+    SUM_OF_EXPONENTIALS,
+    exponential,
     is_of_row,
-    is_ratio_only,
     row_exponential,
     within_row,
 )
@@ -56,7 +57,7 @@ class Stage:
     """A pass over a row that reduces it to numbers."""
 
     reductions: tuple[tuple[str, Expression], ...]
-    """(reduction, what is reduced) for each number."""
+    """(reduction, what is reduced) for each number. A row_sum_small is a row_sum of float32 from 0 to 2."""
     kept: tuple[tuple[int, Expression], ...] = ()
     """(operand, value): what is stored in a row of the kernel's own, because a later stage needs it too."""
 
@@ -161,6 +162,13 @@ def _is_nonzero(leaf: Expression) -> Expression:
     """The truth value of a boolean operand: any byte but zero is true."""
     is_zero = node("equal", (leaf, node("constant", (), 0, leaf.format)), None, Format.BIT)
     return node("not", (is_zero,), None, Format.BIT)
+
+
+def _is_share(root: Expression) -> bool:
+    """Whether this is an exponential of a row divided by their sum."""
+    if root.operation != "divide" or root.operands[1].operation != "row_sum":
+        return False
+    return root.operands[1].operands[0] is root.operands[0] and row_exponential(root.operands[0]) is not None
 
 
 def _is_open(root: Expression) -> bool:
@@ -292,10 +300,6 @@ class _Real:
         self.truths: dict[Expression, Expression] = {}
         self.finished: dict[Expression, Expression] = {}
         self.row_values: dict[Expression, int] = {}
-        self.shared_factors: dict[Expression, RowExponential] = {}
-        """Sums of exponentials that lack a factor."""
-        self.ratios: set[Expression] = set()
-        """The exponentials whose common factor cancels."""
 
     # ---- rows
 
@@ -314,8 +318,7 @@ class _Real:
         kept_count = 0
         for level in range(1, max((depth[root] for root in roots), default=0) + 1):
             found = [n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level]
-            self.ratios.update(n.operands[0] for n in found if self._is_of_ratio(n, roots))
-            reductions = tuple((n.operation, self._reduced(n, n.operands[0] in needed_after)) for n in found)
+            reductions = tuple((self._kind(n), self._reduced(n)) for n in found)
             kept = []
             for n, (_, value) in zip(found, reductions, strict=True):
                 self.row_values[n] = len(self.row_values)
@@ -323,51 +326,25 @@ class _Real:
                 if n.operation == "row_sum" and summed in needed_after and summed.operands:
                     kept.append((first_scratch + kept_count, value))
                     again = node("input", (), first_scratch + kept_count, value.format)
-                    interval = RowExponential.interval if summed in self.ratios else self.numbers[summed].interval
+                    interval = EXPONENTIALS if row_exponential(summed) else self.numbers[summed].interval
                     self.numbers[summed] = Wide(again, interval=interval)
                     kept_count += 1
             stages.append(Stage(reductions, tuple(kept)))
         return tuple(stages)
 
-    def _is_of_ratio(self, reduction: Expression, roots: Sequence[Expression]) -> bool:
+    def _kind(self, reduction: Expression) -> str:
+        """How the code reduces: sums of what lies from 0 to 2 are easier."""
+        if reduction.operation != "row_sum" or self.m.format is not Format.F32:
+            return reduction.operation
         summed = reduction.operands[0]
-        return (
-            reduction.operation == "row_sum"
-            and self._row_exponential(summed) is not None
-            and is_ratio_only(summed, roots)
-        )
+        parts = summed.operands[1:] if summed.operation == "select" else (summed,)
+        is_small = any(map(row_exponential, parts)) and all(p is constant(0) or row_exponential(p) for p in parts)
+        return "row_sum_small" if is_small else "row_sum"
 
-    def _row_exponential(self, root: Expression) -> tuple[RowExponential, Expression] | None:
-        """How to compute ``exp(x - row_max(x))``, and x, which has to be exact."""
-        parts = row_exponential(root)
-        if parts is None:
-            return None
-        x, largest = parts
-        value = self.number(x)
-        return (RowExponential(self.m, self.number(largest).high), value.high) if value.is_exact else None
-
-    def _without_factor(self, root: Expression) -> tuple[RowExponential, Expression] | None:
-        """An exponential within its row, or a choice between one and zero, without what the row's have in common."""
-        if root.operation == "select":
-            condition, *values = root.operands
-            found = [self._without_factor(value) for value in values]
-            for one, other, value in zip(found, found[::-1], values[::-1], strict=True):
-                if one is not None and other is None and value is constant(0):
-                    chosen = [self.m.number(0.0) if entry is None else entry[1] for entry in found]
-                    return one[0], self.m.select_(self.truth(condition), *chosen)
-            return None
-        parts = self._row_exponential(root)
-        return None if parts is None else (parts[0], parts[0].of(parts[1]))
-
-    def _reduced(self, reduction: Expression, is_needed_after: bool) -> Expression:
+    def _reduced(self, reduction: Expression) -> Expression:
         operand = reduction.operands[0]
         if reduction.operation == "row_first":
             return self.truth(operand)
-        if reduction.operation == "row_sum" and (operand in self.ratios or not is_needed_after):
-            parts = self._without_factor(operand)
-            if parts is not None:
-                self.shared_factors[reduction] = parts[0]
-                return parts[1]
         return self._rough(operand) if reduction.operation == "row_sum" else self.finish(operand)
 
     def _rough(self, root: Expression) -> Expression:
@@ -376,6 +353,10 @@ class _Real:
         if root.operation == "select":
             condition, a, b = root.operands
             return self.m.select_(self.truth(condition), self._rough(a), self._rough(b))
+        parts = row_exponential(root)
+        if parts is not None and self.number(parts[0]).is_exact:
+            element, largest = map(self.number, parts)
+            return exponential(self.m, element.high, largest.high)
         if root.operation in ROUGH:
             return self.m.single(ROUGH[root.operation](self.m, self.number(root.operands[0])))
         return self.finish(root)
@@ -386,12 +367,9 @@ class _Real:
         high, low = (node("row_value", (), (index, part), Format.F64) for part in (0, 1))
         if root.operation != "row_sum":
             return Wide(self._from_double(high))
-        if root in self.shared_factors:
-            if self.m.format is not Format.F64:
-                return self._shortened(self.of_rows.number(root))
-            return self._sum_of_exponentials(root, Wide(high, low if self.m.extended else None))
-        if not self.m.extended:
-            return Wide(self._from_double(high))
+        interval = SUM_OF_EXPONENTIALS if row_exponential(root.operands[0]) else EVERYTHING
+        if self.m.format is Format.F64 and (interval is SUM_OF_EXPONENTIALS or not self.m.extended):
+            return Wide(high, low if self.m.extended else None, interval=interval)
         # Its power of two is kept apart: dividing by what is left neither overflows nor loses bits.
         bits = node("and", (wide.bits_(high), wide.whole(0x7FF << 52)), None, Format.I64)
         exponent = node("subtract", (wide.shift_right_(bits, 52), wide.whole(1023)), None, Format.I64)
@@ -404,24 +382,17 @@ class _Real:
         interval = Interval(1.0, 2.0)
         return Wide(value, self._from_double(rest), self._from_double(power), EVERYTHING, interval, False)
 
-    def _sum_of_exponentials(self, root: Expression, total: Wide) -> Wide:
-        m, exponentials = self.m, self.shared_factors[root]
-        if root.operands[0] in self.ratios:
-            return replace(total, interval=RowExponential.sum_interval)
-        factor = RULES["exp"](m, exponentials.logarithm_of_factor(m, self._to_format))
-        return m.multiply(replace(total, interval=Interval(0.0, 2.0**63)), m.unscaled(factor))
-
     @property
     def of_rows(self) -> _Real:
         """How what is computed once a row is computed: in float64 always."""
         if self.m.format is Format.F64:
             return self
         rows = _Real(self.m.longer, self.inputs)
-        rows.row_values, rows.shared_factors, rows.ratios = self.row_values, self.shared_factors, self.ratios
+        rows.row_values = self.row_values
         return rows
 
-    def _ratio(self, root: Expression) -> tuple[Wide, Wide]:
-        """The factors of an exponential divided by the sum of its row; one division a row."""
+    def _share(self, root: Expression) -> tuple[Wide, Wide]:
+        """An exponential and the reciprocal of the sum of its row: one division a row."""
         rows = self.of_rows
         reciprocal = rows.m.divide(rows.m.wide(Fraction(1)), rows.number(root.operands[1]))
         return self.number(root.operands[0]), self._shortened(reciprocal)
@@ -467,9 +438,6 @@ class _Real:
         if len(varying) != 1 or not common or not self.number(varying[0][0]).is_exact:
             return None
         return *varying[0], common
-
-    def _to_format(self, value: Expression) -> Expression:
-        return value if value.format is self.m.format else node("convert", (value,), None, self.m.format)
 
     def _from_double(self, value: Expression) -> Expression:
         return value if self.m.format is Format.F64 else node("convert", (value,), None, self.m.format)
@@ -518,10 +486,10 @@ class _Real:
             case "add" | "subtract":
                 return self._finished_sum(root)
             case "divide":
-                if root.operands[0] in self.ratios:
-                    value, reciprocal = self._ratio(root)
-                    rest = m.mul_(value.high, m.low_part(reciprocal))
-                    return m.fma_(value.high, reciprocal.high, rest)
+                if _is_share(root):
+                    share, reciprocal = self._share(root)
+                    rest = m.mul_(share.high, m.low_part(reciprocal))
+                    return m.fma_(share.high, reciprocal.high, rest)
                 dividend, divisor = map(self.number, root.operands)
                 if dividend.is_exact and divisor.is_exact:
                     return m.div_(dividend.high, divisor.high)
@@ -755,14 +723,14 @@ class _Real:
                 return m.copy_sign(magnitude, m.single(sign))
             case "row_max" | "row_min" | "row_sum":
                 return self._row_value(root)
-        if operation == "divide" and root.operands[0] in self.ratios:
-            return m.multiply(*self._ratio(root))
+        if _is_share(root):
+            return m.multiply(*self._share(root))
         if operation in ("add", "subtract"):
             parts = self._of_element(root)
             if parts is not None and len(parts[2]) > 1:
                 varying, is_negated, common = parts
-                value = self.numbers[varying]
-                return m.add(m.negate(value) if is_negated else value, self._of_row(common))
+                element = self.numbers[varying]
+                return m.add(m.negate(element) if is_negated else element, self._of_row(common))
         operands = [self.numbers[operand] for operand in root.operands]
         if operation in RULES:
             return RULES[operation](m, *operands)
