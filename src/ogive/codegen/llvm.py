@@ -70,13 +70,15 @@ def entries(program: Program) -> list[str]:
     return [f"stage{i}" for i in range(len(program.stages) + 1)]
 
 
-def row_record_size(program: Program) -> int:
-    """How many numbers a row has: the parameters, then two for each reduction."""
-    return program.parameter_count + 2 * sum(len(stage.reductions) for stage in program.stages)
+#: How many rows a stage takes at most. Number i of row r lies at ROWS_AT_ONCE * i + r of their records.
+ROWS_AT_ONCE = 16
+
+#: How many numbers a stage may compute for all its rows at once; they follow the findings of all stages.
+MOST_AHEAD = 16
 
 
 def _slot(program: Program, stage: int) -> int:
-    """Where in a row's record the findings of a stage begin."""
+    """Where in a row's record the findings of a stage begin: behind the parameters and those before it."""
     return program.parameter_count + 2 * sum(len(s.reductions) for s in program.stages[:stage])
 
 
@@ -148,6 +150,8 @@ class _Emitter:
     """Of the basic block that is being emitted."""
     at: str = ""
     """The number of elements before those that are being emitted."""
+    is_ahead: bool = False
+    """Whether a lane is a row."""
     valid: str = ""
     """Which lanes lie before the end of the row, in code for a row's last, incomplete block."""
 
@@ -163,8 +167,16 @@ class _Emitter:
         roots = [value for _, value in (*reductions, *stored)]
         operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
         varying = _varying(roots)
-        for current in walk(*roots):
-            if current not in varying:
+        ahead = _ahead(roots, varying)
+        head = self._head(name, len(operand_types), self._ahead(ahead))
+        for i, current in enumerate(ahead):
+            kind = TYPES[current.format]
+            first = ROWS_AT_ONCE * (_slot(program, len(program.stages)) + i)
+            address = self.emit(f"getelementptr double, ptr %records, i64 {first}")
+            address = self.emit(f"getelementptr {kind}, ptr {address}, i64 %row")
+            self.scalars[current] = self.emit(f"load {kind}, ptr {address}, align {_alignment(current.format)}")
+        for current in walk(*roots, operands=lambda n: () if n in self.scalars else n.operands):
+            if current not in varying and current not in self.scalars:
                 self._node(current)
         found = [_Accumulator(self, i, kind, value) for i, (kind, value) in enumerate(reductions)]
         loops = _loops(self.block, _blocks_at_a_time(program, self.target), bool(program.stages))
@@ -187,7 +199,26 @@ class _Emitter:
         for accumulator in found:
             lines += accumulator.finish(_slot(program, stage))
         start = [*self.invariant_lines, f"  br label %{loops[0].check}"]
-        return "\n".join([*self._head(name, len(operand_types)), *start, *lines, *self._foot()])
+        return "\n".join([*head, *start, *lines, *self._foot()])
+
+    def _ahead(self, nodes: Sequence[Expression]) -> list[str]:
+        """What differs from row to row only, for all rows at once, into their records."""
+        if not nodes:
+            return []
+        block, self.block, self.label, self.is_ahead = self.block, ROWS_AT_ONCE, "entry", True
+        varying = _varying(nodes, ("row_value",))
+        for current in walk(*nodes):
+            if current not in varying:
+                self._node(current)
+        self.lanes = self.block
+        self._region(nodes, varying)
+        for i, current in enumerate(nodes):
+            slot = _slot(self.program, len(self.program.stages)) + i
+            self.lines.append(self._store(self.value(current), self.record(slot), current.format))
+        lines = [*self.invariant_lines, *self.lines]
+        self.block, self.lanes, self.is_ahead = block, 1, False
+        self.lines, self.invariant_lines, self.names, self.scalars = [], [], {}, {}
+        return lines
 
     def _loop(
         self,
@@ -228,14 +259,14 @@ class _Emitter:
             f"  br i1 %more.{loop.name}, label %{loop.name}, label %{loop.after}",
         ]
 
-    def _head(self, name: str, operands: int) -> list[str]:
+    def _head(self, name: str, operands: int, ahead: Sequence[str]) -> list[str]:
         """The beginning of the function. One that is a stage of rows has a loop over them."""
         slots = [f"  %slot{k} = getelementptr ptr, ptr %operands, i64 {k}" for k in range(operands)]
         if not self.program.stages:
             loads = [f"  %operand{k} = load ptr, ptr %slot{k}, align 8" for k in range(operands)]
             parameters = "ptr %operands, i64 %count, ptr %values, i1 zeroext %stream"
             return [f"define void @{name}({parameters}) #0 {{", "begin:", *slots, *loads]
-        parameters = "ptr %operands, i64 %count, ptr %rows_values, i64 %rows, ptr %steps, i64 %first"
+        parameters = "ptr %operands, i64 %count, ptr %records, i64 %rows, ptr %steps, i64 %first"
         lines = [f"define void @{name}({parameters}) #0 {{", "entry:", *slots]
         for k in range(operands):
             lines += [
@@ -243,18 +274,19 @@ class _Emitter:
                 f"  %place{k} = getelementptr i64, ptr %steps, i64 {k}",
                 f"  %step{k} = load i64, ptr %place{k}, align 8",
             ]
-        lines += ["  br label %begin", "begin:", "  %row = phi i64 [ 0, %entry ], [ %next.row, %done ]"]
+        lines += [
+            *ahead,
+            "  br label %begin",
+            "begin:",
+            f"  %row = phi i64 [ 0, %{self.label} ], [ %next.row, %done ]",
+            "  %values = getelementptr double, ptr %records, i64 %row",
+        ]
         for k in range(operands):
             lines += [
                 f"  %offset{k} = mul i64 %row, %step{k}",
                 f"  %operand{k} = getelementptr i8, ptr %base{k}, i64 %offset{k}",
             ]
-        record = row_record_size(self.program)
-        return [
-            *lines,
-            f"  %offset = mul i64 %row, {record}",
-            "  %values = getelementptr double, ptr %rows_values, i64 %offset",
-        ]
+        return lines
 
     def _foot(self) -> list[str]:
         if not self.program.stages:
@@ -373,10 +405,12 @@ class _Emitter:
 
     # ---- rows
 
-    def row_slot(self, index: int) -> str:
-        """A scalar that a row-wise kernel gets behind the operator's parameters."""
-        address = self.emit(f"getelementptr double, ptr %values, i64 {self.program.parameter_count + index}")
-        return self.emit(f"load double, ptr {address}, align 8")
+    def record(self, slot: int) -> str:
+        """The address of a number of the rows' records: of the first row where all are computed at once."""
+        if not self.program.stages:
+            return self.emit(f"getelementptr double, ptr %values, i64 {slot}")
+        base = "%records" if self.is_ahead else "%values"
+        return self.emit(f"getelementptr double, ptr {base}, i64 {ROWS_AT_ONCE * slot}")
 
     def lane_numbers(self, kind: str) -> str:
         return f"<{', '.join(f'{kind} {i}' for i in range(self.block))}>"
@@ -447,13 +481,25 @@ class _Emitter:
         (self.scalars if self.lanes == 1 else self.names)[current] = name
 
 
-def _varying(roots: Sequence[Expression]) -> set[Expression]:
-    """The nodes that differ from element to element."""
+#: What differs from element to element.
+_ELEMENTS = ("input", "row_position")
+
+
+def _varying(roots: Sequence[Expression], leaves: Sequence[str] = _ELEMENTS) -> set[Expression]:
+    """The nodes that these leaves make differ."""
     found: set[Expression] = set()
     for current in walk(*roots):
-        if current.operation in ("input", "row_position") or any(operand in found for operand in current.operands):
+        if current.operation in leaves or any(operand in found for operand in current.operands):
             found.add(current)
     return found
+
+
+def _ahead(roots: Sequence[Expression], varying: set[Expression]) -> list[Expression]:
+    """The numbers that a stage computes for all its rows at once: what elements meet that depends on the row."""
+    of_rows = _varying(roots, ("row_value",)) - varying
+    met = {operand: None for current in walk(*roots) if current in varying for operand in current.operands}
+    met |= dict.fromkeys(roots)
+    return [n for n in met if n in of_rows and n.operands and n.format in (Format.F32, Format.F64)][:MOST_AHEAD]
 
 
 def _eager_operands(current: Expression) -> Sequence[Expression]:
@@ -649,7 +695,8 @@ class _Accumulator:
             value = values[part] if part < len(values) else "0x0000000000000000"
             if part < len(values) and form is Format.F32:
                 value = e.emit_scalar(f"fpext float {value} to double")
-            place = e.emit_scalar(f"getelementptr double, ptr %values, i64 {slot + 2 * self.index + part}")
+            number = slot + 2 * self.index + part
+            place = e.emit_scalar(f"getelementptr double, ptr %values, i64 {ROWS_AT_ONCE * number}")
             e.lines.append(f"  store double {value}, ptr {place}, align 8")
         e.block = e.lanes = block
         return e.lines
@@ -678,13 +725,13 @@ def _input(e: _Emitter, n: Expression) -> str:
 
 
 def _parameter(e: _Emitter, n: Expression) -> str:
-    address = e.emit(f"getelementptr double, ptr %values, i64 {n.attribute[0]}")
-    return e.emit(f"load double, ptr {address}, align 8")
+    return e.emit(f"load double, ptr {e.record(n.attribute[0])}, align 8")
 
 
 def _row_value(e: _Emitter, n: Expression) -> str:
     index, part = n.attribute
-    return e.row_slot(2 * index + part)
+    address = e.record(e.program.parameter_count + 2 * index + part)
+    return e.emit(f"load {e.type(n.format)}, ptr {address}, align 8")
 
 
 def _row_position(e: _Emitter, n: Expression) -> str:

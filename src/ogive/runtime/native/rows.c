@@ -14,10 +14,10 @@
 #include <string.h>
 
 #define SEGMENT 16384 /* elements; a multiple of every block */
-#define ROWS_AT_ONCE 16
 #define LARGEST_SCRATCH ((size_t)64 << 20)
-/* Parameters and two numbers per reduction. */
-#define RECORD_SIZE (OGIVE_MAX_PARAMETERS + 2 * OGIVE_MAX_REDUCTIONS)
+/* Parameters, two numbers per reduction, and what a stage computes of them. */
+#define RECORD_SIZE (OGIVE_MAX_PARAMETERS + 2 * OGIVE_MAX_REDUCTIONS + OGIVE_MAX_AHEAD)
+#define ROWS_AT_ONCE OGIVE_ROWS_AT_ONCE
 
 /* ---- numbers that are combined -------------------------------------------------------------- */
 
@@ -52,45 +52,47 @@ typedef struct {
     intptr_t steps[OGIVE_MAX_OPERANDS]; /* from row to row */
     npy_intp count;                     /* elements of a row */
     int parameter_count;
-    int record_size;
-    double *records;
+    double (*records)[ROWS_AT_ONCE];
 } row_group;
 
-static int all_reductions(const OgiveKernel *kernel) {
-    int count = 0;
-    for (int stage = 0; stage < kernel->stages; ++stage) {
-        count += kernel->reductions_of[stage];
-    }
-    return count;
-}
-
-static void run_stage(const row_group *group, int stage, void *const *operands, npy_intp count, double *records,
-                      intptr_t rows, npy_intp first) {
+static void run_stage(const row_group *group, int stage, void *const *operands, npy_intp count,
+                      double (*records)[ROWS_AT_ONCE], intptr_t rows, npy_intp first) {
     const ogive_row_function function = (ogive_row_function)group->kernel->functions[stage];
-    function(operands, count, records, rows, group->steps, first);
+    function(operands, count, &records[0][0], rows, group->steps, first);
 }
 
-/* The segments of a long row. Each has a record of its own, a copy of the row's. */
+/* The segments of a row. */
 typedef struct {
     const row_group *group;
+    intptr_t row;
     int stage;
-    char *const *operands; /* of the row */
-    const double *record;  /* of the row */
-    double *records;       /* of the segments */
+    int slot;       /* where the findings of the stage begin */
+    partial *found; /* of all segments */
 } segment_context;
+
+static char *row_operand(const row_group *group, intptr_t row, int operand) {
+    return group->operands[operand] + row * group->steps[operand];
+}
 
 static void run_segments(const segment_context *context, intptr_t begin, intptr_t end) {
     const row_group *group = context->group;
     const OgiveKernel *kernel = group->kernel;
+    const int reductions = kernel->reductions_of[context->stage];
+    double records[RECORD_SIZE][ROWS_AT_ONCE] = {{0}};
+    for (int i = 0; i < context->slot; ++i) {
+        records[i][0] = group->records[i][context->row];
+    }
     for (intptr_t s = begin; s < end; ++s) {
         const npy_intp first = s * SEGMENT, left = group->count - first;
         void *pointers[OGIVE_MAX_OPERANDS];
         for (int k = 0; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
-            pointers[k] = context->operands[k] + first * kernel->itemsizes[k];
+            pointers[k] = row_operand(group, context->row, k) + first * kernel->itemsizes[k];
         }
-        double *record = context->records + s * group->record_size;
-        memcpy(record, context->record, sizeof(double) * (size_t)group->record_size);
-        run_stage(group, context->stage, pointers, left < SEGMENT ? left : SEGMENT, record, 1, first);
+        run_stage(group, context->stage, pointers, left < SEGMENT ? left : SEGMENT, records, 1, first);
+        for (int r = 0; r < reductions; ++r) {
+            const int slot = context->slot + 2 * r;
+            context->found[s * reductions + r] = (partial){records[slot][0], records[slot + 1][0]};
+        }
     }
 }
 
@@ -100,27 +102,26 @@ static void run_shared_segments(void *opaque, intptr_t begin, intptr_t end) {
     ogive_fp_leave(saved);
 }
 
-/* All stages of one long row; with `threads` its segments are shared out. `records` are those of the segments.
- * Combining is arithmetic too: the caller has entered the floating-point environment. */
-static void run_long_row(const row_group *group, char *const *operands, double *record, double *records, int threads) {
+/* All stages of one long row; with `threads` its segments are shared out. Combining is arithmetic too: the caller has
+ * entered the floating-point environment. */
+static void run_long_row(const row_group *group, intptr_t row, partial *found, int threads) {
     const OgiveKernel *kernel = group->kernel;
     const npy_intp segments = (group->count + SEGMENT - 1) / SEGMENT;
     for (int stage = 0, kind = 0; stage < kernel->stages; ++stage) {
-        segment_context context = {group, stage, operands, record, records};
+        const int reductions = kernel->reductions_of[stage], slot = group->parameter_count + 2 * kind;
+        segment_context context = {group, row, stage, slot, found};
         if (threads) {
             ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
         } else {
             run_segments(&context, 0, segments);
         }
-        for (int r = 0; r < kernel->reductions_of[stage]; ++r, ++kind) {
-            const int slot = group->parameter_count + 2 * kind;
-            partial total = {records[slot], records[slot + 1]};
+        for (int r = 0; r < reductions; ++r, ++kind) {
+            partial total = found[r];
             for (npy_intp s = 1; s < segments; ++s) {
-                const double *found = records + s * group->record_size + slot;
-                total = combined(kernel->reductions[kind], total, (partial){found[0], found[1]});
+                total = combined(kernel->reductions[kind], total, found[s * reductions + r]);
             }
-            record[slot] = total.high;
-            record[slot + 1] = total.low;
+            group->records[slot + 2 * r][row] = total.high;
+            group->records[slot + 2 * r + 1][row] = total.low;
         }
     }
 }
@@ -135,18 +136,14 @@ static int run_group(const row_group *group, intptr_t rows, int threads) {
         return 0;
     }
     const size_t segments = (size_t)((group->count + SEGMENT - 1) / SEGMENT);
-    double *records = malloc(sizeof(double) * segments * (size_t)group->record_size);
-    if (records == NULL) {
+    partial *found = malloc(sizeof(partial) * segments * OGIVE_MAX_REDUCTIONS);
+    if (found == NULL) {
         return -1;
     }
-    for (intptr_t r = 0; r < rows; ++r) {
-        char *operands[OGIVE_MAX_OPERANDS];
-        for (int k = 0; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
-            operands[k] = group->operands[k] + r * group->steps[k];
-        }
-        run_long_row(group, operands, group->records + r * group->record_size, records, threads);
+    for (intptr_t row = 0; row < rows; ++row) {
+        run_long_row(group, row, found, threads);
     }
-    free(records);
+    free(found);
     return 0;
 }
 
@@ -160,18 +157,18 @@ typedef struct {
     _Atomic(int) failed;
 } rows_context;
 
-/* Rows without operands as yet; `records` has room for them. */
-static row_group new_group(const rows_context *context, double *records, intptr_t rows) {
+/* Rows without operands as yet. */
+static row_group new_group(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
     const OgiveLoopData *loop = context->loop;
-    row_group group = {.kernel = loop->kernel, .count = context->count, .parameter_count = loop->parameter_count};
-    group.record_size = loop->parameter_count + 2 * all_reductions(loop->kernel);
-    group.records = records;
-    for (intptr_t r = 0; r < rows; ++r) {
-        for (int i = 0; i < loop->parameter_count; ++i) {
-            records[r * group.record_size + i] = loop->parameters[i];
+    for (int i = 0; i < loop->parameter_count; ++i) {
+        for (int r = 0; r < ROWS_AT_ONCE; ++r) {
+            records[i][r] = loop->parameters[i];
         }
     }
-    return group;
+    return (row_group){.kernel = loop->kernel,
+                       .count = context->count,
+                       .parameter_count = loop->parameter_count,
+                       .records = records};
 }
 
 /* Where the rows lie that the kernel keeps between stages: one after the other in `scratch`. */
@@ -238,8 +235,8 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
         atomic_store(&context->failed, 1);
         return;
     }
-    double records[ROWS_AT_ONCE * RECORD_SIZE];
-    row_group rows_of = new_group(context, records, group);
+    double records[RECORD_SIZE][ROWS_AT_ONCE] = {{0}};
+    row_group rows_of = new_group(context, records);
     place_scratch(&rows_of, scratch + gathered, group);
     for (intptr_t at = begin; at < end; at += group) {
         intptr_t rows = end - at < group ? end - at : group;
@@ -289,8 +286,8 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
         atomic_store(&context->failed, 1);
         return;
     }
-    double records[ROWS_AT_ONCE * RECORD_SIZE];
-    row_group rows_of = new_group(context, records, group);
+    double records[RECORD_SIZE][ROWS_AT_ONCE] = {{0}};
+    row_group rows_of = new_group(context, records);
     if (of_one > 0) {
         place_scratch(&rows_of, scratch, group);
     }
