@@ -131,6 +131,7 @@ void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, 
 /* The loops of a ufunc of one output, for direct.c. Lives as long as the ufunc. */
 typedef struct {
     int inputs;
+    int row_wise;
     int loop_count; /* 0: its calls always go to NumPy */
     int *types; /* NumPy's numbers of the operands of every loop */
     OgiveLoopData *loops;
@@ -139,6 +140,7 @@ typedef struct {
 /* direct.c: the result, or NULL without an error set if the call is one for the ufunc. An error of the compiler
  * is left set beside a result, as NumPy leaves it. */
 PyObject *ogive_call_directly(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out);
+PyObject *ogive_call_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ufunc.c: the loops of a ufunc made by make_ufunc; NULL for another one. */
 const OgiveDirect *ogive_direct_loops(PyObject *ufunc);
