@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ogive.codegen.target import Target
 from ogive.expression import Expression, Format, walk
-from ogive.transform.lower import STORAGE, Program
+from ogive.transform.lower import STORAGE, Program, varying
 
 __all__ = ["block_size", "emit", "entries"]
 
@@ -39,7 +39,7 @@ def block_size(program: Program) -> int:
     As many as fill a register of 64 bytes with the widest format of which there is more than a little. Many operands
     make it smaller, because incomplete blocks are staged in a buffer of 32 KiB.
     """
-    formats = Counter(current.format.bits for current in _varying(program.roots))
+    formats = Counter(current.format.bits for current in varying(program.roots))
     widest = max((bits for bits, count in formats.items() if 4 * count > max(formats.values())), default=8)
     lanes = 64 * 8 // max(widest, 8)
     bytes_per_element = sum(t.itemsize for t in (*program.inputs, *program.outputs))
@@ -166,8 +166,8 @@ class _Emitter:
             reductions, stored = (), tuple(enumerate(program.results, start=len(program.inputs)))
         roots = [value for _, value in (*reductions, *stored)]
         operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
-        varying = _varying(roots)
-        ahead = _ahead(roots, varying)
+        differing = varying(roots)
+        ahead = _ahead(roots, differing)
         head = self._head(name, len(operand_types), self._ahead(ahead))
         for i, current in enumerate(ahead):
             kind = TYPES[current.format]
@@ -176,7 +176,7 @@ class _Emitter:
             address = self.emit(f"getelementptr {kind}, ptr {address}, i64 %row")
             self.scalars[current] = self.emit(f"load {kind}, ptr {address}, align {_alignment(current.format)}")
         for current in walk(*roots, operands=lambda n: () if n in self.scalars else n.operands):
-            if current not in varying and current not in self.scalars:
+            if current not in differing and current not in self.scalars:
                 self._node(current)
         found = [_Accumulator(self, i, kind, value) for i, (kind, value) in enumerate(reductions)]
         loops = _loops(self.block, _blocks_at_a_time(program, self.target), bool(program.stages))
@@ -206,12 +206,12 @@ class _Emitter:
         if not nodes:
             return []
         block, self.block, self.label, self.is_ahead = self.block, ROWS_AT_ONCE, "entry", True
-        varying = _varying(nodes, ("row_value",))
+        differing = varying(nodes, ("row_value",))
         for current in walk(*nodes):
-            if current not in varying:
+            if current not in differing:
                 self._node(current)
         self.lanes = self.block
-        self._region(nodes, varying)
+        self._region(nodes, differing)
         for i, current in enumerate(nodes):
             slot = _slot(self.program, len(self.program.stages)) + i
             self.lines.append(self._store(self.value(current), self.record(slot), current.format))
@@ -233,7 +233,7 @@ class _Emitter:
         self.block = self.lanes = loop.width
         self.lines, self.names, self.label, self.at = [], {}, loop.name, f"%at.{loop.name}"
         self.valid = self.valid_lanes() if loop.is_incomplete else ""
-        self._region(roots, _varying(roots))
+        self._region(roots, varying(roots))
         places = [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
         if loop.width > block and not self.program.stages:
             streamed = [self._store(*place, STREAM_ALIGNMENT) for place in places]
@@ -437,22 +437,22 @@ class _Emitter:
 
     # ---- nodes
 
-    def _region(self, roots: Sequence[Expression], varying: set[Expression]) -> None:
+    def _region(self, roots: Sequence[Expression], differing: set[Expression]) -> None:
         """What the roots need: in the current block, but for what only rare values need."""
         eager = set(walk(*roots, operands=_eager_operands))
-        groups = _rare_groups(roots, eager & varying)
+        groups = _rare_groups(roots, eager & differing)
 
         def together(current: Expression) -> list[Expression]:
             return [operand for member in groups.get(current, (current,)) for operand in member.operands]
 
         for current in walk(*roots, operands=together):
-            if current in eager and current in varying and current not in self.names:
+            if current in eager and current in differing and current not in self.names:
                 if current in groups:
-                    self._rare(groups[current], varying)
+                    self._rare(groups[current], differing)
                 else:
                     self._node(current)
 
-    def _rare(self, group: tuple[Expression, ...], varying: set[Expression]) -> None:
+    def _rare(self, group: tuple[Expression, ...], differing: set[Expression]) -> None:
         """Selects with one condition: their rare values in a block that is entered if any lane needs them."""
         condition = self.value(group[0].operands[0])
         lanes = self.emit(f"bitcast {self.type(Format.BIT)} {condition} to i{self.block}")
@@ -461,11 +461,11 @@ class _Emitter:
         self.lines += [f"  br i1 {any_lane}, label %{rare}, label %{after}, !prof !0", f"{rare}:"]
         self.label = rare
         known = dict(self.names)
-        self._region([member.operands[1] for member in group], varying)
+        self._region([member.operands[1] for member in group], differing)
         chosen = [_select(self, member, *map(self.value, member.operands)) for member in group]
         self.lines += [f"  br label %{after}", f"{after}:"]
         # What the rare block computed is known only there.
-        self.names = {n: name for n, name in self.names.items() if n in known or n not in varying}
+        self.names = {n: name for n, name in self.names.items() if n in known or n not in differing}
         last, self.label = self.label, after
         for member, name in zip(group, chosen, strict=True):
             common = self.value(member.operands[2])
@@ -481,23 +481,10 @@ class _Emitter:
         (self.scalars if self.lanes == 1 else self.names)[current] = name
 
 
-#: What differs from element to element.
-_ELEMENTS = ("input", "row_position")
-
-
-def _varying(roots: Sequence[Expression], leaves: Sequence[str] = _ELEMENTS) -> set[Expression]:
-    """The nodes that these leaves make differ."""
-    found: set[Expression] = set()
-    for current in walk(*roots):
-        if current.operation in leaves or any(operand in found for operand in current.operands):
-            found.add(current)
-    return found
-
-
-def _ahead(roots: Sequence[Expression], varying: set[Expression]) -> list[Expression]:
+def _ahead(roots: Sequence[Expression], differing: set[Expression]) -> list[Expression]:
     """The numbers that a stage computes for all its rows at once: what elements meet that depends on the row."""
-    of_rows = _varying(roots, ("row_value",)) - varying
-    met = {operand: None for current in walk(*roots) if current in varying for operand in current.operands}
+    of_rows = varying(roots, ("row_value",)) - differing
+    met = {operand: None for current in walk(*roots) if current in differing for operand in current.operands}
     met |= dict.fromkeys(roots)
     return [n for n in met if n in of_rows and n.operands and n.format in (Format.F32, Format.F64)][:MOST_AHEAD]
 

@@ -33,7 +33,7 @@ from ogive.transform.rowwise import (
 )
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["STORAGE", "Program", "Stage", "computes_in", "lower"]
+__all__ = ["STORAGE", "Program", "Stage", "computes_in", "lower", "varying"]
 
 STORAGE = {
     "float16": Format.F16,
@@ -86,7 +86,20 @@ class Program:
     @property
     def size(self) -> int:
         """How many instructions an element takes: the measure of its cost."""
-        return sum(1 for current in walk(*self.roots) if current.operands)
+        return sum(1 for current in varying(self.roots) if current.operands)
+
+
+#: What differs from element to element.
+ELEMENTS = ("input", "row_position")
+
+
+def varying(roots: Sequence[Expression], leaves: Sequence[str] = ELEMENTS) -> set[Expression]:
+    """The nodes of primitive graphs that these leaves make differ."""
+    found: set[Expression] = set()
+    for current in walk(*roots):
+        if current.operation in leaves or any(operand in found for operand in current.operands):
+            found.add(current)
+    return found
 
 
 def lower(
@@ -422,6 +435,8 @@ class _Real:
 
     def _of_element(self, root: Expression) -> tuple[Expression, bool, list[tuple[Expression, bool]]] | None:
         """A sum as (what differs from element to element, negated or not, what the row has in common)."""
+        if not self.row_values:
+            return None
         varying: list[tuple[Expression, bool]] = []
         common: list[tuple[Expression, bool]] = []
 

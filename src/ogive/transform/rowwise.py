@@ -46,9 +46,10 @@ LOG_2 = {
     Format.F64: ("0x1.62e42fefa39efp-1", "0x1.abc9e3b39803fp-56"),
 }
 
-#: Where exponentials lie, and, of any row in memory, their sum: the largest element's is 1.
-EXPONENTIALS = Interval(0.0, 1.0)
-SUM_OF_EXPONENTIALS = Interval(1.0, 2.0**62)
+#: Where exponentials lie, and, of any row in memory, their sum: the largest element's is 1, or near it where x is
+#: rounded.
+EXPONENTIALS = Interval(0.0, 2.0)
+SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 
 
 def within_row(current: Expression) -> Sequence[Expression]:
