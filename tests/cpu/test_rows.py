@@ -77,6 +77,18 @@ def test_the_largest_elements_are_counted():
         assert (log[0, 0] == 0) == (count == 1)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_logarithm_near_zero_keeps_its_digits(dtype):
+    """Of a row that one element dominates: what the others add up to is all that is left of the result."""
+    for length in (2, 17, 1000, 40_000):
+        for below in (20.0, 60.0, 80.0):
+            x = np.full((2, length), 3.0 - below, dtype)
+            x[:, length // 2] = 3.0
+            others = np.log1p((length - 1) * np.exp(-np.float64(below)))
+            result = ogive.log_softmax(x)[:, length // 2].astype(np.float64)
+            assert np.abs(result + others).max() <= 4 * np.finfo(dtype).eps * others
+
+
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
 def test_layout_never_changes_bits(op, signature, threads):
     kind = signature.inputs[0]

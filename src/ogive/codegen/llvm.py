@@ -519,7 +519,8 @@ class _Accumulator:
         self.is_extreme = kind in ("row_max", "row_min")
         self.is_count = kind == "row_sum" and _counts(value)
         # Small numbers are summed in float32, with what rounding loses beside it; the total begins with 2, so that it
-        # is the larger one and that is two instructions (Fast2Sum). It loses nothing of a segment's elements.
+        # is the larger one and that is two instructions (Fast2Sum). What is lost is summed plainly: that is good enough
+        # beside a sum of 1 or more.
         self.is_small = kind == "row_sum_small"
         # A segment has few enough elements to count them in float32.
         self.form = value.format if self.is_extreme or self.is_count or self.is_small else Format.F64

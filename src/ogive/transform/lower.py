@@ -57,7 +57,8 @@ class Stage:
     """A pass over a row that reduces it to numbers."""
 
     reductions: tuple[tuple[str, Expression], ...]
-    """(reduction, what is reduced) for each number. A row_sum_small is a row_sum of float32 from 0 to 2."""
+    """(reduction, what is reduced) for each number. A row_sum_small is a row_sum of float32 from 0 to 2 that
+    comes to 1 or about that at least."""
     kept: tuple[tuple[int, Expression], ...] = ()
     """(operand, value): what is stored in a row of the kernel's own, because a later stage needs it too."""
 
@@ -346,13 +347,9 @@ class _Real:
         return tuple(stages)
 
     def _kind(self, reduction: Expression) -> str:
-        """How the code reduces: sums of what lies from 0 to 2 are easier."""
-        if reduction.operation != "row_sum" or self.m.format is not Format.F32:
-            return reduction.operation
-        summed = reduction.operands[0]
-        parts = summed.operands[1:] if summed.operation == "select" else (summed,)
-        is_small = any(map(row_exponential, parts)) and all(p is constant(0) or row_exponential(p) for p in parts)
-        return "row_sum_small" if is_small else "row_sum"
+        """How the code reduces. A sum of exponentials from the largest, 1, on may lose what is far below that."""
+        is_small = reduction.operation == "row_sum" and row_exponential(reduction.operands[0]) is not None
+        return "row_sum_small" if is_small and self.m.format is Format.F32 else reduction.operation
 
     def _reduced(self, reduction: Expression) -> Expression:
         operand = reduction.operands[0]
@@ -391,7 +388,7 @@ class _Real:
         value = self._from_double(high)
         rest = low
         if value is not high:
-            rest = node("subtract", (high, node("convert", (value,), None, Format.F64)), None, Format.F64)
+            rest = wide.add_(wide.sub_(high, node("convert", (value,), None, Format.F64)), low)
         interval = Interval(1.0, 2.0)
         return Wide(value, self._from_double(rest), self._from_double(power), EVERYTHING, interval, False)
 
