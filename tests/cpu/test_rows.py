@@ -89,6 +89,20 @@ def test_a_logarithm_near_zero_keeps_its_digits(dtype):
             assert np.abs(result + others).max() <= 4 * np.finfo(dtype).eps * others
 
 
+@pytest.mark.parametrize("below", [1.2, 12.0, 16.0, 20.0])
+@pytest.mark.parametrize("op", [ogive.softmax, ogive.log_softmax], ids=lambda op: op.name)
+def test_many_alike_add_up(op, below):
+    """Rounding errors of equal numbers do not make up for each other."""
+    x = np.full((1, 1_000_003), 3.0 - below, np.float32)
+    x[:, 5] = 3.0
+    e = np.exp(x.astype(np.longdouble) - 3)
+    e[:, 5] = 0
+    exact = np.longdouble(x) - 3 - np.log1p(e.sum())
+    if op is ogive.softmax:
+        exact = np.exp(exact)
+    assert error_in_ulp(op(x), exact, element_type("float32")).max() <= LIMITS["float32"]
+
+
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
 def test_layout_never_changes_bits(op, signature, threads):
     kind = signature.inputs[0]

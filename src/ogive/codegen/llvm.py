@@ -518,16 +518,12 @@ class _Accumulator:
         self.e, self.index, self.kind, self.value = emitter, index, kind, value
         self.is_extreme = kind in ("row_max", "row_min")
         self.is_count = kind == "row_sum" and _counts(value)
-        # Small numbers are summed in float32, with what rounding loses beside it; the total begins with 2, so that it
-        # is the larger one and that is two instructions (Fast2Sum). What is lost is summed plainly: that is good enough
-        # beside a sum of 1 or more.
-        self.is_small = kind == "row_sum_small"
         # A segment has few enough elements to count them in float32.
-        self.form = value.format if self.is_extreme or self.is_count or self.is_small else Format.F64
+        self.form = value.format if self.is_extreme or self.is_count else Format.F64
         # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
         is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
-        self.parts = 2 if self.is_extreme or self.is_small or is_compensated else 1
-        self.neutral = {"row_max": -math.inf, "row_sum": 0.0, "row_sum_small": 0.0}.get(kind, math.inf)
+        self.parts = 2 if self.is_extreme or is_compensated else 1
+        self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
         self.before: list[str] = []
         """The totals that the next loop begins with; none if there was no loop."""
         self.following: list[str] = []
@@ -537,8 +533,7 @@ class _Accumulator:
         return [f"%total{self.index}.{part}.{label}" for part in range(self.parts)]
 
     def _starts(self) -> list[str]:
-        begin = SMALL_BEGINS_WITH if self.is_small else self.neutral
-        return [self.e.literal(self.form, begin), self.e.literal(self.form, 0.0)][: self.parts]
+        return [self.e.literal(self.form, self.neutral), self.e.literal(self.form, 0.0)][: self.parts]
 
     def accumulate(self, loop: str, block: int) -> None:
         """What a turn of the loop adds: a block after the other, in the order of the elements."""
@@ -553,7 +548,7 @@ class _Accumulator:
         if self.is_extreme:
             totals = self._with_extremes(totals, blocks)
         else:
-            add = self._counted if self.is_count else self._with_small if self.is_small else self._joined_value
+            add = self._counted if self.is_count else self._joined_value
             for part in blocks:
                 totals = add(totals, part)
         e.block = e.lanes = width
@@ -602,12 +597,6 @@ class _Accumulator:
     def _joined_value(self, totals: list[str], value: str) -> list[str]:
         return self._joined(totals, [value, self.e.literal(self.form, 0.0)][: self.parts])
 
-    def _with_small(self, totals: list[str], value: str) -> list[str]:
-        e, form = self.e, self.form
-        total = e.binary("fadd", form, totals[0], value)
-        lost = e.binary("fsub", form, value, e.binary("fsub", form, total, totals[0]))
-        return [total, e.binary("fadd", form, totals[1], lost)]
-
     def _counted(self, totals: list[str], what_counts: str) -> list[str]:
         e, form = self.e, self.form
         return [e.choose(what_counts, form, e.binary("fadd", form, totals[0], e.literal(form, 1.0)), totals[0])]
@@ -648,23 +637,12 @@ class _Accumulator:
         lost = e.binary("fadd", form, lost, b[1])
         return [total, e.binary("fadd", form, a[1], lost)]
 
-    def _lengthened(self, total: str, lost: str) -> list[str]:
-        """A total of small numbers in float64."""
-        e = self.e
-        total = e.binary("fsub", self.form, total, e.literal(self.form, SMALL_BEGINS_WITH))  # exact
-        total, lost = (e.cast("fpext", part, self.form, Format.F64) for part in (total, lost))
-        self.form, self.parts = Format.F64, 1
-        return [e.binary("fadd", self.form, total, lost)]
-
     def finish(self, slot: int) -> list[str]:
         """The lines after the loops: what was found goes to its slot in the row's record."""
         e, form = self.e, self.form
         e.after_loop = True
         e.lines, values, width, block = [], list(self.following), e.block, e.block
         any_nan = ""
-        if self.is_small:
-            values = self._lengthened(*values)
-            form = self.form
         if self.is_extreme:
             nan = values.pop()
             lanes = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
@@ -688,10 +666,6 @@ class _Accumulator:
             e.lines.append(f"  store double {value}, ptr {place}, align 8")
         e.block = e.lanes = block
         return e.lines
-
-
-#: Where totals of small numbers begin.
-SMALL_BEGINS_WITH = 2.0
 
 
 def _counts(value: Expression) -> bool:

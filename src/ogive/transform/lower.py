@@ -57,8 +57,7 @@ class Stage:
     """A pass over a row that reduces it to numbers."""
 
     reductions: tuple[tuple[str, Expression], ...]
-    """(reduction, what is reduced) for each number. A row_sum_small is a row_sum of float32 from 0 to 2 that
-    comes to 1 or about that at least."""
+    """(reduction, what is reduced) for each number."""
     kept: tuple[tuple[int, Expression], ...] = ()
     """(operand, value): what is stored in a row of the kernel's own, because a later stage needs it too."""
 
@@ -332,7 +331,7 @@ class _Real:
         kept_count = 0
         for level in range(1, max((depth[root] for root in roots), default=0) + 1):
             found = [n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level]
-            reductions = tuple((self._kind(n), self._reduced(n)) for n in found)
+            reductions = tuple((n.operation, self._reduced(n)) for n in found)
             kept = []
             for n, (_, value) in zip(found, reductions, strict=True):
                 self.row_values[n] = len(self.row_values)
@@ -345,11 +344,6 @@ class _Real:
                     kept_count += 1
             stages.append(Stage(reductions, tuple(kept)))
         return tuple(stages)
-
-    def _kind(self, reduction: Expression) -> str:
-        """How the code reduces. A sum of exponentials from the largest, 1, on may lose what is far below that."""
-        is_small = reduction.operation == "row_sum" and row_exponential(reduction.operands[0]) is not None
-        return "row_sum_small" if is_small and self.m.format is Format.F32 else reduction.operation
 
     def _reduced(self, reduction: Expression) -> Expression:
         operand = reduction.operands[0]
