@@ -1,6 +1,6 @@
 """The row-wise activations: formulas over an axis, with reductions in one fixed order.
 
-Rows of 16-bit types are computed in float32. Sums are as good as float64's; those of float64 are kept as two. The
+Rows of 16-bit types are computed in float32 and their sums in float64; sums of float64 are kept as two. The
 largest element is subtracted without a rounding error, which exp() would magnify (transform/rowwise.py).
 """
 
