@@ -185,6 +185,14 @@ def fits() -> list[Fit]:
             {"F32": range(6), "F64": range(12)},
         ),
         Fit(
+            "EXP",
+            "(expm1(r) - r) / r**2 on |r| <= log(2) / 2, shorter; the error is relative to exp(r)",
+            expm1_tail,
+            lambda r: r**2 / mp.exp(r),
+            (-half_ln2, half_ln2),
+            {"F32": range(5), "F64": range(10)},
+        ),
+        Fit(
             "LOG1P",
             "(log1p(f) - f + f**2 / 2) / f**3 on sqrt(1/2) <= 1 + f <= sqrt(2); the error is relative to log1p(f)",
             log_tail,

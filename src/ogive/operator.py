@@ -441,6 +441,11 @@ class RowOperator(Operator):
         self.__signature__ = self.__signature__.replace(parameters=[*given, axis])
 
     def __call__(self, *tensors: Any, axis: int | Iterable[int] = -1, **keywords: Any) -> Any:
+        if type(axis) is int and axis == -1 and keywords.keys() <= {"out"}:
+            # Without parameters the key of the ufunc is empty.
+            result = _native.call_rows(self._bound.get(()), keywords.get("out"), *tensors)
+            if result is not None:
+                return result
         if any(type(tensor) is Expression for tensor in tensors):
             return self._trace(tensors, keywords)
         parameters = {name: value for name, value in keywords.items() if name not in NUMPY_KEYWORDS}

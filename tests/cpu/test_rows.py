@@ -43,6 +43,66 @@ def test_accuracy(op, signature, length, width):
     assert error_in_ulp(result, exact, kind).max() <= LIMITS[kind.name]
 
 
+@pytest.mark.parametrize("offset", [-1e30, -1e5, -300.0, -200.0, 200.0, 255.0, 257.0, 1e5, 1e30])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("op", [ogive.softmax, ogive.log_softmax], ids=lambda op: op.name)
+def test_accuracy_wherever_the_row_lies(op, dtype, offset):
+    """Large elements are reduced before they are subtracted, still larger ones after."""
+    kind = element_type(dtype)
+    offset *= {"float32": 1, "float64": 8}[dtype]
+    x = (rows((20, 100), element_type("float64"), 20.0) + offset).astype(dtype)
+    x[:, 5] = -np.inf
+    x[:, 7] = -np.finfo(dtype).max
+    exact = evaluate(op.formula()[0], [x], dtype=np.longdouble)
+    assert error_in_ulp(op(x), exact, kind).max() <= LIMITS[dtype]
+
+
+@pytest.mark.parametrize("op", [ogive.softmax, ogive.log_softmax], ids=lambda op: op.name)
+def test_nan_and_infinity_are_found_wherever_they_lie(op):
+    for length in (5, 16, 64, 100):
+        for position in range(length):
+            for special in (np.nan, np.inf):
+                x = rows((3, length), element_type("float32"))
+                x[1, position] = special
+                assert np.isnan(op(x)).all(axis=1).tolist() == [False, True, False]
+                assert not np.isnan(op(x)[::2]).any()
+
+
+def test_the_largest_elements_are_counted():
+    for count in (1, 2, 17, 300, 20_000):
+        x = np.full((2, count + 3), -200.0, np.float32)
+        x[:, :count] = 1.5
+        log = ogive.log_softmax(x)
+        assert np.all(log[:, :count] == np.float32(-np.log(count)))
+        assert (log[0, 0] == 0) == (count == 1)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_logarithm_near_zero_keeps_its_digits(dtype):
+    """Of a row that one element dominates: what the others add up to is all that is left of the result."""
+    for length in (2, 17, 1000, 40_000):
+        for below in (20.0, 60.0, 80.0):
+            x = np.full((2, length), 3.0 - below, dtype)
+            x[:, length // 2] = 3.0
+            others = np.log1p((length - 1) * np.exp(-np.float64(below)))
+            result = ogive.log_softmax(x)[:, length // 2].astype(np.float64)
+            assert np.abs(result + others).max() <= 4 * np.finfo(dtype).eps * others
+
+
+@pytest.mark.parametrize("below", [1.2, 12.0, 16.0, 20.0])
+@pytest.mark.parametrize("op", [ogive.softmax, ogive.log_softmax], ids=lambda op: op.name)
+def test_many_alike_add_up(op, below):
+    """Rounding errors of equal numbers do not make up for each other."""
+    x = np.full((1, 1_000_003), 3.0 - below, np.float32)
+    x[:, 5] = 3.0
+    e = np.exp(x.astype(np.longdouble) - 3)
+    e[:, 5] = 0
+    exact = np.longdouble(x) - 3 - np.log1p(e.sum())
+    if op is ogive.softmax:
+        exact = np.exp(exact)
+    assert error_in_ulp(op(x), exact, element_type("float32")).max() <= LIMITS["float32"]
+
+
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
 def test_layout_never_changes_bits(op, signature, threads):
     kind = signature.inputs[0]
@@ -91,11 +151,38 @@ def test_same_bits_on_every_instruction_set(op, signature, target):
 
 
 def test_rows_do_not_touch_each_other():
-    x = rows((6, 40), element_type("float32"))
+    x = rows((50, 40), element_type("float32"))
     for op in (ogive.softmax, ogive.log_softmax, ogive.hardmax):
         whole = op(x)
-        for i in range(6):
+        for i in range(50):
             assert_same_bits(op(x[i]), whole[i])
+
+
+def test_nothing_is_written_beyond_a_row():
+    for length in (1, 3, 16, 21, 64, 70, 1000):
+        x = rows((2, length), element_type("float32"))
+        memory = np.full((4, length + 64), 7, np.float32)
+        for op in (ogive.softmax, ogive.log_softmax, ogive.hardmax):
+            op(x, out=memory[1:3, 32 : 32 + length])
+            assert (memory[[0, 3]] == 7).all()
+            assert (memory[:, :32] == 7).all()
+            assert (memory[:, 32 + length :] == 7).all()
+
+
+def test_the_short_way_computes_the_same():
+    """Plain arrays go past the ufunc; everything else gives the same bits by way of it."""
+    x = rows((5, 37), element_type("float32"))
+    for op in (ogive.softmax, ogive.log_softmax, ogive.hardmax):
+        expected = op.bind()(x)
+        out = np.empty_like(x)
+        assert op(x, out=out) is out
+        assert_same_bits(out, expected)
+        overlapping = np.empty(x.size + 1, np.float32)
+        overlapping[:-1] = x.ravel()
+        assert_same_bits(op(overlapping[:-1].reshape(5, 37), out=overlapping[1:].reshape(5, 37)), expected)
+        assert_same_bits(op(x.tolist()).astype(np.float32), op(x.astype(np.float64)).astype(np.float32))
+        assert_same_bits(op(x, out=(np.empty_like(x),)), expected)
+        assert type(op(x.view(np.memmap))) is type(op.bind()(x.view(np.memmap)))
 
 
 def test_several_axes_are_one_row():
@@ -188,6 +275,32 @@ def test_a_formula_of_ones_own():
     x = rows((4, 1000), element_type("float32"))
     low, high = x.min(axis=1, keepdims=True).astype(np.float64), x.max(axis=1, keepdims=True).astype(np.float64)
     assert np.abs(centred(x) - (x - low) / (high - low)).max() < 1e-7
+
+    @ogive.row_operator()
+    def tempered(x, *, temperature: float = 2.0):
+        e = f.exp(x * temperature - f.row_max(x * temperature))
+        return e / f.row_sum(e)
+
+    for temperature in (0.5, 3.0):
+        exact = evaluate(tempered.formula()[0], [x], {"temperature": temperature}, dtype=np.longdouble)
+        result = tempered(x, temperature=temperature)
+        assert error_in_ulp(result, exact, element_type("float32")).max() <= LIMITS["float32"]
+
+    @ogive.row_operator()
+    def weighted(x, y):
+        e = f.exp(x - f.row_max(x))
+        return x - f.row_sum(e * y) / f.row_sum(e) + e
+
+    y = rows((4, 1000), element_type("float32"), seed=1)
+    exact = evaluate(weighted.formula()[0], [x, y], dtype=np.longdouble)
+    assert np.abs(weighted(x, y) - exact).max() < 1e-6
+
+    @ogive.row_operator()
+    def without_reductions(x):
+        return x * 2
+
+    assert_same_bits(without_reductions(x), x * 2)
+    assert_same_bits(without_reductions(x.T, axis=0), x.T * 2)
 
     with pytest.raises(FormulaError, match="row_first: the condition is a number"):
         f.row_first(1)

@@ -154,8 +154,8 @@ def changed_parameters(operator: Operator, parameters: Mapping[str, Any]) -> dic
     return {p.name: values[p.name] for p in operator.parameters if p.is_required or values[p.name] != p.default}
 
 
-#: Inputs that a fingerprint is taken of.
-FINGERPRINT = 1 << 17
+#: Inputs that a fingerprint is taken of, and how many of them are a row.
+FINGERPRINT, ROW = 1 << 17, 100
 
 
 def fingerprint(operator: Operator, kind: ElementType, parameters: Mapping[str, Any] | None = None) -> str:
@@ -168,7 +168,10 @@ def fingerprint(operator: Operator, kind: ElementType, parameters: Mapping[str, 
         )
         bits = (spread >> np.uint64(64 - kind.bits)).astype(f"u{kind.itemsize}").view(kind.numpy)
         ordinary = ((spread >> np.uint64(32)).astype(np.float64) * 2.0**-28 - 8).astype(kind.numpy)
-        operands.append(np.where(np.arange(FINGERPRINT) % 2 == 0, bits, ordinary))
+        if operator.is_row_wise:  # a row of any bits is a row of NaN
+            operands.append(ordinary[: FINGERPRINT // ROW * ROW].reshape(-1, ROW))
+        else:
+            operands.append(np.where(np.arange(FINGERPRINT) % 2 == 0, bits, ordinary))
     return hashlib.sha256(operator(*operands, **(parameters or {})).tobytes()).hexdigest()
 
 

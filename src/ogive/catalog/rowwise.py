@@ -1,7 +1,7 @@
 """The row-wise activations: formulas over an axis, with reductions in one fixed order.
 
 Rows of 16-bit types are computed in float32 and their sums in float64; sums of float64 are kept as two. The
-largest element is subtracted without a rounding error, which exp() would magnify.
+largest element is subtracted without a rounding error, which exp() would magnify (transform/rowwise.py).
 """
 
 from __future__ import annotations
@@ -48,11 +48,10 @@ def log_softmax(x: Any) -> Any:
     LogSoftmax-13.
     """
     largest = f.row_max(x)
-    below = x - largest
     is_smaller = x < largest
-    e = f.exp(below)  # 1 for the largest, but NaN where that is infinite
-    others = f.row_sum(where(is_smaller, e, 0)) + (f.row_sum(where(is_smaller, 0, e)) - 1)
-    return below - f.log1p(others)
+    others = f.row_sum(where(is_smaller, f.exp(x - largest), 0)) + (f.row_sum(where(is_smaller, 0, 1)) - 1)
+    no_number = largest - largest  # zero, but NaN where the largest is infinite
+    return x - largest - (f.log1p(others) + no_number)
 
 
 @row_operator(onnx="Softmax", directml="ACTIVATION_SOFTMAX1")

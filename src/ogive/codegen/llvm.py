@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from ogive.codegen.target import Target
 from ogive.expression import Expression, Format, walk
-from ogive.transform.cost import eager_operands, varying_nodes
+from ogive.transform.cost import eager_operands, varying
 from ogive.transform.lower import STORAGE, Program
 
 __all__ = ["block_size", "emit", "entries"]
@@ -40,7 +40,7 @@ def block_size(program: Program) -> int:
     As many as fill a register of 64 bytes with the widest format of which there is more than a little. Many operands
     make it smaller, because incomplete blocks are staged in a buffer of 32 KiB.
     """
-    formats = Counter(current.format.bits for current in varying_nodes(program.roots))
+    formats = Counter(current.format.bits for current in varying(program.roots))
     widest = max((bits for bits, count in formats.items() if 4 * count > max(formats.values())), default=8)
     lanes = 64 * 8 // max(widest, 8)
     bytes_per_element = sum(t.itemsize for t in (*program.inputs, *program.outputs))
@@ -69,6 +69,54 @@ def _blocks_at_a_time(program: Program, target: Target) -> int:
 def entries(program: Program) -> list[str]:
     """The names of the functions that `emit` defines: one per stage, and the one that computes the results."""
     return [f"stage{i}" for i in range(len(program.stages) + 1)]
+
+
+#: How many rows a stage takes at most. Number i of row r lies at ROWS_AT_ONCE * i + r of their records.
+ROWS_AT_ONCE = 16
+
+#: How many numbers a stage may compute for all its rows at once; they follow the findings of all stages.
+MOST_AHEAD = 16
+
+
+def _slot(program: Program, stage: int) -> int:
+    """Where in a row's record the findings of a stage begin: behind the parameters and those before it."""
+    return program.parameter_count + 2 * sum(len(s.reductions) for s in program.stages[:stage])
+
+
+def _alignment(form: Format) -> int:
+    return max(form.bits // 8, 1)
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """One of the loops of a function, which take up the elements one after the other."""
+
+    name: str
+    width: int
+    """Elements of a turn."""
+    begin: str
+    """Where it begins: the limit of the loop before it."""
+    after: str
+    """The block after it."""
+    is_incomplete: bool = False
+    """Whether a turn reaches beyond the last element."""
+
+    @property
+    def check(self) -> str:
+        """The block before it, which finds whether there is anything for it to do."""
+        return f"before.{self.name}"
+
+    @property
+    def limit(self) -> str:
+        return "%count" if self.is_incomplete else f"%limit.{self.name}"
+
+
+def _loops(block: int, at_a_time: int, has_rest: bool) -> list[_Loop]:
+    """Over several blocks at a time, over single ones, and over the incomplete last one, where there may be one."""
+    rest = [_Loop("rest", block, "%limit.block", "done", is_incomplete=True)] if has_rest else []
+    several = [_Loop("blocks", block * at_a_time, "0", "before.block")] if at_a_time > 1 else []
+    single = _Loop("block", block, "%limit.blocks" if several else "0", "before.rest" if rest else "done")
+    return [*several, single, *rest]
 
 
 def emit(program: Program, target: Target) -> str:
@@ -103,6 +151,10 @@ class _Emitter:
     """Of the basic block that is being emitted."""
     at: str = ""
     """The number of elements before those that are being emitted."""
+    is_ahead: bool = False
+    """Whether a lane is a row."""
+    valid: str = ""
+    """Which lanes lie before the end of the row, in code for a row's last, incomplete block."""
 
     # ---- the function
 
@@ -115,89 +167,166 @@ class _Emitter:
             reductions, stored = (), tuple(enumerate(program.results, start=len(program.inputs)))
         roots = [value for _, value in (*reductions, *stored)]
         operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
-        pointers = []
-        for index in range(len(operand_types)):
-            pointers.append(f"  %slot{index} = getelementptr ptr, ptr %operands, i64 {index}")
-            pointers.append(f"  %operand{index} = load ptr, ptr %slot{index}, align 8")
-        varying = varying_nodes(roots)
-        for current in walk(*roots):
-            if current not in varying:
+        differing = varying(roots)
+        ahead = _ahead(roots, differing)
+        head = self._head(name, len(operand_types), self._ahead(ahead))
+        for i, current in enumerate(ahead):
+            kind = TYPES[current.format]
+            first = ROWS_AT_ONCE * (_slot(program, len(program.stages)) + i)
+            address = self.emit(f"getelementptr double, ptr %records, i64 {first}")
+            address = self.emit(f"getelementptr {kind}, ptr {address}, i64 %row")
+            self.scalars[current] = self.emit(f"load {kind}, ptr {address}, align {_alignment(current.format)}")
+        for current in walk(*roots, operands=lambda n: () if n in self.scalars else n.operands):
+            if current not in differing and current not in self.scalars:
                 self._node(current)
-        block, at_a_time = self.block, _blocks_at_a_time(program, self.target)
-        found = [_Accumulator(self, i, kind, value, stage) for i, (kind, value) in enumerate(reductions)]
-        lines = []
-        for loop, width in (("blocks", block * at_a_time), ("block", block)):
-            if loop == "blocks" and at_a_time == 1:
-                continue
-            self.block = self.lanes = width
-            self.lines, self.names, self.label, self.at = [], {}, loop, f"%at.{loop}"
-            self._region(roots, varying)
-            places = [
-                (
-                    f"{self.type(operand_types[i])} {self.value(result)}",
-                    self.address(i, operand_types[i]),
-                    operand_types[i],
-                )
-                for i, result in stored
-            ]
-            stores = [f"  store {v}, ptr {address}, align {max(form.bits // 8, 1)}" for v, address, form in places]
-            if loop == "blocks" and not program.stages:
-                streamed = [
-                    f"  store {v}, ptr {address}, align {STREAM_ALIGNMENT}, !nontemporal !1" for v, address, _ in places
-                ]
-                stores = [
-                    "  br i1 %stream, label %streamed, label %cached",
-                    *("streamed:", *streamed, "  br label %stored"),
-                    *("cached:", *stores, "  br label %stored"),
-                    "stored:",
-                ]
-                self.label = "stored"
-            for accumulator in found:
-                accumulator.accumulate(loop, block)
-            self.block = block
-            before, begin = ("entry", "0") if loop == "blocks" or at_a_time == 1 else ("between", "%whole")
-            limit, after = ("%whole", "between") if loop == "blocks" else ("%count", "done")
+        found = [_Accumulator(self, i, kind, value) for i, (kind, value) in enumerate(reductions)]
+        loops = _loops(self.block, _blocks_at_a_time(program, self.target), bool(program.stages))
+        lines, before, last = [], "", ""
+        for loop in loops:
+            lines.append(f"{loop.check}:")
+            if before:
+                lines += [line for accumulator in found for line in accumulator.joints(loop.check, before, last)]
+            if not loop.is_incomplete:
+                lines.append(f"  {loop.limit} = and i64 %count, {-loop.width}")
             lines += [
-                f"{loop}:",
-                f"  {self.at} = phi i64 [ {begin}, %{before} ], [ %next.{loop}, %{self.label} ]",
-                *(line for accumulator in found for line in accumulator.phis(loop, before, self.label)),
-                *self.lines,
-                *stores,
-                f"  %next.{loop} = add nuw i64 {self.at}, {width}",
-                f"  %more.{loop} = icmp ult i64 %next.{loop}, {limit}",
-                f"  br i1 %more.{loop}, label %{loop}, label %{after}",
+                f"  %some.{loop.name} = icmp ult i64 {loop.begin}, {loop.limit}",
+                f"  br i1 %some.{loop.name}, label %{loop.name}, label %{loop.after}",
+                *self._loop(loop, roots, stored, operand_types, found),
             ]
-            if loop == "blocks":
-                lines += [
-                    "between:",
-                    *(line for accumulator in found for line in accumulator.joints("between", "entry", self.label)),
-                    "  %rest = icmp ult i64 %whole, %count",
-                    "  br i1 %rest, label %block, label %done",
-                ]
-        last = self.label
-        start = ["  br label %block"]
-        if at_a_time > 1:
-            start = [
-                f"  %whole = and i64 %count, {-block * at_a_time}",
-                "  %several = icmp ne i64 %whole, 0",
-                "  br i1 %several, label %blocks, label %between",
+            before, last = loop.check, self.label
+        lines.append("done:")
+        for accumulator in found:
+            lines += accumulator.joints("done", before, last)
+        for accumulator in found:
+            lines += accumulator.finish(_slot(program, stage))
+        start = [*self.invariant_lines, f"  br label %{loops[0].check}"]
+        return "\n".join([*head, *start, *lines, *self._foot()])
+
+    def _ahead(self, nodes: Sequence[Expression]) -> list[str]:
+        """What differs from row to row only, for all rows at once, into their records."""
+        if not nodes:
+            return []
+        block, self.block, self.label, self.is_ahead = self.block, ROWS_AT_ONCE, "entry", True
+        differing = varying(nodes, ("row_value",))
+        for current in walk(*nodes):
+            if current not in differing:
+                self._node(current)
+        self.lanes = self.block
+        self._region(nodes, differing)
+        for i, current in enumerate(nodes):
+            slot = _slot(self.program, len(self.program.stages)) + i
+            self.lines.append(self._store(self.value(current), self.record(slot), current.format))
+        lines = [*self.invariant_lines, *self.lines]
+        self.block, self.lanes, self.is_ahead = block, 1, False
+        self.lines, self.invariant_lines, self.names, self.scalars = [], [], {}, {}
+        return lines
+
+    def _loop(
+        self,
+        loop: _Loop,
+        roots: Sequence[Expression],
+        stored: Sequence[tuple[int, Expression]],
+        operand_types: Sequence[Format],
+        found: Sequence[_Accumulator],
+    ) -> list[str]:
+        """One of the loops over the elements."""
+        block = self.block
+        self.block = self.lanes = loop.width
+        self.lines, self.names, self.label, self.at = [], {}, loop.name, f"%at.{loop.name}"
+        self.valid = self.valid_lanes() if loop.is_incomplete else ""
+        self._region(roots, varying(roots))
+        places = [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
+        if loop.width > block and not self.program.stages:
+            streamed = [self._store(*place, STREAM_ALIGNMENT) for place in places]
+            self.lines += [
+                "  br i1 %stream, label %streamed, label %cached",
+                *("streamed:", *streamed, "  br label %stored"),
+                *("cached:", *(self._store(*place) for place in places), "  br label %stored"),
+                "stored:",
             ]
-        joints = [line for a in found for line in a.joints("done", "between", last)] if at_a_time > 1 else []
-        return "\n".join(
-            [
-                f"define void @{name}(ptr %operands, i64 %count, ptr %values, i1 zeroext %stream) #0 {{",
-                "entry:",
-                *pointers,
-                *self.invariant_lines,
-                *start,
-                *lines,
-                "done:",
-                *joints,
-                *(line for accumulator in found for line in accumulator.finish(len(operand_types))),
-                "  ret void",
-                "}",
+            self.label = "stored"
+        else:
+            self.lines += [self._store(*place) for place in places]
+        for accumulator in found:
+            accumulator.accumulate(loop.name, block)
+        self.block, self.valid = block, ""
+        return [
+            f"{loop.name}:",
+            f"  {self.at} = phi i64 [ {loop.begin}, %{loop.check} ], [ %next.{loop.name}, %{self.label} ]",
+            *(line for accumulator in found for line in accumulator.phis(loop.name, loop.check, self.label)),
+            *self.lines,
+            f"  %next.{loop.name} = add nuw i64 {self.at}, {loop.width}",
+            f"  %more.{loop.name} = icmp ult i64 %next.{loop.name}, {loop.limit}",
+            f"  br i1 %more.{loop.name}, label %{loop.name}, label %{loop.after}",
+        ]
+
+    def _head(self, name: str, operands: int, ahead: Sequence[str]) -> list[str]:
+        """The beginning of the function. One that is a stage of rows has a loop over them."""
+        slots = [f"  %slot{k} = getelementptr ptr, ptr %operands, i64 {k}" for k in range(operands)]
+        if not self.program.stages:
+            loads = [f"  %operand{k} = load ptr, ptr %slot{k}, align 8" for k in range(operands)]
+            parameters = "ptr %operands, i64 %count, ptr %values, i1 zeroext %stream"
+            return [f"define void @{name}({parameters}) #0 {{", "begin:", *slots, *loads]
+        parameters = "ptr %operands, i64 %count, ptr %records, i64 %rows, ptr %steps, i64 %first"
+        lines = [f"define void @{name}({parameters}) #0 {{", "entry:", *slots]
+        for k in range(operands):
+            lines += [
+                f"  %base{k} = load ptr, ptr %slot{k}, align 8",
+                f"  %place{k} = getelementptr i64, ptr %steps, i64 {k}",
+                f"  %step{k} = load i64, ptr %place{k}, align 8",
             ]
-        )
+        lines += [
+            *ahead,
+            "  br label %begin",
+            "begin:",
+            f"  %row = phi i64 [ 0, %{self.label} ], [ %next.row, %done ]",
+            "  %values = getelementptr double, ptr %records, i64 %row",
+        ]
+        for k in range(operands):
+            lines += [
+                f"  %offset{k} = mul i64 %row, %step{k}",
+                f"  %operand{k} = getelementptr i8, ptr %base{k}, i64 %offset{k}",
+            ]
+        return lines
+
+    def _foot(self) -> list[str]:
+        if not self.program.stages:
+            return ["  ret void", "}"]
+        return [
+            "  %next.row = add nuw i64 %row, 1",
+            "  %more.rows = icmp ult i64 %next.row, %rows",
+            "  br i1 %more.rows, label %begin, label %end",
+            "end:",
+            "  ret void",
+            "}",
+        ]
+
+    def _store(self, value: str, address: str, form: Format, alignment: int = 0) -> str:
+        """A store of results; with an alignment, past the caches."""
+        kind = self.type(form)
+        if alignment:
+            return f"  store {kind} {value}, ptr {address}, align {alignment}, !nontemporal !1"
+        if not self.valid:
+            return f"  store {kind} {value}, ptr {address}, align {_alignment(form)}"
+        name = self._masked("store", form, f"declare void @{{}}({{}}, ptr, i32, <{self.block} x i1>)")
+        mask = f"<{self.block} x i1> {self.valid}"
+        return f"  call void @{name}({kind} {value}, ptr {address}, i32 {_alignment(form)}, {mask})"
+
+    def load(self, address: str, form: Format) -> str:
+        """The elements that are being computed; zeros beyond the end of a row."""
+        kind = self.type(form)
+        if not self.valid:
+            return self.emit(f"load {kind}, ptr {address}, align {_alignment(form)}")
+        name = self._masked("load", form, f"declare {{1}} @{{0}}(ptr, i32, <{self.block} x i1>, {{1}})")
+        mask = f"<{self.block} x i1> {self.valid}"
+        return self.emit(f"call {kind} @{name}(ptr {address}, i32 {_alignment(form)}, {mask}, {kind} zeroinitializer)")
+
+    def _masked(self, what: str, form: Format, declaration: str) -> str:
+        """The name of LLVM's masked load or store, declared."""
+        suffix = f"v{self.block}" + {"half": "f16", "float": "f32", "double": "f64"}.get(TYPES[form], TYPES[form])
+        name = f"llvm.masked.{what}.{suffix}.p0"
+        self.declarations[name] = declaration.format(name, self.type(form))
+        return name
 
     def address(self, operand: int, form: Format) -> str:
         """Of the elements that are being computed."""
@@ -277,60 +406,54 @@ class _Emitter:
 
     # ---- rows
 
-    def row_slot(self, index: int) -> str:
-        """A scalar that a row-wise kernel gets behind the operator's parameters."""
-        address = self.emit(f"getelementptr double, ptr %values, i64 {self.program.parameter_count + index}")
-        return self.emit(f"load double, ptr {address}, align 8")
+    def record(self, slot: int) -> str:
+        """The address of a number of the rows' records: of the first row where all are computed at once."""
+        if not self.program.stages:
+            return self.emit(f"getelementptr double, ptr %values, i64 {slot}")
+        base = "%records" if self.is_ahead else "%values"
+        return self.emit(f"getelementptr double, ptr {base}, i64 {ROWS_AT_ONCE * slot}")
 
     def lane_numbers(self, kind: str) -> str:
         return f"<{', '.join(f'{kind} {i}' for i in range(self.block))}>"
 
-    def valid_lanes(self, stage: int) -> str:
-        """Which lanes lie before the end of the row: it is told how many elements are valid behind all row values."""
-        found = sum(len(s.reductions) for s in self.program.stages[:stage])
-        self.lanes = 1
-        valid = self.emit(f"fptosi double {self.row_slot(2 * found)} to i64")
-        self.lanes = self.block
-        left = self.emit_scalar(f"sub i64 {valid}, {self.at}")
-        few = self.emit_scalar(f"icmp slt i64 {left}, {self.block}")
-        few = self.emit_scalar(f"select i1 {few}, i64 {left}, i64 {self.block}")
-        short = self.emit_scalar(f"trunc i64 {few} to i32")
+    def valid_lanes(self) -> str:
+        """Which lanes lie before the end of the row."""
+        left = self.emit_scalar(f"sub i64 %count, {self.at}")
+        short = self.emit_scalar(f"trunc i64 {left} to i32")
         vector = f"<{self.block} x i32>"
-        one = self.emit_scalar(f"insertelement {vector} poison, i32 {short}, i64 0")
-        spread = self.emit_scalar(
-            f"shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer"
-        )
-        return self.emit(f"icmp slt {vector} {self.lane_numbers('i32')}, {spread}")
+        return self.emit(f"icmp slt {vector} {self.lane_numbers('i32')}, {self.spread(vector, f'i32 {short}')}")
+
+    def spread(self, vector: str, scalar: str) -> str:
+        """A scalar in all lanes."""
+        one = self.emit_scalar(f"insertelement {vector} poison, {scalar}, i64 0")
+        return self.emit_scalar(f"shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer")
 
     def position(self) -> str:
-        """The positions of the elements, from where the code's count begins, in float64."""
-        at = self.emit_scalar(f"sitofp i64 {self.at} to double")
+        """The positions of the elements in the row, in float64."""
+        at = self.emit_scalar(f"add i64 {self.at}, %first")
+        at = self.emit_scalar(f"sitofp i64 {at} to double")
         vector = f"<{self.block} x double>"
-        one = self.emit_scalar(f"insertelement {vector} poison, double {at}, i64 0")
-        spread = self.emit_scalar(
-            f"shufflevector {vector} {one}, {vector} poison, <{self.block} x i32> zeroinitializer"
-        )
         lanes = f"<{', '.join(f'double {float(i)}' for i in range(self.block))}>"
-        return self.emit(f"fadd {vector} {spread}, {lanes}")
+        return self.emit(f"fadd {vector} {self.spread(vector, f'double {at}')}, {lanes}")
 
     # ---- nodes
 
-    def _region(self, roots: Sequence[Expression], varying: set[Expression]) -> None:
+    def _region(self, roots: Sequence[Expression], differing: set[Expression]) -> None:
         """What the roots need: in the current block, but for what only rare values need."""
         eager = set(walk(*roots, operands=eager_operands))
-        groups = _rare_groups(roots, eager & varying)
+        groups = _rare_groups(roots, eager & differing)
 
         def together(current: Expression) -> list[Expression]:
             return [operand for member in groups.get(current, (current,)) for operand in member.operands]
 
         for current in walk(*roots, operands=together):
-            if current in eager and current in varying and current not in self.names:
+            if current in eager and current in differing and current not in self.names:
                 if current in groups:
-                    self._rare(groups[current], varying)
+                    self._rare(groups[current], differing)
                 else:
                     self._node(current)
 
-    def _rare(self, group: tuple[Expression, ...], varying: set[Expression]) -> None:
+    def _rare(self, group: tuple[Expression, ...], differing: set[Expression]) -> None:
         """Selects with one condition: their rare values in a block that is entered if any lane needs them."""
         condition = self.value(group[0].operands[0])
         lanes = self.emit(f"bitcast {self.type(Format.BIT)} {condition} to i{self.block}")
@@ -339,11 +462,11 @@ class _Emitter:
         self.lines += [f"  br i1 {any_lane}, label %{rare}, label %{after}, !prof !0", f"{rare}:"]
         self.label = rare
         known = dict(self.names)
-        self._region([member.operands[1] for member in group], varying)
+        self._region([member.operands[1] for member in group], differing)
         chosen = [_select(self, member, *map(self.value, member.operands)) for member in group]
         self.lines += [f"  br label %{after}", f"{after}:"]
         # What the rare block computed is known only there.
-        self.names = {n: name for n, name in self.names.items() if n in known or n not in varying}
+        self.names = {n: name for n, name in self.names.items() if n in known or n not in differing}
         last, self.label = self.label, after
         for member, name in zip(group, chosen, strict=True):
             common = self.value(member.operands[2])
@@ -357,6 +480,14 @@ class _Emitter:
         operands = [self.value(operand) for operand in current.operands]
         name = ROWS[current.operation](self, current, *operands)
         (self.scalars if self.lanes == 1 else self.names)[current] = name
+
+
+def _ahead(roots: Sequence[Expression], differing: set[Expression]) -> list[Expression]:
+    """The numbers that a stage computes for all its rows at once: what elements meet that depends on the row."""
+    of_rows = varying(roots, ("row_value",)) - differing
+    met = {operand: None for current in walk(*roots) if current in differing for operand in current.operands}
+    met |= dict.fromkeys(roots)
+    return [n for n in met if n in of_rows and n.operands and n.format in (Format.F32, Format.F64)][:MOST_AHEAD]
 
 
 def _rare_groups(roots: Sequence[Expression], among: set[Expression]) -> dict[Expression, tuple[Expression, ...]]:
@@ -379,12 +510,15 @@ class _Accumulator:
     with the lower half until one is left. What is left is stored as two float64.
     """
 
-    def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression, stage: int) -> None:
-        self.e, self.index, self.kind, self.value, self.stage = emitter, index, kind, value, stage
-        self.form = value.format if kind in ("row_max", "row_min") else Format.F64
-        # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
+    def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression) -> None:
+        self.e, self.index, self.kind, self.value = emitter, index, kind, value
         self.is_extreme = kind in ("row_max", "row_min")
-        self.parts = 2 if self.is_extreme or (kind == "row_sum" and value.format is Format.F64) else 1
+        self.is_count = kind == "row_sum" and _counts(value)
+        # A segment has few enough elements to count them in float32.
+        self.form = value.format if self.is_extreme or self.is_count else Format.F64
+        # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
+        is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
+        self.parts = 2 if self.is_extreme or is_compensated else 1
         self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
         self.before: list[str] = []
         """The totals that the next loop begins with; none if there was no loop."""
@@ -400,18 +534,24 @@ class _Accumulator:
     def accumulate(self, loop: str, block: int) -> None:
         """What a turn of the loop adds: a block after the other, in the order of the elements."""
         e = self.e
-        width = e.block
-        taken = self._taken(width == block)
+        width, taken, kind = e.block, self._taken(), Format.BIT if self.is_count else self.form
+        blocks = [
+            taken if width == block else self._slice(kind, taken, width, start, block)
+            for start in range(0, width, block)
+        ]
+        e.block = e.lanes = block
         totals = self._names(loop)
-        for start in range(0, width, block):
-            part = taken if width == block else [self._slice(v, width, start, block) for v in taken]
-            e.block = e.lanes = block
-            totals = self._joined(totals, part)
-            e.block = e.lanes = width
+        if self.is_extreme:
+            totals = self._with_extremes(totals, blocks)
+        else:
+            add = self._counted if self.is_count else self._joined_value
+            for part in blocks:
+                totals = add(totals, part)
+        e.block = e.lanes = width
         self.following = totals
 
-    def _slice(self, value: str, width: int, start: int, count: int) -> str:
-        whole, mask = f"<{width} x {TYPES[self.form]}>", ", ".join(f"i32 {i}" for i in range(start, start + count))
+    def _slice(self, form: Format, value: str, width: int, start: int, count: int) -> str:
+        whole, mask = f"<{width} x {TYPES[form]}>", ", ".join(f"i32 {i}" for i in range(start, start + count))
         return self.e.emit(f"shufflevector {whole} {value}, {whole} poison, <{count} x i32> <{mask}>")
 
     def phis(self, loop: str, before: str, last: str) -> list[str]:
@@ -433,32 +573,56 @@ class _Accumulator:
             for name, (a, b) in zip(self._names(label), values, strict=True)
         ]
 
-    def _taken(self, may_end: bool) -> list[str]:
-        """What the loop adds: the value, or the neutral one in lanes beyond the end of the row.
-
-        A row ends in a call of a single block.
-        """
-        e, value = self.e, self.e.value(self.value)
-        valid = e.valid_lanes(self.stage) if may_end else None
+    def _taken(self) -> str:
+        """What the loop adds, and the neutral value in lanes beyond the end of the row; of a count, what counts."""
+        e = self.e
+        if self.is_count:
+            condition, if_true, _ = self.value.operands
+            value = e.value(condition)
+            if not if_true.attribute:
+                value = e.binary("xor", Format.BIT, value, e.literal(Format.BIT, 1))
+            return e.binary("and", Format.BIT, value, e.valid) if e.valid else value
+        value = e.value(self.value)
         if self.kind == "row_first":
-            condition = value if valid is None else e.binary("and", Format.BIT, value, valid)
-            return [e.choose(condition, Format.F64, e.position(), e.literal(Format.F64, self.neutral))]
-        if valid is not None:
-            value = e.choose(valid, self.value.format, value, e.literal(self.value.format, self.neutral))
-        if self.value.format is not self.form:
-            value = e.cast("fpext", value, self.value.format, self.form)
-        return [value, value if self.is_extreme else e.literal(self.form, 0.0)][: self.parts]
+            condition_ = e.binary("and", Format.BIT, value, e.valid) if e.valid else value
+            return e.choose(condition_, Format.F64, e.position(), e.literal(Format.F64, self.neutral))
+        if e.valid:
+            value = e.choose(e.valid, self.value.format, value, e.literal(self.value.format, self.neutral))
+        return value if self.value.format is self.form else e.cast("fpext", value, self.value.format, self.form)
+
+    def _joined_value(self, totals: list[str], value: str) -> list[str]:
+        return self._joined(totals, [value, self.e.literal(self.form, 0.0)][: self.parts])
+
+    def _counted(self, totals: list[str], what_counts: str) -> list[str]:
+        e, form = self.e, self.form
+        return [e.choose(what_counts, form, e.binary("fadd", form, totals[0], e.literal(form, 1.0)), totals[0])]
+
+    def _with_extremes(self, totals: list[str], blocks: list[str]) -> list[str]:
+        """Of equal ones the first is kept, in whatever order they are compared. NaN is found two blocks at a time."""
+        e, form, kind = self.e, self.form, self.e.type(self.form)
+        unordered = [
+            e.emit(f"fcmp uno {kind} {a}, {b}") for a, b in zip(blocks[::2], blocks[1::2] or blocks, strict=True)
+        ]
+        while len(blocks) > 1:
+            blocks = [self._extreme(a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
+        while len(unordered) > 1:
+            unordered = [e.binary("or", Format.BIT, a, b) for a, b in zip(unordered[::2], unordered[1::2], strict=True)]
+        nan = e.choose(unordered[0], form, e.literal(form, math.nan), totals[1])
+        return [self._extreme(totals[0], blocks[0]), nan]
+
+    def _extreme(self, a: str, b: str) -> str:
+        e, kind = self.e, self.e.type(self.form)
+        is_beyond = e.emit(f"fcmp {'ogt' if self.kind == 'row_max' else 'olt'} {kind} {b}, {a}")
+        return e.choose(is_beyond, self.form, b, a)
 
     def _joined(self, a: list[str], b: list[str]) -> list[str]:
         """Both together, by lane."""
         e, form = self.e, self.form
-        kind = e.type(form)
-        if self.kind != "row_sum":
-            predicate = "ogt" if self.kind == "row_max" else "olt"
-            joined = [e.choose(e.emit(f"fcmp {predicate} {kind} {b[0]}, {a[0]}"), form, b[0], a[0])]
-            if self.is_extreme:  # apart, because it is no link in the chain of comparisons
-                joined.append(e.choose(e.emit(f"fcmp uno {kind} {b[1]}, {b[1]}"), form, b[1], a[1]))
-            return joined
+        if self.kind == "row_first":
+            is_before = e.emit(f"fcmp olt {e.type(form)} {b[0]}, {a[0]}")
+            return [e.choose(is_before, form, b[0], a[0])]
+        if self.is_extreme:
+            return [self._extreme(a[0], b[0])]
         total = e.binary("fadd", form, a[0], b[0])
         if self.parts == 1:
             return [total]
@@ -469,40 +633,44 @@ class _Accumulator:
         lost = e.binary("fadd", form, lost, b[1])
         return [total, e.binary("fadd", form, a[1], lost)]
 
-    def finish(self, result_operand: int) -> list[str]:
-        """The lines after the loop."""
-        e = self.e
+    def finish(self, slot: int) -> list[str]:
+        """The lines after the loops: what was found goes to its slot in the row's record."""
+        e, form = self.e, self.form
         e.after_loop = True
         e.lines, values, width, block = [], list(self.following), e.block, e.block
+        any_nan = ""
+        if self.is_extreme:
+            nan = values.pop()
+            lanes = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
+            any_nan = e.emit_scalar(f"icmp ne i{width} {e.emit(f'bitcast <{width} x i1> {lanes} to i{width}')}, 0")
         while width > 1:
             half = width // 2
-            whole = f"<{width} x {TYPES[self.form]}>"
-            halves = []
-            for start in (0, half):
-                mask = ", ".join(f"i32 {i}" for i in range(start, start + half))
-                halves.append(
-                    [e.emit(f"shufflevector {whole} {v}, {whole} poison, <{half} x i32> <{mask}>") for v in values]
-                )
+            halves = [[self._slice(form, v, width, start, half) for v in values] for start in (0, half)]
             e.block = e.lanes = width = half
             if half == 1:
-                halves = [
-                    [e.emit_scalar(f"extractelement <1 x {TYPES[self.form]}> {v}, i64 0") for v in h] for h in halves
-                ]
+                halves = [[e.emit_scalar(f"extractelement <1 x {TYPES[form]}> {v}, i64 0") for v in h] for h in halves]
             values = self._joined(*halves)
-        if self.is_extreme:
-            is_nan = e.emit_scalar(f"fcmp uno {TYPES[self.form]} {values[1]}, {values[1]}")
-            whole = TYPES[self.form]
-            values = [e.emit_scalar(f"select i1 {is_nan}, {whole} {values[1]}, {whole} {values[0]}")]
-        address = e.emit_scalar(f"getelementptr ptr, ptr %operands, i64 {result_operand}")
-        target = e.emit_scalar(f"load ptr, ptr {address}, align 8")
+        if any_nan:
+            kind = TYPES[form]
+            values = [e.emit_scalar(f"select i1 {any_nan}, {kind} {e.literal(form, math.nan)}, {kind} {values[0]}")]
         for part in range(2):
             value = values[part] if part < len(values) else "0x0000000000000000"
-            if part < len(values) and self.form is Format.F32:
+            if part < len(values) and form is Format.F32:
                 value = e.emit_scalar(f"fpext float {value} to double")
-            place = e.emit_scalar(f"getelementptr double, ptr {target}, i64 {2 * self.index + part}")
+            number = slot + 2 * self.index + part
+            place = e.emit_scalar(f"getelementptr double, ptr %values, i64 {ROWS_AT_ONCE * number}")
             e.lines.append(f"  store double {value}, ptr {place}, align 8")
         e.block = e.lanes = block
         return e.lines
+
+
+def _counts(value: Expression) -> bool:
+    """Whether this is 1 where a condition holds, or where it does not, and 0 elsewhere."""
+    return (
+        value.operation == "select"
+        and all(o.operation == "constant" for o in value.operands[1:])
+        and ({o.attribute for o in value.operands[1:]} == {0.0, 1.0})
+    )
 
 
 # ---- one row per primitive
@@ -511,18 +679,17 @@ Row = Callable[..., str]
 
 
 def _input(e: _Emitter, n: Expression) -> str:
-    address = e.address(n.attribute, n.format)
-    return e.emit(f"load {e.type(n.format)}, ptr {address}, align {max(n.format.bits // 8, 1)}")
+    return e.load(e.address(n.attribute, n.format), n.format)
 
 
 def _parameter(e: _Emitter, n: Expression) -> str:
-    address = e.emit(f"getelementptr double, ptr %values, i64 {n.attribute[0]}")
-    return e.emit(f"load double, ptr {address}, align 8")
+    return e.emit(f"load double, ptr {e.record(n.attribute[0])}, align 8")
 
 
 def _row_value(e: _Emitter, n: Expression) -> str:
     index, part = n.attribute
-    return e.row_slot(2 * index + part)
+    address = e.record(e.program.parameter_count + 2 * index + part)
+    return e.emit(f"load {e.type(n.format)}, ptr {address}, align 8")
 
 
 def _row_position(e: _Emitter, n: Expression) -> str:

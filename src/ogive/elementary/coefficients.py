@@ -19,6 +19,7 @@ __all__ = [
     "ERFC",
     "ERF_FAR",
     "ERF_NEAR",
+    "EXP",
     "EXPM1",
     "LOG1P",
     "LOG1P_TO_ONE",
@@ -63,6 +64,31 @@ EXPM1 = {
         float.fromhex("0x1.ae535ee2960e7p-26"),
         float.fromhex("0x1.1f620a527d04cp-29"),
         float.fromhex("0x1.77daa9c8819a9p-33"),
+    ),
+}
+
+#: (expm1(r) - r) / r**2 on |r| <= log(2) / 2, shorter; the error is relative to exp(r).
+EXP = {
+    # largest error 2**-28.2
+    Format.F32: (
+        float.fromhex("0x1.fffffc0000000p-2"),
+        float.fromhex("0x1.5554920000000p-3"),
+        float.fromhex("0x1.5558b20000000p-5"),
+        float.fromhex("0x1.1239940000000p-7"),
+        float.fromhex("0x1.6a4c560000000p-10"),
+    ),
+    # largest error 2**-57.9
+    Format.F64: (
+        float.fromhex("0x1.000000000000ap-1"),
+        float.fromhex("0x1.55555555554ffp-3"),
+        float.fromhex("0x1.5555555550688p-5"),
+        float.fromhex("0x1.11111111266adp-7"),
+        float.fromhex("0x1.6c16c184891a5p-10"),
+        float.fromhex("0x1.a01a0131af4d0p-13"),
+        float.fromhex("0x1.a0199921aa7b0p-16"),
+        float.fromhex("0x1.71df1484e19c7p-19"),
+        float.fromhex("0x1.28ae3de7cdd0fp-22"),
+        float.fromhex("0x1.ad9ab1034f57dp-26"),
     ),
 }
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from ogive.expression import Expression, walk
 
-__all__ = ["cost", "eager_operands", "varying_nodes"]
+__all__ = ["cost", "eager_operands", "varying"]
 
 #: Instructions that take longer than a multiplication, or not as long. Those of 64 bits take twice as long. A
 #: conversion between float32 and float64 also takes a register apart, or joins two.
@@ -38,11 +38,15 @@ COSTS = {
 }
 
 
-def varying_nodes(roots: Sequence[Expression]) -> set[Expression]:
-    """The nodes that differ from element to element."""
+#: What differs from element to element.
+ELEMENTS = ("input", "row_position")
+
+
+def varying(roots: Sequence[Expression], leaves: Sequence[str] = ELEMENTS) -> set[Expression]:
+    """The nodes of primitive graphs that these leaves make differ."""
     found: set[Expression] = set()
     for current in walk(*roots):
-        if current.operation in ("input", "row_position") or any(operand in found for operand in current.operands):
+        if current.operation in leaves or any(operand in found for operand in current.operands):
             found.add(current)
     return found
 
@@ -54,7 +58,7 @@ def eager_operands(current: Expression) -> Sequence[Expression]:
 
 def cost(roots: Sequence[Expression]) -> float:
     """What an element costs that needs none of the rare values."""
-    among = varying_nodes(roots)
+    among = varying(roots)
     nodes = [current for current in walk(*roots, operands=eager_operands) if current in among]
     # A choice of the larger or the smaller is one instruction.
     extremes = {n for n in nodes if n.operation == "select" and set(n.operands[1:]) == set(n.operands[0].operands)}

@@ -22,8 +22,17 @@ from fractions import Fraction
 from ogive.dtypes import ElementType, element_type
 from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
 from ogive.expression import Expression, Format, constant, depends_on_elements, node, walk
-from ogive.transform.cost import cost
+from ogive.transform.cost import cost, varying
 from ogive.transform.interval import EVERYTHING, Interval
+from ogive.transform.rowwise import (
+    EXPONENTIALS,
+    REDUCTIONS,
+    SUM_OF_EXPONENTIALS,
+    exponential,
+    is_of_row,
+    row_exponential,
+    within_row,
+)
 from ogive.transform.wide import Arithmetic, Wide
 
 __all__ = ["STORAGE", "Program", "Stage", "computes_in", "lower"]
@@ -79,7 +88,7 @@ class Program:
     @property
     def size(self) -> int:
         """How many instructions an element takes: the measure of its cost."""
-        return sum(1 for current in walk(*self.roots) if current.operands)
+        return sum(1 for current in varying(self.roots) if current.operands)
 
 
 def lower(
@@ -141,9 +150,6 @@ def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -
     return max(t.computes_in for t in (*inputs, *outputs))
 
 
-#: What makes one number of a row.
-REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first"})
-
 _UNSIGNED = {Format.I32: Format.U32, Format.I64: Format.U64}
 
 _CHOOSING = {"input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not", "select"}
@@ -188,6 +194,13 @@ def _is_nonzero(leaf: Expression) -> Expression:
     """The truth value of a boolean operand: any byte but zero is true."""
     is_zero = node("equal", (leaf, node("constant", (), 0, leaf.format)), None, Format.BIT)
     return node("not", (is_zero,), None, Format.BIT)
+
+
+def _is_share(root: Expression) -> bool:
+    """Whether this is an exponential of a row divided by their sum."""
+    if root.operation != "divide" or root.operands[1].operation != "row_sum":
+        return False
+    return root.operands[1].operands[0] is root.operands[0] and row_exponential(root.operands[0]) is not None
 
 
 class _Direct:
@@ -340,7 +353,8 @@ class _Real:
                 if n.operation == "row_sum" and summed in needed_after and summed.operands:
                     kept.append((first_scratch + kept_count, value))
                     again = node("input", (), first_scratch + kept_count, value.format)
-                    self.numbers[summed] = Wide(again, interval=self.numbers[summed].interval)
+                    interval = EXPONENTIALS if row_exponential(summed) else self.numbers[summed].interval
+                    self.numbers[summed] = Wide(again, interval=interval)
                     kept_count += 1
             stages.append(Stage(reductions, tuple(kept)))
         return tuple(stages)
@@ -357,6 +371,10 @@ class _Real:
         if root.operation == "select":
             condition, a, b = root.operands
             return self.m.select_(self.truth(condition), self._rough(a), self._rough(b))
+        parts = row_exponential(root)
+        if parts is not None and self.number(parts[0]).is_exact:
+            element, largest = map(self.number, parts)
+            return exponential(self.m, element.high, largest.high)
         if root.operation in ROUGH:
             return self.m.single(ROUGH[root.operation](self.m, self.number(root.operands[0])))
         return self.finish(root)
@@ -367,6 +385,9 @@ class _Real:
         high, low = (node("row_value", (), (index, part), Format.F64) for part in (0, 1))
         if root.operation != "row_sum":
             return Wide(self._from_double(high))
+        interval = SUM_OF_EXPONENTIALS if row_exponential(root.operands[0]) else EVERYTHING
+        if self.m.format is Format.F64 and (interval is SUM_OF_EXPONENTIALS or not self.m.extended):
+            return Wide(high, low if self.m.extended else None, interval=interval)
         # Its power of two is kept apart: dividing by what is left neither overflows nor loses bits.
         bits = node("and", (wide.bits_(high), wide.whole(0x7FF << 52)), None, Format.I64)
         exponent = node("subtract", (wide.shift_right_(bits, 52), wide.whole(1023)), None, Format.I64)
@@ -375,9 +396,68 @@ class _Real:
         value = self._from_double(high)
         rest = low
         if value is not high:
-            rest = node("subtract", (high, node("convert", (value,), None, Format.F64)), None, Format.F64)
+            rest = wide.add_(wide.sub_(high, node("convert", (value,), None, Format.F64)), low)
         interval = Interval(1.0, 2.0)
         return Wide(value, self._from_double(rest), self._from_double(power), EVERYTHING, interval, False)
+
+    @property
+    def of_rows(self) -> _Real:
+        """How what is computed once a row is computed: in float64 always."""
+        if self.m.format is Format.F64:
+            return self
+        rows = _Real(self.m.longer, self.inputs)
+        rows.row_values = self.row_values
+        return rows
+
+    def _share(self, root: Expression) -> tuple[Wide, Wide]:
+        """An exponential and the reciprocal of the sum of its row: one division a row."""
+        rows = self.of_rows
+        reciprocal = rows.m.divide(rows.m.wide(Fraction(1)), rows.number(root.operands[1]))
+        return self.number(root.operands[0]), self._shortened(reciprocal)
+
+    def _of_row(self, terms: Sequence[tuple[Expression, bool]]) -> Wide:
+        """The sum of numbers that are the same in the whole row; True: subtracted."""
+        rows = self.of_rows
+        values = [rows.number(term) for term, _ in terms]
+        values = [rows.m.negate(value) if negated else value for value, (_, negated) in zip(values, terms, strict=True)]
+        exactly = Arithmetic(Format.F64, self.m.extended)
+        total = values[0]
+        for value in values[1:]:
+            total = exactly.add(total, value)
+        return self._shortened(exactly.renormalised(exactly.unscaled(total)))
+
+    def _shortened(self, a: Wide) -> Wide:
+        """A number of float64 in the format of the arithmetic, as a sum of two."""
+        m, wide = self.m, self.m.longer
+        if m.format is Format.F64:
+            return a
+        high = self._from_double(a.high)
+        rest = wide.sub_(a.high, node("convert", (high,), None, Format.F64))
+        if a.low is not None:
+            rest = wide.add_(rest, a.low)
+        is_number = m.is_bounded(a.interval)
+        return Wide(high, self._from_double(rest), interval=a.interval, low_is_number=is_number, is_normal=True)
+
+    def _of_element(self, root: Expression) -> tuple[Expression, bool, list[tuple[Expression, bool]]] | None:
+        """A sum as (what differs from element to element, negated or not, what the row has in common)."""
+        if not self.row_values:
+            return None
+        elements: list[tuple[Expression, bool]] = []
+        common: list[tuple[Expression, bool]] = []
+
+        def collect(term: Expression, negated: bool) -> None:
+            if is_of_row(term):
+                common.append((term, negated))
+            elif term.operation in ("add", "subtract"):
+                collect(term.operands[0], negated)
+                collect(term.operands[1], negated != (term.operation == "subtract"))
+            else:
+                elements.append((term, negated))
+
+        collect(root, False)
+        if len(elements) != 1 or not common or not self.number(elements[0][0]).is_exact:
+            return None
+        return *elements[0], common
 
     def _from_double(self, value: Expression) -> Expression:
         return value if self.m.format is Format.F64 else node("convert", (value,), None, self.m.format)
@@ -396,7 +476,7 @@ class _Real:
         elif m.format is Format.F64 and storage is Format.BF16:
             value = self._single_rounded_to_odd(self.finish(root))
         elif m.is_longer:
-            value = self._shortened(root)
+            value = self._as_single(root)
         else:
             value = self._narrowed(root) if storage.bits < m.bits and m.extended else self._final(root)
         nan = node("constant", (), math.nan, value.format)
@@ -411,11 +491,11 @@ class _Real:
                 return self.m.single(FINAL[root.operation](self.m, operand))
         return self.finish(root)
 
-    def _shortened(self, root: Expression) -> Expression:
+    def _as_single(self, root: Expression) -> Expression:
         """The number rounded to float32; what only chooses does so behind the rounding."""
         if root.operation == "select":
             condition, a, b = root.operands
-            return self.m.select_(self.truth(condition), self._shortened(a), self._shortened(b))
+            return self.m.select_(self.truth(condition), self._as_single(a), self._as_single(b))
         value = self.finish(root)
         single = self.m.single_of(value)
         return node("convert", (value,), None, Format.F32) if single is None else single
@@ -449,6 +529,10 @@ class _Real:
             case "add" | "subtract":
                 return self._finished_sum(root)
             case "divide":
+                if _is_share(root):
+                    share, reciprocal = self._share(root)
+                    rest = m.mul_(share.high, m.low_part(reciprocal))
+                    return m.fma_(share.high, reciprocal.high, rest)
                 dividend, divisor = map(self.number, root.operands)
                 if m.is_longer:
                     return m.divide(dividend, divisor).high
@@ -476,6 +560,12 @@ class _Real:
                     if root.operation == "subtract":
                         x, z = (m.neg_(x), z) if product is root.operands[1] else (x, m.neg_(z))
                     return m.fma_(x, b.high, z)
+        parts = self._of_element(root)
+        if parts is not None and len(parts[2]) > 1:
+            varying, is_negated, common = parts
+            total, value = self._of_row(common), self.number(varying).high
+            value = m.add_(m.neg_(value), total.high) if is_negated else m.add_(value, total.high)
+            return m.add_(value, m.low_part(total))
         a, b = map(self.number, root.operands)
         if a.is_exact and b.is_exact:
             return m.add_(a.high, b.high) if root.operation == "add" else m.sub_(a.high, b.high)
@@ -663,7 +753,7 @@ class _Real:
         return node(root.operation, operands, None, Format.BIT)
 
     def number(self, root: Expression) -> Wide:
-        for current in walk(root):
+        for current in walk(root, operands=within_row):
             if current.format is Format.NUMBER and current not in self.numbers:
                 self.numbers[current] = self._number(current)
         return self.numbers[root]
@@ -688,6 +778,14 @@ class _Real:
                 return m.copy_sign(magnitude, m.single(sign))
             case "row_max" | "row_min" | "row_sum":
                 return self._row_value(root)
+        if _is_share(root):
+            return m.multiply(*self._share(root))
+        if operation in ("add", "subtract"):
+            parts = self._of_element(root)
+            if parts is not None and len(parts[2]) > 1:
+                varying, is_negated, common = parts
+                element = self.numbers[varying]
+                return m.add(m.negate(element) if is_negated else element, self._of_row(common))
         operands = [self.numbers[operand] for operand in root.operands]
         if operation in RULES:
             return RULES[operation](m, *operands)

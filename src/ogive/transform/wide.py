@@ -140,6 +140,9 @@ class Arithmetic:
     def sqrt_(self, a: Expression) -> Expression:
         return self._make("square_root", a)
 
+    def round_even_(self, a: Expression) -> Expression:
+        return self._make("round_even", a)
+
     def less_(self, a: Expression, b: Expression) -> Expression:
         return self._on_singles("less", a, b)
 

@@ -40,10 +40,11 @@ static OgiveLoopData *find_loop(const OgiveDirect *direct, PyObject *const *inpu
 
 /* ---- arrays that are alike ------------------------------------------------------------------ */
 
-/* Whether one of two plain arrays may be written while the other is read: they are the same, or lie apart. */
-static int may_be_written(PyArrayObject *out, PyArrayObject *in) {
+/* Whether one of two plain arrays may be written while the other is read: they lie apart, or they are the same and
+ * elements do not depend on each other. */
+static int may_be_written(const OgiveDirect *direct, PyArrayObject *out, PyArrayObject *in) {
     const char *a = PyArray_BYTES(out), *b = PyArray_BYTES(in);
-    return a == b ? PyArray_ITEMSIZE(out) == PyArray_ITEMSIZE(in)
+    return a == b ? PyArray_ITEMSIZE(out) == PyArray_ITEMSIZE(in) && !direct->row_wise
                   : a + PyArray_NBYTES(out) <= b || b + PyArray_NBYTES(in) <= a;
 }
 
@@ -56,7 +57,7 @@ static int are_alike(const OgiveDirect *direct, PyObject *const *inputs, PyObjec
     for (int k = 0; k < direct->inputs; ++k) {
         PyArrayObject *input = (PyArrayObject *)inputs[k];
         if (!has_flags(inputs[k], PLAIN) || (k > 0 && !same_shape(first, input)) ||
-            (out != NULL && !may_be_written((PyArrayObject *)out, input))) {
+            (out != NULL && !may_be_written(direct, (PyArrayObject *)out, input))) {
             return 0;
         }
     }
@@ -81,7 +82,17 @@ static PyObject *run_alike(const OgiveDirect *direct, PyObject *const *inputs, P
     }
     NPY_BEGIN_THREADS_DEF;
     NPY_BEGIN_THREADS_THRESHOLDED(count);
-    ogive_element_loop(args, &count, steps, loop);
+    if (direct->row_wise) {
+        const npy_intp length = PyArray_DIM(first, PyArray_NDIM(first) - 1), dimensions[] = {count / length, length};
+        npy_intp row_steps[2 * OGIVE_MAX_OPERANDS];
+        for (int k = 0; k <= direct->inputs; ++k) {
+            row_steps[k] = length * steps[k];
+            row_steps[direct->inputs + 1 + k] = steps[k];
+        }
+        ogive_row_loop(args, dimensions, row_steps, loop);
+    } else {
+        ogive_element_loop(args, &count, steps, loop);
+    }
     NPY_END_THREADS;
     return result;
 }
@@ -288,9 +299,24 @@ PyObject *ogive_call_directly(const OgiveDirect *direct, PyObject *const *inputs
     }
     PyArrayObject *first = (PyArrayObject *)inputs[0];
     if (!are_alike(direct, inputs, out)) {
-        return run_grid(direct, inputs, out, loop, out_type);
+        return direct->row_wise ? NULL : run_grid(direct, inputs, out, loop, out_type);
     }
     /* NumPy makes scalars of arrays without dimensions. */
     return PyArray_NDIM(first) == 0 || PyArray_SIZE(first) == 0 ? NULL
                                                                 : run_alike(direct, inputs, out, loop, out_type);
+}
+
+PyObject *ogive_call_rows(PyObject *module, PyObject *const *args, Py_ssize_t count) {
+    (void)module;
+    const int is_ufunc = count >= 2 && PyObject_TypeCheck(args[0], &PyUFunc_Type);
+    const OgiveDirect *direct = is_ufunc ? ogive_direct_loops(args[0]) : NULL;
+    if (direct == NULL || !direct->row_wise || direct->inputs != count - 2) {
+        Py_RETURN_NONE;
+    }
+    PyObject *result = ogive_call_directly(direct, args + 2, args[1] == Py_None ? NULL : args[1]);
+    if (PyErr_Occurred()) {
+        Py_XDECREF(result);
+        return NULL;
+    }
+    return result == NULL ? Py_NewRef(Py_None) : result;
 }

@@ -40,16 +40,24 @@
 #define OGIVE_MAX_OPERANDS 64
 
 /* What LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
- * and aligned to its element size. `values` are the operator's parameters in the order of its signature; what
- * a row-wise stage gets behind them is said in rows.c. `stream` asks element-wise code to write past the caches;
- * outputs are then aligned to OGIVE_STREAM_ALIGNMENT. */
+ * and aligned to its element size. `values` are the operator's parameters in the order of its signature. `stream`
+ * asks it to write past the caches; outputs are then aligned to OGIVE_STREAM_ALIGNMENT. */
 typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const double *values, _Bool stream);
+
+/* A stage of row-wise code: `count` elements of each of `rows` rows, both positive. `operands` are those of the first
+ * row, and `steps` lead from row to row, in bytes. Number i of row r lies at OGIVE_ROWS_AT_ONCE * i + r of `records`:
+ * the parameters, then two numbers for every reduction, where the stage leaves what it finds, then room for what it
+ * computes of them for all rows at once. `first` is the position in the row of the first element. */
+typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double *records, intptr_t rows,
+                                   const intptr_t *steps, intptr_t first);
 
 #define OGIVE_STREAM_ALIGNMENT 64
 
 #define OGIVE_MAX_STAGES 8
 #define OGIVE_MAX_REDUCTIONS 8   /* of all stages together */
 #define OGIVE_MAX_PARAMETERS 16
+#define OGIVE_MAX_AHEAD 16       /* numbers that a row-wise stage computes for all rows at once */
+#define OGIVE_ROWS_AT_ONCE 16    /* the most rows that it takes */
 
 /* How a stage of a row-wise kernel makes one number of a row. */
 enum ogive_reduction { OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST };
@@ -123,6 +131,7 @@ void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, 
 /* The loops of a ufunc of one output, for direct.c. Lives as long as the ufunc. */
 typedef struct {
     int inputs;
+    int row_wise;
     int loop_count; /* 0: its calls always go to NumPy */
     int *types; /* NumPy's numbers of the operands of every loop */
     OgiveLoopData *loops;
@@ -131,6 +140,7 @@ typedef struct {
 /* direct.c: the result, or NULL without an error set if the call is one for the ufunc. An error of the compiler
  * is left set beside a result, as NumPy leaves it. */
 PyObject *ogive_call_directly(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out);
+PyObject *ogive_call_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ufunc.c: the loops of a ufunc made by make_ufunc; NULL for another one. */
 const OgiveDirect *ogive_direct_loops(PyObject *ufunc);

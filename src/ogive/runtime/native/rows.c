@@ -1,8 +1,8 @@
 /* The loop of a row-wise operator (softmax and its kin), a gufunc of signature (n)->(n).
  *
  * Its code is a sequence of stages. Every stage but the last goes over the row and reduces it to numbers
- * (its largest element, a sum, the first position where something holds), which the later stages get behind
- * the operator's parameters. A row is cut into segments of fixed length; a segment is reduced by the code in
+ * (its largest element, a sum, the first position where something holds), which it leaves in the row's record
+ * for the later stages. A row is cut into segments of fixed length; a segment is reduced by the code in
  * one fixed order, and the segments are combined here, one after the other. So a sum does not depend on the
  * machine, on the layout, or on how many threads share the segments.
  */
@@ -14,10 +14,10 @@
 #include <string.h>
 
 #define SEGMENT 16384 /* elements; a multiple of every block */
-#define ROWS_AT_ONCE 16 /* rows that are gathered together when they are not contiguous */
 #define LARGEST_SCRATCH ((size_t)64 << 20)
-/* Parameters, two numbers per reduction, and the number of valid elements. */
-#define MAX_VALUES (OGIVE_MAX_PARAMETERS + 2 * OGIVE_MAX_REDUCTIONS + 1)
+/* Parameters, two numbers per reduction, and what a stage computes of them. */
+#define RECORD_SIZE (OGIVE_MAX_PARAMETERS + 2 * OGIVE_MAX_REDUCTIONS + OGIVE_MAX_AHEAD)
+#define ROWS_AT_ONCE OGIVE_ROWS_AT_ONCE
 
 /* ---- numbers that are combined -------------------------------------------------------------- */
 
@@ -25,15 +25,6 @@
 typedef struct {
     double high, low;
 } partial;
-
-static partial neutral(enum ogive_reduction kind) {
-    switch (kind) {
-        case OGIVE_MAXIMUM: return (partial){-INFINITY, 0};
-        case OGIVE_MINIMUM: return (partial){INFINITY, 0};
-        case OGIVE_FIRST: return (partial){INFINITY, 0};
-        default: return (partial){0, 0};
-    }
-}
 
 /* NaN in either makes NaN, whichever comes first. */
 static partial combined(enum ogive_reduction kind, partial a, partial b) {
@@ -52,125 +43,56 @@ static partial combined(enum ogive_reduction kind, partial a, partial b) {
     return isfinite(high) ? (partial){high, low - (high - sum)} : (partial){sum, 0};
 }
 
-/* ---- one stage over a part of a row --------------------------------------------------------- */
+/* ---- rows that lie alike --------------------------------------------------------------------- */
 
+/* Some rows, contiguous each; and their records, which the stages read and write. */
 typedef struct {
     const OgiveKernel *kernel;
-    char *operands[OGIVE_MAX_OPERANDS]; /* of one row, contiguous */
-    double values[MAX_VALUES];          /* parameters, then what the stages so far have found */
-    int value_count;
-    int first_value; /* of the row's own */
-} row_state;
+    char *operands[OGIVE_MAX_OPERANDS]; /* of the first row; the kernel's own rows follow the outputs */
+    intptr_t steps[OGIVE_MAX_OPERANDS]; /* from row to row */
+    npy_intp count;                     /* elements of a row */
+    int parameter_count;
+    double (*records)[ROWS_AT_ONCE];
+} row_group;
 
-/* Values of positions are told relative to where the code begins to count. */
-static void shift_positions(const OgiveKernel *kernel, double *values, const row_state *row, npy_intp begin) {
-    for (int i = row->first_value, r = 0; i < row->value_count; i += 2, ++r) {
-        if (kernel->reductions[r] == OGIVE_FIRST) {
-            values[i] = row->values[i] - (double)begin;
-        }
-    }
+static void run_stage(const row_group *group, int stage, void *const *operands, npy_intp count,
+                      double (*records)[ROWS_AT_ONCE], intptr_t rows, npy_intp first) {
+    const ogive_row_function function = (ogive_row_function)group->kernel->functions[stage];
+    function(operands, count, &records[0][0], rows, group->steps, first);
 }
 
-/* A copy of fewer bytes than a call of memcpy pays for. */
-static void copy_short(char *to, const char *from, size_t size) {
-    for (; size >= 16; size -= 16, to += 16, from += 16) {
-        memcpy(to, from, 16);
-    }
-    if (size & 8) {
-        memcpy(to, from, 8);
-        to += 8, from += 8;
-    }
-    if (size & 4) {
-        memcpy(to, from, 4);
-        to += 4, from += 4;
-    }
-    if (size & 2) {
-        memcpy(to, from, 2);
-        to += 2, from += 2;
-    }
-    if (size & 1) {
-        *to = *from;
-    }
-}
-
-/* The last elements of a row, fewer than a block, in a buffer of a whole one. */
-static void run_incomplete_block(const row_state *row, int stage, npy_intp from, npy_intp count, void **pointers,
-                                 const double *values) {
-    const OgiveKernel *kernel = row->kernel;
-    const int operands = kernel->inputs + kernel->outputs + kernel->scratches;
-    _Alignas(64) char staging[OGIVE_STAGING_BYTES];
-    char *cursor = staging;
-    for (int k = 0; k < operands; ++k) {
-        const size_t used = (size_t)(count * kernel->itemsizes[k]), all = (size_t)(kernel->block * kernel->itemsizes[k]);
-        memset(cursor, 0, all);
-        copy_short(cursor, row->operands[k] + from * kernel->itemsizes[k], used);
-        pointers[k] = cursor;
-        cursor += all;
-    }
-    kernel->functions[stage](pointers, kernel->block, values, 0);
-    /* The last stage writes the outputs, the others what is kept; the two may be the same memory. */
-    const int outputs_end = kernel->inputs + kernel->outputs, is_last = stage == kernel->stages - 1;
-    for (int k = is_last ? kernel->inputs : outputs_end; k < (is_last ? outputs_end : operands); ++k) {
-        copy_short(row->operands[k] + from * kernel->itemsizes[k], pointers[k], (size_t)(count * kernel->itemsizes[k]));
-    }
-}
-
-/* Runs a stage on [begin, end) and, if it reduces, leaves its findings in `found`. The stages before it have
- * made `first` reductions. */
-static void run_stage(const row_state *row, int stage, int first, npy_intp begin, npy_intp end, partial *found) {
-    const OgiveKernel *kernel = row->kernel;
-    const int operands = kernel->inputs + kernel->outputs + kernel->scratches;
-    const int reductions = kernel->reductions_of[stage];
-    const npy_intp whole_end = begin + (end - begin) / kernel->block * kernel->block;
-    for (int r = 0; r < reductions; ++r) {
-        found[r] = neutral(kernel->reductions[first + r]);
-    }
-    void *pointers[OGIVE_MAX_OPERANDS + 1];
-    double values[MAX_VALUES];
-    partial results[OGIVE_MAX_REDUCTIONS];
-    pointers[operands] = results;
-    for (int i = 0; i < row->value_count; ++i) {
-        values[i] = row->values[i];
-    }
-    for (int part = 0; part < 2; ++part) { /* whole blocks where they lie, then the rest in a buffer */
-        const npy_intp from = part == 0 ? begin : whole_end, to = part == 0 ? whole_end : end;
-        if (from >= to) {
-            continue;
-        }
-        shift_positions(kernel, values, row, from);
-        values[row->value_count] = (double)(to - from); /* how many elements are valid */
-        if (part == 0) {
-            for (int k = 0; k < operands; ++k) {
-                pointers[k] = row->operands[k] + from * kernel->itemsizes[k];
-            }
-            kernel->functions[stage](pointers, to - from, values, 0);
-        } else {
-            run_incomplete_block(row, stage, from, to - from, pointers, values);
-        }
-        for (int r = 0; r < reductions; ++r) {
-            if (kernel->reductions[first + r] == OGIVE_FIRST) {
-                results[r].high += (double)from;
-            }
-            found[r] = combined(kernel->reductions[first + r], found[r], results[r]);
-        }
-    }
-}
-
-/* ---- one row -------------------------------------------------------------------------------- */
-
+/* The segments of a row. */
 typedef struct {
-    const row_state *row;
+    const row_group *group;
+    intptr_t row;
     int stage;
-    int first; /* reductions before this stage's */
-    npy_intp count;
-    partial *found; /* of every segment */
+    int slot;       /* where the findings of the stage begin */
+    partial *found; /* of all segments */
 } segment_context;
 
+static char *row_operand(const row_group *group, intptr_t row, int operand) {
+    return group->operands[operand] + row * group->steps[operand];
+}
+
 static void run_segments(const segment_context *context, intptr_t begin, intptr_t end) {
-    const int reductions = context->row->kernel->reductions_of[context->stage];
+    const row_group *group = context->group;
+    const OgiveKernel *kernel = group->kernel;
+    const int reductions = kernel->reductions_of[context->stage];
+    double records[RECORD_SIZE][ROWS_AT_ONCE] = {{0}};
+    for (int i = 0; i < context->slot; ++i) {
+        records[i][0] = group->records[i][context->row];
+    }
     for (intptr_t s = begin; s < end; ++s) {
-        npy_intp last = (s + 1) * SEGMENT < context->count ? (s + 1) * SEGMENT : context->count;
-        run_stage(context->row, context->stage, context->first, s * SEGMENT, last, context->found + s * reductions);
+        const npy_intp first = s * SEGMENT, left = group->count - first;
+        void *pointers[OGIVE_MAX_OPERANDS];
+        for (int k = 0; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
+            pointers[k] = row_operand(group, context->row, k) + first * kernel->itemsizes[k];
+        }
+        run_stage(group, context->stage, pointers, left < SEGMENT ? left : SEGMENT, records, 1, first);
+        for (int r = 0; r < reductions; ++r) {
+            const int slot = context->slot + 2 * r;
+            context->found[s * reductions + r] = (partial){records[slot][0], records[slot + 1][0]};
+        }
     }
 }
 
@@ -180,19 +102,15 @@ static void run_shared_segments(void *opaque, intptr_t begin, intptr_t end) {
     ogive_fp_leave(saved);
 }
 
-/* All stages of one row; with `threads` its segments are shared out. 0, or -1 if memory ran out. Combining is
- * arithmetic too: the caller has entered the floating-point environment. */
-static int run_row(row_state *row, npy_intp count, int threads) {
-    const OgiveKernel *kernel = row->kernel;
-    const npy_intp segments = (count + SEGMENT - 1) / SEGMENT;
-    partial few[8 * OGIVE_MAX_REDUCTIONS], *found = few;
-    if (segments > 8 && (found = malloc(sizeof(partial) * (size_t)segments * OGIVE_MAX_REDUCTIONS)) == NULL) {
-        return -1;
-    }
+/* All stages of one long row; with `threads` its segments are shared out. Combining is arithmetic too: the caller has
+ * entered the floating-point environment. */
+static void run_long_row(const row_group *group, intptr_t row, partial *found, int threads) {
+    const OgiveKernel *kernel = group->kernel;
+    const npy_intp segments = (group->count + SEGMENT - 1) / SEGMENT;
     for (int stage = 0, kind = 0; stage < kernel->stages; ++stage) {
-        const int reductions = kernel->reductions_of[stage];
-        segment_context context = {row, stage, kind, count, found};
-        if (threads && segments > 1) {
+        const int reductions = kernel->reductions_of[stage], slot = group->parameter_count + 2 * kind;
+        segment_context context = {group, row, stage, slot, found};
+        if (threads) {
             ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
         } else {
             run_segments(&context, 0, segments);
@@ -202,43 +120,30 @@ static int run_row(row_state *row, npy_intp count, int threads) {
             for (npy_intp s = 1; s < segments; ++s) {
                 total = combined(kernel->reductions[kind], total, found[s * reductions + r]);
             }
-            row->values[row->value_count++] = total.high;
-            row->values[row->value_count++] = total.low;
+            group->records[slot + 2 * r][row] = total.high;
+            group->records[slot + 2 * r + 1][row] = total.low;
         }
-    }
-    if (found != few) {
-        free(found);
-    }
-    return 0;
-}
-
-/* All stages of some short rows, stage by stage: what one row waits for, another row computes. */
-static void run_short_rows(row_state *rows, intptr_t row_count, npy_intp count) {
-    const OgiveKernel *kernel = rows->kernel;
-    for (int stage = 0, first = 0; stage < kernel->stages; ++stage) {
-        for (intptr_t i = 0; i < row_count; ++i) {
-            partial found[OGIVE_MAX_REDUCTIONS];
-            run_stage(&rows[i], stage, first, 0, count, found);
-            for (int r = 0; r < kernel->reductions_of[stage]; ++r) {
-                rows[i].values[rows[i].value_count++] = found[r].high;
-                rows[i].values[rows[i].value_count++] = found[r].low;
-            }
-        }
-        first += kernel->reductions_of[stage];
     }
 }
 
-/* Rows that lie in `rows`, which are at most one if they are long. 0, or -1 if memory ran out. */
-static int run_some_rows(row_state *rows, intptr_t row_count, npy_intp count, int threads) {
-    if (count <= SEGMENT) {
-        run_short_rows(rows, row_count, count);
+/* The first `rows` rows of the group. 0, or -1 if memory ran out. */
+static int run_group(const row_group *group, intptr_t rows, int threads) {
+    const OgiveKernel *kernel = group->kernel;
+    if (group->count <= SEGMENT) { /* stage by stage: what one row waits for, another row computes */
+        for (int stage = 0; stage < kernel->stages; ++stage) {
+            run_stage(group, stage, (void *const *)group->operands, group->count, group->records, rows, 0);
+        }
         return 0;
     }
-    for (intptr_t i = 0; i < row_count; ++i) {
-        if (run_row(&rows[i], count, threads) < 0) {
-            return -1;
-        }
+    const size_t segments = (size_t)((group->count + SEGMENT - 1) / SEGMENT);
+    partial *found = malloc(sizeof(partial) * segments * OGIVE_MAX_REDUCTIONS);
+    if (found == NULL) {
+        return -1;
     }
+    for (intptr_t row = 0; row < rows; ++row) {
+        run_long_row(group, row, found, threads);
+    }
+    free(found);
     return 0;
 }
 
@@ -252,17 +157,27 @@ typedef struct {
     _Atomic(int) failed;
 } rows_context;
 
-/* `scratch` is memory for the rows that the kernel keeps between stages. */
-static void start_row(row_state *row, const OgiveLoopData *loop, char *scratch, npy_intp count) {
-    const OgiveKernel *kernel = loop->kernel;
-    row->kernel = kernel;
-    row->value_count = row->first_value = loop->parameter_count;
+/* Rows without operands as yet. */
+static row_group new_group(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
+    const OgiveLoopData *loop = context->loop;
     for (int i = 0; i < loop->parameter_count; ++i) {
-        row->values[i] = loop->parameters[i];
+        for (int r = 0; r < ROWS_AT_ONCE; ++r) {
+            records[i][r] = loop->parameters[i];
+        }
     }
+    return (row_group){.kernel = loop->kernel,
+                       .count = context->count,
+                       .parameter_count = loop->parameter_count,
+                       .records = records};
+}
+
+/* Where the rows lie that the kernel keeps between stages: one after the other in `scratch`. */
+static void place_scratch(row_group *group, char *scratch, intptr_t rows) {
+    const OgiveKernel *kernel = group->kernel;
     for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
-        row->operands[k] = scratch;
-        scratch += count * kernel->itemsizes[k];
+        group->operands[k] = scratch;
+        group->steps[k] = group->count * kernel->itemsizes[k];
+        scratch += rows * group->steps[k];
     }
 }
 
@@ -315,11 +230,14 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
         group = end - begin;
     }
     const size_t gathered = (size_t)count * bytes * (size_t)group;
-    char *scratch = malloc(gathered + scratch_bytes(kernel, count));
+    char *scratch = malloc(gathered + scratch_bytes(kernel, count) * (size_t)group);
     if (scratch == NULL) {
         atomic_store(&context->failed, 1);
         return;
     }
+    double records[RECORD_SIZE][ROWS_AT_ONCE] = {{0}};
+    row_group rows_of = new_group(context, records);
+    place_scratch(&rows_of, scratch + gathered, group);
     for (intptr_t at = begin; at < end; at += group) {
         intptr_t rows = end - at < group ? end - at : group;
         char *buffers[OGIVE_MAX_OPERANDS], *cursor = scratch;
@@ -334,15 +252,12 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
                 }
             }
         }
-        for (intptr_t r = 0; r < rows; ++r) {
-            row_state row;
-            start_row(&row, context->loop, scratch + gathered, count);
-            for (int k = 0; k < operands; ++k) {
-                row.operands[k] = buffers[k] + r * count * kernel->itemsizes[k];
-            }
-            if (run_some_rows(&row, 1, count, 0) < 0) {
-                atomic_store(&context->failed, 1);
-            }
+        for (int k = 0; k < operands; ++k) {
+            rows_of.operands[k] = buffers[k];
+            rows_of.steps[k] = count * kernel->itemsizes[k];
+        }
+        if (run_group(&rows_of, rows, 0) < 0) {
+            atomic_store(&context->failed, 1);
         }
         for (int k = kernel->inputs; k < operands; ++k) {
             npy_intp size = kernel->itemsizes[k];
@@ -371,20 +286,23 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
         atomic_store(&context->failed, 1);
         return;
     }
+    double records[RECORD_SIZE][ROWS_AT_ONCE] = {{0}};
+    row_group rows_of = new_group(context, records);
+    if (of_one > 0) {
+        place_scratch(&rows_of, scratch, group);
+    }
+    for (int k = 0; k < operands; ++k) {
+        rows_of.steps[k] = context->steps[k];
+    }
     for (intptr_t at = begin; at < end; at += group) {
-        const intptr_t rows = end - at < group ? end - at : group;
-        row_state states[ROWS_AT_ONCE];
-        for (intptr_t r = 0; r < rows; ++r) {
-            row_state *row = &states[r];
-            start_row(row, context->loop, of_one > 0 ? scratch + of_one * (size_t)r : NULL, count);
-            for (int k = 0; k < operands; ++k) {
-                row->operands[k] = context->args[k] + (at + r) * context->steps[k];
-            }
-            if (shares) {
-                row->operands[operands] = row->operands[kernel->inputs];
-            }
+        for (int k = 0; k < operands; ++k) {
+            rows_of.operands[k] = context->args[k] + at * context->steps[k];
         }
-        if (run_some_rows(states, rows, count, threads) < 0) {
+        if (shares) {
+            rows_of.operands[operands] = rows_of.operands[kernel->inputs];
+            rows_of.steps[operands] = rows_of.steps[kernel->inputs];
+        }
+        if (run_group(&rows_of, end - at < group ? end - at : group, threads) < 0) {
             atomic_store(&context->failed, 1);
         }
     }
@@ -413,6 +331,16 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         return;
     }
     if (atomic_load(&kernel->function) == NULL && ogive_kernel_resolve(loop->kernel) == NULL) {
+        return;
+    }
+    if (kernel->stages == 1) { /* the formula reduces nothing */
+        for (npy_intp r = 0; r < rows; ++r) {
+            char *row[OGIVE_MAX_OPERANDS];
+            for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+                row[k] = args[k] + r * steps[k];
+            }
+            ogive_element_loop(row, &count, steps + kernel->inputs + kernel->outputs, data);
+        }
         return;
     }
     rows_context context = {loop, args, steps, count, 0};

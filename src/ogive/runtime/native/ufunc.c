@@ -191,7 +191,8 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         }
     }
     block->direct.inputs = inputs;
-    block->direct.loop_count = row_wise || outputs != 1 ? 0 : (int)loop_count;
+    block->direct.row_wise = row_wise;
+    block->direct.loop_count = outputs != 1 ? 0 : (int)loop_count;
     block->direct.loops = block->loops;
     PyObject *capsule = PyCapsule_New(block, block_name, capsule_destructor);
     if (capsule == NULL) {
