@@ -70,3 +70,8 @@ def test_bound_parameters_choose_as_open_ones(alpha):
     """Folding makes a formula shorter, and must not change the bits of its results."""
     for name in ("celu", "leaky_relu", "swish"):
         assert (Format.F64 in formats(name, "float32", alpha=alpha)) == (name != "leaky_relu")
+
+
+def test_a_bound_is_applied_after_rounding():
+    """hard_sigmoid is one fused multiply-add, two comparisons and a NaN that becomes the canonical one."""
+    assert formats("hard_sigmoid", "float32") == {Format.F32, Format.BIT}

@@ -196,6 +196,13 @@ def _is_nonzero(leaf: Expression) -> Expression:
     return node("not", (is_zero,), None, Format.BIT)
 
 
+def _is_sum(root: Expression) -> bool:
+    """Whether this is a sum with a number that is the same for all elements, or of that and constants the smaller."""
+    if root.operation == "select":
+        return all(_is_sum(a) or (a.operation == "constant" and a.attribute != 0) for a in root.operands[1:])
+    return root.operation == "add" and not all(map(depends_on_elements, root.operands))
+
+
 def _is_share(root: Expression) -> bool:
     """Whether this is an exponential of a row divided by their sum."""
     if root.operation != "divide" or root.operands[1].operation != "row_sum":
@@ -515,7 +522,9 @@ class _Real:
         match root.operation:
             case "select":
                 condition, a, b = root.operands
-                return m.select_(self.truth(condition), self.finish(a), self.finish(b))
+                chosen = self._choice_after_rounding(condition, a, b)
+                truth = self.truth(condition) if chosen is None else chosen
+                return m.select_(truth, self.finish(a), self.finish(b))
             case "negate":
                 return m.neg_(self.finish(root.operands[0]))
             case "absolute":
@@ -549,6 +558,20 @@ class _Real:
                     return m.sqrt_(radicand.high)
         value = m.single(self.number(root))
         return self._linear_near_zero(root, value) if root.operation in LOSES_SUBNORMALS else value
+
+    def _choice_after_rounding(self, condition: Expression, a: Expression, b: Expression) -> Expression | None:
+        """Of a number and a constant, which is the larger or smaller: of rounded numbers it is the same one, rounded.
+
+        None where this is another choice, or where the sign of a zero might differ: -2**-150 is less than 0, and
+        rounded it is -0, which is not. A sum with a constant or a parameter is never -0 itself; of that, -0 is less.
+        """
+        constants = [operand for operand in (a, b) if operand.operation == "constant"]
+        if condition.operation != "less" or set(condition.operands) != {a, b} or len(constants) != 1:
+            return None
+        left, right = map(self.finish, condition.operands)
+        if constants[0].attribute != 0 or constants[0] is condition.operands[0]:
+            return self.m.less_(left, right)
+        return self.m.less_equal_(left, right) if a is constants[0] and _is_sum(condition.operands[0]) else None
 
     def _finished_sum(self, root: Expression) -> Expression:
         m = self.m
