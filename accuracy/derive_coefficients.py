@@ -212,6 +212,15 @@ def fits() -> list[Fit]:
         erfc_scaled("F32"),
         erfc_scaled("F64"),
         Fit(
+            "ERFC_SCALED",
+            "exp(a**2) erfc(a) in t = (a - 3) / (a + 3), 0 <= a <= 11; relative error",
+            lambda t: mp.exp((3 * (1 + t) / (1 - t)) ** 2) * mp.erfc(3 * (1 + t) / (1 - t)),
+            lambda t: 1 / (mp.exp((3 * (1 + t) / (1 - t)) ** 2) * mp.erfc(3 * (1 + t) / (1 - t))),
+            (mp.mpf(-1), (mp.mpf("11.1") - 3) / (mp.mpf("11.1") + 3)),
+            {"F32": range(11)},
+            in_float64=True,
+        ),
+        Fit(
             "ERF",
             "(erf(x) / x - 2 / sqrt(pi)) / x**2 in x**2, abs(x) <= 1/2; the error is relative to erf(x) / x",
             erf_tail,

@@ -49,6 +49,7 @@ __all__ = [
     "integer_power",
     "log",
     "log1p",
+    "logistic",
     "maximum",
     "minimum",
     "pi",
@@ -213,6 +214,7 @@ exp = _unary("exp", "exp", "The exponential function.")
 expm1 = _unary("expm1", "expm1", "``exp(x) - 1`` without cancellation near zero.")
 log = _unary("log", "log", "The natural logarithm; -inf at zero, NaN below.")
 log1p = _unary("log1p", "log1p", "``log(1 + x)`` without cancellation near zero.")
+logistic = _unary("logistic", "logistic", "``1 / (1 + exp(-x))``, without overflow; 0 and 1 at the infinities.")
 row_max = _unary("row_max", "row_max", "The largest element of the row; NaN if there is one.")
 row_min = _unary("row_min", "row_min", "The smallest element of the row; NaN if there is one.")
 row_sum = _unary(

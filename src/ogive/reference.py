@@ -65,6 +65,7 @@ def _numpy_functions() -> dict[str, Callable[..., Any]]:
         "expm1": np.expm1,
         "log": np.log,
         "log1p": np.log1p,
+        "logistic": _logistic,
         "sin": np.sin,
         "sinh": np.sinh,
         "tan": np.tan,
@@ -86,6 +87,11 @@ def _exact_error_function(name: str, x: Any) -> Any:
     if abs(x) > FAR:
         return mp.sign(x) if name == "erf" else 1 - mp.sign(x)
     return getattr(mp, name)(x)
+
+
+def _logistic(x: Any) -> Any:
+    e = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, e) / (1 + e)
 
 
 def _error_function(name: str) -> Callable[[Any], Any]:
@@ -272,6 +278,7 @@ def _exact_functions(bits: int) -> dict[str, Callable[..., Any]]:
         "expm1": mp.expm1,
         "log": lambda a: mp.nan if a < 0 else -mp.inf if a == 0 else mp.log(a),
         "log1p": lambda a: mp.nan if a < -1 else -mp.inf if a == -1 else mp.log1p(a),
+        "logistic": lambda a: 1 / (1 + mp.exp(-a)),
         "sin": mp.sin,
         "sinh": mp.sinh,
         "tan": mp.tan,

@@ -338,3 +338,16 @@ def test_a_short_form_of_a_result_is_not_used_within_formulas():
         exact = [mpmath.erf(float(value)) ** 2 for value in x]
         errors = [abs(float(mpmath.mpf(float(y)) - e)) for y, e in zip(squares, exact, strict=True)]
     assert (np.array(errors) / np.spacing(squares)).max() < 0.9
+
+
+def test_formulas_may_use_the_logistic_function():
+    from ogive import formula as f
+    from ogive import operator, sigmoid, swish
+
+    @operator
+    def gated(x):
+        return x * f.logistic(x)
+
+    x = np.array([-200, -90, -1, -0.0, 0.0, 1, 90, np.inf, np.nan], np.float32)
+    np.testing.assert_array_equal(gated(x), swish(x))
+    np.testing.assert_array_equal(sigmoid([-np.inf, 0.0, np.inf]), [0, 0.5, 1])

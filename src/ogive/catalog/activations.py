@@ -48,12 +48,6 @@ __all__ = [
 FAR = 2000
 
 
-def _gate(u: Any) -> Any:
-    """The logistic function ``1 / (1 + exp(-u))``, through exp(-abs(u)), which does not overflow."""
-    e = f.exp(-f.absolute(u))
-    return where(u >= 0, 1, e) / (1 + e)
-
-
 def _softplus_tail(u: Any) -> Any:
     """``log(1 + exp(u)) - max(u, 0)``."""
     return f.log1p(f.exp(-f.absolute(u)))
@@ -61,7 +55,7 @@ def _softplus_tail(u: Any) -> Any:
 
 def _gated(x: Any, u: Any) -> Any:
     """``x / (1 + exp(-u))``. Where the gate is closed the result is a zero with the sign of x, also at infinity."""
-    return where(u < -FAR, f.copy_sign(0, x), x * _gate(u))
+    return where(u < -FAR, f.copy_sign(0, x), x * f.logistic(u))
 
 
 @operator(constraints={"alpha": NONZERO}, onnx="Celu", directml="ACTIVATION_CELU")
@@ -151,7 +145,7 @@ def gelu(x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     # 1 + tanh(u) is 2 / (1 + exp(-2 u)). Beyond 40 nothing changes, and the cube does not overflow.
     inner = f.minimum(f.maximum(x, -40), 40)
     u = inner * (2 * f.square_root(2 / f.pi) * (1 + 0.044715 * (inner * inner)))
-    return f.maximum(x, -40) * _gate(u)
+    return f.maximum(x, -40) * f.logistic(u)
 
 
 @operator(onnx="HardSigmoid", directml="ACTIVATION_HARD_SIGMOID")
@@ -420,7 +414,7 @@ def sigmoid(x: Any) -> Any:
 
     Source: DirectML DML_ACTIVATION_SIGMOID_OPERATOR_DESC (1_0); ONNX Sigmoid-1 to Sigmoid-13.
     """
-    return _gate(x)
+    return f.logistic(x)
 
 
 @operator(constraints={"steepness": NONZERO}, onnx="Softplus", directml="ACTIVATION_SOFTPLUS")

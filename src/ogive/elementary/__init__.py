@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ogive.elementary.error_function import erf, erfc, final_erf
-from ogive.elementary.exponential import exp, expm1, rough_exp
+from ogive.elementary.exponential import exp, expm1, logistic, rough_exp
 from ogive.elementary.hyperbolic import cosh, sinh, tanh
 from ogive.elementary.inverse_hyperbolic import acosh, asinh, atanh
 from ogive.elementary.inverse_trigonometric import acos, asin, atan, atan2
@@ -38,6 +38,7 @@ RULES: dict[str, Callable[..., Wide]] = {
     "expm1": expm1,
     "log": log,
     "log1p": log1p,
+    "logistic": logistic,
     "power": power,
     "remainder": remainder,
     "sin": sin,

@@ -17,6 +17,7 @@ __all__ = [
     "COSH",
     "ERF",
     "ERFC",
+    "ERFC_SCALED",
     "ERF_FAR",
     "ERF_NEAR",
     "EXP",
@@ -194,6 +195,24 @@ ERFC = {
         float.fromhex("0x1.2e868b8103e8fp-30"),
         float.fromhex("0x1.14e77fe1b664ep-30"),
         float.fromhex("0x1.fa143ed098b54p-34"),
+    ),
+}
+
+#: exp(a**2) erfc(a) in t = (a - 3) / (a + 3), 0 <= a <= 11; relative error.
+ERFC_SCALED = {
+    # largest error 2**-29.4
+    Format.F32: (
+        float.fromhex("0x1.6e9827d60faefp-3"),
+        float.fromhex("-0x1.4e102bddc269dp-2"),
+        float.fromhex("0x1.f6ff1f4273919p-3"),
+        float.fromhex("-0x1.336fe77315e21p-3"),
+        float.fromhex("0x1.258b2915c556ap-4"),
+        float.fromhex("-0x1.8fac994f5841dp-6"),
+        float.fromhex("0x1.17bf7f0bef040p-8"),
+        float.fromhex("0x1.770d623762072p-11"),
+        float.fromhex("-0x1.37901d5557daep-11"),
+        float.fromhex("0x1.f127a6a6b5048p-16"),
+        float.fromhex("0x1.d7cfa699dcacbp-15"),
     ),
 }
 

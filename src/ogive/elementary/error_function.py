@@ -4,7 +4,8 @@ With a = abs(x), E(a) = exp(a**2) erfc(a), which is smooth and slow, and t = (a 
 
     erfc(a) = exp(-a**2) E(a),   (1 + 9/8 a) E(a) = polynomial in t
 
-(9/8 is near 2 / sqrt(pi), which makes the product flat at zero, so that the error of t matters little);
+(9/8 is near 2 / sqrt(pi), which makes the product flat at zero, so that the error of t matters little; where float64
+computes what is wanted in float32, E(a) itself is the polynomial, ERFC_SCALED);
 
 so the tail keeps its relative accuracy down to the smallest number; a**2 is held as a sum of two, because
 the exponential magnifies its error. erfc(x) = 2 - erfc(-x) for negative x. erf(x) is 1 - erfc(x), and near
@@ -23,7 +24,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from ogive.elementary.coefficients import ERF, ERF_FAR, ERF_NEAR, ERFC, EXPM1
+from ogive.elementary.coefficients import ERF, ERF_FAR, ERF_NEAR, ERFC, ERFC_SCALED, EXPM1
 from ogive.elementary.exponential import exp, rough_reduced
 from ogive.expression import Format
 from ogive.transform.interval import Interval
@@ -42,8 +43,14 @@ TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E7
 def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
     """Erfc of a number that is not negative, with the power of two kept apart."""
     a = m.clamped(a, 0.0, m.rounded(Fraction(ZERO[m.goal])))
-    first_high, first_low, *rest = ERFC[m.goal]
     middle = m.number(MIDDLE[m.goal])
+    if m.is_longer:
+        one, twice = m.number(1.0), m.number(-2.0 * MIDDLE[m.goal])
+        t = m.fma_(twice, m.div_(one, m.add_(a.high, middle)), one)
+        power = exp(m, m.negate(m.multiply(a, a)))
+        scaled = Wide(m.polynomial_(t, ERFC_SCALED[m.goal]), interval=Interval(0.05, 1.01))
+        return m.multiply(power, scaled)
+    first_high, first_low, *rest = ERFC[m.goal]
     # One division serves (a - K) / (a + K) and 1 / (1 + 9/8 a).
     denominator = m.add(m.wide(Fraction(1)), m.multiply(m.wide(Fraction(9, 8)), a))
     shifted = m.add_(a.high, middle)

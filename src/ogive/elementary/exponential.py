@@ -1,4 +1,4 @@
-"""exp and expm1.
+"""exp, expm1 and the logistic function.
 
 With n the integer nearest to x / log(2) and r = x - n log(2), abs(r) <= log(2) / 2:
 
@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 from ogive.elementary.coefficients import EXPM1
 from ogive.expression import Expression, Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["ROUNDED_LOG_2", "exp", "expm1", "reduced_exponent", "rough_exp", "rough_reduced"]
+__all__ = ["ROUNDED_LOG_2", "exp", "expm1", "logistic", "reduced_exponent", "rough_exp", "rough_reduced"]
 
 #: log(2), rounded: enough where float64 computes what is wanted in float32.
 ROUNDED_LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
@@ -148,6 +149,16 @@ def _expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
     scale = m.times_power_of_two_(one, shifted)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
     return Wide(m.fma_(scale, series, m.neg_(m.sub_(one, scale))), interval=interval)
+
+
+def logistic(m: Arithmetic, x: Wide) -> Wide:
+    """``1 / (1 + exp(-x))``; where that would be inaccurate, through exp(-abs(x)), which is at most 1."""
+    one, interval = m.wide(Fraction(1)), Interval(0.0, 1.0)
+    if m.is_longer:
+        return replace(m.divide(one, m.add(one, exp(m, m.negate(x)))), interval=interval)
+    e = exp(m, m.negate(m.absolute(x)))
+    is_positive = m.compare("less_equal", m.wide(Fraction(0)), x)
+    return replace(m.divide(m.select(is_positive, one, e), m.add(one, e)), interval=interval)
 
 
 def _exp(bound: float) -> float:
