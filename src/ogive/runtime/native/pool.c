@@ -231,9 +231,10 @@ static void forget_workers(void) {
 }
 #endif
 
-/* Whether the workers are asleep and this job is not worth waking them: a short one that does not follow another. */
+/* Whether the workers sleep, or are not there yet, and this job is not worth waking them: a short one that does not
+ * follow another. */
 static int is_short_and_alone(int is_short) {
-    if (!is_short || !atomic_load(&shares[1].asleep)) {
+    if (!is_short || (workers_started > 0 && !atomic_load(&shares[1].asleep))) {
         return 0;
     }
     const int64_t now = nanoseconds();
