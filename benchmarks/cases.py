@@ -159,6 +159,14 @@ def _layouts() -> Iterator[Case]:
             yield Case("layouts", name, ("x",), (square,), parameters, layout=layout)
 
 
+def _copy() -> Iterator[Case]:
+    """Arrays larger than any cache: what moving the memory costs is what there is to compare with."""
+    for name in ("relu", "shrink", "celu", "sigmoid", "gelu"):
+        parameters = tuple(_OPERATORS[name][1].items())
+        for in_place in (False, True):
+            yield Case("copy", name, ("x",), ((1 << 24,),), parameters, in_place=in_place)
+
+
 ARRAY_SECTIONS = {
     "float32": lambda sizes: _elementwise("float32", list(_OPERATORS), "float32", sizes),
     "float16": lambda sizes: _elementwise("float16", _HALF, "float16", sizes),
@@ -166,6 +174,7 @@ ARRAY_SECTIONS = {
     "fused": _chain,
     "softmax": lambda sizes: _softmax(),
     "layouts": lambda sizes: _layouts(),
+    "copy": lambda sizes: _copy(),
 }
 
 

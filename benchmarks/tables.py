@@ -140,6 +140,8 @@ def _by_peer(title: str, rows: list[Row]) -> list[Table]:
         moved = row["bytes"] / seconds["ogive"] / 1e9 if "ogive" in seconds else math.nan
         shapes = " ".join("x".join(map(str, shape)) for shape in dict.fromkeys(map(tuple, row["shapes"])))
         layout = "" if row["layout"] == "contiguous" else f", {row['layout']}"
+        if row["in_place"]:
+            layout += ", in place"
         lines.append(
             [f"{row['operator']} {shapes}{layout}", duration(seconds.get("ogive", math.nan)), f"{moved:.1f}", *cells]
         )
@@ -172,6 +174,7 @@ _MAKERS = {
     "fused": ("One kernel for celu(x * w + b, alpha=1.5) * sigmoid(g)", _by_peer),
     "softmax": ("Rows", _by_peer),
     "layouts": ("Broadcast and strided", _by_peer),
+    "copy": ("Beside a copy", _by_peer),
     "start": ("Starting", _starts),
     "compile": ("Compiling one kernel", _kernels),
 }
