@@ -22,6 +22,7 @@ from typing import Any, ClassVar, Literal
 from ogive.errors import FormulaError
 
 __all__ = [
+    "ELEMENTS",
     "OPERATIONS",
     "Expression",
     "Format",
@@ -394,13 +395,17 @@ def walk(
             stack.extend((operand, False) for operand in reversed(operands(current)) if operand not in seen)
 
 
+#: The leaves that differ from element to element.
+ELEMENTS = frozenset({"input", "row_position"})
+
+
 def depends_on_elements(root: Expression) -> bool:
     """Whether this is more than parameters, constants and what rows have in common.
 
     >>> depends_on_elements(lift(2))
     False
     """
-    return any(current.operation in ("input", "row_position") for current in walk(root))
+    return any(current.operation in ELEMENTS for current in walk(root))
 
 
 def python(*roots: Expression) -> str:

@@ -306,7 +306,8 @@ class Operator(_native.OperatorCall):
             numbers = {name: float(np.float32(value)) for name, value in numbers.items()}
         choices = {name: value for name, value in parameters.items() if name not in numeric}
         formula = self.formula(for_integers=signature.is_of_integers, **choices)
-        roots, open_roots = ([fold(root, given) for root in formula] for given in (numbers, {}))
+        roots = [fold(root, numbers) for root in formula]
+        open_roots = [fold(root) for root in formula] if numbers else None
         open_count = len(numeric) if len(numbers) < len(numeric) else 0
         return lower(roots, *signature, modular=self.modular, parameter_count=open_count, open_roots=open_roots)
 

@@ -43,36 +43,36 @@ TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E7
 def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
     """Erfc of a number that is not negative, with the power of two kept apart."""
     a = m.clamped(a, 0.0, m.rounded(Fraction(ZERO[m.goal])))
-    middle = m.number(MIDDLE[m.goal])
-    if m.is_longer:
-        one, twice = m.number(1.0), m.number(-2.0 * MIDDLE[m.goal])
-        t = m.fma_(twice, m.div_(one, m.add_(a.high, middle)), one)
-        power = exp(m, m.negate(m.multiply(a, a)))
-        scaled = Wide(m.polynomial_(t, ERFC_SCALED[m.goal]), interval=Interval(0.05, 1.01))
-        return m.multiply(power, scaled)
-    first_high, first_low, *rest = ERFC[m.goal]
+    scaled = _scaled(m, a) if m.extended else _scaled_in_float64(m, a)
+    return m.multiply(exp(m, m.negate(m.multiply(a, a))), scaled)
+
+
+def _scaled(m: Arithmetic, a: Wide) -> Wide:
+    """E(a)."""
+    first_high, first_low, *rest = ERFC[m.format]
+    middle = m.number(MIDDLE[m.format])
     # One division serves (a - K) / (a + K) and 1 / (1 + 9/8 a).
     denominator = m.add(m.wide(Fraction(1)), m.multiply(m.wide(Fraction(9, 8)), a))
     shifted = m.add_(a.high, middle)
     reciprocal = m.div_(m.number(1.0), m.mul_(shifted, denominator.high))
     difference, per_shifted = m.sub_(a.high, middle), m.mul_(denominator.high, reciprocal)
     t = m.mul_(difference, per_shifted)
+    t = m.fma_(m.fma_(m.neg_(t), shifted, difference), per_shifted, t)
+    high, low = m.fast_two_sum(m.number(first_high), m.mul_(t, m.polynomial_(t, tuple(rest))))
     inverse = m.mul_(shifted, reciprocal)
-    interval = Interval(0.02, 1.01)
-    if not m.extended:
-        series = m.polynomial_(t, (first_high + first_low, *rest))
-        scaled = Wide(m.mul_(series, inverse), interval=interval)
-    else:
-        t = m.fma_(m.fma_(m.neg_(t), shifted, difference), per_shifted, t)
-        high, low = m.fast_two_sum(m.number(first_high), m.mul_(t, m.polynomial_(t, tuple(rest))))
-        quotient = m.mul_(high, inverse)
-        missing = m.fma_(m.neg_(quotient), denominator.high, high)
-        missing = m.add_(missing, m.add_(low, m.number(first_low)))
-        if denominator.low is not None:
-            missing = m.fma_(m.neg_(quotient), denominator.low, missing)
-        scaled = Wide(quotient, m.mul_(missing, inverse), interval=interval)
-    power = exp(m, m.negate(m.multiply(a, a)))
-    return m.multiply(power, scaled)
+    quotient = m.mul_(high, inverse)
+    missing = m.fma_(m.neg_(quotient), denominator.high, high)
+    missing = m.add_(missing, m.add_(low, m.number(first_low)))
+    if denominator.low is not None:
+        missing = m.fma_(m.neg_(quotient), denominator.low, missing)
+    return Wide(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
+
+
+def _scaled_in_float64(m: Arithmetic, a: Wide) -> Wide:
+    """E(a), with t = 1 - 2 K / (a + K)."""
+    one, middle = m.number(1.0), MIDDLE[m.goal]
+    t = m.fma_(m.number(-2.0 * middle), m.div_(one, m.add_(a.high, m.number(middle))), one)
+    return Wide(m.polynomial_(t, ERFC_SCALED[m.goal]), interval=Interval(0.05, 1.01))
 
 
 def erfc(m: Arithmetic, x: Wide) -> Wide:
@@ -108,8 +108,7 @@ def final_erf(m: Arithmetic, x: Wide) -> Wide:
     near = m.fma_(m.polynomial_(square, ERF_NEAR[m.format]), a, a)
     # Beyond 4 the result is 1 after rounding. What the last two steps of F lack is kept: erf must not fall where it
     # hardly rises, from 1.5 to 2.
-    largest = m.number(4.0)
-    bounded = m.select_(m.less_(largest, a), largest, a)
+    bounded = m.clamped(m.absolute(x), 0.0, 4.0).high
     first, *rest = ERF_FAR[m.format]
     inner = m.polynomial_(bounded, tuple(rest))
     product = m.mul_(inner, bounded)

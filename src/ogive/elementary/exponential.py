@@ -39,18 +39,22 @@ EXP_RANGE = {Format.F32: (-200.0, 89.0), Format.F64: (-1500.0, 710.0)}
 #: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite.
 EXPM1_RANGE = {Format.F32: (-20.0, 89.0), Format.F64: (-40.0, 710.0)}
 
-
 #: The same where float64 computes what is wanted in float32: 2**n is a normal number for all of these.
 EXP_RANGE_IN_FLOAT64 = (-700.0, 709.0)
 EXPM1_RANGE_IN_FLOAT64 = (-40.0, 700.0)
 
 
-def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
-    """(n + magic, r) where what r lacks does not show."""
+def _whole_part(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
+    """(n + magic, n)."""
     magic = m.number(m.magic)
     shifted = m.fma_(x, m.number(float.fromhex(LOG2_E[m.format])), magic)
-    n = m.sub_(shifted, magic)
-    if m.is_longer:
+    return shifted, m.sub_(shifted, magic)
+
+
+def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
+    """(n + magic, r) where what r lacks does not show."""
+    shifted, n = _whole_part(m, x)
+    if not m.extended:
         return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2), x)
     log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
     return shifted, m.fma_(n, log2_low, m.fma_(n, log2_high, x))
@@ -58,8 +62,7 @@ def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]
 
 def reduced_exponent(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Expression]:
     """(n, r, what r lacks) of a number that was clamped."""
-    magic = m.number(m.magic)
-    n = m.sub_(m.fma_(x.high, m.number(float.fromhex(LOG2_E[m.format])), magic), magic)
+    _, n = _whole_part(m, x.high)
     log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
     rest = m.fma_(n, log2_high, x.high)
     r = m.fma_(n, log2_low, rest)
@@ -69,9 +72,7 @@ def reduced_exponent(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Ex
 
 def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
     """``expm1(r + lacking) - r``."""
-    tail = m.mul_(m.mul_(r, r), m.polynomial_(r, EXPM1[m.goal]))
-    if not m.extended:
-        return tail
+    tail = m.mul_(m.mul_(r, r), m.polynomial_(r, EXPM1[m.format]))
     # exp(r) lacking, with exp(r) as 1 + (r + tail).
     return m.add_(m.fma_(lacking, m.add_(r, tail), lacking), tail)
 
@@ -79,7 +80,7 @@ def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
 def exp(m: Arithmetic, x: Wide) -> Wide:
     """The exponential function, with the power of two kept apart where it may underflow."""
     interval = x.interval.map(_exp)
-    if m.is_longer:
+    if not m.extended:
         shifted, r = rough_reduced(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high)
         series = m.polynomial_(r, (1.0, 1.0, *EXPM1[m.goal]))
         return Wide(m.times_power_of_two_(series, shifted), interval=interval)
@@ -89,8 +90,6 @@ def exp(m: Arithmetic, x: Wide) -> Wide:
     one = m.number(1.0)
     # Past the clamps the result is 0 and infinity.
     mantissa = Interval(0.7, 1.42)
-    if not m.extended:
-        return Wide(m.add_(one, m.add_(r, tail)), None, n, interval, mantissa)
     high, low = m.fast_two_sum(one, r)
     return m.renormalised(Wide(high, m.add_(low, tail), n, interval, mantissa))
 
@@ -111,7 +110,7 @@ def rough_exp(m: Arithmetic, x: Wide) -> Wide:
 
 def expm1(m: Arithmetic, x: Wide) -> Wide:
     """``exp(x) - 1``. Where it may reach 2**128 (2**1024) it is computed at half its size."""
-    if m.is_longer:
+    if not m.extended:
         return _expm1_in_float64(m, x)
     x = m.clamped(x, *EXPM1_RANGE[m.format])
     n, r, lacking = reduced_exponent(m, x)
@@ -121,9 +120,6 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
     one = m.number(0.5 if halved else 1.0)
     scale = m.scale_(one, n)
     exponent = m.number(1.0) if halved else None
-    if not m.extended:
-        value = m.fma_(scale, m.add_(r, tail), m.neg_(m.sub_(one, scale)))
-        return Wide(value, None, exponent, interval)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition. It loses its
     # smaller part from n = 24 on in both directions.
     minus = m.neg_(scale)
@@ -154,7 +150,7 @@ def _expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
 def logistic(m: Arithmetic, x: Wide) -> Wide:
     """``1 / (1 + exp(-x))``; where that would be inaccurate, through exp(-abs(x)), which is at most 1."""
     one, interval = m.wide(Fraction(1)), Interval(0.0, 1.0)
-    if m.is_longer:
+    if not m.extended:
         return replace(m.divide(one, m.add(one, exp(m, m.negate(x)))), interval=interval)
     e = exp(m, m.negate(m.absolute(x)))
     is_positive = m.compare("less_equal", m.wide(Fraction(0)), x)

@@ -14,7 +14,6 @@ R is ATANH of the coefficients.
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import replace
 from fractions import Fraction
 
@@ -59,12 +58,12 @@ def precise_log(m: Arithmetic, x: Wide) -> Wide:
 def log1p(m: Arithmetic, x: Wide) -> Wide:
     """``log(1 + x)``: with 1 + x only used to find k, ``f = x / 2**k + (1 / 2**k - 1)`` keeps all of x."""
     x = m.unscaled(x)
-    if m.is_longer and x.interval.within(0.0, 1 + 2.0**-10):
+    if not m.extended and x.interval.within(0.0, 1 + 2.0**-10):
         return Wide(m.mul_(x.high, m.polynomial_(x.high, LOG1P_TO_ONE[m.goal])), interval=x.interval.map(math.log1p))
     total = m.add(m.wide(Fraction(1)), x)
     one, zero = m.number(1.0), m.number(0.0)
     if total.interval.within(0.75, 2.75):  # there k is 0 or 1
-        is_large = m.less_equal_(m.number(2 * _root_half(m)), total.high)
+        is_large = m.less_equal_(m.number(m.rounded(Fraction(math.sqrt(2)))), total.high)
         k, scale = m.select_(is_large, one, zero), m.select_(is_large, m.number(0.5), one)
     else:
         k_bits, k = _exponent(m, total.high)
@@ -111,12 +110,6 @@ def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Expression | None, Exp
     return f, f_low, k
 
 
-def _root_half(m: Arithmetic) -> float:
-    form, whole = ("f", "i") if m.format is Format.F32 else ("d", "q")
-    found: float = struct.unpack(form, struct.pack(whole, ROOT_HALF[m.format]))[0]
-    return found
-
-
 def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     """k, as an integer and as a number: the exponent of x / sqrt(1/2)."""
     k = m.shift_right_(_subtract(m.bits_(x), m.whole(ROOT_HALF[m.format])), m.precision - 1)
@@ -145,14 +138,12 @@ def _with_special_cases(m: Arithmetic, x: Wide, result: Wide) -> Wide:
 def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression) -> Wide:
     """``k log(2) + log1p(f + f_low)``."""
     square = m.mul_(f, f)
-    if m.is_longer:
+    if not m.extended:
         series = m.polynomial_(f, (-0.5, *LOG1P[m.goal]))
         return Wide(m.fma_(k, m.number(ROUNDED_LOG_2), m.fma_(square, series, f)))
     half = m.mul_(square, m.number(0.5))
-    tail = m.mul_(m.mul_(f, square), m.polynomial_(f, LOG1P[m.goal]))
+    tail = m.mul_(m.mul_(f, square), m.polynomial_(f, LOG1P[m.format]))
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
-    if not m.extended:
-        return Wide(m.fma_(k, log2_high, m.add_(m.sub_(f, half), m.fma_(k, log2_low, tail))))
     first, lost = m.fast_two_sum(f, m.neg_(half))
     low = m.fma_(m.number(-0.5), m.fma_(f, f, m.neg_(square)), m.add_(lost, tail))
     if f_low is not None:

@@ -7,9 +7,9 @@ same on every machine on purpose: programs, and with them the bits of results, m
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from ogive.expression import Expression, walk
+from ogive.expression import ELEMENTS, Expression, walk
 
 __all__ = ["cost", "eager_operands", "varying"]
 
@@ -38,11 +38,7 @@ COSTS = {
 }
 
 
-#: What differs from element to element.
-ELEMENTS = ("input", "row_position")
-
-
-def varying(roots: Sequence[Expression], leaves: Sequence[str] = ELEMENTS) -> set[Expression]:
+def varying(roots: Sequence[Expression], leaves: Collection[str] = ELEMENTS) -> set[Expression]:
     """The nodes of primitive graphs that these leaves make differ."""
     found: set[Expression] = set()
     for current in walk(*roots):

@@ -87,7 +87,7 @@ class Program:
 
     @property
     def size(self) -> int:
-        """How many instructions an element takes: the measure of its cost."""
+        """How many instructions an element takes."""
         return sum(1 for current in varying(self.roots) if current.operands)
 
 
@@ -97,14 +97,13 @@ def lower(
     outputs: Sequence[ElementType],
     *,
     modular: bool = False,
-    extended: bool = True,
     parameter_count: int = 0,
     open_roots: Sequence[Expression] | None = None,
 ) -> Program:
     """The program that computes the formulas for operands of these element types.
 
-    ``open_roots`` are the formulas as they were before parameters were bound. They decide in which format is
-    computed, so that bound and open parameters give the same bits.
+    ``open_roots`` are the formulas as they were before parameters were bound, if any were. They decide in which format
+    is computed, so that bound and open parameters give the same bits.
     """
     types = (*inputs, *outputs)
     if not any(t.is_float for t in types) and (modular or _only_chooses(roots, types)):
@@ -120,20 +119,18 @@ def lower(
         results = tuple(real.store(root, t) for root, t in zip(roots, outputs, strict=True))
         return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
 
-    arithmetic = Arithmetic(form, extended)
+    arithmetic = Arithmetic(form)
     is_strict = any(t.name == "bfloat16" for t in outputs)
-    if form is Format.F64 or not extended or is_strict or not _may_be_longer(roots):
+    if form is Format.F64 or is_strict or not _may_be_longer(roots):
         return program(roots, arithmetic)
     # Corrections in float32, or twice as many registers: the longer a formula, the more there is to correct. (Results
     # in bfloat16 are promised to be the nearest number. Corrections see on which side of a tie a value lies that
     # is 1e-14 units away from it, as softplus(33.75) is; float64 does not.)
     candidates = (arithmetic, arithmetic.longer)
-    deciding = roots if open_roots is None else open_roots
-    programs = [program(deciding, candidate) for candidate in candidates]
+    programs = [program(open_roots or roots, candidate) for candidate in candidates]
     costs = [cost(found.results) for found in programs]
     chosen = costs.index(min(costs))
-    is_open = all(root is other for root, other in zip(roots, deciding, strict=True))
-    return programs[chosen] if is_open else program(roots, candidates[chosen])
+    return program(roots, candidates[chosen]) if open_roots else programs[chosen]
 
 
 #: What depends on how its operand is rounded, and what rows do with their own formats.
@@ -427,23 +424,15 @@ class _Real:
         rows = self.of_rows
         values = [rows.number(term) for term, _ in terms]
         values = [rows.m.negate(value) if negated else value for value, (_, negated) in zip(values, terms, strict=True)]
-        exactly = Arithmetic(Format.F64, self.m.extended)
+        exactly = Arithmetic(Format.F64)
         total = values[0]
         for value in values[1:]:
             total = exactly.add(total, value)
         return self._shortened(exactly.renormalised(exactly.unscaled(total)))
 
     def _shortened(self, a: Wide) -> Wide:
-        """A number of float64 in the format of the arithmetic, as a sum of two."""
-        m, wide = self.m, self.m.longer
-        if m.format is Format.F64:
-            return a
-        high = self._from_double(a.high)
-        rest = wide.sub_(a.high, node("convert", (high,), None, Format.F64))
-        if a.low is not None:
-            rest = wide.add_(rest, a.low)
-        is_number = m.is_bounded(a.interval)
-        return Wide(high, self._from_double(rest), interval=a.interval, low_is_number=is_number, is_normal=True)
+        """A number of float64 in the format of the arithmetic."""
+        return a if self.m.format is Format.F64 else self.m.shortened(a)
 
     def _of_element(self, root: Expression) -> tuple[Expression, bool, list[tuple[Expression, bool]]] | None:
         """A sum as (what differs from element to element, negated or not, what the row has in common)."""
@@ -482,17 +471,17 @@ class _Real:
             value = self._single_rounded_to_odd_if_normal(self.finish(root))
         elif m.format is Format.F64 and storage is Format.BF16:
             value = self._single_rounded_to_odd(self.finish(root))
-        elif m.is_longer:
+        elif not m.extended:
             value = self._as_single(root)
         else:
-            value = self._narrowed(root) if storage.bits < m.bits and m.extended else self._final(root)
+            value = self._narrowed(root) if storage.bits < m.bits else self._final(root)
         nan = node("constant", (), math.nan, value.format)
         value = m.select_(m.equal_(value, value), value, nan)
         return value if storage is value.format else node("convert", (value,), None, storage)
 
     def _final(self, root: Expression) -> Expression:
         """Like finish, for what is a result of the operator."""
-        if root.operation in FINAL and self.m.format is Format.F32 and self.m.extended:
+        if root.operation in FINAL and self.m.format is Format.F32:
             operand = self.number(root.operands[0])
             if operand.is_exact:
                 return self.m.single(FINAL[root.operation](self.m, operand))
@@ -543,14 +532,14 @@ class _Real:
                     rest = m.mul_(share.high, m.low_part(reciprocal))
                     return m.fma_(share.high, reciprocal.high, rest)
                 dividend, divisor = map(self.number, root.operands)
-                if m.is_longer:
+                if not m.extended:
                     return m.divide(dividend, divisor).high
                 if dividend.is_exact and divisor.is_exact:
                     return m.div_(dividend.high, divisor.high)
                 if root.operands[1].operation == "row_sum":  # one division a row
                     reciprocal = m.divide(m.wide(Fraction(1)), divisor)
-                    if m.extended:  # its correction is looked at once a row too
-                        reciprocal = replace(reciprocal, low=m.low_part(reciprocal), low_is_number=True)
+                    # Its correction is looked at once a row too.
+                    reciprocal = replace(reciprocal, low=m.low_part(reciprocal), low_is_number=True)
                     return m.multiply_single(dividend, reciprocal)
             case "square_root":
                 radicand = self.number(root.operands[0])
@@ -788,7 +777,7 @@ class _Real:
                 return self._input(root)
             case "parameter":
                 value = self._from_double(node("parameter", (), root.attribute, Format.F64))
-                if m.is_longer:  # parameters have the precision of the results
+                if not m.extended:  # parameters have the precision of the results
                     value = node("convert", (node("convert", (value,), None, m.goal),), None, m.format)
                 return Wide(value, interval=Interval(-m.largest, m.largest))
             case "constant":

@@ -16,7 +16,6 @@ The tricks are the classical ones: TwoSum (Knuth), Fast2Sum (Dekker), TwoProduct
 from __future__ import annotations
 
 import math
-import struct
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -55,16 +54,17 @@ class Wide:
 
 
 class Arithmetic:
-    """Builds nodes of one floating-point format. ``extended`` False leaves every correction out.
+    """Builds nodes of one floating-point format.
 
     ``goal`` is the format that results are wanted in, where that is a shorter one: rules then need no more
-    accuracy than it has. What is converted from it is compared, chosen and given another sign before the conversion.
+    accuracy than it has, and numbers are not ``extended``: every correction is left out. What is converted from it is
+    compared, chosen and given another sign before the conversion.
     """
 
-    def __init__(self, form: Format, extended: bool = True, goal: Format | None = None) -> None:
+    def __init__(self, form: Format, goal: Format | None = None) -> None:
         self.format = form
-        self.extended = extended
         self.goal = goal or form
+        self.extended = self.goal is form
         self.precision = form.precision
         self.bits = form.bits
         self.integer = Format.I32 if form is Format.F32 else Format.I64
@@ -73,11 +73,6 @@ class Arithmetic:
         self.smallest_normal = 2.0 ** (1 - self.bias)
         #: Adding it rounds to an integer, which then stands in the last bits.
         self.magic = 1.5 * 2.0 ** (self.precision - 1)
-
-    @property
-    def is_longer(self) -> bool:
-        """Whether this is a longer format than results are wanted in."""
-        return self.goal is not self.format
 
     # ---- single instructions
 
@@ -88,9 +83,13 @@ class Arithmetic:
             if Fraction(exact) != value:
                 raise ValueError(f"{value} is not a {self.format.value}")
             value = exact
-        if math.isfinite(value) and self.rounded(Fraction(value)) != value:
+        if not self.holds(value):
             raise ValueError(f"{value} is not a {self.format.value}")
         return node("constant", (), float(value), self.format)
+
+    def holds(self, value: float) -> bool:
+        """Whether this is a number of the format, infinity or NaN."""
+        return not math.isfinite(value) or self.rounded(Fraction(value)) == value
 
     def whole(self, value: int) -> Expression:
         """A constant of the integer format of the same width."""
@@ -223,7 +222,7 @@ class Arithmetic:
     @property
     def longer(self) -> Arithmetic:
         """Arithmetic of float64 for results in this format: it needs no corrections to be good enough."""
-        return Arithmetic(Format.F64, extended=False, goal=self.format)
+        return Arithmetic(Format.F64, goal=self.format)
 
     def lengthened(self, a: Wide) -> Wide:
         """The number as one of ``longer``."""
@@ -235,13 +234,15 @@ class Arithmetic:
         return self.longer.unscaled(Wide(high, exponent=exponent, interval=a.interval))
 
     def shortened(self, a: Wide) -> Wide:
-        """A number of ``longer`` as one of this format."""
-        value = self.longer.single(a)
-        high = self._converted(value, self.format)
-        if not self.extended:
-            return Wide(high, interval=a.interval)
-        low = self._converted(self.longer.sub_(value, self._converted(high, Format.F64)), self.format)
+        """A number of float64 as one of this format."""
+        wide = self.longer
+        a = wide.unscaled(a)
+        high = self._converted(a.high, self.format)
+        rest = wide.sub_(a.high, self._converted(high, Format.F64))
+        if a.low is not None:
+            rest = wide.add_(rest, a.low)
         is_number = self.is_bounded(a.interval)
+        low = self._converted(rest, self.format)
         return Wide(high, low, interval=a.interval, low_is_number=is_number, is_normal=True)
 
     def _converted(self, a: Expression, form: Format) -> Expression:
@@ -253,7 +254,7 @@ class Arithmetic:
         """The float32 number that this float64 number was converted from; None for others."""
         if a.operation == "convert" and a.operands[0].format is Format.F32:
             return a.operands[0]
-        if a.operation == "constant" and _is_single(a.attribute):
+        if a.operation == "constant" and Arithmetic(Format.F32).holds(a.attribute):
             return node("constant", (), a.attribute, Format.F32)
         return None
 
@@ -480,7 +481,7 @@ class Arithmetic:
             exponent = self._sum_of_exponents(exponent, self.neg_(b.exponent))
         one = self.number(1.0)
         if not self.extended:
-            if self.is_longer and not depends_on_elements(b.high):
+            if not depends_on_elements(b.high):
                 # One division for all elements; what that costs does not show in the shorter format.
                 return Wide(self.mul_(a.high, self.div_(one, b.high)), None, exponent, interval, mantissa)
             return Wide(self.div_(a.high, b.high), None, exponent, interval, mantissa)
@@ -571,14 +572,6 @@ def _is_larger(a: Interval, b: Interval) -> bool:
     if a.low != a.high or not math.isfinite(b.largest_magnitude):
         return False
     return math.frexp(a.low)[1] >= math.frexp(b.largest_magnitude * (1 + 2.0**-10))[1]
-
-
-def _is_single(value: float) -> bool:
-    """Whether float32 holds this number."""
-    try:
-        return math.isnan(value) or struct.unpack("f", struct.pack("f", value))[0] == value
-    except OverflowError:
-        return False
 
 
 def _is_power_of_two(value: float) -> bool:
