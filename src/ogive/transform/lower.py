@@ -475,8 +475,7 @@ class _Real:
             value = self._as_single(root)
         else:
             value = self._narrowed(root) if storage.bits < m.bits else self._final(root)
-        nan = node("constant", (), math.nan, value.format)
-        value = m.select_(m.equal_(value, value), value, nan)
+        value = m.canonical_(value)
         return value if storage is value.format else node("convert", (value,), None, storage)
 
     def _final(self, root: Expression) -> Expression:

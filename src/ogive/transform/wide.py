@@ -151,6 +151,21 @@ class Arithmetic:
     def equal_(self, a: Expression, b: Expression) -> Expression:
         return self._on_singles("equal", a, b)
 
+    def not_(self, truth: Expression) -> Expression:
+        return node("not", (truth,), None, Format.BIT)
+
+    def canonical_(self, a: Expression) -> Expression:
+        """The number with the one canonical NaN in the place of any."""
+        if a.operation == "select_rare" and self._excludes_nan(a.operands[0], a.operands[2]):
+            return self.select_rare_(a.operands[0], self.canonical_(a.operands[1]), a.operands[2])
+        return self.select_(self.equal_(a, a), a, node("constant", (), math.nan, a.format))
+
+    def _excludes_nan(self, is_rare: Expression, common: Expression) -> bool:
+        """Whether a number is common only where it compares with another."""
+        if is_rare.operation != "not" or is_rare.operands[0].operation != "less_equal":
+            return False
+        return any(n is common or (n.operation == "absolute" and n.operands[0] is common) for n in is_rare.operands[0].operands)
+
     def select_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
         return a if a is b else self._on_singles("select", condition, a, b)
 
@@ -287,7 +302,7 @@ class Arithmetic:
 
     def _corrected(self, a: Wide, low: Expression) -> Expression:
         """``a.high + low``; where that is zero, it has the sign of ``a.high``."""
-        if a.interval.smallest_magnitude > 0:
+        if a.stored.smallest_magnitude > 0:
             return self.add_(a.high, low)
         # -0 + 0 is 0, but -0 - 0 is -0; and 0 - low is never -0.
         return self.sub_(a.high, self.sub_(self.number(0.0), low))
@@ -324,8 +339,10 @@ class Arithmetic:
         # A zero keeps its sign. Where the splitter or a huge number overflows, this is no number.
         is_number = self.less_(self.abs_(once), self.number(math.inf))
         once = self.select_(is_number, self._make("copy_sign", once, scaled), scaled)
-        is_subnormal = self.less_(self.abs_(scaled), self.number(self.smallest_normal))
-        return self.select_rare_(is_subnormal, once, scaled)
+        # Not "less than": that NaN is rare, too, spares the common numbers a look for it.
+        magnitude = scaled if a.stored.low >= 0 else self.abs_(scaled)
+        is_normal = self.less_equal_(self.number(self.smallest_normal), magnitude)
+        return self.select_rare_(self.not_(is_normal), once, scaled)
 
     def renormalised(self, a: Wide) -> Wide:
         """The same number with ``high`` its rounded value."""
