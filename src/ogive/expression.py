@@ -121,7 +121,7 @@ ELEMENTARY = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc"),
     *("exp", "expm1", "log", "log1p", "logistic", "sin", "sinh", "tan", "tanh"),
 )
-ELEMENTARY_OF_TWO = ("atan2", "power")
+ELEMENTARY_OF_TWO = ("atan2", "larger", "power", "smaller")
 
 OPERATIONS: dict[str, Operation] = {
     row.name: row

@@ -47,6 +47,7 @@ __all__ = [
     "expm1",
     "floor",
     "integer_power",
+    "larger",
     "log",
     "log1p",
     "logistic",
@@ -63,6 +64,7 @@ __all__ = [
     "row_sum",
     "sin",
     "sinh",
+    "smaller",
     "square_root",
     "tan",
     "tanh",
@@ -100,6 +102,16 @@ def maximum(a: object, b: object) -> Expression:
     """The larger number; ``a`` where they are equal and where ``a`` is NaN."""
     a, b = lift(a), lift(b)
     return where(b > a, b, a)
+
+
+def larger(a: object, b: object) -> Expression:
+    """IEEE 754's maximum: NaN where one of them is, and 0 is larger than -0."""
+    return _formula("larger", lift(a), lift(b))
+
+
+def smaller(a: object, b: object) -> Expression:
+    """IEEE 754's minimum: NaN where one of them is, and -0 is smaller than 0."""
+    return _formula("smaller", lift(a), lift(b))
 
 
 def copy_sign(magnitude: object, sign: object) -> Expression:
@@ -255,6 +267,8 @@ NUMPY_NAMES: dict[str, Callable[..., Expression]] = {
     "tan": tan,
     "tanh": tanh,
     "fmod": remainder,
+    "maximum": larger,
+    "minimum": smaller,
     "power": power,
     "add": lambda a, b: lift(a) + lift(b),
     "subtract": lambda a, b: lift(a) - lift(b),

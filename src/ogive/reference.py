@@ -59,6 +59,8 @@ def _numpy_functions() -> dict[str, Callable[..., Any]]:
         "atanh": np.arctanh,
         "cos": np.cos,
         "cosh": np.cosh,
+        "larger": partial(_extreme, np.maximum, np.bitwise_and),
+        "smaller": partial(_extreme, np.minimum, np.bitwise_or),
         "erf": _error_function("erf"),
         "erfc": _error_function("erfc"),
         "exp": np.exp,
@@ -92,6 +94,12 @@ def _exact_error_function(name: str, x: Any) -> Any:
 def _logistic(x: Any) -> Any:
     e = np.exp(-np.abs(x))
     return np.where(x >= 0, 1, e) / (1 + e)
+
+
+def _extreme(function: Callable[..., Any], sign: Callable[..., Any], a: Any, b: Any) -> Any:
+    """NumPy's, which returns any of two zeros."""
+    is_zero = (a == 0) & (b == 0)
+    return np.where(is_zero, np.where(sign(np.signbit(a), np.signbit(b)), -0.0, 0.0), function(a, b))
 
 
 def _error_function(name: str) -> Callable[[Any], Any]:
@@ -272,6 +280,8 @@ def _exact_functions(bits: int) -> dict[str, Callable[..., Any]]:
         "atanh": inside(-1, 1, mp.atanh),
         "cos": mp.cos,
         "cosh": mp.cosh,
+        "larger": lambda a, b: mp.nan if mp.isnan(a) or mp.isnan(b) else max(a, b),
+        "smaller": lambda a, b: mp.nan if mp.isnan(a) or mp.isnan(b) else min(a, b),
         "erf": partial(_exact_error_function, "erf"),
         "erfc": partial(_exact_error_function, "erfc"),
         "exp": mp.exp,

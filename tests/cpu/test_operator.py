@@ -9,6 +9,7 @@ import pytest
 
 import ogive
 from ogive import formula as f
+from ogive.dtypes import NUMBERS
 from ogive.errors import ArgumentError, DTypeError, FormulaError, OgiveError, OutputError, ParameterError, ShapeError
 from ogive.expression import Expression, Format, node
 from ogive.operator import NONZERO
@@ -351,3 +352,32 @@ def test_formulas_may_use_the_logistic_function():
     x = np.array([-200, -90, -1, -0.0, 0.0, 1, 90, np.inf, np.nan], np.float32)
     np.testing.assert_array_equal(gated(x), swish(x))
     np.testing.assert_array_equal(sigmoid([-np.inf, 0.0, np.inf]), [0, 0.5, 1])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+@pytest.mark.parametrize("function", [np.maximum, np.minimum])
+def test_formulas_may_use_the_larger_and_the_smaller_number(function, dtype):
+    """NaN in either operand gives NaN, and zeros have an order: of operands, of computed numbers, and of both."""
+    values = [-7, -1, 0, 1, 7] if dtype == "int32" else [-np.inf, -1.5, -0.0, 0.0, 0.3, np.inf, np.nan]
+    a, b = (x.ravel() for x in np.meshgrid(np.array(values, dtype), np.array(values, dtype)))
+    wanted = function(a, b)
+    is_zero = (a == 0) & (b == 0)
+    is_negative = function(-1 * np.signbit(a), -1 * np.signbit(b)) < 0
+    wanted[is_zero] = np.where(is_negative, -0.0, 0.0)[is_zero]
+
+    @ogive.operator(types=NUMBERS)
+    def extreme(x, y):
+        return function(x, y)
+
+    @ogive.operator(types=NUMBERS)
+    def of_products(x, y):
+        return function(x * 3, y * 3)
+
+    @ogive.operator(types=NUMBERS)
+    def with_a_product(x, y):
+        return function(x, y * 3)
+
+    assert_same_bits(extreme(a, b), wanted)
+    with np.errstate(invalid="ignore"):
+        assert np.array_equal(of_products(a, b), function(a * 3, b * 3), equal_nan=dtype != "int32")
+        assert np.array_equal(with_a_product(a, b), function(a, b * 3), equal_nan=dtype != "int32")

@@ -179,7 +179,8 @@ def hard_swish(x: Any) -> Any:
 
     Source: ONNX HardSwish-14, HardSwish-22.
     """
-    return where(x >= 3, x, where(x <= -3, -0.0, x * (x + 3) / 6))
+    inner = f.minimum(f.maximum(x, -3), 3)
+    return where(x >= 3, x, inner * ((inner + 3) / 6))
 
 
 @operator(types=NUMBERS, directml="ACTIVATION_IDENTITY")

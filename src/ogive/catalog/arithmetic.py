@@ -151,9 +151,7 @@ def max(a: Any, b: Any) -> Any:
 
     Source: DirectML DML_ELEMENT_WISE_MAX_OPERATOR_DESC (1_0); ONNX Max-1 to Max-13, for two tensors.
     """
-    # The sum of two zeros is the larger one, and that with NaN is NaN.
-    tied = f.where(f.equal(a, b) & ~f.equal(a, 0), a, a + b)
-    return f.where(a > b, a, f.where(b > a, b, tied))
+    return f.larger(a, b)
 
 
 @operator(types=NUMBERS, onnx="Mean", directml="ELEMENT_WISE_MEAN")
@@ -185,8 +183,7 @@ def min(a: Any, b: Any) -> Any:
 
     Source: DirectML DML_ELEMENT_WISE_MIN_OPERATOR_DESC (1_0); ONNX Min-1 to Min-13, for two tensors.
     """
-    tied = f.where(f.equal(a, b) & ~f.equal(a, 0), a, -(-a - b))
-    return f.where(a < b, a, f.where(b < a, b, tied))
+    return f.smaller(a, b)
 
 
 def _floored(a: Any, b: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from ogive.elementary.error_function import erf, erfc, final_erf
 from ogive.elementary.exponential import exp, expm1, logistic, rough_exp
+from ogive.elementary.extremes import larger, smaller
 from ogive.elementary.hyperbolic import cosh, sinh, tanh
 from ogive.elementary.inverse_hyperbolic import acosh, asinh, atanh
 from ogive.elementary.inverse_trigonometric import acos, asin, atan, atan2
@@ -36,6 +37,7 @@ RULES: dict[str, Callable[..., Wide]] = {
     "erfc": erfc,
     "exp": exp,
     "expm1": expm1,
+    "larger": larger,
     "log": log,
     "log1p": log1p,
     "logistic": logistic,
@@ -43,6 +45,7 @@ RULES: dict[str, Callable[..., Wide]] = {
     "remainder": remainder,
     "sin": sin,
     "sinh": sinh,
+    "smaller": smaller,
     "tan": tan,
     "tanh": tanh,
 }

@@ -783,7 +783,8 @@ class _Real:
                 return m.wide(root.attribute)
             case "select":
                 condition, a, b = root.operands
-                return m.select(self.truth(condition), self.numbers[a], self.numbers[b])
+                choice = m.select(self.truth(condition), self.numbers[a], self.numbers[b])
+                return replace(choice, interval=self._interval_of_choice(condition, a, b, choice.interval))
             case "copy_sign":
                 magnitude, sign = (self.numbers[operand] for operand in root.operands)
                 return m.copy_sign(magnitude, m.single(sign))
@@ -810,6 +811,14 @@ class _Real:
         ):
             return replace(result, interval=Interval(-math.inf, 0.0))  # nothing is larger than the largest
         return result
+
+    def _interval_of_choice(self, condition: Expression, a: Expression, b: Expression, either: Interval) -> Interval:
+        """Of the larger or the smaller of two numbers both bounds are; of another choice, what holds for either."""
+        if condition.operation not in ("less", "less_equal") or set(condition.operands) != {a, b}:
+            return either
+        extreme = min if condition.operands[0] is a else max
+        first, second = self.numbers[a].interval, self.numbers[b].interval
+        return Interval(extreme(first.low, second.low), extreme(first.high, second.high))
 
     def _input(self, root: Expression) -> Wide:
         m, kind = self.m, self.inputs[root.attribute]
