@@ -52,8 +52,13 @@ def block_size(program: Program) -> int:
 #: What has to divide the addresses of outputs that are written past the caches.
 STREAM_ALIGNMENT = 64
 
-#: Registers that a value fills in the loop over several blocks.
-REGISTERS_AT_A_TIME = 4
+#: Registers that a value fills in the loop over several blocks; and of the longest ones, of which there are 32, as many
+#: as hold these elements: with 64 numbers of float64 at a time instead of 32, mish takes 16 % less time, gelu, tan and
+#: acosh 8 to 14 %, most others 2 to 7 %; softplus takes 10 % more.
+REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME = 4, 64
+
+#: How far ahead of their use operands are asked for.
+BYTES_FETCHED_AHEAD = 1024
 
 #: Fused programs of more instructions take half as many: 200 nodes one after the other compile in 160 ms so, in place of
 #: 210, and run in 1.8 ms for 65,536 elements, in place of 0.9; one register would be 100 and 3.4.
@@ -62,7 +67,11 @@ LONG_PROGRAM = 500
 
 def _blocks_at_a_time(program: Program, target: Target) -> int:
     """How many blocks the first loop takes at a time; 1 if there is none."""
-    registers = REGISTERS_AT_A_TIME if program.size <= LONG_PROGRAM else REGISTERS_AT_A_TIME // 2
+    registers = REGISTERS_AT_A_TIME
+    if target.vector_bytes == 64:
+        registers = max(registers, ELEMENTS_AT_A_TIME // block_size(program))
+    if program.size > LONG_PROGRAM:
+        registers //= 2
     return max(1, registers * target.vector_bytes // 64)
 
 
@@ -153,6 +162,8 @@ class _Emitter:
     """The number of elements before those that are being emitted."""
     is_ahead: bool = False
     """Whether a lane is a row."""
+    between: bool = False
+    """Whether this is a stage of rows neither first nor last."""
     valid: str = ""
     """Which lanes lie before the end of the row, in code for a row's last, incomplete block."""
 
@@ -161,6 +172,7 @@ class _Emitter:
     def function(self, name: str, stage: int) -> str:
         """The text of a stage, or of what computes the results."""
         program = self.program
+        self.between = 0 < stage < len(program.stages)
         if stage < len(program.stages):
             reductions, stored = program.stages[stage].reductions, program.stages[stage].kept
         else:
@@ -234,6 +246,8 @@ class _Emitter:
         self.block = self.lanes = loop.width
         self.lines, self.names, self.label, self.at = [], {}, loop.name, f"%at.{loop.name}"
         self.valid = self.valid_lanes() if loop.is_incomplete else ""
+        if loop.width > block:
+            self._fetch_ahead(operand_types)
         self._region(roots, varying(roots))
         places = [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
         if loop.width > block and not self.program.stages:
@@ -259,6 +273,33 @@ class _Emitter:
             f"  %more.{loop.name} = icmp ult i64 %next.{loop.name}, {loop.limit}",
             f"  br i1 %more.{loop.name}, label %{loop.name}, label %{loop.after}",
         ]
+
+    def _fetch_ahead(self, operand_types: Sequence[Format]) -> None:
+        """Have memory work while this computes.
+
+        Operands are asked for some turns before: sums of 2**20 and 2**24 float32 take 6 % less time so, a chain of
+        four operands 18 %. Between the first stage of rows and the last, which have little to compute, those of the
+        next rows and the results are: 1,024 rows of 1,024 take 6 to 10 % less, 32 of 128,256 15 to 25 %.
+        """
+        inputs = len(self.program.inputs)
+        if self.program.stages and not self.between:
+            return
+        for operand, form in enumerate(operand_types[:inputs]):
+            distance = (
+                self.emit_scalar(f"mul i64 %rows, %step{operand}") if self.program.stages else str(BYTES_FETCHED_AHEAD)
+            )
+            self._fetch(self.address(operand, form), form, distance)
+        if self.between:
+            for operand, form in enumerate(operand_types[inputs : inputs + len(self.program.outputs)], start=inputs):
+                self._fetch(self.address(operand, form), form, "0", is_result=True)
+
+    def _fetch(self, address: str, form: Format, distance: str, *, is_result: bool = False) -> None:
+        """Ask for the lines of the cache so many bytes behind an address. There need not be any memory."""
+        self.declarations["prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+        begin = self.emit_scalar(f"getelementptr i8, ptr {address}, i64 {distance}")
+        for offset in range(0, self.block * form.bits // 8, 64):
+            line = self.emit_scalar(f"getelementptr i8, ptr {begin}, i64 {offset}")
+            self.lines.append(f"  call void @llvm.prefetch.p0(ptr {line}, i32 {int(is_result)}, i32 3, i32 1)")
 
     def _head(self, name: str, operands: int, ahead: Sequence[str]) -> list[str]:
         """The beginning of the function. One that is a stage of rows has a loop over them."""

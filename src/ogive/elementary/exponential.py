@@ -16,7 +16,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ogive.elementary.coefficients import EXPM1
-from ogive.expression import Expression, Format
+from ogive.expression import Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
@@ -82,8 +82,7 @@ def exp(m: Arithmetic, x: Wide) -> Wide:
     interval = x.interval.map(_exp)
     if not m.extended:
         shifted, r = rough_reduced(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high)
-        series = m.polynomial_(r, (1.0, 1.0, *EXPM1[m.goal]))
-        return Wide(m.times_power_of_two_(series, shifted), interval=interval)
+        return Wide(_exp_in_float64(m, shifted, r), interval=interval)
     x = m.clamped(x, *EXP_RANGE[m.format])
     n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
@@ -92,6 +91,10 @@ def exp(m: Arithmetic, x: Wide) -> Wide:
     mantissa = Interval(0.7, 1.42)
     high, low = m.fast_two_sum(one, r)
     return m.renormalised(Wide(high, m.add_(low, tail), n, interval, mantissa))
+
+
+def _exp_in_float64(m: Arithmetic, shifted: Expression, r: Expression) -> Expression:
+    return m.times_power_of_two_(m.polynomial_(r, (1.0, 1.0, *EXPM1[m.goal])), shifted)
 
 
 def rough_exp(m: Arithmetic, x: Wide) -> Wide:
@@ -151,7 +154,14 @@ def logistic(m: Arithmetic, x: Wide) -> Wide:
     """``1 / (1 + exp(-x))``; where that would be inaccurate, through exp(-abs(x)), which is at most 1."""
     one, interval = m.wide(Fraction(1)), Interval(0.0, 1.0)
     if not m.extended:
-        return replace(m.divide(one, m.add(one, exp(m, m.negate(x)))), interval=interval)
+        # exp(-x), of which multiplications change the sign.
+        low, high = EXP_RANGE_IN_FLOAT64
+        x = m.clamped(x, -high, -low)
+        magic = m.number(m.magic)
+        shifted = m.fma_(x.high, m.number(-float.fromhex(LOG2_E[m.format])), magic)
+        r = m.fma_(m.sub_(shifted, magic), m.number(-ROUNDED_LOG_2), node("negate", (x.high,), None, m.format))
+        sum_ = m.add_(one.high, _exp_in_float64(m, shifted, r))
+        return Wide(m.div_(one.high, sum_), interval=interval)
     e = exp(m, m.negate(m.absolute(x)))
     is_positive = m.compare("less_equal", m.wide(Fraction(0)), x)
     return replace(m.divide(m.select(is_positive, one, e), m.add(one, e)), interval=interval)

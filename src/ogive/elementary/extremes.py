@@ -32,11 +32,11 @@ def _extreme(m: Arithmetic, a: Wide, b: Wide, *, larger: bool) -> Wide:
         chosen = m.select(m.compare("less", a, b) if larger else m.compare("less", b, a), b, a)
         return m.select(m.equal_(b.high, b.high), chosen, b)
     x, y = a.high, b.high
-    chosen = m.select_(m.less_(y, x) if larger else m.less_(x, y), x, y)
+    first = m.select_(m.less_(y, x) if larger else m.less_(x, y), x, y)
     differ = node("or", (m.less_(x, y), m.less_(y, x)), None, Format.BIT)
     bits = m.bits_(x), m.bits_(y)
     tied = node("or", bits, None, m.integer)
     if larger:  # the sign bit of both, not of one of them
         magnitude = node("and", (tied, m.whole((1 << (m.bits - 1)) - 1)), None, m.integer)
         tied = node("or", (magnitude, node("and", bits, None, m.integer)), None, m.integer)
-    return Wide(m.select_(differ, chosen, m.from_bits_(tied)))
+    return Wide(m.select_(differ, first, m.from_bits_(tied)))

@@ -22,6 +22,7 @@ from fractions import Fraction
 from ogive.dtypes import ElementType, element_type
 from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
 from ogive.expression import Expression, Format, constant, depends_on_elements, node, walk
+from ogive.transform.conversions import fewer_conversions
 from ogive.transform.cost import cost, varying
 from ogive.transform.interval import EVERYTHING, Interval
 from ogive.transform.rowwise import (
@@ -116,16 +117,17 @@ def lower(
         real = _Real(arithmetic, tuple(inputs))
         stages = real.reduce(roots, first_scratch=len(types))
         scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-        results = tuple(real.store(root, t) for root, t in zip(roots, outputs, strict=True))
+        results = fewer_conversions([real.store(root, t) for root, t in zip(roots, outputs, strict=True)])
         return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
 
     arithmetic = Arithmetic(form)
-    is_strict = any(t.name == "bfloat16" for t in outputs)
+    is_strict = any(t.name == "bfloat16" or t.is_integer for t in outputs)
     if form is Format.F64 or is_strict or not _may_be_longer(roots):
         return program(roots, arithmetic)
     # Corrections in float32, or twice as many registers: the longer a formula, the more there is to correct. (Results
     # in bfloat16 are promised to be the nearest number. Corrections see on which side of a tie a value lies that
-    # is 1e-14 units away from it, as softplus(33.75) is; float64 does not.)
+    # is 1e-14 units away from it, as softplus(33.75) is; float64 does not. And integers
+    # are cut off: 3**2 must not become 8.)
     candidates = (arithmetic, arithmetic.longer)
     programs = [program(open_roots or roots, candidate) for candidate in candidates]
     costs = [cost(found.results) for found in programs]
@@ -205,6 +207,10 @@ def _is_share(root: Expression) -> bool:
     if root.operation != "divide" or root.operands[1].operation != "row_sum":
         return False
     return root.operands[1].operands[0] is root.operands[0] and row_exponential(root.operands[0]) is not None
+
+
+#: Reductions that are NaN where an element is.
+EXTREMES = ("row_max", "row_min")
 
 
 class _Direct:
@@ -474,9 +480,27 @@ class _Real:
         elif not m.extended:
             value = self._as_single(root)
         else:
-            value = self._narrowed(root) if storage.bits < m.bits else self._final(root)
-        value = m.canonical_(value)
+            value = self._narrowed(root, storage) if storage.bits < m.bits else self._final(root)
+        value = self._canonical(root, value)
         return value if storage is value.format else node("convert", (value,), None, storage)
+
+    def _canonical(self, root: Expression, value: Expression) -> Expression:
+        """The value with the canonical NaN: where a row's common number is finite, there is none to look for."""
+        m = self.m
+        common = self._common_to_nan(root)
+        if common is None:
+            return m.canonical_(value)
+        is_finite = m.less_(m.abs_(common), m.number(math.inf))
+        return m.select_rare_(m.not_(is_finite), m.canonical_(value), value)
+
+    def _common_to_nan(self, root: Expression) -> Expression | None:
+        """A number that is the same in the whole row, and not finite where an element's result is NaN."""
+        if _is_share(root):
+            return self._share(root)[1].high
+        parts = self._of_element(root) if root.operation in ("add", "subtract") else None
+        if parts is None or not any(t.operation in EXTREMES and t.operands[0] is parts[0] for t, _ in parts[2]):
+            return None
+        return self._of_row(parts[2]).high
 
     def _final(self, root: Expression) -> Expression:
         """Like finish, for what is a result of the operator."""
@@ -611,19 +635,19 @@ class _Real:
             return m.select_(is_tiny, tiny, value)
         return value
 
-    def _narrowed(self, root: Expression) -> Expression:
+    def _narrowed(self, root: Expression, storage: Format) -> Expression:
         """The number rounded so that rounding it again, to fewer bits, is as good as rounding once."""
         m = self.m
         match root.operation:
             case "select":
                 condition, a, b = root.operands
-                return m.select_(self.truth(condition), self._narrowed(a), self._narrowed(b))
+                return m.select_(self.truth(condition), self._narrowed(a, storage), self._narrowed(b, storage))
             case "add" | "subtract" | "multiply" if self._is_of_halves(root):
                 return self.finish(root)
             case "multiply":
                 x, y = (self.number(operand) for operand in root.operands)
                 if x.is_exact and y.is_exact and m.format is Format.F32:
-                    return self._product_rounded_to_odd(x.high, y.high)
+                    return self._product_rounded_to_odd(x.high, y.high, storage)
         number = m.renormalised(m.unscaled(self.number(root)))
         return number.high if number.low is None else self._to_odd(number.high, number.low)
 
@@ -638,8 +662,11 @@ class _Real:
             for operand in root.operands
         )
 
-    def _product_rounded_to_odd(self, a: Expression, b: Expression) -> Expression:
-        """A product of two float32 is exact in float64; its error in float32 may underflow."""
+    def _product_rounded_to_odd(self, a: Expression, b: Expression, storage: Format) -> Expression:
+        """A product of two float32. Its error may underflow in float32, where float16 has zero, but not bfloat16."""
+        if storage is Format.F16:
+            product = self.m.mul_(a, b)
+            return self._to_odd(product, self.m.fma_(a, b, self.m.neg_(product)))
         wide = [node("convert", (operand,), None, Format.F64) for operand in (a, b)]
         return self._single_rounded_to_odd(node("multiply", tuple(wide), None, Format.F64))
 
@@ -656,7 +683,8 @@ class _Real:
         is_larger = node("bitcast", (m.shift_right_(is_larger, m.bits - 1),), None, m.integer)
         cut = node("subtract", (m.bits_(high), is_larger), None, m.integer)
         odd = node("or", (cut, m.whole(1)), None, m.integer)
-        is_inexact = m.less_(m.number(0.0), m.abs_(low))
+        zero = m.number(0.0)
+        is_inexact = node("or", (m.less_(zero, low), m.less_(low, zero)), None, Format.BIT)
         return m.from_bits_(m.select_(is_inexact, odd, m.bits_(high)))
 
     def _single_rounded_to_odd(self, value: Expression) -> Expression:

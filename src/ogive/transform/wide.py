@@ -164,7 +164,9 @@ class Arithmetic:
         """Whether a number is common only where it compares with another."""
         if is_rare.operation != "not" or is_rare.operands[0].operation != "less_equal":
             return False
-        return any(n is common or (n.operation == "absolute" and n.operands[0] is common) for n in is_rare.operands[0].operands)
+        return any(
+            n is common or (n.operation == "absolute" and n.operands[0] is common) for n in is_rare.operands[0].operands
+        )
 
     def select_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
         return a if a is b else self._on_singles("select", condition, a, b)
@@ -391,7 +393,7 @@ class Arithmetic:
         a, b = self.unscaled(a), self.unscaled(b)
         interval = a.interval + b.interval
         if not self.extended:
-            return Wide(self.add_(a.high, b.high), interval=interval)
+            return Wide(self._sum(a.high, b.high), interval=interval)
         if _is_larger(a.interval, b.interval):
             high, low = self.fast_two_sum(a.high, b.high)
         elif _is_larger(b.interval, a.interval):
@@ -410,6 +412,26 @@ class Arithmetic:
             return result
         # The highs may cancel; then what is left in low may be the larger part.
         return self.renormalised(result)
+
+    def _sum(self, a: Expression, b: Expression) -> Expression:
+        """A sum; one with a product is a single instruction."""
+        for product, other in ((a, b), (b, a)):
+            is_negated = product.operation == "negate"
+            product = product.operands[0] if is_negated else product
+            if product.operation == "multiply":
+                x, y = product.operands
+                return self.fma_(node("negate", (x,), None, self.format) if is_negated else x, y, other)
+        return self.add_(a, b)
+
+    def _times(self, a: Expression, b: Expression) -> Expression:
+        """A product; one with the reciprocal of an element is a single division."""
+        if not self.extended:
+            for factor, reciprocal in ((a, b), (b, a)):
+                if reciprocal.operation == "divide" and reciprocal.operands[0] is self.number(1.0):
+                    divisor = reciprocal.operands[1]
+                    if depends_on_elements(divisor):
+                        return self.div_(factor, divisor)
+        return self.mul_(a, b)
 
     def subtract(self, a: Wide, b: Wide) -> Wide:
         return self.add(a, self.negate(b))
@@ -460,7 +482,7 @@ class Arithmetic:
                 is_normal = y.is_normal and abs(x.high.attribute) >= 1  # a smaller number may be rounded again
                 y = replace(y, high=self.mul_(y.high, x.high), low=low, is_normal=is_normal)
                 return replace(y, interval=interval, mantissa=mantissa)
-        high = self.mul_(a.high, b.high)
+        high = self._times(a.high, b.high)
         if not self.extended:
             return Wide(high, None, exponent, interval, mantissa)
         low = self.fma_(a.high, b.high, self.neg_(high))
@@ -475,7 +497,7 @@ class Arithmetic:
         a, b = self._ready_for_product(a, b)
         cross = self._cross(a, b)
         if cross is None:
-            value = self.mul_(a.high, b.high)
+            value = self._times(a.high, b.high)
         else:
             is_number = self._product_is_number(a, b)
             cross = self.low_part(Wide(a.high, cross, low_is_number=is_number))
