@@ -709,12 +709,12 @@ class _Real:
         def whole(number: int) -> Expression:
             return node("constant", (), number, Format.I64)
 
-        surplus = (1 << (Format.F64.precision - Format.F32.precision)) - 1
-        is_exact = node("equal", (node("and", (bits, whole(surplus)), None, Format.I64), whole(0)), None, Format.BIT)
-        cut = node("and", (bits, whole(~surplus)), None, Format.I64)
-        odd = node("or", (cut, whole(surplus + 1)), None, Format.I64)
-        cut = node("bitcast", (node("select", (is_exact, bits, odd), None, Format.I64),), None, Format.F64)
-        return node("convert", (cut,), None, Format.F32)
+        surplus = whole((1 << (Format.F64.precision - Format.F32.precision)) - 1)
+        # The sum reaches the last bit unless all of them are zero.
+        carried = node("add", (node("and", (bits, surplus), None, Format.I64), surplus), None, Format.I64)
+        odd = node("or", (bits, carried), None, Format.I64)
+        cut = node("and", (odd, whole(~surplus.attribute)), None, Format.I64)
+        return node("convert", (node("bitcast", (cut,), None, Format.F64),), None, Format.F32)
 
     # ---- integers
 
