@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -54,8 +54,9 @@ STREAM_ALIGNMENT = 64
 
 #: Registers that a value fills in the loop over several blocks; and of the longest ones, of which there are 32, as many
 #: as hold these elements: with 64 numbers of float64 at a time instead of 32, mish takes 16 % less time, gelu, tan and
-#: acosh 8 to 14 %, most others 2 to 7 %; softplus takes 10 % more.
-REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME = 4, 64
+#: acosh 8 to 14 %, most others 2 to 7 %; softplus takes 10 % more. Where more values than that are needed at one time,
+#: too many would be put aside in memory: atanh, with 8, would take 25 % more.
+REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME, MOST_VALUES = 4, 64, 7
 
 #: How far ahead of their use operands are asked for.
 BYTES_FETCHED_AHEAD = 1024
@@ -68,11 +69,27 @@ LONG_PROGRAM = 500
 def _blocks_at_a_time(program: Program, target: Target) -> int:
     """How many blocks the first loop takes at a time; 1 if there is none."""
     registers = REGISTERS_AT_A_TIME
-    if target.vector_bytes == 64:
+    if target.vector_bytes == 64 and _values_at_one_time(program) <= MOST_VALUES:
         registers = max(registers, ELEMENTS_AT_A_TIME // block_size(program))
     if program.size > LONG_PROGRAM:
         registers //= 2
     return max(1, registers * target.vector_bytes // 64)
+
+
+def _values_at_one_time(program: Program) -> float:
+    """How many values of the widest format are needed later at most, if nodes are computed in the order of the graph."""
+    among = varying(program.roots)
+    order = [n for n in walk(*program.roots, operands=eager_operands) if n in among]
+    last_use = {operand: n for n in order for operand in eager_operands(n)} | dict.fromkeys(program.roots)
+    ended: dict[Expression | None, float] = defaultdict(float)
+    current = most = 0.0
+    for n in order:
+        size = 0.0 if n.operation == "bitcast" or n.format is Format.BIT else n.format.bits * block_size(program) / 512
+        ended[last_use[n]] += size
+        current += size
+        most = max(most, current)
+        current -= ended[n]
+    return most
 
 
 def entries(program: Program) -> list[str]:
