@@ -399,6 +399,13 @@ def walk(
 ELEMENTS = frozenset({"input", "row_position"})
 
 
+def is_extreme(current: Expression) -> bool:
+    """Whether this is the larger or the smaller of two numbers: a choice between those that are compared."""
+    if current.operation != "select" or current.operands[0].operation not in ("less", "less_equal"):
+        return False
+    return set(current.operands[0].operands) == set(current.operands[1:])
+
+
 def depends_on_elements(root: Expression) -> bool:
     """Whether this is more than parameters, constants and what rows have in common.
 

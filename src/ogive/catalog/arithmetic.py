@@ -136,11 +136,7 @@ def log(x: Any) -> Any:
     return f.log(x)
 
 
-def _larger(a: Any, b: Any) -> Any:
-    return f.where(a > b, a, b)
-
-
-@operator(types=NUMBERS, integers=_larger, onnx="Max", directml="ELEMENT_WISE_MAX")
+@operator(types=NUMBERS, onnx="Max", directml="ELEMENT_WISE_MAX")
 def max(a: Any, b: Any) -> Any:
     """Larger of two: ``max(a, b)``. NaN in either gives NaN; of two zeros the positive one is larger.
 
@@ -168,11 +164,7 @@ def mean(a: Any, b: Any) -> Any:
     return a * 0.5 + b * 0.5
 
 
-def _smaller(a: Any, b: Any) -> Any:
-    return f.where(a < b, a, b)
-
-
-@operator(types=NUMBERS, integers=_smaller, onnx="Min", directml="ELEMENT_WISE_MIN")
+@operator(types=NUMBERS, onnx="Min", directml="ELEMENT_WISE_MIN")
 def min(a: Any, b: Any) -> Any:
     """Smaller of two: ``min(a, b)``. NaN in either gives NaN; of two zeros the negative one is smaller.
 

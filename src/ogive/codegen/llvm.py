@@ -17,6 +17,7 @@ from ogive.codegen.target import Target
 from ogive.expression import Expression, Format, walk
 from ogive.transform.cost import eager_operands, varying
 from ogive.transform.lower import STORAGE, Program
+from ogive.transform.rowwise import EXTREMES
 
 __all__ = ["block_size", "emit", "entries"]
 
@@ -69,8 +70,9 @@ LONG_PROGRAM = 500
 def _blocks_at_a_time(program: Program, target: Target) -> int:
     """How many blocks the first loop takes at a time; 1 if there is none."""
     registers = REGISTERS_AT_A_TIME
-    if target.vector_bytes == 64 and _values_at_one_time(program) <= MOST_VALUES:
-        registers = max(registers, ELEMENTS_AT_A_TIME // block_size(program))
+    wanted = ELEMENTS_AT_A_TIME // block_size(program)
+    if wanted > registers and target.vector_bytes == 64 and _values_at_one_time(program) <= MOST_VALUES:
+        registers = wanted
     if program.size > LONG_PROGRAM:
         registers //= 2
     return max(1, registers * target.vector_bytes // 64)
@@ -82,9 +84,10 @@ def _values_at_one_time(program: Program) -> float:
     order = [n for n in walk(*program.roots, operands=eager_operands) if n in among]
     last_use = {operand: n for n in order for operand in eager_operands(n)} | dict.fromkeys(program.roots)
     ended: dict[Expression | None, float] = defaultdict(float)
+    lanes = block_size(program)
     current = most = 0.0
     for n in order:
-        size = 0.0 if n.operation == "bitcast" or n.format is Format.BIT else n.format.bits * block_size(program) / 512
+        size = 0.0 if n.operation == "bitcast" or n.format is Format.BIT else n.format.bits * lanes / 512
         ended[last_use[n]] += size
         current += size
         most = max(most, current)
@@ -299,21 +302,18 @@ class _Emitter:
         next rows and the results are: 1,024 rows of 1,024 take 6 to 10 % less, 32 of 128,256 15 to 25 %.
         """
         inputs = len(self.program.inputs)
-        if self.program.stages and not self.between:
-            return
-        for operand, form in enumerate(operand_types[:inputs]):
-            distance = (
-                self.emit_scalar(f"mul i64 %rows, %step{operand}") if self.program.stages else str(BYTES_FETCHED_AHEAD)
-            )
-            self._fetch(self.address(operand, form), form, distance)
-        if self.between:
-            for operand, form in enumerate(operand_types[inputs : inputs + len(self.program.outputs)], start=inputs):
-                self._fetch(self.address(operand, form), form, "0", is_result=True)
+        for operand, form in enumerate(operand_types[: inputs + len(self.program.outputs)]):
+            is_result = operand >= inputs
+            if not self.program.stages and not is_result:
+                self._fetch(operand, form, str(BYTES_FETCHED_AHEAD))
+            elif self.between:
+                distance = "0" if is_result else self.emit_scalar(f"mul i64 %rows, %step{operand}")
+                self._fetch(operand, form, distance, is_result=is_result)
 
-    def _fetch(self, address: str, form: Format, distance: str, *, is_result: bool = False) -> None:
-        """Ask for the lines of the cache so many bytes behind an address. There need not be any memory."""
+    def _fetch(self, operand: int, form: Format, distance: str, *, is_result: bool = False) -> None:
+        """Ask for the lines of the cache so many bytes behind the elements. There need not be any memory."""
         self.declarations["prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
-        begin = self.emit_scalar(f"getelementptr i8, ptr {address}, i64 {distance}")
+        begin = self.emit_scalar(f"getelementptr i8, ptr {self.address(operand, form)}, i64 {distance}")
         for offset in range(0, self.block * form.bits // 8, 64):
             line = self.emit_scalar(f"getelementptr i8, ptr {begin}, i64 {offset}")
             self.lines.append(f"  call void @llvm.prefetch.p0(ptr {line}, i32 {int(is_result)}, i32 3, i32 1)")
@@ -570,7 +570,7 @@ class _Accumulator:
 
     def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression) -> None:
         self.e, self.index, self.kind, self.value = emitter, index, kind, value
-        self.is_extreme = kind in ("row_max", "row_min")
+        self.is_extreme = kind in EXTREMES
         self.is_count = kind == "row_sum" and _counts(value)
         # A segment has few enough elements to count them in float32.
         self.form = value.format if self.is_extreme or self.is_count else Format.F64

@@ -154,13 +154,10 @@ def logistic(m: Arithmetic, x: Wide) -> Wide:
     """``1 / (1 + exp(-x))``; where that would be inaccurate, through exp(-abs(x)), which is at most 1."""
     one, interval = m.wide(Fraction(1)), Interval(0.0, 1.0)
     if not m.extended:
-        # exp(-x), of which multiplications change the sign.
         low, high = EXP_RANGE_IN_FLOAT64
-        x = m.clamped(x, -high, -low)
-        magic = m.number(m.magic)
-        shifted = m.fma_(x.high, m.number(-float.fromhex(LOG2_E[m.format])), magic)
-        r = m.fma_(m.sub_(shifted, magic), m.number(-ROUNDED_LOG_2), node("negate", (x.high,), None, m.format))
-        sum_ = m.add_(one.high, _exp_in_float64(m, shifted, r))
+        # The sign is changed behind the conversion from float32, where fused multiply-adds do it by themselves.
+        minus = node("negate", (m.clamped(x, -high, -low).high,), None, m.format)
+        sum_ = m.add_(one.high, _exp_in_float64(m, *rough_reduced(m, minus)))
         return Wide(m.div_(one.high, sum_), interval=interval)
     e = exp(m, m.negate(m.absolute(x)))
     is_positive = m.compare("less_equal", m.wide(Fraction(0)), x)

@@ -35,12 +35,12 @@ def power(m: Arithmetic, x: Wide, y: Wide) -> Wide:
 
     whole = _is_integral(m, y)
     half_is_whole = _is_integral(m, y, half=True)
-    is_odd = _and(whole, _not(half_is_whole))
+    is_odd = _and(whole, m.not_(half_is_whole))
     result = m.copy_sign(size, m.select_(is_odd, x.high, one))
 
     is_negative = _and(m.less_(x.high, zero), m.less_(m.neg_(infinity), x.high))
     nan = Wide(m.number(math.nan))
-    result = m.select(_and(is_negative, _not(whole)), nan, result)
+    result = m.select(_and(is_negative, m.not_(whole)), nan, result)
     # -1 to the power of an infinity is 1, too.
     is_unit = _and(m.equal_(magnitude.high, one), m.equal_(m.abs_(y.high), infinity))
     is_one = node("or", (m.equal_(y.high, zero), m.equal_(x.high, one)), None, Format.BIT)
@@ -61,7 +61,3 @@ def _is_integral(m: Arithmetic, a: Wide, *, half: bool = False) -> Expression:
 
 def _and(a: Expression, b: Expression) -> Expression:
     return node("and", (a, b), None, Format.BIT)
-
-
-def _not(a: Expression) -> Expression:
-    return node("not", (a,), None, Format.BIT)

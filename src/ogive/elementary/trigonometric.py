@@ -120,7 +120,7 @@ def _sine_of_quarters(m: Arithmetic, n: Expression, r: Wide) -> Wide:
 
 def _is_odd(m: Arithmetic, n: Expression) -> Expression:
     last_bit = node("and", (n, m.whole(1)), None, m.integer)
-    return node("not", (node("equal", (last_bit, m.whole(0)), None, Format.BIT),), None, Format.BIT)
+    return m.not_(node("equal", (last_bit, m.whole(0)), None, Format.BIT))
 
 
 def _with_sign_of_last_bit(m: Arithmetic, a: Wide, n: Expression) -> Wide:

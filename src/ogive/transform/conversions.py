@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ogive.expression import Expression, Format, node, walk
+from ogive.expression import Expression, Format, is_extreme, node, walk
 
 __all__ = ["fewer_conversions"]
 
@@ -22,12 +22,15 @@ def fewer_conversions(roots: Sequence[Expression]) -> tuple[Expression, ...]:
         if _is_lengthening(current):
             forms.setdefault(_number_of(current.operands[0]), set()).add(current.operands[0])
     numbers = {number for number, found in forms.items() if len(found) > 1}
+    if not numbers:
+        return tuple(roots)
     done: dict[Expression, Expression] = {}
     for current in walk(*roots):
         if _is_lengthening(current) and _number_of(current.operands[0]) in numbers:
             done[current] = _lengthened(current.operands[0], done)
         else:
-            done[current] = _rebuilt(current, done)
+            operands = tuple(done[operand] for operand in current.operands)
+            done[current] = node(current.operation, operands, current.attribute, current.format)
     return tuple(done[root] for root in roots)
 
 
@@ -40,15 +43,8 @@ def _is_lengthening(current: Expression) -> bool:
     )
 
 
-def _rebuilt(current: Expression, done: dict[Expression, Expression]) -> Expression:
-    operands = tuple(done[operand] for operand in current.operands)
-    if all(new is old for new, old in zip(operands, current.operands, strict=True)):
-        return current
-    return node(current.operation, operands, current.attribute, current.format)
-
-
 def _number_of(form: Expression) -> Expression:
-    """The float32 number that signs, clamps and choices have made this of."""
+    """The float32 number that signs and clamps have made this of."""
     if form.operation in ("negate", "absolute"):
         return _number_of(form.operands[0])
     if _is_clamp(form):
@@ -58,10 +54,7 @@ def _number_of(form: Expression) -> Expression:
 
 def _is_clamp(form: Expression) -> bool:
     """Whether this is the larger or the smaller of a number and a constant, which is one instruction."""
-    if form.operation != "select" or form.operands[0].operation not in ("less", "less_equal"):
-        return False
-    values = form.operands[1:]
-    return set(form.operands[0].operands) == set(values) and [v.operation for v in values].count("constant") == 1
+    return is_extreme(form) and [value.operation for value in form.operands[1:]].count("constant") == 1
 
 
 def _lengthened(form: Expression, done: dict[Expression, Expression]) -> Expression:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ogive.expression import ELEMENTS, Expression, walk
+from ogive.expression import ELEMENTS, Expression, is_extreme, walk
 
 __all__ = ["cost", "eager_operands", "varying"]
 
@@ -57,7 +57,7 @@ def cost(roots: Sequence[Expression]) -> float:
     among = varying(roots)
     nodes = [current for current in walk(*roots, operands=eager_operands) if current in among]
     # A choice of the larger or the smaller is one instruction.
-    extremes = {n for n in nodes if n.operation == "select" and set(n.operands[1:]) == set(n.operands[0].operands)}
+    extremes = set(filter(is_extreme, nodes))
     conditions = {n.operands[0] for n in extremes}
     return sum(_width(n) if n in extremes else _cost(n) for n in nodes if n not in conditions)
 

@@ -21,12 +21,13 @@ from fractions import Fraction
 
 from ogive.dtypes import ElementType, element_type
 from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
-from ogive.expression import Expression, Format, constant, depends_on_elements, node, walk
+from ogive.expression import Expression, Format, constant, depends_on_elements, is_extreme, node, walk
 from ogive.transform.conversions import fewer_conversions
 from ogive.transform.cost import cost, varying
 from ogive.transform.interval import EVERYTHING, Interval
 from ogive.transform.rowwise import (
     EXPONENTIALS,
+    EXTREMES,
     REDUCTIONS,
     SUM_OF_EXPONENTIALS,
     exponential,
@@ -126,8 +127,8 @@ def lower(
         return program(roots, arithmetic)
     # Corrections in float32, or twice as many registers: the longer a formula, the more there is to correct. (Results
     # in bfloat16 are promised to be the nearest number. Corrections see on which side of a tie a value lies that
-    # is 1e-14 units away from it, as softplus(33.75) is; float64 does not. And integers
-    # are cut off: 3**2 must not become 8.)
+    # is 1e-14 units away from it, as softplus(33.75) is; float64 does not. And what becomes an
+    # integer is cut off: 3**2 must not be 8.)
     candidates = (arithmetic, arithmetic.longer)
     programs = [program(open_roots or roots, candidate) for candidate in candidates]
     costs = [cost(found.results) for found in programs]
@@ -151,7 +152,10 @@ def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -
 
 _UNSIGNED = {Format.I32: Format.U32, Format.I64: Format.U64}
 
-_CHOOSING = {"input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not", "select"}
+_CHOOSING = {
+    *("input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not"),
+    *("select", "larger", "smaller"),
+}
 
 
 def _only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> bool:
@@ -209,10 +213,6 @@ def _is_share(root: Expression) -> bool:
     return root.operands[1].operands[0] is root.operands[0] and row_exponential(root.operands[0]) is not None
 
 
-#: Reductions that are NaN where an element is.
-EXTREMES = ("row_max", "row_min")
-
-
 class _Direct:
     """Chosen and modular graphs: a node becomes the same node in the integer format."""
 
@@ -246,6 +246,10 @@ class _Direct:
                 self.done[current] = node("constant", (), int(current.attribute), form)
             elif current.operation in self.IDENTITIES:
                 self.done[current] = operands[0]
+            elif current.operation in ("larger", "smaller"):
+                a, b = operands
+                is_first = node("less", (b, a) if current.operation == "larger" else (a, b), None, Format.BIT)
+                self.done[current] = node("select", (is_first, a, b), None, form)
             elif current.operation in ("quotient", "remainder"):
                 self.done[current] = self._divided(current.operation, *operands)
             elif current.operation in ("bit_shift_left", "bit_shift_right"):
@@ -490,8 +494,7 @@ class _Real:
         common = self._common_to_nan(root)
         if common is None:
             return m.canonical_(value)
-        is_finite = m.less_(m.abs_(common), m.number(math.inf))
-        return m.select_rare_(m.not_(is_finite), m.canonical_(value), value)
+        return m.select_rare_(m.not_(m.is_finite_(common)), m.canonical_(value), value)
 
     def _common_to_nan(self, root: Expression) -> Expression | None:
         """A number that is the same in the whole row, and not finite where an element's result is NaN."""
@@ -534,7 +537,7 @@ class _Real:
         match root.operation:
             case "select":
                 condition, a, b = root.operands
-                chosen = self._choice_after_rounding(condition, a, b)
+                chosen = self._choice_after_rounding(root)
                 truth = self.truth(condition) if chosen is None else chosen
                 return m.select_(truth, self.finish(a), self.finish(b))
             case "negate":
@@ -571,14 +574,15 @@ class _Real:
         value = m.single(self.number(root))
         return self._linear_near_zero(root, value) if root.operation in LOSES_SUBNORMALS else value
 
-    def _choice_after_rounding(self, condition: Expression, a: Expression, b: Expression) -> Expression | None:
+    def _choice_after_rounding(self, root: Expression) -> Expression | None:
         """Of a number and a constant, which is the larger or smaller: of rounded numbers it is the same one, rounded.
 
         None where this is another choice, or where the sign of a zero might differ: -2**-150 is less than 0, and
         rounded it is -0, which is not. A sum with a constant or a parameter is never -0 itself; of that, -0 is less.
         """
+        condition, a, b = root.operands
         constants = [operand for operand in (a, b) if operand.operation == "constant"]
-        if condition.operation != "less" or set(condition.operands) != {a, b} or len(constants) != 1:
+        if not is_extreme(root) or condition.operation != "less" or len(constants) != 1:
             return None
         left, right = map(self.finish, condition.operands)
         if constants[0].attribute != 0 or constants[0] is condition.operands[0]:
@@ -752,9 +756,7 @@ class _Real:
         rest = m.select_(usable, rest, zero)
         unsigned = node("convert", (small,), None, Format.U64)
         # whole may be 2**63 or 2**64 and rest negative: the largest values below the limit.
-        at_top = node(
-            "and", (m.equal_(whole, m.number(2.0**64)), node("not", (saturated,), None, Format.BIT)), None, Format.BIT
-        )
+        at_top = node("and", (m.equal_(whole, m.number(2.0**64)), m.not_(saturated)), None, Format.BIT)
         rest = m.select_(at_top, m._make("floor", low), rest)
         addend = node("bitcast", (node("convert", (rest,), None, Format.I64),), None, Format.U64)
         magnitude = node("add", (unsigned, addend), None, Format.U64)
@@ -812,7 +814,7 @@ class _Real:
             case "select":
                 condition, a, b = root.operands
                 choice = m.select(self.truth(condition), self.numbers[a], self.numbers[b])
-                return replace(choice, interval=self._interval_of_choice(condition, a, b, choice.interval))
+                return replace(choice, interval=self._interval_of_extreme(root)) if is_extreme(root) else choice
             case "copy_sign":
                 magnitude, sign = (self.numbers[operand] for operand in root.operands)
                 return m.copy_sign(magnitude, m.single(sign))
@@ -840,10 +842,9 @@ class _Real:
             return replace(result, interval=Interval(-math.inf, 0.0))  # nothing is larger than the largest
         return result
 
-    def _interval_of_choice(self, condition: Expression, a: Expression, b: Expression, either: Interval) -> Interval:
-        """Of the larger or the smaller of two numbers both bounds are; of another choice, what holds for either."""
-        if condition.operation not in ("less", "less_equal") or set(condition.operands) != {a, b}:
-            return either
+    def _interval_of_extreme(self, root: Expression) -> Interval:
+        """Of the larger of two numbers both bounds are the larger ones."""
+        condition, a, b = root.operands
         extreme = min if condition.operands[0] is a else max
         first, second = self.numbers[a].interval, self.numbers[b].interval
         return Interval(extreme(first.low, second.low), extreme(first.high, second.high))

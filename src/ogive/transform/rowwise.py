@@ -25,6 +25,7 @@ from ogive.transform.wide import Arithmetic
 
 __all__ = [
     "EXPONENTIALS",
+    "EXTREMES",
     "REDUCTIONS",
     "SUM_OF_EXPONENTIALS",
     "exponential",
@@ -35,6 +36,9 @@ __all__ = [
 
 #: What makes one number of a row.
 REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first"})
+
+#: Those of them that are NaN where an element is.
+EXTREMES = frozenset({"row_max", "row_min"})
 
 #: Up to where the largest element of a row is left in its elements. Whatever has an exponential other than zero is
 #: then at most this far below one that lies beyond.

@@ -154,6 +154,9 @@ class Arithmetic:
     def not_(self, truth: Expression) -> Expression:
         return node("not", (truth,), None, Format.BIT)
 
+    def is_finite_(self, a: Expression) -> Expression:
+        return self.less_(self.abs_(a), self.number(math.inf))
+
     def canonical_(self, a: Expression) -> Expression:
         """The number with the one canonical NaN in the place of any."""
         if a.operation == "select_rare" and self._excludes_nan(a.operands[0], a.operands[2]):
@@ -299,8 +302,7 @@ class Arithmetic:
             return self.number(0.0)
         if a.low_is_number:
             return a.low
-        is_finite = self.less_(self.abs_(a.low), self.number(math.inf))
-        return self.select_(is_finite, a.low, self.number(0.0))
+        return self.select_(self.is_finite_(a.low), a.low, self.number(0.0))
 
     def _corrected(self, a: Wide, low: Expression) -> Expression:
         """``a.high + low``; where that is zero, it has the sign of ``a.high``."""
@@ -339,8 +341,7 @@ class Arithmetic:
         lower = self.add_(self.sub_(a.high, upper), self.low_part(a))
         once = self.add_(self.scale_(upper, a.exponent), self.scale_(lower, a.exponent))
         # A zero keeps its sign. Where the splitter or a huge number overflows, this is no number.
-        is_number = self.less_(self.abs_(once), self.number(math.inf))
-        once = self.select_(is_number, self._make("copy_sign", once, scaled), scaled)
+        once = self.select_(self.is_finite_(once), self._make("copy_sign", once, scaled), scaled)
         # Not "less than": that NaN is rare, too, spares the common numbers a look for it.
         magnitude = scaled if a.stored.low >= 0 else self.abs_(scaled)
         is_normal = self.less_equal_(self.number(self.smallest_normal), magnitude)
