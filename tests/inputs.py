@@ -9,15 +9,15 @@ from ogive.catalog import OPERATORS
 from ogive.dtypes import ElementType
 
 
-def _named(cases):
+def named(cases):
     return [f"{op.name}-{'-'.join(t.name for t in signature.inputs)}" for op, signature in cases]
 
 
 #: Every (operator, signature) of the catalogue's element-wise operators, and of its row-wise ones, with readable ids.
 CASES = [(op, signature) for op in OPERATORS.values() if not op.is_row_wise for signature in op.signatures]
-CASE_IDS = _named(CASES)
+CASE_IDS = named(CASES)
 ROW_CASES = [(op, signature) for op in OPERATORS.values() if op.is_row_wise for signature in op.signatures]
-ROW_CASE_IDS = _named(ROW_CASES)
+ROW_CASE_IDS = named(ROW_CASES)
 
 
 #: Parameters beside the defaults that each operator is tested with: 0.75 and -1.25 in every place they may stand.

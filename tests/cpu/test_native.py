@@ -67,20 +67,22 @@ def test_misuse_is_an_error(make, kind):
     ("answer", "kind"),
     [
         (5, TypeError),
-        ((5, 16, ((),), (), 100), TypeError),
-        ((code(), 16, ((),), 100), TypeError),
-        ((code(), 0, ((),), (), 100), ValueError),
-        ((code(), 10**6, ((),), (), 100), ValueError),
-        ((code(), 16, (), (), 100), ValueError),
-        ((code(), 16, ((), ()), (), 100), ValueError),
-        ((code(entries=(0, 4)), 16, ((), ()), (), 100), ValueError),
-        ((code(entries=(0, 4)), 16, (("row_max",), ()), (), 100), ValueError),
-        ((code(), 16, ((),), (4,), 100), ValueError),
-        ((code(entries=(0, 4)), 16, (("row_max",), ("row_sum",)), (), 100), ValueError),
-        ((code(entries=(0, 4)), 16, (("row_max",) * 9, ()), (), 100), ValueError),
-        ((code(entries=(0, 4)), 16, (("row_product",), ()), (), 100), ValueError),
-        ((code(entries=(0, 4)), 16, ((5,), ()), (), 100), TypeError),
-        ((code(entries=(0, 4)), 16, (("row_max",), ()), (3,), 100), ValueError),
+        ((5, 16, ((),), (), 100, False), TypeError),
+        ((code(), 16, ((),), 100, False), TypeError),
+        ((code(), 0, ((),), (), 100, False), ValueError),
+        ((code(), 10**6, ((),), (), 100, False), ValueError),
+        ((code(), 16, (), (), 100, False), ValueError),
+        ((code(), 16, ((), ()), (), 100, False), ValueError),
+        ((code(entries=(0, 4)), 16, ((), ()), (), 100, False), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_max",), ()), (), 100, False), ValueError),
+        ((code(), 16, ((),), (4,), 100, False), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_max",), ("row_sum",)), (), 100, False), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_max",) * 9, ()), (), 100, False), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_product",), ()), (), 100, False), ValueError),
+        ((code(entries=(0, 4)), 16, ((5,), ()), (), 100, False), TypeError),
+        ((code(entries=(0, 4)), 16, (("row_max",), ()), (3,), 100, False), ValueError),
+        ((code(), 16, ((),), (), 100, True), ValueError),
+        ((code(), 16, ((),), (), 100), TypeError),
     ],
 )
 def test_what_resolve_returns_is_checked(answer, kind):
@@ -91,7 +93,7 @@ def test_what_resolve_returns_is_checked(answer, kind):
 
 
 def test_a_failing_resolve_can_be_tried_again():
-    answers = iter([ValueError("not yet"), (code(), 16, ((),), (), 100)])
+    answers = iter([ValueError("not yet"), (code(), 16, ((),), (), 100, False)])
 
     def resolve():
         answer = next(answers)

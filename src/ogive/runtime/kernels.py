@@ -29,8 +29,11 @@ PARALLEL_COST = 1 << 19
 SMALLEST_COST = 12
 
 #: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
-#: of rows kept between stages, and from how many elements on threads pay.
-Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int]
+#: of rows kept between stages, from how many elements on threads pay, and whether results are looked up in a table.
+Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, bool]
+
+#: A result of 16 bits costs as much to look up as to compute in registers of 64 bytes.
+LOOK_UP_COST = 45
 
 _compiler_lock = threading.Lock()
 
@@ -70,6 +73,14 @@ def _note_name(identity: str, target: Target) -> str | None:
         return None
 
 
+def _looks_up(program: Program, target: Target) -> bool:
+    """Whether a table of all results is faster than computing them: an element has 16 bits, and the formula is long."""
+    from ogive.transform.cost import cost
+
+    sizes = [t.itemsize for t in (*program.inputs, *program.outputs)]
+    return not program.stages and sizes == [2, 2] and cost(program.roots) * 64 / target.vector_bytes > LOOK_UP_COST
+
+
 def make_kernel(
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
@@ -102,12 +113,13 @@ def make_kernel(
                 "stages": [[kind for kind, _ in stage.reductions] for stage in program.stages],
                 "scratch": [f.bits // 8 for f in program.scratch],
                 "threshold": int(PARALLEL_COST / max(cost(program.roots), SMALLEST_COST)),
+                "looks_up": _looks_up(program, chosen),
             }
             if note is not None:
                 cache.store_note(note, known)
         code = _native.Code(image.code, image.entries, image.imports)
         stages = (*map(tuple, known["stages"]), ())
-        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"]
+        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], known["looks_up"]
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
     return _native.Kernel(*sizes, resolve, row_wise)

@@ -15,7 +15,7 @@
 typedef struct {
     const OgiveKernel *kernel;
     ogive_kernel_function function;
-    const double *parameters;
+    const void *values;
     char **operands;
     const npy_intp *steps;
     npy_intp chunk; /* elements that are staged at a time */
@@ -60,7 +60,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
                 memset(buffers[k] + count * itemsize, 0, (size_t)((padded - count) * itemsize));
             }
         }
-        context->function(pointers, padded, context->parameters, 0);
+        context->function(pointers, padded, context->values, 0);
         for (int k = kernel->inputs; k < operands; ++k) {
             if (buffers[k] != NULL) {
                 ogive_copy_elements(context->operands[k] + at * context->steps[k], context->steps[k],
@@ -88,7 +88,7 @@ static void run_range(void *opaque, intptr_t begin, intptr_t end) {
             for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
                 pointers[k] = context->operands[k] + begin * context->steps[k];
             }
-            context->function(pointers, whole_end - begin, context->parameters, context->streams);
+            context->function(pointers, whole_end - begin, context->values, context->streams);
         } else {
             run_staged(context, begin, whole_end, 0);
         }
@@ -169,7 +169,7 @@ static npy_intp elements_before_alignment(const range_context *context) {
 }
 
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
-    const OgiveLoopData *loop = data;
+    OgiveLoopData *loop = data;
     OgiveKernel *kernel = loop->kernel;
     npy_intp count = dimensions[0];
     if (count <= 0) {
@@ -179,6 +179,7 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
     if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
         return;
     }
+    ogive_table_consider(loop, count, &context.function, &context.values);
     npy_intp fits = OGIVE_STAGING_BYTES / kernel->bytes;
     context.chunk = (fits < LARGEST_CHUNK ? fits : LARGEST_CHUNK) / kernel->block * kernel->block;
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {

@@ -14,7 +14,7 @@
 typedef struct {
     const OgiveKernel *kernel;
     ogive_kernel_function function;
-    const double *parameters;
+    const void *values;
     char **operands;
     const OgiveAxis *axes;
     int axis_count;
@@ -79,7 +79,7 @@ static void run_tile(const grid_context *context, char *const *operands, npy_int
             memset(staged[k].buffer + count * size, 0, (size_t)((padded - count) * size));
         }
     }
-    context->function(pointers, padded, context->parameters, 0);
+    context->function(pointers, padded, context->values, 0);
     for (int k = kernel->inputs; k < operand_count; ++k) {
         if (!lies_well[k]) {
             scatter(operands[k], staged[k].buffer, context->axes[0].steps[k], context->axes[context->other].steps[k],
@@ -141,10 +141,10 @@ static int conflicting_axis(const OgiveKernel *kernel, const OgiveAxis *axes, in
     return 0;
 }
 
-void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, const OgiveLoopData *loop) {
+void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, OgiveLoopData *loop) {
     OgiveKernel *kernel = loop->kernel;
     if (axis_count == 1) {
-        ogive_element_loop(operands, &axes[0].length, axes[0].steps, (void *)loop);
+        ogive_element_loop(operands, &axes[0].length, axes[0].steps, loop);
         return;
     }
     grid_context context = {kernel, atomic_load(&kernel->function), loop->parameters, operands, axes, axis_count,
@@ -152,6 +152,11 @@ void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, 
     if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
         return;
     }
+    npy_intp count = 1;
+    for (int a = 0; a < axis_count; ++a) {
+        count *= axes[a].length;
+    }
+    ogive_table_consider(loop, count, &context.function, &context.values);
     npy_intp most = OGIVE_STAGING_BYTES / kernel->bytes;
     most = (most < LARGEST_TILE ? most : LARGEST_TILE) / kernel->block * kernel->block;
     const int conflict = conflicting_axis(kernel, axes, axis_count);

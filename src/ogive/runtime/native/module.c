@@ -31,6 +31,12 @@ static PyObject *x86_level(PyObject *module, PyObject *unused) {
     return PyLong_FromLong(ogive_x86_level());
 }
 
+static PyObject *table_count(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    return PyLong_FromLong(ogive_table_count());
+}
+
 static PyMethodDef methods[] = {
     {"make_ufunc", (PyCFunction)(void (*)(void))ogive_make_ufunc, METH_VARARGS | METH_KEYWORDS,
      "make_ufunc(name, doc, inputs, outputs, loops, parameters, row_wise=False)\n--\n\n"
@@ -38,6 +44,7 @@ static PyMethodDef methods[] = {
     {"call_rows", (PyCFunction)(void (*)(void))ogive_call_rows, METH_FASTCALL,
      "call_rows(ufunc, out, *inputs)\n--\n\n"
      "The result of a row-wise ufunc over the last axis; None if the call is one for the ufunc itself."},
+    {"table_count", table_count, METH_NOARGS, "How many tables of results there are."},
     {"pool_size", get_pool_size, METH_NOARGS, "How many threads a large call uses at most."},
     {"set_pool_size", set_pool_size, METH_O, "Set how many threads a large call uses at most."},
     {"x86_level", x86_level, METH_NOARGS, "The level of x86-64 that this machine runs: 1, 3 or 4; 0 elsewhere."},

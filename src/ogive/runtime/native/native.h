@@ -3,6 +3,7 @@
  *   code.c     executable memory that holds one compiled kernel
  *   pool.c     the threads
  *   kernel.c   a kernel: code that is compiled when it is first needed
+ *   table.c    results that are looked up where that is faster than computing them
  *   elements.c the loop of element-wise kernels: floating-point environment, strides, threads
  *   grid.c     the same over several dimensions, for any layout
  *   rows.c     the loop of row-wise kernels: stages, reductions, threads
@@ -40,9 +41,9 @@
 #define OGIVE_MAX_OPERANDS 64
 
 /* What LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
- * and aligned to its element size. `values` are the operator's parameters in the order of its signature. `stream`
- * asks it to write past the caches; outputs are then aligned to OGIVE_STREAM_ALIGNMENT. */
-typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const double *values, _Bool stream);
+ * and aligned to its element size. `values` are the operator's parameters, doubles in the order of its signature.
+ * `stream` asks it to write past the caches; outputs are then aligned to OGIVE_STREAM_ALIGNMENT. */
+typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const void *values, _Bool stream);
 
 /* A stage of row-wise code: `count` elements of each of `rows` rows, both positive. `operands` are those of the first
  * row, and `steps` lead from row to row, in bytes. Number i of row r lies at OGIVE_ROWS_AT_ONCE * i + r of `records`:
@@ -67,7 +68,7 @@ enum ogive_reduction { OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST };
 typedef struct {
     PyObject_HEAD
     _Atomic(ogive_kernel_function) function; /* of the first stage; NULL until resolved, then the rest is set */
-    PyObject *resolve; /* () -> (Code, block, stages, scratch, parallel threshold); called once, then dropped */
+    PyObject *resolve; /* () -> (Code, block, stages, scratch, parallel threshold, whether to look up); called once, then dropped */
     PyObject *code;    /* the Code that the functions lie in */
     int row_wise;      /* whether it may have several stages */
     int inputs;
@@ -77,6 +78,7 @@ typedef struct {
     npy_intp bytes;                         /* of one element of every operand together */
     npy_intp block;                         /* elements that the code takes at a time */
     npy_intp parallel_threshold;            /* fewer elements than this: one thread */
+    int looks_up;                           /* whether looking results up is faster than computing them */
     int stages;
     ogive_kernel_function functions[OGIVE_MAX_STAGES];
     int reductions_of[OGIVE_MAX_STAGES];
@@ -91,6 +93,8 @@ typedef struct {
     OgiveKernel *kernel;
     const double *parameters;
     int parameter_count;
+    _Atomic(const void *) table; /* table.c: results for these parameters, or NULL */
+    _Atomic npy_intp computed;   /* elements without it, up to where it pays */
 } OgiveLoopData;
 
 extern PyTypeObject *ogive_kernel_type;
@@ -113,6 +117,11 @@ ogive_kernel_function ogive_code_entry(PyObject *code, int index);
  * or without the interpreter's lock. */
 ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel);
 
+/* table.c: puts a look-up in the place of the code and its parameters, where there are enough elements for it. */
+void ogive_table_consider(OgiveLoopData *loop, npy_intp count, ogive_kernel_function *function, const void **values);
+void ogive_table_free(OgiveLoopData *loop);
+int ogive_table_count(void); /* of the process */
+
 /* elements.c, rows.c: each a PyUFuncGenericFunction whose data is an OgiveLoopData. */
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
@@ -126,7 +135,7 @@ typedef struct {
     npy_intp steps[OGIVE_MAX_GRID_OPERANDS]; /* in bytes, of every operand */
 } OgiveAxis;
 
-void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, const OgiveLoopData *loop);
+void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, OgiveLoopData *loop);
 
 /* The loops of a ufunc of one output, for direct.c. Lives as long as the ufunc. */
 typedef struct {

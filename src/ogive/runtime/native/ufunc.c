@@ -23,6 +23,9 @@ typedef struct {
 
 static void free_block(ufunc_block *block) {
     if (block != NULL) {
+        for (int i = 0; i < block->direct.loop_count; ++i) {
+            ogive_table_free(&block->loops[i]);
+        }
         Py_XDECREF(block->kernels);
         PyMem_Free(block->parameters);
         PyMem_Free(block->loops);
