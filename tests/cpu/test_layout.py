@@ -181,3 +181,45 @@ def test_results_larger_than_the_caches_have_the_same_bits(kind, offset, threads
         assert_same_bits(memory[offset : offset + count], expected)
         assert (memory[:offset] == 99).all()
         assert (memory[offset + count :] == 99).all()
+
+
+@pytest.mark.parametrize("offset", [0, 1, 16, 21])
+@pytest.mark.parametrize("width", [1040, 1088, 1104, 4096, 4100])
+def test_broadcast_results_larger_than_the_caches_have_the_same_bits(width, offset, threads):
+    """The middle of every row is written past the caches, if it begins at the same column in all."""
+    rows = (1 << 24) // (3 * width)
+    pattern = np.linspace(-9, 9, 2003, dtype=np.float32)
+    x = np.resize(pattern, rows * width).reshape(rows, width)
+    operands = {
+        "row": np.resize(pattern, width),
+        "column": np.resize(pattern, (rows, 1)),
+        "planes": np.resize(pattern, (2, rows // 2, 1)),
+        "number": np.float32(0.3),
+        "array of one": np.float32([0.3]),
+    }
+    memory = np.empty(x.size + 64, np.float32)
+    aligned = (-memory.ctypes.data % 64) // 4 + offset
+    for name, other in operands.items():
+        a = x[: rows // 2 * 2].reshape(2, rows // 2, width) if name == "planes" else x
+        expected = np.add(a, other)
+        for count in (1, 2):
+            threads(count)
+            memory[:] = 99
+            out = memory[aligned : aligned + a.size].reshape(a.shape)
+            ogive.add(a, other, out=out)
+            assert_same_bits(out, expected)
+            assert (memory[:aligned] == 99).all()
+            assert (memory[aligned + a.size :] == 99).all()
+            assert_same_bits(ogive.add(out, other, out=out), np.add(expected, other))  # in place
+
+
+def test_a_number_that_lies_in_the_results_is_read_first(threads):
+    """Whatever is written past the caches: NumPy's answer is that of operands which do not overlap."""
+    threads(2)
+    memory = np.linspace(-4, 4, (1 << 24) // 3, dtype=np.float32)
+    number = memory[1000:1001]
+    expected = np.add(memory, number.copy())
+    assert_same_bits(ogive.add(memory, number, out=memory), expected)
+    x = memory.copy()
+    expected = np.add(x, memory[77:78].copy())
+    assert_same_bits(ogive.add(x, memory[77:78], out=memory), expected)

@@ -7,6 +7,7 @@
 #include "native.h"
 #include "copies.h"
 #include "floating_point.h"
+#include "streaming.h"
 
 #define LARGEST_CHUNK 2048
 
@@ -20,7 +21,7 @@ typedef struct {
     const npy_intp *steps;
     npy_intp chunk; /* elements that are staged at a time */
     int contiguous;
-    _Bool streams; /* outputs are written past the caches */
+    _Bool streams; /* outputs, which are contiguous, are written past the caches */
 } range_context;
 
 /* Elements [begin, end) through buffers. Operands that are contiguous are used where they lie, but for the
@@ -60,7 +61,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
                 memset(buffers[k] + count * itemsize, 0, (size_t)((padded - count) * itemsize));
             }
         }
-        context->function(pointers, padded, context->values, 0);
+        context->function(pointers, padded, context->values, context->streams && !everything);
         for (int k = kernel->inputs; k < operands; ++k) {
             if (buffers[k] != NULL) {
                 ogive_copy_elements(context->operands[k] + at * context->steps[k], context->steps[k],
@@ -68,13 +69,6 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
             }
         }
     }
-}
-
-/* Orders what was written past the caches before what other threads are told. */
-static void ogive_stream_end(void) {
-#if defined(__x86_64__) || defined(_M_X64)
-    _mm_sfence();
-#endif
 }
 
 static void run_range(void *opaque, intptr_t begin, intptr_t end) {
@@ -135,39 +129,6 @@ static int depends_on_order(const range_context *context, npy_intp count) {
     return 0;
 }
 
-/* Whether the results would push everything else out of the caches and not be there when they are needed: what
- * is written is no operand, and all operands together are larger than the last cache. */
-static int streaming_pays(const range_context *context, npy_intp count) {
-    const OgiveKernel *kernel = context->kernel;
-    if ((size_t)count < ogive_last_level_cache() / (size_t)kernel->bytes) {
-        return 0;
-    }
-    for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
-        for (int k = 0; k < kernel->inputs; ++k) {
-            const char *out = context->operands[o], *in = context->operands[k];
-            if (out < in + count * kernel->itemsizes[k] && in < out + count * kernel->itemsizes[o]) {
-                return 0;
-            }
-        }
-    }
-    return 1;
-}
-
-/* How many elements lie before the first one at which all outputs are aligned for streaming; -1 if none is. */
-static npy_intp elements_before_alignment(const range_context *context) {
-    const OgiveKernel *kernel = context->kernel;
-    for (npy_intp head = 0; head < OGIVE_STREAM_ALIGNMENT; ++head) {
-        int aligned = 1;
-        for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
-            aligned &= (uintptr_t)(context->operands[o] + head * kernel->itemsizes[o]) % OGIVE_STREAM_ALIGNMENT == 0;
-        }
-        if (aligned) {
-            return head;
-        }
-    }
-    return -1;
-}
-
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     OgiveLoopData *loop = data;
     OgiveKernel *kernel = loop->kernel;
@@ -182,13 +143,25 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
     ogive_table_consider(loop, count, &context.function, &context.values);
     npy_intp fits = OGIVE_STAGING_BYTES / kernel->bytes;
     context.chunk = (fits < LARGEST_CHUNK ? fits : LARGEST_CHUNK) / kernel->block * kernel->block;
+    int contiguous_outputs = 1;
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
-        context.contiguous &= steps[k] == kernel->itemsizes[k];
+        const int is_contiguous = steps[k] == kernel->itemsizes[k];
+        context.contiguous &= is_contiguous;
+        contiguous_outputs &= is_contiguous || k < kernel->inputs;
+    }
+    if (count > 1 && depends_on_order(&context, count)) {
+        run_in_order(&context, count);
+        return;
+    }
+    if (count < kernel->parallel_threshold) {
+        run_range(&context, 0, count);
+        return;
     }
     char *shifted[OGIVE_MAX_OPERANDS];
-    if (context.contiguous && count >= kernel->parallel_threshold && streaming_pays(&context, count)) {
+    if (contiguous_outputs && context.chunk % OGIVE_ELEMENTS_OF_LINES == 0 &&
+        ogive_streaming_pays(kernel, args, count)) {
         /* The first elements, up to where outputs are aligned; the rest begins there. */
-        const npy_intp head = elements_before_alignment(&context);
+        const npy_intp head = ogive_elements_before_alignment(kernel, args);
         if (head >= 0) {
             run_range(&context, 0, head);
             for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
@@ -199,13 +172,6 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
             count -= head;
         }
     }
-    if (count > 1 && depends_on_order(&context, count)) {
-        run_in_order(&context, count);
-    } else if (count >= kernel->parallel_threshold) {
-        /* Pieces begin at multiples of 64 elements, so that no two threads write one cache line. */
-        ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2, 64);
-    } else {
-        run_range(&context, 0, count);
-    }
+    /* Pieces fill whole lines of the cache, so that no two threads write to one. */
+    ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
 }
-

@@ -7,9 +7,11 @@
 #include "native.h"
 #include "copies.h"
 #include "floating_point.h"
+#include "streaming.h"
 
 #define LARGEST_TILE 2048 /* elements */
 #define TILE_ROW 64       /* elements along the results' axis where an input lies along the other */
+#define SHORTEST_STREAM 1024 /* elements along it that are written past the caches */
 
 typedef struct {
     const OgiveKernel *kernel;
@@ -21,6 +23,7 @@ typedef struct {
     int other; /* the second axis of tiles; the first is axes[0] */
     npy_intp columns, rows;                 /* of a tile */
     npy_intp tiles_in_row, tiles_in_column; /* along the axes */
+    _Bool streams; /* outputs, whose tiles lie well, are written past the caches */
 } grid_context;
 
 /* A tile of an operand, and what its buffer holds of an earlier one. */
@@ -79,7 +82,7 @@ static void run_tile(const grid_context *context, char *const *operands, npy_int
             memset(staged[k].buffer + count * size, 0, (size_t)((padded - count) * size));
         }
     }
-    context->function(pointers, padded, context->values, 0);
+    context->function(pointers, padded, context->values, context->streams);
     for (int k = kernel->inputs; k < operand_count; ++k) {
         if (!lies_well[k]) {
             scatter(operands[k], staged[k].buffer, context->axes[0].steps[k], context->axes[context->other].steps[k],
@@ -124,6 +127,9 @@ static void run_tiles(void *opaque, intptr_t begin, intptr_t end) {
         const npy_intp rows = other->length - row < context->rows ? other->length - row : context->rows;
         run_tile(context, operands, columns, rows, staged);
     }
+    if (context->streams) {
+        ogive_stream_end();
+    }
     ogive_fp_leave(saved);
 }
 
@@ -141,38 +147,39 @@ static int conflicting_axis(const OgiveKernel *kernel, const OgiveAxis *axes, in
     return 0;
 }
 
-void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, OgiveLoopData *loop) {
-    OgiveKernel *kernel = loop->kernel;
-    if (axis_count == 1) {
-        ogive_element_loop(operands, &axes[0].length, axes[0].steps, loop);
+/* In elements, which are whole blocks. */
+static npy_intp largest_tile(const OgiveKernel *kernel) {
+    const npy_intp fits = OGIVE_STAGING_BYTES / kernel->bytes;
+    return (fits < LARGEST_TILE ? fits : LARGEST_TILE) / kernel->block * kernel->block;
+}
+
+/* The elements [begin, end) of the first axis, of everything that the context says of the whole. */
+static void run_part(grid_context context, npy_intp begin, npy_intp end, int conflict) {
+    const OgiveKernel *kernel = context.kernel;
+    OgiveAxis axes[OGIVE_MAX_AXES];
+    char *operands[OGIVE_MAX_GRID_OPERANDS];
+    if (begin == end) {
         return;
     }
-    grid_context context = {kernel, atomic_load(&kernel->function), loop->parameters, operands, axes, axis_count,
-                            1, 0, 0, 0, 0};
-    if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
-        return;
+    memcpy(axes, context.axes, sizeof *axes * (size_t)context.axis_count);
+    axes[0].length = end - begin;
+    for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+        operands[k] = context.operands[k] + begin * axes[0].steps[k];
     }
-    npy_intp count = 1;
-    for (int a = 0; a < axis_count; ++a) {
-        count *= axes[a].length;
-    }
-    ogive_table_consider(loop, count, &context.function, &context.values);
-    npy_intp most = OGIVE_STAGING_BYTES / kernel->bytes;
-    most = (most < LARGEST_TILE ? most : LARGEST_TILE) / kernel->block * kernel->block;
-    const int conflict = conflicting_axis(kernel, axes, axis_count);
+    context.axes = axes;
+    context.operands = operands;
+    const npy_intp most = largest_tile(kernel);
     npy_intp row = conflict ? TILE_ROW : most;
     context.columns = axes[0].length < row ? axes[0].length : row < most ? row : most;
-    if (conflict) {
-        context.other = conflict;
-    }
+    context.other = conflict ? conflict : 1;
     const npy_intp length = axes[context.other].length;
-    npy_intp fits = most / context.columns;
+    npy_intp fits = context.streams ? 1 : most / context.columns;
     fits = fits < kernel->block ? fits : fits / kernel->block * kernel->block; /* whole blocks, whatever the columns */
     context.rows = context.columns < axes[0].length && !conflict ? 1 : fits < length ? fits : length;
     context.tiles_in_row = (axes[0].length + context.columns - 1) / context.columns;
     context.tiles_in_column = (length + context.rows - 1) / context.rows;
     npy_intp tiles = context.tiles_in_row * context.tiles_in_column;
-    for (int a = 1; a < axis_count; ++a) {
+    for (int a = 1; a < context.axis_count; ++a) {
         tiles *= a == context.other ? 1 : axes[a].length;
     }
     const npy_intp of_one = context.columns * context.rows, grain = kernel->parallel_threshold / 2 / of_one;
@@ -181,4 +188,55 @@ void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, 
     } else {
         run_tiles(&context, 0, tiles);
     }
+}
+
+/* Whether the middle of every row of results may be written past the caches: it begins at the same column in all. */
+static int may_stream(const grid_context *context, npy_intp count) {
+    const OgiveKernel *kernel = context->kernel;
+    if (largest_tile(kernel) % OGIVE_ELEMENTS_OF_LINES != 0 || context->axes[0].length < SHORTEST_STREAM + OGIVE_ELEMENTS_OF_LINES ||
+        !ogive_streaming_pays(kernel, context->operands, count)) {
+        return 0;
+    }
+    for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
+        int suits = context->axes[0].steps[o] == kernel->itemsizes[o];
+        for (int a = 1; a < context->axis_count; ++a) {
+            suits &= context->axes[a].steps[o] % OGIVE_STREAM_ALIGNMENT == 0;
+        }
+        if (!suits) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, OgiveLoopData *loop) {
+    OgiveKernel *kernel = loop->kernel;
+    if (axis_count == 1) {
+        ogive_element_loop(operands, &axes[0].length, axes[0].steps, loop);
+        return;
+    }
+    grid_context context = {.kernel = kernel, .function = atomic_load(&kernel->function), .values = loop->parameters,
+                            .operands = operands, .axes = axes, .axis_count = axis_count};
+    if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
+        return;
+    }
+    npy_intp count = 1;
+    for (int a = 0; a < axis_count; ++a) {
+        count *= axes[a].length;
+    }
+    ogive_table_consider(loop, count, &context.function, &context.values);
+    const int conflict = conflicting_axis(kernel, axes, axis_count);
+    const npy_intp width = axes[0].length;
+    npy_intp begin = 0, end = 0; /* of what is streamed */
+    if (!conflict && may_stream(&context, count) && (begin = ogive_elements_before_alignment(kernel, operands)) >= 0) {
+        end = begin + (width - begin) / OGIVE_ELEMENTS_OF_LINES * OGIVE_ELEMENTS_OF_LINES;
+    }
+    if (end == 0) {
+        run_part(context, 0, width, conflict);
+        return;
+    }
+    run_part(context, 0, begin, conflict);
+    run_part(context, end, width, conflict);
+    context.streams = 1;
+    run_part(context, begin, end, conflict);
 }
