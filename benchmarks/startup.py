@@ -46,7 +46,8 @@ print(time.perf_counter() - begin)
 def _python(code: str, cache: str) -> float:
     """Seconds that a process takes."""
     begin = time.perf_counter()
-    environment = os.environ | {"OGIVE_CACHE": cache, "JAX_PLATFORMS": "cpu"}
+    environment = {k: v for k, v in os.environ.items() if k != "OGIVE_CACHE"}
+    environment |= {"XDG_CACHE_HOME": cache, "JAX_PLATFORMS": "cpu"}  # as users have it: the default folder
     subprocess.run([sys.executable, "-c", code], check=True, env=environment, capture_output=True)
     return time.perf_counter() - begin
 

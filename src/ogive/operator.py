@@ -140,7 +140,7 @@ class Operator(_native.OperatorCall):
     def __init__(
         self,
         function: Callable[..., Any],
-        signatures: Callable[[int], Iterable[Signature]],
+        signatures: Callable[[tuple[str, ...]], Iterable[Signature]],
         constraints: Mapping[str, Constraint],
         *,
         truth_inputs: tuple[str, ...] = (),
@@ -155,14 +155,15 @@ class Operator(_native.OperatorCall):
         self.integer_function = integers or function
         self.name = self.__name__ = function.__name__
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
-        self.__signature__ = _without_annotations(inspect.signature(function))
+        signature = inspect.signature(function)
+        self.__signature__ = _without_annotations(signature)
         self.__wrapped__ = function
         self.onnx, self.directml = onnx, directml
         self.modular = modular
         self.truth_inputs = truth_inputs
-        self.tensors, self.parameters = _read_signature(function, constraints)
+        self.tensors, self.parameters = _read_signature(function, signature, constraints)
         self.inputs = len(self.tensors)
-        self.signatures = tuple(signatures(len(self.tensors)))
+        self.signatures = tuple(signatures(self.tensors))
         self.__doc__ = self._documentation()
         self._bound: dict[tuple[Any, ...], np.ufunc] = {}
         self._kernels: dict[tuple[Any, ...], _native.Kernel] = {}
@@ -510,12 +511,11 @@ def _type_numbers(signature: Signature) -> list[tuple[int, ...]]:
 
 
 def _read_signature(
-    function: Callable[..., Any], constraints: Mapping[str, Constraint]
+    function: Callable[..., Any], signature: inspect.Signature, constraints: Mapping[str, Constraint]
 ) -> tuple[tuple[str, ...], tuple[Parameter, ...]]:
     """The tensors and the parameters of a formula, from its Python signature."""
     tensors, parameters = [], []
-    signature = inspect.signature(function)
-    choices = _choices(function)
+    choices = _choices(function, signature)
     for name, entry in signature.parameters.items():
         if entry.kind is entry.POSITIONAL_OR_KEYWORD or entry.kind is entry.POSITIONAL_ONLY:
             tensors.append(name)
@@ -546,9 +546,11 @@ def _without_annotations(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=parameters, return_annotation=empty)
 
 
-def _choices(function: Callable[..., Any]) -> dict[str, tuple[Any, ...]]:
+def _choices(function: Callable[..., Any], signature: inspect.Signature) -> dict[str, tuple[Any, ...]]:
     """The values of the parameters that are annotated ``Literal[...]``."""
-    if not getattr(function, "__annotations__", None):
+    # Evaluating all annotations of all operators would take 2 ms of the import.
+    plain = (inspect.Parameter.empty, float, "float")
+    if not any(p.kind is p.KEYWORD_ONLY and p.annotation not in plain for p in signature.parameters.values()):
         return {}
     hints = get_type_hints(function)
     return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
@@ -608,12 +610,11 @@ def operator(
     mixed = [Signature(*pair) for pair in signatures]
 
     def make(function: Callable[..., Any]) -> Operator:
-        def combinations(inputs: int) -> Iterable[Signature]:
+        def combinations(tensors: tuple[str, ...]) -> Iterable[Signature]:
             if mixed:
                 return mixed
-            names = list(inspect.signature(function).parameters)[:inputs]
             return [
-                Signature(tuple(BOOLEAN if name in truth_inputs else t for name in names), (result or t,))
+                Signature(tuple(BOOLEAN if name in truth_inputs else t for name in tensors), (result or t,))
                 for t in _in_order(listed)
             ]
 
@@ -648,8 +649,8 @@ def row_operator(
     listed = tuple(types)
 
     def make(function: Callable[..., Any]) -> RowOperator:
-        def signatures(inputs: int) -> Iterable[Signature]:
-            return [Signature((t,) * inputs, (t,)) for t in _in_order(listed)]
+        def signatures(tensors: tuple[str, ...]) -> Iterable[Signature]:
+            return [Signature((t,) * len(tensors), (t,)) for t in _in_order(listed)]
 
         return RowOperator(function, signatures, {}, onnx=onnx, directml=directml)
 

@@ -1,8 +1,10 @@
 import os
 import stat
 import sys
+from pathlib import Path
 
 import numpy as np
+import platformdirs
 import pytest
 
 import ogive
@@ -126,6 +128,18 @@ def test_off(monkeypatch, compilations):
     computes()
     computes()
     assert len(compilations) == 2
+
+
+@pytest.mark.parametrize("caches", [None, "", " ", "/a/b", "/a//b/", "relative", "~/b", "/a/../b"])
+@pytest.mark.parametrize("home", [None, "/home/somebody", "/"])
+def test_the_default_folder_is_that_of_platformdirs(monkeypatch, caches, home):
+    """Which is not asked on Linux, where importing it would take longer than all that follows."""
+    for name, value in {"XDG_CACHE_HOME": caches, "HOME": home}.items():
+        if value is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, value)
+    assert cache._user_folder() == Path(platformdirs.user_cache_dir("ogive", appauthor=False))
 
 
 def test_the_default_folder_is_the_users(monkeypatch, tmp_path):

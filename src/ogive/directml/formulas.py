@@ -17,7 +17,7 @@ def _cast(x: Any) -> Any:
     return x
 
 
-def _pairs(inputs: int) -> Iterable[Signature]:
+def _pairs(tensors: tuple[str, ...]) -> Iterable[Signature]:
     return [Signature((source,), (result,)) for source, result in product(NUMBERS, repeat=2)]
 
 
@@ -30,7 +30,7 @@ def _sequence(index: Any, start: Any, delta: Any) -> Any:
     return start + index * delta
 
 
-def _indexed(inputs: int) -> Iterable[Signature]:
+def _indexed(tensors: tuple[str, ...]) -> Iterable[Signature]:
     index = next(t for t in NUMBERS if t.name == "uint32")
     return [Signature((index, t, t), (t,)) for t in NUMBERS]
 

@@ -17,6 +17,7 @@ import json
 import os
 import stat
 import struct
+import sys
 from functools import cache as remember
 from pathlib import Path
 from typing import Any
@@ -52,17 +53,23 @@ def folder() -> Path | None:
 
 @remember
 def _folder(setting: str) -> Path | None:
-    if setting:
-        path = Path(setting)
-    else:
-        import platformdirs
-
-        path = Path(platformdirs.user_cache_dir("ogive", appauthor=False)) / "kernels"
+    path = Path(setting) if setting else _user_folder() / "kernels"
     try:
         path.mkdir(mode=0o700, parents=True, exist_ok=True)
         return path if _is_private(path.stat()) else None
     except (OSError, RuntimeError):  # read-only file system, no home, ...
         return None
+
+
+def _user_folder() -> Path:
+    """The folder for caches of this user's programs; in it, ours."""
+    if sys.platform == "linux" and os.environ.get("HOME"):
+        # What platformdirs would say. Importing it takes 5 to 8 ms, a tenth of the way to a first result.
+        caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        return (caches if caches.is_absolute() else Path(os.environ["HOME"], ".cache")) / "ogive"
+    import platformdirs
+
+    return Path(platformdirs.user_cache_dir("ogive", appauthor=False))
 
 
 def _is_private(status: os.stat_result) -> bool:
