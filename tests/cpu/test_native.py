@@ -71,6 +71,8 @@ def test_misuse_is_an_error(make, kind):
         ((code(), 16, ((),), 100, False), TypeError),
         ((code(), 0, ((),), (), 100, False), ValueError),
         ((code(), 10**6, ((),), (), 100, False), ValueError),
+        ((code(), 48, ((),), (), 100, False), ValueError),
+        ((code(), 128, ((),), (), 100, False), ValueError),
         ((code(), 16, (), (), 100, False), ValueError),
         ((code(), 16, ((), ()), (), 100, False), ValueError),
         ((code(entries=(0, 4)), 16, ((), ()), (), 100, False), ValueError),

@@ -9,8 +9,6 @@
 #include "floating_point.h"
 #include "streaming.h"
 
-#define LARGEST_CHUNK 2048
-
 /* ---- one range of a loop -------------------------------------------------------------------- */
 
 typedef struct {
@@ -141,8 +139,7 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
         return;
     }
     ogive_table_consider(loop, count, &context.function, &context.values);
-    npy_intp fits = OGIVE_STAGING_BYTES / kernel->bytes;
-    context.chunk = (fits < LARGEST_CHUNK ? fits : LARGEST_CHUNK) / kernel->block * kernel->block;
+    context.chunk = ogive_staged_elements(kernel);
     int contiguous_outputs = 1;
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
         const int is_contiguous = steps[k] == kernel->itemsizes[k];
@@ -158,8 +155,8 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
         return;
     }
     char *shifted[OGIVE_MAX_OPERANDS];
-    if (contiguous_outputs && context.chunk % OGIVE_ELEMENTS_OF_LINES == 0 &&
-        ogive_streaming_pays(kernel, args, count)) {
+    const int may_stream = context.contiguous || context.chunk % OGIVE_ELEMENTS_OF_LINES == 0;
+    if (contiguous_outputs && may_stream && ogive_streaming_pays(kernel, args, count)) {
         /* The first elements, up to where outputs are aligned; the rest begins there. */
         const npy_intp head = ogive_elements_before_alignment(kernel, args);
         if (head >= 0) {

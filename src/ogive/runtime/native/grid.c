@@ -9,7 +9,6 @@
 #include "floating_point.h"
 #include "streaming.h"
 
-#define LARGEST_TILE 2048 /* elements */
 #define TILE_ROW 64       /* elements along the results' axis where an input lies along the other */
 #define SHORTEST_STREAM 1024 /* elements along it that are written past the caches */
 
@@ -147,12 +146,6 @@ static int conflicting_axis(const OgiveKernel *kernel, const OgiveAxis *axes, in
     return 0;
 }
 
-/* In elements, which are whole blocks. */
-static npy_intp largest_tile(const OgiveKernel *kernel) {
-    const npy_intp fits = OGIVE_STAGING_BYTES / kernel->bytes;
-    return (fits < LARGEST_TILE ? fits : LARGEST_TILE) / kernel->block * kernel->block;
-}
-
 /* The elements [begin, end) of the first axis, of everything that the context says of the whole. */
 static void run_part(grid_context context, npy_intp begin, npy_intp end, int conflict) {
     const OgiveKernel *kernel = context.kernel;
@@ -168,7 +161,7 @@ static void run_part(grid_context context, npy_intp begin, npy_intp end, int con
     }
     context.axes = axes;
     context.operands = operands;
-    const npy_intp most = largest_tile(kernel);
+    const npy_intp most = ogive_staged_elements(kernel);
     npy_intp row = conflict ? TILE_ROW : most;
     context.columns = axes[0].length < row ? axes[0].length : row < most ? row : most;
     context.other = conflict ? conflict : 1;
@@ -193,7 +186,8 @@ static void run_part(grid_context context, npy_intp begin, npy_intp end, int con
 /* Whether the middle of every row of results may be written past the caches: it begins at the same column in all. */
 static int may_stream(const grid_context *context, npy_intp count) {
     const OgiveKernel *kernel = context->kernel;
-    if (largest_tile(kernel) % OGIVE_ELEMENTS_OF_LINES != 0 || context->axes[0].length < SHORTEST_STREAM + OGIVE_ELEMENTS_OF_LINES ||
+    if (ogive_staged_elements(kernel) % OGIVE_ELEMENTS_OF_LINES != 0 ||
+        context->axes[0].length < SHORTEST_STREAM + OGIVE_ELEMENTS_OF_LINES ||
         !ogive_streaming_pays(kernel, context->operands, count)) {
         return 0;
     }

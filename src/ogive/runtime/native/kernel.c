@@ -91,9 +91,10 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         }
         return -1;
     }
-    if (block < 1 || block > OGIVE_STAGING_BYTES / kernel->bytes) {
-        PyErr_Format(PyExc_ValueError, "Kernel: block is %zd; 1 to %zd are possible for %zd bytes an element", block,
-                     (Py_ssize_t)(OGIVE_STAGING_BYTES / kernel->bytes), (Py_ssize_t)kernel->bytes);
+    if (block < 1 || block > OGIVE_STAGING_BYTES / kernel->bytes || OGIVE_ELEMENTS_OF_LINES % block != 0) {
+        PyErr_Format(PyExc_ValueError,
+                     "Kernel: block is %zd; divisors of %d up to %zd are possible for %zd bytes an element", block,
+                     OGIVE_ELEMENTS_OF_LINES, (Py_ssize_t)(OGIVE_STAGING_BYTES / kernel->bytes), (Py_ssize_t)kernel->bytes);
         return -1;
     }
     if (atomic_load(&kernel->function) != NULL) { /* another thread was here while the compiler ran */

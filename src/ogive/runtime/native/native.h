@@ -68,7 +68,8 @@ enum ogive_reduction { OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST };
 typedef struct {
     PyObject_HEAD
     _Atomic(ogive_kernel_function) function; /* of the first stage; NULL until resolved, then the rest is set */
-    PyObject *resolve; /* () -> (Code, block, stages, scratch, parallel threshold, whether to look up); called once, then dropped */
+    /* () -> (Code, block, stages, scratch, parallel threshold, whether to look up); called once, then dropped */
+    PyObject *resolve;
     PyObject *code;    /* the Code that the functions lie in */
     int row_wise;      /* whether it may have several stages */
     int inputs;
@@ -84,6 +85,9 @@ typedef struct {
     int reductions_of[OGIVE_MAX_STAGES];
     enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS]; /* of all stages, one after the other */
 } OgiveKernel;
+
+/* So many elements of any size fill whole lines of the cache; blocks divide it. */
+#define OGIVE_ELEMENTS_OF_LINES 64
 
 /* All staging buffers of one thread together; blocks are small enough for it. */
 #define OGIVE_STAGING_BYTES 32768

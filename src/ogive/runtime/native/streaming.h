@@ -8,9 +8,6 @@
 #include <xmmintrin.h>
 #endif
 
-/* So many elements of any size fill whole lines of the cache. */
-#define OGIVE_ELEMENTS_OF_LINES 64
-
 /* Whether the results would push everything else out of the caches and not be there when they are needed: what
  * is written is no operand, and all operands together are larger than the last cache. Operands that overlap
  * otherwise must have been dealt with before. */
