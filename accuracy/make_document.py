@@ -154,6 +154,11 @@ def ordinary(report: Report) -> float:
     return float(by_binade[:, max(bias - 20, 0) : bias + 3].max())
 
 
+def all_inputs(report: Report) -> str:
+    """A mark for a peer's figures over all inputs, where those of others are not."""
+    return "\\*" if report.dtype == "float32" and report.inputs == "every input" else ""
+
+
 def beside_peers(
     reports: dict[tuple[str, str], Report], peers: dict[str, dict[tuple[str, str], Report]], dtype: str
 ) -> str:
@@ -163,8 +168,9 @@ def beside_peers(
         # Where nothing is computed that could be inexact there is nothing to compare.
         if kind != dtype or not any(others) or max(r.worst for r in [report, *others] if r) <= 0.5:
             continue
-        cells = [f"{units(r.worst)} / {units(ordinary(r))}" if r else "" for r in [report, *others]]
-        rows.append([f"`{title(report)}`", *cells])
+        figures = [f"{units(r.worst)} / {units(ordinary(r))}" if r else "" for r in [report, *others]]
+        marks = ["", *(all_inputs(r) if r else "" for r in others)]
+        rows.append([f"`{title(report)}`", *map("".join, zip(figures, marks, strict=True))])
     versions = {peer: next(iter(peers[peer].values())).by for peer in PEERS}
     return table(["operator", "Ogive", *versions.values()], rows, right=1 + len(PEERS))
 
