@@ -154,6 +154,10 @@ def ordinary(report: Report) -> float:
     return float(by_binade[:, max(bias - 20, 0) : bias + 3].max())
 
 
+def figures(report: Report) -> str:
+    return f"{units(report.worst)} / {units(ordinary(report))}"
+
+
 def all_inputs(report: Report) -> str:
     """A mark for a peer's figures over all inputs, where those of others are not."""
     return "\\*" if report.dtype == "float32" and report.inputs == "every input" else ""
@@ -168,9 +172,8 @@ def beside_peers(
         # Where nothing is computed that could be inexact there is nothing to compare.
         if kind != dtype or not any(others) or max(r.worst for r in [report, *others] if r) <= 0.5:
             continue
-        figures = [f"{units(r.worst)} / {units(ordinary(r))}" if r else "" for r in [report, *others]]
-        marks = ["", *(all_inputs(r) if r else "" for r in others)]
-        rows.append([f"`{title(report)}`", *map("".join, zip(figures, marks, strict=True))])
+        cells = [figures(report), *(figures(r) + all_inputs(r) if r else "" for r in others)]
+        rows.append([f"`{title(report)}`", *cells])
     versions = {peer: next(iter(peers[peer].values())).by for peer in PEERS}
     return table(["operator", "Ogive", *versions.values()], rows, right=1 + len(PEERS))
 

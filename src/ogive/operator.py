@@ -549,7 +549,7 @@ def _without_annotations(signature: inspect.Signature) -> inspect.Signature:
 def _choices(function: Callable[..., Any], signature: inspect.Signature) -> dict[str, tuple[Any, ...]]:
     """The values of the parameters that are annotated ``Literal[...]``."""
     # Evaluating all annotations of all operators would take 2 ms of the import.
-    plain = (inspect.Parameter.empty, float, "float")
+    plain = (inspect.Parameter.empty, Any, "Any", float, "float")
     if not any(p.kind is p.KEYWORD_ONLY and p.annotation not in plain for p in signature.parameters.values()):
         return {}
     hints = get_type_hints(function)

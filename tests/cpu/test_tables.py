@@ -10,6 +10,7 @@ import ogive
 from ogive import _native
 from ogive.codegen.target import host_target
 from ogive.runtime import kernels
+from ogive.transform.cost import cost
 from tests.cpu.test_layout import required, strided
 from tests.inputs import CASES, assert_same_bits, named
 
@@ -19,7 +20,7 @@ ENOUGH = 9  # calls with all 65,536 inputs
 
 def looks_up(op, signature):
     program = op.program(signature, **required(op))
-    return kernels._looks_up(program, host_target())
+    return kernels._looks_up(program, cost(program.roots), host_target())
 
 
 SHORT = [

@@ -330,10 +330,9 @@ class _Emitter:
         if not self.program.stages:
             loads = [f"  %operand{k} = load ptr, ptr %slot{k}, align 8" for k in range(operands)]
             parameters = "ptr %operands, i64 %count, ptr %values, i1 zeroext %stream"
-            lines = [f"define void @{name}({parameters}) #0 {{", "begin:", *slots, *loads]
             bits = sum(STORAGE[t.name].bits for t in (*self.program.inputs, *self.program.outputs))
             return [
-                *lines,
+                *(f"define void @{name}({parameters}) #0 {{", "begin:", *slots, *loads),
                 f"  %many = icmp ugt i64 %count, {BYTES_FROM_AFAR * 8 // bits}",
                 "  %from_afar = or i1 %many, %stream",
             ]

@@ -73,12 +73,10 @@ def _note_name(identity: str, target: Target) -> str | None:
         return None
 
 
-def _looks_up(program: Program, target: Target) -> bool:
+def _looks_up(program: Program, price: float, target: Target) -> bool:
     """Whether a table of all results is faster than computing them: an element has 16 bits, and the formula is long."""
-    from ogive.transform.cost import cost
-
     sizes = [t.itemsize for t in (*program.inputs, *program.outputs)]
-    return not program.stages and sizes == [2, 2] and cost(program.roots) * 64 / target.vector_bytes > LOOK_UP_COST
+    return not program.stages and sizes == [2, 2] and price * 64 / target.vector_bytes > LOOK_UP_COST
 
 
 def make_kernel(
@@ -106,14 +104,15 @@ def make_kernel(
             from ogive.transform.cost import cost
 
             program = make_program()
+            price = cost(program.roots)
             name, image = compiled(program, chosen)
             known = {
                 "image": name,
                 "block": block_size(program),
                 "stages": [[kind for kind, _ in stage.reductions] for stage in program.stages],
                 "scratch": [f.bits // 8 for f in program.scratch],
-                "threshold": int(PARALLEL_COST / max(cost(program.roots), SMALLEST_COST)),
-                "looks_up": _looks_up(program, chosen),
+                "threshold": int(PARALLEL_COST / max(price, SMALLEST_COST)),
+                "looks_up": _looks_up(program, price, chosen),
             }
             if note is not None:
                 cache.store_note(note, known)
