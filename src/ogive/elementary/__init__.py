@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ogive.elementary.error_function import erf, erfc, final_erf
-from ogive.elementary.exponential import exp, expm1, logistic, rough_exp
+from ogive.elementary.exponential import exp, expm1, final_exp, logistic, rough_exp
 from ogive.elementary.extremes import larger, smaller
 from ogive.elementary.hyperbolic import cosh, sinh, tanh
 from ogive.elementary.inverse_hyperbolic import acosh, asinh, atanh
@@ -61,4 +61,4 @@ ROUGH: dict[str, Callable[..., Wide]] = {"exp": rough_exp}
 
 #: Shorter rules for results in float32 themselves, of exact numbers: with an error, but of less than a unit with the
 #: rounding, which nothing that follows can magnify.
-FINAL: dict[str, Callable[..., Wide]] = {"erf": final_erf}
+FINAL: dict[str, Callable[..., Wide]] = {"erf": final_erf, "exp": final_exp}

@@ -15,12 +15,23 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from ogive.elementary.coefficients import EXPM1
+from ogive.elementary.coefficients import EXP, EXPM1
 from ogive.expression import Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["ROUNDED_LOG_2", "exp", "expm1", "logistic", "reduced_exponent", "rough_exp", "rough_reduced"]
+__all__ = [
+    "EXACT_LOG_2",
+    "LOG2_E",
+    "ROUNDED_LOG_2",
+    "exp",
+    "expm1",
+    "final_exp",
+    "logistic",
+    "reduced_exponent",
+    "rough_exp",
+    "rough_reduced",
+]
 
 #: log(2), rounded: enough where float64 computes what is wanted in float32.
 ROUNDED_LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
@@ -31,6 +42,12 @@ LOG2_E = {Format.F32: "0x1.715476p+0", Format.F64: "0x1.71547652b82fep+0"}
 LOG_2 = {
     Format.F32: ("0x1.62e4p-1", "0x1.7f7d1cp-20"),
     Format.F64: ("0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"),
+}
+
+#: The same for a fused multiplication, where the first part needs no room: x - n log(2) is a number of the format.
+EXACT_LOG_2 = {
+    Format.F32: ("0x1.62e430p-1", "-0x1.05c610p-29"),
+    Format.F64: ("0x1.62e42fefa39efp-1", "0x1.abc9e3b39803fp-56"),
 }
 
 #: Where exp is so small that its product with the largest number rounds to zero, and where it is infinite.
@@ -91,6 +108,23 @@ def exp(m: Arithmetic, x: Wide) -> Wide:
     mantissa = Interval(0.7, 1.42)
     high, low = m.fast_two_sum(one, r)
     return m.renormalised(Wide(high, m.add_(low, tail), n, interval, mantissa))
+
+
+def final_exp(m: Arithmetic, x: Wide) -> Wide:
+    """The exponential function of an exact number, in fewer instructions, to 0.7 units in the last place.
+
+    x less the first part of n log(2) is exact, so that 1 and it make up two numbers without an error; the second
+    part, 4 units at most, and the polynomial are small beside them.
+    """
+    interval = x.interval.map(_exp)
+    x = m.clamped(x, *EXP_RANGE[m.format])
+    _, n = _whole_part(m, x.high)
+    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in EXACT_LOG_2[m.format])
+    rest = m.fma_(n, log2_high, x.high)
+    r = m.fma_(n, log2_low, rest)
+    tail = m.fma_(m.mul_(r, r), m.polynomial_(r, EXP[m.format]), m.mul_(n, log2_low))
+    high, low = m.fast_two_sum(m.number(1.0), rest)
+    return m.renormalised(Wide(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
 
 
 def _exp_in_float64(m: Arithmetic, shifted: Expression, r: Expression) -> Expression:

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ogive.elementary.coefficients import EXP
-from ogive.elementary.exponential import LOG2_E
+from ogive.elementary.exponential import EXACT_LOG_2, LOG2_E
 from ogive.expression import Expression, Format, walk
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic
@@ -43,12 +43,6 @@ EXTREMES = frozenset({"row_max", "row_min"})
 #: Up to where the largest element of a row is left in its elements. Whatever has an exponential other than zero is
 #: then at most this far below one that lies beyond.
 NEAR = {Format.F32: 256.0, Format.F64: 2048.0}
-
-#: log(2) in two parts. A fused multiplication needs no room in the first one.
-LOG_2 = {
-    Format.F32: ("0x1.62e430p-1", "-0x1.05c610p-29"),
-    Format.F64: ("0x1.62e42fefa39efp-1", "0x1.abc9e3b39803fp-56"),
-}
 
 #: Where exponentials lie, and, of any row in memory, their sum: the largest element's is 1, or near it where x is
 #: rounded.
@@ -79,7 +73,7 @@ def exponential(m: Arithmetic, x: Expression, largest: Expression) -> Expression
     """``exp(x - largest)`` of the elements of a row."""
     near, zero = m.number(NEAR[m.format]), m.number(0.0)
     log2_e, magic = m.number(float.fromhex(LOG2_E[m.format])), m.number(m.magic)
-    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
+    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in EXACT_LOG_2[m.format])
     # Once a row. An infinity and NaN are not near.
     is_near = m.less_(m.abs_(largest), near)
     distant, kept = m.select_(is_near, zero, largest), m.select_(is_near, largest, zero)
