@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from ogive.codegen.target import Target
 from ogive.expression import Expression, Format, walk
 from ogive.transform.cost import eager_operands, varying
-from ogive.transform.lower import STORAGE, Program
+from ogive.transform.lower import STORAGE, Program, Reduction
 from ogive.transform.rowwise import EXTREMES
 
 __all__ = ["block_size", "emit", "entries"]
@@ -76,7 +76,11 @@ def _blocks_at_a_time(program: Program, target: Target) -> int:
         registers = wanted
     if program.size > LONG_PROGRAM:
         registers //= 2
-    return max(1, registers * target.vector_bytes // 64)
+    return max(2 if _adds_pairs(program) else 1, registers * target.vector_bytes // 64)
+
+
+def _adds_pairs(program: Program) -> bool:
+    return any(reduction.in_pairs for stage in program.stages for reduction in stage.reductions)
 
 
 def _values_at_one_time(program: Program) -> float:
@@ -128,6 +132,8 @@ class _Loop:
     """Where it begins: the limit of the loop before it."""
     after: str
     """The block after it."""
+    group: int = 1
+    """What has to divide the number of elements of all turns."""
     is_incomplete: bool = False
     """Whether a turn reaches beyond the last element."""
 
@@ -141,11 +147,14 @@ class _Loop:
         return "%count" if self.is_incomplete else f"%limit.{self.name}"
 
 
-def _loops(block: int, at_a_time: int, has_rest: bool) -> list[_Loop]:
+def _loops(program: Program, target: Target) -> list[_Loop]:
     """Over several blocks at a time, over single ones, and over the incomplete last one, where there may be one."""
+    block, at_a_time, has_rest = block_size(program), _blocks_at_a_time(program, target), bool(program.stages)
     rest = [_Loop("rest", block, "%limit.block", "done", is_incomplete=True)] if has_rest else []
-    several = [_Loop("blocks", block * at_a_time, "0", "before.block")] if at_a_time > 1 else []
-    single = _Loop("block", block, "%limit.blocks" if several else "0", "before.rest" if rest else "done")
+    # What is added in pairs must not depend on how many blocks a target takes at a time.
+    group = max(block * REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME) if _adds_pairs(program) else block * at_a_time
+    several = [_Loop("blocks", block * at_a_time, "0", "before.block", group)] if at_a_time > 1 else []
+    single = _Loop("block", block, "%limit.blocks" if several else "0", "before.rest" if rest else "done", block)
     return [*several, single, *rest]
 
 
@@ -198,7 +207,7 @@ class _Emitter:
             reductions, stored = program.stages[stage].reductions, program.stages[stage].kept
         else:
             reductions, stored = (), tuple(enumerate(program.results, start=len(program.inputs)))
-        roots = [value for _, value in (*reductions, *stored)]
+        roots = [*(reduction.value for reduction in reductions), *(value for _, value in stored)]
         operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
         differing = varying(roots)
         ahead = _ahead(roots, differing)
@@ -212,15 +221,15 @@ class _Emitter:
         for current in walk(*roots, operands=lambda n: () if n in self.scalars else n.operands):
             if current not in differing and current not in self.scalars:
                 self._node(current)
-        found = [_Accumulator(self, i, kind, value) for i, (kind, value) in enumerate(reductions)]
-        loops = _loops(self.block, _blocks_at_a_time(program, self.target), bool(program.stages))
+        found = [_Accumulator(self, i, reduction) for i, reduction in enumerate(reductions)]
+        loops = _loops(program, self.target)
         lines, before, last = [], "", ""
         for loop in loops:
             lines.append(f"{loop.check}:")
             if before:
                 lines += [line for accumulator in found for line in accumulator.joints(loop.check, before, last)]
             if not loop.is_incomplete:
-                lines.append(f"  {loop.limit} = and i64 %count, {-loop.width}")
+                lines.append(f"  {loop.limit} = and i64 %count, {-loop.group}")
             lines += [
                 f"  %some.{loop.name} = icmp ult i64 {loop.begin}, {loop.limit}",
                 f"  br i1 %some.{loop.name}, label %{loop.name}, label %{loop.after}",
@@ -575,14 +584,16 @@ def _rare_groups(roots: Sequence[Expression], among: set[Expression]) -> dict[Ex
 class _Accumulator:
     """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes.
 
-    Lane i takes elements i, i + block, i + 2 block, ... in order; then the upper half of the lanes is joined
-    with the lower half until one is left. What is left is stored as two float64.
+    Lane i takes elements i, i + block, i + 2 block, ... in order, or sums of two neighbours of them; then the upper half
+    of the lanes is joined with the lower half until one is left. What is left is stored as two float64.
     """
 
-    def __init__(self, emitter: _Emitter, index: int, kind: str, value: Expression) -> None:
-        self.e, self.index, self.kind, self.value = emitter, index, kind, value
+    def __init__(self, emitter: _Emitter, index: int, reduction: Reduction) -> None:
+        self.e, self.index, self.kind, self.value = emitter, index, reduction.kind, reduction.value
+        kind, value = self.kind, self.value
         self.is_extreme = kind in EXTREMES
         self.is_count = kind == "row_sum" and _counts(value)
+        self.in_pairs = reduction.in_pairs and not self.is_count
         # A segment has few enough elements to count them in float32.
         self.form = value.format if self.is_extreme or self.is_count else Format.F64
         # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
@@ -603,12 +614,16 @@ class _Accumulator:
     def accumulate(self, loop: str, block: int) -> None:
         """What a turn of the loop adds: a block after the other, in the order of the elements."""
         e = self.e
-        width, taken, kind = e.block, self._taken(), Format.BIT if self.is_count else self.form
+        width, taken, kind = e.block, self._taken(), Format.BIT if self.is_count else self.value.format
+        if self.kind == "row_first":
+            kind = self.form
         blocks = [
             taken if width == block else self._slice(kind, taken, width, start, block)
             for start in range(0, width, block)
         ]
         e.block = e.lanes = block
+        if self.in_pairs and len(blocks) > 1:
+            blocks = [e.binary("fadd", kind, a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
         totals = self._names(loop)
         if self.is_extreme:
             totals = self._with_extremes(totals, blocks)
@@ -643,13 +658,10 @@ class _Accumulator:
         ]
 
     def _taken(self) -> str:
-        """What the loop adds, and the neutral value in lanes beyond the end of the row; of a count, what counts."""
+        """What the loop adds, and the neutral value in lanes beyond the end of the row; of a count, what is counted."""
         e = self.e
         if self.is_count:
-            condition, if_true, _ = self.value.operands
-            value = e.value(condition)
-            if not if_true.attribute:
-                value = e.binary("xor", Format.BIT, value, e.literal(Format.BIT, 1))
+            value = e.value(self.value.operands[0])
             return e.binary("and", Format.BIT, value, e.valid) if e.valid else value
         value = e.value(self.value)
         if self.kind == "row_first":
@@ -657,10 +669,13 @@ class _Accumulator:
             return e.choose(condition_, Format.F64, e.position(), e.literal(Format.F64, self.neutral))
         if e.valid:
             value = e.choose(e.valid, self.value.format, value, e.literal(self.value.format, self.neutral))
-        return value if self.value.format is self.form else e.cast("fpext", value, self.value.format, self.form)
+        return value
 
     def _joined_value(self, totals: list[str], value: str) -> list[str]:
-        return self._joined(totals, [value, self.e.literal(self.form, 0.0)][: self.parts])
+        e, form = self.e, self.form
+        if self.kind == "row_sum" and self.value.format is not form:
+            value = e.cast("fpext", value, self.value.format, form)
+        return self._joined(totals, [value, e.literal(form, 0.0)][: self.parts])
 
     def _counted(self, totals: list[str], what_counts: str) -> list[str]:
         e, form = self.e, self.form
@@ -719,6 +734,9 @@ class _Accumulator:
             if half == 1:
                 halves = [[e.emit_scalar(f"extractelement <1 x {TYPES[form]}> {v}, i64 0") for v in h] for h in halves]
             values = self._joined(*halves)
+        if self.is_count and not self.value.operands[1].attribute:  # all the others were counted
+            all_of_them = e.emit_scalar(f"uitofp i64 %count to {TYPES[form]}")
+            values = [e.emit_scalar(f"fsub {TYPES[form]} {all_of_them}, {values[0]}")]
         if any_nan:
             kind = TYPES[form]
             values = [e.emit_scalar(f"select i1 {any_nan}, {kind} {e.literal(form, math.nan)}, {kind} {values[0]}")]

@@ -109,7 +109,7 @@ def make_kernel(
             known = {
                 "image": name,
                 "block": block_size(program),
-                "stages": [[kind for kind, _ in stage.reductions] for stage in program.stages],
+                "stages": [[reduction.kind for reduction in stage.reductions] for stage in program.stages],
                 "scratch": [f.bits // 8 for f in program.scratch],
                 "threshold": int(PARALLEL_COST / max(price, SMALLEST_COST)),
                 "looks_up": _looks_up(program, price, chosen),

@@ -32,7 +32,10 @@ from ogive.transform.rowwise import (
     SUM_OF_EXPONENTIALS,
     exponential,
     is_of_row,
+    kept_of_largest,
+    rest_of_largest,
     row_exponential,
+    summed_exponential,
     within_row,
 )
 from ogive.transform.wide import Arithmetic, Wide
@@ -57,11 +60,23 @@ STORAGE = {
 
 
 @dataclass(frozen=True)
+class Reduction:
+    """What makes one number of a row."""
+
+    kind: str
+    """One of REDUCTIONS."""
+    value: Expression
+    """What is reduced."""
+    in_pairs: bool = False
+    """Whether two numbers of a sum in float64 may be added in float32 before: they are not negative, and far from
+    infinite, so that their rounding is no more than that of the numbers."""
+
+
+@dataclass(frozen=True)
 class Stage:
     """A pass over a row that reduces it to numbers."""
 
-    reductions: tuple[tuple[str, Expression], ...]
-    """(reduction, what is reduced) for each number."""
+    reductions: tuple[Reduction, ...]
     kept: tuple[tuple[int, Expression], ...] = ()
     """(operand, value): what is stored in a row of the kernel's own, because a later stage needs it too."""
 
@@ -84,8 +99,9 @@ class Program:
     @property
     def roots(self) -> tuple[Expression, ...]:
         """What is computed, in all stages."""
-        passed = [value for stage in self.stages for _, value in (*stage.reductions, *stage.kept)]
-        return (*passed, *self.results)
+        reduced = [reduction.value for stage in self.stages for reduction in stage.reductions]
+        kept = [value for stage in self.stages for _, value in stage.kept]
+        return (*reduced, *kept, *self.results)
 
     @property
     def size(self) -> int:
@@ -341,6 +357,8 @@ class _Real:
         self.truths: dict[Expression, Expression] = {}
         self.finished: dict[Expression, Expression] = {}
         self.row_values: dict[Expression, int] = {}
+        self.rests: dict[Expression, tuple[Expression, Expression]] = {}
+        """What sums of exponentials are to be divided by the exponential of."""
 
     # ---- rows
 
@@ -359,25 +377,52 @@ class _Real:
         kept_count = 0
         for level in range(1, max((depth[root] for root in roots), default=0) + 1):
             found = [n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level]
-            reductions = tuple((n.operation, self._reduced(n)) for n in found)
+            reductions = tuple(self._reduction(n, is_kept=n.operands[0] in needed_after) for n in found)
             kept = []
-            for n, (_, value) in zip(found, reductions, strict=True):
+            for n, reduction in zip(found, reductions, strict=True):
                 self.row_values[n] = len(self.row_values)
                 summed = n.operands[0]
                 if n.operation == "row_sum" and summed in needed_after and summed.operands:
-                    kept.append((first_scratch + kept_count, value))
-                    again = node("input", (), first_scratch + kept_count, value.format)
-                    interval = EXPONENTIALS if row_exponential(summed) else self.numbers[summed].interval
-                    self.numbers[summed] = Wide(again, interval=interval)
+                    kept.append((first_scratch + kept_count, reduction.value))
+                    again = node("input", (), first_scratch + kept_count, reduction.value.format)
+                    self.numbers[summed] = Wide(again, interval=self._interval_of_summed(summed))
                     kept_count += 1
             stages.append(Stage(reductions, tuple(kept)))
         return tuple(stages)
 
-    def _reduced(self, reduction: Expression) -> Expression:
-        operand = reduction.operands[0]
-        if reduction.operation == "row_first":
-            return self.truth(operand)
-        return self._rough(operand) if reduction.operation == "row_sum" else self.finish(operand)
+    def _reduction(self, root: Expression, *, is_kept: bool) -> Reduction:
+        operand = root.operands[0]
+        if root.operation == "row_first":
+            return Reduction(root.operation, self.truth(operand))
+        if root.operation != "row_sum":
+            return Reduction(root.operation, self.finish(operand))
+        if is_kept:  # results, of which the last bit shows
+            return Reduction(root.operation, self._rough(operand))
+        value = self._exponentials(root)
+        if value is None:
+            value = self._rough(operand)
+        in_pairs = value.format is Format.F32 and self._interval_of_summed(operand).within(0.0, self.m.largest / 4)
+        return Reduction(root.operation, value, in_pairs)
+
+    def _exponentials(self, root: Expression) -> Expression | None:
+        """What this sums, if that is ``exp(x - row_max(x))`` or zero, times what makes it simpler; None for others."""
+        summed, parts = root.operands[0], summed_exponential(root.operands[0])
+        if parts is None or not self.number(parts[0]).is_exact:
+            return None
+        element, largest = map(self.number, parts)
+        self.rests[root] = kept_of_largest(self.m, largest.high)
+        value = exponential(self.m, element.high, largest.high, with_rest=True)
+        if summed.operation != "select":
+            return value
+        zero = self.m.number(0.0)
+        values = (value if row_exponential(operand) else zero for operand in summed.operands[1:])
+        return self.m.select_(self.truth(summed.operands[0]), *values)
+
+    def _interval_of_summed(self, root: Expression) -> Interval:
+        if root.operation == "select":
+            a, b = map(self._interval_of_summed, root.operands[1:])
+            return Interval(min(a.low, b.low), max(a.high, b.high))
+        return EXPONENTIALS if row_exponential(root) else self.number(root).interval
 
     def _rough(self, root: Expression) -> Expression:
         """Like finish, where thousands are added and the last bit does not show."""
@@ -394,6 +439,12 @@ class _Real:
         return self.finish(root)
 
     def _row_value(self, root: Expression) -> Wide:
+        value = self._reduced(root)
+        if root not in self.rests:
+            return value
+        return self.m.multiply(value, RULES["exp"](self.m, self.m.negate(rest_of_largest(self.m, *self.rests[root]))))
+
+    def _reduced(self, root: Expression) -> Wide:
         """A reduction's result, which arrives in float64; a sum arrives as a sum of two."""
         index, wide = self.row_values[root], Arithmetic(Format.F64)
         high, low = (node("row_value", (), (index, part), Format.F64) for part in (0, 1))
@@ -420,7 +471,7 @@ class _Real:
         if self.m.format is Format.F64:
             return self
         rows = _Real(self.m.longer, self.inputs)
-        rows.row_values = self.row_values
+        rows.row_values, rows.rests = self.row_values, self.rests
         return rows
 
     def _share(self, root: Expression) -> tuple[Wide, Wide]:

@@ -9,6 +9,9 @@ n times the first part of log(2), x and rest are multiples of the same small num
 exact; that of the largest element is zero, and its exponential 1. The others are right to about one unit in the last
 place, by a polynomial and one power of two.
 
+Where exponentials are summed and not needed again, a common factor does no harm. Then n is the integer nearest to
+x / log(2), the rest stays in the exponentials, and their sum is divided by exp(rest), once a row.
+
 n is a small number only where x is. If the largest element is not, it is subtracted before: that is exact for all
 elements near enough to have an exponential other than zero (Sterbenz).
 """
@@ -19,9 +22,9 @@ from collections.abc import Sequence
 
 from ogive.elementary.coefficients import EXP
 from ogive.elementary.exponential import EXACT_LOG_2, LOG2_E
-from ogive.expression import Expression, Format, walk
+from ogive.expression import Expression, Format, node, walk
 from ogive.transform.interval import Interval
-from ogive.transform.wide import Arithmetic
+from ogive.transform.wide import Arithmetic, Wide
 
 __all__ = [
     "EXPONENTIALS",
@@ -30,7 +33,10 @@ __all__ = [
     "SUM_OF_EXPONENTIALS",
     "exponential",
     "is_of_row",
+    "kept_of_largest",
+    "rest_of_largest",
     "row_exponential",
+    "summed_exponential",
     "within_row",
 ]
 
@@ -44,8 +50,7 @@ EXTREMES = frozenset({"row_max", "row_min"})
 #: then at most this far below one that lies beyond.
 NEAR = {Format.F32: 256.0, Format.F64: 2048.0}
 
-#: Where exponentials lie, and, of any row in memory, their sum: the largest element's is 1, or near it where x is
-#: rounded.
+#: Where exponentials lie, and, of any row in memory, their sum: the largest element's is 1, or exp(rest).
 EXPONENTIALS = Interval(0.0, 2.0)
 SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 
@@ -69,22 +74,59 @@ def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:
     return (x, largest) if largest.operation == "row_max" and largest.operands[0] is x else None
 
 
-def exponential(m: Arithmetic, x: Expression, largest: Expression) -> Expression:
-    """``exp(x - largest)`` of the elements of a row."""
-    near, zero = m.number(NEAR[m.format]), m.number(0.0)
-    log2_e, magic = m.number(float.fromhex(LOG2_E[m.format])), m.number(m.magic)
-    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in EXACT_LOG_2[m.format])
-    # Once a row. An infinity and NaN are not near.
-    is_near = m.less_(m.abs_(largest), near)
-    distant, kept = m.select_(is_near, zero, largest), m.select_(is_near, largest, zero)
-    power = m.sub_(m.fma_(kept, log2_e, magic), magic)
+def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None:
+    """The same if this is that where something holds, and zero elsewhere."""
+    if root.operation != "select":
+        return row_exponential(root)
+    is_zero = [operand.operation == "constant" and not operand.attribute for operand in root.operands[1:]]
+    return row_exponential(root.operands[2 if is_zero[0] else 1]) if any(is_zero) else None
+
+
+def _is_near(m: Arithmetic, largest: Expression) -> Expression:
+    return m.less_(m.abs_(largest), m.number(NEAR[m.format]))  # an infinity and NaN are not
+
+
+def kept_of_largest(m: Arithmetic, largest: Expression) -> tuple[Expression, Expression]:
+    """(the largest element, N), once a row; zeros where it is subtracted before."""
+    kept = m.select_(_is_near(m, largest), largest, m.number(0.0))
+    magic = m.number(m.magic)
+    return kept, m.sub_(m.fma_(kept, m.number(float.fromhex(LOG2_E[m.format])), magic), magic)
+
+
+def rest_of_largest(m: Arithmetic, kept: Expression, power: Expression) -> Wide:
+    """``rest``, in an arithmetic that may be longer than that of the elements."""
+    if kept.format is not m.format:
+        kept, power = (node("convert", (part,), None, m.format) for part in (kept, power))
+    log2_high, log2_low = _minus_log2(m)
+    rest = Wide(m.fma_(power, log2_high, kept), m.mul_(power, log2_low), interval=Interval(-0.35, 0.35))
+    return m.renormalised(rest)
+
+
+def exponential(m: Arithmetic, x: Expression, largest: Expression, *, with_rest: bool = False) -> Expression:
+    """``exp(x - largest)`` of the elements of a row; with the rest ``exp(x - largest + rest)``, which takes less."""
+    zero, log2_e, magic = m.number(0.0), m.number(float.fromhex(LOG2_E[m.format])), m.number(m.magic)
+    log2_high, log2_low = _minus_log2(m)
+    # Once a row.
+    distant = m.select_(_is_near(m, largest), zero, largest)
+    kept, power = kept_of_largest(m, largest)
     rest = m.fma_(power, log2_high, kept)
     offset = m.neg_(m.mul_(kept, log2_e))
     # What is clamped is too small to count, infinities included.
     lowest = m.number(-2 * NEAR[m.format])
     x = m.sub_(x, distant)
     x = m.select_(m.less_(x, lowest), lowest, x)
-    exponent = m.round_even_(m.fma_(x, log2_e, offset))
-    r = m.sub_(m.fma_(m.add_(exponent, power), log2_high, x), rest)
-    r = m.fma_(exponent, log2_low, r)
+    if with_rest:
+        shifted_by = m.sub_(magic, power)
+        shifted = m.fma_(x, log2_e, shifted_by)
+        exponent, n = m.sub_(shifted, magic), m.sub_(shifted, shifted_by)
+        r = m.fma_(n, log2_low, m.fma_(n, log2_high, x))
+    else:
+        exponent = m.round_even_(m.fma_(x, log2_e, offset))
+        r = m.sub_(m.fma_(m.add_(exponent, power), log2_high, x), rest)
+        r = m.fma_(exponent, log2_low, r)
     return m.scale_(m.polynomial_(r, (1.0, 1.0, *EXP[m.format])), exponent)
+
+
+def _minus_log2(m: Arithmetic) -> tuple[Expression, Expression]:
+    high, low = (m.number(-float.fromhex(part)) for part in EXACT_LOG_2[m.format])
+    return high, low
