@@ -22,7 +22,7 @@ typedef struct {
     PyObject *values;     /* a tuple: the value of each parameter, None in the place of NumPy's keywords */
     PyObject *ufunc;
     PyObject *rest_names; /* NumPy's keywords, or NULL */
-    const OgiveDirect *direct; /* the ufunc's loops, if the call may go to them: no keyword of NumPy's but out */
+    OgiveDirect *direct; /* the ufunc's loops, if the call may go to them: no keyword of NumPy's but out */
     Py_ssize_t out;       /* which keyword is out, or -1 */
     unsigned int parameters; /* bit i: keyword i is a parameter of the operator */
 } remembered_call;
@@ -33,7 +33,7 @@ typedef struct {
     int inputs;
     int next; /* which entry is overwritten next */
     PyObject *default_ufunc;
-    const OgiveDirect *default_direct;
+    OgiveDirect *default_direct;
     remembered_call calls[REMEMBERED];
 } OgiveOperator;
 

@@ -7,16 +7,6 @@
 #include <stdint.h>
 #include <string.h>
 
-#define OGIVE_MOST_STAGED 2048
-
-/* How many elements are staged at a time: whole blocks, of whole lines unless there are many operands. */
-static inline npy_intp ogive_staged_elements(const OgiveKernel *kernel) {
-    const npy_intp fits = OGIVE_STAGING_BYTES / kernel->bytes;
-    const npy_intp most = fits < OGIVE_MOST_STAGED ? fits : OGIVE_MOST_STAGED;
-    const npy_intp unit = most < OGIVE_ELEMENTS_OF_LINES ? kernel->block : OGIVE_ELEMENTS_OF_LINES;
-    return most / unit * unit;
-}
-
 /* Elements that are written one after the other before what is written is repeated. */
 #define OGIVE_FEW 64
 

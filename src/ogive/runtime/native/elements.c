@@ -72,7 +72,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
 static void run_range(void *opaque, intptr_t begin, intptr_t end) {
     const range_context *context = opaque;
     const OgiveKernel *kernel = context->kernel;
-    const npy_intp whole_end = begin + (end - begin) / kernel->block * kernel->block;
+    const npy_intp whole_end = end - ((end - begin) & (kernel->block - 1));
     ogive_fp_state saved = ogive_fp_enter();
     if (whole_end > begin) {
         if (context->contiguous) {
@@ -127,10 +127,8 @@ static int depends_on_order(const range_context *context, npy_intp count) {
     return 0;
 }
 
-void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
-    OgiveLoopData *loop = data;
+static void run_elements(char **args, npy_intp count, const npy_intp *steps, OgiveLoopData *loop, int may_depend) {
     OgiveKernel *kernel = loop->kernel;
-    npy_intp count = dimensions[0];
     if (count <= 0) {
         return;
     }
@@ -139,14 +137,14 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
         return;
     }
     ogive_table_consider(loop, count, &context.function, &context.values);
-    context.chunk = ogive_staged_elements(kernel);
+    context.chunk = kernel->staged;
     int contiguous_outputs = 1;
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
         const int is_contiguous = steps[k] == kernel->itemsizes[k];
         context.contiguous &= is_contiguous;
         contiguous_outputs &= is_contiguous || k < kernel->inputs;
     }
-    if (count > 1 && depends_on_order(&context, count)) {
+    if (may_depend && count > 1 && depends_on_order(&context, count)) {
         run_in_order(&context, count);
         return;
     }
@@ -171,4 +169,12 @@ void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp 
     }
     /* Pieces fill whole lines of the cache, so that no two threads write to one. */
     ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
+}
+
+void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
+    run_elements(args, dimensions[0], steps, data, 1);
+}
+
+void ogive_independent_elements(char **args, npy_intp count, const npy_intp *steps, OgiveLoopData *loop) {
+    run_elements(args, count, steps, loop, 0);
 }

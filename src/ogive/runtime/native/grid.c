@@ -161,7 +161,7 @@ static void run_part(grid_context context, npy_intp begin, npy_intp end, int con
     }
     context.axes = axes;
     context.operands = operands;
-    const npy_intp most = ogive_staged_elements(kernel);
+    const npy_intp most = kernel->staged;
     npy_intp row = conflict ? TILE_ROW : most;
     context.columns = axes[0].length < row ? axes[0].length : row < most ? row : most;
     context.other = conflict ? conflict : 1;
@@ -186,7 +186,7 @@ static void run_part(grid_context context, npy_intp begin, npy_intp end, int con
 /* Whether the middle of every row of results may be written past the caches: it begins at the same column in all. */
 static int may_stream(const grid_context *context, npy_intp count) {
     const OgiveKernel *kernel = context->kernel;
-    if (ogive_staged_elements(kernel) % OGIVE_ELEMENTS_OF_LINES != 0 ||
+    if (kernel->staged % OGIVE_ELEMENTS_OF_LINES != 0 ||
         context->axes[0].length < SHORTEST_STREAM + OGIVE_ELEMENTS_OF_LINES ||
         !ogive_streaming_pays(kernel, context->operands, count)) {
         return 0;

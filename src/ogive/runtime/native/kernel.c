@@ -78,6 +78,15 @@ static int read_stages(OgiveKernel *kernel, PyObject *stages, int entries) {
     return 0;
 }
 
+#define MOST_STAGED 2048
+
+/* How many elements are staged at a time: whole blocks, of whole lines unless there are many operands. */
+static npy_intp staged_elements(npy_intp bytes, npy_intp block) {
+    const npy_intp fits = OGIVE_STAGING_BYTES / bytes, most = fits < MOST_STAGED ? fits : MOST_STAGED;
+    const npy_intp unit = most < OGIVE_ELEMENTS_OF_LINES ? block : OGIVE_ELEMENTS_OF_LINES;
+    return most / unit * unit;
+}
+
 /* Takes over what `resolve` answered; 0, or -1 with an error set. */
 static int accept(OgiveKernel *kernel, PyObject *answer) {
     PyObject *code, *stages, *scratch;
@@ -118,6 +127,7 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         kernel->functions[s] = ogive_code_entry(code, s);
     }
     kernel->block = block;
+    kernel->staged = staged_elements(kernel->bytes, block);
     kernel->looks_up = looks_up;
     kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
     kernel->code = Py_NewRef(code);

@@ -77,7 +77,8 @@ typedef struct {
     int scratches;                          /* rows of its own that a row-wise kernel keeps between stages */
     npy_intp itemsizes[OGIVE_MAX_OPERANDS]; /* inputs, then outputs, then scratches */
     npy_intp bytes;                         /* of one element of every operand together */
-    npy_intp block;                         /* elements that the code takes at a time */
+    npy_intp block;                         /* elements that the code takes at a time, a power of two */
+    npy_intp staged;                        /* elements that are staged at a time, where it cannot have them as they lie */
     npy_intp parallel_threshold;            /* fewer elements than this: one thread */
     int looks_up;                           /* whether looking results up is faster than computing them */
     int stages;
@@ -130,6 +131,9 @@ int ogive_table_count(void); /* of the process */
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 
+/* elements.c: the same for operands that are known not to overlap, but element on element. */
+void ogive_independent_elements(char **args, npy_intp count, const npy_intp *steps, OgiveLoopData *loop);
+
 /* grid.c: several dimensions. Results lie the closer together, the lower the axis, and do not overlap. */
 #define OGIVE_MAX_AXES 8
 #define OGIVE_MAX_GRID_OPERANDS 8
@@ -148,15 +152,16 @@ typedef struct {
     int loop_count; /* 0: its calls always go to NumPy */
     int *types; /* NumPy's numbers of the operands of every loop */
     OgiveLoopData *loops;
+    _Atomic int latest; /* the loop of the latest call: the next one's, most often */
 } OgiveDirect;
 
 /* direct.c: the result, or NULL without an error set if the call is one for the ufunc. An error of the compiler
  * is left set beside a result, as NumPy leaves it. */
-PyObject *ogive_call_directly(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out);
+PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyObject *out);
 PyObject *ogive_call_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ufunc.c: the loops of a ufunc made by make_ufunc; NULL for another one. */
-const OgiveDirect *ogive_direct_loops(PyObject *ufunc);
+OgiveDirect *ogive_direct_loops(PyObject *ufunc);
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* pool.c */

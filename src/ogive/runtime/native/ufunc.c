@@ -43,7 +43,7 @@ static void capsule_destructor(PyObject *capsule) {
     free_block(PyCapsule_GetPointer(capsule, block_name));
 }
 
-const OgiveDirect *ogive_direct_loops(PyObject *ufunc) {
+OgiveDirect *ogive_direct_loops(PyObject *ufunc) {
     PyObject *capsule = ((PyUFuncObject *)ufunc)->obj;
     if (capsule == NULL || !PyCapsule_IsValid(capsule, block_name)) {
         return NULL;
