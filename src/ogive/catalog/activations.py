@@ -55,7 +55,7 @@ def _softplus_tail(u: Any) -> Any:
 
 def _gated(x: Any, u: Any) -> Any:
     """``x / (1 + exp(-u))``. Where the gate is closed the result is a zero with the sign of x, also at infinity."""
-    return where(u < -FAR, f.copy_sign(0, x), x * f.logistic(u))
+    return where(u < -FAR, f.copy_sign(0, x), x) * f.logistic(u)
 
 
 @operator(constraints={"alpha": NONZERO}, onnx="Celu", directml="ACTIVATION_CELU")

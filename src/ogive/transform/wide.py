@@ -134,7 +134,7 @@ class Arithmetic:
         return self._make("fma", a, b, c)
 
     def abs_(self, a: Expression) -> Expression:
-        return self._on_singles("absolute", a)
+        return self.number(abs(a.attribute)) if a.operation == "constant" else self._on_singles("absolute", a)
 
     def sqrt_(self, a: Expression) -> Expression:
         return self._make("square_root", a)
