@@ -26,6 +26,7 @@ __all__ = [
     "ROUNDED_LOG_2",
     "exp",
     "expm1",
+    "expm1_in_float64",
     "final_exp",
     "logistic",
     "reduced_exponent",
@@ -61,18 +62,18 @@ EXP_RANGE_IN_FLOAT64 = (-700.0, 709.0)
 EXPM1_RANGE_IN_FLOAT64 = (-40.0, 700.0)
 
 
-def _whole_part(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
+def _whole_part(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
     """(n + magic, n)."""
     magic = m.number(m.magic)
-    shifted = m.fma_(x, m.number(float.fromhex(LOG2_E[m.format])), magic)
+    shifted = m.fma_(x, m.number(factor * float.fromhex(LOG2_E[m.format])), magic)
     return shifted, m.sub_(shifted, magic)
 
 
-def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
-    """(n + magic, r) where what r lacks does not show."""
-    shifted, n = _whole_part(m, x)
+def rough_reduced(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
+    """(n + magic, r) where what r lacks does not show; in float64 (n + magic, r / factor) of x times a power of two."""
+    shifted, n = _whole_part(m, x, factor)
     if not m.extended:
-        return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2), x)
+        return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), x)
     log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
     return shifted, m.fma_(n, log2_low, m.fma_(n, log2_high, x))
 
@@ -148,7 +149,7 @@ def rough_exp(m: Arithmetic, x: Wide) -> Wide:
 def expm1(m: Arithmetic, x: Wide) -> Wide:
     """``exp(x) - 1``. Where it may reach 2**128 (2**1024) it is computed at half its size."""
     if not m.extended:
-        return _expm1_in_float64(m, x)
+        return expm1_in_float64(m, x)
     x = m.clamped(x, *EXPM1_RANGE[m.format])
     n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
@@ -174,11 +175,14 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
     return replace(result, exponent=exponent, interval=interval, mantissa=half)
 
 
-def _expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
-    interval = x.interval.map(_expm1)
-    shifted, r = rough_reduced(m, m.clamped(x, *EXPM1_RANGE_IN_FLOAT64).high)
+def expm1_in_float64(m: Arithmetic, x: Wide, factor: float = 1.0) -> Wide:
+    """``exp(factor x) - 1`` for a power of two, which costs nothing: it is in the constants."""
+    interval = x.interval.map(lambda bound: _expm1(factor * bound))
+    low, high = EXPM1_RANGE_IN_FLOAT64
+    shifted, r = rough_reduced(m, m.clamped(x, low / factor, high / factor).high, factor)
     one = m.number(1.0)
-    series = m.mul_(r, m.polynomial_(r, (1.0, *EXPM1[m.goal])))  # a product, which keeps the sign of a zero
+    coefficients = (c * factor**power for power, c in enumerate((1.0, *EXPM1[m.goal]), start=1))
+    series = m.mul_(r, m.polynomial_(r, tuple(coefficients)))  # a product, which keeps the sign of a zero
     scale = m.times_power_of_two_(one, shifted)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
     return Wide(m.fma_(scale, series, m.neg_(m.sub_(one, scale))), interval=interval)

@@ -8,7 +8,9 @@ With abs(x) = n log(2) + r, abs(r) <= log(2) / 2, and w = 4**-n, by the addition
 
 S and C are SINH and COSH of the coefficients: no division, and no cancellation near zero, where n is zero.
 
-    tanh(x) = sign(x) e / (e + 2),   e = expm1(2 abs(x))
+    tanh(x) = e / (e + 2),   e = expm1(2 x)
+
+The last of abs(x), with the sign of x, where nothing may be lost near e = -1.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ogive.elementary.coefficients import COSH, SINH
-from ogive.elementary.exponential import expm1, reduced_exponent
+from ogive.elementary.exponential import expm1, expm1_in_float64, reduced_exponent
 from ogive.elementary.in_float64 import in_float64
 from ogive.expression import Expression, Format
 from ogive.transform.interval import Interval
@@ -75,8 +77,9 @@ def _parts(m: Arithmetic, x: Wide) -> tuple[Expression, Wide, Wide, Wide, Wide]:
 
 def tanh(m: Arithmetic, x: Wide) -> Wide:
     """The hyperbolic tangent."""
-    x = m.unscaled(x)
-    magnitude = m.clamped(m.absolute(x), 0.0, SATURATED[m.format])
-    e = expm1(m, m.multiply(magnitude, m.wide(Fraction(2))))
-    quotient = m.divide(e, m.add(e, m.wide(Fraction(2))))
-    return m.copy_sign(quotient, x.high)
+    x, most, two = m.unscaled(x), SATURATED[m.goal], m.wide(Fraction(2))
+    if not m.extended:
+        e = expm1_in_float64(m, m.clamped(x, -most, most), 2.0)
+        return replace(m.divide(e, m.add(e, two)), interval=Interval(-1.0, 1.0))
+    e = expm1(m, m.multiply(m.clamped(m.absolute(x), 0.0, most), two))
+    return m.copy_sign(m.divide(e, m.add(e, two)), x.high)
