@@ -267,6 +267,37 @@ def test_wrong_calls_say_what_is_wrong(call, kind, text):
         call(np.ones((3, 4), np.float32))
 
 
+def log_sum_exp(x):
+    largest = f.row_max(x)
+    return x * 0 + (largest + f.log(f.row_sum(f.exp(x - largest))))
+
+
+def share_beside_one(x):
+    """The exponentials are summed, and needed again beside something else than their sum."""
+    e = f.exp(x - f.row_max(x))
+    return e / (1 + f.row_sum(e))
+
+
+def chosen_sums(x):
+    """Sums with zeros on either side of a choice, and one with another number there."""
+    largest = f.row_max(x)
+    e = f.exp(x - largest)
+    lower = f.row_sum(f.where(x < largest, e, 0)) + f.row_sum(f.where(x < 0, 0, e))
+    return f.absolute(x) * lower + f.row_sum(f.where(x < largest - 1, e, 3))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("formula", [log_sum_exp, share_beside_one, chosen_sums])
+def test_sums_of_exponentials_in_formulas_of_ones_own(formula, dtype):
+    """Sums of exponentials that have a factor in common, and those that have not, mean the same."""
+    op, kind = ogive.row_operator()(formula), element_type(dtype)
+    for length in (3, 64, 100, 1000):
+        for middle in (0.0, 100.0, 300.0):  # from 256 on the largest element is subtracted before
+            x = (rows((5, length), element_type("float64"), 3.0) + middle).astype(dtype)
+            exact = evaluate(op.formula()[0], [x], dtype=np.longdouble)
+            assert error_in_ulp(op(x), exact, kind).max() <= 2 * LIMITS[dtype]
+
+
 def test_a_formula_of_ones_own():
     @ogive.row_operator()
     def centred(x):

@@ -26,6 +26,42 @@ def run(code, **environment):
     return completed.returncode, completed.stdout.strip(), completed.stderr.strip().splitlines()[-1:]
 
 
+def others_ran_during(call):
+    """Whether a thread that waits for nothing but the interpreter's lock got it during the call."""
+    may_begin, began = threading.Lock(), []
+
+    def wait():
+        with may_begin:
+            began.append(True)
+
+    may_begin.acquire()
+    other = threading.Thread(target=wait)
+    other.start()
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(30)  # nobody is asked to give the lock away
+    try:
+        may_begin.release()
+        call()
+        return bool(began)
+    finally:
+        sys.setswitchinterval(interval)
+        other.join()
+
+
+@pytest.mark.parametrize("operands", [(X, X), (X[:, None], X[:3])], ids=["alike", "broadcast"])
+def test_a_long_call_lets_other_threads_run(threads, operands):
+    threads(1)
+    out = np.empty(np.broadcast_shapes(*(x.shape for x in operands)), np.float32)
+
+    def call():
+        for _ in range(20):
+            ogive.pow(*operands, out=out)
+
+    ogive.pow(*operands, out=out)  # compiled
+    assert others_ran_during(call)
+    assert not others_ran_during(lambda: None)
+
+
 def test_concurrent_callers(threads):
     threads(2)
     expected = {alpha: ogive.celu(X, alpha=alpha) for alpha in (0.5, 1.0, 2.0)}
