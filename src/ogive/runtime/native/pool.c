@@ -326,8 +326,10 @@ void ogive_pool_resize(int threads) {
     atomic_store(&thread_limit, threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads);
 }
 
-/* At interpreter exit, after which the module's code may be unloaded. */
+/* At interpreter exit, after which the module's code may be unloaded. Who owns the pool stays its owner: nobody starts
+ * workers any more. Only a daemon thread can be inside a job now, and it may never come back. */
 static void stop_workers(void) {
+    (void)try_lock(&owner);
     lock(&state);
     atomic_store(&stopping, 1);
     wake_all(&job_ready);
