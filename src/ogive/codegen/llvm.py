@@ -589,13 +589,15 @@ class _Accumulator:
     """
 
     def __init__(self, emitter: _Emitter, index: int, reduction: Reduction) -> None:
-        self.e, self.index, self.kind, self.value = emitter, index, reduction.kind, reduction.value
-        kind, value = self.kind, self.value
+        kind, value = reduction.kind, reduction.value
+        self.e, self.index, self.kind, self.value = emitter, index, kind, value
         self.is_extreme = kind in EXTREMES
         self.is_count = kind == "row_sum" and _counts(value)
         self.in_pairs = reduction.in_pairs and not self.is_count
         # A segment has few enough elements to count them in float32.
         self.form = value.format if self.is_extreme or self.is_count else Format.F64
+        # What the loop adds: truth values of a count, positions of a first one.
+        self.taken_form = Format.BIT if self.is_count else self.form if kind == "row_first" else value.format
         # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
         is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
         self.parts = 2 if self.is_extreme or is_compensated else 1
@@ -614,16 +616,14 @@ class _Accumulator:
     def accumulate(self, loop: str, block: int) -> None:
         """What a turn of the loop adds: a block after the other, in the order of the elements."""
         e = self.e
-        width, taken, kind = e.block, self._taken(), Format.BIT if self.is_count else self.value.format
-        if self.kind == "row_first":
-            kind = self.form
+        width, taken, form = e.block, self._taken(), self.taken_form
         blocks = [
-            taken if width == block else self._slice(kind, taken, width, start, block)
+            taken if width == block else self._slice(form, taken, width, start, block)
             for start in range(0, width, block)
         ]
         e.block = e.lanes = block
         if self.in_pairs and len(blocks) > 1:
-            blocks = [e.binary("fadd", kind, a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
+            blocks = [e.binary("fadd", form, a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
         totals = self._names(loop)
         if self.is_extreme:
             totals = self._with_extremes(totals, blocks)
@@ -673,8 +673,8 @@ class _Accumulator:
 
     def _joined_value(self, totals: list[str], value: str) -> list[str]:
         e, form = self.e, self.form
-        if self.kind == "row_sum" and self.value.format is not form:
-            value = e.cast("fpext", value, self.value.format, form)
+        if self.taken_form is not form:
+            value = e.cast("fpext", value, self.taken_form, form)
         return self._joined(totals, [value, e.literal(form, 0.0)][: self.parts])
 
     def _counted(self, totals: list[str], what_counts: str) -> list[str]:

@@ -29,9 +29,11 @@ __all__ = [
     "expm1_in_float64",
     "final_exp",
     "logistic",
+    "minus_log_2",
     "reduced_exponent",
     "rough_exp",
     "rough_reduced",
+    "whole_part",
 ]
 
 #: log(2), rounded: enough where float64 computes what is wanted in float32.
@@ -62,26 +64,32 @@ EXP_RANGE_IN_FLOAT64 = (-700.0, 709.0)
 EXPM1_RANGE_IN_FLOAT64 = (-40.0, 700.0)
 
 
-def _whole_part(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
-    """(n + magic, n)."""
+def minus_log_2(m: Arithmetic, parts: dict[Format, tuple[str, str]]) -> tuple[Expression, Expression]:
+    """The two parts of -log(2)."""
+    high, low = parts[m.format]
+    return m.number(-float.fromhex(high)), m.number(-float.fromhex(low))
+
+
+def whole_part(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
+    """(n + magic, n), where n is the integer nearest to ``factor x / log(2)``."""
     magic = m.number(m.magic)
     shifted = m.fma_(x, m.number(factor * float.fromhex(LOG2_E[m.format])), magic)
     return shifted, m.sub_(shifted, magic)
 
 
-def rough_reduced(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
-    """(n + magic, r) where what r lacks does not show; in float64 (n + magic, r / factor) of x times a power of two."""
-    shifted, n = _whole_part(m, x, factor)
+def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
+    """(n + magic, r) where what r lacks does not show."""
+    shifted, n = whole_part(m, x)
     if not m.extended:
-        return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), x)
-    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
+        return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2), x)
+    log2_high, log2_low = minus_log_2(m, LOG_2)
     return shifted, m.fma_(n, log2_low, m.fma_(n, log2_high, x))
 
 
 def reduced_exponent(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Expression]:
     """(n, r, what r lacks) of a number that was clamped."""
-    _, n = _whole_part(m, x.high)
-    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in LOG_2[m.format])
+    _, n = whole_part(m, x.high)
+    log2_high, log2_low = minus_log_2(m, LOG_2)
     rest = m.fma_(n, log2_high, x.high)
     r = m.fma_(n, log2_low, rest)
     lacking = m.fma_(n, log2_low, m.sub_(rest, r))
@@ -119,8 +127,8 @@ def final_exp(m: Arithmetic, x: Wide) -> Wide:
     """
     interval = x.interval.map(_exp)
     x = m.clamped(x, *EXP_RANGE[m.format])
-    _, n = _whole_part(m, x.high)
-    log2_high, log2_low = (m.number(-float.fromhex(part)) for part in EXACT_LOG_2[m.format])
+    _, n = whole_part(m, x.high)
+    log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
     rest = m.fma_(n, log2_high, x.high)
     r = m.fma_(n, log2_low, rest)
     tail = m.fma_(m.mul_(r, r), m.polynomial_(r, EXP[m.format]), m.mul_(n, log2_low))
@@ -179,7 +187,9 @@ def expm1_in_float64(m: Arithmetic, x: Wide, factor: float = 1.0) -> Wide:
     """``exp(factor x) - 1`` for a power of two, which costs nothing: it is in the constants."""
     interval = x.interval.map(lambda bound: _expm1(factor * bound))
     low, high = EXPM1_RANGE_IN_FLOAT64
-    shifted, r = rough_reduced(m, m.clamped(x, low / factor, high / factor).high, factor)
+    bounded = m.clamped(x, low / factor, high / factor).high
+    shifted, n = whole_part(m, bounded, factor)
+    r = m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), bounded)  # of factor x, divided by the factor
     one = m.number(1.0)
     coefficients = (c * factor**power for power, c in enumerate((1.0, *EXPM1[m.goal]), start=1))
     series = m.mul_(r, m.polynomial_(r, tuple(coefficients)))  # a product, which keeps the sign of a zero

@@ -66,16 +66,14 @@ def _lengthened(form: Expression, done: dict[Expression, Expression]) -> Express
     """A form of a number, made of the number in float64."""
     if form.operation == "constant":
         return node("constant", (), form.attribute, Format.F64)
-    if form.operation in ("negate", "absolute"):
-        return node(form.operation, (_lengthened(form.operands[0], done),), None, Format.F64)
+    if _number_of(form) is form:
+        return node("convert", (done[form],), None, Format.F64)
     if _is_clamp(form):
         condition, *values = form.operands
         pair = values if condition.operands[0] is values[0] else values[::-1]
         a, b, *compared = (_lengthened(value, done) for value in (*values, *pair))
         return node("select", (node(condition.operation, tuple(compared), None, Format.BIT), a, b), None, Format.F64)
-    if form.operation == "copy_sign" and form.operands[0].operation == "constant":
-        return node("copy_sign", tuple(_lengthened(part, done) for part in form.operands), None, Format.F64)
-    if form.operation == "select" and _number_of(form) is not form:
+    if form.operation == "select":
         condition, *values = form.operands
         return node("select", (done[condition], *(_lengthened(value, done) for value in values)), None, Format.F64)
-    return node("convert", (done[form],), None, Format.F64)
+    return node(form.operation, tuple(_lengthened(operand, done) for operand in form.operands), None, Format.F64)

@@ -421,7 +421,7 @@ class _Real:
     def _interval_of_summed(self, root: Expression) -> Interval:
         if root.operation == "select":
             a, b = map(self._interval_of_summed, root.operands[1:])
-            return Interval(min(a.low, b.low), max(a.high, b.high))
+            return a | b
         return EXPONENTIALS if row_exponential(root) else self.number(root).interval
 
     def _rough(self, root: Expression) -> Expression:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ogive.elementary.coefficients import EXP
-from ogive.elementary.exponential import EXACT_LOG_2, LOG2_E
+from ogive.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
 from ogive.expression import Expression, Format, node, walk
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
@@ -89,15 +89,14 @@ def _is_near(m: Arithmetic, largest: Expression) -> Expression:
 def kept_of_largest(m: Arithmetic, largest: Expression) -> tuple[Expression, Expression]:
     """(the largest element, N), once a row; zeros where it is subtracted before."""
     kept = m.select_(_is_near(m, largest), largest, m.number(0.0))
-    magic = m.number(m.magic)
-    return kept, m.sub_(m.fma_(kept, m.number(float.fromhex(LOG2_E[m.format])), magic), magic)
+    return kept, whole_part(m, kept)[1]
 
 
 def rest_of_largest(m: Arithmetic, kept: Expression, power: Expression) -> Wide:
     """``rest``, in an arithmetic that may be longer than that of the elements."""
     if kept.format is not m.format:
         kept, power = (node("convert", (part,), None, m.format) for part in (kept, power))
-    log2_high, log2_low = _minus_log2(m)
+    log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
     rest = Wide(m.fma_(power, log2_high, kept), m.mul_(power, log2_low), interval=Interval(-0.35, 0.35))
     return m.renormalised(rest)
 
@@ -105,12 +104,10 @@ def rest_of_largest(m: Arithmetic, kept: Expression, power: Expression) -> Wide:
 def exponential(m: Arithmetic, x: Expression, largest: Expression, *, with_rest: bool = False) -> Expression:
     """``exp(x - largest)`` of the elements of a row; with the rest ``exp(x - largest + rest)``, which takes less."""
     zero, log2_e, magic = m.number(0.0), m.number(float.fromhex(LOG2_E[m.format])), m.number(m.magic)
-    log2_high, log2_low = _minus_log2(m)
+    log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
     # Once a row.
     distant = m.select_(_is_near(m, largest), zero, largest)
     kept, power = kept_of_largest(m, largest)
-    rest = m.fma_(power, log2_high, kept)
-    offset = m.neg_(m.mul_(kept, log2_e))
     # What is clamped is too small to count, infinities included.
     lowest = m.number(-2 * NEAR[m.format])
     x = m.sub_(x, distant)
@@ -121,12 +118,8 @@ def exponential(m: Arithmetic, x: Expression, largest: Expression, *, with_rest:
         exponent, n = m.sub_(shifted, magic), m.sub_(shifted, shifted_by)
         r = m.fma_(n, log2_low, m.fma_(n, log2_high, x))
     else:
+        rest, offset = m.fma_(power, log2_high, kept), m.neg_(m.mul_(kept, log2_e))  # once a row
         exponent = m.round_even_(m.fma_(x, log2_e, offset))
         r = m.sub_(m.fma_(m.add_(exponent, power), log2_high, x), rest)
         r = m.fma_(exponent, log2_low, r)
     return m.scale_(m.polynomial_(r, (1.0, 1.0, *EXP[m.format])), exponent)
-
-
-def _minus_log2(m: Arithmetic) -> tuple[Expression, Expression]:
-    high, low = (m.number(-float.fromhex(part)) for part in EXACT_LOG_2[m.format])
-    return high, low
