@@ -135,6 +135,10 @@ def fits() -> list[Fit]:
             first_in_two=True,
         )
 
+    def scaled_tail(u: mp.mpf) -> mp.mpf:
+        a = 1 / u - mp.mpf("3.5")
+        return mp.exp(a * a / 2) * mp.erfc(a / mp.sqrt(2)) / 2
+
     def erf_tail(x: mp.mpf) -> mp.mpf:
         root = mp.sqrt(x)
         return (mp.erf(root) / root - 2 / mp.sqrt(mp.pi)) / x
@@ -212,11 +216,11 @@ def fits() -> list[Fit]:
         erfc_scaled("F32"),
         erfc_scaled("F64"),
         Fit(
-            "ERFC_SCALED",
-            "exp(a**2) erfc(a) in t = (a - 3) / (a + 3), 0 <= a <= 11; relative error",
-            lambda t: mp.exp((3 * (1 + t) / (1 - t)) ** 2) * mp.erfc(3 * (1 + t) / (1 - t)),
-            lambda t: 1 / (mp.exp((3 * (1 + t) / (1 - t)) ** 2) * mp.erfc(3 * (1 + t) / (1 - t))),
-            (mp.mpf(-1), (mp.mpf("11.1") - 3) / (mp.mpf("11.1") + 3)),
+            "NORMAL_TAIL",
+            "exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in 1 / (a + 7/2), 0 <= a <= 15.5; relative error",
+            scaled_tail,
+            lambda u: 1 / scaled_tail(u),
+            (1 / mp.mpf("19.1"), 1 / mp.mpf("3.5")),
             {"F32": range(11)},
             in_float64=True,
         ),

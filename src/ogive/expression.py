@@ -119,7 +119,7 @@ def _operations(
 #: Functions that lowering replaces by arithmetic; each has its own rule in ogive.elementary.
 ELEMENTARY = (
     *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc"),
-    *("exp", "expm1", "log", "log1p", "logistic", "sin", "sinh", "tan", "tanh"),
+    *("exp", "expm1", "log", "log1p", "logistic", "normal_tail", "sin", "sinh", "tan", "tanh"),
 )
 ELEMENTARY_OF_TWO = ("atan2", "larger", "power", "smaller")
 

@@ -53,6 +53,7 @@ __all__ = [
     "logistic",
     "maximum",
     "minimum",
+    "normal_tail",
     "pi",
     "power",
     "quotient",
@@ -227,6 +228,11 @@ expm1 = _unary("expm1", "expm1", "``exp(x) - 1`` without cancellation near zero.
 log = _unary("log", "log", "The natural logarithm; -inf at zero, NaN below.")
 log1p = _unary("log1p", "log1p", "``log(1 + x)`` without cancellation near zero.")
 logistic = _unary("logistic", "logistic", "``1 / (1 + exp(-x))``, without overflow; 0 and 1 at the infinities.")
+normal_tail = _unary(
+    "normal_tail",
+    "normal_tail",
+    "``erfc(x / sqrt(2)) / 2``, accurate in both tails: how probable a standard normal variable above x is.",
+)
 row_max = _unary("row_max", "row_max", "The largest element of the row; NaN if there is one.")
 row_min = _unary("row_min", "row_min", "The smallest element of the row; NaN if there is one.")
 row_sum = _unary(

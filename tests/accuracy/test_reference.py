@@ -11,7 +11,7 @@ x = node("input", (), 0, Format.NUMBER)
 POINTS = [-30.0, -5.5, -1.0, -1e-3, -1e-300, 0.25, 0.9, 1.0, 2.5, 5.9, 26.0]
 
 
-@pytest.mark.parametrize("function", [f.erf, f.erfc], ids=["erf", "erfc"])
+@pytest.mark.parametrize("function", [f.erf, f.erfc, f.normal_tail], ids=["erf", "erfc", "normal_tail"])
 def test_error_functions_in_long_double(function):
     points = np.array(POINTS)
     found = evaluate(function(x), [points], dtype=np.longdouble)

@@ -354,6 +354,26 @@ def test_formulas_may_use_the_logistic_function():
     np.testing.assert_array_equal(sigmoid([-np.inf, 0.0, np.inf]), [0, 0.5, 1])
 
 
+@pytest.mark.parametrize(("dtype", "largest_error"), [("float16", 0.501), ("float32", 0.6), ("float64", 1.5)])
+def test_formulas_may_use_the_normal_distributions_tail(dtype, largest_error):
+    import mpmath
+
+    from ogive import formula as f
+
+    @ogive.operator
+    def more_than(x):
+        return f.normal_tail(x)
+
+    x = np.random.default_rng(6).uniform(-10, 10, 2000).astype(dtype)
+    found = more_than(x)
+    with mpmath.workdps(40):
+        exact = [mpmath.erfc(mpmath.mpf(float(value)) / mpmath.sqrt(2)) / 2 for value in x]
+        errors = [abs(float(mpmath.mpf(float(y)) - e)) for y, e in zip(found, exact, strict=True)]
+    assert (np.array(errors) / np.spacing(found).astype(float)).max() < largest_error
+    special = more_than(np.array([-np.inf, -0.0, 0.0, np.inf, np.nan], dtype))
+    np.testing.assert_array_equal(special, [1, 0.5, 0.5, 0, np.nan])
+
+
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
 @pytest.mark.parametrize("function", [np.maximum, np.minimum])
 def test_formulas_may_use_the_larger_and_the_smaller_number(function, dtype):

@@ -140,8 +140,10 @@ def gelu(x: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
     Source: DirectML DML_ACTIVATION_GELU_OPERATOR_DESC (5_1, the exact form); ONNX Gelu-20.
     """
     if approximate == "none":
-        # Below -40 the result is -0 in every format; -inf * 0 never forms.
-        return f.maximum(x, -40) * (0.5 * f.erfc(-x / f.square_root(2)))
+        # x Phi(x) as what it is less than x, and for negative x less than zero (-0, which remains where nothing is
+        # subtracted). Beyond 40 that is nothing in every format; inf * 0 never forms.
+        a = f.minimum(abs(x), 40)
+        return f.maximum(x, -0.0) - a * f.normal_tail(a)
     # 1 + tanh(u) is 2 / (1 + exp(-2 u)). Beyond 40 nothing changes, and the cube does not overflow.
     inner = f.minimum(f.maximum(x, -40), 40)
     u = inner * (2 * f.square_root(2 / f.pi) * (1 + 0.044715 * (inner * inner)))

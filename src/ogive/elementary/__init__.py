@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ogive.elementary.error_function import erf, erfc, final_erf
+from ogive.elementary.error_function import erf, erfc, final_erf, normal_tail
 from ogive.elementary.exponential import exp, expm1, final_exp, logistic, rough_exp
 from ogive.elementary.extremes import larger, smaller
 from ogive.elementary.hyperbolic import cosh, sinh, tanh
@@ -41,6 +41,7 @@ RULES: dict[str, Callable[..., Wide]] = {
     "log": log,
     "log1p": log1p,
     "logistic": logistic,
+    "normal_tail": normal_tail,
     "power": power,
     "remainder": remainder,
     "sin": sin,

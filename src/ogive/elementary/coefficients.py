@@ -17,13 +17,13 @@ __all__ = [
     "COSH",
     "ERF",
     "ERFC",
-    "ERFC_SCALED",
     "ERF_FAR",
     "ERF_NEAR",
     "EXP",
     "EXPM1",
     "LOG1P",
     "LOG1P_TO_ONE",
+    "NORMAL_TAIL",
     "SIN",
     "SINH",
     "TWO_OVER_PI",
@@ -198,21 +198,21 @@ ERFC = {
     ),
 }
 
-#: exp(a**2) erfc(a) in t = (a - 3) / (a + 3), 0 <= a <= 11; relative error.
-ERFC_SCALED = {
-    # largest error 2**-29.4
+#: exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in 1 / (a + 7/2), 0 <= a <= 15.5; relative error.
+NORMAL_TAIL = {
+    # largest error 2**-28.9
     Format.F32: (
-        float.fromhex("0x1.6e9827d60faefp-3"),
-        float.fromhex("-0x1.4e102bddc269dp-2"),
-        float.fromhex("0x1.f6ff1f4273919p-3"),
-        float.fromhex("-0x1.336fe77315e21p-3"),
-        float.fromhex("0x1.258b2915c556ap-4"),
-        float.fromhex("-0x1.8fac994f5841dp-6"),
-        float.fromhex("0x1.17bf7f0bef040p-8"),
-        float.fromhex("0x1.770d623762072p-11"),
-        float.fromhex("-0x1.37901d5557daep-11"),
-        float.fromhex("0x1.f127a6a6b5048p-16"),
-        float.fromhex("0x1.d7cfa699dcacbp-15"),
+        float.fromhex("-0x1.86771e1f3a225p-19"),
+        float.fromhex("0x1.98d02a3ebd7b9p-2"),
+        float.fromhex("0x1.623712e31e10ep+0"),
+        float.fromhex("0x1.33bbb2b4a741dp+2"),
+        float.fromhex("0x1.ed28687557fb4p+2"),
+        float.fromhex("0x1.62d6466976206p+6"),
+        float.fromhex("-0x1.6c6236c34aa7ep+8"),
+        float.fromhex("0x1.0da902c3a6988p+11"),
+        float.fromhex("-0x1.a69906b4f70b9p+12"),
+        float.fromhex("0x1.2ffa716d266e5p+13"),
+        float.fromhex("-0x1.52a58ba075314p+12"),
     ),
 }
 

@@ -1,13 +1,16 @@
-"""erf and erfc.
+"""erf, erfc and the tail of the normal distribution.
 
 With a = abs(x), E(a) = exp(a**2) erfc(a), which is smooth and slow, and t = (a - K) / (a + K):
 
     erfc(a) = exp(-a**2) E(a),   (1 + 9/8 a) E(a) = polynomial in t
 
-(9/8 is near 2 / sqrt(pi), which makes the product flat at zero, so that the error of t matters little; where float64
-computes what is wanted in float32, E(a) itself is the polynomial, ERFC_SCALED);
+(9/8 is near 2 / sqrt(pi), which makes the product flat at zero, so that the error of t matters little). Where float64
+computes what is wanted in float32, it is done for Q, the normal distribution's upper tail, which has no constant
+factors:
 
-so the tail keeps its relative accuracy down to the smallest number; a**2 is held as a sum of two, because
+    Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = polynomial in 1 / (a + 7/2)
+
+NORMAL_TAIL of the coefficients. So the tail keeps its relative accuracy down to the smallest number; a**2 is held as a sum of two, because
 the exponential magnifies its error. erfc(x) = 2 - erfc(-x) for negative x. erf(x) is 1 - erfc(x), and near
 zero, where that cancels, a polynomial in x**2. The polynomials are ERFC and ERF of the coefficients.
 
@@ -23,14 +26,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from math import isqrt
 
-from ogive.elementary.coefficients import ERF, ERF_FAR, ERF_NEAR, ERFC, ERFC_SCALED, EXPM1
-from ogive.elementary.exponential import exp, rough_reduced
+from ogive.elementary.coefficients import ERF, ERF_FAR, ERF_NEAR, ERFC, EXPM1, NORMAL_TAIL
+from ogive.elementary.exponential import exp, exp_in_float64, rough_reduced
 from ogive.expression import Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["erf", "erfc", "final_erf"]
+__all__ = ["erf", "erfc", "final_erf", "normal_tail"]
 
 #: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
 MIDDLE = {Format.F32: 3.0, Format.F64: 4.0}
@@ -39,12 +43,22 @@ ZERO = {Format.F32: 11.0, Format.F64: 27.5}
 #: 2 / sqrt(pi), to 200 bits.
 TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E73, 1 << 200)
 
+#: 1 / sqrt(2), to 200 bits.
+ROOT_HALF = Fraction(isqrt(1 << 399), 1 << 200)
+
+#: Where Q is zero even in float64. (In float32 its product with any number that comes with it is so from 15.5 on, where
+#: NORMAL_TAIL ends.) exp(-a**2 / 2) is computed as a normal number, so many times larger.
+ZERO_IN_FLOAT64 = 41.0
+LARGER = 2.0**200
+
 
 def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
     """Erfc of a number that is not negative, with the power of two kept apart."""
+    if not m.extended:
+        tail = _normal_tail_in_float64(m, m.multiply(a, m.wide(1 / ROOT_HALF)))
+        return m.multiply(tail, m.wide(Fraction(2)))
     a = m.clamped(a, 0.0, m.rounded(Fraction(ZERO[m.goal])))
-    scaled = _scaled(m, a) if m.extended else _scaled_in_float64(m, a)
-    return m.multiply(exp(m, m.negate(m.multiply(a, a))), scaled)
+    return m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
 
 
 def _scaled(m: Arithmetic, a: Wide) -> Wide:
@@ -68,11 +82,27 @@ def _scaled(m: Arithmetic, a: Wide) -> Wide:
     return Wide(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
 
 
-def _scaled_in_float64(m: Arithmetic, a: Wide) -> Wide:
-    """E(a), with t = 1 - 2 K / (a + K)."""
-    one, middle = m.number(1.0), MIDDLE[m.goal]
-    t = m.fma_(m.number(-2.0 * middle), m.div_(one, m.add_(a.high, m.number(middle))), one)
-    return Wide(m.polynomial_(t, ERFC_SCALED[m.goal]), interval=Interval(0.05, 1.01))
+def _normal_tail_in_float64(m: Arithmetic, a: Wide) -> Wide:
+    """Q(a) of a number that is not negative."""
+    bounded = m.clamped(a, 0.0, ZERO_IN_FLOAT64).high
+    inverse = m.div_(m.number(1.0), m.add_(bounded, m.number(3.5)))
+    scaled = m.polynomial_(inverse, tuple(c / LARGER for c in NORMAL_TAIL[m.goal]))
+    exponential = exp_in_float64(m, m.mul_(bounded, bounded), -0.5, times=LARGER)
+    return Wide(m.mul_(scaled, exponential), interval=Interval(0.0, 0.51))
+
+
+def normal_tail(m: Arithmetic, x: Wide) -> Wide:
+    """``erfc(x / sqrt(2)) / 2``, accurate in both tails."""
+    x, half = m.unscaled(x), m.wide(Fraction(1, 2))
+    a = x if x.interval.low >= 0 else m.absolute(x)
+    if m.extended:
+        tail = m.multiply(_erfc_of_magnitude(m, m.multiply(a, m.wide(ROOT_HALF))), half)
+    else:
+        tail = _normal_tail_in_float64(m, a)
+    if x.interval.low >= 0:
+        return tail
+    other = m.subtract(m.wide(Fraction(1)), tail)
+    return replace(m.select(m.less_(x.high, m.number(0.0)), other, tail), interval=Interval(0.0, 1.0))
 
 
 def erfc(m: Arithmetic, x: Wide) -> Wide:

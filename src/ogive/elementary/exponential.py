@@ -12,11 +12,12 @@ n is exact (Cody and Waite).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
 from ogive.elementary.coefficients import EXP, EXPM1
-from ogive.expression import Expression, Format, node
+from ogive.expression import Expression, Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
@@ -25,6 +26,7 @@ __all__ = [
     "LOG2_E",
     "ROUNDED_LOG_2",
     "exp",
+    "exp_in_float64",
     "expm1",
     "expm1_in_float64",
     "final_exp",
@@ -80,8 +82,6 @@ def whole_part(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expre
 def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     """(n + magic, r) where what r lacks does not show."""
     shifted, n = whole_part(m, x)
-    if not m.extended:
-        return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2), x)
     log2_high, log2_low = minus_log_2(m, LOG_2)
     return shifted, m.fma_(n, log2_low, m.fma_(n, log2_high, x))
 
@@ -107,8 +107,7 @@ def exp(m: Arithmetic, x: Wide) -> Wide:
     """The exponential function, with the power of two kept apart where it may underflow."""
     interval = x.interval.map(_exp)
     if not m.extended:
-        shifted, r = rough_reduced(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high)
-        return Wide(_exp_in_float64(m, shifted, r), interval=interval)
+        return Wide(exp_in_float64(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high), interval=interval)
     x = m.clamped(x, *EXP_RANGE[m.format])
     n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
@@ -136,8 +135,22 @@ def final_exp(m: Arithmetic, x: Wide) -> Wide:
     return m.renormalised(Wide(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
 
 
-def _exp_in_float64(m: Arithmetic, shifted: Expression, r: Expression) -> Expression:
-    return m.times_power_of_two_(m.polynomial_(r, (1.0, 1.0, *EXPM1[m.goal])), shifted)
+def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float) -> tuple[Expression, Expression]:
+    """(n + magic, r / factor) of factor x, for powers of two and their negatives, which cost nothing so."""
+    shifted, n = whole_part(m, x, factor)
+    return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), x)
+
+
+def _with_factor(coefficients: Iterable[float], factor: float) -> tuple[float, ...]:
+    """The polynomial in r / factor that another is in r."""
+    return tuple(c * factor**power for power, c in enumerate(coefficients))
+
+
+def exp_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
+    """``exp(factor x) times`` where that is a normal number; both are powers of two, the factor's sign is any."""
+    shifted, r = _reduced_in_float64(m, x, factor)
+    coefficients = _with_factor((1.0, 1.0, *EXPM1[m.goal]), factor)
+    return m.times_power_of_two_(m.polynomial_(r, tuple(c * times for c in coefficients)), shifted)
 
 
 def rough_exp(m: Arithmetic, x: Wide) -> Wide:
@@ -184,14 +197,12 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
 
 
 def expm1_in_float64(m: Arithmetic, x: Wide, factor: float = 1.0) -> Wide:
-    """``exp(factor x) - 1`` for a power of two, which costs nothing: it is in the constants."""
+    """``exp(factor x) - 1`` for a factor that is a power of two."""
     interval = x.interval.map(lambda bound: _expm1(factor * bound))
     low, high = EXPM1_RANGE_IN_FLOAT64
-    bounded = m.clamped(x, low / factor, high / factor).high
-    shifted, n = whole_part(m, bounded, factor)
-    r = m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), bounded)  # of factor x, divided by the factor
+    shifted, r = _reduced_in_float64(m, m.clamped(x, low / factor, high / factor).high, factor)
     one = m.number(1.0)
-    coefficients = (c * factor**power for power, c in enumerate((1.0, *EXPM1[m.goal]), start=1))
+    _, *coefficients = _with_factor((0.0, 1.0, *EXPM1[m.goal]), factor)
     series = m.mul_(r, m.polynomial_(r, tuple(coefficients)))  # a product, which keeps the sign of a zero
     scale = m.times_power_of_two_(one, shifted)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
@@ -203,9 +214,7 @@ def logistic(m: Arithmetic, x: Wide) -> Wide:
     one, interval = m.wide(Fraction(1)), Interval(0.0, 1.0)
     if not m.extended:
         low, high = EXP_RANGE_IN_FLOAT64
-        # The sign is changed behind the conversion from float32, where fused multiply-adds do it by themselves.
-        minus = node("negate", (m.clamped(x, -high, -low).high,), None, m.format)
-        sum_ = m.add_(one.high, _exp_in_float64(m, *rough_reduced(m, minus)))
+        sum_ = m.add_(one.high, exp_in_float64(m, m.clamped(x, -high, -low).high, -1.0))
         return Wide(m.div_(one.high, sum_), interval=interval)
     e = exp(m, m.negate(m.absolute(x)))
     is_positive = m.compare("less_equal", m.wide(Fraction(0)), x)
