@@ -122,6 +122,21 @@ def test_accuracy_is_kept_and_not_measured_twice(ogive, tmp_path, monkeypatch):
     assert "not " not in path.read_text()
 
 
+def test_accuracy_prints_how_errors_are_spread(ogive):
+    """Of one operator, and of several where that is asked for."""
+
+    def counts(out):
+        return [int(count.replace(",", "")) for count in re.findall(r"^ *[\d.e-]+ ULP +([\d,]+) *$", out, re.MULTILINE)]
+
+    options = ["accuracy", "--dtype", "bfloat16"]
+    status, out, _ = ogive(*options, "tanh")
+    assert status == 0
+    assert sum(counts(out)) == 1 << 16
+    assert counts(ogive(*options, "tanh", "--no-histogram")[1]) == []
+    assert counts(ogive(*options, "tanh", "exp")[1]) == []
+    assert sum(counts(ogive(*options, "tanh", "exp", "--histogram")[1])) == 2 << 16
+
+
 def test_accuracy_of_parameters_and_rows(ogive):
     status, out, _ = ogive("accuracy", "gelu", "--dtype", "float16", "--parameter", "approximate=tanh")
     assert status == 0

@@ -33,7 +33,11 @@ __all__ = ["command"]
 @click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)), help="Measure this one too.")
 @click.option("--workers", default=2, show_default=True, help="Threads.")
 @click.option("--digest", is_flag=True, help="Print a digest of all results: it is the same on every machine.")
-@click.option("--histogram", is_flag=True, help="Print how many results have which error.")
+@click.option(
+    "--histogram/--no-histogram",
+    default=None,
+    help="Print how many results have which error; without either, of a single operator.",
+)
 def command(
     operators: tuple[str, ...],
     dtype: str,
@@ -44,9 +48,9 @@ def command(
     peers: tuple[str, ...],
     workers: int,
     digest: bool,
-    histogram: bool,
+    histogram: bool | None,
 ) -> int:
-    """Measure the error of operators, in units in the last place, and print where it is largest.
+    """Measure the error of operators, in units in the last place, and print where it is largest and how it is spread.
 
     float16 and bfloat16 are always measured over all 65,536 inputs. float64 and operators of several tensors are
     measured on samples, and then round those with the largest errors; row-wise operators on rows of several lengths.
@@ -86,7 +90,7 @@ def command(
     console = Console(highlight=False)
     reports = [report for each in found.values() for report in each.values()]
     console.print(_side_by_side(found, ["ogive", *peers]) if peers else _table(reports, digest))
-    if histogram:
+    if histogram or (histogram is None and len(chosen) == 1):
         for report in reports:
             console.print(_histogram(report))
     return 0
