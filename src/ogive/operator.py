@@ -33,7 +33,7 @@ from ogive.errors import (
 from ogive.expression import Expression, Format, lift, node, python
 
 if TYPE_CHECKING:
-    from ogive.transform.lower import Program
+    from ogive.transform.program import Program
 
 __all__ = [
     "ANY",

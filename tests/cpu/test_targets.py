@@ -126,7 +126,7 @@ def test_half_conversions_are_exact():
     """Both directions, all values, on the target that has no instruction for them."""
     from ogive.dtypes import element_type
     from ogive.expression import Format, node
-    from ogive.transform.lower import Program
+    from ogive.transform.program import Program
 
     half, single = element_type("float16"), element_type("float32")
     up = Program((half,), (single,), (node("convert", (node("input", (), 0, Format.F16),), None, Format.F32),))

@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "verify": {"expression"},
     "reference": {"expression"},
     "transform": {"expression", "elementary"},
-    "elementary": {"expression", "transform"},  # the rules use wide.py; lower.py uses the rules
+    "elementary": {"expression", "transform"},  # the rules use wide.py; reals.py uses the rules
     "codegen": {"expression", "transform", "_native"},
     "runtime": {"codegen", "transform", "_native"},
     "operator": {"expression", "transform", "runtime", "_native"},

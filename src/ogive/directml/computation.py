@@ -28,7 +28,7 @@ from ogive.expression import Expression, Format, constant, node
 from ogive.operator import ANY, Operator, Parameter, Signature
 
 if TYPE_CHECKING:
-    from ogive.transform.lower import Program
+    from ogive.transform.program import Program
 
 __all__ = ["Computation", "Elementwise", "Whole", "computation", "find", "kind_of"]
 

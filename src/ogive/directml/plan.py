@@ -22,7 +22,7 @@ from ogive.transform.islands import Vertex, islands, narrow_enough
 
 if TYPE_CHECKING:
     from ogive._native import Kernel
-    from ogive.transform.lower import Program
+    from ogive.transform.program import Program
 
 __all__ = ["Feed", "Node", "Plan", "kernel_of", "make_plan"]
 

@@ -4,15 +4,15 @@ With a = abs(x), E(a) = exp(a**2) erfc(a), which is smooth and slow, and t = (a 
 
     erfc(a) = exp(-a**2) E(a),   (1 + 9/8 a) E(a) = polynomial in t
 
-(9/8 is near 2 / sqrt(pi), which makes the product flat at zero, so that the error of t matters little). Where float64
-computes what is wanted in float32, it is done for Q, the normal distribution's upper tail, which has no constant
-factors:
+(9/8 is near 2 / sqrt(pi), which makes the product flat at zero, so that the error of t matters little), so the tail
+keeps its relative accuracy down to the smallest number; a**2 is held as a sum of two, because the exponential magnifies
+its error. erfc(x) = 2 - erfc(-x) for negative x. erf(x) is 1 - erfc(x), and near zero, where that cancels, a polynomial
+in x**2. The polynomials are ERFC and ERF of the coefficients.
+
+Where float64 computes what is wanted in float32, all of them are made of the normal distribution's upper tail, which
+has no constant factors (NORMAL_TAIL of the coefficients):
 
     Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = polynomial in 1 / (a + 7/2)
-
-NORMAL_TAIL of the coefficients. So the tail keeps its relative accuracy down to the smallest number; a**2 is held as a sum of two, because
-the exponential magnifies its error. erfc(x) = 2 - erfc(-x) for negative x. erf(x) is 1 - erfc(x), and near
-zero, where that cancels, a polynomial in x**2. The polynomials are ERFC and ERF of the coefficients.
 
 Where erf(x) is the result itself, in float32, two shorter forms are good to less than a unit in the last place:
 

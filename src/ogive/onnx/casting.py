@@ -18,7 +18,8 @@ from ogive.expression import Expression, Format, node
 from ogive.formula import equal, where
 from ogive.onnx.data_types import DATA_TYPES, DataType
 from ogive.runtime.kernels import make_ufunc
-from ogive.transform.lower import Program, lower
+from ogive.transform.lower import lower
+from ogive.transform.program import Program
 
 __all__ = ["cast_program", "convert"]
 

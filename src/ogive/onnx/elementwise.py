@@ -22,7 +22,8 @@ from ogive.onnx.implementation import Alias, Elementwise, Function, Implementati
 from ogive.operator import Operator, RowOperator, Signature
 from ogive.transform.fold import fold
 from ogive.transform.fuse import fuse
-from ogive.transform.lower import Program, lower
+from ogive.transform.lower import lower
+from ogive.transform.program import Program
 
 __all__ = ["clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
 

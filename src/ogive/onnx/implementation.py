@@ -10,7 +10,7 @@ import numpy as np
 
 from ogive.dtypes import ElementType
 from ogive.onnx.broadcasting import Rule
-from ogive.transform.lower import Program
+from ogive.transform.program import Program
 
 __all__ = ["Alias", "Constant", "Elementwise", "Function", "Implementation"]
 

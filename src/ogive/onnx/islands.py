@@ -19,7 +19,7 @@ from ogive.onnx.implementation import Elementwise
 from ogive.runtime.kernels import make_ufunc
 from ogive.transform.fuse import fuse
 from ogive.transform.islands import Vertex, islands, narrow_enough
-from ogive.transform.lower import STORAGE, Program
+from ogive.transform.program import STORAGE, Program
 
 __all__ = ["NO_CONSTANTS", "Constants", "Island", "islands_of", "make_kernel"]
 

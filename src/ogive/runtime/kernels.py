@@ -18,7 +18,7 @@ from ogive.dtypes import ElementType
 from ogive.runtime import cache
 
 if TYPE_CHECKING:
-    from ogive.transform.lower import Program
+    from ogive.transform.program import Program
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
@@ -100,7 +100,7 @@ def make_kernel(
         known = None if note is None else cache.load_note(note)
         image = None if known is None else cache.load(known["image"])
         if known is None or image is None:
-            from ogive.codegen.llvm import block_size
+            from ogive.codegen.blocks import block_size
             from ogive.transform.cost import cost
 
             program = make_program()

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, node, walk
-from ogive.transform.lower import STORAGE, Program
+from ogive.transform.program import STORAGE, Program
 
 __all__ = ["fuse", "substituted"]
 

@@ -1,0 +1,192 @@
+"""What a stage of rows finds: the numbers that a loop carries, and what becomes of them behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from ogive.codegen.writer import ROWS_AT_ONCE, TYPES, Writer
+from ogive.expression import Expression, Format
+from ogive.transform.program import Reduction
+from ogive.transform.rowwise import EXTREMES
+
+__all__ = ["Accumulator"]
+
+
+class Accumulator:
+    """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes.
+
+    Lane i takes elements i, i + block, i + 2 block, ... in order, or sums of two neighbours of them; then the upper half
+    of the lanes is joined with the lower half until one is left. What is left is stored as two float64.
+    """
+
+    def __init__(self, writer: Writer, index: int, reduction: Reduction) -> None:
+        kind, value = reduction.kind, reduction.value
+        self.e, self.index, self.kind, self.value = writer, index, kind, value
+        self.is_extreme = kind in EXTREMES
+        self.is_count = kind == "row_sum" and _counts(value)
+        self.in_pairs = reduction.in_pairs and not self.is_count
+        # A segment has few enough elements to count them in float32.
+        self.form = value.format if self.is_extreme or self.is_count else Format.F64
+        # What the loop adds: truth values of a count, positions of a first one.
+        self.taken_form = Format.BIT if self.is_count else self.form if kind == "row_first" else value.format
+        # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
+        is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
+        self.parts = 2 if self.is_extreme or is_compensated else 1
+        self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
+        self.before: list[str] = []
+        """The totals that the next loop begins with; none if there was no loop."""
+        self.following: list[str] = []
+        """What they are after a turn of the loop."""
+
+    def _names(self, label: str) -> list[str]:
+        return [f"%total{self.index}.{part}.{label}" for part in range(self.parts)]
+
+    def _starts(self) -> list[str]:
+        return [self.e.literal(self.form, self.neutral), self.e.literal(self.form, 0.0)][: self.parts]
+
+    def accumulate(self, loop: str, block: int) -> None:
+        """What a turn of the loop adds: a block after the other, in the order of the elements."""
+        e = self.e
+        width, taken, form = e.block, self._taken(), self.taken_form
+        blocks = [
+            taken if width == block else self._slice(form, taken, width, start, block)
+            for start in range(0, width, block)
+        ]
+        e.block = e.lanes = block
+        if self.in_pairs and len(blocks) > 1:
+            blocks = [e.binary("fadd", form, a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
+        totals = self._names(loop)
+        if self.is_extreme:
+            totals = self._with_extremes(totals, blocks)
+        else:
+            add = self._counted if self.is_count else self._joined_value
+            for part in blocks:
+                totals = add(totals, part)
+        e.block = e.lanes = width
+        self.following = totals
+
+    def _slice(self, form: Format, value: str, width: int, start: int, count: int) -> str:
+        whole, mask = f"<{width} x {TYPES[form]}>", ", ".join(f"i32 {i}" for i in range(start, start + count))
+        return self.e.emit(f"shufflevector {whole} {value}, {whole} poison, <{count} x i32> <{mask}>")
+
+    def phis(self, loop: str, before: str, last: str) -> list[str]:
+        """The totals at the beginning of a turn."""
+        begin = self.before or self._starts()
+        return self._phis(loop, zip(begin, self.following, strict=True), before, last)
+
+    def joints(self, label: str, before: str, last: str) -> list[str]:
+        """The totals behind a loop that may have been left out."""
+        begin = self.before or self._starts()
+        lines = self._phis(label, zip(begin, self.following, strict=True), before, last)
+        self.before = self.following = self._names(label)
+        return lines
+
+    def _phis(self, label: str, values: Iterable[tuple[str, str]], before: str, last: str) -> list[str]:
+        kept = self.e.type(self.form)
+        return [
+            f"  {name} = phi {kept} [ {a}, %{before} ], [ {b}, %{last} ]"
+            for name, (a, b) in zip(self._names(label), values, strict=True)
+        ]
+
+    def _taken(self) -> str:
+        """What the loop adds, and the neutral value in lanes beyond the end of the row; of a count, what is counted."""
+        e = self.e
+        if self.is_count:
+            value = e.value(self.value.operands[0])
+            return e.binary("and", Format.BIT, value, e.valid) if e.valid else value
+        value = e.value(self.value)
+        if self.kind == "row_first":
+            condition_ = e.binary("and", Format.BIT, value, e.valid) if e.valid else value
+            return e.choose(condition_, Format.F64, e.position(), e.literal(Format.F64, self.neutral))
+        if e.valid:
+            value = e.choose(e.valid, self.value.format, value, e.literal(self.value.format, self.neutral))
+        return value
+
+    def _joined_value(self, totals: list[str], value: str) -> list[str]:
+        e, form = self.e, self.form
+        if self.taken_form is not form:
+            value = e.cast("fpext", value, self.taken_form, form)
+        return self._joined(totals, [value, e.literal(form, 0.0)][: self.parts])
+
+    def _counted(self, totals: list[str], what_counts: str) -> list[str]:
+        e, form = self.e, self.form
+        return [e.choose(what_counts, form, e.binary("fadd", form, totals[0], e.literal(form, 1.0)), totals[0])]
+
+    def _with_extremes(self, totals: list[str], blocks: list[str]) -> list[str]:
+        """Of equal ones the first is kept, in whatever order they are compared. NaN is found two blocks at a time."""
+        e, form, kind = self.e, self.form, self.e.type(self.form)
+        unordered = [
+            e.emit(f"fcmp uno {kind} {a}, {b}") for a, b in zip(blocks[::2], blocks[1::2] or blocks, strict=True)
+        ]
+        while len(blocks) > 1:
+            blocks = [self._extreme(a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
+        while len(unordered) > 1:
+            unordered = [e.binary("or", Format.BIT, a, b) for a, b in zip(unordered[::2], unordered[1::2], strict=True)]
+        nan = e.choose(unordered[0], form, e.literal(form, math.nan), totals[1])
+        return [self._extreme(totals[0], blocks[0]), nan]
+
+    def _extreme(self, a: str, b: str) -> str:
+        e, kind = self.e, self.e.type(self.form)
+        is_beyond = e.emit(f"fcmp {'ogt' if self.kind == 'row_max' else 'olt'} {kind} {b}, {a}")
+        return e.choose(is_beyond, self.form, b, a)
+
+    def _joined(self, a: list[str], b: list[str]) -> list[str]:
+        """Both together, by lane."""
+        e, form = self.e, self.form
+        if self.kind == "row_first":
+            is_before = e.emit(f"fcmp olt {e.type(form)} {b[0]}, {a[0]}")
+            return [e.choose(is_before, form, b[0], a[0])]
+        if self.is_extreme:
+            return [self._extreme(a[0], b[0])]
+        total = e.binary("fadd", form, a[0], b[0])
+        if self.parts == 1:
+            return [total]
+        # TwoSum, with the corrections summed beside it.
+        t = e.binary("fsub", form, total, a[0])
+        lost_a = e.binary("fsub", form, a[0], e.binary("fsub", form, total, t))
+        lost = e.binary("fadd", form, lost_a, e.binary("fsub", form, b[0], t))
+        lost = e.binary("fadd", form, lost, b[1])
+        return [total, e.binary("fadd", form, a[1], lost)]
+
+    def finish(self, slot: int) -> list[str]:
+        """The lines after the loops: what was found goes to its slot in the row's record."""
+        e, form = self.e, self.form
+        e.after_loop = True
+        e.lines, values, width, block = [], list(self.following), e.block, e.block
+        any_nan = ""
+        if self.is_extreme:
+            nan = values.pop()
+            lanes = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
+            any_nan = e.emit_scalar(f"icmp ne i{width} {e.emit(f'bitcast <{width} x i1> {lanes} to i{width}')}, 0")
+        while width > 1:
+            half = width // 2
+            halves = [[self._slice(form, v, width, start, half) for v in values] for start in (0, half)]
+            e.block = e.lanes = width = half
+            if half == 1:
+                halves = [[e.emit_scalar(f"extractelement <1 x {TYPES[form]}> {v}, i64 0") for v in h] for h in halves]
+            values = self._joined(*halves)
+        if self.is_count and not self.value.operands[1].attribute:  # all the others were counted
+            all_of_them = e.emit_scalar(f"uitofp i64 %count to {TYPES[form]}")
+            values = [e.emit_scalar(f"fsub {TYPES[form]} {all_of_them}, {values[0]}")]
+        if any_nan:
+            kind = TYPES[form]
+            values = [e.emit_scalar(f"select i1 {any_nan}, {kind} {e.literal(form, math.nan)}, {kind} {values[0]}")]
+        for part in range(2):
+            value = values[part] if part < len(values) else "0x0000000000000000"
+            if part < len(values) and form is Format.F32:
+                value = e.emit_scalar(f"fpext float {value} to double")
+            number = slot + 2 * self.index + part
+            place = e.emit_scalar(f"getelementptr double, ptr %values, i64 {ROWS_AT_ONCE * number}")
+            e.lines.append(f"  store double {value}, ptr {place}, align 8")
+        e.block = e.lanes = block
+        return e.lines
+
+
+def _counts(value: Expression) -> bool:
+    """Whether this is 1 where a condition holds, or where it does not, and 0 elsewhere."""
+    return (
+        value.operation == "select"
+        and all(o.operation == "constant" for o in value.operands[1:])
+        and ({o.attribute for o in value.operands[1:]} == {0.0, 1.0})
+    )

@@ -1,0 +1,159 @@
+"""Graphs of integers: a node becomes the same node in an integer format, which is exact and fast."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from ogive.dtypes import ElementType, element_type
+from ogive.expression import Expression, Format, node, walk
+from ogive.transform.program import STORAGE, stored_operand
+
+__all__ = ["Integers", "is_nonzero", "only_chooses"]
+
+CHOOSING = {
+    *("input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not"),
+    *("select", "larger", "smaller"),
+}
+
+
+def only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> bool:
+    """Whether every result is one of the operands or a constant that all the types can hold."""
+    low, high = max(t.minimum for t in types), min(t.maximum for t in types)
+    return len(set(types) - {element_type("bool")}) <= 1 and all(
+        current.operation in CHOOSING
+        and (
+            current.operation != "constant"
+            or current.format is Format.TRUTH
+            or (
+                isinstance(current.attribute, Fraction)
+                and current.attribute.denominator == 1
+                and low <= current.attribute <= high
+            )
+        )
+        for current in walk(*roots)
+    )
+
+
+def is_nonzero(leaf: Expression) -> Expression:
+    """The truth value of a boolean operand: any byte but zero is true."""
+    is_zero = node("equal", (leaf, node("constant", (), 0, leaf.format)), None, Format.BIT)
+    return node("not", (is_zero,), None, Format.BIT)
+
+
+class Integers:
+    """Chosen and modular graphs: a node becomes the same node in the integer format."""
+
+    #: What does nothing to an integer.
+    IDENTITIES = frozenset({"floor", "ceiling", "truncate", "round_even"})
+
+    def __init__(self, inputs: tuple[ElementType, ...]) -> None:
+        self.inputs = inputs
+        self.format = _common_format(inputs)
+        self.done: dict[Expression, Expression] = {}
+
+    def store(self, root: Expression, result: ElementType) -> Expression:
+        value = self.value(root)
+        if value.format is Format.BIT or value.format is not STORAGE[result.name]:
+            return node("convert", (value,), None, STORAGE[result.name])
+        return value
+
+    def value(self, root: Expression) -> Expression:
+        for current in walk(root):
+            if current in self.done:
+                continue
+            form = Format.BIT if current.format is Format.TRUTH else self.format
+            operands = tuple(self.done[operand] for operand in current.operands)
+            if current.operation == "input":
+                leaf = stored_operand(current, self.inputs)
+                if form is Format.BIT:
+                    self.done[current] = is_nonzero(leaf)
+                else:
+                    self.done[current] = leaf if leaf.format is form else node("convert", (leaf,), None, form)
+            elif current.operation == "constant":
+                self.done[current] = node("constant", (), int(current.attribute), form)
+            elif current.operation in self.IDENTITIES:
+                self.done[current] = operands[0]
+            elif current.operation in ("larger", "smaller"):
+                a, b = operands
+                is_first = node("less", (b, a) if current.operation == "larger" else (a, b), None, Format.BIT)
+                self.done[current] = node("select", (is_first, a, b), None, form)
+            elif current.operation in ("quotient", "remainder"):
+                self.done[current] = self._divided(current.operation, *operands)
+            elif current.operation in ("bit_shift_left", "bit_shift_right"):
+                self.done[current] = self._shifted(current.operation, *operands)
+            elif current.operation == "integer_power":
+                self.done[current] = self._power(*operands)
+            else:
+                self.done[current] = node(current.operation, operands, None, form)
+        return self.done[root]
+
+    def _shifted(self, operation: str, a: Expression, b: Expression) -> Expression:
+        """The instruction is undefined for shifts as long as the number."""
+        form = self.format
+        zero = node("constant", (), 0, form)
+        is_short = node("less", (b, node("constant", (), form.bits, form)), None, Format.BIT)
+        shifted = node(operation, (a, node("select", (is_short, b, zero), None, form)), None, form)
+        return node("select", (is_short, shifted, zero), None, form)
+
+    def _divided(self, operation: str, a: Expression, b: Expression) -> Expression:
+        """The instruction is undefined for a zero divisor and for the smallest number divided by -1."""
+        form = self.format
+        zero, one = node("constant", (), 0, form), node("constant", (), 1, form)
+        by_zero = node("equal", (b, zero), None, Format.BIT)
+        undefined = by_zero
+        if form.is_signed:
+            overflows = node("equal", (b, node("constant", (), -1, form)), None, Format.BIT)
+            undefined = node("or", (by_zero, overflows), None, Format.BIT)
+        result = node(operation, (a, node("select", (undefined, one, b), None, form)), None, form)
+        if form.is_signed:
+            # a / -1 is -a, also for the smallest number, where it wraps around; the remainder is 0, as by 1.
+            negated = node("subtract", (zero, a), None, form) if operation == "quotient" else zero
+            result = node("select", (overflows, negated, result), None, form)
+        return node("select", (by_zero, zero, result), None, form)
+
+    #: Bits of an exponent that are looked at in every element; larger exponents are rare.
+    COMMON_EXPONENT = 6
+
+    def _power(self, a: Expression, b: Expression) -> Expression:
+        """By squaring, a bit of the exponent after the other."""
+        form = self.format
+
+        def number(value: int) -> Expression:
+            return node("constant", (), value, form)
+
+        def is_set(bit: int) -> Expression:
+            is_clear = node("equal", (node("and", (b, number(1 << bit)), None, form), number(0)), None, Format.BIT)
+            return node("not", (is_clear,), None, Format.BIT)
+
+        power, result = a, number(1)
+        common = result
+        for bit in range(form.bits - form.is_signed):
+            if bit == self.COMMON_EXPONENT:
+                common = result
+            if bit:
+                power = node("multiply", (power, power), None, form)
+            product = node("multiply", (result, power), None, form)
+            result = node("select", (is_set(bit), product, result), None, form)
+        is_large = node("less", (number((1 << self.COMMON_EXPONENT) - 1), b), None, Format.BIT)
+        result = node("select_rare", (is_large, result, common), None, form)
+        if not form.is_signed:
+            return result
+        # A fraction, rounded towards zero, but for 1 and -1.
+        of_minus_one = node("select", (is_set(0), number(-1), number(1)), None, form)
+        is_minus_one, is_one = (node("equal", (a, number(value)), None, Format.BIT) for value in (-1, 1))
+        fraction = node("select", (is_minus_one, of_minus_one, number(0)), None, form)
+        fraction = node("select", (is_one, number(1), fraction), None, form)
+        is_negative = node("less", (b, number(0)), None, Format.BIT)
+        return node("select", (is_negative, fraction, result), None, form)
+
+
+def _common_format(inputs: Sequence[ElementType]) -> Format:
+    """The smallest integer format that has all numbers of these types; of 64 bits with and without sign, the signed."""
+    numbers = [t for t in inputs if t.kind != "boolean"] or list(inputs)
+    bits = max(t.bits for t in numbers)
+    if not any(t.kind == "signed" for t in numbers):
+        return STORAGE[max(numbers, key=lambda t: t.bits).name]
+    if any(t.kind == "unsigned" and t.bits == bits for t in numbers):
+        bits = min(2 * bits, 64)
+    return STORAGE[f"int{bits}"]

@@ -1,0 +1,83 @@
+"""What lowering makes: primitive graphs with what goes in and out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ogive.dtypes import ElementType
+from ogive.expression import Expression, Format, node
+from ogive.transform.cost import varying
+
+__all__ = ["STORAGE", "Program", "Reduction", "Stage", "stored_operand"]
+
+#: How the numbers of an element type are stored.
+STORAGE = {
+    "float16": Format.F16,
+    "bfloat16": Format.BF16,
+    "float32": Format.F32,
+    "float64": Format.F64,
+    "int8": Format.I8,
+    "int16": Format.I16,
+    "int32": Format.I32,
+    "int64": Format.I64,
+    "uint8": Format.U8,
+    "uint16": Format.U16,
+    "uint32": Format.U32,
+    "uint64": Format.U64,
+    "bool": Format.U8,
+}
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What makes one number of a row."""
+
+    kind: str
+    """One of REDUCTIONS."""
+    value: Expression
+    """What is reduced."""
+    in_pairs: bool = False
+    """Whether two numbers of a sum in float64 may be added in float32 before: they are not negative, and far from
+    infinite, so that their rounding is no more than that of the numbers."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A pass over a row that reduces it to numbers."""
+
+    reductions: tuple[Reduction, ...]
+    kept: tuple[tuple[int, Expression], ...] = ()
+    """(operand, value): what is stored in a row of the kernel's own, because a later stage needs it too."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """Primitive graphs with what goes in and out: what one kernel computes."""
+
+    inputs: tuple[ElementType, ...]
+    outputs: tuple[ElementType, ...]
+    results: tuple[Expression, ...]
+    """One root per output, in the storage format of its element type."""
+    stages: tuple[Stage, ...] = ()
+    """What a row-wise program computes first. Stages and results use what earlier stages have found."""
+    scratch: tuple[Format, ...] = ()
+    """The rows of the kernel's own; as operands they follow the outputs."""
+    parameter_count: int = 0
+    """How many values a kernel gets that are no row values."""
+
+    @property
+    def roots(self) -> tuple[Expression, ...]:
+        """What is computed, in all stages."""
+        reduced = [reduction.value for stage in self.stages for reduction in stage.reductions]
+        kept = [value for stage in self.stages for _, value in stage.kept]
+        return (*reduced, *kept, *self.results)
+
+    @property
+    def size(self) -> int:
+        """How many instructions an element takes."""
+        return sum(1 for current in varying(self.roots) if current.operands)
+
+
+def stored_operand(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:
+    """An operand of a formula as it lies in memory."""
+    return node("input", (), leaf.attribute, STORAGE[types[leaf.attribute].name])

@@ -1,0 +1,526 @@
+"""Graphs of real numbers: in an arithmetic with corrections or in one without, rounded once at the end.
+
+Every floating-point result that is NaN leaves as the one canonical quiet NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from ogive.dtypes import ElementType
+from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
+from ogive.expression import Expression, Format, constant, depends_on_elements, is_extreme, node, walk
+from ogive.transform.integers import is_nonzero
+from ogive.transform.interval import EVERYTHING, Interval
+from ogive.transform.program import STORAGE, Reduction, Stage, stored_operand
+from ogive.transform.rounding import normal_single_to_odd, product_to_odd, single_to_odd, to_integer, to_odd
+from ogive.transform.rowwise import (
+    EXPONENTIALS,
+    EXTREMES,
+    REDUCTIONS,
+    SUM_OF_EXPONENTIALS,
+    exponential,
+    is_of_row,
+    kept_of_largest,
+    rest_of_largest,
+    row_exponential,
+    summed_exponential,
+    within_row,
+)
+from ogive.transform.wide import Arithmetic, Wide
+
+__all__ = ["Reals"]
+
+
+def _walk_after_reductions(roots: Sequence[Expression]) -> Iterator[Expression]:
+    """What is computed from rows' common numbers on: the nodes above the reductions."""
+    seen: set[Expression] = set()
+    stack = list(roots)
+    while stack:
+        current = stack.pop()
+        if current not in seen:
+            seen.add(current)
+            yield current
+            if current.operation not in REDUCTIONS:
+                stack.extend(current.operands)
+
+
+def _is_sum(root: Expression) -> bool:
+    """Whether this is a sum with a number that is the same for all elements, or of that and constants the smaller."""
+    if root.operation == "select":
+        return all(_is_sum(a) or (a.operation == "constant" and a.attribute != 0) for a in root.operands[1:])
+    return root.operation == "add" and not all(map(depends_on_elements, root.operands))
+
+
+def _is_share(root: Expression) -> bool:
+    """Whether this is an exponential of a row divided by their sum."""
+    if root.operation != "divide" or root.operands[1].operation != "row_sum":
+        return False
+    return root.operands[1].operands[0] is root.operands[0] and row_exponential(root.operands[0]) is not None
+
+
+class Reals:
+    """The primitive graphs of one formula, in one arithmetic and for operands of these types."""
+
+    def __init__(self, arithmetic: Arithmetic, inputs: tuple[ElementType, ...]) -> None:
+        self.m = arithmetic
+        self.inputs = inputs
+        self.numbers: dict[Expression, Wide] = {}
+        self.truths: dict[Expression, Expression] = {}
+        self.finished: dict[Expression, Expression] = {}
+        self.row_values: dict[Expression, int] = {}
+        self.rests: dict[Expression, tuple[Expression, Expression]] = {}
+        """What sums of exponentials are to be divided by the exponential of."""
+
+    # ---- rows
+
+    def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
+        """The stages that find what the rows' elements have in common.
+
+        A reduction comes one stage after the reductions that it needs. What is summed and needed again after
+        is kept, rounded to the format of the arithmetic, and not computed twice.
+        """
+        depth: dict[Expression, int] = {}
+        for current in walk(*roots):
+            below = max((depth[operand] for operand in current.operands), default=0)
+            depth[current] = below + (current.operation in REDUCTIONS)
+        needed_after = set(_walk_after_reductions(roots))
+        stages: list[Stage] = []
+        kept_count = 0
+        for level in range(1, max((depth[root] for root in roots), default=0) + 1):
+            found = [n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level]
+            reductions = tuple(self._reduction(n, is_kept=n.operands[0] in needed_after) for n in found)
+            kept = []
+            for n, reduction in zip(found, reductions, strict=True):
+                self.row_values[n] = len(self.row_values)
+                summed = n.operands[0]
+                if n.operation == "row_sum" and summed in needed_after and summed.operands:
+                    kept.append((first_scratch + kept_count, reduction.value))
+                    again = node("input", (), first_scratch + kept_count, reduction.value.format)
+                    self.numbers[summed] = Wide(again, interval=self._interval_of_summed(summed))
+                    kept_count += 1
+            stages.append(Stage(reductions, tuple(kept)))
+        return tuple(stages)
+
+    def _reduction(self, root: Expression, *, is_kept: bool) -> Reduction:
+        operand = root.operands[0]
+        if root.operation == "row_first":
+            return Reduction(root.operation, self.truth(operand))
+        if root.operation != "row_sum":
+            return Reduction(root.operation, self.finish(operand))
+        if is_kept:  # results, of which the last bit shows
+            return Reduction(root.operation, self._rough(operand))
+        value = self._exponentials(root)
+        if value is None:
+            value = self._rough(operand)
+        in_pairs = value.format is Format.F32 and self._interval_of_summed(operand).within(0.0, self.m.largest / 4)
+        return Reduction(root.operation, value, in_pairs)
+
+    def _exponentials(self, root: Expression) -> Expression | None:
+        """What this sums, if that is ``exp(x - row_max(x))`` or zero, times what makes it simpler; None for others."""
+        summed, parts = root.operands[0], summed_exponential(root.operands[0])
+        if parts is None or not self.number(parts[0]).is_exact:
+            return None
+        element, largest = map(self.number, parts)
+        self.rests[root] = kept_of_largest(self.m, largest.high)
+        value = exponential(self.m, element.high, largest.high, with_rest=True)
+        if summed.operation != "select":
+            return value
+        zero = self.m.number(0.0)
+        values = (value if row_exponential(operand) else zero for operand in summed.operands[1:])
+        return self.m.select_(self.truth(summed.operands[0]), *values)
+
+    def _interval_of_summed(self, root: Expression) -> Interval:
+        if root.operation == "select":
+            a, b = map(self._interval_of_summed, root.operands[1:])
+            return a | b
+        return EXPONENTIALS if row_exponential(root) else self.number(root).interval
+
+    def _rough(self, root: Expression) -> Expression:
+        """Like finish, where thousands are added and the last bit does not show."""
+        self.number(root)
+        if root.operation == "select":
+            condition, a, b = root.operands
+            return self.m.select_(self.truth(condition), self._rough(a), self._rough(b))
+        parts = row_exponential(root)
+        if parts is not None and self.number(parts[0]).is_exact:
+            element, largest = map(self.number, parts)
+            return exponential(self.m, element.high, largest.high)
+        if root.operation in ROUGH:
+            return self.m.single(ROUGH[root.operation](self.m, self.number(root.operands[0])))
+        return self.finish(root)
+
+    def _row_value(self, root: Expression) -> Wide:
+        value = self._reduced(root)
+        if root not in self.rests:
+            return value
+        return self.m.multiply(value, RULES["exp"](self.m, self.m.negate(rest_of_largest(self.m, *self.rests[root]))))
+
+    def _reduced(self, root: Expression) -> Wide:
+        """A reduction's result, which arrives in float64; a sum arrives as a sum of two."""
+        index, wide = self.row_values[root], Arithmetic(Format.F64)
+        high, low = (node("row_value", (), (index, part), Format.F64) for part in (0, 1))
+        if root.operation != "row_sum":
+            return Wide(self._from_double(high))
+        interval = SUM_OF_EXPONENTIALS if row_exponential(root.operands[0]) else EVERYTHING
+        if self.m.format is Format.F64 and (interval is SUM_OF_EXPONENTIALS or not self.m.extended):
+            return Wide(high, low if self.m.extended else None, interval=interval)
+        # Its power of two is kept apart: dividing by what is left neither overflows nor loses bits.
+        bits = node("and", (wide.bits_(high), wide.whole(0x7FF << 52)), None, Format.I64)
+        exponent = node("subtract", (wide.shift_right_(bits, 52), wide.whole(1023)), None, Format.I64)
+        power = node("convert", (exponent,), None, Format.F64)
+        high, low = (wide.scale_(part, wide.neg_(power)) for part in (high, low))
+        value = self._from_double(high)
+        rest = low
+        if value is not high:
+            rest = wide.add_(wide.sub_(high, node("convert", (value,), None, Format.F64)), low)
+        interval = Interval(1.0, 2.0)
+        return Wide(value, self._from_double(rest), self._from_double(power), EVERYTHING, interval, False)
+
+    @property
+    def of_rows(self) -> Reals:
+        """How what is computed once a row is computed: in float64 always."""
+        if self.m.format is Format.F64:
+            return self
+        rows = Reals(self.m.longer, self.inputs)
+        rows.row_values, rows.rests = self.row_values, self.rests
+        return rows
+
+    def _share(self, root: Expression) -> tuple[Wide, Wide]:
+        """An exponential and the reciprocal of the sum of its row: one division a row."""
+        rows = self.of_rows
+        reciprocal = rows.m.divide(rows.m.wide(Fraction(1)), rows.number(root.operands[1]))
+        return self.number(root.operands[0]), self._shortened(reciprocal)
+
+    def _of_row(self, terms: Sequence[tuple[Expression, bool]]) -> Wide:
+        """The sum of numbers that are the same in the whole row; True: subtracted."""
+        rows = self.of_rows
+        values = [rows.number(term) for term, _ in terms]
+        values = [rows.m.negate(value) if negated else value for value, (_, negated) in zip(values, terms, strict=True)]
+        exactly = Arithmetic(Format.F64)
+        total = values[0]
+        for value in values[1:]:
+            total = exactly.add(total, value)
+        return self._shortened(exactly.renormalised(exactly.unscaled(total)))
+
+    def _shortened(self, a: Wide) -> Wide:
+        """A number of float64 in the format of the arithmetic."""
+        return a if self.m.format is Format.F64 else self.m.shortened(a)
+
+    def _of_element(self, root: Expression) -> tuple[Expression, bool, list[tuple[Expression, bool]]] | None:
+        """A sum as (what differs from element to element, negated or not, what the row has in common)."""
+        if not self.row_values:
+            return None
+        elements: list[tuple[Expression, bool]] = []
+        common: list[tuple[Expression, bool]] = []
+
+        def collect(term: Expression, negated: bool) -> None:
+            if is_of_row(term):
+                common.append((term, negated))
+            elif term.operation in ("add", "subtract"):
+                collect(term.operands[0], negated)
+                collect(term.operands[1], negated != (term.operation == "subtract"))
+            else:
+                elements.append((term, negated))
+
+        collect(root, False)
+        if len(elements) != 1 or not common or not self.number(elements[0][0]).is_exact:
+            return None
+        return *elements[0], common
+
+    def _from_double(self, value: Expression) -> Expression:
+        return value if self.m.format is Format.F64 else node("convert", (value,), None, self.m.format)
+
+    # ---- results
+
+    def store(self, root: Expression, result: ElementType) -> Expression:
+        """The result in the storage format of its element type."""
+        if root.format is Format.TRUTH:
+            return node("convert", (self.truth(root),), None, STORAGE[result.name])
+        if result.is_integer:
+            return to_integer(self.m, self.number(root), result)
+        m, storage = self.m, STORAGE[result.name]
+        if m.format is Format.F64 and storage is Format.F16:  # there is no conversion from float64 to it
+            value = normal_single_to_odd(self.finish(root))
+        elif m.format is Format.F64 and storage is Format.BF16:
+            value = single_to_odd(m, self.finish(root))
+        elif not m.extended:
+            value = self._as_single(root)
+        else:
+            value = self._narrowed(root, storage) if storage.bits < m.bits else self._final(root)
+        value = self._canonical(root, value)
+        return value if storage is value.format else node("convert", (value,), None, storage)
+
+    def _canonical(self, root: Expression, value: Expression) -> Expression:
+        """The value with the canonical NaN: where a row's common number is finite, there is none to look for."""
+        m = self.m
+        common = self._common_to_nan(root)
+        if common is None:
+            return m.canonical_(value)
+        return m.select_rare_(m.not_(m.is_finite_(common)), m.canonical_(value), value)
+
+    def _common_to_nan(self, root: Expression) -> Expression | None:
+        """A number that is the same in the whole row, and not finite where an element's result is NaN."""
+        if _is_share(root):
+            return self._share(root)[1].high
+        parts = self._of_element(root) if root.operation in ("add", "subtract") else None
+        if parts is None or not any(t.operation in EXTREMES and t.operands[0] is parts[0] for t, _ in parts[2]):
+            return None
+        return self._of_row(parts[2]).high
+
+    def _final(self, root: Expression) -> Expression:
+        """Like finish, for what is a result of the operator."""
+        if root.operation in FINAL and self.m.format is Format.F32:
+            operand = self.number(root.operands[0])
+            if operand.is_exact:
+                return self.m.single(FINAL[root.operation](self.m, operand))
+        return self.finish(root)
+
+    def _as_single(self, root: Expression) -> Expression:
+        """The number rounded to float32; what only chooses does so behind the rounding."""
+        if root.operation == "select":
+            condition, a, b = root.operands
+            return self.m.select_(self.truth(condition), self._as_single(a), self._as_single(b))
+        value = self.finish(root)
+        single = self.m.single_of(value)
+        return node("convert", (value,), None, Format.F32) if single is None else single
+
+    def finish(self, root: Expression) -> Expression:
+        """The number rounded to the format of the arithmetic: like single(number(root)), with less work.
+
+        A choice between numbers is made between their rounded values, and a result of one operation on
+        exact numbers is that one instruction.
+        """
+        if root not in self.finished:
+            self.finished[root] = self._finished(root)
+        return self.finished[root]
+
+    def _finished(self, root: Expression) -> Expression:
+        m = self.m
+        match root.operation:
+            case "select":
+                condition, a, b = root.operands
+                chosen = self._choice_after_rounding(root)
+                truth = self.truth(condition) if chosen is None else chosen
+                return m.select_(truth, self.finish(a), self.finish(b))
+            case "negate":
+                return m.neg_(self.finish(root.operands[0]))
+            case "absolute":
+                return m.abs_(self.finish(root.operands[0]))
+            case "copy_sign":
+                magnitude, sign = map(self.finish, root.operands)
+                return m.copy_sign(Wide(magnitude), sign).high
+            case "multiply":
+                value = m.multiply_single(*map(self.number, root.operands))
+                return self._linear_near_zero(root, value)
+            case "add" | "subtract":
+                return self._finished_sum(root)
+            case "divide":
+                if _is_share(root):
+                    share, reciprocal = self._share(root)
+                    rest = m.mul_(share.high, m.low_part(reciprocal))
+                    return m.fma_(share.high, reciprocal.high, rest)
+                dividend, divisor = map(self.number, root.operands)
+                if not m.extended:
+                    return m.divide(dividend, divisor).high
+                if dividend.is_exact and divisor.is_exact:
+                    return m.div_(dividend.high, divisor.high)
+                if root.operands[1].operation == "row_sum":  # one division a row
+                    reciprocal = m.divide(m.wide(Fraction(1)), divisor)
+                    # Its correction is looked at once a row too.
+                    reciprocal = replace(reciprocal, low=m.low_part(reciprocal), low_is_number=True)
+                    return m.multiply_single(dividend, reciprocal)
+            case "square_root":
+                radicand = self.number(root.operands[0])
+                if radicand.is_exact:
+                    return m.sqrt_(radicand.high)
+        value = m.single(self.number(root))
+        return self._linear_near_zero(root, value) if root.operation in LOSES_SUBNORMALS else value
+
+    def _choice_after_rounding(self, root: Expression) -> Expression | None:
+        """Of a number and a constant, which is the larger or smaller: of rounded numbers it is the same one, rounded.
+
+        None where this is another choice, or where the sign of a zero might differ: -2**-150 is less than 0, and
+        rounded it is -0, which is not. A sum with a constant or a parameter is never -0 itself; of that, -0 is less.
+        """
+        condition, a, b = root.operands
+        constants = [operand for operand in (a, b) if operand.operation == "constant"]
+        if not is_extreme(root) or condition.operation != "less" or len(constants) != 1:
+            return None
+        left, right = map(self.finish, condition.operands)
+        if constants[0].attribute != 0 or constants[0] is condition.operands[0]:
+            return self.m.less_(left, right)
+        return self.m.less_equal_(left, right) if a is constants[0] and _is_sum(condition.operands[0]) else None
+
+    def _finished_sum(self, root: Expression) -> Expression:
+        m = self.m
+        for product, other in (root.operands, root.operands[::-1]):
+            if product.operation == "multiply":
+                a, b, c = (self.number(operand) for operand in (*product.operands, other))
+                if a.is_exact and b.is_exact and c.is_exact:
+                    x, z = a.high, c.high
+                    if root.operation == "subtract":
+                        x, z = (m.neg_(x), z) if product is root.operands[1] else (x, m.neg_(z))
+                    return m.fma_(x, b.high, z)
+        parts = self._of_element(root)
+        if parts is not None and len(parts[2]) > 1:
+            varying, is_negated, common = parts
+            total, value = self._of_row(common), self.number(varying).high
+            value = m.add_(m.neg_(value), total.high) if is_negated else m.add_(value, total.high)
+            return m.add_(value, m.low_part(total))
+        a, b = map(self.number, root.operands)
+        if a.is_exact and b.is_exact:
+            return m.add_(a.high, b.high) if root.operation == "add" else m.sub_(a.high, b.high)
+        return m.single(self.number(root))
+
+    def _linear_near_zero(self, root: Expression, value: Expression) -> Expression:
+        """``a * f(x * b)`` and ``a * f(x / b)`` where f(u) is u near zero: there, ``x * (a * b)``.
+
+        On the way to f, and in it, numbers may underflow where the result does not: without this,
+        celu(x, alpha=1000) has lost its last 10 bits at 1e-43.
+        """
+        m = self.m
+        one = constant(1)
+        for factor, call in (root.operands, root.operands[::-1]) if root.operation == "multiply" else ((one, root),):
+            if not (m.extended and not depends_on_elements(factor) and call.operation in LINEAR_AT_ZERO):
+                continue
+            argument = call.operands[0]
+            x, b, by = argument, one, "multiply"
+            if argument.operation in ("multiply", "divide"):
+                x, b = argument.operands
+                by = argument.operation
+                if by == "multiply" and not depends_on_elements(x):
+                    x, b = b, x
+            if not depends_on_elements(x) or depends_on_elements(b) or not self.number(x).is_exact:
+                continue
+            if factor is (b if by == "divide" else one) and (by == "divide" or b is one):
+                tiny = self.finish(x)
+            else:
+                slope = getattr(m, by)(self.number(factor), self.number(b))
+                tiny = m.multiply_single(slope, self.number(x))
+            is_tiny = m.less_(m.abs_(self.number(argument).high), m.number(2.0**-60))
+            return m.select_(is_tiny, tiny, value)
+        return value
+
+    def _narrowed(self, root: Expression, storage: Format) -> Expression:
+        """The number rounded so that rounding it again, to fewer bits, is as good as rounding once."""
+        m = self.m
+        match root.operation:
+            case "select":
+                condition, a, b = root.operands
+                return m.select_(self.truth(condition), self._narrowed(a, storage), self._narrowed(b, storage))
+            case "add" | "subtract" | "multiply" if self._is_of_halves(root):
+                return self.finish(root)
+            case "multiply":
+                x, y = (self.number(operand) for operand in root.operands)
+                if x.is_exact and y.is_exact and m.format is Format.F32:
+                    return product_to_odd(m, x.high, y.high, storage)
+        number = m.renormalised(m.unscaled(self.number(root)))
+        return number.high if number.low is None else to_odd(m, number.high, number.low)
+
+    def _is_of_halves(self, root: Expression) -> bool:
+        """Whether this is an operation on float16 operands themselves.
+
+        float32 holds their product exactly; and it has the 2 * 11 + 2 bits that make rounding their sum twice as
+        good as once (Figueroa).
+        """
+        return self.m.format is Format.F32 and all(
+            operand.operation == "input" and self.inputs[operand.attribute].name == "float16"
+            for operand in root.operands
+        )
+
+    # ---- numbers and truth values
+
+    def truth(self, root: Expression) -> Expression:
+        if root not in self.truths:
+            self.truths[root] = self._truth(root)
+        return self.truths[root]
+
+    def _truth(self, root: Expression) -> Expression:
+        match root.operation:
+            case "less" | "less_equal" | "equal":
+                return self.m.compare(root.operation, *map(self.number, root.operands))
+            case "constant":
+                return node("constant", (), root.attribute, Format.BIT)
+            case "input":
+                return is_nonzero(stored_operand(root, self.inputs))
+            case "row_first":
+                value = node("row_value", (), (self.row_values[root], 0), Format.F64)
+                return node("equal", (node("row_position", (), None, Format.F64), value), None, Format.BIT)
+        operands = tuple(map(self.truth, root.operands))
+        return node(root.operation, operands, None, Format.BIT)
+
+    def number(self, root: Expression) -> Wide:
+        for current in walk(root, operands=within_row):
+            if current.format is Format.NUMBER and current not in self.numbers:
+                self.numbers[current] = self._number(current)
+        return self.numbers[root]
+
+    def _number(self, root: Expression) -> Wide:
+        m, operation = self.m, root.operation
+        match operation:
+            case "input":
+                return self._input(root)
+            case "parameter":
+                value = self._from_double(node("parameter", (), root.attribute, Format.F64))
+                if not m.extended:  # parameters have the precision of the results
+                    value = node("convert", (node("convert", (value,), None, m.goal),), None, m.format)
+                return Wide(value, interval=Interval(-m.largest, m.largest))
+            case "constant":
+                return m.wide(root.attribute)
+            case "select":
+                condition, a, b = root.operands
+                choice = m.select(self.truth(condition), self.numbers[a], self.numbers[b])
+                return replace(choice, interval=self._interval_of_extreme(root)) if is_extreme(root) else choice
+            case "copy_sign":
+                magnitude, sign = (self.numbers[operand] for operand in root.operands)
+                return m.copy_sign(magnitude, m.single(sign))
+            case "row_max" | "row_min" | "row_sum":
+                return self._row_value(root)
+        if _is_share(root):
+            return m.multiply(*self._share(root))
+        if operation in ("add", "subtract"):
+            parts = self._of_element(root)
+            if parts is not None and len(parts[2]) > 1:
+                varying, is_negated, common = parts
+                element = self.numbers[varying]
+                return m.add(m.negate(element) if is_negated else element, self._of_row(common))
+        operands = [self.numbers[operand] for operand in root.operands]
+        if operation in RULES:
+            return RULES[operation](m, *operands)
+        if operation in ("floor", "ceiling", "truncate", "round_even"):
+            return m.integral(operation, operands[0])
+        result: Wide = getattr(m, operation)(*operands)
+        if (
+            operation == "subtract"
+            and root.operands[1].operation == "row_max"
+            and root.operands[1].operands[0] is root.operands[0]
+        ):
+            return replace(result, interval=Interval(-math.inf, 0.0))  # nothing is larger than the largest
+        return result
+
+    def _interval_of_extreme(self, root: Expression) -> Interval:
+        """Of the larger of two numbers both bounds are the larger ones."""
+        condition, a, b = root.operands
+        extreme = min if condition.operands[0] is a else max
+        first, second = self.numbers[a].interval, self.numbers[b].interval
+        return Interval(extreme(first.low, second.low), extreme(first.high, second.high))
+
+    def _input(self, root: Expression) -> Wide:
+        m, kind = self.m, self.inputs[root.attribute]
+        leaf = stored_operand(root, self.inputs)
+        if kind.is_float:
+            if leaf.format in (Format.F16, Format.BF16):
+                leaf = node("convert", (leaf,), None, Format.F32)
+            return Wide(leaf if leaf.format is m.format else node("convert", (leaf,), None, m.format))
+        interval = Interval(float(kind.minimum), float(kind.maximum))
+        if kind.bits < 64:
+            return Wide(node("convert", (leaf,), None, m.format), interval=interval)
+        # 64 bits do not fit: the upper and the lower 32 do, each.
+        lower = node("and", (leaf, node("constant", (), 0xFFFFFFFF, leaf.format)), None, leaf.format)
+        upper = node("subtract", (leaf, lower), None, leaf.format)
+        high, low = (node("convert", (part,), None, Format.F64) for part in (upper, lower))
+        return m.renormalised(Wide(high, low, interval=interval))

@@ -1,0 +1,119 @@
+"""How a number becomes a result of fewer bits, rounded as if once, or an integer."""
+
+from __future__ import annotations
+
+from ogive.dtypes import ElementType
+from ogive.expression import Expression, Format, node
+from ogive.transform.program import STORAGE
+from ogive.transform.wide import Arithmetic, Wide
+
+__all__ = ["normal_single_to_odd", "product_to_odd", "single_to_odd", "to_integer", "to_odd"]
+
+UNSIGNED = {Format.I32: Format.U32, Format.I64: Format.U64}
+
+
+def product_to_odd(m: Arithmetic, a: Expression, b: Expression, storage: Format) -> Expression:
+    """A product of two float32. Its error may underflow in float32, where float16 has zero, but not bfloat16."""
+    if storage is Format.F16:
+        product = m.mul_(a, b)
+        return to_odd(m, product, m.fma_(a, b, m.neg_(product)))
+    wide = [node("convert", (operand,), None, Format.F64) for operand in (a, b)]
+    return single_to_odd(m, node("multiply", tuple(wide), None, Format.F64))
+
+
+def to_odd(m: Arithmetic, high: Expression, low: Expression) -> Expression:
+    """Rounding to odd (Boldo and Melquiond): what is rounded to fewer bits then never lies on a tie that the exact
+    value does not lie on.
+
+    Where a rounded value is inexact, that is where low is a number and not zero, the exact value is cut off, and
+    the last bit set. A value larger than the exact one is cut off to its neighbour.
+    """
+    signs = node("exclusive_or", (m.bits_(high), m.bits_(low)), None, m.integer)
+    is_larger = node("bitcast", (signs,), None, UNSIGNED[m.integer])
+    is_larger = node("bitcast", (m.shift_right_(is_larger, m.bits - 1),), None, m.integer)
+    cut = node("subtract", (m.bits_(high), is_larger), None, m.integer)
+    odd = node("or", (cut, m.whole(1)), None, m.integer)
+    zero = m.number(0.0)
+    is_inexact = node("or", (m.less_(zero, low), m.less_(low, zero)), None, Format.BIT)
+    return m.from_bits_(m.select_(is_inexact, odd, m.bits_(high)))
+
+
+def single_to_odd(m: Arithmetic, value: Expression) -> Expression:
+    """A float64 as float32, of the two neighbours the one whose last bit is set; exact values stay."""
+    single = node("convert", (value,), None, Format.F32)
+    back = node("convert", (single,), None, Format.F64)
+    bits, one = node("bitcast", (single,), None, Format.I32), node("constant", (), 1, Format.I32)
+    is_inexact = node("or", (m.less_(back, value), m.less_(value, back)), None, Format.BIT)
+    is_beyond = m.less_(m.abs_(value), m.abs_(back))
+    below = node("select", (is_beyond, node("subtract", (bits, one), None, Format.I32), bits), None, Format.I32)
+    odd = node("or", (below, one), None, Format.I32)
+    return node("bitcast", (node("select", (is_inexact, odd, bits), None, Format.I32),), None, Format.F32)
+
+
+def normal_single_to_odd(value: Expression) -> Expression:
+    """The same in a third of the instructions, but for values that are subnormal in float32: these are rounded.
+
+    The bits that float32 has no place for are cut off, and the last that it has is set if one of them was.
+    """
+    bits = node("bitcast", (value,), None, Format.I64)
+
+    def whole(number: int) -> Expression:
+        return node("constant", (), number, Format.I64)
+
+    surplus = whole((1 << (Format.F64.precision - Format.F32.precision)) - 1)
+    # The sum reaches the last bit unless all of them are zero.
+    carried = node("add", (node("and", (bits, surplus), None, Format.I64), surplus), None, Format.I64)
+    odd = node("or", (bits, carried), None, Format.I64)
+    cut = node("and", (odd, whole(~surplus.attribute)), None, Format.I64)
+    return node("convert", (node("bitcast", (cut,), None, Format.F64),), None, Format.F32)
+
+
+def to_integer(m: Arithmetic, a: Wide, result: ElementType) -> Expression:
+    """Towards zero, saturating; NaN (which finite parameters never make of integers) becomes zero."""
+    if result.bits == 64:
+        return _to_wide_integer(m, a, result)
+    value = m.single(a)
+    value = m.select_(m.equal_(value, value), value, m.number(0.0))
+    for limit, is_maximum in ((float(result.minimum), False), (float(result.maximum), True)):
+        bound = m.number(limit)
+        beyond = m.less_(bound, value) if is_maximum else m.less_(value, bound)
+        value = m.select_(beyond, bound, value)
+    return node("convert", (value,), None, STORAGE[result.name])
+
+
+def _to_wide_integer(m: Arithmetic, a: Wide, result: ElementType) -> Expression:
+    """64 bits from a sum of two float64: the integer parts of both are added as integers."""
+    storage = STORAGE[result.name]
+    a = m.renormalised(m.unscaled(a))
+    zero = m.number(0.0)
+    low_part = zero if a.low is None else a.low
+    negative = m.less_(a.high, zero)
+    high = m.abs_(a.high)
+    low = m.select_(negative, m.neg_(low_part), low_part)
+    whole = m._make("floor", high)
+    rest = m._make("floor", m.add_(m.sub_(high, whole), low))
+    # abs(a) >= limit? Exactly: the sum is normalised.
+    limit = m.number(2.0 ** (63 if result.kind == "signed" else 64))
+    tied = node("and", (m.equal_(high, limit), m.less_equal_(zero, low)), None, Format.BIT)
+    saturated = node("or", (m.less_(limit, high), tied), None, Format.BIT)
+    is_number = m.equal_(whole, whole)
+    usable = node("and", (m.less_equal_(whole, m.number(2.0**64 - 2.0**11)), is_number), None, Format.BIT)
+    small = m.select_(usable, whole, zero)
+    rest = m.select_(usable, rest, zero)
+    unsigned = node("convert", (small,), None, Format.U64)
+    # whole may be 2**63 or 2**64 and rest negative: the largest values below the limit.
+    at_top = node("and", (m.equal_(whole, m.number(2.0**64)), m.not_(saturated)), None, Format.BIT)
+    rest = m.select_(at_top, m._make("floor", low), rest)
+    addend = node("bitcast", (node("convert", (rest,), None, Format.I64),), None, Format.U64)
+    magnitude = node("add", (unsigned, addend), None, Format.U64)
+    minimum = node("constant", (), result.minimum % 2**64, Format.U64)
+    maximum = node("constant", (), result.maximum, Format.U64)
+    if result.kind == "signed":
+        minus = node("subtract", (node("constant", (), 0, Format.U64), magnitude), None, Format.U64)
+        value = node("select", (negative, minus, magnitude), None, Format.U64)
+        end = node("select", (negative, minimum, maximum), None, Format.U64)
+    else:
+        value = node("select", (negative, minimum, magnitude), None, Format.U64)
+        end = node("select", (negative, minimum, maximum), None, Format.U64)
+    value = node("select", (saturated, end, value), None, Format.U64)
+    return value if storage is Format.U64 else node("bitcast", (value,), None, storage)
