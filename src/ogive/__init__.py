@@ -89,7 +89,8 @@ from ogive.catalog.rowwise import (
     softmax,
 )
 from ogive.catalog.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, sin, sinh, tan
-from ogive.operator import Operator, RowOperator, operator, row_operator
+from ogive.operator import Operator, operator
+from ogive.row_operator import RowOperator, row_operator
 from ogive.runtime.threads import get_num_threads, set_num_threads
 
 __all__ = [

@@ -11,10 +11,9 @@ import copyreg
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NoReturn, get_args, get_origin, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
@@ -31,91 +30,21 @@ from ogive.errors import (
     message,
 )
 from ogive.expression import Expression, Format, lift, node, python
+from ogive.signature import (
+    NUMPY_KEYWORDS,
+    Constraint,
+    Parameter,
+    Signature,
+    in_order,
+    read_signature,
+    type_numbers,
+    without_annotations,
+)
 
 if TYPE_CHECKING:
     from ogive.transform.program import Program
 
-__all__ = [
-    "ANY",
-    "FINITE",
-    "NONZERO",
-    "Constraint",
-    "Operator",
-    "Parameter",
-    "RowOperator",
-    "Signature",
-    "operator",
-    "row_operator",
-]
-
-#: What NumPy's ufuncs take by keyword besides the parameters of an operator.
-NUMPY_KEYWORDS = ("out", "where", "casting", "order", "dtype", "subok", "signature")
-
-#: Parameters are FLOAT in both standards: zero or a normal float32 number.
-SMALLEST_PARAMETER = 2.0**-126
-LARGEST_PARAMETER = (2 - 2.0**-23) * 2.0**127
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """Which values a numeric parameter may have."""
-
-    allowed: str
-    holds: Callable[[float], bool]
-
-
-FINITE = Constraint("any finite number", math.isfinite)
-NONZERO = Constraint("any finite number but 0", lambda value: math.isfinite(value) and value != 0)
-ANY = Constraint("any number but NaN", lambda value: not math.isnan(value))
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A keyword of an operator.
-
-    A numeric one is a FLOAT of the standards; its value reaches compiled code at run time, so another
-    value needs no other code. One with ``choices`` selects between formulas.
-    """
-
-    name: str
-    default: Any
-    constraint: Constraint
-    choices: tuple[Any, ...] = ()
-
-    @property
-    def is_required(self) -> bool:
-        return self.default is inspect.Parameter.empty
-
-    def checked(self, operator_name: str, value: Any) -> Any:
-        """The value as the kernel wants it, or an error that names it."""
-        if self.choices:
-            if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in self.choices):
-                allowed = ", ".join(map(repr, self.choices))
-                raise ParameterError(message(operator_name, f"{self.name} is {value!r}", allowed))
-            return value
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            shown = value if isinstance(value, int | str) else f"of type {type(value).__name__}"
-            raise ParameterError(message(operator_name, f"{self.name} is {shown!r}", self.constraint.allowed)) from None
-        if not self.constraint.holds(number):
-            raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))
-        if number and math.isfinite(number) and not SMALLEST_PARAMETER <= abs(number) <= LARGEST_PARAMETER:
-            allowed = "0 and magnitudes from 2**-126 to 3.4e38, as in both standards, whose parameters are float32"
-            raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed))
-        return number
-
-
-class Signature(NamedTuple):
-    """One combination of element types that an operator is there for."""
-
-    inputs: tuple[ElementType, ...]
-    outputs: tuple[ElementType, ...]
-
-    @property
-    def is_of_integers(self) -> bool:
-        """Whether no operand is a floating-point number: then the formula for integers is meant."""
-        return not any(t.is_float for t in self.inputs)
+__all__ = ["Operator", "operator"]
 
 
 @_native.inherit_vectorcall
@@ -156,12 +85,12 @@ class Operator(_native.OperatorCall):
         self.name = self.__name__ = function.__name__
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
         signature = inspect.signature(function)
-        self.__signature__ = _without_annotations(signature)
+        self.__signature__ = without_annotations(signature)
         self.__wrapped__ = function
         self.onnx, self.directml = onnx, directml
         self.modular = modular
         self.truth_inputs = truth_inputs
-        self.tensors, self.parameters = _read_signature(function, signature, constraints)
+        self.tensors, self.parameters = read_signature(function, signature, constraints)
         self.inputs = len(self.tensors)
         self.signatures = tuple(signatures(self.tensors))
         self.__doc__ = self._documentation()
@@ -318,7 +247,7 @@ class Operator(_native.OperatorCall):
         loops = [
             (numbers_of_types, self.kernel(signature, **choices))
             for signature in self.signatures
-            for numbers_of_types in _type_numbers(signature)
+            for numbers_of_types in type_numbers(signature)
         ]
         # The name tells apart what libraries such as Dask identify by name.
         shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
@@ -422,140 +351,6 @@ class Operator(_native.OperatorCall):
                 raise ShapeError(message(self.name, f"out has shape {target.shape}", f"{shape}")) from error
 
 
-class RowOperator(Operator):
-    """An operator whose formula looks at whole rows: their largest element, their sum.
-
-    Rows lie along ``axis``, the last one unless told otherwise; several axes together are one row. The ufunc
-    is a generalised one, of signature (n)->(n).
-
-    >>> import numpy as np, ogive
-    >>> ogive.softmax(np.array([[0.0, 0.0], [0.0, 1000.0]]), axis=1)
-    array([[0.5, 0.5],
-           [0. , 1. ]])
-    """
-
-    is_row_wise = True
-
-    def __init__(self, *args: Any, **keywords: Any) -> None:
-        super().__init__(*args, **keywords)
-        axis = inspect.Parameter("axis", inspect.Parameter.KEYWORD_ONLY, default=-1)
-        given = list(self.__signature__.parameters.values())
-        self.__signature__ = self.__signature__.replace(parameters=[*given, axis])
-
-    def __call__(self, *tensors: Any, axis: int | Iterable[int] = -1, **keywords: Any) -> Any:
-        if type(axis) is int and axis == -1 and keywords.keys() <= {"out"}:
-            # Without parameters the key of the ufunc is empty.
-            result = _native.call_rows(self._bound.get(()), keywords.get("out"), *tensors)
-            if result is not None:
-                return result
-        if any(type(tensor) is Expression for tensor in tensors):
-            return self._trace(tensors, keywords)
-        parameters = {name: value for name, value in keywords.items() if name not in NUMPY_KEYWORDS}
-        rest = {name: value for name, value in keywords.items() if name in NUMPY_KEYWORDS}
-        if len(tensors) != self.inputs:
-            self._refuse_arguments(tensors)
-        ufunc = self.bind(**parameters)
-        try:
-            if all(hasattr(tensor, "__array_ufunc__") and not isinstance(tensor, np.ndarray) for tensor in tensors):
-                return ufunc(*tensors, axis=axis, **rest)
-            arrays = [np.asanyarray(tensor) for tensor in tensors]
-            axes = self._axes(axis, arrays[0].ndim)
-            if len(axes) == 1:
-                return ufunc(*arrays, axis=axes[0], **rest)
-            return self._over_several_axes(ufunc, arrays, axes, rest)
-        except (TypeError, ValueError) as error:
-            self._explain(error, tensors, rest)
-            raise
-
-    def _axes(self, axis: int | Iterable[int], dimensions: int) -> tuple[int, ...]:
-        """The axes of a row, counted from the front."""
-        given = tuple(axis) if isinstance(axis, Iterable) else (axis,)
-        allowed = f"whole numbers from {-dimensions} to {dimensions - 1}, each once"
-        axes = tuple(a + dimensions if isinstance(a, int | np.integer) and a < 0 else a for a in given)
-        if not axes or any(not isinstance(a, int | np.integer) or not 0 <= a < dimensions for a in axes):
-            what = f"axis is {axis!r} for an array of {dimensions} dimensions"
-            raise ParameterError(message(self.name, what, allowed if dimensions else "arrays of one dimension or more"))
-        if len(set(axes)) < len(axes):
-            raise ParameterError(message(self.name, f"axis is {axis!r}, which names one twice", allowed))
-        return tuple(int(a) for a in axes)
-
-    def _over_several_axes(
-        self, ufunc: np.ufunc, arrays: list[np.ndarray], axes: tuple[int, ...], keywords: dict[str, Any]
-    ) -> np.ndarray:
-        """Several axes as one: in the order of memory, an array's own axes come last without a copy."""
-        out = keywords.pop("out", None)
-        out = out[0] if isinstance(out, tuple) else out
-        last = range(-len(axes), 0)
-        ordered = sorted(axes)
-        rows = [np.moveaxis(array, ordered, last) for array in arrays]
-        flat = [row.reshape(*row.shape[: -len(axes)], -1) for row in rows]
-        result: np.ndarray = np.moveaxis(ufunc(*flat, **keywords).reshape(rows[0].shape), last, ordered)
-        if out is None:
-            return result
-        np.copyto(out, result, casting="same_kind")
-        return np.asanyarray(out)
-
-    def _documentation(self) -> str:
-        lines = super()._documentation().splitlines()
-        where = next(i for i, line in enumerate(lines) if line.startswith("Tensors: "))
-        lines[where] = lines[where].replace("of any shapes that broadcast", "of one dimension or more")
-        lines.insert(where + 1, "Keyword axis: an axis or several; default -1.")
-        return "\n".join(lines)
-
-
-def _type_numbers(signature: Signature) -> list[tuple[int, ...]]:
-    """NumPy's type numbers of a signature: one tuple for every C type that the integers may be."""
-    operands = (*signature.inputs, *signature.outputs)
-    variants = max(len(t.type_numbers) for t in operands)
-    return [tuple(t.type_numbers[i % len(t.type_numbers)] for t in operands) for i in range(variants)]
-
-
-def _read_signature(
-    function: Callable[..., Any], signature: inspect.Signature, constraints: Mapping[str, Constraint]
-) -> tuple[tuple[str, ...], tuple[Parameter, ...]]:
-    """The tensors and the parameters of a formula, from its Python signature."""
-    tensors, parameters = [], []
-    choices = _choices(function, signature)
-    for name, entry in signature.parameters.items():
-        if entry.kind is entry.POSITIONAL_OR_KEYWORD or entry.kind is entry.POSITIONAL_ONLY:
-            tensors.append(name)
-        elif entry.kind is entry.KEYWORD_ONLY and name not in NUMPY_KEYWORDS:
-            parameters.append(Parameter(name, entry.default, constraints.get(name, FINITE), choices.get(name, ())))
-        else:
-            raise FormulaError(
-                message(
-                    function.__name__,
-                    f"its argument {name} is {entry.kind.description}",
-                    "positional tensors and keyword-only parameters",
-                )
-            )
-    if not tensors:
-        raise FormulaError(message(function.__name__, "it has no tensor argument", "one or more, before `*`"))
-    unknown = set(constraints) - {parameter.name for parameter in parameters}
-    if unknown:
-        raise FormulaError(
-            message(function.__name__, f"constraints name {', '.join(sorted(unknown))}", "its parameters")
-        )
-    return tuple(tensors), tuple(parameters)
-
-
-def _without_annotations(signature: inspect.Signature) -> inspect.Signature:
-    """What editors and help() show: the formula's annotations are about expressions, not about arrays."""
-    empty = inspect.Signature.empty
-    parameters = [parameter.replace(annotation=empty) for parameter in signature.parameters.values()]
-    return signature.replace(parameters=parameters, return_annotation=empty)
-
-
-def _choices(function: Callable[..., Any], signature: inspect.Signature) -> dict[str, tuple[Any, ...]]:
-    """The values of the parameters that are annotated ``Literal[...]``."""
-    # Evaluating all annotations of all operators would take 2 ms of the import.
-    plain = (inspect.Parameter.empty, Any, "Any", float, "float")
-    if not any(p.kind is p.KEYWORD_ONLY and p.annotation not in plain for p in signature.parameters.values()):
-        return {}
-    hints = get_type_hints(function)
-    return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
-
-
 @overload
 def operator(function: Callable[..., Any], /) -> Operator: ...
 
@@ -615,7 +410,7 @@ def operator(
                 return mixed
             return [
                 Signature(tuple(BOOLEAN if name in truth_inputs else t for name in tensors), (result or t,))
-                for t in _in_order(listed)
+                for t in in_order(listed)
             ]
 
         return Operator(
@@ -630,37 +425,6 @@ def operator(
         )
 
     return make if function is None else make(function)
-
-
-def row_operator(
-    *, types: Iterable[ElementType] = FLOATS, onnx: str | None = None, directml: str | None = None
-) -> Callable[[Callable[..., Any]], RowOperator]:
-    """Make a row-wise operator of a formula that uses ``row_max``, ``row_sum`` and the like.
-
-    >>> import ogive
-    >>> from ogive.formula import row_sum
-    >>> @ogive.row_operator()
-    ... def share(x):
-    ...     return x / row_sum(x)
-    >>> share([[1.0, 3.0], [2.0, 2.0]])
-    array([[0.25, 0.75],
-           [0.5 , 0.5 ]])
-    """
-    listed = tuple(types)
-
-    def make(function: Callable[..., Any]) -> RowOperator:
-        def signatures(tensors: tuple[str, ...]) -> Iterable[Signature]:
-            return [Signature((t,) * len(tensors), (t,)) for t in _in_order(listed)]
-
-        return RowOperator(function, signatures, {}, onnx=onnx, directml=directml)
-
-    return make
-
-
-def _in_order(types: Iterable[ElementType]) -> list[ElementType]:
-    """As NumPy looks for a loop: the first that all operands can be cast to safely. bfloat16 comes last."""
-    rank = {"boolean": 0, "unsigned": 1, "signed": 1, "float": 2}
-    return sorted(types, key=lambda t: (t.name == "bfloat16", rank[t.kind], t.bits, t.kind))
 
 
 # Ufuncs are pickled by name; ours by operator and parameters.

@@ -12,7 +12,7 @@ from ogive import formula as f
 from ogive.dtypes import NUMBERS
 from ogive.errors import ArgumentError, DTypeError, FormulaError, OgiveError, OutputError, ParameterError, ShapeError
 from ogive.expression import Expression, Format, node
-from ogive.operator import NONZERO
+from ogive.signature import NONZERO
 from tests.inputs import assert_same_bits
 
 X = np.linspace(-4, 4, 101, dtype=np.float32)

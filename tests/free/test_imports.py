@@ -27,12 +27,14 @@ MAY_IMPORT = {
     "elementary": {"expression", "transform"},  # the rules use wide.py; reals.py uses the rules
     "codegen": {"expression", "transform", "_native"},
     "runtime": {"codegen", "transform", "_native"},
-    "operator": {"expression", "transform", "runtime", "_native"},
-    "accuracy": {"operator", "reference"},
+    "signature": set(),
+    "operator": {"expression", "signature", "transform", "runtime", "_native"},
+    "row_operator": {"expression", "operator", "signature", "_native"},
+    "accuracy": {"operator", "reference", "row_operator"},
     "peers": set(),
-    "catalog": {"formula", "operator"},
-    "directml": {"catalog", "operator", "expression", "transform", "runtime", "_native"},
-    "onnx": {"catalog", "operator", "expression", "formula", "transform", "runtime"},
+    "catalog": {"formula", "operator", "row_operator", "signature"},
+    "directml": {"catalog", "operator", "signature", "expression", "transform", "runtime", "_native"},
+    "onnx": {"catalog", "operator", "row_operator", "signature", "expression", "formula", "transform", "runtime"},
     "dxdispatch": {"directml", "onnx"},
     "check": {"catalog", "directml", "dxdispatch", "onnx"},
     "cli": {
@@ -40,6 +42,7 @@ MAY_IMPORT = {
         "catalog",
         "check",
         "operator",
+        "row_operator",
         "peers",
         "show",
         "codegen",
@@ -50,7 +53,7 @@ MAY_IMPORT = {
         "runtime",
     },
     "__main__": {"cli"},
-    "__init__": {"catalog", "formula", "operator", "runtime"},
+    "__init__": {"catalog", "formula", "operator", "row_operator", "runtime"},
 }
 #: Made by functions when they are called, against the arrow: texts for people.
 FOR_PEOPLE = {("expression", "show"), ("expression", "formula")}

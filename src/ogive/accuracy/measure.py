@@ -16,8 +16,9 @@ import numpy as np
 from ogive.accuracy.report import BINS, Report
 from ogive.accuracy.ulp import FORMATS, error_in_ulp
 from ogive.dtypes import ElementType
-from ogive.operator import Operator, RowOperator
+from ogive.operator import Operator
 from ogive.reference import evaluate, evaluate_exactly, to_long_double
+from ogive.row_operator import RowOperator
 
 __all__ = ["ROUNDS", "STEP", "changed_parameters", "fingerprint", "sample", "sample_rows", "sweep"]
 

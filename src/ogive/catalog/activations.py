@@ -14,7 +14,8 @@ from typing import Any, Literal
 from ogive import formula as f
 from ogive.dtypes import NUMBERS
 from ogive.formula import where
-from ogive.operator import NONZERO, operator
+from ogive.operator import operator
+from ogive.signature import NONZERO
 
 __all__ = [
     "celu",

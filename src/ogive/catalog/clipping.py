@@ -6,7 +6,8 @@ from typing import Any
 
 from ogive import formula as f
 from ogive.dtypes import NUMBERS
-from ogive.operator import ANY, operator
+from ogive.operator import operator
+from ogive.signature import ANY
 
 __all__ = ["clamp", "clamp_grad", "clip_grad", "threshold"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from ogive import formula as f
 from ogive.formula import where
-from ogive.operator import row_operator
+from ogive.row_operator import row_operator
 
 __all__ = ["hardmax", "log_softmax", "softmax"]
 

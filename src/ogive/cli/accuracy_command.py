@@ -17,8 +17,9 @@ from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.measure import ROUNDS, STEP, changed_parameters
 from ogive.accuracy.report import file_name, load
 from ogive.dtypes import FLOATS, ElementType, element_type
-from ogive.operator import Operator, RowOperator
+from ogive.operator import Operator
 from ogive.peers.functions import PEERS, function, version
+from ogive.row_operator import RowOperator
 
 __all__ = ["command"]
 

@@ -25,6 +25,7 @@ ROWS_AT_ONCE = 16
 
 
 def natural_alignment(form: Format) -> int:
+    """The bytes of an element, which divide its address."""
     return max(form.bits // 8, 1)
 
 

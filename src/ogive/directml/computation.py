@@ -25,7 +25,8 @@ from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
 from ogive.errors import ParameterError
 from ogive.expression import Expression, Format, constant, node
-from ogive.operator import ANY, Operator, Parameter, Signature
+from ogive.operator import Operator
+from ogive.signature import ANY, Parameter, Signature
 
 if TYPE_CHECKING:
     from ogive.transform.program import Program

@@ -7,7 +7,8 @@ from itertools import product
 from typing import Any
 
 from ogive.dtypes import NUMBERS
-from ogive.operator import Operator, Signature
+from ogive.operator import Operator
+from ogive.signature import Signature
 
 __all__ = ["cast", "sequence"]
 

@@ -55,7 +55,7 @@ def _aligned(m: Arithmetic, x: Expression) -> tuple[Expression, Digits]:
     rest = node("bitcast", (aligned,), None, m.format)
     digits = []
     for exponent in (64, 32):
-        digit = m._make("floor", m.mul_(rest, m.number(2.0**-exponent)))
+        digit = m.make("floor", m.mul_(rest, m.number(2.0**-exponent)))
         rest = m.fma_(digit, m.number(-(2.0**exponent)), rest)
         digits.append(_to_integer(m, digit))
     return window, [_to_integer(m, rest), *reversed(digits)]

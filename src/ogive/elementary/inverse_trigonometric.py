@@ -119,7 +119,7 @@ def atan2(m: Arithmetic, y: Wide, x: Wide) -> Wide:
     divisor = m.select(is_middle, m.add(smaller, larger), larger)
     part = _arctangent(m, replace(m.divide(dividend, divisor), low_is_number=True))
     # The sign bit, not the sign: at x = -0 the angle is pi.
-    is_left = m.less_(m._make("copy_sign", m.number(1.0), x.high), m.number(0.0))
+    is_left = m.less_(m.make("copy_sign", m.number(1.0), x.high), m.number(0.0))
     is_reflected = node("exclusive_or", (is_steep, is_left), None, Format.BIT)
     part = m.select(is_reflected, m.negate(part), part)
     level = m.select(is_steep, m.wide(PI / 2), m.select(is_left, m.wide(PI), m.wide(0.0)))

@@ -53,7 +53,7 @@ def _is_integral(m: Arithmetic, a: Wide, *, half: bool = False) -> Expression:
     for word in (a.high, a.low):
         if word is not None:
             value = m.mul_(word, m.number(0.5)) if half else word
-            whole = m.equal_(m._make("truncate", value), value)
+            whole = m.equal_(m.make("truncate", value), value)
             integral = whole if integral is None else _and(integral, whole)
     assert integral is not None
     return integral

@@ -94,7 +94,7 @@ def _sine(m: Arithmetic, r: Wide) -> Wide:
     low = m.fma_(r.high, factor, m.sub_(r.high, high))
     low = m.fma_(r.low, m.fma_(square, m.number(-0.5), one), low)  # the derivative is the cosine
     # 0 + -0 has forgotten the sign.
-    return Wide(m._make("copy_sign", high, r.high), low, interval=Interval(-0.71, 0.71))
+    return Wide(m.make("copy_sign", high, r.high), low, interval=Interval(-0.71, 0.71))
 
 
 def _cosine(m: Arithmetic, r: Wide) -> Wide:

@@ -19,7 +19,9 @@ from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.data_types import DATA_TYPES, element_types
 from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Alias, Elementwise, Function, Implementation
-from ogive.operator import Operator, RowOperator, Signature
+from ogive.operator import Operator
+from ogive.row_operator import RowOperator
+from ogive.signature import Signature
 from ogive.transform.fold import fold
 from ogive.transform.fuse import fuse
 from ogive.transform.lower import lower

@@ -17,7 +17,8 @@ from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import parameters_of, wrong_types
 from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Function
-from ogive.operator import Operator, Signature
+from ogive.operator import Operator
+from ogive.signature import Signature
 
 __all__ = ["row_wise"]
 

@@ -90,8 +90,8 @@ def _to_wide_integer(m: Arithmetic, a: Wide, result: ElementType) -> Expression:
     negative = m.less_(a.high, zero)
     high = m.abs_(a.high)
     low = m.select_(negative, m.neg_(low_part), low_part)
-    whole = m._make("floor", high)
-    rest = m._make("floor", m.add_(m.sub_(high, whole), low))
+    whole = m.make("floor", high)
+    rest = m.make("floor", m.add_(m.sub_(high, whole), low))
     # abs(a) >= limit? Exactly: the sum is normalised.
     limit = m.number(2.0 ** (63 if result.kind == "signed" else 64))
     tied = node("and", (m.equal_(high, limit), m.less_equal_(zero, low)), None, Format.BIT)
@@ -103,7 +103,7 @@ def _to_wide_integer(m: Arithmetic, a: Wide, result: ElementType) -> Expression:
     unsigned = node("convert", (small,), None, Format.U64)
     # whole may be 2**63 or 2**64 and rest negative: the largest values below the limit.
     at_top = node("and", (m.equal_(whole, m.number(2.0**64)), m.not_(saturated)), None, Format.BIT)
-    rest = m.select_(at_top, m._make("floor", low), rest)
+    rest = m.select_(at_top, m.make("floor", low), rest)
     addend = node("bitcast", (node("convert", (rest,), None, Format.I64),), None, Format.U64)
     magnitude = node("add", (unsigned, addend), None, Format.U64)
     minimum = node("constant", (), result.minimum % 2**64, Format.U64)

@@ -21,6 +21,7 @@ from fractions import Fraction
 
 from ogive.expression import Expression, Format, depends_on_elements, node
 from ogive.transform.interval import EVERYTHING, Interval
+from ogive.transform.machine import Machine
 
 __all__ = ["Arithmetic", "Wide"]
 
@@ -53,178 +54,8 @@ class Wide:
         return self.low is None and self.exponent is None
 
 
-class Arithmetic:
-    """Builds nodes of one floating-point format.
-
-    ``goal`` is the format that results are wanted in, where that is a shorter one: rules then need no more
-    accuracy than it has, and numbers are not ``extended``: every correction is left out. What is converted from it is
-    compared, chosen and given another sign before the conversion.
-    """
-
-    def __init__(self, form: Format, goal: Format | None = None) -> None:
-        self.format = form
-        self.goal = goal or form
-        self.extended = self.goal is form
-        self.precision = form.precision
-        self.bits = form.bits
-        self.integer = Format.I32 if form is Format.F32 else Format.I64
-        self.bias = 127 if form is Format.F32 else 1023
-        self.largest = (2 - 2.0 ** (1 - self.precision)) * 2.0**self.bias
-        self.smallest_normal = 2.0 ** (1 - self.bias)
-        #: Adding it rounds to an integer, which then stands in the last bits.
-        self.magic = 1.5 * 2.0 ** (self.precision - 1)
-
-    # ---- single instructions
-
-    def number(self, value: float | Fraction) -> Expression:
-        """A constant that the format holds exactly."""
-        if isinstance(value, Fraction):
-            exact = float(value)
-            if Fraction(exact) != value:
-                raise ValueError(f"{value} is not a {self.format.value}")
-            value = exact
-        if not self.holds(value):
-            raise ValueError(f"{value} is not a {self.format.value}")
-        return node("constant", (), float(value), self.format)
-
-    def holds(self, value: float) -> bool:
-        """Whether this is a number of the format, infinity or NaN."""
-        return not math.isfinite(value) or self.rounded(Fraction(value)) == value
-
-    def whole(self, value: int) -> Expression:
-        """A constant of the integer format of the same width."""
-        return node("constant", (), value, self.integer)
-
-    def rounded(self, value: Fraction) -> float:
-        """The nearest number of the format, ties to even; exact in the range of normal numbers."""
-        if value == 0:
-            return 0.0
-        magnitude = abs(value)
-        exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-        if magnitude < Fraction(2) ** exponent:
-            exponent -= 1
-        exponent = max(exponent, 1 - self.bias)
-        unit = Fraction(2) ** (exponent - self.precision + 1)
-        result = round(value / unit) * unit
-        return math.copysign(math.inf, value) if abs(result) > self.largest else float(result)
-
-    def _make(self, operation: str, *operands: Expression) -> Expression:
-        return node(operation, operands, None, operands[-1].format)
-
-    def add_(self, a: Expression, b: Expression) -> Expression:
-        return self._make("add", a, b)
-
-    def sub_(self, a: Expression, b: Expression) -> Expression:
-        return self._make("subtract", a, b)
-
-    def mul_(self, a: Expression, b: Expression) -> Expression:
-        return self._make("multiply", a, b)
-
-    def div_(self, a: Expression, b: Expression) -> Expression:
-        return self._make("divide", a, b)
-
-    def neg_(self, a: Expression) -> Expression:
-        if a.operation == "constant":
-            return node("constant", (), -a.attribute, a.format)
-        if a.operation == "negate":
-            return a.operands[0]
-        return self._on_singles("negate", a)
-
-    def fma_(self, a: Expression, b: Expression, c: Expression) -> Expression:
-        return self._make("fma", a, b, c)
-
-    def abs_(self, a: Expression) -> Expression:
-        return self.number(abs(a.attribute)) if a.operation == "constant" else self._on_singles("absolute", a)
-
-    def sqrt_(self, a: Expression) -> Expression:
-        return self._make("square_root", a)
-
-    def round_even_(self, a: Expression) -> Expression:
-        return self._make("round_even", a)
-
-    def less_(self, a: Expression, b: Expression) -> Expression:
-        return self._on_singles("less", a, b)
-
-    def less_equal_(self, a: Expression, b: Expression) -> Expression:
-        return self._on_singles("less_equal", a, b)
-
-    def equal_(self, a: Expression, b: Expression) -> Expression:
-        return self._on_singles("equal", a, b)
-
-    def not_(self, truth: Expression) -> Expression:
-        return node("not", (truth,), None, Format.BIT)
-
-    def is_finite_(self, a: Expression) -> Expression:
-        return self.less_(self.abs_(a), self.number(math.inf))
-
-    def canonical_(self, a: Expression) -> Expression:
-        """The number with the one canonical NaN in the place of any."""
-        if a.operation == "select_rare" and self._excludes_nan(a.operands[0], a.operands[2]):
-            return self.select_rare_(a.operands[0], self.canonical_(a.operands[1]), a.operands[2])
-        return self.select_(self.equal_(a, a), a, node("constant", (), math.nan, a.format))
-
-    def _excludes_nan(self, is_rare: Expression, common: Expression) -> bool:
-        """Whether a number is common only where it compares with another."""
-        if is_rare.operation != "not" or is_rare.operands[0].operation != "less_equal":
-            return False
-        return any(
-            n is common or (n.operation == "absolute" and n.operands[0] is common) for n in is_rare.operands[0].operands
-        )
-
-    def select_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
-        return a if a is b else self._on_singles("select", condition, a, b)
-
-    def select_rare_(self, condition: Expression, a: Expression, b: Expression) -> Expression:
-        """The same, with ``a`` computed only for blocks of elements that need it."""
-        return self._make("select_rare", condition, a, b)
-
-    def bits_(self, a: Expression) -> Expression:
-        return node("bitcast", (a,), None, self.integer)
-
-    def from_bits_(self, a: Expression) -> Expression:
-        return node("bitcast", (a,), None, self.format)
-
-    def shift_left_(self, a: Expression, count: int) -> Expression:
-        return node("shift_left", (a,), count, a.format)
-
-    def shift_right_(self, a: Expression, count: int) -> Expression:
-        return node("shift_right", (a,), count, a.format)
-
-    def scale_(self, a: Expression, exponent: Expression) -> Expression:
-        if exponent.operation == "constant":
-            factor = 2.0**exponent.attribute
-            if self.smallest_normal <= factor <= self.largest:
-                return self.mul_(a, self.number(factor))
-        return self._make("scale_by_power_of_two", a, exponent)
-
-    def times_power_of_two_(self, a: Expression, shifted: Expression) -> Expression:
-        """``a * 2**n`` with ``shifted`` n + magic: n, in its last bits, is added to the exponent of a.
-
-        For products that are normal numbers and for NaN, if the 12 last bits of its payload are zero, as they are in
-        NaN that arithmetic makes and in those of shorter formats.
-        """
-        power = self.shift_left_(self.bits_(shifted), self.precision - 1)
-        return self.from_bits_(node("add", (self.bits_(a), power), None, self.integer))
-
-    def polynomial_(self, x: Expression, coefficients: tuple[float, ...]) -> Expression:
-        """Horner's rule; coefficients from the lowest power up."""
-        value = self.number(coefficients[-1])
-        for coefficient in reversed(coefficients[:-1]):
-            value = self.fma_(value, x, self.number(coefficient))
-        return value
-
-    def two_sum(self, a: Expression, b: Expression) -> tuple[Expression, Expression]:
-        """The rounded sum and exactly what rounding lost."""
-        s = self.add_(a, b)
-        t = self.sub_(s, a)
-        return s, self.add_(self.sub_(a, self.sub_(s, t)), self.sub_(b, t))
-
-    def fast_two_sum(self, a: Expression, b: Expression) -> tuple[Expression, Expression]:
-        """The same where ``abs(a) >= abs(b)``, or a is zero."""
-        s = self.add_(a, b)
-        return s, self.sub_(b, self.sub_(s, a))
-
-    # ---- wide numbers
+class Arithmetic(Machine):
+    """The operations of real numbers on wide ones."""
 
     def wide(self, value: Fraction | float) -> Wide:
         """A constant, to twice the precision of the format."""
@@ -246,7 +77,7 @@ class Arithmetic:
 
     def lengthened(self, a: Wide) -> Wide:
         """The number as one of ``longer``."""
-        parts = [None if part is None else self._converted(part, Format.F64) for part in (a.high, a.low, a.exponent)]
+        parts = [None if part is None else self.converted(part, Format.F64) for part in (a.high, a.low, a.exponent)]
         high, low, exponent = parts
         assert high is not None
         if low is not None:
@@ -257,40 +88,13 @@ class Arithmetic:
         """A number of float64 as one of this format."""
         wide = self.longer
         a = wide.unscaled(a)
-        high = self._converted(a.high, self.format)
-        rest = wide.sub_(a.high, self._converted(high, Format.F64))
+        high = self.converted(a.high, self.format)
+        rest = wide.sub_(a.high, self.converted(high, Format.F64))
         if a.low is not None:
             rest = wide.add_(rest, a.low)
         is_number = self.is_bounded(a.interval)
-        low = self._converted(rest, self.format)
+        low = self.converted(rest, self.format)
         return Wide(high, low, interval=a.interval, low_is_number=is_number, is_normal=True)
-
-    def _converted(self, a: Expression, form: Format) -> Expression:
-        if a.operation == "constant" and form is Format.F64:
-            return node("constant", (), a.attribute, form)
-        return node("convert", (a,), None, form)
-
-    def single_of(self, a: Expression) -> Expression | None:
-        """The float32 number that this float64 number was converted from; None for others."""
-        if a.operation == "convert" and a.operands[0].format is Format.F32:
-            return a.operands[0]
-        if a.operation == "constant" and Arithmetic(Format.F32).holds(a.attribute):
-            return node("constant", (), a.attribute, Format.F32)
-        return None
-
-    def _on_singles(self, operation: str, *operands: Expression) -> Expression:
-        """An operation that does not round. On float64 numbers that were float32 it is done before the conversion:
-        on half as many registers.
-        """
-        form = Format.BIT if operation in ("less", "less_equal", "equal") else operands[-1].format
-        if self.format is Format.F64 and any(operand.operation == "convert" for operand in operands):
-            singles = [operand if operand.format is Format.BIT else self.single_of(operand) for operand in operands]
-            found = tuple(single for single in singles if single is not None)
-            if len(found) == len(operands):
-                if form is Format.BIT:
-                    return node(operation, found, None, form)
-                return self._converted(node(operation, found, None, Format.F32), form)
-        return node(operation, operands, None, form)
 
     def is_bounded(self, *intervals: Interval) -> bool:
         """Whether no number of these intervals is, or rounds to, infinity."""
@@ -335,13 +139,13 @@ class Arithmetic:
             return scaled
         assert a.exponent is not None
         # A number of the same sign whose last bit has the place of a subnormal result's last bit.
-        splitter = self._make("copy_sign", self.number(self.smallest_normal), a.high)
+        splitter = self.make("copy_sign", self.number(self.smallest_normal), a.high)
         splitter = self.scale_(splitter, self.neg_(a.exponent))
         upper = self.sub_(self.add_(a.high, splitter), splitter)
         lower = self.add_(self.sub_(a.high, upper), self.low_part(a))
         once = self.add_(self.scale_(upper, a.exponent), self.scale_(lower, a.exponent))
         # A zero keeps its sign. Where the splitter or a huge number overflows, this is no number.
-        once = self.select_(self.is_finite_(once), self._make("copy_sign", once, scaled), scaled)
+        once = self.select_(self.is_finite_(once), self.make("copy_sign", once, scaled), scaled)
         # Not "less than": that NaN is rare, too, spares the common numbers a look for it.
         magnitude = scaled if a.stored.low >= 0 else self.abs_(scaled)
         is_normal = self.less_equal_(self.number(self.smallest_normal), magnitude)
@@ -576,7 +380,7 @@ class Arithmetic:
         low = magnitude.low
         if low is not None:
             # Flip low where high was flipped: multiply by the sign as one.
-            low = self.mul_(low, self._make("copy_sign", self.number(1.0), sign))
+            low = self.mul_(low, self.make("copy_sign", self.number(1.0), sign))
         interval = magnitude.interval | -magnitude.interval
         mantissa = magnitude.mantissa | -magnitude.mantissa
         return replace(magnitude, high=high, low=low, interval=interval, mantissa=mantissa)
@@ -597,9 +401,9 @@ class Arithmetic:
         """``floor``, ``ceiling``, ``truncate`` or ``round_even``."""
         if a.is_exact:
             return Wide(
-                self._make(operation, a.high), interval=a.interval | Interval(a.interval.low - 1, a.interval.high + 1)
+                self.make(operation, a.high), interval=a.interval | Interval(a.interval.low - 1, a.interval.high + 1)
             )
-        return Wide(self._make(operation, self.single(a)), interval=Interval(a.interval.low - 1, a.interval.high + 1))
+        return Wide(self.make(operation, self.single(a)), interval=Interval(a.interval.low - 1, a.interval.high + 1))
 
 
 def _is_larger(a: Interval, b: Interval) -> bool:

@@ -1,0 +1,124 @@
+"""Row-wise operators: formulas that look at whole rows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from ogive import _native
+from ogive.dtypes import FLOATS, ElementType
+from ogive.errors import ParameterError, message
+from ogive.expression import Expression
+from ogive.operator import Operator
+from ogive.signature import NUMPY_KEYWORDS, Signature, in_order
+
+__all__ = ["RowOperator", "row_operator"]
+
+
+class RowOperator(Operator):
+    """An operator whose formula looks at whole rows: their largest element, their sum.
+
+    Rows lie along ``axis``, the last one unless told otherwise; several axes together are one row. The ufunc
+    is a generalised one, of signature (n)->(n).
+
+    >>> import numpy as np, ogive
+    >>> ogive.softmax(np.array([[0.0, 0.0], [0.0, 1000.0]]), axis=1)
+    array([[0.5, 0.5],
+           [0. , 1. ]])
+    """
+
+    is_row_wise = True
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, **keywords)
+        axis = inspect.Parameter("axis", inspect.Parameter.KEYWORD_ONLY, default=-1)
+        given = list(self.__signature__.parameters.values())
+        self.__signature__ = self.__signature__.replace(parameters=[*given, axis])
+
+    def __call__(self, *tensors: Any, axis: int | Iterable[int] = -1, **keywords: Any) -> Any:
+        if type(axis) is int and axis == -1 and keywords.keys() <= {"out"}:
+            # Without parameters the key of the ufunc is empty.
+            result = _native.call_rows(self._bound.get(()), keywords.get("out"), *tensors)
+            if result is not None:
+                return result
+        if any(type(tensor) is Expression for tensor in tensors):
+            return self._trace(tensors, keywords)
+        parameters = {name: value for name, value in keywords.items() if name not in NUMPY_KEYWORDS}
+        rest = {name: value for name, value in keywords.items() if name in NUMPY_KEYWORDS}
+        if len(tensors) != self.inputs:
+            self._refuse_arguments(tensors)
+        ufunc = self.bind(**parameters)
+        try:
+            if all(hasattr(tensor, "__array_ufunc__") and not isinstance(tensor, np.ndarray) for tensor in tensors):
+                return ufunc(*tensors, axis=axis, **rest)
+            arrays = [np.asanyarray(tensor) for tensor in tensors]
+            axes = self._axes(axis, arrays[0].ndim)
+            if len(axes) == 1:
+                return ufunc(*arrays, axis=axes[0], **rest)
+            return self._over_several_axes(ufunc, arrays, axes, rest)
+        except (TypeError, ValueError) as error:
+            self._explain(error, tensors, rest)
+            raise
+
+    def _axes(self, axis: int | Iterable[int], dimensions: int) -> tuple[int, ...]:
+        """The axes of a row, counted from the front."""
+        given = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+        allowed = f"whole numbers from {-dimensions} to {dimensions - 1}, each once"
+        axes = tuple(a + dimensions if isinstance(a, int | np.integer) and a < 0 else a for a in given)
+        if not axes or any(not isinstance(a, int | np.integer) or not 0 <= a < dimensions for a in axes):
+            what = f"axis is {axis!r} for an array of {dimensions} dimensions"
+            raise ParameterError(message(self.name, what, allowed if dimensions else "arrays of one dimension or more"))
+        if len(set(axes)) < len(axes):
+            raise ParameterError(message(self.name, f"axis is {axis!r}, which names one twice", allowed))
+        return tuple(int(a) for a in axes)
+
+    def _over_several_axes(
+        self, ufunc: np.ufunc, arrays: list[np.ndarray], axes: tuple[int, ...], keywords: dict[str, Any]
+    ) -> np.ndarray:
+        """Several axes as one: in the order of memory, an array's own axes come last without a copy."""
+        out = keywords.pop("out", None)
+        out = out[0] if isinstance(out, tuple) else out
+        last = range(-len(axes), 0)
+        ordered = sorted(axes)
+        rows = [np.moveaxis(array, ordered, last) for array in arrays]
+        flat = [row.reshape(*row.shape[: -len(axes)], -1) for row in rows]
+        result: np.ndarray = np.moveaxis(ufunc(*flat, **keywords).reshape(rows[0].shape), last, ordered)
+        if out is None:
+            return result
+        np.copyto(out, result, casting="same_kind")
+        return np.asanyarray(out)
+
+    def _documentation(self) -> str:
+        lines = super()._documentation().splitlines()
+        where = next(i for i, line in enumerate(lines) if line.startswith("Tensors: "))
+        lines[where] = lines[where].replace("of any shapes that broadcast", "of one dimension or more")
+        lines.insert(where + 1, "Keyword axis: an axis or several; default -1.")
+        return "\n".join(lines)
+
+
+def row_operator(
+    *, types: Iterable[ElementType] = FLOATS, onnx: str | None = None, directml: str | None = None
+) -> Callable[[Callable[..., Any]], RowOperator]:
+    """Make a row-wise operator of a formula that uses ``row_max``, ``row_sum`` and the like.
+
+    >>> import ogive
+    >>> from ogive.formula import row_sum
+    >>> @ogive.row_operator()
+    ... def share(x):
+    ...     return x / row_sum(x)
+    >>> share([[1.0, 3.0], [2.0, 2.0]])
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    """
+    listed = tuple(types)
+
+    def make(function: Callable[..., Any]) -> RowOperator:
+        def signatures(tensors: tuple[str, ...]) -> Iterable[Signature]:
+            return [Signature((t,) * len(tensors), (t,)) for t in in_order(listed)]
+
+        return RowOperator(function, signatures, {}, onnx=onnx, directml=directml)
+
+    return make

@@ -1,0 +1,154 @@
+"""What an operator takes: tensors, parameters and the element types that it is there for."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from ogive.dtypes import ElementType
+from ogive.errors import FormulaError, ParameterError, message
+
+__all__ = [
+    "ANY",
+    "FINITE",
+    "NONZERO",
+    "NUMPY_KEYWORDS",
+    "Constraint",
+    "Parameter",
+    "Signature",
+    "in_order",
+    "read_signature",
+    "type_numbers",
+    "without_annotations",
+]
+
+#: What NumPy's ufuncs take by keyword besides the parameters of an operator.
+NUMPY_KEYWORDS = ("out", "where", "casting", "order", "dtype", "subok", "signature")
+
+#: Parameters are FLOAT in both standards: zero or a normal float32 number.
+SMALLEST_PARAMETER = 2.0**-126
+LARGEST_PARAMETER = (2 - 2.0**-23) * 2.0**127
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Which values a numeric parameter may have."""
+
+    allowed: str
+    holds: Callable[[float], bool]
+
+
+FINITE = Constraint("any finite number", math.isfinite)
+NONZERO = Constraint("any finite number but 0", lambda value: math.isfinite(value) and value != 0)
+ANY = Constraint("any number but NaN", lambda value: not math.isnan(value))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A keyword of an operator.
+
+    A numeric one is a FLOAT of the standards; its value reaches compiled code at run time, so another
+    value needs no other code. One with ``choices`` selects between formulas.
+    """
+
+    name: str
+    default: Any
+    constraint: Constraint
+    choices: tuple[Any, ...] = ()
+
+    @property
+    def is_required(self) -> bool:
+        return self.default is inspect.Parameter.empty
+
+    def checked(self, operator_name: str, value: Any) -> Any:
+        """The value as the kernel wants it, or an error that names it."""
+        if self.choices:
+            if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in self.choices):
+                allowed = ", ".join(map(repr, self.choices))
+                raise ParameterError(message(operator_name, f"{self.name} is {value!r}", allowed))
+            return value
+        try:
+            number = float(value)
+        except (TypeError, ValueError, OverflowError):
+            shown = value if isinstance(value, int | str) else f"of type {type(value).__name__}"
+            raise ParameterError(message(operator_name, f"{self.name} is {shown!r}", self.constraint.allowed)) from None
+        if not self.constraint.holds(number):
+            raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))
+        if number and math.isfinite(number) and not SMALLEST_PARAMETER <= abs(number) <= LARGEST_PARAMETER:
+            allowed = "0 and magnitudes from 2**-126 to 3.4e38, as in both standards, whose parameters are float32"
+            raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed))
+        return number
+
+
+class Signature(NamedTuple):
+    """One combination of element types that an operator is there for."""
+
+    inputs: tuple[ElementType, ...]
+    outputs: tuple[ElementType, ...]
+
+    @property
+    def is_of_integers(self) -> bool:
+        """Whether no operand is a floating-point number: then the formula for integers is meant."""
+        return not any(t.is_float for t in self.inputs)
+
+
+def in_order(types: Iterable[ElementType]) -> list[ElementType]:
+    """As NumPy looks for a loop: the first that all operands can be cast to safely. bfloat16 comes last."""
+    rank = {"boolean": 0, "unsigned": 1, "signed": 1, "float": 2}
+    return sorted(types, key=lambda t: (t.name == "bfloat16", rank[t.kind], t.bits, t.kind))
+
+
+def type_numbers(signature: Signature) -> list[tuple[int, ...]]:
+    """NumPy's type numbers of a signature: one tuple for every C type that the integers may be."""
+    operands = (*signature.inputs, *signature.outputs)
+    variants = max(len(t.type_numbers) for t in operands)
+    return [tuple(t.type_numbers[i % len(t.type_numbers)] for t in operands) for i in range(variants)]
+
+
+def read_signature(
+    function: Callable[..., Any], signature: inspect.Signature, constraints: Mapping[str, Constraint]
+) -> tuple[tuple[str, ...], tuple[Parameter, ...]]:
+    """The tensors and the parameters of a formula, from its Python signature."""
+    tensors, parameters = [], []
+    choices = _choices(function, signature)
+    for name, entry in signature.parameters.items():
+        if entry.kind is entry.POSITIONAL_OR_KEYWORD or entry.kind is entry.POSITIONAL_ONLY:
+            tensors.append(name)
+        elif entry.kind is entry.KEYWORD_ONLY and name not in NUMPY_KEYWORDS:
+            parameters.append(Parameter(name, entry.default, constraints.get(name, FINITE), choices.get(name, ())))
+        else:
+            raise FormulaError(
+                message(
+                    function.__name__,
+                    f"its argument {name} is {entry.kind.description}",
+                    "positional tensors and keyword-only parameters",
+                )
+            )
+    if not tensors:
+        raise FormulaError(message(function.__name__, "it has no tensor argument", "one or more, before `*`"))
+    unknown = set(constraints) - {parameter.name for parameter in parameters}
+    if unknown:
+        raise FormulaError(
+            message(function.__name__, f"constraints name {', '.join(sorted(unknown))}", "its parameters")
+        )
+    return tuple(tensors), tuple(parameters)
+
+
+def without_annotations(signature: inspect.Signature) -> inspect.Signature:
+    """What editors and help() show: the formula's annotations are about expressions, not about arrays."""
+    empty = inspect.Signature.empty
+    parameters = [parameter.replace(annotation=empty) for parameter in signature.parameters.values()]
+    return signature.replace(parameters=parameters, return_annotation=empty)
+
+
+def _choices(function: Callable[..., Any], signature: inspect.Signature) -> dict[str, tuple[Any, ...]]:
+    """The values of the parameters that are annotated ``Literal[...]``."""
+    # Evaluating all annotations of all operators would take 2 ms of the import.
+    plain = (inspect.Parameter.empty, Any, "Any", float, "float")
+    if not any(p.kind is p.KEYWORD_ONLY and p.annotation not in plain for p in signature.parameters.values()):
+        return {}
+    hints = get_type_hints(function)
+    return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
