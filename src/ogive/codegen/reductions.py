@@ -60,7 +60,7 @@ class Accumulator:
         if self.is_extreme:
             totals = self._with_extremes(totals, blocks)
         else:
-            add = self._counted if self.is_count else self._joined_value
+            add = self._counted if self.is_count else self._with_value
             for part in blocks:
                 totals = add(totals, part)
         e.block = e.lanes = width
@@ -103,11 +103,10 @@ class Accumulator:
             value = e.choose(e.valid, self.value.format, value, e.literal(self.value.format, self.neutral))
         return value
 
-    def _joined_value(self, totals: list[str], value: str) -> list[str]:
-        e, form = self.e, self.form
-        if self.taken_form is not form:
-            value = e.cast("fpext", value, self.taken_form, form)
-        return self._joined(totals, [value, e.literal(form, 0.0)][: self.parts])
+    def _with_value(self, totals: list[str], value: str) -> list[str]:
+        if self.taken_form is not self.form:
+            value = self.e.cast("fpext", value, self.taken_form, self.form)
+        return self._joined(totals, [value])
 
     def _counted(self, totals: list[str], what_counts: str) -> list[str]:
         e, form = self.e, self.form
@@ -146,7 +145,8 @@ class Accumulator:
         t = e.binary("fsub", form, total, a[0])
         lost_a = e.binary("fsub", form, a[0], e.binary("fsub", form, total, t))
         lost = e.binary("fadd", form, lost_a, e.binary("fsub", form, b[0], t))
-        lost = e.binary("fadd", form, lost, b[1])
+        for more in b[1:]:
+            lost = e.binary("fadd", form, lost, more)
         return [total, e.binary("fadd", form, a[1], lost)]
 
     def finish(self, slot: int) -> list[str]:
