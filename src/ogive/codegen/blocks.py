@@ -49,12 +49,12 @@ def blocks_at_a_time(program: Program, target: Target) -> int:
     return max(2 if _adds_pairs(program) else 1, registers * target.vector_bytes // 64)
 
 
-def elements_of_a_group(program: Program, target: Target) -> int:
-    """What divides the number of elements that the loop over several blocks takes."""
+def elements_of_a_group(program: Program, of_a_turn: int) -> int:
+    """What divides the number of elements that the loop over several blocks takes, if a turn takes so many."""
     # What is added in pairs must not depend on how many blocks a target takes at a time.
     if _adds_pairs(program):
         return max(block_size(program) * REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME)
-    return block_size(program) * blocks_at_a_time(program, target)
+    return of_a_turn
 
 
 def _adds_pairs(program: Program) -> bool:

@@ -75,7 +75,7 @@ def _loops(program: Program, target: Target) -> list[_Loop]:
     """Over several blocks at a time, over single ones, and over the incomplete last one, where there may be one."""
     block, at_a_time, has_rest = block_size(program), blocks_at_a_time(program, target), bool(program.stages)
     rest = [_Loop("rest", block, "%limit.block", "done", is_incomplete=True)] if has_rest else []
-    group = elements_of_a_group(program, target)
+    group = elements_of_a_group(program, block * at_a_time)
     several = [_Loop("blocks", block * at_a_time, "0", "before.block", group)] if at_a_time > 1 else []
     single = _Loop("block", block, "%limit.blocks" if several else "0", "before.rest" if rest else "done", block)
     return [*several, single, *rest]

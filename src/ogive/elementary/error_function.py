@@ -24,6 +24,7 @@ with ERF_NEAR and ERF_FAR of the coefficients.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
@@ -46,6 +47,9 @@ TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E7
 #: 1 / sqrt(2), to 200 bits.
 ROOT_HALF = Fraction(isqrt(1 << 399), 1 << 200)
 
+#: What is added to a in NORMAL_TAIL.
+OFFSET_IN_FLOAT64 = 3.5
+
 #: Where Q is zero even in float64. (In float32 its product with any number that comes with it is so from 15.5 on, where
 #: NORMAL_TAIL ends.) exp(-a**2 / 2) is computed as a normal number, so many times larger.
 ZERO_IN_FLOAT64 = 41.0
@@ -55,7 +59,7 @@ LARGER = 2.0**200
 def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
     """Erfc of a number that is not negative, with the power of two kept apart."""
     if not m.extended:
-        tail = _normal_tail_in_float64(m, m.multiply(a, m.wide(1 / ROOT_HALF)))
+        tail = _normal_tail_of_magnitude(m, m.multiply(a, m.wide(1 / ROOT_HALF)))
         return m.multiply(tail, m.wide(Fraction(2)))
     a = m.clamped(a, 0.0, m.rounded(Fraction(ZERO[m.goal])))
     return m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
@@ -82,37 +86,35 @@ def _scaled(m: Arithmetic, a: Wide) -> Wide:
     return Wide(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
 
 
-def _normal_tail_in_float64(m: Arithmetic, a: Wide) -> Wide:
-    """Q(a) of a number that is not negative."""
+def _normal_tail_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
+    """Q of a number that is not negative."""
+    if m.extended:
+        return m.multiply(_erfc_of_magnitude(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
     bounded = m.clamped(a, 0.0, ZERO_IN_FLOAT64).high
-    inverse = m.div_(m.number(1.0), m.add_(bounded, m.number(3.5)))
+    inverse = m.div_(m.number(1.0), m.add_(bounded, m.number(OFFSET_IN_FLOAT64)))
     scaled = m.polynomial_(inverse, tuple(c / LARGER for c in NORMAL_TAIL[m.goal]))
     exponential = exp_in_float64(m, m.mul_(bounded, bounded), -0.5, times=LARGER)
     return Wide(m.mul_(scaled, exponential), interval=Interval(0.0, 0.51))
 
 
+def _of_either_sign(m: Arithmetic, x: Wide, of_magnitude: Callable[[Arithmetic, Wide], Wide], whole: int) -> Wide:
+    """A tail that is known of magnitudes: that of a negative number is what this leaves of the whole."""
+    x = m.unscaled(x)
+    if x.interval.low >= 0:
+        return of_magnitude(m, x)
+    tail = of_magnitude(m, m.absolute(x))
+    other = m.subtract(m.wide(Fraction(whole)), tail)
+    return replace(m.select(m.less_(x.high, m.number(0.0)), other, tail), interval=Interval(0.0, whole))
+
+
 def normal_tail(m: Arithmetic, x: Wide) -> Wide:
     """``erfc(x / sqrt(2)) / 2``, accurate in both tails."""
-    x, half = m.unscaled(x), m.wide(Fraction(1, 2))
-    a = x if x.interval.low >= 0 else m.absolute(x)
-    if m.extended:
-        tail = m.multiply(_erfc_of_magnitude(m, m.multiply(a, m.wide(ROOT_HALF))), half)
-    else:
-        tail = _normal_tail_in_float64(m, a)
-    if x.interval.low >= 0:
-        return tail
-    other = m.subtract(m.wide(Fraction(1)), tail)
-    return replace(m.select(m.less_(x.high, m.number(0.0)), other, tail), interval=Interval(0.0, 1.0))
+    return _of_either_sign(m, x, _normal_tail_of_magnitude, 1)
 
 
 def erfc(m: Arithmetic, x: Wide) -> Wide:
     """``1 - erf(x)``, accurate in both tails."""
-    x = m.unscaled(x)
-    tail = _erfc_of_magnitude(m, m.absolute(x))
-    if x.interval.low >= 0:
-        return tail
-    other = m.subtract(m.wide(Fraction(2)), tail)
-    return replace(m.select(m.less_(x.high, m.number(0.0)), other, tail), interval=Interval(0.0, 2.0))
+    return _of_either_sign(m, x, _erfc_of_magnitude, 2)
 
 
 def erf(m: Arithmetic, x: Wide) -> Wide:

@@ -12,7 +12,6 @@ n is exact (Cody and Waite).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -141,16 +140,16 @@ def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float) -> tuple[Ex
     return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), x)
 
 
-def _with_factor(coefficients: Iterable[float], factor: float) -> tuple[float, ...]:
-    """The polynomial in r / factor that another is in r."""
-    return tuple(c * factor**power for power, c in enumerate(coefficients))
+def _series_in_float64(m: Arithmetic, factor: float) -> tuple[float, ...]:
+    """The polynomial in r / factor that is exp(r)."""
+    return tuple(c * factor**power for power, c in enumerate((1.0, 1.0, *EXPM1[m.goal])))
 
 
 def exp_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
     """``exp(factor x) times`` where that is a normal number; both are powers of two, the factor's sign is any."""
     shifted, r = _reduced_in_float64(m, x, factor)
-    coefficients = _with_factor((1.0, 1.0, *EXPM1[m.goal]), factor)
-    return m.times_power_of_two_(m.polynomial_(r, tuple(c * times for c in coefficients)), shifted)
+    coefficients = tuple(c * times for c in _series_in_float64(m, factor))
+    return m.times_power_of_two_(m.polynomial_(r, coefficients), shifted)
 
 
 def rough_exp(m: Arithmetic, x: Wide) -> Wide:
@@ -202,7 +201,7 @@ def expm1_in_float64(m: Arithmetic, x: Wide, factor: float = 1.0) -> Wide:
     low, high = EXPM1_RANGE_IN_FLOAT64
     shifted, r = _reduced_in_float64(m, m.clamped(x, low / factor, high / factor).high, factor)
     one = m.number(1.0)
-    _, *coefficients = _with_factor((0.0, 1.0, *EXPM1[m.goal]), factor)
+    _, *coefficients = _series_in_float64(m, factor)
     series = m.mul_(r, m.polynomial_(r, tuple(coefficients)))  # a product, which keeps the sign of a zero
     scale = m.times_power_of_two_(one, shifted)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.

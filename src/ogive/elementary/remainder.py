@@ -22,7 +22,7 @@ def remainder(m: Arithmetic, x: Wide, y: Wide) -> Wide:
     a, b = m.abs_(dividend), m.abs_(divisor)
     zero, infinity = m.number(0.0), m.number(math.inf)
     quotient = m.div_(a, b)
-    rest = m.fma_(m.neg_(m.make("round_even", quotient)), b, a)
+    rest = m.fma_(m.neg_(m.round_even_(quotient)), b, a)
     is_far = m.less_equal_(m.number(2.0 ** (m.precision - 1)), quotient)
     for condition in (m.less_(a, infinity), m.less_(zero, b)):
         is_far = node("and", (is_far, condition), None, Format.BIT)
@@ -46,7 +46,7 @@ def _in_many_steps(m: Arithmetic, a: Expression, b: Expression) -> Expression:
     divisor = m.scale_(b, node("convert", (difference,), None, m.format))
     rest = a
     for _ in range(1 + math.ceil((2 * m.bias - 1) / shift)):
-        rest = m.fma_(m.neg_(m.make("round_even", m.div_(rest, divisor))), divisor, rest)
+        rest = m.fma_(m.neg_(m.round_even_(m.div_(rest, divisor))), divisor, rest)
         smaller = m.mul_(divisor, m.number(2.0**-shift))
         divisor = m.select_(m.less_(smaller, b), b, smaller)
     return rest

@@ -176,6 +176,7 @@ class Machine:
     # ---- conversions
 
     def converted(self, a: Expression, form: Format) -> Expression:
+        """The number in another format; of a constant the constant, where that format holds it in any case."""
         if a.operation == "constant" and form is Format.F64:
             return node("constant", (), a.attribute, form)
         return node("convert", (a,), None, form)
