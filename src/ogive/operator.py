@@ -64,7 +64,6 @@ class Operator(_native.OperatorCall):
     tensors: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     signatures: tuple[Signature, ...]
-    is_row_wise = False
 
     def __init__(
         self,

@@ -11,13 +11,15 @@ import numpy as np
 from ogive import _native
 from ogive.dtypes import FLOATS, ElementType
 from ogive.errors import ParameterError, message
-from ogive.expression import Expression
 from ogive.operator import Operator
 from ogive.signature import NUMPY_KEYWORDS, Signature, in_order
 
 __all__ = ["RowOperator", "row_operator"]
 
+LAST = -1
 
+
+@_native.inherit_vectorcall
 class RowOperator(Operator):
     """An operator whose formula looks at whole rows: their largest element, their sum.
 
@@ -30,38 +32,44 @@ class RowOperator(Operator):
            [0. , 1. ]])
     """
 
-    is_row_wise = True
-
     def __init__(self, *args: Any, **keywords: Any) -> None:
+        self.is_row_wise = True
         super().__init__(*args, **keywords)
-        axis = inspect.Parameter("axis", inspect.Parameter.KEYWORD_ONLY, default=-1)
+        axis = inspect.Parameter("axis", inspect.Parameter.KEYWORD_ONLY, default=LAST)
         given = list(self.__signature__.parameters.values())
         self.__signature__ = self.__signature__.replace(parameters=[*given, axis])
 
-    def __call__(self, *tensors: Any, axis: int | Iterable[int] = -1, **keywords: Any) -> Any:
-        if type(axis) is int and axis == -1 and keywords.keys() <= {"out"}:
-            # Without parameters the key of the ufunc is empty.
-            result = _native.call_rows(self._bound.get(()), keywords.get("out"), *tensors)
-            if result is not None:
-                return result
-        if any(type(tensor) is Expression for tensor in tensors):
-            return self._trace(tensors, keywords)
-        parameters = {name: value for name, value in keywords.items() if name not in NUMPY_KEYWORDS}
-        rest = {name: value for name, value in keywords.items() if name in NUMPY_KEYWORDS}
-        if len(tensors) != self.inputs:
-            self._refuse_arguments(tensors)
-        ufunc = self.bind(**parameters)
-        try:
-            if all(hasattr(tensor, "__array_ufunc__") and not isinstance(tensor, np.ndarray) for tensor in tensors):
-                return ufunc(*tensors, axis=axis, **rest)
-            arrays = [np.asanyarray(tensor) for tensor in tensors]
-            axes = self._axes(axis, arrays[0].ndim)
-            if len(axes) == 1:
-                return ufunc(*arrays, axis=axes[0], **rest)
-            return self._over_several_axes(ufunc, arrays, axes, rest)
-        except (TypeError, ValueError) as error:
-            self._explain(error, tensors, rest)
-            raise
+    # ---- what the native call path asks
+
+    def _bind(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[np.ufunc, tuple[str, ...]]:
+        """The last axis is what loops take without being told; any other is left for ``_over_axes``."""
+        keywords = dict(zip(names, values, strict=True))
+        axis = keywords.pop("axis", LAST)
+        ufunc, rest = super()._bind(tuple(keywords), tuple(keywords.values()))
+        return ufunc, rest if _is_last(axis) else (*rest, "axis")
+
+    def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        axis = keywords.pop("axis", LAST)
+        if not _is_last(axis):
+            raise ParameterError(message(self.name, f"axis is {axis!r} inside a formula", f"{LAST}"))
+        return super()._trace(args, keywords)
+
+    def _over_axes(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The result over any axes, of anything that is an array."""
+        axis = keywords.pop("axis", LAST)
+        if type(axis) is int and axis >= 0 and all(type(t) is np.ndarray and t.ndim - 1 == axis for t in tensors):
+            return self(*tensors, **keywords)  # the last axis by its number
+        rest = {name: keywords.pop(name) for name in NUMPY_KEYWORDS if name in keywords}
+        ufunc = self.bind(**keywords)
+        if all(hasattr(tensor, "__array_ufunc__") and not isinstance(tensor, np.ndarray) for tensor in tensors):
+            return ufunc(*tensors, axis=axis, **rest)
+        arrays = [np.asanyarray(tensor) for tensor in tensors]
+        axes = self._axes(axis, arrays[0].ndim)
+        if len(axes) == 1:
+            return ufunc(*arrays, axis=axes[0], **rest)
+        return self._over_several_axes(ufunc, arrays, axes, rest)
+
+    # ---- axes
 
     def _axes(self, axis: int | Iterable[int], dimensions: int) -> tuple[int, ...]:
         """The axes of a row, counted from the front."""
@@ -97,6 +105,10 @@ class RowOperator(Operator):
         lines[where] = lines[where].replace("of any shapes that broadcast", "of one dimension or more")
         lines.insert(where + 1, "Keyword axis: an axis or several; default -1.")
         return "\n".join(lines)
+
+
+def _is_last(axis: Any) -> bool:
+    return type(axis) is int and axis == LAST
 
 
 def row_operator(

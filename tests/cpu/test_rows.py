@@ -9,7 +9,7 @@ from ogive import formula as f
 from ogive.accuracy import error_in_ulp
 from ogive.codegen.target import TARGETS
 from ogive.dtypes import element_type
-from ogive.errors import DTypeError, FormulaError, ParameterError, ShapeError
+from ogive.errors import ArgumentError, DTypeError, FormulaError, ParameterError, ShapeError
 from ogive.reference import evaluate
 from ogive.runtime.kernels import make_ufunc
 from tests.cpu.test_targets import RUNNABLE
@@ -185,6 +185,36 @@ def test_the_short_way_computes_the_same():
         assert type(op(x.view(np.memmap))) is type(op.bind()(x.view(np.memmap)))
 
 
+@pytest.mark.parametrize("shape", [(7,), (3, 7), (2, 3, 7)])
+def test_the_last_axis_by_any_name(shape):
+    x = rows(shape, element_type("float32"))
+    expected = ogive.softmax(x)
+    last = len(shape) - 1
+    for axis in (-1, last, (-1,), [last], np.int64(last), np.int64(-1)):
+        assert_same_bits(ogive.softmax(x, axis=axis), expected)
+        assert_same_bits(ogive.softmax(x.tolist(), axis=axis, dtype="float32"), expected)
+        out = np.empty_like(x)
+        assert ogive.softmax(x, axis=axis, out=out) is out
+        assert_same_bits(out, expected)
+        assert ogive.softmax(x.astype(">f4"), axis=axis).tolist() == expected.tolist()
+
+
+def test_inside_a_formula_rows_lie_along_the_last_axis():
+    @ogive.row_operator()
+    def doubled(x):
+        return 2 * ogive.softmax(x, axis=-1)
+
+    x = rows((3, 7), element_type("float32"))
+    assert_same_bits(doubled(x), 2 * ogive.softmax(x))
+
+    @ogive.row_operator()
+    def across(x):
+        return ogive.softmax(x, axis=0)
+
+    with pytest.raises(ParameterError, match="softmax: axis is 0 inside a formula; allowed: -1"):
+        across(x)
+
+
 def test_several_axes_are_one_row():
     x = rows((2, 3, 4, 5), element_type("float64"))
     for axes in ((2, 3), (3, 2), (-1, 1), (0, 2), (0, 1, 2, 3)):
@@ -258,6 +288,9 @@ def test_empty_arrays():
         (lambda x: ogive.softmax(x, axis=0.5), ParameterError, "softmax: axis is 0.5"),
         (lambda x: ogive.softmax(x, axis=()), ParameterError, r"softmax: axis is \(\) for"),
         (lambda x: ogive.softmax(x[0, 0]), ParameterError, "arrays of one dimension or more"),
+        (lambda x: ogive.softmax(x[0, 0, ...], axis=0), ParameterError, "arrays of one dimension or more"),
+        (lambda x: ogive.softmax(axis=0), ArgumentError, "softmax: 0 positional arguments were given"),
+        (lambda x: ogive.softmax(x, alpha=1.0), ArgumentError, "softmax: there is no parameter 'alpha'"),
         (lambda x: ogive.softmax(x.astype(complex)), DTypeError, "softmax: x has dtype complex128; allowed: float16"),
         (lambda x: ogive.softmax(x, out=x[:2].copy()), ShapeError, "softmax: out has shape"),
     ],

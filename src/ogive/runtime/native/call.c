@@ -3,10 +3,11 @@
  * Parameters are not NumPy's business, so a call with parameters goes to a ufunc that holds them. Which
  * one is remembered per operator by the keywords' names and values; a hit costs about 20 ns, a Python
  * function in its place about 400. Calls of plain arrays that are alike do not need the ufunc itself, only its
- * loops (direct.c). Whatever is not a plain hit goes to Python (ogive.operator):
+ * loops (direct.c). Whatever is not a plain hit goes to Python (ogive.operator, ogive.row_operator):
  *
  *   _bind(names, values) -> (ufunc, names that are left for NumPy)     an unseen set of keywords
  *   _trace(args, keywords) -> Expression                               symbolic arguments
+ *   _over_axes(args, keywords) -> result                               rows that the loops do not take as they are
  *   _explain(error, args, keywords) -> None                            raises what to tell the user
  */
 #include "native.h"
@@ -31,6 +32,7 @@ typedef struct {
     PyObject_HEAD
     vectorcallfunc vectorcall;
     int inputs;
+    char is_row_wise;
     int next; /* which entry is overwritten next */
     PyObject *default_ufunc;
     OgiveDirect *default_direct;
@@ -221,7 +223,8 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
                 goto called;
             }
         }
-        result = PyObject_Vectorcall(self->default_ufunc, args, (size_t)nargs, NULL);
+        result = self->is_row_wise ? call_python(self, "_over_axes", NULL, args, nargs, names)
+                                   : PyObject_Vectorcall(self->default_ufunc, args, (size_t)nargs, NULL);
     } else {
         PyObject *empty = NULL;
         if (names == NULL && (names = empty = PyTuple_New(0)) == NULL) {
@@ -246,6 +249,12 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
                 names = empty != NULL ? NULL : names;
                 goto called;
             }
+        }
+        if (self->is_row_wise) {
+            result = call_python(self, "_over_axes", NULL, args, nargs, names);
+            Py_XDECREF(empty);
+            names = empty != NULL ? NULL : names;
+            goto called;
         }
         /* Entries may be overwritten while NumPy runs Python code of the arguments. */
         PyObject *ufunc = Py_NewRef(call->ufunc), *rest_names = Py_XNewRef(call->rest_names);
@@ -351,6 +360,7 @@ static PyGetSetDef operator_getset[] = {
 };
 
 static PyMemberDef operator_members[] = {
+    {"is_row_wise", T_BOOL, offsetof(OgiveOperator, is_row_wise), 0, "Whether the formula looks at whole rows."},
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(OgiveOperator, vectorcall), READONLY, NULL},
     {NULL, 0, 0, 0, NULL},
 };

@@ -335,18 +335,3 @@ PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyOb
     /* NumPy makes scalars of arrays without dimensions. */
     return PyArray_NDIM(first) == 0 || count == 0 ? NULL : run_alike(direct, inputs, out, loop, out_type, count);
 }
-
-PyObject *ogive_call_rows(PyObject *module, PyObject *const *args, Py_ssize_t count) {
-    (void)module;
-    const int is_ufunc = count >= 2 && PyObject_TypeCheck(args[0], &PyUFunc_Type);
-    OgiveDirect *direct = is_ufunc ? ogive_direct_loops(args[0]) : NULL;
-    if (direct == NULL || !direct->row_wise || direct->inputs != count - 2) {
-        Py_RETURN_NONE;
-    }
-    PyObject *result = ogive_call_directly(direct, args + 2, args[1] == Py_None ? NULL : args[1]);
-    if (PyErr_Occurred()) {
-        Py_XDECREF(result);
-        return NULL;
-    }
-    return result == NULL ? Py_NewRef(Py_None) : result;
-}

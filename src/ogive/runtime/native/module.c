@@ -41,9 +41,6 @@ static PyMethodDef methods[] = {
     {"make_ufunc", (PyCFunction)(void (*)(void))ogive_make_ufunc, METH_VARARGS | METH_KEYWORDS,
      "make_ufunc(name, doc, inputs, outputs, loops, parameters, row_wise=False)\n--\n\n"
      "A numpy.ufunc whose loops are [(type numbers, Kernel), ...]; row-wise: a generalised one, (n)->(n)."},
-    {"call_rows", (PyCFunction)(void (*)(void))ogive_call_rows, METH_FASTCALL,
-     "call_rows(ufunc, out, *inputs)\n--\n\n"
-     "The result of a row-wise ufunc over the last axis; None if the call is one for the ufunc itself."},
     {"table_count", table_count, METH_NOARGS, "How many tables of results there are."},
     {"pool_size", get_pool_size, METH_NOARGS, "How many threads a large call uses at most."},
     {"set_pool_size", set_pool_size, METH_O, "Set how many threads a large call uses at most."},

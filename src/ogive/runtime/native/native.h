@@ -158,7 +158,6 @@ typedef struct {
 /* direct.c: the result, or NULL without an error set if the call is one for the ufunc. An error of the compiler
  * is left set beside a result, as NumPy leaves it. */
 PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyObject *out);
-PyObject *ogive_call_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* ufunc.c: the loops of a ufunc made by make_ufunc; NULL for another one. */
 OgiveDirect *ogive_direct_loops(PyObject *ufunc);
