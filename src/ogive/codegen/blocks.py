@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from ogive.codegen.target import Target
 from ogive.expression import Expression, Format, walk
 from ogive.transform.cost import eager_operands, varying
-from ogive.transform.program import Program
+from ogive.transform.program import Program, Summation
 
 __all__ = ["block_size", "blocks_at_a_time", "elements_of_a_group"]
 
@@ -58,7 +58,7 @@ def elements_of_a_group(program: Program, of_a_turn: int) -> int:
 
 
 def _adds_pairs(program: Program) -> bool:
-    return any(reduction.in_pairs for stage in program.stages for reduction in stage.reductions)
+    return any(reduction.summation is Summation.IN_PAIRS for stage in program.stages for reduction in stage.reductions)
 
 
 def _values_at_one_time(program: Program) -> float:

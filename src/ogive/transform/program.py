@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, node
 from ogive.transform.cost import varying
 
-__all__ = ["STORAGE", "Program", "Reduction", "Stage", "stored_operand"]
+__all__ = ["STORAGE", "Program", "Reduction", "Stage", "Summation", "stored_operand"]
 
 #: How the numbers of an element type are stored.
 STORAGE = {
@@ -28,6 +29,14 @@ STORAGE = {
 }
 
 
+class Summation(Enum):
+    """How the numbers of a row are added up."""
+
+    IN_FLOAT64 = "in float64, and beside a sum of float64 what rounding lost of it"
+    IN_PAIRS = "two and two in float32, then in float64: of numbers that are not negative and far from infinite"
+    FROM_ONE = "in float32 from one on, and beside it what rounding lost, which is exact: of numbers from zero to one"
+
+
 @dataclass(frozen=True)
 class Reduction:
     """What makes one number of a row."""
@@ -36,9 +45,7 @@ class Reduction:
     """One of REDUCTIONS."""
     value: Expression
     """What is reduced."""
-    in_pairs: bool = False
-    """Whether two numbers of a sum in float64 may be added in float32 before: they are not negative, and far from
-    infinite, so that their rounding is no more than that of the numbers."""
+    summation: Summation = Summation.IN_FLOAT64
 
 
 @dataclass(frozen=True)

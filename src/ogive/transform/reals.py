@@ -15,7 +15,7 @@ from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RUL
 from ogive.expression import Expression, Format, constant, depends_on_elements, is_extreme, node, walk
 from ogive.transform.integers import is_nonzero
 from ogive.transform.interval import EVERYTHING, Interval
-from ogive.transform.program import STORAGE, Reduction, Stage, stored_operand
+from ogive.transform.program import STORAGE, Reduction, Stage, Summation, stored_operand
 from ogive.transform.rounding import normal_single_to_odd, product_to_odd, single_to_odd, to_integer, to_odd
 from ogive.transform.rowwise import (
     EXPONENTIALS,
@@ -111,13 +111,20 @@ class Reals:
             return Reduction(root.operation, self.truth(operand))
         if root.operation != "row_sum":
             return Reduction(root.operation, self.finish(operand))
-        if is_kept:  # results, of which the last bit shows
-            return Reduction(root.operation, self._rough(operand))
-        value = self._exponentials(root)
+        value = None if is_kept else self._exponentials(root)
         if value is None:
             value = self._rough(operand)
-        in_pairs = value.format is Format.F32 and self._interval_of_summed(operand).within(0.0, self.m.largest / 4)
-        return Reduction(root.operation, value, in_pairs)
+        return Reduction(root.operation, value, self._summation(operand, value.format, is_kept=is_kept))
+
+    def _summation(self, summed: Expression, form: Format, *, is_kept: bool) -> Summation:
+        interval = self._interval_of_summed(summed)
+        if form is not Format.F32:
+            return Summation.IN_FLOAT64
+        if not is_kept and interval.within(0.0, self.m.largest / 4):  # kept are results, of which the last bit shows
+            return Summation.IN_PAIRS
+        if interval.within(0.0, EXPONENTIALS.high):
+            return Summation.FROM_ONE
+        return Summation.IN_FLOAT64
 
     def _exponentials(self, root: Expression) -> Expression | None:
         """What this sums, if that is ``exp(x - row_max(x))`` or zero, times what makes it simpler; None for others."""
