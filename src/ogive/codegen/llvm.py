@@ -142,10 +142,11 @@ class _Function(Writer):
         lines.append("done:")
         for accumulator in found:
             lines += accumulator.joints("done", before, last)
-        for accumulator in found:
-            lines += accumulator.finish(_slot(program, stage))
+        aside = _slot(program, len(program.stages)) + MOST_AHEAD
+        lines += [line for accumulator in found for line in accumulator.put_aside(aside)]
+        last_lines = [line for accumulator in found for line in accumulator.find(aside, _slot(program, stage))]
         start = [*self.invariant_lines, f"  br label %{loops[0].check}"]
-        return "\n".join([*head, *start, *lines, *self._foot()])
+        return "\n".join([*head, *start, *lines, *self._foot(last_lines)])
 
     def _ahead(self, nodes: Sequence[Expression]) -> list[str]:
         """What differs from row to row only, for all rows at once, into their records."""
@@ -270,7 +271,7 @@ class _Function(Writer):
             ]
         return lines
 
-    def _foot(self) -> list[str]:
+    def _foot(self, behind_the_last_row: Sequence[str]) -> list[str]:
         if not self.program.stages:
             return ["  ret void", "}"]
         return [
@@ -278,6 +279,7 @@ class _Function(Writer):
             "  %more.rows = icmp ult i64 %next.row, %rows",
             "  br i1 %more.rows, label %begin, label %end",
             "end:",
+            *behind_the_last_row,
             "  ret void",
             "}",
         ]

@@ -12,12 +12,18 @@ from ogive.transform.rowwise import EXTREMES
 
 __all__ = ["Accumulator"]
 
+REGISTER_BITS = 512
+
+#: How many numbers of the rows' records a reduction's lanes take until all rows are through: two registers a row.
+ASIDE = 2 * REGISTER_BITS // 64
+
 
 class Accumulator:
     """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes.
 
     Lane i takes elements i, i + block, i + 2 block, ... in order, or sums of two neighbours of them; then the upper half
-    of the lanes is joined with the lower half until one is left. What is left is stored as two float64.
+    of the lanes is joined with the lower half until one is left, of all rows at once. What is left is stored as two
+    float64.
 
     A sum from one on (Summation) takes 5 % less time than float64, which registers hold half as much of: in each lane
     the total is never less than what is added, so that what that loses is exact (Fast2Sum).
@@ -162,42 +168,108 @@ class Accumulator:
             lost = e.binary("fadd", form, lost, more)
         return [total, e.binary("fadd", form, a[1], lost)]
 
-    def finish(self, slot: int) -> list[str]:
-        """The lines after the loops: what was found goes to its slot in the row's record."""
+    # ---- behind the loops
+
+    def put_aside(self, slot: int) -> list[str]:
+        """The lines at the end of a row: its lanes wait until all rows are through."""
         e, form = self.e, self.form
-        e.after_loop = True
-        e.lines, values, width, block = [], list(self.following), e.block, e.block
-        any_nan = ""
-        if self.from_one:
-            form = Format.F64
-            total, lost = (e.cast("fpext", value, self.form, form) for value in values)
-            values = [e.binary("fadd", form, e.binary("fsub", form, total, e.literal(form, self.start)), lost)]
+        e.after_loop, e.lines = True, []
+        values, width, block = list(self.following), e.block, e.block
         if self.is_extreme:
             nan = values.pop()
             lanes = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
-            any_nan = e.emit_scalar(f"icmp ne i{width} {e.emit(f'bitcast <{width} x i1> {lanes} to i{width}')}, 0")
-        while width > 1:
+            any_lane = e.emit_scalar(f"icmp ne i{width} {e.emit(f'bitcast <{width} x i1> {lanes} to i{width}')}, 0")
+            place = self._aside(slot, 1, "%row", "i8")
+            e.lines.append(f"  store i8 {e.emit_scalar(f'zext i1 {any_lane} to i8')}, ptr {place}, align 1")
+        while width * form.bits > REGISTER_BITS:
             half = width // 2
-            halves = [[self._slice(form, v, width, start, half) for v in values] for start in (0, half)]
+            lower, upper = ([self._slice(form, v, width, start, half) for v in values] for start in (0, half))
             e.block = e.lanes = width = half
-            if half == 1:
-                halves = [[e.emit_scalar(f"extractelement <1 x {TYPES[form]}> {v}, i64 0") for v in h] for h in halves]
-            values = self._joined(halves[0], halves[1], form)
-        if self.is_count and not self.value.operands[1].attribute:  # all the others were counted
-            all_of_them = e.emit_scalar(f"uitofp i64 %count to {TYPES[form]}")
-            values = [e.emit_scalar(f"fsub {TYPES[form]} {all_of_them}, {values[0]}")]
-        if any_nan:
-            kind = TYPES[form]
-            values = [e.emit_scalar(f"select i1 {any_nan}, {kind} {e.literal(form, math.nan)}, {kind} {values[0]}")]
-        for part in range(2):
-            value = values[part] if part < len(values) else "0x0000000000000000"
-            if part < len(values) and form is Format.F32:
-                value = e.emit_scalar(f"fpext float {value} to double")
-            number = slot + 2 * self.index + part
-            place = e.emit_scalar(f"getelementptr double, ptr %values, i64 {ROWS_AT_ONCE * number}")
-            e.lines.append(f"  store double {value}, ptr {place}, align 8")
+            values = self._joined(lower, upper, form)
+        for part, value in enumerate(values):
+            kind = e.type(form)
+            place = self._aside(slot, part, "%row", kind)
+            e.lines.append(f"  store {kind} {value}, ptr {place}, align {form.bits // 8}")
         e.block = e.lanes = block
         return e.lines
+
+    def _aside(self, slot: int, part: int, row: int | str, kind: str) -> str:
+        """Where a row's lanes wait."""
+        first = ROWS_AT_ONCE * (slot + ASIDE * self.index) + part * ASIDE * ROWS_AT_ONCE // 2
+        place = self.e.emit_scalar(f"getelementptr double, ptr %records, i64 {first}")
+        return self.e.emit_scalar(f"getelementptr {kind}, ptr {place}, i64 {row}")
+
+    def find(self, aside: int, slot: int) -> list[str]:
+        """The lines behind the last row: what was found goes to its slot in the rows' records.
+
+        All rows are joined together. Of two the lower halves make one register, the upper halves another, and their
+        joint holds both rows; so 16 registers of 16 lanes become one of 16 rows in 15 steps of three instructions, in
+        place of four of each row that wait for each other.
+        """
+        e, form = self.e, self.form
+        e.after_loop, e.lines, block = True, [], e.block
+        width = min(e.block, REGISTER_BITS // form.bits)
+        e.block = e.lanes = width
+        parts = 1 if self.is_extreme else self.parts
+        rows = [[self._waiting(aside, part, row) for part in range(parts)] for row in range(ROWS_AT_ONCE)]
+        if self.from_one:
+            longer = Format.F64
+            (lost,) = self._over_rows([[low] for _, low in rows], width, form)
+            e.block = e.lanes = width
+            (total,) = self._over_rows([[e.cast("fpext", high, form, longer)] for high, _ in rows], width, longer)
+            total = e.binary("fsub", longer, total, e.literal(longer, width * self.start))
+            values, form = [e.binary("fadd", longer, total, e.cast("fpext", lost, form, longer))], longer
+        else:
+            values = self._over_rows(rows, width, form)
+        if self.is_count and not self.value.operands[1].attribute:  # all the others were counted
+            count = e.emit_scalar(f"uitofp i64 %count to {TYPES[form]}")
+            values = [e.binary("fsub", form, e.spread(e.type(form), f"{TYPES[form]} {count}"), values[0])]
+        if self.is_extreme:
+            kind = f"<{ROWS_AT_ONCE} x i8>"
+            any_lane = e.emit(f"load {kind}, ptr {self._aside(aside, 1, 0, kind)}, align 1")
+            is_nan = e.emit(f"icmp ne {kind} {any_lane}, zeroinitializer")
+            values = [e.choose(is_nan, form, e.literal(form, math.nan), values[0])]
+        values = [value if form is Format.F64 else e.cast("fpext", value, form, Format.F64) for value in values]
+        for part, value in enumerate((*values, e.literal(Format.F64, 0.0))[:2]):
+            first = ROWS_AT_ONCE * (slot + 2 * self.index + part)
+            place = e.emit_scalar(f"getelementptr double, ptr %records, i64 {first}")
+            e.lines.append(f"  store {e.type(Format.F64)} {value}, ptr {place}, align 8")
+        e.block, e.lanes = block, block
+        return e.lines
+
+    def _waiting(self, aside: int, part: int, row: int) -> str:
+        kind = self.e.type(self.form)
+        return self.e.emit(f"load {kind}, ptr {self._aside(aside, part, row, kind)}, align {self.form.bits // 8}")
+
+    def _over_rows(self, rows: list[list[str]], width: int, form: Format) -> list[str]:
+        """The parts of all rows' totals, a lane a row, of as many rows of so many lanes each."""
+        e = self.e
+        each = 1  # how many rows a register holds
+        while len(rows) > 1:
+            pairs = list(zip(rows[::2], rows[1::2], strict=True))
+            held = each * width
+            if width > 1:
+                half = width // 2
+                lower = [first + i for first in range(0, 2 * held, width) for i in range(half)]
+                upper = [half + i for i in lower]
+                rows = []
+                for a, b in pairs:
+                    halves = [self._merged(form, a, b, held, lanes) for lanes in (lower, upper)]
+                    rows.append(self._joined(halves[0], halves[1], form))
+                width = half
+            else:
+                rows = [self._merged(form, a, b, held, list(range(2 * held))) for a, b in pairs]
+                e.block = e.lanes = 2 * held
+            each *= 2
+        return rows[0]
+
+    def _merged(self, form: Format, a: list[str], b: list[str], held: int, lanes: list[int]) -> list[str]:
+        """These lanes of two registers, of every part."""
+        kind, mask = f"<{held} x {TYPES[form]}>", ", ".join(f"i32 {i}" for i in lanes)
+        return [
+            self.e.emit(f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{mask}>")
+            for x, y in zip(a, b, strict=True)
+        ]
 
 
 def _counts(value: Expression) -> bool:

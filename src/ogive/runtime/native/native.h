@@ -48,7 +48,8 @@ typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, con
 /* A stage of row-wise code: `count` elements of each of `rows` rows, both positive. `operands` are those of the first
  * row, and `steps` lead from row to row, in bytes. Number i of row r lies at OGIVE_ROWS_AT_ONCE * i + r of `records`:
  * the parameters, then two numbers for every reduction, where the stage leaves what it finds, then room for what it
- * computes of them for all rows at once. `first` is the position in the row of the first element. */
+ * computes of them for all rows at once, and for the lanes of its reductions, which wait there for the last row. `first`
+ * is the position in the row of the first element. */
 typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double *records, intptr_t rows,
                                    const intptr_t *steps, intptr_t first);
 
@@ -58,6 +59,7 @@ typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double
 #define OGIVE_MAX_REDUCTIONS 8   /* of all stages together */
 #define OGIVE_MAX_PARAMETERS 16
 #define OGIVE_MAX_AHEAD 16       /* numbers that a row-wise stage computes for all rows at once */
+#define OGIVE_LANES_ASIDE 16     /* numbers of each row's record that a reduction's lanes take: 128 bytes */
 #define OGIVE_ROWS_AT_ONCE 16    /* the most rows that it takes */
 
 /* How a stage of a row-wise kernel makes one number of a row. */

@@ -15,8 +15,10 @@
 
 #define SEGMENT 16384 /* elements; a multiple of every block */
 #define LARGEST_SCRATCH ((size_t)64 << 20)
-/* Parameters, two numbers per reduction, and what a stage computes of them. */
+/* Parameters, two numbers per reduction, what a stage computes of them, and room for the lanes of its reductions, which
+ * wait there until all rows are through. */
 #define RECORD_SIZE (OGIVE_MAX_PARAMETERS + 2 * OGIVE_MAX_REDUCTIONS + OGIVE_MAX_AHEAD)
+#define WITH_LANES (RECORD_SIZE + OGIVE_LANES_ASIDE * OGIVE_MAX_REDUCTIONS)
 #define ROWS_AT_ONCE OGIVE_ROWS_AT_ONCE
 
 /* ---- numbers that are combined -------------------------------------------------------------- */
@@ -78,7 +80,8 @@ static void run_segments(const segment_context *context, intptr_t begin, intptr_
     const row_group *group = context->group;
     const OgiveKernel *kernel = group->kernel;
     const int reductions = kernel->reductions_of[context->stage];
-    double records[RECORD_SIZE][ROWS_AT_ONCE] = {{0}};
+    _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
+    memset(records, 0, RECORD_SIZE * sizeof *records);
     for (int i = 0; i < context->slot; ++i) {
         records[i][0] = group->records[i][context->row];
     }
@@ -235,7 +238,8 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
         atomic_store(&context->failed, 1);
         return;
     }
-    double records[RECORD_SIZE][ROWS_AT_ONCE] = {{0}};
+    _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
+    memset(records, 0, RECORD_SIZE * sizeof *records);
     row_group rows_of = new_group(context, records);
     place_scratch(&rows_of, scratch + gathered, group);
     for (intptr_t at = begin; at < end; at += group) {
@@ -286,7 +290,8 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
         atomic_store(&context->failed, 1);
         return;
     }
-    double records[RECORD_SIZE][ROWS_AT_ONCE] = {{0}};
+    _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
+    memset(records, 0, RECORD_SIZE * sizeof *records);
     row_group rows_of = new_group(context, records);
     if (of_one > 0) {
         place_scratch(&rows_of, scratch, group);
