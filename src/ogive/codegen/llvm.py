@@ -303,15 +303,15 @@ class _Function(Writer):
 
     def _rare(self, group: tuple[Expression, ...], differing: set[Expression]) -> None:
         """Selects with one condition: their rare values in a block that is entered if any lane needs them."""
-        condition = self.value(group[0].operands[0])
-        lanes = self.emit(f"bitcast {self.type(Format.BIT)} {condition} to i{self.block}")
-        any_lane = self.emit(f"icmp ne i{self.block} {lanes}, 0")
+        condition = group[0].operands[0]
+        is_common = condition in self.scalars  # a number of the row decides: for all lanes
+        any_lane = self.scalars[condition] if is_common else self._any_lane(self.value(condition))
         before, rare, after = self.label, self.fresh()[1:], self.fresh()[1:]
         self.lines += [f"  br i1 {any_lane}, label %{rare}, label %{after}, !prof !0", f"{rare}:"]
         self.label = rare
         known = dict(self.names)
         self._region([member.operands[1] for member in group], differing)
-        chosen = [self._instructions(member) for member in group]
+        chosen = [self.value(member.operands[1]) if is_common else self._instructions(member) for member in group]
         self.lines += [f"  br label %{after}", f"{after}:"]
         # What the rare block computed is known only there.
         self.names = {n: name for n, name in self.names.items() if n in known or n not in differing}
@@ -321,6 +321,10 @@ class _Function(Writer):
             self.names[member] = self.emit(
                 f"phi {self.type(member.format)} [ {name}, %{last} ], [ {common}, %{before} ]"
             )
+
+    def _any_lane(self, condition: str) -> str:
+        lanes = self.emit(f"bitcast {self.type(Format.BIT)} {condition} to i{self.block}")
+        return self.emit(f"icmp ne i{self.block} {lanes}, 0")
 
     def _node(self, current: Expression) -> None:
         if current.operation == "constant":
