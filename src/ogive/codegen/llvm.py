@@ -89,7 +89,8 @@ def emit(program: Program, target: Target) -> str:
     ]
     declarations = {text: None for writer in writers for text in writer.declarations.values()}
     header = [f'target triple = "{target.triple}"', *declarations]
-    footer = [f"attributes #0 = {{ {ATTRIBUTES} }}", '!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}"]
+    attributes = f'{ATTRIBUTES} "tune-cpu"="{target.tuning}"'
+    footer = [f"attributes #0 = {{ {attributes} }}", '!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}"]
     return "\n".join([*header, *functions, *footer, ""])
 
 
