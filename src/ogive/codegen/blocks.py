@@ -29,9 +29,9 @@ def block_size(program: Program) -> int:
 
 #: Registers that a value fills in the loop over several blocks; and of the longest ones, of which there are 32, as many
 #: as hold these elements: with 64 numbers of float64 at a time instead of 32, mish takes 16 % less time, tan and
-#: acosh 8 to 14 %, most others 2 to 7 %; softplus takes 10 % more. Where more values than that are needed at one time,
-#: too many would be put aside in memory: atanh, with 8, and swiglu, with 6.5, would take 25 % more, gelu, with 7, 12 %.
-REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME, MOST_VALUES = 4, 64, 6
+#: acosh 8 to 14 %, most others 2 to 7 %. Where more values than that are needed at one time, too many would be put aside
+#: in memory: atanh, with 8, would take 25 % more, gelu, with 8, 6 %.
+REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME, MOST_VALUES = 4, 64, 6.5
 
 #: Fused programs of more instructions take half as many: 200 nodes one after the other compile in 160 ms so, in place of
 #: 210, and run in 1.8 ms for 65,536 elements, in place of 0.9; one register would be 100 and 3.4.

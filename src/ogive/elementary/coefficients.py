@@ -21,6 +21,8 @@ __all__ = [
     "ERF_NEAR",
     "EXP",
     "EXPM1",
+    "EXPM1_ADAPTED",
+    "EXP_BY_QUADRATICS",
     "LOG1P",
     "LOG1P_TO_ONE",
     "NORMAL_TAIL",
@@ -421,5 +423,33 @@ ATANH = {
         float.fromhex("0x1.e20540680c85ep-5"),
         float.fromhex("0x1.ab50405ef170fp-5"),
         float.fromhex("0x1.c071fbb3aa92fp-5"),
+    ),
+}
+
+#: 1 + r + r**2 EXPM1: by_quadratics (elementary/adapted.py).
+EXP_BY_QUADRATICS = {
+    Format.F32: (
+        float.fromhex("0x1.4000000000000p+1"),
+        float.fromhex("-0x1.0eb5f8c000000p-9"),
+        float.fromhex("0x1.9e77e80000000p-13"),
+        float.fromhex("-0x1.d6abd9b5d4952p+5"),
+        float.fromhex("0x1.98c8e8ca011d8p-4"),
+        float.fromhex("-0x1.a8d3d455f1c07p+2"),
+        float.fromhex("0x1.25ebad33a2619p-3"),
+        float.fromhex("-0x1.19c0a2cd9c1e0p+1"),
+        float.fromhex("0x1.c660368dfc900p-5"),
+    ),
+}
+
+#: 1 + r EXPM1: the highest coefficient, and those of_sixth_degree of what it multiplies (elementary/adapted.py).
+EXPM1_ADAPTED = {
+    Format.F32: (
+        float.fromhex("0x1.9e77e80000000p-13"),
+        float.fromhex("0x1.e3c0943fd51eep+1"),
+        float.fromhex("0x1.fea96880c51c9p+3"),
+        float.fromhex("-0x1.8251c28291c6ap-1"),
+        float.fromhex("0x1.3662874b3ca60p+8"),
+        float.fromhex("-0x1.f9a5928dd5183p+8"),
+        float.fromhex("0x1.e584bff70787dp+15"),
     ),
 }

@@ -6,7 +6,9 @@ With n the integer nearest to x / log(2) and r = x - n log(2), abs(r) <= log(2) 
     expm1(x) = 2**n * (r + r**2 P(r)) + (2**n - 1)
 
 P is EXPM1 of the coefficients. log(2) is subtracted in two parts, the first so short that its product with
-n is exact (Cody and Waite).
+n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and the same
+polynomials are taken in forms of fewer multiplications (adapted.py): by EXP_BY_QUADRATICS 1 + r + r**2 P(r), by
+EXPM1_ADAPTED 1 + r P(r), which takes sigmoid, swish, gelu, celu and elu a tenth less time.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from ogive.elementary.coefficients import EXP, EXPM1
+from ogive.elementary.adapted import by_quadratics, of_sixth_degree
+from ogive.elementary.coefficients import EXP, EXP_BY_QUADRATICS, EXPM1, EXPM1_ADAPTED
 from ogive.expression import Expression, Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
@@ -140,16 +143,10 @@ def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float) -> tuple[Ex
     return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), x)
 
 
-def _series_in_float64(m: Arithmetic, factor: float) -> tuple[float, ...]:
-    """The polynomial in r / factor that is exp(r)."""
-    return tuple(c * factor**power for power, c in enumerate((1.0, 1.0, *EXPM1[m.goal])))
-
-
 def exp_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
     """``exp(factor x) times`` where that is a normal number; both are powers of two, the factor's sign is any."""
     shifted, r = _reduced_in_float64(m, x, factor)
-    coefficients = tuple(c * times for c in _series_in_float64(m, factor))
-    return m.times_power_of_two_(m.polynomial_(r, coefficients), shifted)
+    return m.times_power_of_two_(by_quadratics(m, r, EXP_BY_QUADRATICS[m.goal], factor, times), shifted)
 
 
 def rough_exp(m: Arithmetic, x: Wide) -> Wide:
@@ -195,14 +192,13 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
     return replace(result, exponent=exponent, interval=interval, mantissa=half)
 
 
-def expm1_in_float64(m: Arithmetic, x: Wide, factor: float = 1.0) -> Wide:
-    """``exp(factor x) - 1`` for a factor that is a power of two."""
-    interval = x.interval.map(lambda bound: _expm1(factor * bound))
-    low, high = EXPM1_RANGE_IN_FLOAT64
-    shifted, r = _reduced_in_float64(m, m.clamped(x, low / factor, high / factor).high, factor)
+def expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
+    """``exp(x) - 1``."""
+    interval = x.interval.map(_expm1)
+    shifted, r = _reduced_in_float64(m, m.clamped(x, *EXPM1_RANGE_IN_FLOAT64).high, 1.0)
     one = m.number(1.0)
-    _, *coefficients = _series_in_float64(m, factor)
-    series = m.mul_(r, m.polynomial_(r, tuple(coefficients)))  # a product, which keeps the sign of a zero
+    first, *rest = EXPM1_ADAPTED[m.goal]
+    series = m.mul_(of_sixth_degree(m, r, tuple(rest)), m.mul_(r, m.number(first)))  # keeps the sign of a zero
     scale = m.times_power_of_two_(one, shifted)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
     return Wide(m.fma_(scale, series, m.neg_(m.sub_(one, scale))), interval=interval)
