@@ -142,8 +142,9 @@ def of_sixth_degree(powers: Sequence[mp.mpf]) -> list[mp.mpf]:
     """The highest coefficient, and a to f of the polynomial divided by it (elementary/adapted.py).
 
     With w = x**3 + p1 x**2 + p2 x + p3 and w + z + e = x**3 + (p1 + 1) x**2 + q2 x + q3, comparing powers leaves an
-    equation of third degree for a. f makes up for what rounding the others costs at zero, but for 2**-48, which is more than
-    the rounding errors there: so tanh(x) is less than x however small x is, as float16 needs where x is a tie.
+    equation of third degree for a. f makes up for what rounding the others costs at zero, but for 2**-48, which is
+    more than the rounding errors there: so tanh(x) is less than x however small x is, as float16 needs where x is a
+    tie.
     """
     first = powers[6]
     _, u1, u2, u3, u4, u5, _ = [power / first for power in powers]
