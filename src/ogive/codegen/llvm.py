@@ -118,8 +118,7 @@ class _Function(Writer):
         head = self._head(name, len(operand_types), self._ahead(ahead))
         for i, current in enumerate(ahead):
             kind = TYPES[current.format]
-            first = ROWS_AT_ONCE * (_slot(program, len(program.stages)) + i)
-            address = self.emit(f"getelementptr double, ptr %records, i64 {first}")
+            address = self.first_record(_slot(program, len(program.stages)) + i)
             address = self.emit(f"getelementptr {kind}, ptr {address}, i64 %row")
             self.scalars[current] = self.emit(f"load {kind}, ptr {address}, align {natural_alignment(current.format)}")
         for current in walk(*roots, operands=lambda n: () if n in self.scalars else n.operands):
@@ -306,7 +305,7 @@ class _Function(Writer):
         """Selects with one condition: their rare values in a block that is entered if any lane needs them."""
         condition = group[0].operands[0]
         is_common = condition in self.scalars  # a number of the row decides: for all lanes
-        any_lane = self.scalars[condition] if is_common else self._any_lane(self.value(condition))
+        any_lane = self.scalars[condition] if is_common else self.any_lane(self.value(condition))
         before, rare, after = self.label, self.fresh()[1:], self.fresh()[1:]
         self.lines += [f"  br i1 {any_lane}, label %{rare}, label %{after}, !prof !0", f"{rare}:"]
         self.label = rare
@@ -322,10 +321,6 @@ class _Function(Writer):
             self.names[member] = self.emit(
                 f"phi {self.type(member.format)} [ {name}, %{last} ], [ {common}, %{before} ]"
             )
-
-    def _any_lane(self, condition: str) -> str:
-        lanes = self.emit(f"bitcast {self.type(Format.BIT)} {condition} to i{self.block}")
-        return self.emit(f"icmp ne i{self.block} {lanes}, 0")
 
     def _node(self, current: Expression) -> None:
         if current.operation == "constant":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ogive.codegen.writer import ROWS_AT_ONCE, TYPES, Writer
 from ogive.expression import Expression, Format
@@ -78,8 +78,12 @@ class Accumulator:
         self.following = totals
 
     def _slice(self, form: Format, value: str, width: int, start: int, count: int) -> str:
-        whole, mask = f"<{width} x {TYPES[form]}>", ", ".join(f"i32 {i}" for i in range(start, start + count))
-        return self.e.emit(f"shufflevector {whole} {value}, {whole} poison, <{count} x i32> <{mask}>")
+        return self._shuffled(form, value, "poison", width, range(start, start + count))
+
+    def _shuffled(self, form: Format, a: str, b: str, width: int, lanes: Sequence[int]) -> str:
+        """These lanes of two registers, which have so many each."""
+        kind, mask = f"<{width} x {TYPES[form]}>", ", ".join(f"i32 {i}" for i in lanes)
+        return self.e.emit(f"shufflevector {kind} {a}, {kind} {b}, <{len(lanes)} x i32> <{mask}>")
 
     def phis(self, loop: str, before: str, last: str) -> list[str]:
         """The totals at the beginning of a turn."""
@@ -178,7 +182,7 @@ class Accumulator:
         if self.is_extreme:
             nan = values.pop()
             lanes = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
-            any_lane = e.emit_scalar(f"icmp ne i{width} {e.emit(f'bitcast <{width} x i1> {lanes} to i{width}')}, 0")
+            any_lane = e.any_lane(lanes)
             place = self._aside(slot, 1, "%row", "i8")
             e.lines.append(f"  store i8 {e.emit_scalar(f'zext i1 {any_lane} to i8')}, ptr {place}, align 1")
         while width * form.bits > REGISTER_BITS:
@@ -195,8 +199,7 @@ class Accumulator:
 
     def _aside(self, slot: int, part: int, row: int | str, kind: str) -> str:
         """Where a row's lanes wait."""
-        first = ROWS_AT_ONCE * (slot + ASIDE * self.index) + part * ASIDE * ROWS_AT_ONCE // 2
-        place = self.e.emit_scalar(f"getelementptr double, ptr %records, i64 {first}")
+        place = self.e.first_record(slot + ASIDE * self.index + ASIDE // 2 * part)
         return self.e.emit_scalar(f"getelementptr {kind}, ptr {place}, i64 {row}")
 
     def find(self, aside: int, slot: int) -> list[str]:
@@ -231,10 +234,9 @@ class Accumulator:
             values = [e.choose(is_nan, form, e.literal(form, math.nan), values[0])]
         values = [value if form is Format.F64 else e.cast("fpext", value, form, Format.F64) for value in values]
         for part, value in enumerate((*values, e.literal(Format.F64, 0.0))[:2]):
-            first = ROWS_AT_ONCE * (slot + 2 * self.index + part)
-            place = e.emit_scalar(f"getelementptr double, ptr %records, i64 {first}")
+            place = e.first_record(slot + 2 * self.index + part)
             e.lines.append(f"  store {e.type(Format.F64)} {value}, ptr {place}, align 8")
-        e.block, e.lanes = block, block
+        e.block = e.lanes = block
         return e.lines
 
     def _waiting(self, aside: int, part: int, row: int) -> str:
@@ -258,18 +260,14 @@ class Accumulator:
                     rows.append(self._joined(halves[0], halves[1], form))
                 width = half
             else:
-                rows = [self._merged(form, a, b, held, list(range(2 * held))) for a, b in pairs]
+                rows = [self._merged(form, a, b, held, range(2 * held)) for a, b in pairs]
                 e.block = e.lanes = 2 * held
             each *= 2
         return rows[0]
 
-    def _merged(self, form: Format, a: list[str], b: list[str], held: int, lanes: list[int]) -> list[str]:
+    def _merged(self, form: Format, a: list[str], b: list[str], held: int, lanes: Sequence[int]) -> list[str]:
         """These lanes of two registers, of every part."""
-        kind, mask = f"<{held} x {TYPES[form]}>", ", ".join(f"i32 {i}" for i in lanes)
-        return [
-            self.e.emit(f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{mask}>")
-            for x, y in zip(a, b, strict=True)
-        ]
+        return [self._shuffled(form, x, y, held, lanes) for x, y in zip(a, b, strict=True)]
 
 
 def _counts(value: Expression) -> bool:

@@ -159,14 +159,23 @@ class Writer:
         self.lines.append(f"  {name} = {text}")
         return name
 
+    def any_lane(self, condition: str) -> str:
+        """Whether a condition holds in any lane."""
+        lanes = self.emit(f"bitcast {self.type(Format.BIT)} {condition} to i{self.block}")
+        return self.emit(f"icmp ne i{self.block} {lanes}, 0")
+
     # ---- rows
 
     def record(self, slot: int) -> str:
         """The address of a number of the rows' records: of the first row where all are computed at once."""
-        if not self.program.stages:
-            return self.emit(f"getelementptr double, ptr %values, i64 {slot}")
-        base = "%records" if self.is_ahead else "%values"
-        return self.emit(f"getelementptr double, ptr {base}, i64 {ROWS_AT_ONCE * slot}")
+        if self.is_ahead:
+            return self.first_record(slot)
+        number = ROWS_AT_ONCE * slot if self.program.stages else slot
+        return self.emit(f"getelementptr double, ptr %values, i64 {number}")
+
+    def first_record(self, slot: int) -> str:
+        """The address of a number of the first row's record; those of the other rows follow it."""
+        return self.emit(f"getelementptr double, ptr %records, i64 {ROWS_AT_ONCE * slot}")
 
     def lane_numbers(self, kind: str) -> str:
         return f"<{', '.join(f'{kind} {i}' for i in range(self.block))}>"

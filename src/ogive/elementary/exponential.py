@@ -137,7 +137,7 @@ def final_exp(m: Arithmetic, x: Wide) -> Wide:
     return m.renormalised(Wide(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
 
 
-def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float) -> tuple[Expression, Expression]:
+def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
     """(n + magic, r / factor) of factor x, for powers of two and their negatives, which cost nothing so."""
     shifted, n = whole_part(m, x, factor)
     return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), x)
@@ -195,7 +195,7 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
 def expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
     """``exp(x) - 1``."""
     interval = x.interval.map(_expm1)
-    shifted, r = _reduced_in_float64(m, m.clamped(x, *EXPM1_RANGE_IN_FLOAT64).high, 1.0)
+    shifted, r = _reduced_in_float64(m, m.clamped(x, *EXPM1_RANGE_IN_FLOAT64).high)
     one = m.number(1.0)
     first, *rest = EXPM1_ADAPTED[m.goal]
     series = m.mul_(of_sixth_degree(m, r, tuple(rest)), m.mul_(r, m.number(first)))  # keeps the sign of a zero

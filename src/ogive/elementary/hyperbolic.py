@@ -79,8 +79,8 @@ def tanh(m: Arithmetic, x: Wide) -> Wide:
     """The hyperbolic tangent."""
     x, most, two = m.unscaled(x), SATURATED[m.goal], m.wide(Fraction(2))
     if not m.extended:
-        bounded = m.clamped(x, -most, most).high
-        e = expm1_in_float64(m, Wide(m.add_(bounded, bounded), interval=Interval(-2 * most, 2 * most)))
+        bounded = m.clamped(x, -most, most)
+        e = expm1_in_float64(m, m.add(bounded, bounded))
         return replace(m.divide(e, m.add(e, two)), interval=Interval(-1.0, 1.0))
     e = expm1(m, m.multiply(m.clamped(m.absolute(x), 0.0, most), two))
     return m.copy_sign(m.divide(e, m.add(e, two)), x.high)

@@ -213,28 +213,25 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
     if (nargs > 1 && has_number_beside_bfloat16(args, nargs)) {
         return call_python(self, "_call_with_numbers", NULL, args, nargs, names);
     }
-    PyObject *result;
+    PyObject *result = NULL;
     if (keyword_count == 0 && self->default_ufunc != NULL) {
         if (self->default_direct != NULL) {
             PyObject *ufunc = Py_NewRef(self->default_ufunc);
             result = ogive_call_directly(self->default_direct, args, NULL);
             Py_DECREF(ufunc);
-            if (result != NULL) {
-                goto called;
-            }
         }
-        result = self->is_row_wise ? call_python(self, "_over_axes", NULL, args, nargs, names)
-                                   : PyObject_Vectorcall(self->default_ufunc, args, (size_t)nargs, NULL);
+        if (result == NULL && !self->is_row_wise) {
+            result = PyObject_Vectorcall(self->default_ufunc, args, (size_t)nargs, NULL);
+        }
     } else {
-        PyObject *empty = NULL;
-        if (names == NULL && (names = empty = PyTuple_New(0)) == NULL) {
+        PyObject *known = names == NULL ? PyTuple_New(0) : Py_NewRef(names);
+        if (known == NULL) {
             return NULL;
         }
-        const remembered_call *call = recall(self, names, args + nargs);
-        if (call == NULL && (call = bind(self, names, args + nargs)) == NULL) {
-            explain(self, args, nargs, names);
-            Py_XDECREF(empty);
-            return NULL;
+        const remembered_call *call = recall(self, known, args + nargs);
+        if (call == NULL && (call = bind(self, known, args + nargs)) == NULL) {
+            Py_DECREF(known);
+            return explain(self, args, nargs, names);
         }
         if (keyword_count == 0) {
             Py_XSETREF(self->default_ufunc, Py_NewRef(call->ufunc));
@@ -244,39 +241,29 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
             PyObject *ufunc = Py_NewRef(call->ufunc); /* the loops live as long */
             result = ogive_call_directly(call->direct, args, call->out < 0 ? NULL : args[nargs + call->out]);
             Py_DECREF(ufunc);
-            if (result != NULL) {
-                Py_XDECREF(empty);
-                names = empty != NULL ? NULL : names;
-                goto called;
+        }
+        if (result == NULL && !self->is_row_wise) {
+            /* Entries may be overwritten while NumPy runs Python code of the arguments. */
+            PyObject *ufunc = Py_NewRef(call->ufunc), *rest_names = Py_XNewRef(call->rest_names);
+            PyObject *stack[NPY_MAXARGS + MAX_KEYWORDS];
+            Py_ssize_t at = 0;
+            for (Py_ssize_t i = 0; i < nargs; ++i) {
+                stack[at++] = args[i];
             }
-        }
-        if (self->is_row_wise) {
-            result = call_python(self, "_over_axes", NULL, args, nargs, names);
-            Py_XDECREF(empty);
-            names = empty != NULL ? NULL : names;
-            goto called;
-        }
-        /* Entries may be overwritten while NumPy runs Python code of the arguments. */
-        PyObject *ufunc = Py_NewRef(call->ufunc), *rest_names = Py_XNewRef(call->rest_names);
-        PyObject *stack[NPY_MAXARGS + MAX_KEYWORDS];
-        Py_ssize_t at = 0;
-        for (Py_ssize_t i = 0; i < nargs; ++i) {
-            stack[at++] = args[i];
-        }
-        for (Py_ssize_t k = 0; k < keyword_count; ++k) {
-            if (!(call->parameters >> k & 1)) {
-                stack[at++] = args[nargs + k];
+            for (Py_ssize_t k = 0; k < keyword_count; ++k) {
+                if (!(call->parameters >> k & 1)) {
+                    stack[at++] = args[nargs + k];
+                }
             }
+            result = PyObject_Vectorcall(ufunc, stack, (size_t)nargs, rest_names);
+            Py_DECREF(ufunc);
+            Py_XDECREF(rest_names);
         }
-        result = PyObject_Vectorcall(ufunc, stack, (size_t)nargs, rest_names);
-        Py_DECREF(ufunc);
-        Py_XDECREF(rest_names);
-        Py_XDECREF(empty);
-        if (empty != NULL) {
-            names = NULL;
-        }
+        Py_DECREF(known);
     }
-called:
+    if (result == NULL && self->is_row_wise) { /* not one for the loops, and no error: Python knows the axes */
+        result = call_python(self, "_over_axes", NULL, args, nargs, names);
+    }
     if (result != NULL && PyErr_Occurred()) { /* a kernel could not be compiled inside NumPy's loop */
         Py_CLEAR(result);
     }

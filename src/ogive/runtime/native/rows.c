@@ -160,9 +160,10 @@ typedef struct {
     _Atomic(int) failed;
 } rows_context;
 
-/* Rows without operands as yet. */
+/* Rows without operands as yet; their records have the parameters. */
 static row_group new_group(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
     const OgiveLoopData *loop = context->loop;
+    memset(records, 0, RECORD_SIZE * sizeof *records);
     for (int i = 0; i < loop->parameter_count; ++i) {
         for (int r = 0; r < ROWS_AT_ONCE; ++r) {
             records[i][r] = loop->parameters[i];
@@ -239,7 +240,6 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
         return;
     }
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
-    memset(records, 0, RECORD_SIZE * sizeof *records);
     row_group rows_of = new_group(context, records);
     place_scratch(&rows_of, scratch + gathered, group);
     for (intptr_t at = begin; at < end; at += group) {
@@ -291,7 +291,6 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
         return;
     }
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
-    memset(records, 0, RECORD_SIZE * sizeof *records);
     row_group rows_of = new_group(context, records);
     if (of_one > 0) {
         place_scratch(&rows_of, scratch, group);
