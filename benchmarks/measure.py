@@ -9,8 +9,9 @@ from __future__ import annotations
 import multiprocessing
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from multiprocessing.connection import Connection
+from timeit import Timer
 
 import numpy as np
 
@@ -40,19 +41,11 @@ CALLS_IN_PLACE = 16
 COMPARED = 1 << 16
 
 
-def _repeats(call: Callable[[], object]) -> int:
+def _repeats(timer: Timer) -> int:
     """How many calls make one timing; also warms the call up."""
-    for _ in range(3):
-        call()
-    once = min(_timed(call, 1) for _ in range(3))
+    timer.timeit(3)
+    once = min(timer.repeat(3, 1))
     return max(1, min(20_000, int(SECONDS_A_TIMING / max(once, 1e-8))))
-
-
-def _timed(call: Callable[[], object], repeats: int) -> float:
-    begin = time.perf_counter()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter() - begin) / repeats
 
 
 def _turn(prepared: Prepared, repeats: int) -> float:
@@ -67,13 +60,13 @@ def _some_calls(prepared: Prepared, repeats: int) -> float:
     """Seconds a call. What calls in place have done is undone every few calls: or all would end at zero, infinity
     or subnormal numbers, at which some are slow."""
     if prepared.restore is None:
-        return _timed(prepared.call, repeats)
+        return prepared.timer.timeit(repeats) / repeats
     seconds, left = 0.0, repeats
     while left > 0:
         calls = min(left, CALLS_IN_PLACE)
         prepared.restore()
-        prepared.call()
-        seconds += _timed(prepared.call, calls) * calls
+        prepared.timer.timeit(1)
+        seconds += prepared.timer.timeit(calls)
         left -= calls
     return seconds / repeats
 
@@ -108,9 +101,9 @@ def _serve(pipe: Connection, peer: str) -> None:
                 if prepared is None:
                     pipe.send(None)
                     continue
-                prepared.call()
+                prepared.timer.timeit(1)
                 result = np.asarray(prepared.result()).reshape(-1)[:COMPARED].copy()
-                repeats = _repeats(prepared.call)
+                repeats = _repeats(prepared.timer)
                 _settle()
                 pipe.send(result)
         except Exception as error:  # a peer that refuses a case is a fact to report, not a reason to stop

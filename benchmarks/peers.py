@@ -1,14 +1,16 @@
 """The peers: how a case is prepared for each. One that is not installed is named and left out.
 
-An adapter gets a case and its NumPy arrays and returns what it times: a call that computes into the peer's own
-output, or over its first tensor in place, with whatever preparation the peer allows done before.
+An adapter gets a case and its NumPy arrays and returns what is timed: the statement that a user would write, which
+computes into the peer's own output, or over its first tensor in place, with whatever preparation the peer allows done
+before.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from timeit import Timer
 from typing import Any
 
 import numpy as np
@@ -25,12 +27,18 @@ LARGE = 1 << 15
 
 @dataclass
 class Prepared:
-    """A case that is ready to be timed."""
+    """A case that is ready to be timed: no function of ours stands between the clock and the call."""
 
-    call: Callable[[], object]
+    statement: str
+    """As somebody would write it."""
+    names: Mapping[str, Any]
+    """What its names mean; this keeps alive what the call needs."""
     result: Callable[[], np.ndarray]
     restore: Callable[[], object] | None = None
     """Undoes what calls in place have done."""
+
+    def __post_init__(self) -> None:
+        self.timer = Timer(self.statement, globals=dict(self.names))
 
 
 Arrays = list[np.ndarray]
@@ -51,7 +59,7 @@ def _restorer(case: Case, array: np.ndarray) -> Callable[[], object] | None:
 
 
 def _written(text: str, **names: Any) -> Callable[..., Any]:
-    """The function that somebody would write: no layer of ours stands between it and the call."""
+    """The function that somebody would write."""
     function: Callable[..., Any] = eval(text, names)
     return function
 
@@ -68,19 +76,18 @@ def _ogive(case: Case, arrays: Arrays) -> Prepared:
     if case.operator == "chain":
 
         @ogive.operator
-        def function(x: Any, w: Any, b: Any, g: Any) -> Any:
+        def chain(x: Any, w: Any, b: Any, g: Any) -> Any:
             return ogive.celu(x * w + b, alpha=1.5) * ogive.sigmoid(g)
 
+        function = "chain"
     elif case.operator == "gelu_tanh":
-        function, parameters = ogive.gelu, {"approximate": "tanh"}
+        chain, function, parameters = None, "ogive.gelu", {"approximate": "tanh"}
     else:
-        function = ogive.catalog.OPERATORS[case.operator]
+        chain, function = None, f"ogive.{case.operator}"
     out = _output(case, arrays)
     keywords = "".join(f", {name}={value!r}" for name, value in parameters.items())
-    call = _written(
-        f"lambda: f({', '.join(case.names)}{keywords}, out=out)", f=function, out=out, **_named(case, arrays)
-    )
-    return Prepared(call, lambda: out, _restorer(case, out))
+    names = {"ogive": ogive, "chain": chain, "out": out} | _named(case, arrays)
+    return Prepared(f"{function}({', '.join(case.names)}{keywords}, out=out)", names, lambda: out, _restorer(case, out))
 
 
 def _numpy(case: Case, arrays: Arrays) -> Prepared | None:
@@ -88,7 +95,7 @@ def _numpy(case: Case, arrays: Arrays) -> Prepared | None:
     if any(array.shape != case.result_shape for array in arrays):
         return None
     out = np.empty(case.result_shape, case.dtype) if case.in_place else _output(case, arrays)
-    return Prepared(lambda: np.copyto(out, arrays[0]), lambda: out)
+    return Prepared("np.copyto(out, x)", {"np": np, "out": out, "x": arrays[0]}, lambda: out)
 
 
 def _torch(case: Case, arrays: Arrays) -> Prepared | None:
@@ -106,20 +113,18 @@ def _torch(case: Case, arrays: Arrays) -> Prepared | None:
         text = in_place or into
         if text is None:
             return None
-        return Prepared(
-            _written(f"lambda: {text}", out=tensors[0], **names), tensors[0].numpy, _restorer(case, arrays[0])
-        )
+        return Prepared(text, names | {"out": tensors[0]}, tensors[0].numpy, _restorer(case, arrays[0]))
     if plain is None:
         return None
     if case.operator == "chain":
         function = _written(f"lambda {', '.join(case.names)}: {plain}", torch=torch)
         compiled = torch.compile(function, dynamic=False)
-        return Prepared(lambda: compiled(*tensors), lambda: compiled(*tensors).numpy())
+        names["compiled"] = compiled
+        return Prepared(f"compiled({', '.join(case.names)})", names, lambda: compiled(*tensors).numpy())
     if case.elements >= LARGE and into is not None:
         out = torch.from_numpy(_output(case, arrays))
-        return Prepared(_written(f"lambda: {into}", out=out, **names), out.numpy)
-    call = _written(f"lambda: {plain}", **names)
-    return Prepared(call, lambda: call().numpy())
+        return Prepared(into, names | {"out": out}, out.numpy)
+    return Prepared(plain, names, lambda: eval(plain, dict(names)).numpy())
 
 
 def _onnx_model(case: Case, arrays: Arrays) -> bytes:
@@ -167,7 +172,8 @@ def _onnxruntime(case: Case, arrays: Arrays) -> Prepared | None:
     result = values[0] if case.in_place else ort.OrtValue.ortvalue_from_numpy(_output(case, arrays))
     binding.bind_ortvalue_output("result", result)
     restore = (lambda: values[0].update_inplace(arrays[0])) if case.in_place else None
-    return Prepared(lambda: session.run_with_iobinding(binding), result.numpy, restore)
+    names = {"session": session, "binding": binding}
+    return Prepared("session.run_with_iobinding(binding)", names, result.numpy, restore)
 
 
 def _openvino(case: Case, arrays: Arrays) -> Prepared | None:
@@ -189,13 +195,8 @@ def _openvino(case: Case, arrays: Arrays) -> Prepared | None:
     for i, tensor in enumerate(tensors):
         request.set_input_tensor(i, tensor)
     request.set_output_tensor(0, result)
-    memory = (compiled, arrays, out, tensors, result)  # the request does not keep them alive
-
-    def call() -> object:
-        request.infer()
-        return memory
-
-    return Prepared(call, lambda: out, _restorer(case, out))
+    names = {"request": request, "memory": (compiled, arrays, tensors)}  # the request does not keep them alive
+    return Prepared("request.infer()", names, lambda: out, _restorer(case, out))
 
 
 def _jax(case: Case, arrays: Arrays) -> Prepared | None:
@@ -212,26 +213,20 @@ def _jax(case: Case, arrays: Arrays) -> Prepared | None:
         function, arrays = lambda x: dense(x.T), [arrays[0].T]
     elif case.layout == "channels last":
         return None
+    names = dict(zip(case.names, [jax.numpy.array(array) for array in arrays], strict=True))
     if case.in_place:  # arrays are immutable, but one may be given up for the result's memory
-        donating = jax.jit(function, donate_argnums=0)
-        rest = [jax.numpy.array(array) for array in arrays[1:]]
-        held = [jax.numpy.array(arrays[0])]
-
-        def call() -> object:
-            held[0] = donating(held[0], *rest)
-            return held[0].block_until_ready()
+        held = [names.pop(case.names[0])]
+        compiled = jax.jit(function, donate_argnums=0)
+        arguments = ", ".join(["held[0]", *names])
 
         def restore() -> None:
             held[0] = jax.numpy.array(arrays[0])
 
-        return Prepared(call, lambda: np.asarray(held[0]), restore)
+        statement = f"held[0] = compiled({arguments}).block_until_ready()"
+        return Prepared(statement, names | {"compiled": compiled, "held": held}, lambda: np.asarray(held[0]), restore)
     compiled = jax.jit(function)
-    tensors = [jax.numpy.array(array) for array in arrays]
-    names = ", ".join(case.names)
-    call = _written(
-        f"lambda: f({names}).block_until_ready()", f=compiled, **dict(zip(case.names, tensors, strict=True))
-    )
-    return Prepared(call, lambda: np.asarray(call()))
+    statement = f"compiled({', '.join(names)}).block_until_ready()"
+    return Prepared(statement, names | {"compiled": compiled}, lambda: np.asarray(compiled(*names.values())))
 
 
 def _numexpr(case: Case, arrays: Arrays) -> Prepared | None:
@@ -243,7 +238,8 @@ def _numexpr(case: Case, arrays: Arrays) -> Prepared | None:
     local = dict(zip(case.names, arrays, strict=True)) | {k: np.float32(v) for k, v in case.parameters}
     out = _output(case, arrays)
     numexpr.evaluate(NUMEXPR[case.operator], local_dict=local, out=out, casting="same_kind")
-    return Prepared(lambda: numexpr.re_evaluate(local_dict=local), lambda: out, _restorer(case, out))
+    names = {"numexpr": numexpr, "local": local}
+    return Prepared("numexpr.re_evaluate(local_dict=local)", names, lambda: out, _restorer(case, out))
 
 
 #: Name -> (module, adapter).
