@@ -7,6 +7,10 @@ The error is weighted, so that it is relative to the function that the polynomia
 the first coefficient, which matters most, is rounded to the format, the rest is fitted again so that it
 makes up for the rounding, and so on to the last. The largest error that remains is measured on a dense
 grid and written beside the table as a power of two.
+
+Quotients of polynomials are found in the same way: an error times the denominator is linear in the coefficients, so the
+denominator of the step before is divided by. They are for float64 that computes float32 results, where rounding the
+coefficients does not show.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ import mpmath as mp
 TARGET = Path(__file__).resolve().parent.parent / "src/ogive/elementary/coefficients.py"
 DIGITS = 60
 ITERATIONS = 12
+ITERATIONS_OF_QUOTIENT = 80
 PRECISION = {"F32": 24, "F64": 53}
 
 Function = Callable[[mp.mpf], mp.mpf]
@@ -81,6 +86,60 @@ def best(fit: Fit, powers: Sequence[int], kept: Sequence[mp.mpf]) -> list[mp.mpf
         total = mp.fsum(lawson)
         lawson = [q / total + mp.mpf(10) ** -12 for q in lawson]
     return coefficients
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """Two polynomials, the quotient of which approximates `function` on the interval; the highest coefficient of the
+    lower one is 1.
+    """
+
+    name: str
+    what: str
+    function: Function
+    weight: Function
+    interval: tuple[mp.mpf, mp.mpf]
+    degrees: tuple[int, int]
+
+
+def polynomial(coefficients: Sequence[mp.mpf], x: mp.mpf) -> mp.mpf:
+    return mp.polyval(list(reversed(coefficients)), x)
+
+
+def fitted_quotient(fit: Quotient) -> tuple[list[list[mp.mpf]], mp.mpf]:
+    """The rounded coefficients of both polynomials, and the largest weighted error that they leave."""
+    above, below = fit.degrees
+    size = above + 1 + below
+    points = nodes(fit.interval, 8 * size)
+    wanted = [fit.function(x) for x in points]
+    scale = [fit.weight(x) for x in points]
+    lawson, lower, least = [mp.mpf(1)] * len(points), [mp.mpf(1)] * len(points), mp.inf
+    for _ in range(ITERATIONS_OF_QUOTIENT):
+        # p(x) - f(x) (q(x) - 1) = f(x), with the lowest coefficient of q equal to 1.
+        rows, right = [], []
+        for x, f, w, q, share in zip(points, wanted, scale, lower, lawson, strict=True):
+            factor = w / q * mp.sqrt(share)
+            rows.append([factor * x**k for k in range(above + 1)] + [-factor * f * x**k for k in range(1, below + 1)])
+            right.append(factor * f)
+        matrix = mp.matrix(rows)
+        found = list(mp.lu_solve(matrix.T * matrix, matrix.T * mp.matrix(right)))
+        upper, divisor = found[: above + 1], [mp.mpf(1), *found[above + 1 :]]
+        lower = [polynomial(divisor, x) for x in points]
+        errors = [
+            abs(w * (polynomial(upper, x) / q - f)) for x, f, w, q in zip(points, wanted, scale, lower, strict=True)
+        ]
+        largest = max(errors)
+        if largest < least:
+            least, kept = largest, [[c / divisor[-1] for c in part] for part in (upper, divisor)]
+        lawson = [share * (e / largest + mp.mpf(10) ** -3) for share, e in zip(lawson, errors, strict=True)]
+        total = mp.fsum(lawson)
+        lawson = [share / total for share in lawson]
+    parts = [[round_to(c, PRECISION["F64"]) for c in part] for part in kept]
+    worst = max(
+        abs(fit.weight(x) * (polynomial(parts[0], x) / polynomial(parts[1], x) - fit.function(x)))
+        for x in nodes(fit.interval, 2001)
+    )
+    return parts, worst
 
 
 def round_to(value: mp.mpf, precision: int) -> mp.mpf:
@@ -206,10 +265,6 @@ def fits() -> list[Fit]:
             first_in_two=True,
         )
 
-    def scaled_tail(u: mp.mpf) -> mp.mpf:
-        a = 1 / u - mp.mpf("3.5")
-        return mp.exp(a * a / 2) * mp.erfc(a / mp.sqrt(2)) / 2
-
     def erf_tail(x: mp.mpf) -> mp.mpf:
         root = mp.sqrt(x)
         return (mp.erf(root) / root - 2 / mp.sqrt(mp.pi)) / x
@@ -275,26 +330,8 @@ def fits() -> list[Fit]:
             (root_half - 1, 1 / root_half - 1),
             {"F32": range(9), "F64": range(20)},
         ),
-        Fit(
-            "LOG1P_TO_ONE",
-            "log1p(x) / x on 0 <= x <= 1, and a little beyond; the error is relative",
-            lambda x: mp.log1p(x) / x,
-            lambda x: x / mp.log1p(x),
-            (mp.mpf(10) ** -12, one + mp.mpf(2) ** -10),
-            {"F32": range(11)},
-            in_float64=True,
-        ),
         erfc_scaled("F32"),
         erfc_scaled("F64"),
-        Fit(
-            "NORMAL_TAIL",
-            "exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in 1 / (a + 7/2), 0 <= a <= 15.5; relative error",
-            scaled_tail,
-            lambda u: 1 / scaled_tail(u),
-            (1 / mp.mpf("19.1"), 1 / mp.mpf("3.5")),
-            {"F32": range(11)},
-            in_float64=True,
-        ),
         Fit(
             "ERF",
             "(erf(x) / x - 2 / sqrt(pi)) / x**2 in x**2, abs(x) <= 1/2; the error is relative to erf(x) / x",
@@ -302,22 +339,6 @@ def fits() -> list[Fit]:
             lambda x: x,
             (mp.mpf(10) ** -12, mp.mpf("0.2501")),
             {"F32": range(5), "F64": range(10)},
-        ),
-        Fit(
-            "ERF_NEAR",
-            "erf(x) / x - 1 in x**2, abs(x) <= 7/8; the error is relative to erf(x) / x",
-            lambda square: mp.erf(mp.sqrt(square)) / mp.sqrt(square) - 1,
-            lambda square: mp.sqrt(square) / mp.erf(mp.sqrt(square)),
-            (mp.mpf(10) ** -12, (mp.mpf("0.875") * (1 + mp.mpf(2) ** -10)) ** 2),
-            {"F32": range(7)},
-        ),
-        Fit(
-            "ERF_FAR",
-            "-log(erfc(x)) / x on 7/8 <= x <= 4; the error is that of erf(x), relative",
-            lambda x: -mp.log(mp.erfc(x)) / x,
-            lambda x: x * mp.erfc(x) / mp.erf(x),
-            (mp.mpf("0.875") * (1 - mp.mpf(2) ** -10), mp.mpf(4)),
-            {"F32": range(7)},
         ),
         rest_of_series("SIN", mp.sin, {1: one}, mp.pi / 4, (4, 7), "abs(x) <= pi / 4"),
         rest_of_series("COS", mp.cos, {0: one, 2: -one / 2}, mp.pi / 4, (3, 6), "abs(x) <= pi / 4"),
@@ -327,6 +348,45 @@ def fits() -> list[Fit]:
         rest_of_series("COSH", mp.cosh, {0: one, 2: one / 2}, mp.log(2) / 2, (2, 5), "abs(x) <= log(2) / 2"),
         rest_of_series(
             "ATANH", mp.atanh, {1: one, 3: one / 3, 5: one / 5}, 3 - 2 * mp.sqrt(2), (3, 8), "abs(x) <= 3 - sqrt(8)"
+        ),
+    ]
+
+
+def quotients() -> list[Quotient]:
+    def log1p_over(x: mp.mpf) -> mp.mpf:
+        return mp.log1p(x) / x if abs(x) > mp.mpf(10) ** -15 else 1 - x / 2
+
+    def log1p_quotient(name: str, where: str, low: mp.mpf, high: mp.mpf) -> Quotient:
+        interval = (low - mp.mpf(2) ** -10, high + mp.mpf(2) ** -10)
+        what = f"log1p(x) / x, {where} and a little beyond; relative error"
+        return Quotient(name, what, log1p_over, lambda x: 1 / log1p_over(x), interval, (3, 3))
+
+    def scaled_tail(a: mp.mpf) -> mp.mpf:
+        return mp.exp(a * a / 2) * mp.erfc(a / mp.sqrt(2)) / 2
+
+    def erf_over_root(square: mp.mpf) -> mp.mpf:
+        root = mp.sqrt(square)
+        return mp.erf(root) / root
+
+    root_half, tiny = mp.sqrt(mp.mpf(1) / 2), mp.mpf(10) ** -12
+    return [
+        log1p_quotient("LOG1P_QUOTIENT", "sqrt(1/2) <= 1 + x <= sqrt(2)", root_half - 1, 1 / root_half - 1),
+        log1p_quotient("LOG1P_TO_ONE", "0 <= x <= 1", mp.mpf(0), mp.mpf(1)),
+        Quotient(
+            "NORMAL_TAIL",
+            "exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in a, 0 <= a <= 15.5; relative error",
+            scaled_tail,
+            lambda a: 1 / scaled_tail(a),
+            (mp.mpf(0), mp.mpf("15.5")),
+            (4, 5),
+        ),
+        Quotient(
+            "ERF_QUOTIENT",
+            "erf(x) / x in x**2, abs(x) <= 4; relative error",
+            erf_over_root,
+            lambda square: 1 / erf_over_root(square),
+            (tiny, mp.mpf(16)),
+            (5, 6),
         ),
     ]
 
@@ -378,8 +438,8 @@ def adapted(expm1: Sequence[mp.mpf]) -> dict[str, tuple[str, list[mp.mpf]]]:
 
 def table() -> str:
     groups = [list(group) for _, group in groupby(fits(), key=lambda fit: fit.name)]
-    others = adapted(fitted(groups[0][0], "F32")[0])
-    names = sorted([*(group[0].name for group in groups), *others, "TWO_OVER_PI"])
+    others, divided = adapted(fitted(groups[0][0], "F32")[0]), quotients()
+    names = [*(group[0].name for group in groups), *(quotient.name for quotient in divided), *others, "TWO_OVER_PI"]
     blocks = []
     for group in groups:
         block = f"#: {group[0].what}.\n{group[0].name} = {{\n"
@@ -391,10 +451,19 @@ def table() -> str:
     for name, (what, numbers) in others.items():
         lines = "".join(f'        float.fromhex("{exact_hex(number)}"),\n' for number in numbers)
         blocks.append(f"#: {what} (elementary/adapted.py).\n{name} = {{\n    Format.F32: (\n{lines}    ),\n}}\n")
+    for quotient in divided:
+        parts, worst = fitted_quotient(quotient)
+        written = "".join(
+            "        (\n" + "".join(f'            float.fromhex("{exact_hex(c)}"),\n' for c in part) + "        ),\n"
+            for part in parts
+        )
+        block = f"#: {quotient.what}; a Quotient.\n{quotient.name} = {{\n"
+        block += f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    Format.F32: (\n{written}    ),\n"
+        blocks.append(block + "}\n")
     with mp.workprec(BITS_OF_TWO_OVER_PI + 64):
         digits = f"{int(mp.floor(2 / mp.pi * 2**BITS_OF_TWO_OVER_PI)):x}"
     lines = "\n".join(f'        "{digits[i : i + 100]}"' for i in range(0, len(digits), 100))
-    listed = "\n".join(f'    "{name}",' for name in names)
+    listed = "\n".join(f'    "{name}",' for name in sorted(names))
     return HEADER.format(names=listed, bits=BITS_OF_TWO_OVER_PI, digits=lines) + "\n".join(blocks)
 
 

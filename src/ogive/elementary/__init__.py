@@ -60,6 +60,6 @@ LOSES_SUBNORMALS = frozenset({"expm1"})
 #: Cheaper rules, with one unit in the last place or so, for what goes into sums.
 ROUGH: dict[str, Callable[..., Wide]] = {"exp": rough_exp}
 
-#: Shorter rules for results in float32 themselves, of exact numbers: with an error, but of less than a unit with the
-#: rounding, which nothing that follows can magnify.
+#: Shorter rules for results in float32 themselves, of exact numbers: with an error which nothing that follows can
+#: magnify.
 FINAL: dict[str, Callable[..., Wide]] = {"erf": final_erf, "exp": final_exp}

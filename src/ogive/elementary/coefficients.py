@@ -17,13 +17,13 @@ __all__ = [
     "COSH",
     "ERF",
     "ERFC",
-    "ERF_FAR",
-    "ERF_NEAR",
+    "ERF_QUOTIENT",
     "EXP",
     "EXPM1",
     "EXPM1_ADAPTED",
     "EXP_BY_QUADRATICS",
     "LOG1P",
+    "LOG1P_QUOTIENT",
     "LOG1P_TO_ONE",
     "NORMAL_TAIL",
     "SIN",
@@ -134,24 +134,6 @@ LOG1P = {
     ),
 }
 
-#: log1p(x) / x on 0 <= x <= 1, and a little beyond; the error is relative.
-LOG1P_TO_ONE = {
-    # largest error 2**-30.3
-    Format.F32: (
-        float.fromhex("0x1.fffffff98d20dp-1"),
-        float.fromhex("-0x1.fffff36eab11bp-2"),
-        float.fromhex("0x1.55534a520bab6p-2"),
-        float.fromhex("-0x1.ffbcdc9626e08p-3"),
-        float.fromhex("0x1.975a0cb142e06p-3"),
-        float.fromhex("-0x1.49cd5f9d0f77ep-3"),
-        float.fromhex("0x1.fc74f6921de31p-4"),
-        float.fromhex("-0x1.51620ab2d55bap-4"),
-        float.fromhex("0x1.53422c774faacp-5"),
-        float.fromhex("-0x1.b64b1231e5cdap-7"),
-        float.fromhex("0x1.093c6dc250badp-9"),
-    ),
-}
-
 #: (1 + 9/8 a) exp(a**2) erfc(a) in t = (a - K) / (a + K), K = 3 (F32) or 4 (F64); relative error.
 ERFC = {
     # largest error 2**-28.5
@@ -200,24 +182,6 @@ ERFC = {
     ),
 }
 
-#: exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in 1 / (a + 7/2), 0 <= a <= 15.5; relative error.
-NORMAL_TAIL = {
-    # largest error 2**-28.9
-    Format.F32: (
-        float.fromhex("-0x1.86771e1f3a225p-19"),
-        float.fromhex("0x1.98d02a3ebd7b9p-2"),
-        float.fromhex("0x1.623712e31e10ep+0"),
-        float.fromhex("0x1.33bbb2b4a741dp+2"),
-        float.fromhex("0x1.ed28687557fb4p+2"),
-        float.fromhex("0x1.62d6466976206p+6"),
-        float.fromhex("-0x1.6c6236c34aa7ep+8"),
-        float.fromhex("0x1.0da902c3a6988p+11"),
-        float.fromhex("-0x1.a69906b4f70b9p+12"),
-        float.fromhex("0x1.2ffa716d266e5p+13"),
-        float.fromhex("-0x1.52a58ba075314p+12"),
-    ),
-}
-
 #: (erf(x) / x - 2 / sqrt(pi)) / x**2 in x**2, abs(x) <= 1/2; the error is relative to erf(x) / x.
 ERF = {
     # largest error 2**-33.7
@@ -240,34 +204,6 @@ ERF = {
         float.fromhex("0x1.bc33bebfb7d50p-20"),
         float.fromhex("-0x1.81974f51c2749p-23"),
         float.fromhex("0x1.cb740e7847878p-26"),
-    ),
-}
-
-#: erf(x) / x - 1 in x**2, abs(x) <= 7/8; the error is relative to erf(x) / x.
-ERF_NEAR = {
-    # largest error 2**-30.1
-    Format.F32: (
-        float.fromhex("0x1.06eba80000000p-3"),
-        float.fromhex("-0x1.8127400000000p-2"),
-        float.fromhex("0x1.ce2d5c0000000p-4"),
-        float.fromhex("-0x1.b7ff860000000p-6"),
-        float.fromhex("0x1.5430820000000p-8"),
-        float.fromhex("-0x1.a4bfa80000000p-11"),
-        float.fromhex("0x1.49a53c0000000p-14"),
-    ),
-}
-
-#: -log(erfc(x)) / x on 7/8 <= x <= 4; the error is that of erf(x), relative.
-ERF_FAR = {
-    # largest error 2**-29.7
-    Format.F32: (
-        float.fromhex("0x1.20ed680000000p+0"),
-        float.fromhex("0x1.45409a0000000p-1"),
-        float.fromhex("0x1.b268a20000000p-4"),
-        float.fromhex("-0x1.82bd140000000p-6"),
-        float.fromhex("0x1.d3882c0000000p-9"),
-        float.fromhex("-0x1.3ec3820000000p-12"),
-        float.fromhex("0x1.3908b00000000p-17"),
     ),
 }
 
@@ -451,5 +387,89 @@ EXPM1_ADAPTED = {
         float.fromhex("0x1.3662874b3ca60p+8"),
         float.fromhex("-0x1.f9a5928dd5183p+8"),
         float.fromhex("0x1.e584bff70787dp+15"),
+    ),
+}
+
+#: log1p(x) / x, sqrt(1/2) <= 1 + x <= sqrt(2) and a little beyond; relative error; a Quotient.
+LOG1P_QUOTIENT = {
+    # largest error 2**-29.9
+    Format.F32: (
+        (
+            float.fromhex("0x1.1925ef64c4dd1p+3"),
+            float.fromhex("0x1.5570b9bb17746p+3"),
+            float.fromhex("0x1.761fb40089118p+1"),
+            float.fromhex("0x1.f946a3e92933cp-5"),
+        ),
+        (
+            float.fromhex("0x1.1925ef64b0b35p+3"),
+            float.fromhex("0x1.e203b1c933a14p+3"),
+            float.fromhex("0x1.e1a4ecd4a6509p+2"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+}
+
+#: log1p(x) / x, 0 <= x <= 1 and a little beyond; relative error; a Quotient.
+LOG1P_TO_ONE = {
+    # largest error 2**-29.9
+    Format.F32: (
+        (
+            float.fromhex("0x1.a8f567a5d329cp+3"),
+            float.fromhex("0x1.c5212d33abfd2p+3"),
+            float.fromhex("0x1.94e4b93db41c8p+1"),
+            float.fromhex("0x1.73dd9fd865974p-5"),
+        ),
+        (
+            float.fromhex("0x1.a8f567abd4881p+3"),
+            float.fromhex("0x1.4ccdeec02f349p+4"),
+            float.fromhex("0x1.24604affdccc0p+3"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+}
+
+#: exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in a, 0 <= a <= 15.5; relative error; a Quotient.
+NORMAL_TAIL = {
+    # largest error 2**-27.0
+    Format.F32: (
+        (
+            float.fromhex("0x1.7c5560e78b448p+5"),
+            float.fromhex("0x1.4efe2232ee021p+5"),
+            float.fromhex("0x1.192468f3f31c0p+4"),
+            float.fromhex("0x1.f4fcaac30b4dcp+1"),
+            float.fromhex("0x1.98855b2b88774p-2"),
+        ),
+        (
+            float.fromhex("0x1.7c5560b92c509p+6"),
+            float.fromhex("0x1.3f3a41975ddf4p+7"),
+            float.fromhex("0x1.cbd0d71883490p+6"),
+            float.fromhex("0x1.68412392233cfp+5"),
+            float.fromhex("0x1.39f6f15458d97p+3"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+}
+
+#: erf(x) / x in x**2, abs(x) <= 4; relative error; a Quotient.
+ERF_QUOTIENT = {
+    # largest error 2**-28.5
+    Format.F32: (
+        (
+            float.fromhex("0x1.08379b636545bp+22"),
+            float.fromhex("0x1.6951ccc005be5p+19"),
+            float.fromhex("0x1.a1c00912978a1p+17"),
+            float.fromhex("0x1.fac28794a4d4cp+13"),
+            float.fromhex("0x1.8a8b29b78c56ep+10"),
+            float.fromhex("0x1.a110f8a18fc9ep+4"),
+        ),
+        (
+            float.fromhex("0x1.d45014e12b2ecp+21"),
+            float.fromhex("0x1.d8506ea976dcfp+20"),
+            float.fromhex("0x1.b835d464a2115p+18"),
+            float.fromhex("0x1.e86f02d5f4ae5p+15"),
+            float.fromhex("0x1.54d258f3c7cf9p+12"),
+            float.fromhex("0x1.16796dd2849cfp+8"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
     ),
 }

@@ -12,14 +12,9 @@ in x**2. The polynomials are ERFC and ERF of the coefficients.
 Where float64 computes what is wanted in float32, all of them are made of the normal distribution's upper tail, which
 has no constant factors (NORMAL_TAIL of the coefficients):
 
-    Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = polynomial in 1 / (a + 7/2)
+    Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = quotient of polynomials in a
 
-Where erf(x) is the result itself, in float32, two shorter forms are good to less than a unit in the last place:
-
-    erf(x) = x + x N(x**2)                    abs(x) < 7/8
-    erf(x) = sign(x) (1 - exp(-a F(a)))       elsewhere, a = abs(x)
-
-with ERF_NEAR and ERF_FAR of the coefficients.
+Where erf(x) is the result itself, in float32, it is x times a quotient of polynomials in x**2 (ERF_QUOTIENT).
 """
 
 from __future__ import annotations
@@ -29,8 +24,10 @@ from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 
-from ogive.elementary.coefficients import ERF, ERF_FAR, ERF_NEAR, ERFC, EXPM1, NORMAL_TAIL
-from ogive.elementary.exponential import exp, exp_in_float64, rough_reduced
+from ogive.elementary.coefficients import ERF, ERF_QUOTIENT, ERFC, NORMAL_TAIL
+from ogive.elementary.exponential import exp, exp_in_float64
+from ogive.elementary.in_float64 import in_float64
+from ogive.elementary.quotient import quotient
 from ogive.expression import Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
@@ -46,9 +43,6 @@ TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E7
 
 #: 1 / sqrt(2), to 200 bits.
 ROOT_HALF = Fraction(isqrt(1 << 399), 1 << 200)
-
-#: What is added to a in NORMAL_TAIL.
-OFFSET_IN_FLOAT64 = 3.5
 
 #: Where Q is zero even in float64. (In float32 its product with any number that comes with it is so from 15.5 on, where
 #: NORMAL_TAIL ends.) exp(-a**2 / 2) is computed as a normal number, so many times larger.
@@ -91,10 +85,10 @@ def _normal_tail_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
     if m.extended:
         return m.multiply(_erfc_of_magnitude(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
     bounded = m.clamped(a, 0.0, ZERO_IN_FLOAT64).high
-    inverse = m.div_(m.number(1.0), m.add_(bounded, m.number(OFFSET_IN_FLOAT64)))
-    scaled = m.polynomial_(inverse, tuple(c / LARGER for c in NORMAL_TAIL[m.goal]))
+    above, below = NORMAL_TAIL[m.goal]
     exponential = exp_in_float64(m, m.mul_(bounded, bounded), -0.5, times=LARGER)
-    return Wide(m.mul_(scaled, exponential), interval=Interval(0.0, 0.51))
+    tail = quotient(m, bounded, (tuple(c / LARGER for c in above), below), exponential)
+    return Wide(tail, interval=Interval(0.0, 0.51))
 
 
 def _of_either_sign(m: Arithmetic, x: Wide, of_magnitude: Callable[[Arithmetic, Wide], Wide], whole: int) -> Wide:
@@ -133,26 +127,11 @@ def erf(m: Arithmetic, x: Wide) -> Wide:
 
 
 def final_erf(m: Arithmetic, x: Wide) -> Wide:
-    """The error function of an exact number, in half the instructions, to less than a unit in the last place."""
-    one = m.number(1.0)
-    a = m.abs_(x.high)
-    square = m.mul_(a, a)
-    near = m.fma_(m.polynomial_(square, ERF_NEAR[m.format]), a, a)
-    # Beyond 4 the result is 1 after rounding. What the last two steps of F lack is kept: erf must not fall where it
-    # hardly rises, from 1.5 to 2.
-    bounded = m.clamped(m.absolute(x), 0.0, 4.0).high
-    first, *rest = ERF_FAR[m.format]
-    inner = m.polynomial_(bounded, tuple(rest))
-    product = m.mul_(inner, bounded)
-    total, lost = m.two_sum(m.number(first), product)
-    lost = m.add_(lost, m.fma_(inner, bounded, m.neg_(product)))
-    power = m.mul_(total, bounded)
-    lost = m.fma_(lost, bounded, m.fma_(total, bounded, m.neg_(power)))
-    # With exp(-power) = s (1 + t): 1 - s is exact, so that only the last operation rounds what matters.
-    shifted, r = rough_reduced(m, m.neg_(power))
-    r = m.sub_(r, lost)
-    t = m.fma_(m.mul_(r, r), m.polynomial_(r, EXPM1[m.format]), r)
-    scale = m.times_power_of_two_(one, shifted)
-    far = m.fma_(m.neg_(scale), t, m.sub_(one, scale))
-    magnitude = m.select_(m.less_(a, m.number(0.875)), near, far)
-    return m.copy_sign(Wide(magnitude, interval=Interval(0.0, 1.0)), x.high)
+    """The error function of an exact number in a third of the instructions, good to float32."""
+    return _bounded_erf(m, m.clamped(x, -4.0, 4.0))  # beyond, the result is 1 after rounding
+
+
+@in_float64
+def _bounded_erf(m: Arithmetic, x: Wide) -> Wide:
+    value = quotient(m, m.mul_(x.high, x.high), ERF_QUOTIENT[m.goal], x.high)
+    return Wide(value, interval=Interval(-1.0, 1.0))

@@ -4,7 +4,8 @@ With k such that m = x / 2**k lies in [sqrt(1/2), sqrt(2)), and f = m - 1:
 
     log(x) = k log(2) + f - f**2 / 2 + f**3 Q(f)
 
-Q is LOG1P of the coefficients. For powers, whose exponents magnify the error of the logarithm:
+Q is LOG1P of the coefficients. Where float64 computes what is wanted in float32, log(1 + f) is a quotient: of all f by
+LOG1P_QUOTIENT, and where 1 + x is not to be reduced, because x lies between 0 and 1, by LOG1P_TO_ONE. For powers, whose exponents magnify the error of the logarithm:
 
     log(x) = k log(2) + 2 atanh(s),   s = f / (2 + f),   atanh(s) = s + s**3 / 3 + s**5 / 5 + s**7 R(s**2)
 
@@ -17,8 +18,9 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from ogive.elementary.coefficients import ATANH, LOG1P, LOG1P_TO_ONE
+from ogive.elementary.coefficients import ATANH, LOG1P, LOG1P_QUOTIENT, LOG1P_TO_ONE
 from ogive.elementary.exponential import LOG_2, ROUNDED_LOG_2
+from ogive.elementary.quotient import quotient
 from ogive.expression import Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
@@ -59,7 +61,7 @@ def log1p(m: Arithmetic, x: Wide) -> Wide:
     """``log(1 + x)``: with 1 + x only used to find k, ``f = x / 2**k + (1 / 2**k - 1)`` keeps all of x."""
     x = m.unscaled(x)
     if not m.extended and x.interval.within(0.0, 1 + 2.0**-10):
-        return Wide(m.mul_(x.high, m.polynomial_(x.high, LOG1P_TO_ONE[m.goal])), interval=x.interval.map(math.log1p))
+        return Wide(quotient(m, x.high, LOG1P_TO_ONE[m.goal], x.high), interval=x.interval.map(math.log1p))
     total = m.add(m.wide(Fraction(1)), x)
     one, zero = m.number(1.0), m.number(0.0)
     if total.interval.within(0.75, 2.75):  # there k is 0 or 1
@@ -137,10 +139,9 @@ def _with_special_cases(m: Arithmetic, x: Wide, result: Wide) -> Wide:
 
 def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression) -> Wide:
     """``k log(2) + log1p(f + f_low)``."""
-    square = m.mul_(f, f)
     if not m.extended:
-        series = m.polynomial_(f, (-0.5, *LOG1P[m.goal]))
-        return Wide(m.fma_(k, m.number(ROUNDED_LOG_2), m.fma_(square, series, f)))
+        return Wide(m.fma_(k, m.number(ROUNDED_LOG_2), quotient(m, f, LOG1P_QUOTIENT[m.goal], f)))
+    square = m.mul_(f, f)
     half = m.mul_(square, m.number(0.5))
     tail = m.mul_(m.mul_(f, square), m.polynomial_(f, LOG1P[m.format]))
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
