@@ -270,11 +270,11 @@ def fits() -> list[Fit]:
         return (mp.erf(root) / root - 2 / mp.sqrt(mp.pi)) / x
 
     def rest_of_series(
-        name: str, function: Function, first: dict[int, mp.mpf], limit: mp.mpf, counts: tuple[int, int], where: str
+        name: str, function: Function, first: dict[int, mp.mpf], limit: mp.mpf, counts: dict[str, int], where: str
     ) -> Fit:
         """What an odd or an even function has beyond its first terms: a polynomial in x**2."""
         power = max(first) + 2
-        call = f"{name.lower()}(x)"
+        call = f"{name.lower().removesuffix('_short')}(x)"
 
         def rest(square: mp.mpf) -> mp.mpf:
             x = mp.sqrt(square)
@@ -290,7 +290,7 @@ def fits() -> list[Fit]:
             rest,
             weight,
             (mp.mpf(10) ** -12, (limit * (1 + mp.mpf(2) ** -10)) ** 2),
-            {"F32": range(counts[0]), "F64": range(counts[1])},
+            {form: range(count) for form, count in counts.items()},
             in_float64=True,
         )
 
@@ -340,15 +340,23 @@ def fits() -> list[Fit]:
             (mp.mpf(10) ** -12, mp.mpf("0.2501")),
             {"F32": range(5), "F64": range(10)},
         ),
-        rest_of_series("SIN", mp.sin, {1: one}, mp.pi / 4, (4, 7), "abs(x) <= pi / 4"),
-        rest_of_series("COS", mp.cos, {0: one, 2: -one / 2}, mp.pi / 4, (3, 6), "abs(x) <= pi / 4"),
-        rest_of_series("ASIN", mp.asin, {1: one}, one / 2, (6, 14), "abs(x) <= 1/2"),
-        rest_of_series("ATAN", mp.atan, {1: one}, mp.sqrt(2) - 1, (6, 12), "abs(x) <= tan(pi / 8)"),
-        rest_of_series("SINH", mp.sinh, {1: one}, mp.log(2) / 2, (3, 6), "abs(x) <= log(2) / 2"),
-        rest_of_series("COSH", mp.cosh, {0: one, 2: one / 2}, mp.log(2) / 2, (2, 5), "abs(x) <= log(2) / 2"),
+        rest_of_series("SIN", mp.sin, {1: one}, mp.pi / 4, {"F32": 4, "F64": 7}, "abs(x) <= pi / 4"),
+        rest_of_series("COS", mp.cos, {0: one, 2: -one / 2}, mp.pi / 4, {"F32": 3, "F64": 6}, "abs(x) <= pi / 4"),
+        rest_of_series("ASIN", mp.asin, {1: one}, one / 2, {"F32": 6, "F64": 14}, "abs(x) <= 1/2"),
+        rest_of_series("ATAN", mp.atan, {1: one}, mp.sqrt(2) - 1, {"F64": 12}, "abs(x) <= tan(pi / 8)"),
+        rest_of_series("SINH", mp.sinh, {1: one}, mp.log(2) / 2, {"F32": 3, "F64": 6}, "abs(x) <= log(2) / 2"),
         rest_of_series(
-            "ATANH", mp.atanh, {1: one, 3: one / 3, 5: one / 5}, 3 - 2 * mp.sqrt(2), (3, 8), "abs(x) <= 3 - sqrt(8)"
+            "COSH", mp.cosh, {0: one, 2: one / 2}, mp.log(2) / 2, {"F32": 2, "F64": 5}, "abs(x) <= log(2) / 2"
         ),
+        rest_of_series(
+            "ATANH",
+            mp.atanh,
+            {1: one, 3: one / 3, 5: one / 5},
+            3 - 2 * mp.sqrt(2),
+            {"F32": 3, "F64": 8},
+            "abs(x) <= 3 - sqrt(8)",
+        ),
+        rest_of_series("ATANH_SHORT", mp.atanh, {1: one}, mp.mpf("0.2005"), {"F32": 3}, "abs(x) <= 0.2005"),
     ]
 
 
@@ -364,11 +372,16 @@ def quotients() -> list[Quotient]:
     def scaled_tail(a: mp.mpf) -> mp.mpf:
         return mp.exp(a * a / 2) * mp.erfc(a / mp.sqrt(2)) / 2
 
-    def erf_over_root(square: mp.mpf) -> mp.mpf:
-        root = mp.sqrt(square)
-        return mp.erf(root) / root
+    def over_root(name: str, function: Function, limit: float, degrees: tuple[int, int]) -> Quotient:
+        def wanted(square: mp.mpf) -> mp.mpf:
+            root = mp.sqrt(square)
+            return function(root) / root
 
-    root_half, tiny = mp.sqrt(mp.mpf(1) / 2), mp.mpf(10) ** -12
+        what = f"{name}(x) / x in x**2, abs(x) <= {limit}; relative error"
+        interval = (mp.mpf(10) ** -12, mp.mpf(limit) ** 2)
+        return Quotient(f"{name.upper()}_QUOTIENT", what, wanted, lambda square: 1 / wanted(square), interval, degrees)
+
+    root_half = mp.sqrt(mp.mpf(1) / 2)
     return [
         log1p_quotient("LOG1P_QUOTIENT", "sqrt(1/2) <= 1 + x <= sqrt(2)", root_half - 1, 1 / root_half - 1),
         log1p_quotient("LOG1P_TO_ONE", "0 <= x <= 1", mp.mpf(0), mp.mpf(1)),
@@ -380,14 +393,8 @@ def quotients() -> list[Quotient]:
             (mp.mpf(0), mp.mpf("15.5")),
             (4, 5),
         ),
-        Quotient(
-            "ERF_QUOTIENT",
-            "erf(x) / x in x**2, abs(x) <= 4; relative error",
-            erf_over_root,
-            lambda square: 1 / erf_over_root(square),
-            (tiny, mp.mpf(16)),
-            (5, 6),
-        ),
+        over_root("erf", mp.erf, 4, (5, 6)),
+        over_root("atan", mp.atan, 1, (3, 3)),
     ]
 
 

@@ -13,6 +13,8 @@ __all__ = [
     "ASIN",
     "ATAN",
     "ATANH",
+    "ATANH_SHORT",
+    "ATAN_QUOTIENT",
     "COS",
     "COSH",
     "ERF",
@@ -279,15 +281,6 @@ ASIN = {
 
 #: What atan(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= tan(pi / 8); relative to atan(x).
 ATAN = {
-    # largest error 2**-35.3
-    Format.F32: (
-        float.fromhex("-0x1.555554c47d2dap-2"),
-        float.fromhex("0x1.99991779ee10ep-3"),
-        float.fromhex("-0x1.247eb77f31511p-3"),
-        float.fromhex("0x1.c46071828787dp-4"),
-        float.fromhex("-0x1.5b1b69b7ed1bap-4"),
-        float.fromhex("0x1.8448977c61bfcp-5"),
-    ),
     # largest error 2**-63.8
     Format.F64: (
         float.fromhex("-0x1.5555555555554p-2"),
@@ -359,6 +352,16 @@ ATANH = {
         float.fromhex("0x1.e20540680c85ep-5"),
         float.fromhex("0x1.ab50405ef170fp-5"),
         float.fromhex("0x1.c071fbb3aa92fp-5"),
+    ),
+}
+
+#: What atanh(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= 0.2005; relative to atanh(x).
+ATANH_SHORT = {
+    # largest error 2**-28.4
+    Format.F32: (
+        float.fromhex("0x1.5555b4ba7756cp-2"),
+        float.fromhex("0x1.992a029177272p-3"),
+        float.fromhex("0x1.36fc11a5f739ep-3"),
     ),
 }
 
@@ -469,6 +472,25 @@ ERF_QUOTIENT = {
             float.fromhex("0x1.e86f02d5f4ae5p+15"),
             float.fromhex("0x1.54d258f3c7cf9p+12"),
             float.fromhex("0x1.16796dd2849cfp+8"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+}
+
+#: atan(x) / x in x**2, abs(x) <= 1; relative error; a Quotient.
+ATAN_QUOTIENT = {
+    # largest error 2**-30.1
+    Format.F32: (
+        (
+            float.fromhex("0x1.3d223e322742cp+4"),
+            float.fromhex("0x1.660ca037fa573p+4"),
+            float.fromhex("0x1.6af6854f5d3d9p+2"),
+            float.fromhex("0x1.690e5b538be66p-3"),
+        ),
+        (
+            float.fromhex("0x1.3d223e36e87d6p+4"),
+            float.fromhex("0x1.cfc2b26be27fdp+4"),
+            float.fromhex("0x1.6bcdaaf081e02p+3"),
             float.fromhex("0x1.0000000000000p+0"),
         ),
     ),

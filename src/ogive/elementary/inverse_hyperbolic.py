@@ -6,7 +6,8 @@ With a = abs(x) and t = x - 1:
     acosh(x) = log1p(t + sqrt(t (t + 2)))
     atanh(x) = sign(x) log1p(2 a / (1 - a)) / 2
 
-asinh(x) and acosh(x) of large numbers are log(x) + log(2).
+asinh(x) and acosh(x) of large numbers are log(x) + log(2). Where float64 computes what is wanted in float32, atanh(x) is
+half the logarithm of (1 + a) / (1 - a), with one division.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import replace
 
 from ogive.elementary.exponential import LOG_2
 from ogive.elementary.in_float64 import in_float64
-from ogive.elementary.logarithm import log1p
+from ogive.elementary.logarithm import half_log_of_quotient, log1p
 from ogive.expression import Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
@@ -54,6 +55,11 @@ def atanh(m: Arithmetic, x: Wide) -> Wide:
     """The inverse hyperbolic tangent."""
     x = m.unscaled(x)
     a = m.absolute(x)
+    if not m.extended:
+        one, infinity, nan = (m.number(value) for value in (1.0, math.inf, math.nan))
+        at_end = m.select_(m.equal_(a.high, one), infinity, nan)
+        value = m.select_(m.less_(a.high, one), half_log_of_quotient(m, a.high), at_end)
+        return m.copy_sign(Wide(value, interval=Interval(0.0, math.inf)), x.high)
     quotient = m.divide(m.multiply(a, m.wide(2.0)), m.subtract(m.wide(1.0), a))
     return m.copy_sign(m.multiply(log1p(m, quotient), m.wide(0.5)), x.high)
 

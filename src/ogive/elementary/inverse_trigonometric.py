@@ -9,7 +9,8 @@ and with abs(t) <= tan(pi/8), which a rotation by pi/4 or pi/2 brings about:
 
     atan(t) = t + t**3 B(t**2),   atan(x) = pi/4 + atan((x - 1) / (x + 1)) = pi/2 + atan(-1 / x)
 
-A and B are ASIN and ATAN of the coefficients.
+A and B are ASIN and ATAN of the coefficients. Where float64 computes what is wanted in float32, atan(t) is t times a
+quotient of polynomials in t**2 for abs(t) <= 1 (ATAN_QUOTIENT), which needs no rotation by pi/4.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ogive.elementary.coefficients import ASIN, ATAN, TWO_OVER_PI
+from ogive.elementary.coefficients import ASIN, ATAN, ATAN_QUOTIENT, TWO_OVER_PI
 from ogive.elementary.in_float64 import in_float64
+from ogive.elementary.quotient import quotient
 from ogive.expression import Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
@@ -83,24 +85,34 @@ def _arcsine_of_part(m: Arithmetic, a: Wide) -> tuple[Expression, Wide]:
 def atan(m: Arithmetic, x: Wide) -> Wide:
     """The inverse tangent."""
     x = m.unscaled(x)
-    a = m.clamped(m.absolute(x), 0.0, LARGE)
+    a = m.absolute(x)
     one = m.wide(1.0)
+    if not m.extended:
+        is_large = m.less_(one.high, a.high)
+        t = m.divide(m.select(is_large, m.wide(-1.0), a), m.select(is_large, a, one))
+        start = m.select(is_large, m.wide(PI / 2), m.wide(0.0))
+        return m.copy_sign(_result(m, _sum(m, start, _arctangent_to_one(m, t)), 1.6), x.high)
+    a = m.clamped(a, 0.0, LARGE)
     is_middle, is_large = (m.less_(m.number(limit), a.high) for limit in (TAN_PI_8, TAN_3_PI_8))
     middle = replace(m.subtract(a, one), interval=Interval(-1.0, 1.5)), m.add(a, one)
     dividend = m.select(is_large, m.wide(-1.0), m.select(is_middle, middle[0], a))
     divisor = m.select(is_large, a, m.select(is_middle, middle[1], one))
-    quotient = m.divide(dividend, replace(divisor, interval=Interval(1.0, LARGE)))
+    t = m.divide(dividend, replace(divisor, interval=Interval(1.0, LARGE)))
     start = m.select(is_large, m.wide(PI / 2), m.select(is_middle, m.wide(PI / 4), m.wide(0.0)))
-    return m.copy_sign(_result(m, _sum(m, start, _arctangent(m, quotient)), 1.6), x.high)
+    return m.copy_sign(_result(m, _sum(m, start, _arctangent(m, t)), 1.6), x.high)
+
+
+def _arctangent_to_one(m: Arithmetic, t: Wide) -> Wide:
+    """The inverse tangent of a number within 1, good to float32."""
+    square = m.mul_(t.high, t.high)
+    return Wide(quotient(m, square, ATAN_QUOTIENT[m.goal], t.high), interval=Interval(-0.8, 0.8))
 
 
 def _arctangent(m: Arithmetic, t: Wide) -> Wide:
     """The inverse tangent of a number within tan(pi/8)."""
     square = m.mul_(t.high, t.high)
-    factor = m.mul_(square, m.polynomial_(square, ATAN[m.goal]))
+    factor = m.mul_(square, m.polynomial_(square, ATAN[m.format]))
     interval = Interval(-0.4, 0.4)
-    if not m.extended:
-        return Wide(m.fma_(t.high, factor, t.high), interval=interval)
     low = m.mul_(t.high, factor)
     if t.low is not None:  # the derivative is 1 / (1 + t**2)
         low = m.add_(low, m.fma_(m.neg_(t.low), square, t.low))
@@ -114,18 +126,22 @@ def atan2(m: Arithmetic, y: Wide, x: Wide) -> Wide:
     a, b = m.absolute(y), m.absolute(x)
     is_steep = m.less_(b.high, a.high)
     smaller, larger = _with_finite_quotient(m, m.select(is_steep, b, a), m.select(is_steep, a, b))
-    is_middle = m.less_(m.mul_(larger.high, m.number(TAN_PI_8)), smaller.high)
-    dividend = m.select(is_middle, m.subtract(smaller, larger), smaller)
-    divisor = m.select(is_middle, m.add(smaller, larger), larger)
-    part = _arctangent(m, replace(m.divide(dividend, divisor), low_is_number=True))
+    is_middle = None
+    if m.extended:
+        is_middle = m.less_(m.mul_(larger.high, m.number(TAN_PI_8)), smaller.high)
+        dividend = m.select(is_middle, m.subtract(smaller, larger), smaller)
+        divisor = m.select(is_middle, m.add(smaller, larger), larger)
+        part = _arctangent(m, replace(m.divide(dividend, divisor), low_is_number=True))
+    else:
+        part = _arctangent_to_one(m, m.divide(smaller, larger))
     # The sign bit, not the sign: at x = -0 the angle is pi.
     is_left = m.less_(m.make("copy_sign", m.number(1.0), x.high), m.number(0.0))
     is_reflected = node("exclusive_or", (is_steep, is_left), None, Format.BIT)
     part = m.select(is_reflected, m.negate(part), part)
-    level = m.select(is_steep, m.wide(PI / 2), m.select(is_left, m.wide(PI), m.wide(0.0)))
-    diagonal = m.select(is_left, m.wide(PI * 3 / 4), m.wide(PI / 4))
-    magnitude = _sum(m, m.select(is_middle, diagonal, level), part)
-    return m.copy_sign(_result(m, magnitude, 3.2), y.high)
+    start = m.select(is_steep, m.wide(PI / 2), m.select(is_left, m.wide(PI), m.wide(0.0)))
+    if is_middle is not None:
+        start = m.select(is_middle, m.select(is_left, m.wide(PI * 3 / 4), m.wide(PI / 4)), start)
+    return m.copy_sign(_result(m, _sum(m, start, part), 3.2), y.high)
 
 
 def _with_finite_quotient(m: Arithmetic, smaller: Wide, larger: Wide) -> tuple[Wide, Wide]:

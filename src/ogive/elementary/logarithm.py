@@ -18,14 +18,14 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from ogive.elementary.coefficients import ATANH, LOG1P, LOG1P_QUOTIENT, LOG1P_TO_ONE
+from ogive.elementary.coefficients import ATANH, ATANH_SHORT, LOG1P, LOG1P_QUOTIENT, LOG1P_TO_ONE
 from ogive.elementary.exponential import LOG_2, ROUNDED_LOG_2
 from ogive.elementary.quotient import quotient
 from ogive.expression import Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["log", "log1p", "precise_log"]
+__all__ = ["half_log_of_quotient", "log", "log1p", "precise_log"]
 
 #: The bits of sqrt(1/2), rounded.
 ROOT_HALF = {Format.F32: 0x3F3504F3, Format.F64: 0x3FE6A09E667F3BCD}
@@ -89,6 +89,24 @@ def log1p(m: Arithmetic, x: Wide) -> Wide:
     return m.select(m.equal_(x.high, zero), Wide(x.high, interval=Interval.point(0.0)), result)
 
 
+def half_log_of_quotient(m: Arithmetic, a: Expression) -> Expression:
+    """``log((1 + a) / (1 - a)) / 2`` where a lies between 0 and 1, good to float32, with one division.
+
+    With k the integer nearest to the logarithm to base 2 of the quotient, as bits have it, (1 + s) / (1 - s) is the
+    quotient less 2**k, and near 1; without it, s is a itself.
+    """
+    one = m.number(1.0)
+    bits = _subtract(m.bits_(m.add_(one, a)), m.bits_(m.sub_(one, a)))
+    k_bits, k = _exponent_of_bits(m, node("add", (bits, m.whole(1 << (m.precision - 2))), None, m.integer))
+    shifted = m.shift_left_(k_bits, m.precision - 1)
+    power = m.from_bits_(node("add", (shifted, m.bits_(one)), None, m.integer))
+    total, difference = m.add_(one, power), m.sub_(one, power)
+    s = m.div_(m.fma_(a, total, difference), m.fma_(a, difference, total))
+    square = m.mul_(s, s)
+    series = m.fma_(m.mul_(square, m.polynomial_(square, ATANH_SHORT[m.goal])), s, s)
+    return m.fma_(k, m.number(ROUNDED_LOG_2 / 2), series)
+
+
 def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Expression | None, Expression]:
     """(f, what f lacks, k) with ``x = 2**k (1 + f)``, sqrt(1/2) <= 1 + f <= sqrt(2), of a normal number."""
     high, low = x.high, None if x.low is None else m.low_part(x)
@@ -114,7 +132,12 @@ def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Expression | None, Exp
 
 def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     """k, as an integer and as a number: the exponent of x / sqrt(1/2)."""
-    k = m.shift_right_(_subtract(m.bits_(x), m.whole(ROOT_HALF[m.format])), m.precision - 1)
+    return _exponent_of_bits(m, _subtract(m.bits_(x), m.whole(ROOT_HALF[m.format])))
+
+
+def _exponent_of_bits(m: Arithmetic, bits: Expression) -> tuple[Expression, Expression]:
+    """The exponent, as an integer and as a number, in the difference of two numbers' bits."""
+    k = m.shift_right_(bits, m.precision - 1)
     if m.format is Format.F32:
         return k, node("convert", (k,), None, m.format)
     # Few processors convert 64-bit integers; the last bits of a large number are an integer too.
