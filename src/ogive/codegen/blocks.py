@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 
 from ogive.codegen.target import Target
-from ogive.expression import Expression, Format, walk
-from ogive.transform.cost import eager_operands, varying
+from ogive.transform.cost import varying
 from ogive.transform.program import Program, Summation
 
 __all__ = ["block_size", "blocks_at_a_time", "elements_of_a_group"]
@@ -29,9 +28,8 @@ def block_size(program: Program) -> int:
 
 #: Registers that a value fills in the loop over several blocks; and of the longest ones, of which there are 32, as many
 #: as hold these elements: with 64 numbers of float64 at a time instead of 32, mish takes 16 % less time, tan and
-#: acosh 8 to 14 %, most others 2 to 7 %. Where more values than that are needed at one time, too many would be put aside
-#: in memory: atanh, with 8, would take 25 % more, gelu, with 8, 6 %.
-REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME, MOST_VALUES = 4, 64, 6.5
+#: acosh 8 to 14 %, swiglu, sinh, cosh and gelu 4 to 6 %, most others 2 to 7 %.
+REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME = 4, 64
 
 #: Fused programs of more instructions take half as many: 200 nodes one after the other compile in 160 ms so, in place of
 #: 210, and run in 1.8 ms for 65,536 elements, in place of 0.9; one register would be 100 and 3.4.
@@ -42,8 +40,8 @@ def blocks_at_a_time(program: Program, target: Target) -> int:
     """How many blocks the first loop takes at a time; 1 if there is none."""
     registers = REGISTERS_AT_A_TIME
     wanted = ELEMENTS_AT_A_TIME // block_size(program)
-    if wanted > registers and target.vector_bytes == 64 and _values_at_one_time(program) <= MOST_VALUES:
-        registers = wanted
+    if target.vector_bytes == 64:
+        registers = max(registers, wanted)
     if program.size > LONG_PROGRAM:
         registers //= 2
     return max(2 if _adds_pairs(program) else 1, registers * target.vector_bytes // 64)
@@ -59,20 +57,3 @@ def elements_of_a_group(program: Program, of_a_turn: int) -> int:
 
 def _adds_pairs(program: Program) -> bool:
     return any(reduction.summation is Summation.IN_PAIRS for stage in program.stages for reduction in stage.reductions)
-
-
-def _values_at_one_time(program: Program) -> float:
-    """How many values of the widest format are needed later at most, if nodes are computed in the order of the graph."""
-    among = varying(program.roots)
-    order = [n for n in walk(*program.roots, operands=eager_operands) if n in among]
-    last_use = {operand: n for n in order for operand in eager_operands(n)} | dict.fromkeys(program.roots)
-    ended: dict[Expression | None, float] = defaultdict(float)
-    lanes = block_size(program)
-    current = most = 0.0
-    for n in order:
-        size = 0.0 if n.operation == "bitcast" or n.format is Format.BIT else n.format.bits * lanes / 512
-        ended[last_use[n]] += size
-        current += size
-        most = max(most, current)
-        current -= ended[n]
-    return most
