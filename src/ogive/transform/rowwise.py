@@ -110,7 +110,7 @@ def exponential(m: Arithmetic, x: Expression, largest: Expression, *, with_rest:
     kept, power = kept_of_largest(m, largest)
     # What is clamped is too small to count, infinities included.
     lowest = m.number(-2 * NEAR[m.format])
-    x = m.sub_(x, distant)
+    x = m.select_rare_(m.not_(m.equal_(distant, zero)), m.sub_(x, distant), x)
     x = m.select_(m.less_(x, lowest), lowest, x)
     if with_rest:
         shifted_by = m.sub_(magic, power)
