@@ -28,8 +28,9 @@ SECONDS_A_TIMING = 3e-3
 WARM_UP = 8e-3
 
 #: How long a contestant looks at its own processor time after a turn, again and again, until it hardly grows: thread
-#: pools go on spinning after a call, ONNX Runtime's for 26 ms, and would take a processor from whoever comes next.
-LOOK = 3e-3
+#: pools go on spinning after a call, ONNX Runtime's for 26 ms, and would take a processor from whoever comes next. The
+#: kernel counts what other threads use at its ticks, 4 or 10 ms apart: within 3 ms a thread that spins looks idle.
+LOOK = 12e-3
 IDLE_SHARE = 0.1
 #: Who still spins then is not waited for.
 LONGEST_PAUSE = 0.3

@@ -136,6 +136,18 @@ print("leaving")
     assert run(code)[:2] == (0, "leaving")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux is told where threads may run")
+def test_woken_workers_may_use_every_processor_again():
+    """They are kept off their caller's while they sleep; also where calls follow before they are awake."""
+    code = (
+        "import os, time, numpy, ogive; ogive.set_num_threads(4); x = numpy.ones(1 << 20, 'f4'); "
+        "[(time.sleep(0.003), ogive.exp(x), ogive.exp(x), ogive.exp(x)) for _ in range(50)]; time.sleep(0.1); "
+        "threads = [int(t) for t in os.listdir('/proc/self/task')]; "
+        "print(len(threads) >= 4, {frozenset(os.sched_getaffinity(t)) for t in threads} == {frozenset(os.sched_getaffinity(0))})"
+    )
+    assert run(code) == (0, "True True", [])
+
+
 def test_number_from_the_environment():
     code = "import ogive; print(ogive.get_num_threads())"
     assert run(code, OGIVE_NUM_THREADS="3") == (0, "3", [])

@@ -78,7 +78,7 @@ typedef struct {
     intptr_t end;
     atomic_intptr_t next; /* where the next piece begins */
     int participants;
-    int processor; /* of the caller; negative where that is not known */
+    int is_kept_off; /* whether the sleeping worker may not wake on its caller's processor; `state` guards it */
 } share_type;
 
 static lock_type owner = LOCK_INITIALISER; /* held by the caller whose job is running */
@@ -117,29 +117,6 @@ static int spins_on(int *pauses, int64_t *since, int64_t limit) {
     return now - *since < limit && now >= *since; /* the clock may have been set back */
 }
 
-#if defined(__linux__)
-static int current_processor(void) { return sched_getcpu(); }
-
-/* Linux may wake a thread on the processor of who wakes it, where both then wait for each other until the scheduler
- * looks at them again, up to 4 ms later, while another processor idles. Forbidding that processor for a moment moves
- * the thread at once. */
-static void leave_processor(int processor) {
-    cpu_set_t allowed, others;
-    if (processor < 0 || processor >= CPU_SETSIZE || sched_getcpu() != processor ||
-        sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-        return;
-    }
-    others = allowed;
-    CPU_CLR(processor, &others);
-    if (CPU_COUNT(&others) > 0 && sched_setaffinity(0, sizeof others, &others) == 0) {
-        sched_setaffinity(0, sizeof allowed, &allowed);
-    }
-}
-#else
-static int current_processor(void) { return -1; }
-static void leave_processor(int processor) { (void)processor; }
-#endif
-
 /* What is left of one's own share, and of those of so many that follow. */
 static void take_pieces(int self, int others) {
     const int participants = shares[self].participants;
@@ -156,10 +133,48 @@ static void take_pieces(int self, int others) {
     }
 }
 
+#if defined(__linux__)
+static cpu_set_t allowed[MAX_THREADS]; /* processors of workers that are kept off one; `state` guards it */
+
+/* Linux may wake a thread on the processor of who wakes it, where both then wait for each other until the scheduler
+ * looks at them again, up to 4 ms later, while another processor idles: after a pause of some milliseconds half of the
+ * calls of the next 3 ms were computed by one thread. So a sleeping worker is forbidden that processor until it is
+ * awake. */
+static void keep_off(int processor, int worker) {
+    cpu_set_t *all = &allowed[worker];
+    if (shares[worker].is_kept_off || processor < 0 || processor >= CPU_SETSIZE ||
+        pthread_getaffinity_np(worker_handles[worker], sizeof *all, all) != 0) {
+        return;
+    }
+    cpu_set_t others = *all;
+    CPU_CLR(processor, &others);
+    if (CPU_COUNT(&others) > 0 && pthread_setaffinity_np(worker_handles[worker], sizeof others, &others) == 0) {
+        shares[worker].is_kept_off = 1;
+    }
+}
+
+/* What the worker itself does when it is awake, with `state` locked. */
+static void allow_all_processors(int worker) {
+    if (shares[worker].is_kept_off) {
+        shares[worker].is_kept_off = 0;
+        (void)sched_setaffinity(0, sizeof allowed[worker], &allowed[worker]);
+    }
+}
+
+static int current_processor(void) { return sched_getcpu(); }
+#else
+static void keep_off(int processor, int worker) {
+    (void)processor;
+    (void)worker;
+}
+static void allow_all_processors(int worker) { (void)worker; }
+static int current_processor(void) { return -1; }
+#endif
+
 static void work(int self) {
     share_type *share = &shares[self];
     while (!atomic_load(&stopping)) {
-        int pauses = 0, was_asleep = 0;
+        int pauses = 0;
         int64_t since = 0;
         while (atomic_load(&share->door) != OPEN && !atomic_load(&stopping) &&
                spins_on(&pauses, &since, SPIN_NANOSECONDS)) {
@@ -171,14 +186,11 @@ static void work(int self) {
                 wait_for(&job_ready, &state);
             }
             atomic_store(&share->asleep, 0);
+            allow_all_processors(self);
             unlock(&state);
-            was_asleep = 1;
         }
         int expected = OPEN;
         if (atomic_compare_exchange_strong(&share->door, &expected, INSIDE)) {
-            if (was_asleep) {
-                leave_processor(share->processor);
-            }
             const int others = share->participants - 1;
             take_pieces(self, others < NEIGHBOURS ? others : NEIGHBOURS);
             atomic_store(&share->door, CLOSED);
@@ -225,6 +237,7 @@ static void forget_workers(void) {
     for (int i = 1; i <= workers_started; ++i) {
         atomic_store(&shares[i].door, CLOSED);
         atomic_store(&shares[i].asleep, 0);
+        shares[i].is_kept_off = 0;
     }
     workers_started = 0;
     atomic_store(&caller_sleeps, 0);
@@ -248,14 +261,12 @@ static void share_out(ogive_range_function function, void *context, intptr_t cou
     const intptr_t units = (count + unit - 1) / unit;
     const intptr_t size = (units + participants - 1) / participants * unit;
     const intptr_t piece = (size / unit + PIECES - 1) / PIECES * unit;
-    const int processor = current_processor();
     for (int i = 0; i < participants; ++i) {
         share_type *share = &shares[i];
         const intptr_t begin = size * i < count ? size * i : count;
         share->function = function;
         share->context = context;
         share->participants = participants;
-        share->processor = processor;
         share->piece = piece;
         share->end = count - begin < size ? count : begin + size;
         atomic_store(&share->next, begin);
@@ -266,7 +277,13 @@ static void share_out(ogive_range_function function, void *context, intptr_t cou
         wakes |= atomic_load(&shares[i].asleep);
     }
     if (wakes) {
+        const int processor = current_processor();
         lock(&state);
+        for (int i = 1; i < participants; ++i) {
+            if (atomic_load(&shares[i].asleep)) {
+                keep_off(processor, i);
+            }
+        }
         wake_all(&job_ready);
         unlock(&state);
     }
