@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
 
 import numpy as np
 
@@ -64,6 +64,8 @@ class Operator(_native.OperatorCall):
     tensors: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     signatures: tuple[Signature, ...]
+    keywords: ClassVar[tuple[str, ...]] = ()
+    """What calls take besides the parameters and NumPy's own."""
 
     def __init__(
         self,
@@ -156,7 +158,7 @@ class Operator(_native.OperatorCall):
         return values
 
     def _refuse_keyword(self, name: str) -> NoReturn:
-        known = [parameter.name for parameter in self.parameters]
+        known = [*(parameter.name for parameter in self.parameters), *self.keywords]
         allowed = ", ".join([*known, *NUMPY_KEYWORDS]) if known else f"no parameters; {', '.join(NUMPY_KEYWORDS)}"
         raise ArgumentError(message(self.name, f"there is no parameter {name!r}", allowed))
 
@@ -291,13 +293,13 @@ class Operator(_native.OperatorCall):
 
     def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
         many = "tensor" if self.inputs == 1 else "tensors"
-        keywords = [f"{p.name}=" for p in self.parameters] + ["out="]
+        names = [*(parameter.name for parameter in self.parameters), *self.keywords, "out"]
         raise ArgumentError(
             message(
                 self.name,
                 f"{len(args)} positional arguments were given",
                 f"{self.inputs} {many} ({', '.join(self.tensors)})",
-                f"Everything else is a keyword: {', '.join(keywords)}",
+                f"Everything else is a keyword: {', '.join(f'{name}=' for name in names)}",
             )
         )
 

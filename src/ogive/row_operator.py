@@ -32,6 +32,8 @@ class RowOperator(Operator):
            [0. , 1. ]])
     """
 
+    keywords = ("axis",)
+
     def __init__(self, *args: Any, **keywords: Any) -> None:
         self.is_row_wise = True
         super().__init__(*args, **keywords)
