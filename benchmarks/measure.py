@@ -7,6 +7,7 @@ because thread pools go on spinning after a call and would slow down whoever com
 from __future__ import annotations
 
 import multiprocessing
+import os
 import statistics
 import time
 from collections.abc import Sequence
@@ -49,6 +50,16 @@ def _repeats(timer: Timer) -> int:
     return max(1, min(20_000, int(SECONDS_A_TIMING / max(once, 1e-8))))
 
 
+def _begin_on(processor: int) -> None:
+    """Go to a processor, which may be left again: who shares the machine may slow down one processor for seconds, and
+    in one round all contestants begin on the same.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        allowed = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {allowed[processor % len(allowed)]})
+        os.sched_setaffinity(0, allowed)
+
+
 def _turn(prepared: Prepared, repeats: int) -> float:
     """Seconds a call, in a row of calls."""
     warm = time.perf_counter() + WARM_UP
@@ -83,7 +94,7 @@ def _settle() -> None:
 
 
 def _serve(pipe: Connection, peer: str) -> None:
-    """A contestant: prepare the case it is sent, then time it whenever it is asked."""
+    """A contestant: prepare the case it is sent, then time it whenever it is asked, by the number of a round."""
     prepared: Prepared | None = None
     repeats = 1
     while True:
@@ -91,8 +102,9 @@ def _serve(pipe: Connection, peer: str) -> None:
         try:
             if request is None:
                 return
-            if request == "time":
+            if isinstance(request, int):
                 assert prepared is not None
+                _begin_on(request)
                 seconds = _turn(prepared, repeats)
                 _settle()
                 pipe.send(seconds)
@@ -160,9 +172,9 @@ class Contestants:
             elif answer is not None:
                 outcome.results[peer] = answer
         timings: dict[str, list[float]] = {peer: [] for peer in outcome.results}
-        for _ in range(rounds):
+        for turn in range(rounds):
             for peer, taken in timings.items():
-                answer = self._ask(peer, "time")
+                answer = self._ask(peer, turn)
                 if isinstance(answer, float):
                     taken.append(answer)
         outcome.seconds = {peer: statistics.median(taken) for peer, taken in timings.items() if taken}
