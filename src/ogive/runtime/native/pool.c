@@ -140,8 +140,9 @@ static cpu_set_t allowed[MAX_THREADS]; /* processors of workers that are kept of
  * looks at them again, up to 4 ms later, while another processor idles: after a pause of some milliseconds half of the
  * calls of the next 3 ms were computed by one thread. So a sleeping worker is forbidden that processor until it is
  * awake. */
-static void keep_off(int processor, int worker) {
+static void keep_off(int worker) {
     cpu_set_t *all = &allowed[worker];
+    const int processor = sched_getcpu();
     if (shares[worker].is_kept_off || processor < 0 || processor >= CPU_SETSIZE ||
         pthread_getaffinity_np(worker_handles[worker], sizeof *all, all) != 0) {
         return;
@@ -160,15 +161,9 @@ static void allow_all_processors(int worker) {
         (void)sched_setaffinity(0, sizeof allowed[worker], &allowed[worker]);
     }
 }
-
-static int current_processor(void) { return sched_getcpu(); }
 #else
-static void keep_off(int processor, int worker) {
-    (void)processor;
-    (void)worker;
-}
+static void keep_off(int worker) { (void)worker; }
 static void allow_all_processors(int worker) { (void)worker; }
-static int current_processor(void) { return -1; }
 #endif
 
 static void work(int self) {
@@ -184,9 +179,9 @@ static void work(int self) {
             atomic_store(&share->asleep, 1);
             while (atomic_load(&share->door) != OPEN && !atomic_load(&stopping)) {
                 wait_for(&job_ready, &state);
+                allow_all_processors(self); /* also where the job is over by now, and it goes on sleeping */
             }
             atomic_store(&share->asleep, 0);
-            allow_all_processors(self);
             unlock(&state);
         }
         int expected = OPEN;
@@ -277,11 +272,10 @@ static void share_out(ogive_range_function function, void *context, intptr_t cou
         wakes |= atomic_load(&shares[i].asleep);
     }
     if (wakes) {
-        const int processor = current_processor();
         lock(&state);
         for (int i = 1; i < participants; ++i) {
             if (atomic_load(&shares[i].asleep)) {
-                keep_off(processor, i);
+                keep_off(i);
             }
         }
         wake_all(&job_ready);
