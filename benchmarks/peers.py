@@ -73,20 +73,21 @@ def _ogive(case: Case, arrays: Arrays) -> Prepared:
 
     ogive.set_num_threads(case.threads)
     parameters: dict[str, Any] = dict(case.parameters)
+    names: dict[str, Any] = {"ogive": ogive}
     if case.operator == "chain":
 
         @ogive.operator
         def chain(x: Any, w: Any, b: Any, g: Any) -> Any:
             return ogive.celu(x * w + b, alpha=1.5) * ogive.sigmoid(g)
 
-        function = "chain"
+        function, names["chain"] = "chain", chain
     elif case.operator == "gelu_tanh":
-        chain, function, parameters = None, "ogive.gelu", {"approximate": "tanh"}
+        function, parameters = "ogive.gelu", {"approximate": "tanh"}
     else:
-        chain, function = None, f"ogive.{case.operator}"
+        function = f"ogive.{case.operator}"
     out = _output(case, arrays)
     keywords = "".join(f", {name}={value!r}" for name, value in parameters.items())
-    names = {"ogive": ogive, "chain": chain, "out": out} | _named(case, arrays)
+    names |= {"out": out} | _named(case, arrays)
     return Prepared(f"{function}({', '.join(case.names)}{keywords}, out=out)", names, lambda: out, _restorer(case, out))
 
 

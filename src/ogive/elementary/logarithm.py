@@ -5,7 +5,8 @@ With k such that m = x / 2**k lies in [sqrt(1/2), sqrt(2)), and f = m - 1:
     log(x) = k log(2) + f - f**2 / 2 + f**3 Q(f)
 
 Q is LOG1P of the coefficients. Where float64 computes what is wanted in float32, log(1 + f) is a quotient: of all f by
-LOG1P_QUOTIENT, and where 1 + x is not to be reduced, because x lies between 0 and 1, by LOG1P_TO_ONE. For powers, whose exponents magnify the error of the logarithm:
+LOG1P_QUOTIENT, and where 1 + x is not to be reduced, because x lies between 0 and 1, by LOG1P_TO_ONE. For powers,
+whose exponents magnify the error of the logarithm:
 
     log(x) = k log(2) + 2 atanh(s),   s = f / (2 + f),   atanh(s) = s + s**3 / 3 + s**5 / 5 + s**7 R(s**2)
 

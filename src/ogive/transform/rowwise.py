@@ -103,14 +103,12 @@ def rest_of_largest(m: Arithmetic, kept: Expression, power: Expression) -> Wide:
 
 def exponential(m: Arithmetic, x: Expression, largest: Expression, *, with_rest: bool = False) -> Expression:
     """``exp(x - largest)`` of the elements of a row; with the rest ``exp(x - largest + rest)``, which takes less."""
-    zero, log2_e, magic = m.number(0.0), m.number(float.fromhex(LOG2_E[m.format])), m.number(m.magic)
+    log2_e, magic = m.number(float.fromhex(LOG2_E[m.format])), m.number(m.magic)
     log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
-    # Once a row.
-    distant = m.select_(_is_near(m, largest), zero, largest)
-    kept, power = kept_of_largest(m, largest)
+    kept, power = kept_of_largest(m, largest)  # once a row
     # What is clamped is too small to count, infinities included.
     lowest = m.number(-2 * NEAR[m.format])
-    x = m.select_rare_(m.not_(m.equal_(distant, zero)), m.sub_(x, distant), x)
+    x = m.select_rare_(m.not_(_is_near(m, largest)), m.sub_(x, largest), x)
     x = m.select_(m.less_(x, lowest), lowest, x)
     if with_rest:
         shifted_by = m.sub_(magic, power)
