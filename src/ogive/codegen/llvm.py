@@ -1,8 +1,10 @@
 """The only emitter: a primitive graph as LLVM IR.
 
 The kernel is a loop over blocks of elements, after one that takes several blocks at a time: the instructions of one
-block wait for each other, those of several fill the gaps. Nodes that depend on parameters alone are computed once,
-as scalars, before it. There is no fast-math flag, no contraction and no call of a library function anywhere.
+block wait for each other, those of several fill the gaps. Where a program has shorter graphs for usual operands
+(transform/usual.py), it decides at each turn between these and the results'. Nodes that depend on parameters alone are
+computed once, as scalars, before the loops. There is no fast-math flag, no contraction and no call of a library
+function anywhere.
 """
 
 from __future__ import annotations
@@ -113,7 +115,8 @@ class _Function(Writer):
             reductions, stored = (), tuple(enumerate(program.results, start=len(program.inputs)))
         roots = [*(reduction.value for reduction in reductions), *(value for _, value in stored)]
         operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
-        differing = varying(roots)
+        everything = [*roots, *(() if program.usual is None else (program.usual.is_unusual, *program.usual.results))]
+        differing = varying(everything)
         ahead = _ahead(roots, differing)
         head = self._head(name, len(operand_types), self._ahead(ahead))
         for i, current in enumerate(ahead):
@@ -121,7 +124,7 @@ class _Function(Writer):
             address = self.first_record(_slot(program, len(program.stages)) + i)
             address = self.emit(f"getelementptr {kind}, ptr {address}, i64 %row")
             self.scalars[current] = self.emit(f"load {kind}, ptr {address}, align {natural_alignment(current.format)}")
-        for current in walk(*roots, operands=lambda n: () if n in self.scalars else n.operands):
+        for current in walk(*everything, operands=lambda n: () if n in self.scalars else n.operands):
             if current not in differing and current not in self.scalars:
                 self._node(current)
         found = [Accumulator(self, i, reduction) for i, reduction in enumerate(reductions)]
@@ -182,6 +185,10 @@ class _Function(Writer):
         self.valid = self.valid_lanes() if loop.is_incomplete else ""
         if loop.width > block:
             self._fetch_ahead(operand_types)
+        decides = loop.width > block and self.program.usual is not None
+        if decides:
+            stored = self._unless_usual(stored, operand_types)
+            roots = [value for _, value in stored]
         self._region(roots, varying(roots))
         places = [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
         if loop.width > block and not self.program.stages:
@@ -195,6 +202,9 @@ class _Function(Writer):
             self.label = "stored"
         else:
             self.lines += [self.store(*place) for place in places]
+        if decides:
+            self.lines += ["  br label %turned", "turned:"]
+            self.label = "turned"
         for accumulator in found:
             accumulator.accumulate(loop.name, block)
         self.block, self.valid = block, ""
@@ -207,6 +217,31 @@ class _Function(Writer):
             f"  %more.{loop.name} = icmp ult i64 %next.{loop.name}, {loop.limit}",
             f"  br i1 %more.{loop.name}, label %{loop.name}, label %{loop.after}",
         ]
+
+    def _unless_usual(
+        self, stored: Sequence[tuple[int, Expression]], operand_types: Sequence[Format]
+    ) -> list[tuple[int, Expression]]:
+        """Store the results where an operand is unusual, and what is to be stored elsewhere.
+
+        Each way loads its operands itself: so conversions to float64 take them from memory, and not registers apart.
+        """
+        usual = self.program.usual
+        assert usual is not None
+        results = [value for _, value in stored]
+        differing = varying([usual.is_unusual, *results])
+        self._region([usual.is_unusual], differing)
+        any_lane = self.any_lane(self.value(usual.is_unusual))
+        self.lines += [f"  br i1 {any_lane}, label %unusual, label %usual, !prof !0", "unusual:"]
+        self.names = {n: name for n, name in self.names.items() if n not in differing}
+        self.label = "unusual"
+        self._region(results, differing)
+        for operand, value in stored:
+            form = operand_types[operand]
+            self.lines.append(self.store(self.value(value), self.address(operand, form), form))
+        self.lines += ["  br label %turned", "usual:"]
+        self.names = {n: name for n, name in self.names.items() if n not in differing}
+        self.label = "usual"
+        return [(operand, value) for (operand, _), value in zip(stored, usual.results, strict=True)]
 
     def _fetch_ahead(self, operand_types: Sequence[Format]) -> None:
         """Have memory work while this computes.

@@ -32,13 +32,16 @@ def by_quadratics(
     return value
 
 
-def of_sixth_degree(m: Arithmetic, x: Expression, coefficients: tuple[float, ...]) -> Expression:
-    """p(x) of degree 6, whose first coefficient is 1, in three multiplications.
+def of_sixth_degree(m: Arithmetic, x: Expression, coefficients: tuple[float, ...], factor: float = 1.0) -> Expression:
+    """p(factor x) / factor**6 of degree 6, whose first coefficient is 1, in three multiplications; factor is a power
+    of two, and one that is not 1 takes a fourth.
 
     With z = (x + a) x + b and w = (x + c) z + d it is (w + z + e) w + f. Source: D. Knuth, The Art of Computer
     Programming, volume 2, 4.6.4, equation 11.
     """
-    a, b, c, d, e, f = map(m.number, coefficients)
+    powers = (1, 2, 1, 3, 3, 6)
+    a, b, c, d, e, f = (m.number(value / factor**power) for value, power in zip(coefficients, powers, strict=True))
     z = m.fma_(m.add_(x, a), x, b)
     w = m.fma_(m.add_(x, c), z, d)
-    return m.fma_(m.add_(w, m.add_(z, e)), w, f)
+    rest = m.add_(z, e) if factor == 1 else m.fma_(z, m.number(1 / factor), e)
+    return m.fma_(m.add_(w, rest), w, f)

@@ -65,7 +65,7 @@ EXPM1_RANGE = {Format.F32: (-20.0, 89.0), Format.F64: (-40.0, 710.0)}
 
 #: The same where float64 computes what is wanted in float32: 2**n is a normal number for all of these.
 EXP_RANGE_IN_FLOAT64 = (-700.0, 709.0)
-EXPM1_RANGE_IN_FLOAT64 = (-40.0, 700.0)
+EXPM1_RANGE_IN_FLOAT64 = (-700.0, 700.0)
 
 
 def minus_log_2(m: Arithmetic, parts: dict[Format, tuple[str, str]]) -> tuple[Expression, Expression]:
@@ -192,15 +192,18 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
     return replace(result, exponent=exponent, interval=interval, mantissa=half)
 
 
-def expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
-    """``exp(x) - 1``."""
-    interval = x.interval.map(_expm1)
-    shifted, r = _reduced_in_float64(m, m.clamped(x, *EXPM1_RANGE_IN_FLOAT64).high)
+def expm1_in_float64(m: Arithmetic, x: Wide, factor: float = 1.0) -> Wide:
+    """``exp(factor x) - 1``; the factor is a positive power of two."""
+    low, high = EXPM1_RANGE_IN_FLOAT64
+    bounded = m.clamped(x, low / factor, high / factor)
+    shifted, r = _reduced_in_float64(m, bounded.high, factor)
     one = m.number(1.0)
     first, *rest = EXPM1_ADAPTED[m.goal]
-    series = m.mul_(of_sixth_degree(m, r, tuple(rest)), m.mul_(r, m.number(first)))  # keeps the sign of a zero
+    # Multiplied by r, it keeps the sign of a zero.
+    series = m.mul_(of_sixth_degree(m, r, tuple(rest), factor), m.mul_(r, m.number(first * factor**7)))
     scale = m.times_power_of_two_(one, shifted)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
+    interval = (bounded.interval * Interval.point(factor)).map(_expm1)
     return Wide(m.fma_(scale, series, m.neg_(m.sub_(one, scale))), interval=interval)
 
 

@@ -77,10 +77,9 @@ def _parts(m: Arithmetic, x: Wide) -> tuple[Expression, Wide, Wide, Wide, Wide]:
 
 def tanh(m: Arithmetic, x: Wide) -> Wide:
     """The hyperbolic tangent."""
-    x, most, two = m.unscaled(x), SATURATED[m.goal], m.wide(Fraction(2))
+    x, two = m.unscaled(x), m.wide(Fraction(2))
     if not m.extended:
-        bounded = m.clamped(x, -most, most)
-        e = expm1_in_float64(m, m.add(bounded, bounded))
+        e = expm1_in_float64(m, x, 2.0)
         return replace(m.divide(e, m.add(e, two)), interval=Interval(-1.0, 1.0))
-    e = expm1(m, m.multiply(m.clamped(m.absolute(x), 0.0, most), two))
+    e = expm1(m, m.multiply(m.clamped(m.absolute(x), 0.0, SATURATED[m.format]), two))
     return m.copy_sign(m.divide(e, m.add(e, two)), x.high)

@@ -22,6 +22,7 @@ from ogive.transform.integers import Integers, only_chooses
 from ogive.transform.program import Program
 from ogive.transform.reals import Reals
 from ogive.transform.rowwise import REDUCTIONS
+from ogive.transform.usual import usual
 from ogive.transform.wide import Arithmetic
 
 __all__ = ["computes_in", "lower"]
@@ -53,7 +54,8 @@ def lower(
         stages = real.reduce(roots, first_scratch=len(types))
         scratch = tuple(value.format for stage in stages for _, value in stage.kept)
         results = fewer_conversions([real.store(root, t) for root, t in zip(roots, outputs, strict=True)])
-        return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
+        shorter = None if stages else usual(roots, inputs, outputs, arithmetic, results)
+        return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count, shorter)
 
     arithmetic = Arithmetic(form)
     is_strict = any(t.name == "bfloat16" or t.is_integer for t in outputs)

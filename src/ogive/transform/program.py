@@ -9,7 +9,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, node
 from ogive.transform.cost import varying
 
-__all__ = ["STORAGE", "Program", "Reduction", "Stage", "Summation", "stored_operand"]
+__all__ = ["STORAGE", "Program", "Reduction", "Stage", "Summation", "Usual", "stored_operand"]
 
 #: How the numbers of an element type are stored.
 STORAGE = {
@@ -58,6 +58,14 @@ class Stage:
 
 
 @dataclass(frozen=True)
+class Usual:
+    """Shorter graphs of the same results, where no operand is unusual."""
+
+    is_unusual: Expression
+    results: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
 class Program:
     """Primitive graphs with what goes in and out: what one kernel computes."""
 
@@ -71,6 +79,8 @@ class Program:
     """The rows of the kernel's own; as operands they follow the outputs."""
     parameter_count: int = 0
     """How many values a kernel gets that are no row values."""
+    usual: Usual | None = None
+    """What most blocks of elements take, bit for bit the results."""
 
     @property
     def roots(self) -> tuple[Expression, ...]:

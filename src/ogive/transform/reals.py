@@ -15,6 +15,7 @@ from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RUL
 from ogive.expression import Expression, Format, constant, depends_on_elements, is_extreme, node, walk
 from ogive.transform.integers import is_nonzero
 from ogive.transform.interval import EVERYTHING, Interval
+from ogive.transform.machine import Machine
 from ogive.transform.program import STORAGE, Reduction, Stage, Summation, stored_operand
 from ogive.transform.rounding import normal_single_to_odd, product_to_odd, single_to_odd, to_integer, to_odd
 from ogive.transform.rowwise import (
@@ -64,6 +65,9 @@ def _is_share(root: Expression) -> bool:
 
 class Reals:
     """The primitive graphs of one formula, in one arithmetic and for operands of these types."""
+
+    #: Where floating-point operands lie.
+    operands_lie = EVERYTHING
 
     def __init__(self, arithmetic: Arithmetic, inputs: tuple[ElementType, ...]) -> None:
         self.m = arithmetic
@@ -286,9 +290,16 @@ class Reals:
                 return self.m.single(FINAL[root.operation](self.m, operand))
         return self.finish(root)
 
+    def _decided(self, root: Expression) -> Expression | None:
+        """What a choice comes to, whatever the operands; None where that depends."""
+        return None
+
     def _as_single(self, root: Expression) -> Expression:
         """The number rounded to float32; what only chooses does so behind the rounding."""
         if root.operation == "select":
+            decided = self._decided(root)
+            if decided is not None:
+                return self._as_single(decided)
             condition, a, b = root.operands
             return self.m.select_(self.truth(condition), self._as_single(a), self._as_single(b))
         value = self.finish(root)
@@ -309,6 +320,9 @@ class Reals:
         m = self.m
         match root.operation:
             case "select":
+                decided = self._decided(root)
+                if decided is not None:
+                    return self.finish(decided)
                 condition, a, b = root.operands
                 chosen = self._choice_after_rounding(root)
                 truth = self.truth(condition) if chosen is None else chosen
@@ -475,10 +489,14 @@ class Reals:
                 value = self._from_double(node("parameter", (), root.attribute, Format.F64))
                 if not m.extended:  # parameters have the precision of the results
                     value = node("convert", (node("convert", (value,), None, m.goal),), None, m.format)
-                return Wide(value, interval=Interval(-m.largest, m.largest))
+                most = Machine(m.goal).largest
+                return Wide(value, interval=Interval(-most, most))
             case "constant":
                 return m.wide(root.attribute)
             case "select":
+                decided = self._decided(root)
+                if decided is not None:
+                    return self.numbers[decided]
                 condition, a, b = root.operands
                 choice = m.select(self.truth(condition), self.numbers[a], self.numbers[b])
                 return replace(choice, interval=self._interval_of_extreme(root)) if is_extreme(root) else choice
@@ -522,7 +540,8 @@ class Reals:
         if kind.is_float:
             if leaf.format in (Format.F16, Format.BF16):
                 leaf = node("convert", (leaf,), None, Format.F32)
-            return Wide(leaf if leaf.format is m.format else node("convert", (leaf,), None, m.format))
+            value = leaf if leaf.format is m.format else node("convert", (leaf,), None, m.format)
+            return Wide(value, interval=self.operands_lie)
         interval = Interval(float(kind.minimum), float(kind.maximum))
         if kind.bits < 64:
             return Wide(node("convert", (leaf,), None, m.format), interval=interval)

@@ -137,6 +137,8 @@ class Arithmetic(Machine):
         scaled = self.scale_(value, exponent)
         if a.low is None or exponent.operation == "constant":
             return scaled
+        if a.interval.within(self.smallest_normal, self.largest):
+            return scaled
         assert a.exponent is not None
         # A number of the same sign whose last bit has the place of a subnormal result's last bit.
         splitter = self.make("copy_sign", self.number(self.smallest_normal), a.high)

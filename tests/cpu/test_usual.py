@@ -1,0 +1,143 @@
+"""What blocks of usual operands get is bit for bit what all others get."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ogive
+from ogive import formula as f
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.elementary import FINAL
+from ogive.expression import Expression, Format, constant, lift, node, walk
+from ogive.runtime.kernels import make_ufunc
+from ogive.transform.lower import lower
+from tests.inputs import CASES, assert_same_bits, random_values, special_values
+
+SINGLE = ELEMENT_TYPES["float32"]
+X = node("input", (), 0, Format.NUMBER)
+ALPHA = node("parameter", (), (0, "alpha"), Format.NUMBER)
+
+#: Where most blocks are: one operator for each thing that is left out.
+CHOSEN = {"celu", "elu", "exp", "mish", "scaled_tanh", "selu", "sigmoid", "softplus", "swish", "tanh"}
+
+#: Values for every parameter that may have them.
+VALUES = (1.0, -0.75, 1e-30, 30.0, -3e38)
+
+
+def programs():
+    for op, signature in CASES:
+        if signature.inputs == (SINGLE,) and signature.outputs == (SINGLE,):
+            program = op.program(signature, **{p.name: p.choices[0] for p in op.parameters if p.choices})
+            if program.usual is not None:
+                yield op, program
+
+
+PROGRAMS = list(programs())
+
+
+def inputs(count=1 << 16):
+    """All magnitudes; long stretches of ordinary ones; and single unusual ones among those."""
+    ordinary = np.random.default_rng(1).normal(0, 3, count).astype(np.float32)
+    mixed = ordinary.copy()
+    special = special_values(SINGLE)
+    places = np.arange(0, count, 97)
+    mixed[places] = np.resize(special, len(places))
+    patterns = np.linspace(0, 2**32 - 1, count).astype(np.uint32).view(np.float32)
+    edges = np.array([limit * (1 + d * 2.0**-23) for limit in (39, 87.25, 256) for d in range(-70, 70)], np.float32)
+    return np.concatenate([ordinary, mixed, patterns, edges, -edges, random_values(SINGLE, count), special])
+
+
+def assert_no_difference(program, parameters, *arrays):
+    shorter = make_ufunc("usual", program, parameters=parameters)
+    careful = make_ufunc("careful", replace(program, usual=None), parameters=parameters)
+    for array in arrays:
+        with np.errstate(all="ignore"):
+            assert_same_bits(shorter(array), careful(array), array)
+
+
+def test_the_operators_that_gain_have_them():
+    assert {op.name for op, _ in PROGRAMS} >= CHOSEN
+
+
+def parameter_values():
+    for op, program in PROGRAMS:
+        for value in VALUES:
+            values = [value if p.constraint.holds(value) else 1.0 for p in op.numeric_parameters]
+            if value == VALUES[0] or value in values:
+                yield pytest.param(program, values, value, id=f"{op.name}-{value}")
+
+
+@pytest.mark.parametrize(("program", "parameters", "value"), list(parameter_values()))
+def test_it_makes_no_difference(program, parameters, value):
+    x = inputs()
+    with np.errstate(all="ignore"):
+        scaled = x / np.float32(value)  # around the limits of products
+    assert_no_difference(program, parameters, x, scaled)
+
+
+def test_short_formulas_and_several_operands_have_none():
+    for op, signature in CASES:
+        if op.name in ("relu", "abs", "add", "pow", "atan2"):
+            assert op.program(signature).usual is None, op.name
+    assert not any("float16" in (t.name for t in program.inputs) for _, program in PROGRAMS)
+
+
+def test_rows_have_none():
+    signature = next(s for s in ogive.softmax.signatures if s.inputs == (SINGLE,))
+    assert ogive.softmax.program(signature).usual is None
+
+
+def test_final_functions_alone_are_taken_with_corrections():
+    """Others could lose other bits where intervals are known."""
+    program = lower([f.exp(lift(X)) + 1], (SINGLE,), (SINGLE,))
+    extended = Format.F64 not in {n.format for n in walk(*program.results)}
+    assert (program.usual is None) == extended
+    assert "exp" in FINAL
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        f.tanh(f.square_root(X)),  # NaN of negative numbers
+        f.tanh(f.exp(5 * X) - f.exp(4 * X)),  # infinity - infinity
+        f.logistic(f.tanh(X) / f.tanh(X)),  # 0 / 0
+        f.logistic(X) * f.tanh(ALPHA / X),
+        f.logistic(ALPHA * X) + f.tanh(X / ALPHA),
+        f.where(f.exp(X) < 2.0**-60, f.expm1(X), f.tanh(X)),
+        f.where(X < -300, 1, f.minimum(f.logistic(X), 2)),  # decided where usual
+        f.log1p(f.logistic(X)) * f.where(f.tanh(X) < 3, f.tanh(X), constant(float("nan"))),
+    ],
+    ids=range(8),
+)
+@pytest.mark.parametrize("alpha", [1.0, 0.0, -1e-38, 1e38])
+def test_what_might_be_no_number(root, alpha):
+    count = sum(n.operation == "parameter" for n in walk(root))
+    program = lower([root], (SINGLE,), (SINGLE,), parameter_count=count)
+    assert_no_difference(program, [alpha] * count, inputs(4096))
+
+
+UNARY = [f.exp, f.expm1, f.tanh, f.logistic, f.erf, f.sinh, f.cosh, f.atan, f.log1p, f.square_root, f.absolute]
+BINARY = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b, f.minimum, f.maximum]
+LEAVES = st.sampled_from([X, X, X, ALPHA, constant(2), constant(-40), constant(0.25), constant(100)])
+
+
+def grown(inner):
+    return st.one_of(
+        st.builds(lambda function, a: function(a), st.sampled_from(UNARY), inner),
+        st.builds(lambda function, a, b: lift(function(a, b)), st.sampled_from(BINARY), inner, inner),
+        st.builds(lambda a, b, c: f.where(a < b, c, a), inner, inner, inner),
+    )
+
+
+FORMULAS = st.recursive(LEAVES, grown, max_leaves=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(root=FORMULAS, alpha=st.sampled_from([1.0, -2.5, 1e-20, 1e30]))
+def test_any_formula(root: Expression, alpha: float) -> None:
+    root = f.tanh(root) * f.logistic(X)
+    program = lower([root], (SINGLE,), (SINGLE,), parameter_count=1)
+    assert_no_difference(program, [alpha], inputs(1024))
