@@ -13,6 +13,7 @@ from ogive.dtypes import ELEMENT_TYPES
 from ogive.elementary import FINAL
 from ogive.expression import Expression, Format, constant, lift, node, walk
 from ogive.runtime.kernels import make_ufunc
+from ogive.transform.fuse import fuse
 from ogive.transform.lower import lower
 from tests.inputs import CASES, assert_same_bits, random_values, special_values
 
@@ -83,6 +84,13 @@ def test_short_formulas_and_several_operands_have_none():
         if op.name in ("relu", "abs", "add", "pow", "atan2"):
             assert op.program(signature).usual is None, op.name
     assert not any("float16" in (t.name for t in program.inputs) for _, program in PROGRAMS)
+
+
+def test_a_single_fused_step_keeps_them():
+    op, program = PROGRAMS[0]
+    assert fuse(program.inputs, [(program, [0])], [1]).usual is program.usual
+    twice = fuse(program.inputs, [(program, [0]), (program, [1])], [2])
+    assert twice.usual is None, op.name
 
 
 def test_rows_have_none():

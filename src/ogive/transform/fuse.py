@@ -39,6 +39,8 @@ def fuse(
         values.extend(substituted(program.results, [values[i] for i in operands], first, end))
         types.extend(program.outputs)
         first = end
+    if len(steps) == 1 and [*operands, *outputs] == list(range(len(types))):
+        return program  # with what it has for usual operands
     return Program(
         tuple(inputs),
         tuple(types[i] for i in outputs),
