@@ -18,7 +18,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -162,34 +162,6 @@ def fitted(fit: Fit, form: str) -> tuple[list[mp.mpf], mp.mpf]:
     return kept, worst
 
 
-def by_quadratics(powers: Sequence[mp.mpf], c: mp.mpf) -> list[mp.mpf]:
-    """c, a, b and the pairs d, e of the polynomial with these coefficients (elementary/adapted.py).
-
-    Its odd part in t = x + c is t times a polynomial in t**2, whose roots are the d; all of them are real where c is
-    large enough. Divided by t**2 - d, the polynomial leaves e; the last e makes up for what rounding the others costs at
-    zero, where the result is exact.
-    """
-    count = len(powers)
-    left = [mp.fsum(powers[k] * mp.binomial(k, i) * (-c) ** (k - i) for k in range(i, count)) for i in range(count)]
-    pairs: list[mp.mpf] = []
-    for d in sorted(mp.polyroots(left[:0:-2], maxsteps=500, extraprec=8 * DIGITS), key=abs):
-        if abs(mp.im(d)) > mp.mpf(10) ** (-DIGITS // 2):
-            raise ValueError(f"with c = {c} not all roots are real")
-        quotient = [mp.mpf(0)] * (len(left) - 2)
-        for k in range(len(left) - 1, 1, -1):
-            quotient[k - 2] = left[k]
-            left[k - 2] += mp.re(d) * left[k]
-        pairs = [mp.re(d), left[0], *pairs]
-        left = quotient
-    with mp.workprec(PRECISION["F64"]):
-        a, b, *pairs = (+number for number in (*left, *pairs))
-        at_zero = fused(b, c, a)
-        for d, e in zip(pairs[:-2:2], pairs[1:-2:2], strict=True):
-            at_zero = fused(at_zero, c * c - d, e)
-        pairs[-1] = fused(-at_zero, c * c - pairs[-2], powers[0])
-    return [c, a, b, *pairs]
-
-
 def fused(a: mp.mpf, b: mp.mpf, c: mp.mpf) -> mp.mpf:
     """The sum of a product and a number, rounded once to the precision that holds."""
     with mp.extraprec(8 * DIGITS):
@@ -198,15 +170,15 @@ def fused(a: mp.mpf, b: mp.mpf, c: mp.mpf) -> mp.mpf:
 
 
 def of_sixth_degree(powers: Sequence[mp.mpf]) -> list[mp.mpf]:
-    """The highest coefficient, and a to f of the polynomial divided by it (elementary/adapted.py).
+    """The numbers k and a to f of the polynomial (elementary/adapted.py).
 
-    With w = x**3 + p1 x**2 + p2 x + p3 and w + z + e = x**3 + (p1 + 1) x**2 + q2 x + q3, comparing powers leaves an
-    equation of third degree for a. f makes up for what rounding the others costs at zero, but for 2**-48, which is
-    more than the rounding errors there: so tanh(x) is less than x however small x is, as float16 needs where x is a
-    tie.
+    Divided by its highest coefficient, k**2, it is (w + z + e) w + f with w = x**3 + p1 x**2 + p2 x + p3 and
+    w + z + e = x**3 + (p1 + 1) x**2 + q2 x + q3, and comparing powers leaves an equation of third degree for a. The last
+    number makes up for what rounding the others costs at zero, but for 2**-48, which is more than the rounding errors
+    there: so tanh(x) is less than x however small x is, as float16 needs where x is a tie.
     """
     first = powers[6]
-    _, u1, u2, u3, u4, u5, _ = [power / first for power in powers]
+    u0, u1, u2, u3, u4, u5, _ = [power / first for power in powers]
     p1 = (u5 - 1) / 2
 
     def of_a(a: mp.mpf) -> tuple[mp.mpf, ...]:
@@ -224,13 +196,14 @@ def of_sixth_degree(powers: Sequence[mp.mpf]) -> list[mp.mpf]:
     p2, _, p3, q3 = of_a(a)
     c = p1 - a
     b = p2 - a * c
+    k = mp.sqrt(first)
     with mp.workprec(PRECISION["F64"]):
-        a, b, c, d, e = (+number for number in (a, b, c, p3 - b * c, q3 - p3 - b))
+        k, a, b, c, d, e = (+number for number in (k, a, b, k * c, k * (p3 - b * c), k * (q3 - p3 - b)))
         w = fused(c, b, d)
-        total = w + (b + e)
-    wanted = (1 - mp.mpf(2) ** -48) / first - total * w
+        total = w + fused(k, b, e)
+    wanted = u0 * first - mp.mpf(2) ** -48 - total * w
     unit = mp.mpf(2) ** (mp.floor(mp.log(abs(wanted), 2)) - PRECISION["F64"] + 1)
-    return [first, a, b, c, d, e, mp.floor(wanted / unit) * unit]
+    return [k, a, b, c, d, e, mp.floor(wanted / unit) * unit]
 
 
 def exact_hex(value: mp.mpf) -> str:
@@ -428,24 +401,19 @@ TWO_OVER_PI = Fraction(
 BITS_OF_TWO_OVER_PI = 1198
 
 
-def adapted(expm1: Sequence[mp.mpf]) -> dict[str, tuple[str, list[mp.mpf]]]:
-    """Forms of EXPM1 (F32) for float64, with what they are."""
+def adapted(expm1: Fit, exp: Fit) -> dict[str, tuple[str, list[mp.mpf]]]:
+    """Forms of EXPM1 and EXP for float64 that computes float32, with what they are."""
     one = mp.mpf(1)
+    shorter = fitted(replace(exp, in_float64=True), "F32")[0]
     return {
-        "EXP_BY_QUADRATICS": (
-            "1 + r + r**2 EXPM1: by_quadratics",
-            by_quadratics([one, one, *expm1], mp.mpf("2.5")),
-        ),
-        "EXPM1_ADAPTED": (
-            "1 + r EXPM1: the highest coefficient, and those of_sixth_degree of what it multiplies",
-            of_sixth_degree([one, *expm1]),
-        ),
+        "EXP_ADAPTED": ("1 + r + r**2 EXP: of_sixth_degree", of_sixth_degree([one, one, *shorter])),
+        "EXPM1_ADAPTED": ("1 + r EXPM1: of_sixth_degree", of_sixth_degree([one, *fitted(expm1, "F32")[0]])),
     }
 
 
 def table() -> str:
     groups = [list(group) for _, group in groupby(fits(), key=lambda fit: fit.name)]
-    others, divided = adapted(fitted(groups[0][0], "F32")[0]), quotients()
+    others, divided = adapted(groups[0][0], groups[1][0]), quotients()
     names = [*(group[0].name for group in groups), *(quotient.name for quotient in divided), *others, "TWO_OVER_PI"]
     blocks = []
     for group in groups:

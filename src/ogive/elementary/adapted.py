@@ -1,47 +1,31 @@
-"""Polynomials in forms that take fewer multiplications than Horner's rule, and as many more additions.
+"""Polynomials in forms of shorter chains of instructions than Horner's rule, which wait for each other.
 
-Processors add and multiply in different units, and a loop of fused multiplications leaves half of them idle. What
-these forms lose of the precision (5 or 6 bits) does not show where float64 computes what is wanted in float32.
+What these forms lose of the precision (5 or 6 bits) does not show where float64 computes what is wanted in float32.
 The coefficients come from those of the same polynomial by powers (accuracy/derive_coefficients.py).
 """
 
 from __future__ import annotations
 
+from math import sqrt
+
 from ogive.expression import Expression
 from ogive.transform.wide import Arithmetic
 
-__all__ = ["by_quadratics", "of_sixth_degree"]
+__all__ = ["of_sixth_degree"]
 
 
-def by_quadratics(
+def of_sixth_degree(
     m: Arithmetic, x: Expression, coefficients: tuple[float, ...], factor: float = 1.0, times: float = 1.0
 ) -> Expression:
-    """p(factor x) times: of degree 2 k + 1 in k + 2 multiplications; both are powers of two or their negatives.
+    """p(factor x) times, of degree 6, in five multiplications that add and two additions.
 
-    With t = x + c and y = t**2, from v = a + b t on ``v = v (y - d) + e`` for each pair (d, e). Source: J. Eve, The
-    evaluation of polynomials, Numerische Mathematik 6 (1964).
+    The factor is a power of two or the negative of one; times is any positive number. With z = (x + a) x + b and
+    w = (k x + c) z + d it is (w + k z + e) w + f. Source: D. Knuth, The Art of Computer Programming, volume 2, 4.6.4,
+    equation 11, which has 1 for k; with the root of the highest coefficient nothing is left to be multiplied by that.
     """
-    c, a, b, *pairs = coefficients
-    t = m.add_(x, m.number(c / factor))
-    y = m.mul_(t, t)
-    scale = times * factor ** len(pairs)
-    value = m.fma_(t, m.number(b * factor * scale), m.number(a * scale))
-    for d, e in zip(pairs[::2], pairs[1::2], strict=True):
-        scale /= factor**2
-        value = m.fma_(value, m.sub_(y, m.number(d / factor**2)), m.number(e * scale))
-    return value
-
-
-def of_sixth_degree(m: Arithmetic, x: Expression, coefficients: tuple[float, ...], factor: float = 1.0) -> Expression:
-    """p(factor x) / factor**6 of degree 6, whose first coefficient is 1, in three multiplications; factor is a power
-    of two, and one that is not 1 takes a fourth.
-
-    With z = (x + a) x + b and w = (x + c) z + d it is (w + z + e) w + f. Source: D. Knuth, The Art of Computer
-    Programming, volume 2, 4.6.4, equation 11.
-    """
-    powers = (1, 2, 1, 3, 3, 6)
-    a, b, c, d, e, f = (m.number(value / factor**power) for value, power in zip(coefficients, powers, strict=True))
-    z = m.fma_(m.add_(x, a), x, b)
-    w = m.fma_(m.add_(x, c), z, d)
-    rest = m.add_(z, e) if factor == 1 else m.fma_(z, m.number(1 / factor), e)
-    return m.fma_(m.add_(w, rest), w, f)
+    k, a, b, c, d, e, f = coefficients
+    g, root = factor, sqrt(times)
+    k, c, d, e, f = k * root, c * root, d * root, e * root, f * times
+    z = m.fma_(m.add_(x, m.number(a / g)), x, m.number(b / g**2))
+    w = m.fma_(m.fma_(x, m.number(k * g**3), m.number(c * g**2)), z, m.number(d))
+    return m.fma_(m.add_(w, m.fma_(z, m.number(k * g**2), m.number(e))), w, m.number(f))

@@ -23,7 +23,7 @@ __all__ = [
     "EXP",
     "EXPM1",
     "EXPM1_ADAPTED",
-    "EXP_BY_QUADRATICS",
+    "EXP_ADAPTED",
     "LOG1P",
     "LOG1P_QUOTIENT",
     "LOG1P_TO_ONE",
@@ -365,31 +365,29 @@ ATANH_SHORT = {
     ),
 }
 
-#: 1 + r + r**2 EXPM1: by_quadratics (elementary/adapted.py).
-EXP_BY_QUADRATICS = {
+#: 1 + r + r**2 EXP: of_sixth_degree (elementary/adapted.py).
+EXP_ADAPTED = {
     Format.F32: (
-        float.fromhex("0x1.4000000000000p+1"),
-        float.fromhex("-0x1.0eb5f8c000000p-9"),
-        float.fromhex("0x1.9e77e80000000p-13"),
-        float.fromhex("-0x1.d6abd9b5d4952p+5"),
-        float.fromhex("0x1.98c8e8ca011d8p-4"),
-        float.fromhex("-0x1.a8d3d455f1c07p+2"),
-        float.fromhex("0x1.25ebad33a2619p-3"),
-        float.fromhex("-0x1.19c0a2cd9c1e0p+1"),
-        float.fromhex("0x1.c660368dfc900p-5"),
+        float.fromhex("0x1.307487b5fa9d3p-5"),
+        float.fromhex("0x1.882fd94c1f73fp+0"),
+        float.fromhex("0x1.0a6de2b95306ep+3"),
+        float.fromhex("0x1.2faf2be2be1f0p-5"),
+        float.fromhex("0x1.cdead05ac4049p+1"),
+        float.fromhex("-0x1.8172f3cd5fd30p+2"),
+        float.fromhex("0x1.011e51cce1763p+3"),
     ),
 }
 
-#: 1 + r EXPM1: the highest coefficient, and those of_sixth_degree of what it multiplies (elementary/adapted.py).
+#: 1 + r EXPM1: of_sixth_degree (elementary/adapted.py).
 EXPM1_ADAPTED = {
     Format.F32: (
-        float.fromhex("0x1.9e77e80000000p-13"),
+        float.fromhex("0x1.cca90257e77d7p-7"),
         float.fromhex("0x1.e3c0943fd51eep+1"),
         float.fromhex("0x1.fea96880c51c9p+3"),
-        float.fromhex("-0x1.8251c28291c6ap-1"),
-        float.fromhex("0x1.3662874b3ca60p+8"),
-        float.fromhex("-0x1.f9a5928dd5183p+8"),
-        float.fromhex("0x1.e584bff70787dp+15"),
+        float.fromhex("-0x1.5b94fa82a8633p-7"),
+        float.fromhex("0x1.1742fa7eed6d7p+2"),
+        float.fromhex("-0x1.c6f1ab22c317ap+2"),
+        float.fromhex("0x1.89080b9383fcep+3"),
     ),
 }
 

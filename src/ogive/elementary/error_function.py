@@ -44,10 +44,9 @@ TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E7
 #: 1 / sqrt(2), to 200 bits.
 ROOT_HALF = Fraction(isqrt(1 << 399), 1 << 200)
 
-#: Where Q is zero even in float64. (In float32 its product with any number that comes with it is so from 15.5 on, where
-#: NORMAL_TAIL ends.) exp(-a**2 / 2) is computed as a normal number, so many times larger.
-ZERO_IN_FLOAT64 = 41.0
-LARGER = 2.0**200
+#: Where Q is zero in float32 even if the largest number comes with it, and exp(-a**2 / 2) still a normal number of
+#: float64. (Its product with a is zero from 15.5 on, where NORMAL_TAIL ends.)
+ZERO_IN_FLOAT64 = 37.0
 
 
 def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
@@ -86,8 +85,9 @@ def _normal_tail_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
         return m.multiply(_erfc_of_magnitude(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
     bounded = m.clamped(a, 0.0, ZERO_IN_FLOAT64).high
     above, below = NORMAL_TAIL[m.goal]
-    exponential = exp_in_float64(m, m.mul_(bounded, bounded), -0.5, times=LARGER)
-    tail = quotient(m, bounded, (tuple(c / LARGER for c in above), below), exponential)
+    *_, first = above
+    exponential = exp_in_float64(m, m.mul_(bounded, bounded), -0.5, times=first)
+    tail = quotient(m, bounded, (tuple(c / first for c in above), below), exponential)
     return Wide(tail, interval=Interval(0.0, 0.51))
 
 

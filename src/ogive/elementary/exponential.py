@@ -7,7 +7,7 @@ With n the integer nearest to x / log(2) and r = x - n log(2), abs(r) <= log(2) 
 
 P is EXPM1 of the coefficients. log(2) is subtracted in two parts, the first so short that its product with
 n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and the same
-polynomials are taken in forms of fewer multiplications (adapted.py): by EXP_BY_QUADRATICS 1 + r + r**2 P(r), by
+polynomials are taken in forms of fewer multiplications (adapted.py): by EXP_ADAPTED 1 + r + r**2 P(r), by
 EXPM1_ADAPTED 1 + r P(r), which takes sigmoid, swish, gelu, celu and elu a tenth less time.
 """
 
@@ -17,8 +17,8 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from ogive.elementary.adapted import by_quadratics, of_sixth_degree
-from ogive.elementary.coefficients import EXP, EXP_BY_QUADRATICS, EXPM1, EXPM1_ADAPTED
+from ogive.elementary.adapted import of_sixth_degree
+from ogive.elementary.coefficients import EXP, EXP_ADAPTED, EXPM1, EXPM1_ADAPTED
 from ogive.expression import Expression, Format
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
@@ -144,9 +144,11 @@ def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0) -> tu
 
 
 def exp_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
-    """``exp(factor x) times`` where that is a normal number; both are powers of two, the factor's sign is any."""
+    """``exp(factor x) times`` where that is a normal number, for any positive number of times; the factor is a power of
+    two or the negative of one.
+    """
     shifted, r = _reduced_in_float64(m, x, factor)
-    return m.times_power_of_two_(by_quadratics(m, r, EXP_BY_QUADRATICS[m.goal], factor, times), shifted)
+    return m.times_power_of_two_(of_sixth_degree(m, r, EXP_ADAPTED[m.goal], factor, times), shifted)
 
 
 def rough_exp(m: Arithmetic, x: Wide) -> Wide:
@@ -192,19 +194,16 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
     return replace(result, exponent=exponent, interval=interval, mantissa=half)
 
 
-def expm1_in_float64(m: Arithmetic, x: Wide, factor: float = 1.0) -> Wide:
-    """``exp(factor x) - 1``; the factor is a positive power of two."""
-    low, high = EXPM1_RANGE_IN_FLOAT64
-    bounded = m.clamped(x, low / factor, high / factor)
-    shifted, r = _reduced_in_float64(m, bounded.high, factor)
+def expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
+    """``exp(x) - 1``."""
+    bounded = m.clamped(x, *EXPM1_RANGE_IN_FLOAT64)
+    shifted, r = _reduced_in_float64(m, bounded.high)
     one = m.number(1.0)
-    first, *rest = EXPM1_ADAPTED[m.goal]
-    # Multiplied by r, it keeps the sign of a zero.
-    series = m.mul_(of_sixth_degree(m, r, tuple(rest), factor), m.mul_(r, m.number(first * factor**7)))
+    series = m.mul_(of_sixth_degree(m, r, EXPM1_ADAPTED[m.goal]), r)  # keeps the sign of a zero
     scale = m.times_power_of_two_(one, shifted)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
-    interval = (bounded.interval * Interval.point(factor)).map(_expm1)
-    return Wide(m.fma_(scale, series, m.neg_(m.sub_(one, scale))), interval=interval)
+    value = m.fma_(scale, series, m.neg_(m.sub_(one, scale)))
+    return Wide(value, interval=bounded.interval.map(_expm1))
 
 
 def logistic(m: Arithmetic, x: Wide) -> Wide:

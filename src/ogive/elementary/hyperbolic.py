@@ -79,7 +79,7 @@ def tanh(m: Arithmetic, x: Wide) -> Wide:
     """The hyperbolic tangent."""
     x, two = m.unscaled(x), m.wide(Fraction(2))
     if not m.extended:
-        e = expm1_in_float64(m, x, 2.0)
+        e = expm1_in_float64(m, Wide(m.twice_(x.high), interval=x.interval + x.interval))
         return replace(m.divide(e, m.add(e, two)), interval=Interval(-1.0, 1.0))
     e = expm1(m, m.multiply(m.clamped(m.absolute(x), 0.0, SATURATED[m.format]), two))
     return m.copy_sign(m.divide(e, m.add(e, two)), x.high)

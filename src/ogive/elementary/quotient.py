@@ -18,8 +18,5 @@ Quotient = tuple[tuple[float, ...], tuple[float, ...]]
 
 def quotient(m: Arithmetic, x: Expression, coefficients: Quotient, factor: Expression) -> Expression:
     """``factor p(x) / q(x)``."""
-    above, (*below, _) = coefficients
-    divisor = m.add_(x, m.number(below[-1]))
-    for coefficient in reversed(below[:-1]):
-        divisor = m.fma_(divisor, x, m.number(coefficient))
-    return m.div_(m.mul_(factor, m.polynomial_(x, above)), divisor)
+    above, below = (m.polynomial_(x, part) for part in coefficients)
+    return m.div_(m.mul_(factor, above), below)

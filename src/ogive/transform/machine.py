@@ -96,6 +96,10 @@ class Machine:
     def abs_(self, a: Expression) -> Expression:
         return self.number(abs(a.attribute)) if a.operation == "constant" else self._on_singles("absolute", a)
 
+    def twice_(self, a: Expression) -> Expression:
+        """2 a; of what was float32, where that overflows, infinity."""
+        return self._on_singles("add", a, a)
+
     def sqrt_(self, a: Expression) -> Expression:
         return self.make("square_root", a)
 
@@ -168,9 +172,9 @@ class Machine:
 
     def polynomial_(self, x: Expression, coefficients: tuple[float, ...]) -> Expression:
         """Horner's rule; coefficients from the lowest power up."""
-        value = self.number(coefficients[-1])
-        for coefficient in reversed(coefficients[:-1]):
-            value = self.fma_(value, x, self.number(coefficient))
+        one, value = self.number(1.0), self.number(coefficients[-1])
+        for coefficient in map(self.number, reversed(coefficients[:-1])):
+            value = self.add_(x, coefficient) if value is one else self.fma_(value, x, coefficient)
         return value
 
     # ---- conversions
