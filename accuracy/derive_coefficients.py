@@ -19,7 +19,7 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, product
 from pathlib import Path
 
 import mpmath as mp
@@ -169,16 +169,15 @@ def fused(a: mp.mpf, b: mp.mpf, c: mp.mpf) -> mp.mpf:
     return +exact
 
 
-def of_sixth_degree(powers: Sequence[mp.mpf]) -> list[mp.mpf]:
+def of_sixth_degree(powers: Sequence[mp.mpf], at_zero: mp.mpf) -> list[mp.mpf]:
     """The numbers k and a to f of the polynomial (elementary/adapted.py).
 
     Divided by its highest coefficient, k**2, it is (w + z + e) w + f with w = x**3 + p1 x**2 + p2 x + p3 and
     w + z + e = x**3 + (p1 + 1) x**2 + q2 x + q3, and comparing powers leaves an equation of third degree for a. The last
-    number makes up for what rounding the others costs at zero, but for 2**-48, which is more than the rounding errors
-    there: so tanh(x) is less than x however small x is, as float16 needs where x is a tie.
+    bits of d and e are chosen so that what is computed at zero is the wanted number exactly.
     """
     first = powers[6]
-    u0, u1, u2, u3, u4, u5, _ = [power / first for power in powers]
+    _, u1, u2, u3, u4, u5, _ = [power / first for power in powers]
     p1 = (u5 - 1) / 2
 
     def of_a(a: mp.mpf) -> tuple[mp.mpf, ...]:
@@ -199,11 +198,15 @@ def of_sixth_degree(powers: Sequence[mp.mpf]) -> list[mp.mpf]:
     k = mp.sqrt(first)
     with mp.workprec(PRECISION["F64"]):
         k, a, b, c, d, e = (+number for number in (k, a, b, k * c, k * (p3 - b * c), k * (q3 - p3 - b)))
-        w = fused(c, b, d)
-        total = w + fused(k, b, e)
-    wanted = u0 * first - mp.mpf(2) ** -48 - total * w
-    unit = mp.mpf(2) ** (mp.floor(mp.log(abs(wanted), 2)) - PRECISION["F64"] + 1)
-    return [k, a, b, c, d, e, mp.floor(wanted / unit) * unit]
+        units = [mp.mpf(2) ** (mp.floor(mp.log(abs(number), 2)) - PRECISION["F64"] + 1) for number in (d, e)]
+        for i, j in sorted(product(range(-16, 17), repeat=2), key=lambda pair: (max(map(abs, pair)), pair)):
+            other_d, other_e = d + i * units[0], e + j * units[1]
+            w = fused(c, b, other_d)
+            total = w + fused(k, b, other_e)
+            f = fused(-total, w, at_zero)
+            if fused(total, w, f) == at_zero:
+                return [k, a, b, c, other_d, other_e, f]
+    raise ValueError(f"with no neighbour of d = {d} and e = {e} is the polynomial {at_zero} at zero")
 
 
 def exact_hex(value: mp.mpf) -> str:
@@ -404,10 +407,13 @@ BITS_OF_TWO_OVER_PI = 1198
 def adapted(expm1: Fit, exp: Fit) -> dict[str, tuple[str, list[mp.mpf]]]:
     """Forms of EXPM1 and EXP for float64 that computes float32, with what they are."""
     one = mp.mpf(1)
+    # expm1 is a little less near zero, by more than rounding errors there: so tanh(x) is less than x however small x is,
+    # as float16 needs where x is a tie. exp(0) is 1, which the same is for sigmoid and swish.
+    less = one - mp.mpf(2) ** -48
     shorter = fitted(replace(exp, in_float64=True), "F32")[0]
     return {
-        "EXP_ADAPTED": ("1 + r + r**2 EXP: of_sixth_degree", of_sixth_degree([one, one, *shorter])),
-        "EXPM1_ADAPTED": ("1 + r EXPM1: of_sixth_degree", of_sixth_degree([one, *fitted(expm1, "F32")[0]])),
+        "EXP_ADAPTED": ("1 + r + r**2 EXP: of_sixth_degree", of_sixth_degree([one, one, *shorter], one)),
+        "EXPM1_ADAPTED": ("1 + r EXPM1: of_sixth_degree", of_sixth_degree([one, *fitted(expm1, "F32")[0]], less)),
     }
 
 

@@ -84,6 +84,11 @@ def test_exp_near_zero(r, factor):
     assert abs(result - (1 + r + r**2 / 2 + r**3 / 6 + r**4 / 24)) < r**3 / 24 + Fraction(1, 2**46)
 
 
+@pytest.mark.parametrize("factor", [1.0, -1.0, -0.5])
+def test_exp_of_zero_is_exact(factor):
+    assert of_sixth_degree(Rounded(), Fraction(0), EXP_ADAPTED[Format.F32], factor) == 1
+
+
 @pytest.mark.parametrize("r", [Fraction(i, 2**k) for k in (26, 27, 30, 70) for i in (1, 3, 4, 5, 7)])
 def test_the_rest_of_expm1_is_a_little_less_than_one_near_zero(r):
     m = Rounded()

@@ -372,9 +372,9 @@ EXP_ADAPTED = {
         float.fromhex("0x1.882fd94c1f73fp+0"),
         float.fromhex("0x1.0a6de2b95306ep+3"),
         float.fromhex("0x1.2faf2be2be1f0p-5"),
-        float.fromhex("0x1.cdead05ac4049p+1"),
-        float.fromhex("-0x1.8172f3cd5fd30p+2"),
-        float.fromhex("0x1.011e51cce1763p+3"),
+        float.fromhex("0x1.cdead05ac404ap+1"),
+        float.fromhex("-0x1.8172f3cd5fd33p+2"),
+        float.fromhex("0x1.011e51cce176bp+3"),
     ),
 }
 
@@ -385,9 +385,9 @@ EXPM1_ADAPTED = {
         float.fromhex("0x1.e3c0943fd51eep+1"),
         float.fromhex("0x1.fea96880c51c9p+3"),
         float.fromhex("-0x1.5b94fa82a8633p-7"),
-        float.fromhex("0x1.1742fa7eed6d7p+2"),
-        float.fromhex("-0x1.c6f1ab22c317ap+2"),
-        float.fromhex("0x1.89080b9383fcep+3"),
+        float.fromhex("0x1.1742fa7eed6d6p+2"),
+        float.fromhex("-0x1.c6f1ab22c3179p+2"),
+        float.fromhex("0x1.89080b9383fcdp+3"),
     ),
 }
 

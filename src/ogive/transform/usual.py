@@ -108,16 +108,19 @@ class _UsualReals(Reals):
 
     def _decided(self, root: Expression) -> Expression | None:
         condition, a, b = root.operands
-        if condition.operation not in ("less", "less_equal"):
+        if condition.operation not in ("less", "less_equal") or not self._is_number(condition):
             return None
         left, right = (self.number(operand).interval for operand in condition.operands)
         return a if _is_below(left, right) else b if _is_below(right, left) else None
 
     def _canonical(self, root: Expression, value: Expression) -> Expression:
-        numbers = [current for current in walk(root) if current.format is Format.NUMBER]
-        return value if all(map(self._is_number, numbers)) else super()._canonical(root, value)
+        return value if self._is_number(root) else super()._canonical(root, value)
 
-    def _is_number(self, current: Expression) -> bool:
+    def _is_number(self, root: Expression) -> bool:
+        """Whether this is never NaN, nor anything that it is made of."""
+        return all(self._is_of_numbers(current) for current in walk(root) if current.format is Format.NUMBER)
+
+    def _is_of_numbers(self, current: Expression) -> bool:
         """Whether this is never NaN if its operands are not."""
         intervals = [self.number(operand).interval for operand in current.operands if operand.format is Format.NUMBER]
         are_finite = [interval.within(-self.m.largest, self.m.largest) for interval in intervals]
