@@ -13,11 +13,20 @@ from fractions import Fraction
 from ogive.dtypes import ElementType
 from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
 from ogive.expression import Expression, Format, constant, depends_on_elements, is_extreme, node, walk
+from ogive.transform.cost import cost
 from ogive.transform.integers import is_nonzero
 from ogive.transform.interval import EVERYTHING, Interval
 from ogive.transform.machine import Machine
+from ogive.transform.plain import plain
 from ogive.transform.program import STORAGE, Reduction, Stage, Summation, stored_operand
-from ogive.transform.rounding import normal_single_to_odd, product_to_odd, single_to_odd, to_integer, to_odd
+from ogive.transform.rounding import (
+    is_nearly_tied,
+    normal_single_to_odd,
+    product_to_odd,
+    single_to_odd,
+    to_integer,
+    to_odd,
+)
 from ogive.transform.rowwise import (
     EXPONENTIALS,
     EXTREMES,
@@ -261,7 +270,7 @@ class Reals:
         elif not m.extended:
             value = self._as_single(root)
         else:
-            value = self._narrowed(root, storage) if storage.bits < m.bits else self._final(root)
+            value = self._rarely_tied(root, storage) if storage.bits < m.bits else self._final(root)
         value = self._canonical(root, value)
         return value if storage is value.format else node("convert", (value,), None, storage)
 
@@ -425,6 +434,16 @@ class Reals:
             is_tiny = m.less_(m.abs_(self.number(argument).high), m.number(2.0**-60))
             return m.select_(is_tiny, tiny, value)
         return value
+
+    def _rarely_tied(self, root: Expression, storage: Format) -> Expression:
+        """The same as `_narrowed`; in plain arithmetic where that is less work and good enough, as it nearly always is."""
+        careful = self._narrowed(root, storage)
+        near = plain(self, root) if self.m.format is Format.F32 else None
+        if near is None or not near.off or near.is_often_tied:
+            return careful
+        is_rare = is_nearly_tied(self.m, near.value, near.units, storage)
+        either = self.m.select_rare_(is_rare, careful, near.value)
+        return either if cost([either]) < cost([careful]) else careful
 
     def _narrowed(self, root: Expression, storage: Format) -> Expression:
         """The number rounded so that rounding it again, to fewer bits, is as good as rounding once."""

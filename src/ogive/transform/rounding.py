@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, node
 from ogive.transform.program import STORAGE
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["normal_single_to_odd", "product_to_odd", "single_to_odd", "to_integer", "to_odd"]
+__all__ = ["is_nearly_tied", "normal_single_to_odd", "product_to_odd", "single_to_odd", "to_integer", "to_odd"]
 
 UNSIGNED = {Format.I32: Format.U32, Format.I64: Format.U64}
 
@@ -36,6 +38,27 @@ def to_odd(m: Arithmetic, high: Expression, low: Expression) -> Expression:
     zero = m.number(0.0)
     is_inexact = node("or", (m.less_(zero, low), m.less_(low, zero)), None, Format.BIT)
     return m.from_bits_(m.select_(is_inexact, odd, m.bits_(high)))
+
+
+def is_nearly_tied(m: Arithmetic, value: Expression, units: float, storage: Format) -> Expression:
+    """Whether a float32 number that is off by so many units in its last place might be on the other side of a tie of the
+    shorter format than what it stands for; also where that is subnormal in it.
+    """
+
+    def unsigned(number: int) -> Expression:
+        return node("constant", (), number % 2**32, Format.U32)
+
+    bits = node("bitcast", (value,), None, Format.U32)
+    # Numbers between two ties differ in the last bits; one that is not rounded so far is off by less than one bit.
+    surplus, reach = Format.F32.precision - storage.precision, math.floor(units)
+    from_tie = node("add", (bits, unsigned(reach - (1 << (surplus - 1)))), None, Format.U32)
+    from_tie = node("shift_left", (from_tie,), 32 - surplus, Format.U32)
+    is_near = node("less_equal", (from_tie, unsigned(2 * reach << (32 - surplus))), None, Format.BIT)
+    # Without the sign; zeros are exact.
+    magnitude = node("subtract", (node("shift_left", (bits,), 1, Format.U32), unsigned(1)), None, Format.U32)
+    smallest = 2 * (127 + (-14 if storage is Format.F16 else -126)) << 23
+    is_small = node("less", (magnitude, unsigned(smallest - 1)), None, Format.BIT)
+    return node("or", (is_near, is_small), None, Format.BIT)
 
 
 def single_to_odd(m: Arithmetic, value: Expression) -> Expression:
