@@ -20,7 +20,6 @@ from tests.inputs import assert_same_bits
 HALF, BFLOAT, SINGLE = (ELEMENT_TYPES[name] for name in ("float16", "bfloat16", "float32"))
 X, Y = (node("input", (), i, Format.NUMBER) for i in range(2))
 ALPHA = node("parameter", (), (0, "alpha"), Format.NUMBER)
-SIXTH = (f.minimum(f.maximum(X, -3), 3) + 3) / 6
 
 
 def every(kind):
@@ -58,22 +57,21 @@ def assert_no_difference(monkeypatch, root, kind, parameters=(), *, must_be_plai
 @pytest.mark.parametrize(
     "root",
     [
-        f.where(X >= 3, X, f.minimum(f.maximum(X, -3), 3) * SIXTH),
-        (X * constant(1) / 3) * (X + 1),
-        (X - Y) * (X - Y) / 3,
-        (X + 3) * (Y / 7),
-        f.square_root(abs(X) + 2) * X,
         X / Y,
-        -abs(f.where(X < Y, (X + Y) / 7, X / 3 * Y)),
-        (X + 2.0**-24) * (X / 3) * 1000,  # results that are subnormal, others that overflow
+        f.square_root(abs(X)),
+        (X - Y) * (X - Y) / Y,
+        (X + 3) / (Y / 7),
+        f.square_root(abs(X) + 2) * X,
+        -abs(f.where(X < Y, (X + Y) / X, X / 3 / Y)),
+        (X + 2.0**-24) * (X / Y) * 1000,  # results that are subnormal, others that overflow
     ],
-    ids=range(8),
+    ids=range(7),
 )
 def test_it_makes_no_difference(monkeypatch, root):
     assert_no_difference(monkeypatch, lift(root), HALF)
 
 
-@pytest.mark.parametrize("alpha", [0.0, 0.1, -0.75, 1e-38, 3e38, 2.0**-24, 5e-5])
+@pytest.mark.parametrize("alpha", [0.0, 0.1, -0.75, 1.2e-38, 3e38, 2.0**-24, 5e-5])
 @pytest.mark.parametrize("kind", [HALF, BFLOAT], ids=lambda kind: kind.name)
 @pytest.mark.parametrize(
     "root", [ALPHA * X * Y, (X + Y) * ALPHA, f.where(X < 0, X / ALPHA * Y, X / 3 * Y)], ids=range(3)
@@ -104,7 +102,7 @@ def grown(inner):
 )
 def test_any_formula(root: Expression, kind: object, alpha: float) -> None:
     with pytest.MonkeyPatch.context() as monkeypatch:
-        assert_no_difference(monkeypatch, root * X * (Y + 3), kind, (alpha,), must_be_plain=False)
+        assert_no_difference(monkeypatch, root * X / (Y + 3), kind, (alpha,), must_be_plain=False)
 
 
 def of(root, *kinds):
@@ -133,9 +131,9 @@ def test_where_there_is_no_bound():
 
 
 def test_operators_that_gain_take_it():
-    for name in ("hard_swish", "div", "reciprocal", "sqrt"):
+    for name in ("div", "reciprocal", "sqrt"):
         op = OPERATORS[name]
         assert is_plain(op.program(next(s for s in op.signatures if s.inputs[0] == HALF))), name
-    for name in ("add", "mul", "relu", "difference_square"):  # of few bits, and often tied
+    for name in ("add", "mul", "relu", "difference_square", "hard_swish"):  # of few bits, and often tied
         op = OPERATORS[name]
         assert not is_plain(op.program(next(s for s in op.signatures if s.inputs[0] == HALF))), name

@@ -6,6 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from ogive import formula as f
+from ogive import operator
 from ogive.accuracy import error_in_ulp
 from ogive.catalog import OPERATORS
 from ogive.formula import __all__ as formula_names
@@ -100,3 +102,15 @@ def test_nan_is_canonical():
 
 def test_formulas_have_the_vocabulary():
     assert len(formula_names) > 10
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_the_magnitude_of_a_zero_is_positive(dtype):
+    """Also where the number is known not to be negative: -0 is not less than 0."""
+
+    @operator
+    def magnitude(x):
+        return abs(f.maximum(x, 0) * 0.1) / 3
+
+    x = np.array([-0.0, 0.0, -1.0], dtype)
+    assert not np.signbit(magnitude(x)).any()

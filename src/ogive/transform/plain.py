@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from ogive.expression import Expression, Format, depends_on_elements, walk
+from ogive.expression import Expression, Format, walk
 
 if TYPE_CHECKING:
     from ogive.transform.reals import Reals
@@ -42,9 +42,10 @@ class Plain:
     """What it is off by at most, in 2**-24 of itself."""
     units: float = 0.0
     """The same in units in its last place, where rounding is off by half of one."""
-    is_often_tied: bool = False
-    """Whether it has few bits, as sums and products of elements have: from 7.5 to 8 one number of two is a tie if 0.5 is
-    added."""
+    is_ragged: bool = False
+    """Whether it has as many bits as quotients and roots of elements and products with parameters. Sums and products of
+    elements have few, and are ties more often: from 7.5 to 8 one of two is if 0.5 is added, and of hard_swish one of 300,
+    which costs what the others save."""
 
     @property
     def is_usable(self) -> bool:
@@ -69,7 +70,7 @@ def _operation(reals: Reals, root: Expression, operands: list[Plain]) -> Plain |
         case "input" if reals.inputs[root.attribute].name in RANGES:
             return Plain(reals.number(root).high, *RANGES[reals.inputs[root.attribute].name])
         case "parameter":
-            return Plain(reals.number(root).high, *RANGE_OF_PARAMETERS)
+            return Plain(reals.number(root).high, *RANGE_OF_PARAMETERS, is_ragged=True)
         case "constant":
             return _constant(reals, root.attribute)
         case "negate":
@@ -81,20 +82,19 @@ def _operation(reals: Reals, root: Expression, operands: list[Plain]) -> Plain |
         case "add" | "subtract":
             return _sum(reals, root, *operands)
         case "multiply":
-            product, are_short = _product(reals, *operands), all(not n.off or n.is_often_tied for n in operands)
-            return product and replace(
-                product, is_often_tied=are_short and all(map(depends_on_elements, root.operands))
-            )
+            return _product(reals, *operands)
         case "divide":
             a, b = operands
             divisor = root.operands[1]
             if divisor.operation == "constant" and divisor.attribute:
                 reciprocal = _constant(reals, 1 / divisor.attribute)
                 return reciprocal and _product(reals, a, reciprocal)
-            return _rounded(m.div_(a.value, b.value), operands, a.off + b.off, (a.least / b.most, a.most / b.least))
+            quotient = _rounded(m.div_(a.value, b.value), operands, a.off + b.off, (a.least / b.most, a.most / b.least))
+            return quotient and replace(quotient, is_ragged=True)
         case "square_root":
             (a,) = operands
-            return _rounded(m.sqrt_(a.value), operands, a.off, (math.sqrt(a.least), math.sqrt(a.most)))
+            root_ = _rounded(m.sqrt_(a.value), operands, a.off, (math.sqrt(a.least), math.sqrt(a.most)))
+            return root_ and replace(root_, is_ragged=True)
     return None
 
 
@@ -116,7 +116,8 @@ def _product(reals: Reals, a: Plain, b: Plain) -> Plain | None:
 def _rounded(value: Expression, operands: list[Plain], off: float, lies: tuple[float, float]) -> Plain | None:
     """What an operation makes of operands that are off by so much together, before it rounds."""
     is_known = off < MOST_OFF and all(operand.is_usable for operand in operands)
-    return Plain(value, *lies, off + 1, off + 0.5) if is_known else None
+    is_ragged = any(operand.is_ragged for operand in operands)
+    return Plain(value, *lies, off + 1, off + 0.5, is_ragged) if is_known else None
 
 
 def _sum(reals: Reals, root: Expression, a: Plain, b: Plain) -> Plain | None:
@@ -125,8 +126,7 @@ def _sum(reals: Reals, root: Expression, a: Plain, b: Plain) -> Plain | None:
     least, most = min(a.least, b.least), a.most + b.most
     if not a.off and not b.off:
         # What is left where they cancel is a multiple of the smaller one's last bit.
-        total = _rounded(value, [], 0.0, (least * 2.0**-23, most))
-        return total and replace(total, is_often_tied=True)
+        return _rounded(value, [], 0.0, (least * 2.0**-23, most))
     first, second = (reals.number(operand).interval for operand in root.operands)
     both = first | (second if is_sum else -second)
     if both.low < 0 < both.high:
@@ -140,6 +140,7 @@ def _choice(reals: Reals, root: Expression, a: Plain, b: Plain) -> Plain | None:
     if not all(reals.number(operand).is_exact for operand in compared):
         return None
     value = reals.m.select_(reals.truth(condition), a.value, b.value)
-    is_often_tied = a.is_often_tied or b.is_often_tied
+    rounded = [n for n in (a, b) if n.off] or [a, b]  # the others are never nearly ties
+    is_ragged = all(n.is_ragged for n in rounded)
     least, most = min(a.least, b.least), max(a.most, b.most)
-    return Plain(value, least, most, max(a.off, b.off), max(a.units, b.units), is_often_tied)
+    return Plain(value, least, most, max(a.off, b.off), max(a.units, b.units), is_ragged)

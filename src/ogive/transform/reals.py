@@ -439,7 +439,7 @@ class Reals:
         """The same as `_narrowed`; in plain arithmetic where that is less work and good enough, as it nearly always is."""
         careful = self._narrowed(root, storage)
         near = plain(self, root) if self.m.format is Format.F32 else None
-        if near is None or not near.off or near.is_often_tied:
+        if near is None or not near.off or not near.is_ragged:
             return careful
         is_rare = is_nearly_tied(self.m, near.value, near.units, storage)
         either = self.m.select_rare_(is_rare, careful, near.value)

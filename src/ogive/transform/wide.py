@@ -189,7 +189,7 @@ class Arithmetic(Machine):
         if a.low is None:
             return replace(a, high=self.abs_(a.high), interval=abs(a.interval), mantissa=abs(a.mantissa))
         if a.interval.low >= 0:
-            return a
+            return replace(a, high=self.abs_(a.high))  # -0 is not less than 0
         a = self.renormalised(a)
         assert a.low is not None
         negative = self.less_(a.high, self.number(0.0))
