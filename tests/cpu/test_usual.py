@@ -15,6 +15,7 @@ from ogive.expression import Expression, Format, constant, lift, node, walk
 from ogive.runtime.kernels import make_ufunc
 from ogive.transform.fuse import fuse
 from ogive.transform.lower import lower
+from ogive.transform.usual import LIMITS
 from tests.inputs import CASES, assert_same_bits, random_values, special_values
 
 SINGLE = ELEMENT_TYPES["float32"]
@@ -22,7 +23,7 @@ X = node("input", (), 0, Format.NUMBER)
 ALPHA = node("parameter", (), (0, "alpha"), Format.NUMBER)
 
 #: Where most blocks are: one operator for each thing that is left out.
-CHOSEN = {"celu", "elu", "exp", "mish", "scaled_tanh", "selu", "sigmoid", "softplus", "swish", "tanh"}
+CHOSEN = {"celu", "elu", "exp", "gelu", "mish", "scaled_tanh", "selu", "sigmoid", "softplus", "swish", "tanh"}
 
 #: Values for every parameter that may have them.
 VALUES = (1.0, -0.75, 1e-30, 30.0, -3e38)
@@ -47,7 +48,7 @@ def inputs(count=1 << 16):
     places = np.arange(0, count, 97)
     mixed[places] = np.resize(special, len(places))
     patterns = np.linspace(0, 2**32 - 1, count).astype(np.uint32).view(np.float32)
-    edges = np.array([limit * (1 + d * 2.0**-23) for limit in (39, 87.25, 256) for d in range(-70, 70)], np.float32)
+    edges = np.array([limit * (1 + d * 2.0**-23) for limit in LIMITS for d in range(-70, 70)], np.float32)
     return np.concatenate([ordinary, mixed, patterns, edges, -edges, random_values(SINGLE, count), special])
 
 

@@ -190,7 +190,7 @@ class _Function(Writer):
             stored = self._unless_usual(stored, operand_types)
             roots = [value for _, value in stored]
         self._region(roots, varying(roots))
-        places = [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
+        places = self._places(stored, operand_types)
         if loop.width > block and not self.program.stages:
             streamed = [self.store(*place, STREAM_ALIGNMENT) for place in places]
             self.lines += [
@@ -218,6 +218,12 @@ class _Function(Writer):
             f"  br i1 %more.{loop.name}, label %{loop.name}, label %{loop.after}",
         ]
 
+    def _places(
+        self, stored: Sequence[tuple[int, Expression]], operand_types: Sequence[Format]
+    ) -> list[tuple[str, str, Format]]:
+        """What is stored, where, and as what."""
+        return [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
+
     def _unless_usual(
         self, stored: Sequence[tuple[int, Expression]], operand_types: Sequence[Format]
     ) -> list[tuple[int, Expression]]:
@@ -235,9 +241,8 @@ class _Function(Writer):
         self.names = {n: name for n, name in self.names.items() if n not in differing}
         self.label = "unusual"
         self._region(results, differing)
-        for operand, value in stored:
-            form = operand_types[operand]
-            self.lines.append(self.store(self.value(value), self.address(operand, form), form))
+        places = self._places(stored, operand_types)
+        self.lines += [self.store(*place) for place in places]
         self.lines += ["  br label %turned", "usual:"]
         self.names = {n: name for n, name in self.names.items() if n not in differing}
         self.label = "usual"

@@ -6,9 +6,9 @@ With n the integer nearest to x / log(2) and r = x - n log(2), abs(r) <= log(2) 
     expm1(x) = 2**n * (r + r**2 P(r)) + (2**n - 1)
 
 P is EXPM1 of the coefficients. log(2) is subtracted in two parts, the first so short that its product with
-n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and the same
-polynomials are taken in forms of fewer multiplications (adapted.py): by EXP_ADAPTED 1 + r + r**2 P(r), by
-EXPM1_ADAPTED 1 + r P(r), which takes sigmoid, swish, gelu, celu and elu a tenth less time.
+n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and
+polynomials are taken in forms of shorter chains (adapted.py): by EXP_ADAPTED 1 + r + r**2 P(r), with the shorter P that
+is EXP, and by EXPM1_ADAPTED 1 + r P(r), with EXPM1 itself.
 """
 
 from __future__ import annotations

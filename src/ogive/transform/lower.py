@@ -13,6 +13,7 @@ Three ways to compute, chosen by what the graph contains and what its operands a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, walk
@@ -54,13 +55,15 @@ def lower(
         stages = real.reduce(roots, first_scratch=len(types))
         scratch = tuple(value.format for stage in stages for _, value in stage.kept)
         results = fewer_conversions([real.store(root, t) for root, t in zip(roots, outputs, strict=True)])
-        shorter = None if stages else usual(roots, inputs, outputs, arithmetic, results)
-        return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count, shorter)
+        return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
+
+    def with_usual(made: Program, arithmetic: Arithmetic) -> Program:
+        return made if made.stages else replace(made, usual=usual(roots, inputs, outputs, arithmetic, made.results))
 
     arithmetic = Arithmetic(form)
     is_strict = any(t.name == "bfloat16" or t.is_integer for t in outputs)
     if form is Format.F64 or is_strict or not _may_be_longer(roots):
-        return program(roots, arithmetic)
+        return with_usual(program(roots, arithmetic), arithmetic)
     # Corrections in float32, or twice as many registers: the longer a formula, the more there is to correct. (Results
     # in bfloat16 are promised to be the nearest number. Corrections see on which side of a tie a value lies that
     # is 1e-14 units away from it, as softplus(33.75) is; float64 does not. And what becomes an
@@ -69,7 +72,8 @@ def lower(
     programs = [program(open_roots or roots, candidate) for candidate in candidates]
     costs = [cost(found.results) for found in programs]
     chosen = costs.index(min(costs))
-    return program(roots, candidates[chosen]) if open_roots else programs[chosen]
+    made = program(roots, candidates[chosen]) if open_roots else programs[chosen]
+    return with_usual(made, candidates[chosen])
 
 
 #: What depends on how its operand is rounded, and what rows do with their own formats.

@@ -49,7 +49,8 @@ def is_nearly_tied(m: Arithmetic, value: Expression, units: float, storage: Form
         return node("constant", (), number % 2**32, Format.U32)
 
     bits = node("bitcast", (value,), None, Format.U32)
-    # Numbers between two ties differ in the last bits; one that is not rounded so far is off by less than one bit.
+    # How far it is behind the first number near a tie, in units in its last place; but for the upper bits, which are
+    # shifted out.
     surplus, reach = Format.F32.precision - storage.precision, math.floor(units)
     from_tie = node("add", (bits, unsigned(reach - (1 << (surplus - 1)))), None, Format.U32)
     from_tie = node("shift_left", (from_tie,), 32 - surplus, Format.U32)

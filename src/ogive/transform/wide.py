@@ -135,9 +135,8 @@ class Arithmetic(Machine):
         once.
         """
         scaled = self.scale_(value, exponent)
-        if a.low is None or exponent.operation == "constant":
-            return scaled
-        if a.interval.within(self.smallest_normal, self.largest):
+        is_normal_anyway = a.interval.within(self.smallest_normal, self.largest)
+        if a.low is None or exponent.operation == "constant" or is_normal_anyway:
             return scaled
         assert a.exponent is not None
         # A number of the same sign whose last bit has the place of a subnormal result's last bit.
