@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import operator
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from itertools import product
 
-from ogive.dtypes import ElementType, element_type
+from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type
 from ogive.expression import Expression, Format, node, walk
 from ogive.transform.program import STORAGE, stored_operand
 
-__all__ = ["Integers", "is_nonzero", "only_chooses"]
+__all__ = ["Integers", "Saturating", "format_of_whole_numbers", "is_nonzero", "only_chooses"]
 
 CHOOSING = {
     *("input", "constant", "less", "less_equal", "equal", "and", "or", "exclusive_or", "not"),
@@ -25,14 +27,56 @@ def only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> b
         and (
             current.operation != "constant"
             or current.format is Format.TRUTH
-            or (
-                isinstance(current.attribute, Fraction)
-                and current.attribute.denominator == 1
-                and low <= current.attribute <= high
-            )
+            or (is_whole(current.attribute) and low <= current.attribute <= high)
         )
         for current in walk(*roots)
     )
+
+
+#: What makes whole numbers of whole numbers, beside choices, and nothing beyond what it makes of the extreme ones.
+OF_WHOLE_NUMBERS: dict[str, Callable[..., int]] = {
+    "negate": operator.neg,
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    **dict.fromkeys(("floor", "ceiling", "truncate", "round_even"), int),
+}
+
+#: Where whole numbers are computed: the smallest of these that holds all of them.
+FORMATS_OF_WHOLE_NUMBERS = [ELEMENT_TYPES[name] for name in ("int16", "int32", "int64", "uint64")]
+
+
+def format_of_whole_numbers(roots: Sequence[Expression], types: Sequence[ElementType]) -> Format | None:
+    """The smallest integer format that holds all that these graphs compute, whatever the operands; None where none does,
+    or where there may be fractions.
+    """
+    found: dict[Expression, tuple[int, int]] = {}  # the smallest and the largest
+    for current in walk(*roots):
+        operands = [found[operand] for operand in current.operands if operand.format is Format.NUMBER]
+        values: list[int]
+        if current.format is Format.TRUTH and current.operation in CHOOSING:
+            continue
+        if current.operation == "input":
+            values = [types[current.attribute].minimum, types[current.attribute].maximum]
+        elif current.operation == "constant" and is_whole(current.attribute):
+            values = [int(current.attribute)]
+        elif current.operation in ("select", "absolute"):
+            values = [extreme for extremes in operands for extreme in extremes]
+            if current.operation == "absolute":
+                values = [0, *map(abs, values)]
+        elif current.operation in OF_WHOLE_NUMBERS:
+            values = [OF_WHOLE_NUMBERS[current.operation](*extremes) for extremes in product(*operands)]
+        else:
+            return None
+        found[current] = min(values), max(values)
+    values = [extreme for extremes in found.values() for extreme in extremes]
+    low, high, bits = min(values, default=0), max(values, default=0), max(t.bits for t in types)
+    holding = (t for t in FORMATS_OF_WHOLE_NUMBERS if t.bits >= bits and t.minimum <= low and high <= t.maximum)
+    return next((STORAGE[t.name] for t in holding), None)
+
+
+def is_whole(exact: object) -> bool:
+    return isinstance(exact, Fraction) and exact.denominator == 1
 
 
 def is_nonzero(leaf: Expression) -> Expression:
@@ -47,9 +91,9 @@ class Integers:
     #: What does nothing to an integer.
     IDENTITIES = frozenset({"floor", "ceiling", "truncate", "round_even"})
 
-    def __init__(self, inputs: tuple[ElementType, ...]) -> None:
+    def __init__(self, inputs: tuple[ElementType, ...], form: Format | None = None) -> None:
         self.inputs = inputs
-        self.format = _common_format(inputs)
+        self.format = form or _common_format(inputs)
         self.done: dict[Expression, Expression] = {}
 
     def store(self, root: Expression, result: ElementType) -> Expression:
@@ -133,8 +177,8 @@ class Integers:
                 common = result
             if bit:
                 power = node("multiply", (power, power), None, form)
-            product = node("multiply", (result, power), None, form)
-            result = node("select", (is_set(bit), product, result), None, form)
+            longer = node("multiply", (result, power), None, form)
+            result = node("select", (is_set(bit), longer, result), None, form)
         is_large = node("less", (number((1 << self.COMMON_EXPONENT) - 1), b), None, Format.BIT)
         result = node("select_rare", (is_large, result, common), None, form)
         if not form.is_signed:
@@ -146,6 +190,23 @@ class Integers:
         fraction = node("select", (is_one, number(1), fraction), None, form)
         is_negative = node("less", (b, number(0)), None, Format.BIT)
         return node("select", (is_negative, fraction, result), None, form)
+
+
+class Saturating(Integers):
+    """Graphs of whole numbers that a format holds, all of them: a result beyond its type is the type's last number."""
+
+    def store(self, root: Expression, result: ElementType) -> Expression:
+        if root.format is Format.TRUTH:
+            return super().store(root, result)
+        value = self.value(root)
+        held = next(t for t in FORMATS_OF_WHOLE_NUMBERS if STORAGE[t.name] is self.format)
+        if result.minimum > held.minimum:
+            low = node("constant", (), result.minimum, self.format)
+            value = node("select", (node("less", (value, low), None, Format.BIT), low, value), None, self.format)
+        if result.maximum < held.maximum:
+            high = node("constant", (), result.maximum, self.format)
+            value = node("select", (node("less", (high, value), None, Format.BIT), high, value), None, self.format)
+        return value if STORAGE[result.name] is self.format else node("convert", (value,), None, STORAGE[result.name])
 
 
 def _common_format(inputs: Sequence[ElementType]) -> Format:

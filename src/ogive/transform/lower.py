@@ -1,12 +1,14 @@
 """Lower: a formula about real numbers becomes machine instructions for one combination of element types.
 
-Three ways to compute, chosen by what the graph contains and what its operands are:
+Four ways to compute, chosen by what the graph contains and what its operands are:
 
 * **real** (floating types, and integers in operators such as Shrink): in float32 or float64 with
   corrections (`Wide`), or in float64 without them for results of fewer bits, whichever costs less; rounded once to
   the element type; to integers towards zero, saturating.
 * **chosen** (integers, in graphs that only compare and select, such as Relu): in the integer type itself,
   which is exact and fast.
+* **saturating** (integers, where every number on the way is whole and fits an integer type, as in PReLU): in that
+  type, clamped once.
 * **modular** (integers, in operators declared so, such as Add): in the integer type, wrapping around.
 """
 
@@ -19,7 +21,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, walk
 from ogive.transform.conversions import fewer_conversions
 from ogive.transform.cost import cost
-from ogive.transform.integers import Integers, only_chooses
+from ogive.transform.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
 from ogive.transform.program import Program
 from ogive.transform.reals import Reals
 from ogive.transform.rowwise import REDUCTIONS
@@ -44,9 +46,9 @@ def lower(
     is computed, so that bound and open parameters give the same bits.
     """
     types = (*inputs, *outputs)
-    if not any(t.is_float for t in types) and (modular or only_chooses(roots, types)):
-        direct = Integers(tuple(inputs))
-        results = tuple(direct.store(root, t) for root, t in zip(roots, outputs, strict=True))
+    integers = None if any(t.is_float for t in types) else _integers(roots, inputs, outputs, modular=modular)
+    if integers is not None:
+        results = tuple(integers.store(root, t) for root, t in zip(roots, outputs, strict=True))
         return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count)
     form = Format.F64 if computes_in(inputs, outputs) == "float64" else Format.F32
 
@@ -74,6 +76,17 @@ def lower(
     chosen = costs.index(min(costs))
     made = program(roots, candidates[chosen]) if open_roots else programs[chosen]
     return with_usual(made, candidates[chosen])
+
+
+def _integers(
+    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], *, modular: bool
+) -> Integers | None:
+    """How integers are computed without real numbers, if they can be."""
+    types = (*inputs, *outputs)
+    if modular or only_chooses(roots, types):
+        return Integers(tuple(inputs))
+    form = format_of_whole_numbers(roots, types)
+    return None if form is None else Saturating(tuple(inputs), form)
 
 
 #: What depends on how its operand is rounded, and what rows do with their own formats.
