@@ -1,7 +1,8 @@
 """Plain arithmetic: each operation rounded, and a bound of what all of them together are off by.
 
 A result of 16 bits needs to be known better only where it is nearly a tie, as one of 1,000 to 8,000 is
-(`is_nearly_tied` in rounding.py). The others take a third of the instructions so.
+(`is_nearly_tied` in rounding.py). The others take a third of the instructions so. Of a single float16 operand, all
+results can be tried beforehand (trial.py).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Plain:
     is_ragged: bool = False
     """Whether it has as many bits as quotients and roots of elements and products with parameters. Sums and products of
     elements have few, and are ties more often: from 7.5 to 8 one of two is if 0.5 is added, and of hard_swish one of 300,
-    which costs what the others save."""
+    which would cost what the others save."""
 
     @property
     def is_usable(self) -> bool:
@@ -77,6 +78,9 @@ def _operation(reals: Reals, root: Expression, operands: list[Plain]) -> Plain |
             return replace(operands[0], value=m.neg_(operands[0].value))
         case "absolute":
             return replace(operands[0], value=m.abs_(operands[0].value))
+        case "copy_sign":
+            magnitude, sign = operands
+            return replace(magnitude, value=m.make("copy_sign", magnitude.value, sign.value))
         case "select":
             return _choice(reals, root, *operands)
         case "add" | "subtract":

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from ogive.dtypes import ElementType
+from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
 from ogive.expression import Expression, Format, constant, depends_on_elements, is_extreme, node, walk
 from ogive.transform.cost import cost
@@ -20,6 +20,7 @@ from ogive.transform.machine import Machine
 from ogive.transform.plain import plain
 from ogive.transform.program import STORAGE, Reduction, Stage, Summation, stored_operand
 from ogive.transform.rounding import (
+    is_half,
     is_nearly_tied,
     normal_single_to_odd,
     product_to_odd,
@@ -40,9 +41,12 @@ from ogive.transform.rowwise import (
     summed_exponential,
     within_row,
 )
+from ogive.transform.trial import exceptions
 from ogive.transform.wide import Arithmetic, Wide
 
 __all__ = ["Reals"]
+
+HALF = ELEMENT_TYPES["float16"]
 
 
 def _walk_after_reductions(roots: Sequence[Expression]) -> Iterator[Expression]:
@@ -439,11 +443,19 @@ class Reals:
         """The same as `_narrowed`; in plain arithmetic where that is less work and good enough, as it nearly always is."""
         careful = self._narrowed(root, storage)
         near = plain(self, root) if self.m.format is Format.F32 else None
-        if near is None or not near.off or not near.is_ragged:
+        if near is None or not near.off or cost([near.value]) >= cost([careful]):
             return careful
-        is_rare = is_nearly_tied(self.m, near.value, near.units, storage)
-        either = self.m.select_rare_(is_rare, careful, near.value)
-        return either if cost([either]) < cost([careful]) else careful
+        found = exceptions(root, near) if storage is Format.F16 and self.inputs == (HALF,) else None
+        if found is not None:
+            short, x = near.value, self._input(node("input", (), 0, Format.NUMBER)).high
+            for operand, result in found.items():
+                short = self.m.select_(self.m.equal_(x, self.m.number(operand)), self.m.number(result), short)
+        elif near.is_ragged:
+            is_rare = is_nearly_tied(self.m, near.value, near.units, storage)
+            short = self.m.select_rare_(is_rare, careful, near.value)
+        else:
+            return careful
+        return short if cost([short]) < cost([careful]) else careful
 
     def _narrowed(self, root: Expression, storage: Format) -> Expression:
         """The number rounded so that rounding it again, to fewer bits, is as good as rounding once."""
@@ -452,7 +464,7 @@ class Reals:
             case "select":
                 condition, a, b = root.operands
                 return m.select_(self.truth(condition), self._narrowed(a, storage), self._narrowed(b, storage))
-            case "add" | "subtract" | "multiply" if self._is_of_halves(root):
+            case "add" | "subtract" | "multiply" | "divide" | "square_root" if self._is_of_halves(root):
                 return self.finish(root)
             case "multiply":
                 x, y = (self.number(operand) for operand in root.operands)
@@ -462,15 +474,17 @@ class Reals:
         return number.high if number.low is None else to_odd(m, number.high, number.low)
 
     def _is_of_halves(self, root: Expression) -> bool:
-        """Whether this is an operation on float16 operands themselves.
+        """Whether this is an operation on float16 operands themselves, and on constants that are numbers of float16.
 
-        float32 holds their product exactly; and it has the 2 * 11 + 2 bits that make rounding their sum twice as
-        good as once (Figueroa).
+        float32 holds their product exactly; and it has the 2 * 11 + 2 bits that make rounding their sum, their quotient
+        or a root twice as good as once (Figueroa).
         """
-        return self.m.format is Format.F32 and all(
-            operand.operation == "input" and self.inputs[operand.attribute].name == "float16"
-            for operand in root.operands
-        )
+        return self.m.format is Format.F32 and all(map(self._is_half, root.operands))
+
+    def _is_half(self, root: Expression) -> bool:
+        if root.operation == "constant":
+            return is_half(root.attribute)
+        return root.operation == "input" and self.inputs[root.attribute].name == "float16"
 
     # ---- numbers and truth values
 

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, node
 from ogive.transform.program import STORAGE
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["is_nearly_tied", "normal_single_to_odd", "product_to_odd", "single_to_odd", "to_integer", "to_odd"]
+__all__ = [
+    "is_half",
+    "is_nearly_tied",
+    "normal_single_to_odd",
+    "product_to_odd",
+    "single_to_odd",
+    "to_integer",
+    "to_odd",
+]
 
 UNSIGNED = {Format.I32: Format.U32, Format.I64: Format.U64}
+
+
+def is_half(exact: Fraction | float) -> bool:
+    """Whether this is zero or a normal number of float16."""
+    if isinstance(exact, float) or exact == 0:  # the only floats are infinity, NaN and -0
+        return exact == 0
+    unit = Fraction(2) ** (math.frexp(exact)[1] - Format.F16.precision) if abs(exact) <= 65504 else 0
+    return abs(exact) >= Fraction(2) ** -14 and unit != 0 and (exact / unit).denominator == 1
 
 
 def product_to_odd(m: Arithmetic, a: Expression, b: Expression, storage: Format) -> Expression:
