@@ -166,6 +166,9 @@ OPERATIONS: dict[str, Operation] = {
         _operations("primitive", "attribute", 0, "row_value row_position"),
         # a * 2**n for an integral n of the same floating-point format, rounded once.
         _operations("primitive", "operand", 2, "scale_by_power_of_two"),
+        # Of float32: a * b, of its two neighbours the one whose last bit is set, unless it is a number of the format.
+        # Where what rounding loses is too small for the format, either one.
+        _operations("primitive", "operand", 2, "multiply_to_odd"),
     )
     for row in rows
 }

@@ -98,6 +98,7 @@ PRIMITIVE: dict[str, Rule] = {
     **dict.fromkeys(("add", "subtract", "multiply", "negate", "absolute"), lambda n: _is_real(n) or _is_whole(n)),
     **dict.fromkeys(("divide", "square_root", "copy_sign", "fma", "scale_by_power_of_two"), _is_real),
     **dict.fromkeys(("floor", "ceiling", "truncate", "round_even"), _is_real),
+    "multiply_to_odd": lambda n: _is_real(n) and n.format is Format.F32,
     **dict.fromkeys(
         ("shift_left", "shift_right"),
         lambda n: _is_whole(n) and isinstance(n.attribute, int) and 0 <= n.attribute < n.format.bits,

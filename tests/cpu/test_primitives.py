@@ -54,6 +54,17 @@ def scale(a, n, form):
     return rounded(Fraction(float(a)) * Fraction(2) ** int(n), form)
 
 
+def multiply_to_odd(a, b):
+    if not all(map(np.isfinite, (a, b))) or a == 0 or b == 0:
+        return a * b
+    exact = Fraction(float(a)) * Fraction(float(b))
+    below = rounded(exact, Format.F32)
+    if not np.isfinite(below) or abs(Fraction(float(below))) > abs(exact):
+        below = np.nextafter(below, np.float32(0))
+    is_even = not below.view(np.uint32) & 1
+    return np.nextafter(below, np.float32(np.inf) * below) if Fraction(float(below)) != exact and is_even else below
+
+
 def wrap(value: int, form: Format):
     bits = form.bits
     value %= 1 << bits
@@ -146,6 +157,8 @@ def evaluate(root, values):
                 result = bitcast(operands_[0], source, form)
             case "scale_by_power_of_two":
                 result = scale(*operands_, form)
+            case "multiply_to_odd":
+                result = multiply_to_odd(*operands_)
             case unknown:
                 raise AssertionError(f"the interpreter does not know {unknown}")
         done[n] = result

@@ -32,7 +32,7 @@ class Target:
     has_fma: bool
     has_half_conversion: bool
     has_rounding: bool
-    has_scale: bool
+    has_avx512: bool
 
     @property
     def triple(self) -> str:

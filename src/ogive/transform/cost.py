@@ -32,6 +32,7 @@ COSTS = {
     "less_equal": 2.0,
     "equal": 2.0,
     "scale_by_power_of_two": 2.0,
+    "multiply_to_odd": 7.5,
     "divide": 6.0,
     "square_root": 10.0,
     "convert": 3.5,

@@ -34,8 +34,7 @@ def is_half(exact: Fraction | float) -> bool:
 def product_to_odd(m: Arithmetic, a: Expression, b: Expression, storage: Format) -> Expression:
     """A product of two float32. Its error may underflow in float32, where float16 has zero, but not bfloat16."""
     if storage is Format.F16:
-        product = m.mul_(a, b)
-        return to_odd(m, product, m.fma_(a, b, m.neg_(product)))
+        return node("multiply_to_odd", (a, b), None, Format.F32)
     wide = [node("convert", (operand,), None, Format.F64) for operand in (a, b)]
     return single_to_odd(m, node("multiply", tuple(wide), None, Format.F64))
 
