@@ -68,14 +68,16 @@ static int lets_others_run(const OgiveLoopData *loop, npy_intp count) {
 
 /* Whether one of two plain arrays may be written while the other is read: they lie apart, or they are the same and
  * elements do not depend on each other. */
-static int may_be_written(const OgiveDirect *direct, PyArrayObject *out, PyArrayObject *in, npy_intp count) {
+static int may_be_written(const OgiveDirect *direct, const OgiveKernel *kernel, PyArrayObject *out, PyArrayObject *in,
+                          int input, npy_intp count) {
     const char *a = PyArray_BYTES(out), *b = PyArray_BYTES(in);
-    return a == b ? PyArray_ITEMSIZE(out) == PyArray_ITEMSIZE(in) && !direct->row_wise
-                  : a + count * PyArray_ITEMSIZE(out) <= b || b + count * PyArray_ITEMSIZE(in) <= a;
+    const npy_intp out_size = kernel->itemsizes[direct->inputs], in_size = kernel->itemsizes[input];
+    return a == b ? out_size == in_size && !direct->row_wise : a + count * out_size <= b || b + count * in_size <= a;
 }
 
 /* Whether all arrays are plain and of one shape, which has so many elements. */
-static int are_alike(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out, npy_intp count) {
+static int are_alike(const OgiveDirect *direct, const OgiveKernel *kernel, PyObject *const *inputs, PyObject *out,
+                     npy_intp count) {
     PyArrayObject *first = (PyArrayObject *)inputs[0];
     if (out != NULL && !(has_flags(out, PLAIN) && same_shape(first, (PyArrayObject *)out))) {
         return 0;
@@ -83,7 +85,7 @@ static int are_alike(const OgiveDirect *direct, PyObject *const *inputs, PyObjec
     for (int k = 0; k < direct->inputs; ++k) {
         PyArrayObject *input = (PyArrayObject *)inputs[k];
         if (!has_flags(inputs[k], PLAIN) || (k > 0 && !same_shape(first, input)) ||
-            (out != NULL && !may_be_written(direct, (PyArrayObject *)out, input, count))) {
+            (out != NULL && !may_be_written(direct, kernel, (PyArrayObject *)out, input, k, count))) {
             return 0;
         }
     }
@@ -94,7 +96,7 @@ static PyObject *run_alike(const OgiveDirect *direct, PyObject *const *inputs, P
                            int out_type, npy_intp count) {
     PyArrayObject *first = (PyArrayObject *)inputs[0];
     char *args[OGIVE_MAX_OPERANDS];
-    npy_intp steps[OGIVE_MAX_OPERANDS];
+    const npy_intp *steps = loop->kernel->itemsizes;
     PyObject *result =
         out != NULL ? Py_NewRef(out) : PyArray_SimpleNew(PyArray_NDIM(first), PyArray_DIMS(first), out_type);
     if (result == NULL) {
@@ -102,9 +104,7 @@ static PyObject *run_alike(const OgiveDirect *direct, PyObject *const *inputs, P
         return NULL;
     }
     for (int k = 0; k <= direct->inputs; ++k) {
-        PyArrayObject *operand = (PyArrayObject *)(k < direct->inputs ? inputs[k] : result);
-        args[k] = PyArray_BYTES(operand);
-        steps[k] = PyArray_ITEMSIZE(operand);
+        args[k] = PyArray_BYTES((PyArrayObject *)(k < direct->inputs ? inputs[k] : result));
     }
     NPY_BEGIN_THREADS_DEF;
     if (lets_others_run(loop, count)) {
@@ -119,7 +119,7 @@ static PyObject *run_alike(const OgiveDirect *direct, PyObject *const *inputs, P
         }
         ogive_row_loop(args, dimensions, row_steps, loop);
     } else {
-        ogive_independent_elements(args, count, steps, loop);
+        ogive_plain_elements(args, count, steps, loop);
     }
     NPY_END_THREADS;
     return result;
@@ -329,7 +329,7 @@ PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyOb
     }
     PyArrayObject *first = (PyArrayObject *)inputs[0];
     const npy_intp count = element_count(first);
-    if (!are_alike(direct, inputs, out, count)) {
+    if (!are_alike(direct, loop->kernel, inputs, out, count)) {
         return direct->row_wise ? NULL : run_grid(direct, inputs, out, loop, out_type);
     }
     /* NumPy makes scalars of arrays without dimensions. */

@@ -133,8 +133,9 @@ int ogive_table_count(void); /* of the process */
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 
-/* elements.c: the same for operands that are known not to overlap, but element on element. */
-void ogive_independent_elements(char **args, npy_intp count, const npy_intp *steps, OgiveLoopData *loop);
+/* elements.c: the same for at least one element of operands that lie one after the other, and do not overlap but element
+ * on element. */
+void ogive_plain_elements(char **args, npy_intp count, const npy_intp *steps, OgiveLoopData *loop);
 
 /* grid.c: several dimensions. Results lie the closer together, the lower the axis, and do not overlap. */
 #define OGIVE_MAX_AXES 8
