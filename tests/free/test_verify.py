@@ -70,6 +70,6 @@ def test_passes_keep_graphs_well_formed(op, signature):
         program = op.program(signature, **op.checked_parameters(parameters))
         verify(*program.results, stage="primitive")
         if program.usual is not None:
-            verify(program.usual.is_unusual, *program.usual.results, stage="primitive")
+            verify(program.usual.magnitude, program.usual.limit, *program.usual.results, stage="primitive")
         fused = fuse(program.inputs, [(program, list(range(len(program.inputs))))], [len(program.inputs)])
         verify(*fused.results, stage="primitive")

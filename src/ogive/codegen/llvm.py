@@ -115,7 +115,10 @@ class _Function(Writer):
             reductions, stored = (), tuple(enumerate(program.results, start=len(program.inputs)))
         roots = [*(reduction.value for reduction in reductions), *(value for _, value in stored)]
         operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
-        everything = [*roots, *(() if program.usual is None else (program.usual.is_unusual, *program.usual.results))]
+        everything = [
+            *roots,
+            *(() if program.usual is None else (program.usual.magnitude, program.usual.limit, *program.usual.results)),
+        ]
         differing = varying(everything)
         ahead = _ahead(roots, differing)
         head = self._head(name, len(operand_types), self._ahead(ahead))
@@ -234,9 +237,9 @@ class _Function(Writer):
         usual = self.program.usual
         assert usual is not None
         results = [value for _, value in stored]
-        differing = varying([usual.is_unusual, *results])
-        self._region([usual.is_unusual], differing)
-        any_lane = self.any_lane(self.value(usual.is_unusual))
+        differing = varying([usual.magnitude, *results])
+        self._region([usual.magnitude], differing)
+        any_lane = self.any_at_least(usual.magnitude.format, *map(self.value, (usual.magnitude, usual.limit)))
         self.lines += [f"  br i1 {any_lane}, label %unusual, label %usual, !prof !0", "unusual:"]
         self.names = {n: name for n, name in self.names.items() if n not in differing}
         self.label = "unusual"

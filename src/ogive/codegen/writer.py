@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ogive.codegen.target import Target
@@ -163,6 +164,43 @@ class Writer:
         """Whether a condition holds in any lane."""
         lanes = self.emit(f"bitcast {self.type(Format.BIT)} {condition} to i{self.block}")
         return self.emit(f"icmp ne i{self.block} {lanes}, 0")
+
+    def any_at_least(self, form: Format, values: str, limit: str) -> str:
+        """Whether an unsigned integer is no less than the limit in any lane: the largest of all registers is compared.
+
+        With a comparison for each register, exp takes 8 % more time, celu and elu 5 %.
+        """
+        lanes = min(self.block, self.target.vector_bytes * 8 // form.bits)
+        kind, name = f"<{lanes} x {TYPES[form]}>", f"llvm.umax.v{lanes}i{form.bits}"
+        self.declarations[name] = f"declare {kind} @{name}({kind}, {kind})"
+        largest = self.taken_apart(form, values, lanes)
+        while len(largest) > 1:
+            pairs = zip(largest[::2], largest[1::2], strict=True)
+            largest = [self.emit(f"call {kind} @{name}({kind} {a}, {kind} {b})") for a, b in pairs]
+        found = self.emit(f"icmp uge {kind} {largest[0]}, {self.taken_apart(form, limit, lanes)[0]}")
+        bits = self.emit(f"bitcast <{lanes} x i1> {found} to i{lanes}")
+        return self.emit(f"icmp ne i{lanes} {bits}, 0")
+
+    # ---- parts of registers' length
+
+    def taken_apart(self, form: Format, value: str, lanes: int) -> list[str]:
+        """The same lanes in parts of so many."""
+        if self.block == lanes:
+            return [value]
+        whole = self.type(form)
+        masks = [", ".join(f"i32 {i}" for i in range(k, k + lanes)) for k in range(0, self.block, lanes)]
+        return [self.emit(f"shufflevector {whole} {value}, {whole} poison, <{lanes} x i32> <{mask}>") for mask in masks]
+
+    def put_together(self, form: Format, parts: Sequence[str], lanes: int) -> str:
+        """The lanes of parts of so many."""
+        while len(parts) > 1:
+            kind, mask = f"<{lanes} x {TYPES[form]}>", ", ".join(f"i32 {i}" for i in range(2 * lanes))
+            parts = [
+                self.emit(f"shufflevector {kind} {a}, {kind} {b}, <{2 * lanes} x i32> <{mask}>")
+                for a, b in zip(parts[::2], parts[1::2], strict=True)
+            ]
+            lanes *= 2
+        return parts[0]
 
     # ---- rows
 

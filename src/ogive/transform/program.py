@@ -61,7 +61,10 @@ class Stage:
 class Usual:
     """Shorter graphs of the same results, where no operand is unusual."""
 
-    is_unusual: Expression
+    magnitude: Expression
+    """The operand's bits without the sign: as unsigned integers, numbers are in order, and NaN is the largest."""
+    limit: Expression
+    """From which magnitude on it is unusual."""
     results: tuple[Expression, ...]
 
 

@@ -61,8 +61,9 @@ def usual(
     for limit in LIMITS:
         reals = _UsualReals(arithmetic, tuple(inputs), limit)
         found = fewer_conversions([reals.store(root, t) for root, t in zip(roots, outputs, strict=True)])
-        candidate = Usual(reals.is_unusual(), found)
-        price = cost((candidate.is_unusual, *found))
+        candidate = Usual(*reals.magnitude_and_limit(), found)
+        is_usual = node("less", (candidate.magnitude, candidate.limit), None, Format.BIT)
+        price = cost((is_usual, *found))
         if price < least:
             best, least = candidate, price
     return best
@@ -79,16 +80,17 @@ class _UsualReals(Reals):
         self.scales: dict[Expression, Expression] = {}
         """What products multiply the operand by."""
 
-    def is_unusual(self) -> Expression:
-        """Whether the operand, or one of its products, is no smaller than the limit, or NaN."""
+    def magnitude_and_limit(self) -> tuple[Expression, Expression]:
+        """Where the first is no less than the second, the operand is NaN, or that or one of its products too large."""
         m, single = self.m, Machine(Format.F32)
         limit = single.number(self.limit)
         for scale in self.scales.values():
             other = m.div_(m.number(self.limit), m.abs_(self.number(scale).high))
             other = node("convert", (other,), None, Format.F32)
             limit = single.select_(single.less_(other, limit), other, limit)
-        x = node("input", (), 0, Format.F32)
-        return single.not_(single.less_(single.abs_(x), limit))
+        magnitude = single.abs_(node("input", (), 0, Format.F32))
+        bits, limit_bits = (node("bitcast", (number,), None, Format.U32) for number in (magnitude, limit))
+        return bits, limit_bits
 
     def _number(self, root: Expression) -> Wide:
         value, scale = super()._number(root), _scale(root)
