@@ -5,8 +5,8 @@ from math import factorial
 
 import pytest
 
-from ogive.elementary.adapted import of_sixth_degree
-from ogive.elementary.coefficients import EXP_ADAPTED, EXPM1, EXPM1_ADAPTED
+from ogive.elementary.adapted import of_fourth_degree, of_sixth_degree
+from ogive.elementary.coefficients import EXP_ADAPTED, EXPM1, EXPM1_ADAPTED, NORMAL_TAIL
 from ogive.expression import Format
 
 #: What rounding the coefficients to float64 leaves.
@@ -96,3 +96,14 @@ def test_the_rest_of_expm1_is_a_little_less_than_one_near_zero(r):
     result = m.mul_(of_sixth_degree(m, x, EXPM1_ADAPTED[Format.F32]), x)
     exact = x + x**2 / 2 + x**3 / 6
     assert exact * (1 - Fraction(1, 2**46)) < result < exact
+
+
+@pytest.mark.parametrize("x", [Fraction(i, 8) for i in range(125)])
+def test_of_fourth_degree(x):
+    """Where NORMAL_TAIL is used; exactly, and each operation rounded."""
+    above, _ = NORMAL_TAIL[Format.F32]
+    above = tuple(c / above[-1] for c in above)
+    exact = Exact()
+    for m in (exact, Rounded()):
+        assert abs(of_fourth_degree(m, x, above) / by_powers(x, *above) - 1) < LIMIT
+    assert exact.instructions == 5
