@@ -128,7 +128,7 @@ def _canonical_register(e: Writer, form: Format, kind: str, lanes: int, a: str) 
     tables, mask = f"<{lanes} x i{form.bits}>", f"i{lanes}"
     e.declarations[name] = f"declare {kind} @{name}({kind}, {kind}, {tables}, i32, {mask}, i32)"
     nan, table = e.literal(form, math.nan), f"{tables} splat (i{form.bits} {TAKE_ALL_BUT_NAN})"
-    return e.emit(f"call {kind} @{name}({kind} {nan}, {kind} {a}, {table}, i32 0, {mask} -1, i32 4)")
+    return e.emit(f"call {kind} @{name}({kind} {nan}, {kind} {a}, {table}, i32 0, {mask} -1, i32 {AS_EVER})")
 
 
 def _shift_left(e: Writer, n: Expression, a: str) -> str:
@@ -206,15 +206,17 @@ def _scale(e: Writer, n: Expression, a: str, exponent: str) -> str:
 def _scale_register(e: Writer, form: Format, kind: str, lanes: int, a: str, exponent: str) -> str:
     """AVX-512 scales with one rounding."""
     name = f"llvm.x86.avx512.mask.scalef.{'ps' if form is Format.F32 else 'pd'}.{lanes * form.bits}"
-    # A mask of all lanes; and on the longest registers 4, the rounding mode of the environment.
-    mask_type, ending = f"i{max(lanes, 8)}", ", i32 4" if lanes * form.bits == LONGEST else ""
+    # A mask of all lanes; and on the longest registers the rounding mode.
+    mask_type, ending = f"i{max(lanes, 8)}", f", i32 {AS_EVER}" if lanes * form.bits == LONGEST else ""
     parameters = f"{kind}, {kind}, {kind}, {mask_type}{', i32' if ending else ''}"
     e.declarations[name] = f"declare {kind} @{name}({parameters})"
     return e.emit(f"call {kind} @{name}({kind} {a}, {kind} {exponent}, {kind} zeroinitializer, {mask_type} -1{ending})")
 
 
-#: The bits of the longest registers.
+#: The bits of the longest registers, and the rounding modes that their instructions name: the environment's, and towards
+#: zero without a flag.
 LONGEST = 512
+AS_EVER, TOWARDS_ZERO = 4, 11
 
 
 def _on_registers(e: Writer, form: Format, instruction: Callable[..., str], *operands: str) -> str:
@@ -246,7 +248,7 @@ def _cut_off_register(e: Writer, kind: str, lanes: int, a: str, b: str) -> str:
     """AVX-512 has the rounding in the instruction: leaky_relu of float16 takes 15 % less time than with a correction."""
     name = f"llvm.x86.avx512.mul.ps.{lanes * Format.F32.bits}"
     e.declarations[name] = f"declare {kind} @{name}({kind}, {kind}, i32)"
-    return e.emit(f"call {kind} @{name}({kind} {a}, {kind} {b}, i32 11)")
+    return e.emit(f"call {kind} @{name}({kind} {a}, {kind} {b}, i32 {TOWARDS_ZERO})")
 
 
 def _convert(e: Writer, n: Expression, a: str) -> str:
