@@ -39,6 +39,9 @@ LONGEST_PAUSE = 0.3
 #: Calls in place between which nothing is restored.
 CALLS_IN_PLACE = 16
 
+#: What no call takes is what the clock takes by itself.
+NOTHING = Timer("pass")
+
 #: How many elements of a result are compared with exact ones.
 COMPARED = 1 << 16
 
@@ -75,12 +78,12 @@ def _some_calls(prepared: Prepared, repeats: int) -> float:
     """
     if prepared.restore is None:
         return prepared.timer.timeit(repeats) / repeats
-    seconds, left, nothing = 0.0, repeats, Timer("pass")
+    seconds, left = 0.0, repeats
     while left > 0:
         calls = min(left, CALLS_IN_PLACE)
         prepared.restore()
         prepared.timer.timeit(1)
-        seconds += prepared.timer.timeit(calls) - nothing.timeit(0)
+        seconds += prepared.timer.timeit(calls) - NOTHING.timeit(0)
         left -= calls
     return seconds / repeats
 

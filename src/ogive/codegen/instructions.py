@@ -112,11 +112,14 @@ def _is_canonical(n: Expression) -> bool:
     """Whether this is a number, or the canonical NaN in the place of any."""
     condition, a, b = n.operands
     return (
-        n.format in (Format.F32, Format.F64)
+        n.format in PACKED
         and (condition.operation == "equal" and condition.operands == (a, a))
         and (b.operation == "constant" and math.isnan(b.attribute))
     )
 
+
+#: How instructions on registers of many numbers are called by what these are.
+PACKED = {Format.F32: "ps", Format.F64: "pd"}
 
 #: What vfixupimm is to do, 4 bits for each of 8 kinds of numbers, NaN first: 0 is to leave what is there, 1 to take it.
 TAKE_ALL_BUT_NAN = 0x11111100
@@ -124,7 +127,7 @@ TAKE_ALL_BUT_NAN = 0x11111100
 
 def _canonical_register(e: Writer, form: Format, kind: str, lanes: int, a: str) -> str:
     """One instruction of AVX-512 in the place of a comparison and a choice: relu of float16 takes 25 % less time."""
-    name = f"llvm.x86.avx512.mask.fixupimm.{'ps' if form is Format.F32 else 'pd'}.{LONGEST}"
+    name = f"llvm.x86.avx512.mask.fixupimm.{PACKED[form]}.{LONGEST}"
     tables, mask = f"<{lanes} x i{form.bits}>", f"i{lanes}"
     e.declarations[name] = f"declare {kind} @{name}({kind}, {kind}, {tables}, i32, {mask}, i32)"
     nan, table = e.literal(form, math.nan), f"{tables} splat (i{form.bits} {TAKE_ALL_BUT_NAN})"
@@ -205,7 +208,7 @@ def _scale(e: Writer, n: Expression, a: str, exponent: str) -> str:
 
 def _scale_register(e: Writer, form: Format, kind: str, lanes: int, a: str, exponent: str) -> str:
     """AVX-512 scales with one rounding."""
-    name = f"llvm.x86.avx512.mask.scalef.{'ps' if form is Format.F32 else 'pd'}.{lanes * form.bits}"
+    name = f"llvm.x86.avx512.mask.scalef.{PACKED[form]}.{lanes * form.bits}"
     # A mask of all lanes; and on the longest registers the rounding mode.
     mask_type, ending = f"i{max(lanes, 8)}", f", i32 {AS_EVER}" if lanes * form.bits == LONGEST else ""
     parameters = f"{kind}, {kind}, {kind}, {mask_type}{', i32' if ending else ''}"

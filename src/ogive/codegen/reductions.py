@@ -60,10 +60,7 @@ class Accumulator:
         """What a turn of the loop adds: a block after the other, in the order of the elements."""
         e = self.e
         width, taken, form = e.block, self._taken(), self.taken_form
-        blocks = [
-            taken if width == block else self._slice(form, taken, width, start, block)
-            for start in range(0, width, block)
-        ]
+        blocks = e.taken_apart(form, taken, block)
         e.block = e.lanes = block
         if self.in_pairs and len(blocks) > 1:
             blocks = [e.binary("fadd", form, a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
@@ -76,14 +73,6 @@ class Accumulator:
                 totals = add(totals, part)
         e.block = e.lanes = width
         self.following = totals
-
-    def _slice(self, form: Format, value: str, width: int, start: int, count: int) -> str:
-        return self._shuffled(form, value, "poison", width, range(start, start + count))
-
-    def _shuffled(self, form: Format, a: str, b: str, width: int, lanes: Sequence[int]) -> str:
-        """These lanes of two registers, which have so many each."""
-        kind, mask = f"<{width} x {TYPES[form]}>", ", ".join(f"i32 {i}" for i in lanes)
-        return self.e.emit(f"shufflevector {kind} {a}, {kind} {b}, <{len(lanes)} x i32> <{mask}>")
 
     def phis(self, loop: str, before: str, last: str) -> list[str]:
         """The totals at the beginning of a turn."""
@@ -187,7 +176,7 @@ class Accumulator:
             e.lines.append(f"  store i8 {e.emit_scalar(f'zext i1 {any_lane} to i8')}, ptr {place}, align 1")
         while width * form.bits > REGISTER_BITS:
             half = width // 2
-            lower, upper = ([self._slice(form, v, width, start, half) for v in values] for start in (0, half))
+            lower, upper = ([e.slice(form, v, width, start, half) for v in values] for start in (0, half))
             e.block = e.lanes = width = half
             values = self._joined(lower, upper, form)
         for part, value in enumerate(values):
@@ -267,7 +256,7 @@ class Accumulator:
 
     def _merged(self, form: Format, a: list[str], b: list[str], held: int, lanes: Sequence[int]) -> list[str]:
         """These lanes of two registers, of every part."""
-        return [self._shuffled(form, x, y, held, lanes) for x, y in zip(a, b, strict=True)]
+        return [self.e.shuffled(form, x, y, held, lanes) for x, y in zip(a, b, strict=True)]
 
 
 def _counts(value: Expression) -> bool:

@@ -24,7 +24,6 @@ from dataclasses import replace
 from fractions import Fraction
 from math import isqrt
 
-from ogive.elementary.adapted import of_fourth_degree
 from ogive.elementary.coefficients import ERF, ERF_QUOTIENT, ERFC, NORMAL_TAIL
 from ogive.elementary.exponential import exp, exp_in_float64
 from ogive.elementary.in_float64 import in_float64
@@ -88,9 +87,7 @@ def _normal_tail_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
     above, below = NORMAL_TAIL[m.goal]
     *_, first = above
     exponential = exp_in_float64(m, m.mul_(bounded, bounded), -0.5, times=first)
-    # By powers, gelu takes 3 % more time: multiplications are what it waits for. (With another form of the divisor, too.)
-    dividend = of_fourth_degree(m, bounded, tuple(c / first for c in above))
-    tail = m.div_(m.mul_(exponential, dividend), m.polynomial_(bounded, below))
+    tail = quotient(m, bounded, (tuple(c / first for c in above), below), exponential)
     return Wide(tail, interval=Interval(0.0, 0.51))
 
 

@@ -15,9 +15,10 @@ from typing import Any
 
 from ogive.expression import Expression, Format, constant, node, walk
 
-__all__ = ["fold"]
+__all__ = ["OPERATORS", "fold"]
 
-_EXACT: dict[str, Callable[..., Any]] = {
+#: What Python's operators do: to fractions, and to arrays.
+OPERATORS: dict[str, Callable[..., Any]] = {
     "add": python.add,
     "subtract": python.sub,
     "multiply": python.mul,
@@ -30,6 +31,10 @@ _EXACT: dict[str, Callable[..., Any]] = {
     "and": python.and_,
     "or": python.or_,
     "exclusive_or": python.xor,
+}
+
+_EXACT: dict[str, Callable[..., Any]] = {
+    **OPERATORS,
     "floor": math.floor,
     "ceiling": math.ceil,
     "truncate": math.trunc,

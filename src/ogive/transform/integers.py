@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import operator
+import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type
 from ogive.expression import Expression, Format, node, walk
+from ogive.transform.fold import OPERATORS
 from ogive.transform.program import STORAGE, stored_operand
 
 __all__ = ["Integers", "Saturating", "format_of_whole_numbers", "is_nonzero", "only_chooses"]
@@ -33,13 +33,13 @@ def only_chooses(roots: Sequence[Expression], types: Sequence[ElementType]) -> b
     )
 
 
+#: What does nothing to an integer.
+IDENTITIES = frozenset({"floor", "ceiling", "truncate", "round_even"})
+
 #: What makes whole numbers of whole numbers, beside choices, and nothing beyond what it makes of the extreme ones.
 OF_WHOLE_NUMBERS: dict[str, Callable[..., int]] = {
-    "negate": operator.neg,
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    **dict.fromkeys(("floor", "ceiling", "truncate", "round_even"), int),
+    **{name: OPERATORS[name] for name in ("negate", "add", "subtract", "multiply")},
+    **dict.fromkeys(IDENTITIES, int),
 }
 
 #: Where whole numbers are computed: the smallest of these that holds all of them.
@@ -65,7 +65,7 @@ def format_of_whole_numbers(roots: Sequence[Expression], types: Sequence[Element
             if current.operation == "absolute":
                 values = [0, *map(abs, values)]
         elif current.operation in OF_WHOLE_NUMBERS:
-            values = [OF_WHOLE_NUMBERS[current.operation](*extremes) for extremes in product(*operands)]
+            values = [OF_WHOLE_NUMBERS[current.operation](*extremes) for extremes in itertools.product(*operands)]
         else:
             return None
         found[current] = min(values), max(values)
@@ -87,9 +87,6 @@ def is_nonzero(leaf: Expression) -> Expression:
 
 class Integers:
     """Chosen and modular graphs: a node becomes the same node in the integer format."""
-
-    #: What does nothing to an integer.
-    IDENTITIES = frozenset({"floor", "ceiling", "truncate", "round_even"})
 
     def __init__(self, inputs: tuple[ElementType, ...], form: Format | None = None) -> None:
         self.inputs = inputs
@@ -116,12 +113,10 @@ class Integers:
                     self.done[current] = leaf if leaf.format is form else node("convert", (leaf,), None, form)
             elif current.operation == "constant":
                 self.done[current] = node("constant", (), int(current.attribute), form)
-            elif current.operation in self.IDENTITIES:
+            elif current.operation in IDENTITIES:
                 self.done[current] = operands[0]
             elif current.operation in ("larger", "smaller"):
-                a, b = operands
-                is_first = node("less", (b, a) if current.operation == "larger" else (a, b), None, Format.BIT)
-                self.done[current] = node("select", (is_first, a, b), None, form)
+                self.done[current] = self._extreme(current.operation, *operands)
             elif current.operation in ("quotient", "remainder"):
                 self.done[current] = self._divided(current.operation, *operands)
             elif current.operation in ("bit_shift_left", "bit_shift_right"):
@@ -131,6 +126,10 @@ class Integers:
             else:
                 self.done[current] = node(current.operation, operands, None, form)
         return self.done[root]
+
+    def _extreme(self, operation: str, a: Expression, b: Expression) -> Expression:
+        is_first = node("less", (b, a) if operation == "larger" else (a, b), None, Format.BIT)
+        return node("select", (is_first, a, b), None, self.format)
 
     def _shifted(self, operation: str, a: Expression, b: Expression) -> Expression:
         """The instruction is undefined for shifts as long as the number."""
@@ -177,8 +176,8 @@ class Integers:
                 common = result
             if bit:
                 power = node("multiply", (power, power), None, form)
-            longer = node("multiply", (result, power), None, form)
-            result = node("select", (is_set(bit), longer, result), None, form)
+            product = node("multiply", (result, power), None, form)
+            result = node("select", (is_set(bit), product, result), None, form)
         is_large = node("less", (number((1 << self.COMMON_EXPONENT) - 1), b), None, Format.BIT)
         result = node("select_rare", (is_large, result, common), None, form)
         if not form.is_signed:
@@ -201,11 +200,9 @@ class Saturating(Integers):
         value = self.value(root)
         held = next(t for t in FORMATS_OF_WHOLE_NUMBERS if STORAGE[t.name] is self.format)
         if result.minimum > held.minimum:
-            low = node("constant", (), result.minimum, self.format)
-            value = node("select", (node("less", (value, low), None, Format.BIT), low, value), None, self.format)
+            value = self._extreme("larger", node("constant", (), result.minimum, self.format), value)
         if result.maximum < held.maximum:
-            high = node("constant", (), result.maximum, self.format)
-            value = node("select", (node("less", (high, value), None, Format.BIT), high, value), None, self.format)
+            value = self._extreme("smaller", node("constant", (), result.maximum, self.format), value)
         return value if STORAGE[result.name] is self.format else node("convert", (value,), None, STORAGE[result.name])
 
 

@@ -443,11 +443,12 @@ class Reals:
         """The same as `_narrowed`; in plain arithmetic where that is less work and good enough, as it nearly always is."""
         careful = self._narrowed(root, storage)
         near = plain(self, root) if self.m.format is Format.F32 else None
-        if near is None or not near.off or cost([near.value]) >= cost([careful]):
+        most = cost([careful])
+        if near is None or not near.off or cost([near.value]) >= most:
             return careful
         found = exceptions(root, near) if storage is Format.F16 and self.inputs == (HALF,) else None
         if found is not None:
-            short, x = near.value, self._input(node("input", (), 0, Format.NUMBER)).high
+            short, x = near.value, self.number(node("input", (), 0, Format.NUMBER)).high
             for operand, result in found.items():
                 short = self.m.select_(self.m.equal_(x, self.m.number(operand)), self.m.number(result), short)
         elif near.is_ragged:
@@ -455,7 +456,7 @@ class Reals:
             short = self.m.select_rare_(is_rare, careful, near.value)
         else:
             return careful
-        return short if cost([short]) < cost([careful]) else careful
+        return short if cost([short]) < most else careful
 
     def _narrowed(self, root: Expression, storage: Format) -> Expression:
         """The number rounded so that rounding it again, to fewer bits, is as good as rounding once."""
@@ -484,7 +485,7 @@ class Reals:
     def _is_half(self, root: Expression) -> bool:
         if root.operation == "constant":
             return is_half(root.attribute)
-        return root.operation == "input" and self.inputs[root.attribute].name == "float16"
+        return root.operation == "input" and self.inputs[root.attribute] == HALF
 
     # ---- numbers and truth values
 

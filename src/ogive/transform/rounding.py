@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, node
 from ogive.transform.program import STORAGE
@@ -25,10 +27,8 @@ UNSIGNED = {Format.I32: Format.U32, Format.I64: Format.U64}
 
 def is_half(exact: Fraction | float) -> bool:
     """Whether this is zero or a normal number of float16."""
-    if isinstance(exact, float) or exact == 0:  # the only floats are infinity, NaN and -0
-        return exact == 0
-    unit = Fraction(2) ** (math.frexp(exact)[1] - Format.F16.precision) if abs(exact) <= 65504 else 0
-    return abs(exact) >= Fraction(2) ** -14 and unit != 0 and (exact / unit).denominator == 1
+    is_normal = isinstance(exact, Fraction) and 2.0**-14 <= abs(exact) <= 65504  # the floats are infinity, NaN and -0
+    return exact == 0 or (is_normal and float(np.float16(float(exact))) == exact)
 
 
 def product_to_odd(m: Arithmetic, a: Expression, b: Expression, storage: Format) -> Expression:

@@ -1,13 +1,12 @@
 """Trial: all 65,536 operands that float16 has, to see which results plain arithmetic rounds wrong.
 
-The bound of plain.py cannot tell an exact tie, which rounds as it should, from what only seems to be one: one of 300 results
-of hard_swish would be computed with corrections, and 20 % of all blocks of elements have one. Here plain arithmetic is done, in
-float32 as a kernel does it, and beside it the formula in float64; where that cannot decide either, in fractions.
+The bound of plain.py cannot tell an exact tie, which rounds as it should, from what only seems to be one: one of 300
+results of hard_swish would be computed with corrections, and 20 % of all blocks of elements have one. Here plain arithmetic
+is done, in float32 as a kernel does it, and beside it the formula in float64; where that cannot decide either, in fractions.
 """
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -15,26 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ogive.expression import Expression, Format, walk
+from ogive.transform.fold import OPERATORS
 
 if TYPE_CHECKING:
     from ogive.transform.plain import Plain
 
 __all__ = ["exceptions"]
 
-#: What NumPy does to arrays of floats, bit for bit as IEEE 754 says, and Python's operators to arrays of fractions.
+#: What is done to arrays of floats, bit for bit as IEEE 754 says, and to fractions.
 OPERATIONS: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "negate": operator.neg,
-    "absolute": abs,
+    **OPERATORS,
     "copy_sign": lambda magnitude, sign: np.where(np.signbit(np.float64(sign)), -abs(magnitude), abs(magnitude)),
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "equal": operator.eq,
-    "and": np.logical_and,
-    "or": np.logical_or,
     "not": np.logical_not,
     "select": np.where,
     "convert": lambda operand: operand,  # float32 holds all numbers of float16
