@@ -167,6 +167,113 @@ def test_zeros_of_both_signs_are_two_parameters():
         assert np.signbit(times(one, factor=-0.0))[0]
 
 
+class Number:
+    """An object that counts as a number, and may count as another one later."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __float__(self):
+        return self.value
+
+
+def changing_array():
+    array = np.array(1.5)
+    return array, array.fill
+
+
+def changing_object():
+    number = Number(1.5)
+    return number, lambda value: setattr(number, "value", value)
+
+
+def changing_tensor():
+    torch = pytest.importorskip("torch", reason="PyTorch's parameters are changed in place")
+    tensor = torch.tensor(1.5)
+    return tensor, tensor.fill_
+
+
+@pytest.mark.parametrize("make", [changing_array, changing_object, changing_tensor])
+@pytest.mark.parametrize("call", [ogive.celu, lambda x, alpha: ogive.celu(x, alpha=alpha, out=np.empty_like(x))])
+def test_a_parameter_changed_in_place_counts_as_what_it_is_now(make, call):
+    alpha, change = make()
+    for value in (1.5, 3.0, 0.5, 1.5):
+        change(value)
+        for _ in range(2):
+            assert_same_bits(call(X, alpha=alpha), ogive.celu(X, alpha=value))
+
+
+@pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad:UserWarning")
+def test_a_learned_parameter_counts_as_what_it_is_now():
+    torch = pytest.importorskip("torch", reason="PyTorch's parameters are changed in place")
+    alpha = torch.nn.Parameter(torch.tensor(1.5))
+    for value in (1.5, 3.0, 1.5):
+        with torch.no_grad():
+            alpha.fill_(value)
+        assert_same_bits(ogive.celu(X, alpha=alpha), ogive.celu(X, alpha=value))
+
+
+def test_axes_changed_in_place_count_as_what_they_are_now():
+    x = np.random.default_rng(3).standard_normal((2, 3, 4))
+    axis = [0]
+    for values in ([0], [1], [2], [0, 2], [-1], [0]):
+        axis[:] = values
+        assert_same_bits(ogive.softmax(x, axis=axis), ogive.softmax(x, axis=tuple(values)))
+
+
+def test_numbers_of_every_kind_are_parameters():
+    from decimal import Decimal
+    from fractions import Fraction
+
+    half = ogive.celu.bind(alpha=0.5)(X)
+    kinds = (np.float16, np.float32, np.float64, np.longdouble, ml_dtypes.bfloat16, Decimal, Fraction, np.array, Number)
+    for _ in range(2):
+        for kind in kinds:
+            assert_same_bits(ogive.celu(X, alpha=kind(0.5)), half)
+            assert_same_bits(ogive.celu(X, alpha=kind(2.0)), ogive.celu(X, alpha=2.0))
+
+
+def test_parameters_that_cannot_change_are_remembered(monkeypatch):
+    asked = []
+    bind = ogive.Operator._bind
+    monkeypatch.setattr(ogive.Operator, "_bind", lambda *args: asked.append(1) or bind(*args))
+    for make in (lambda: 1.25, lambda: 3, lambda: np.float32(1.25), lambda: np.float64(1.25)):
+        ogive.celu._forget()
+        asked.clear()
+        for _ in range(3):
+            ogive.celu(X, alpha=make())
+        assert len(asked) == 1
+    ogive.celu._forget()
+    asked.clear()
+    for _ in range(3):
+        ogive.gelu(X, approximate="tanh")
+        ogive.softmax(np.ones((2, 2)), axis=-1)
+    assert len(asked) <= 2
+
+
+def test_values_that_are_equal_but_not_the_same_select_their_own_formulas():
+    @ogive.operator
+    def chosen(x, *, how: Literal[1, True] = 1):
+        return x + (10 if how is True else 20)
+
+    for _ in range(2):
+        assert chosen(np.float64([0]), how=True) == 10
+        assert chosen(np.float64([0]), how=1) == 20
+
+
+def test_a_parameter_whose_end_calls_the_operator_does_not_change_the_call():
+    class Loud(float):
+        def __del__(self):
+            for alpha in (5.0, 6.0, 7.0, 8.0, 9.0):
+                ogive.celu(X, alpha=alpha)
+
+    expected = {alpha: ogive.celu.bind(alpha=alpha)(X) for alpha in (2.0, 3.0, 4.0)}
+    for _ in range(20):
+        for alpha, values in expected.items():
+            assert_same_bits(ogive.celu(X, alpha=Loud(alpha)), values)
+            assert_same_bits(ogive.celu(X, alpha=alpha), values)
+
+
 def test_arguments_are_not_kept_alive():
     import gc
     import weakref
