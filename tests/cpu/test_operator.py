@@ -61,15 +61,46 @@ def module_level(x, *, gain=2.0):
             ParameterError,
             "celu: alpha is '1.5x'; allowed: any finite number but 0",
         ),
-        (lambda: ogive.celu(X, alpha=None), ParameterError, "celu: alpha is 'of type NoneType'; allowed"),
-        (lambda: ogive.celu(X, alpha=10**400), ParameterError, "celu: alpha is 1000"),
+        (
+            lambda: ogive.celu(X, alpha="1.5"),
+            ParameterError,
+            r"celu: alpha is '1.5'; allowed: any finite number but 0\. Write the number itself: alpha=1\.5$",
+        ),
+        (
+            lambda: ogive.celu(X, alpha=True),
+            ParameterError,
+            r"celu: alpha is True; allowed: any finite number but 0\. Write the number itself: alpha=1\.0$",
+        ),
+        (lambda: ogive.celu(X, alpha=np.True_), ParameterError, "celu: alpha is of type bool; allowed: any finite"),
+        (lambda: ogive.celu(X, alpha=np.array("1.5")), ParameterError, "celu: alpha is of type ndarray; allowed"),
+        (lambda: ogive.celu(X, alpha=np.complex64(1)), ParameterError, "celu: alpha is of type complex64; allowed"),
+        (lambda: ogive.celu(X, alpha=1j), ParameterError, "celu: alpha is 1j; allowed: any finite number but 0$"),
+        (lambda: ogive.celu(X, alpha=b"2"), ParameterError, "celu: alpha is b'2'; allowed: any finite number but 0"),
+        (lambda: ogive.celu(X, alpha="9" * 5000), ParameterError, r"celu: alpha is '9+\.\.\.9+'; allowed"),
+        (lambda: ogive.celu(X, alpha=None), ParameterError, "celu: alpha is None; allowed: any finite number but 0$"),
+        (lambda: ogive.celu(X, alpha=[1.5]), ParameterError, "celu: alpha is of type list; allowed: any finite number"),
+        (
+            lambda: ogive.celu(X, alpha=10**400),
+            ParameterError,
+            "celu: alpha is a whole number of about 401 digits; allowed: any finite number but 0$",
+        ),
+        (lambda: ogive.celu(X, alpha=-(10**5000)), ParameterError, "a whole number of about 5001 digits"),
+        (lambda: ogive.gelu(X, approximate=10**5000), ParameterError, "gelu: approximate is a whole number of about"),
         (
             lambda: ogive.celu(X, alpha=1e-40),
             ParameterError,
             r"celu: alpha is 1e-40; allowed: 0 and magnitudes from 2\*\*-126 to 3.4e38",
         ),
         (lambda: ogive.celu(X, alpha=1e39), ParameterError, "celu: alpha is 1e\\+39; allowed: 0 and magnitudes"),
-        (lambda: ogive.celu(X, alpha=np.ones(2)), ParameterError, "celu: alpha is 'of type ndarray'"),
+        (
+            lambda: ogive.celu(X, alpha=np.ones(2)),
+            ParameterError,
+            (
+                r"celu: alpha is an array of shape \(2,\); allowed: one number for all elements: any finite number but 0\. "
+                r"Pass a single one, such as alpha=float\(\.\.\.\)"
+            ),
+        ),
+        (lambda: ogive.celu(X, alpha=np.ones(1)), ParameterError, r"celu: alpha is an array of shape \(1,\); allowed"),
         (
             lambda: ogive.celu(X.astype(complex)),
             DTypeError,
