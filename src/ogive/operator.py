@@ -133,12 +133,10 @@ class Operator(_native.OperatorCall):
         array([-0.7298743,  2.       ], dtype=float32)
         """
         values = self.checked_parameters(parameters)
-        key = tuple(values.values())
-        # 0.0 == -0.0, but they are different parameters.
-        key += tuple(math.copysign(1, value) for value in key if type(value) is float)
+        key = _key(values)
         ufunc = self._bound.get(key)
         if ufunc is None:
-            ufunc = self._make_ufunc(values, is_default=not parameters)
+            ufunc = self._make_ufunc(values)
             if len(self._bound) >= 256:
                 self._bound.pop(next(iter(self._bound)))
             self._bound[key] = ufunc
@@ -162,10 +160,6 @@ class Operator(_native.OperatorCall):
         allowed = ", ".join([*known, *NUMPY_KEYWORDS]) if known else f"no parameters; {', '.join(NUMPY_KEYWORDS)}"
         raise ArgumentError(message(self.name, f"there is no parameter {name!r}", allowed))
 
-    def _structure(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The values that select the formula."""
-        return tuple(values[parameter.name] for parameter in self.parameters if parameter.choices)
-
     @property
     def numeric_parameters(self) -> tuple[Parameter, ...]:
         """The parameters that reach compiled code, in the order in which it gets them."""
@@ -184,7 +178,7 @@ class Operator(_native.OperatorCall):
                 raise ParameterError(message(self.name, f"{name} is a number and stays open in the formula"))
         defaults = {p.name: p.default for p in self.parameters if p.choices}
         function = self.integer_function if for_integers else self.function
-        structure = (function, *(defaults | choices).values())
+        structure = (function, _key(defaults | choices))
         if structure not in self._formulas:
             positions = count()
             arguments = [
@@ -209,7 +203,7 @@ class Operator(_native.OperatorCall):
         """The kernel for one combination of element types; its numeric parameters stay open."""
         from ogive.runtime.kernels import make_kernel
 
-        key = (signature, tuple(choices.items()))
+        key = (signature, _key(choices))
         if key not in self._kernels:
             program = partial(self.program, signature, **choices)
             identity = partial(self._identity, signature, choices)
@@ -242,7 +236,7 @@ class Operator(_native.OperatorCall):
         open_count = len(numeric) if len(numbers) < len(numeric) else 0
         return lower(roots, *signature, modular=self.modular, parameter_count=open_count, open_roots=open_roots)
 
-    def _make_ufunc(self, values: Mapping[str, Any], is_default: bool) -> np.ufunc:
+    def _make_ufunc(self, values: Mapping[str, Any]) -> np.ufunc:
         choices = {p.name: values[p.name] for p in self.parameters if p.choices}
         numbers = {p.name: values[p.name] for p in self.numeric_parameters}
         loops = [
@@ -251,9 +245,10 @@ class Operator(_native.OperatorCall):
             for numbers_of_types in type_numbers(signature)
         ]
         # The name tells apart what libraries such as Dask identify by name.
+        is_default = all(p.is_default(values[p.name]) for p in self.parameters)
         shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
         ufunc = _native.make_ufunc(
-            name=self.name if is_default or not shown else f"{self.name}({shown})",
+            name=self.name if is_default else f"{self.name}({shown})",
             doc=self.__doc__ or "",
             inputs=self.inputs,
             outputs=len(self.signatures[0].outputs),
@@ -426,6 +421,13 @@ def operator(
         )
 
     return make if function is None else make(function)
+
+
+def _key(values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Parameters as a key: ``1``, ``1.0`` and ``True`` are equal, as are ``0.0`` and ``-0.0``, but not the same."""
+    return tuple(
+        (name, value, type(value), type(value) is float and math.copysign(1, value)) for name, value in values.items()
+    )
 
 
 # Ufuncs are pickled by name; ours by operator and parameters.

@@ -333,6 +333,19 @@ def test_other_array_types_get_the_call():
 
     assert ogive.celu(Logged(), alpha=1.5) == ("celu(alpha=1.5)", "__call__", [])
     assert ogive.celu(Logged()) == ("celu", "__call__", [])
+    assert ogive.celu(Logged(), alpha=1.0) == ("celu", "__call__", [])
+
+
+@pytest.mark.parametrize("first", [{}, {"alpha": 1.0}, {"alpha": 1}, {"alpha": np.float32(1)}])
+def test_the_name_of_a_ufunc_says_which_values_are_not_the_defaults(first):
+    @ogive.operator
+    def named(x, *, alpha=1, how: Literal["a", "b"] = "a"):
+        return x * alpha
+
+    named.bind(**first)
+    assert named.bind().__name__ == named.bind(alpha=1.0).__name__ == named.bind(how="a").__name__ == "named"
+    assert named.bind(how="b").__name__ == "named(alpha=1.0, how='b')"
+    assert named.bind(alpha=0.0).__name__ != named.bind(alpha=-0.0).__name__
 
 
 # ---- bound ufuncs
