@@ -164,6 +164,7 @@ PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyOb
 
 /* ufunc.c: the loops of a ufunc made by make_ufunc; NULL for another one. */
 OgiveDirect *ogive_direct_loops(PyObject *ufunc);
+int ogive_add_ufunc_parts(void);
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* pool.c */

@@ -2,14 +2,16 @@
  *
  * NumPy borrows every array that it is given here (loops, data, types, name, documentation) for as long
  * as the ufunc lives; they lie together in one block, which the ufunc owns through its `obj` member.
+ *
+ * A kernel that is yet to be compiled refers to the operator, and the operator to its ufuncs. So that such a circle is
+ * found by the garbage collector, the block is an object that shows its kernels, and the ufunc is tracked.
  */
 #include "native.h"
 
 #include <string.h>
 
-static const char *block_name = "ogive.ufunc";
-
 typedef struct {
+    PyObject_HEAD
     PyObject *kernels; /* a list: every kernel that `data` points to */
     double *parameters;
     OgiveLoopData *loops;
@@ -18,38 +20,41 @@ typedef struct {
     char *types;
     char *name;
     char *doc;
+    int loop_count;
     OgiveDirect direct;
 } ufunc_block;
 
-static void free_block(ufunc_block *block) {
-    if (block != NULL) {
-        for (int i = 0; i < block->direct.loop_count; ++i) {
-            ogive_table_free(&block->loops[i]);
-        }
-        Py_XDECREF(block->kernels);
-        PyMem_Free(block->parameters);
-        PyMem_Free(block->loops);
-        PyMem_Free(block->functions);
-        PyMem_Free(block->data);
-        PyMem_Free(block->types);
-        PyMem_Free(block->name);
-        PyMem_Free(block->doc);
-        PyMem_Free(block->direct.types);
-        PyMem_Free(block);
-    }
+static PyTypeObject *block_type;
+
+static int block_traverse(PyObject *object, visitproc visit, void *arg) {
+    Py_VISIT(((ufunc_block *)object)->kernels); /* never cleared: the ufunc may still be called */
+    Py_VISIT(Py_TYPE(object));
+    return 0;
 }
 
-static void capsule_destructor(PyObject *capsule) {
-    free_block(PyCapsule_GetPointer(capsule, block_name));
+static void block_dealloc(PyObject *object) {
+    ufunc_block *block = (ufunc_block *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    for (int i = 0; i < block->loop_count; ++i) {
+        ogive_table_free(&block->loops[i]);
+    }
+    Py_XDECREF(block->kernels);
+    PyMem_Free(block->parameters);
+    PyMem_Free(block->loops);
+    PyMem_Free(block->functions);
+    PyMem_Free(block->data);
+    PyMem_Free(block->types);
+    PyMem_Free(block->name);
+    PyMem_Free(block->doc);
+    PyMem_Free(block->direct.types);
+    type->tp_free(object);
+    Py_DECREF(type);
 }
 
 OgiveDirect *ogive_direct_loops(PyObject *ufunc) {
-    PyObject *capsule = ((PyUFuncObject *)ufunc)->obj;
-    if (capsule == NULL || !PyCapsule_IsValid(capsule, block_name)) {
-        return NULL;
-    }
-    ufunc_block *block = PyCapsule_GetPointer(capsule, block_name);
-    return &block->direct;
+    PyObject *block = ((PyUFuncObject *)ufunc)->obj;
+    return block != NULL && Py_IS_TYPE(block, block_type) ? &((ufunc_block *)block)->direct : NULL;
 }
 
 static char *copy_text(const char *text) {
@@ -151,7 +156,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         return NULL;
     }
 
-    ufunc_block *block = allocate(1, sizeof *block);
+    ufunc_block *block = (ufunc_block *)block_type->tp_alloc(block_type, 0);
     if (block == NULL) {
         return NULL;
     }
@@ -163,13 +168,13 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         (block->types = allocate((size_t)(loop_count * operands), 1)) == NULL ||
         (block->direct.types = allocate((size_t)(loop_count * operands), sizeof *block->direct.types)) == NULL ||
         (block->name = copy_text(name)) == NULL || (block->doc = copy_text(doc)) == NULL) {
-        free_block(block);
+        Py_DECREF(block);
         return NULL;
     }
     for (Py_ssize_t i = 0; i < parameter_count; ++i) {
         block->parameters[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(parameters, i));
         if (block->parameters[i] == -1.0 && PyErr_Occurred()) {
-            free_block(block);
+            Py_DECREF(block);
             return NULL;
         }
     }
@@ -177,7 +182,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     for (Py_ssize_t i = 0; i < loop_count; ++i) {
         OgiveKernel *kernel = read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, row_wise, typenums);
         if (kernel == NULL || PyList_Append(block->kernels, (PyObject *)kernel) < 0) {
-            free_block(block);
+            Py_DECREF(block);
             return NULL;
         }
         block->loops[i].kernel = kernel;
@@ -193,15 +198,11 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
             ++builtin_loops;
         }
     }
+    block->loop_count = (int)loop_count;
     block->direct.inputs = inputs;
     block->direct.row_wise = row_wise;
     block->direct.loop_count = outputs != 1 ? 0 : (int)loop_count;
     block->direct.loops = block->loops;
-    PyObject *capsule = PyCapsule_New(block, block_name, capsule_destructor);
-    if (capsule == NULL) {
-        free_block(block);
-        return NULL;
-    }
     /* (n),...->(n),...: every operand of a row-wise operator has one row at a time. */
     char signature[OGIVE_MAX_OPERANDS * 4 + 2], *end = signature;
     for (int k = 0; k < operands; ++k) {
@@ -214,10 +215,13 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
                                                           inputs, outputs, PyUFunc_None, block->name, block->doc, 0,
                                                           row_wise ? signature : NULL);
     if (ufunc == NULL) {
-        Py_DECREF(capsule);
+        Py_DECREF(block);
         return NULL;
     }
-    ((PyUFuncObject *)ufunc)->obj = capsule; /* from here on the ufunc frees the block */
+    ((PyUFuncObject *)ufunc)->obj = (PyObject *)block; /* from here on the ufunc frees the block */
+    if (!PyObject_GC_IsTracked(ufunc)) { /* NumPy tracks only those that it makes of Python functions */
+        PyObject_GC_Track(ufunc);
+    }
 
     /* Types that other packages registered (bfloat16) are added one by one. */
     for (Py_ssize_t i = 0; i < loop_count; ++i) {
@@ -239,4 +243,23 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         }
     }
     return ufunc;
+}
+
+static PyType_Slot block_slots[] = {
+    {Py_tp_doc, "What a ufunc made by make_ufunc owns."},
+    {Py_tp_dealloc, block_dealloc},
+    {Py_tp_traverse, block_traverse},
+    {0, NULL},
+};
+
+static PyType_Spec block_spec = {
+    .name = "ogive._native.Loops",
+    .basicsize = sizeof(ufunc_block),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = block_slots,
+};
+
+int ogive_add_ufunc_parts(void) {
+    block_type = (PyTypeObject *)PyType_FromSpec(&block_spec);
+    return block_type == NULL ? -1 : 0;
 }
