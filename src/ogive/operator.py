@@ -64,6 +64,8 @@ class Operator(_native.OperatorCall):
     tensors: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     signatures: tuple[Signature, ...]
+    identity: float | None
+    """What a reduction of nothing gives: 0 for a sum; None where there is no such number."""
     keywords: ClassVar[tuple[str, ...]] = ()
     """What calls take besides the parameters and NumPy's own."""
 
@@ -76,6 +78,8 @@ class Operator(_native.OperatorCall):
         truth_inputs: tuple[str, ...] = (),
         integers: Callable[..., Any] | None = None,
         modular: bool = False,
+        identity: float | None = None,
+        reorderable: bool = False,
         onnx: str | None = None,
         directml: str | None = None,
     ) -> None:
@@ -94,10 +98,23 @@ class Operator(_native.OperatorCall):
         self.tensors, self.parameters = read_signature(function, signature, constraints)
         self.inputs = len(self.tensors)
         self.signatures = tuple(signatures(self.tensors))
+        self._set_reduction(identity, reorderable)
         self.__doc__ = self._documentation()
         self._bound: dict[tuple[Any, ...], np.ufunc] = {}
         self._kernels: dict[tuple[Any, ...], _native.Kernel] = {}
         self._formulas: dict[tuple[Any, ...], tuple[Expression, ...]] = {}
+
+    def _set_reduction(self, identity: Any, reorderable: bool) -> None:
+        what = "" if identity is None or isinstance(identity, bool | int | float) else f"its identity is {identity!r}"
+        if what:
+            raise FormulaError(message(self.name, what, "a number, a truth value or None"))
+        self.identity = identity
+        self.reorderable = reorderable or identity is not None
+        if self.reorderable and (self.inputs != 2 or len(self.signatures[0].outputs) != 1 or self.is_row_wise):
+            what = "it has an identity, or is reorderable"
+            raise FormulaError(
+                message(self.name, what, "that for element-wise operators of two tensors and one result")
+            )
 
     def __repr__(self) -> str:
         return f"<operator {self.name}{self.__signature__}>"
@@ -255,6 +272,8 @@ class Operator(_native.OperatorCall):
             loops=loops,
             parameters=tuple(numbers.values()),
             row_wise=self.is_row_wise,
+            identity=self.identity,
+            reorderable=self.reorderable,
         )
         ufunc.__dict__["ogive_binding"] = (self, tuple(values.items()))
         return ufunc
@@ -361,6 +380,8 @@ def operator(
     truth_inputs: tuple[str, ...] = ...,
     integers: Callable[..., Any] | None = ...,
     modular: bool = ...,
+    identity: float | None = ...,
+    reorderable: bool = ...,
     onnx: str | None = ...,
     directml: str | None = ...,
 ) -> Callable[[Callable[..., Any]], Operator]: ...
@@ -377,6 +398,8 @@ def operator(
     truth_inputs: tuple[str, ...] = (),
     integers: Callable[..., Any] | None = None,
     modular: bool = False,
+    identity: float | None = None,
+    reorderable: bool = False,
     onnx: str | None = None,
     directml: str | None = None,
 ) -> Any:
@@ -388,7 +411,9 @@ def operator(
     inputs and outputs where that does not hold. ``constraints`` say which values of
     a parameter make sense. ``truth_inputs`` are the tensors that hold truth values. ``integers`` is the
     formula for integer operands where it is another one; ``modular`` lets their arithmetic wrap around
-    instead of saturating. ``onnx`` and ``directml`` are the standards' names of the same operator.
+    instead of saturating. ``identity`` is the number that changes no other one, such as 0 for a sum: reductions
+    of several axes and of empty arrays need it. ``reorderable`` says that there is none, but that operands may
+    be combined in any order, as the largest of many. ``onnx`` and ``directml`` are the standards' names of the same operator.
 
     >>> import ogive
     >>> @ogive.operator
@@ -416,6 +441,8 @@ def operator(
             truth_inputs=truth_inputs,
             integers=integers,
             modular=modular,
+            identity=identity,
+            reorderable=reorderable,
             onnx=onnx,
             directml=directml,
         )

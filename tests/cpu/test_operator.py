@@ -2,6 +2,7 @@ import copy
 import gc
 import inspect
 import pickle
+import re
 import tracemalloc
 import weakref
 from typing import Literal
@@ -370,6 +371,98 @@ def test_bind_gives_a_ufunc():
     out = np.empty_like(X)
     assert bound(X, out) is out
     assert_same_bits(out, ogive.celu(X, alpha=1.5))
+
+
+#: Operators of two and NumPy's ufuncs that reduce as they do.
+REDUCING = {
+    "add": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "bitwise_and": np.bitwise_and,
+    "bitwise_or": np.bitwise_or,
+    "bitwise_xor": np.bitwise_xor,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+}
+REDUCTIONS = [
+    lambda ufunc, a: ufunc.reduce(a, axis=None, dtype=a.dtype),
+    lambda ufunc, a: ufunc.reduce(a, axis=(0, 2), dtype=a.dtype),
+    lambda ufunc, a: ufunc.reduce(a, axis=(1, 2), keepdims=True, dtype=a.dtype),
+    lambda ufunc, a: ufunc.reduce(a[:, :0], axis=1, dtype=a.dtype),
+    lambda ufunc, a: ufunc.reduce(a, axis=None, where=a > a.dtype.type(1), dtype=a.dtype),
+    lambda ufunc, a: ufunc.reduce(a, axis=(0, 1), initial=a.dtype.type(1), dtype=a.dtype),
+    lambda ufunc, a: ufunc.accumulate(a, axis=1, dtype=a.dtype),
+    lambda ufunc, a: ufunc.reduceat(a, [0, 2], axis=2, dtype=a.dtype),
+]
+REDUCING_TYPES = [
+    (name, t) for name in REDUCING for t in dict.fromkeys(s.inputs[0] for s in getattr(ogive, name).signatures)
+]
+
+
+def test_there_are_reductions_of_every_type():
+    assert len(REDUCING_TYPES) == 4 * 12 + 3 * 8 + 3
+
+
+@pytest.mark.parametrize("use", REDUCTIONS)
+@pytest.mark.parametrize(("name", "kind"), REDUCING_TYPES)
+def test_reductions_are_those_of_numpy(name, kind, use):
+    """Over all axes or several, of nothing, of some, from an initial value: NumPy's results, or its refusals."""
+    values = np.random.default_rng(5).integers(0, 4, (3, 4, 5)).astype(kind.numpy)
+    bound = getattr(ogive, name).bind()
+    assert bound.identity == REDUCING[name].identity
+    with np.errstate(over="ignore"):
+        try:
+            wanted = np.asarray(use(REDUCING[name], values))
+        except ValueError as refusal:
+            text = str(refusal).replace("maximum", "max").replace("minimum", "min")
+            with pytest.raises(ValueError, match=re.escape(text)):
+                use(bound, values)
+        else:
+            assert_same_bits(np.asarray(use(bound, values)), wanted)
+
+
+def test_an_operator_of_ones_own_says_how_it_reduces():
+    @ogive.operator(identity=0.0)
+    def hypotenuse(a, b):
+        return f.square_root(a * a + b * b)
+
+    @ogive.operator(reorderable=True)
+    def smaller(a, b):
+        return np.minimum(a, b)
+
+    @ogive.operator
+    def difference(a, b):
+        return a - b
+
+    x = np.full((4, 4), 3.0)
+    assert hypotenuse.bind().reduce(x, axis=None) == 12
+    assert hypotenuse.bind().reduce(x[:0], axis=None) == 0
+    assert smaller.bind().reduce(x, axis=None) == 3
+    with pytest.raises(ValueError, match="has no identity"):
+        smaller.bind().reduce(x[:0], axis=None)
+    with pytest.raises(ValueError, match="not reorderable"):
+        difference.bind().reduce(x, axis=None)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (
+            lambda: ogive.operator(identity="0")(lambda a, b: a + b),
+            "<lambda>: its identity is '0'; allowed: a number, a truth value or None",
+        ),
+        (
+            lambda: ogive.operator(identity=0)(lambda a: a),
+            "it has an identity, or is reorderable; allowed: that for element-wise operators of two tensors and one",
+        ),
+        (lambda: ogive.operator(reorderable=True)(lambda a, b, c: a), "<lambda>: it has an identity, or is reorder"),
+    ],
+)
+def test_identities_that_make_no_sense(make, text):
+    with pytest.raises(FormulaError, match=text):
+        make()
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))

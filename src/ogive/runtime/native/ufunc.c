@@ -131,14 +131,15 @@ static int is_builtin(const int *typenums, int count) {
 
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
-    static char *names[] = {"name", "doc", "inputs", "outputs", "loops", "parameters", "row_wise", NULL};
+    static char *names[] = {"name", "doc", "inputs", "outputs", "loops", "parameters", "row_wise",
+                            "identity", "reorderable", NULL};
     const char *name, *doc;
     int inputs, outputs;
-    int row_wise = 0;
-    PyObject *loops, *parameters;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "ssiiO!O!|p:make_ufunc", names, &name, &doc,
+    int row_wise = 0, reorderable = 0;
+    PyObject *loops, *parameters, *identity = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "ssiiO!O!|pOp:make_ufunc", names, &name, &doc,
                                      &inputs, &outputs, &PyList_Type, &loops, &PyTuple_Type,
-                                     &parameters, &row_wise)) {
+                                     &parameters, &row_wise, &identity, &reorderable)) {
         return NULL;
     }
     if (inputs < 1 || outputs < 1 || inputs + outputs > OGIVE_MAX_OPERANDS) {
@@ -211,9 +212,10 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         memcpy(end, "(n)", 4);
         end += 3;
     }
-    PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignature(block->functions, block->data, block->types, builtin_loops,
-                                                          inputs, outputs, PyUFunc_None, block->name, block->doc, 0,
-                                                          row_wise ? signature : NULL);
+    const int kind = identity != Py_None ? PyUFunc_IdentityValue : reorderable ? PyUFunc_ReorderableNone : PyUFunc_None;
+    PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
+        block->functions, block->data, block->types, builtin_loops, inputs, outputs, kind, block->name, block->doc, 0,
+        row_wise ? signature : NULL, identity);
     if (ufunc == NULL) {
         Py_DECREF(block);
         return NULL;
