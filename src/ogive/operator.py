@@ -280,11 +280,6 @@ class Operator(_native.OperatorCall):
 
     # ---- what the native call path asks
 
-    def _call_with_numbers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """A call with Python's numbers beside arrays of bfloat16: they take that type, as beside NumPy's own types."""
-        dtype = next(t.dtype for t in tensors if isinstance(t, np.ndarray) and t.dtype.name == "bfloat16")
-        return self(*(np.asarray(t, dtype) if type(t) in (float, int) else t for t in tensors), **keywords)
-
     def _bind(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[np.ufunc, tuple[str, ...]]:
         """The ufunc for a set of keywords, and those keywords that are NumPy's."""
         rest = tuple(name for name in names if name in NUMPY_KEYWORDS)
@@ -332,20 +327,32 @@ class Operator(_native.OperatorCall):
             if target is not None and not hasattr(target, "__array_ufunc__"):
                 raise OutputError(message(self.name, f"out is a {type(target).__name__}", "an array")) from error
         if isinstance(error, TypeError):
-            self._explain_types(error, arrays, targets)
+            self._explain_types(error, arrays, targets, keywords)
         if isinstance(error, ValueError):
             self._explain_shapes(error, arrays, targets)
 
-    def _explain_types(self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...]) -> None:
+    def _explain_types(
+        self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...], keywords: Mapping[str, Any]
+    ) -> None:
         taken = list(dict.fromkeys(t for signature in self.signatures for t in signature.inputs))
         allowed = ", ".join(t.name for t in taken)
         for name, array in zip(self.tensors, arrays, strict=True):
             if element_type_of(array.dtype) not in taken:
                 what = f"{name} has dtype {array.dtype}"
                 raise DTypeError(message(self.name, what, allowed, f"Convert it first: {name}.astype(...)")) from error
+        given = " and ".join(str(array.dtype) for array in arrays)
+        if keywords.get("dtype") is not None:
+            try:
+                what = f"dtype is {np.dtype(keywords['dtype'])} for {given}"
+            except TypeError:
+                what = f"dtype is {keywords['dtype']!r}, which NumPy does not know"
+            what += f", and casting is {keywords['casting']!r}" if "casting" in keywords else ""
+            results = ", ".join(dict.fromkeys(t.name for signature in self.signatures for t in signature.outputs))
+            raise DTypeError(
+                message(self.name, what, results, f"Convert the operands first: {self.tensors[0]}.astype(...)")
+            ) from error
         for target in targets:
             if isinstance(target, np.ndarray):
-                given = " and ".join(str(array.dtype) for array in arrays)
                 what = f"out has dtype {target.dtype}, which cannot take the result for {given}"
                 raise DTypeError(message(self.name, what)) from error
 

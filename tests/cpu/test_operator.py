@@ -120,6 +120,24 @@ def module_level(x, *, gain=2.0):
             DTypeError,
             r"celu: x has dtype complex128; allowed: float16, float32, float64, bfloat16\. Convert it first: x.astype",
         ),
+        (
+            lambda: ogive.isnan([1.0], dtype=ml_dtypes.bfloat16),
+            DTypeError,
+            r"isnan: dtype is bfloat16 for float64; allowed: bool\. Convert the operands first: x\.astype",
+        ),
+        (
+            lambda: ogive.celu(np.float64([1.0]), dtype=ml_dtypes.bfloat16, casting="safe"),
+            DTypeError,
+            "celu: dtype is bfloat16 for float64, and casting is 'safe'; allowed: float16",
+        ),
+        (lambda: ogive.celu(X, dtype="wide"), DTypeError, "celu: dtype is 'wide', which NumPy does not know; allowed"),
+        (
+            lambda: ogive.dequantize_linear(np.uint8([200]), np.float32([1]), np.uint8([0]), dtype=ml_dtypes.bfloat16),
+            DTypeError,
+            "dequantize_linear: dtype is bfloat16 for uint8 and float32 and uint8; allowed: float32, float16",
+        ),
+        (lambda: ogive.celu([1j], dtype=ml_dtypes.bfloat16), DTypeError, "celu: x has dtype complex128; allowed"),
+        (lambda: ogive.add(np.ones(2, ml_dtypes.bfloat16), 2**70), DTypeError, "add: b has dtype object; allowed"),
         (lambda: ogive.celu(["a"]), DTypeError, "celu: x has dtype <U1; allowed: float16"),
         (lambda: ogive.celu(object()), DTypeError, "celu: x has dtype object; allowed"),
         (
@@ -174,12 +192,30 @@ def test_integers_are_cast_as_numpy_casts_them():
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
-def test_numbers_of_python_take_the_type_of_arrays(dtype):
+@pytest.mark.parametrize("bound", [False, True])
+def test_numbers_of_python_take_the_type_of_arrays(dtype, bound):
+    """Of bfloat16, too, for which NumPy's own ufuncs give float32; whether the operator is called or its ufunc."""
+    add, prelu, clip, where = (op.bind() if bound else op for op in (ogive.add, ogive.prelu, ogive.clip, ogive.where))
     x = np.array([-1, 2]).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
-    for y in (ogive.prelu(x, 0.25), ogive.add(1, x), ogive.clip(x, 0, 1.0), ogive.prelu(x, 0.25, out=x.copy())):
+    results = [prelu(x, 0.25), add(1, x), add(x, 2.5), clip(x, 0, 1.0), where([True, False], x, 2.0)]
+    for y in (*results, prelu(x, 0.25, out=x.copy()), add(x[0], 1.0)):
         assert y.dtype == x.dtype
-    assert ogive.prelu(x, 0.25).tolist() == [-0.25, 2]
-    assert ogive.add(x, np.float32(1)).dtype == np.float32 or dtype == "float16"
+    assert [y.tolist() for y in results] == [[-0.25, 2], [0, 3], [1.5, 4.5], [0, 1], [-1, 2]]
+    assert add(x, np.float32(1)).dtype == np.float32 or dtype == "float16"
+    assert add(x, 1.0, dtype=np.float64).dtype == np.float64
+    assert ogive.greater.bind()(x, 1.0).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("bound", [False, True])
+@pytest.mark.parametrize("given", [[1.0, 3.0], [1, 3], np.float32([1, 3]), np.uint8([1, 3]), np.float64([1, 3])])
+def test_bfloat16_may_be_asked_for(given, bound):
+    add, softmax, celu = (op.bind() if bound else op for op in (ogive.add, ogive.softmax, ogive.celu))
+    kind = np.dtype(ml_dtypes.bfloat16)
+    x = np.asarray(given).astype(kind)
+    assert_same_bits(add(given, given, dtype=kind), ogive.add(x, x))
+    assert_same_bits(softmax(given, dtype=kind), ogive.softmax(x))
+    assert_same_bits(celu(given, dtype=ml_dtypes.bfloat16), ogive.celu(x))
+    assert ogive.add.bind().reduce(given, dtype=kind) == kind.type(4)
 
 
 def test_keywords_of_numpy():

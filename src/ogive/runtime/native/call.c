@@ -8,7 +8,6 @@
  *
  *   _bind(names, values) -> (ufunc, names that are left for NumPy)     an unseen set of keywords
  *   _trace(args, keywords) -> Expression                               symbolic arguments
- *   _call_with_numbers(args, keywords) -> result                       Python's numbers beside arrays of bfloat16
  *   _over_axes(args, keywords) -> result                               rows that the loops do not take as they are
  *   _explain(error, args, keywords) -> None                            raises what to tell the user
  */
@@ -265,20 +264,6 @@ static PyObject *explain(OgiveOperator *self, PyObject *const *args, Py_ssize_t 
     return NULL;
 }
 
-/* Whether a Python number stands beside an array of bfloat16. NumPy lets Python's numbers take the type of arrays,
- * but not of arrays whose type it does not bring itself. */
-static int has_number_beside_bfloat16(PyObject *const *args, Py_ssize_t nargs) {
-    int numbers = 0, arrays = 0;
-    for (Py_ssize_t i = 0; i < nargs; ++i) {
-        numbers |= PyFloat_CheckExact(args[i]) || PyLong_CheckExact(args[i]);
-        if (PyArray_Check(args[i])) {
-            const PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)args[i]);
-            arrays |= descr->type_num >= NPY_USERDEF && strstr(descr->typeobj->tp_name, "bfloat16") != NULL;
-        }
-    }
-    return numbers && arrays;
-}
-
 /* ---- the call ---------------------------------------------------------------------------------- */
 
 /* The ufunc gets the tensors, and those keywords that are NumPy's. */
@@ -309,9 +294,6 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
     if (nargs != self->inputs || keyword_count > MAX_KEYWORDS) {
         PyErr_SetNone(PyExc_TypeError); /* _explain finds the words */
         return explain(self, args, nargs, names);
-    }
-    if (nargs > 1 && has_number_beside_bfloat16(args, nargs)) {
-        return call_python(self, "_call_with_numbers", NULL, args, nargs, names);
     }
     bound_call bound;
     if (find(self, names, args + nargs, &bound) < 0) {

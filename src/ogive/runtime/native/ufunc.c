@@ -129,6 +129,81 @@ static int is_builtin(const int *typenums, int count) {
     return 1;
 }
 
+/* ---- types that other packages registered -------------------------------------------------------- */
+
+static const char *promoter_name = "numpy._ufunc_promoter"; /* NumPy's name for capsules of promoters */
+
+static int is_number_of_python(const PyArray_DTypeMeta *dtype) {
+    return dtype == &PyArray_PyLongDType || dtype == &PyArray_PyFloatDType;
+}
+
+static int is_real_number(const PyArray_DTypeMeta *dtype) {
+    const int type = dtype->type_num;
+    return is_number_of_python(dtype) || PyTypeNum_ISBOOL(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISFLOAT(type);
+}
+
+/* Whether a loop with an operand of a registered type is the one for these operands: they have its types, or are Python's
+ * numbers, which take the registered type that they stand beside. `asked` are the types that a call names (dtype=): where
+ * it names that of a result, real numbers are cast to it, if NumPy's rules for casting let them. */
+static int suits(const int *types, PyArray_DTypeMeta *const *given, PyArray_DTypeMeta *const *asked, int inputs,
+                 int outputs) {
+    int registered = 0, result_is_asked = 0; /* whether an operand has such a type, and a result must have */
+    for (int k = inputs; k < inputs + outputs; ++k) {
+        if (asked[k] != NULL && asked[k]->type_num != types[k]) {
+            return 0;
+        }
+        result_is_asked |= asked[k] != NULL && types[k] >= NPY_USERDEF;
+    }
+    for (int k = 0; k < inputs; ++k) {
+        const PyArray_DTypeMeta *dtype = asked[k] != NULL ? asked[k] : given[k];
+        if (dtype == NULL) { /* the accumulator of a reduction: what the loop makes */
+            continue;
+        }
+        if (dtype->type_num == types[k]) {
+            registered |= types[k] >= NPY_USERDEF;
+        } else if (types[k] < NPY_USERDEF || asked[k] != NULL ||
+                   !(result_is_asked ? is_real_number(dtype) : is_number_of_python(dtype))) {
+            return 0;
+        }
+    }
+    return registered || result_is_asked;
+}
+
+/* Finds the loop for Python's numbers beside bfloat16. NumPy does that for its own types only. Called where no loop has
+ * exactly these types; -1 without an error leaves the call to NumPy. */
+static int promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const asked[],
+                   PyArray_DTypeMeta *promoted[]) {
+    const PyUFuncObject *self = (PyUFuncObject *)ufunc;
+    const ufunc_block *block = (const ufunc_block *)self->obj;
+    const int operands = self->nin + self->nout;
+    for (int i = 0; i < block->loop_count; ++i) {
+        const int *types = block->direct.types + i * operands;
+        if (!is_builtin(types, operands) && suits(types, given, asked, self->nin, self->nout)) {
+            for (int k = 0; k < operands; ++k) {
+                PyArray_Descr *descr = PyArray_DescrFromType(types[k]);
+                promoted[k] = (PyArray_DTypeMeta *)Py_NewRef(Py_TYPE(descr));
+                Py_DECREF(descr);
+            }
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static int add_promoter(PyObject *ufunc, int operands) {
+    PyObject *any = PyTuple_New(operands), *capsule = PyCapsule_New((void *)promote, promoter_name, NULL);
+    int status = -1;
+    if (any != NULL && capsule != NULL) {
+        for (int k = 0; k < operands; ++k) {
+            PyTuple_SET_ITEM(any, k, Py_NewRef(Py_None));
+        }
+        status = PyUFunc_AddPromoter(ufunc, any, capsule);
+    }
+    Py_XDECREF(any);
+    Py_XDECREF(capsule);
+    return status;
+}
+
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
     static char *names[] = {"name", "doc", "inputs", "outputs", "loops", "parameters", "row_wise",
@@ -226,6 +301,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     }
 
     /* Types that other packages registered (bfloat16) are added one by one. */
+    int registered = 0;
     for (Py_ssize_t i = 0; i < loop_count; ++i) {
         if (read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, row_wise, typenums) == NULL) {
             Py_DECREF(ufunc);
@@ -243,6 +319,11 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
             Py_DECREF(ufunc);
             return NULL;
         }
+        registered = 1;
+    }
+    if (registered && add_promoter(ufunc, operands) < 0) {
+        Py_DECREF(ufunc);
+        return NULL;
     }
     return ufunc;
 }
