@@ -11,7 +11,7 @@ import copyreg
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
 
@@ -142,6 +142,9 @@ class Operator(_native.OperatorCall):
     def bind(self, **parameters: Any) -> np.ufunc:
         """The ``numpy.ufunc`` with these parameters: the fastest way to call, and a callback for others.
 
+        Libraries that ask whether a function is a ``numpy.ufunc`` want this one: pandas hands it whole columns in
+        ``series.apply(ogive.celu.bind())``, and the operator itself one element after the other.
+
         >>> import numpy as np, ogive
         >>> f = ogive.celu.bind(alpha=1.5)
         >>> f
@@ -181,6 +184,116 @@ class Operator(_native.OperatorCall):
     def numeric_parameters(self) -> tuple[Parameter, ...]:
         """The parameters that reach compiled code, in the order in which it gets them."""
         return tuple(parameter for parameter in self.parameters if not parameter.choices)
+
+    # ---- what a numpy.ufunc has
+
+    @property
+    def nin(self) -> int:
+        """How many tensors it takes, as of a numpy.ufunc."""
+        return self.inputs
+
+    @property
+    def nout(self) -> int:
+        """How many results it has, as of a numpy.ufunc."""
+        return len(self.signatures[0].outputs)
+
+    @property
+    def nargs(self) -> int:
+        """How many tensors and results it has together, as of a numpy.ufunc."""
+        return self.nin + self.nout
+
+    @property
+    def types(self) -> list[str]:
+        """Its combinations of NumPy's own element types, as of a numpy.ufunc: ``"f->f"``.
+
+        >>> import ogive
+        >>> ogive.celu.types
+        ['e->e', 'f->f', 'd->d']
+        """
+        return [*self._any_ufunc.types]
+
+    @property
+    def ntypes(self) -> int:
+        """How many ``types`` it has, as of a numpy.ufunc."""
+        return self._any_ufunc.ntypes
+
+    @property
+    def signature(self) -> str | None:
+        """How it looks at rows, as of a numpy.ufunc: None where every element is for itself."""
+        return self._any_ufunc.signature
+
+    @cached_property
+    def _any_ufunc(self) -> np.ufunc:
+        """One with some values of the parameters, which say nothing about the above."""
+        some = {p.name: p.choices[0] if p.choices else 1.0 for p in self.parameters}
+        return self._make_ufunc(some)
+
+    def reduce(self, array: Any, *args: Any, **keywords: Any) -> Any:
+        """``numpy.ufunc.reduce``; parameters are keywords as in a call.
+
+        Elements are combined one after the other, and every step is rounded to their type. ``numpy.add.reduce``
+        is faster, and adds in pairs, which loses less: for a long sum of float32 ask for ``dtype="float64"``.
+        NumPy widens short integers for ufuncs that are called ``add``, as it does here; for ``mul`` ask for
+        ``dtype="int64"``.
+
+        >>> import numpy as np, ogive
+        >>> ogive.add.reduce(np.ones((2, 3)), axis=None)
+        np.float64(6.0)
+        """
+        return self._method("reduce", array, *args, **keywords)
+
+    def accumulate(self, array: Any, *args: Any, **keywords: Any) -> Any:
+        """``numpy.ufunc.accumulate``; parameters are keywords as in a call.
+
+        >>> import ogive
+        >>> ogive.max.accumulate([1.0, 3.0, 2.0])
+        array([1., 3., 3.])
+        """
+        return self._method("accumulate", array, *args, **keywords)
+
+    def reduceat(self, array: Any, indices: Any, *args: Any, **keywords: Any) -> Any:
+        """``numpy.ufunc.reduceat``; parameters are keywords as in a call.
+
+        >>> import ogive
+        >>> ogive.add.reduceat([1.0, 2.0, 3.0], [0, 2])
+        array([3., 3.])
+        """
+        return self._method("reduceat", array, indices, *args, **keywords)
+
+    def outer(self, a: Any, b: Any, /, **keywords: Any) -> Any:
+        """``numpy.ufunc.outer``; parameters are keywords as in a call.
+
+        >>> import ogive
+        >>> ogive.mul.outer([1.0, 2.0], [3.0, 4.0])
+        array([[3., 4.],
+               [6., 8.]])
+        """
+        return self._method("outer", a, b, **keywords)
+
+    def at(self, a: Any, indices: Any, *b: Any, **parameters: Any) -> None:
+        """``numpy.ufunc.at``; parameters are keywords as in a call.
+
+        >>> import numpy as np, ogive
+        >>> x = np.zeros(3)
+        >>> ogive.add.at(x, [0, 0, 2], 1.0)
+        >>> x
+        array([2., 0., 1.])
+        """
+        self.bind(**parameters).at(a, indices, *b)
+
+    def resolve_dtypes(self, dtypes: Any, **keywords: Any) -> tuple[np.dtype, ...]:
+        """``numpy.ufunc.resolve_dtypes``: the element types of the tensors and the results of a call.
+
+        >>> import numpy as np, ogive
+        >>> ogive.celu.resolve_dtypes((np.dtype("int16"), None))
+        (dtype('float32'), dtype('float32'))
+        """
+        return self._any_ufunc.resolve_dtypes(dtypes, **keywords)
+
+    def _method(self, name: str, *args: Any, **keywords: Any) -> Any:
+        known = {parameter.name for parameter in self.parameters}
+        values = {key: keywords.pop(key) for key in list(keywords) if key in known}
+        return getattr(self.bind(**values), name)(*args, **keywords)
 
     # ---- formula, kernels, ufuncs
 

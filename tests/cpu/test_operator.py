@@ -14,6 +14,7 @@ import pytest
 import ogive
 from ogive import _native
 from ogive import formula as f
+from ogive.catalog import OPERATORS
 from ogive.dtypes import NUMBERS
 from ogive.errors import (
     ArgumentError,
@@ -27,6 +28,7 @@ from ogive.errors import (
 )
 from ogive.expression import Expression, Format, node
 from ogive.signature import NONZERO
+from tests.cpu.test_layout import required
 from tests.inputs import assert_same_bits
 
 X = np.linspace(-4, 4, 101, dtype=np.float32)
@@ -499,6 +501,70 @@ def test_an_operator_of_ones_own_says_how_it_reduces():
 def test_identities_that_make_no_sense(make, text):
     with pytest.raises(FormulaError, match=text):
         make()
+
+
+ATTRIBUTES = ["nin", "nout", "nargs", "ntypes", "types", "signature", "identity"]
+
+
+@pytest.mark.parametrize("name", sorted(OPERATORS))
+def test_an_operator_has_what_its_ufunc_has(name):
+    op = OPERATORS[name]
+    bound = op.bind(**required(op))
+    for attribute in ATTRIBUTES:
+        assert getattr(op, attribute) == getattr(bound, attribute)
+    assert all(hasattr(op, method) for method in dir(np.ufunc) if not method.startswith("_"))
+
+
+def test_methods_of_ufuncs_take_parameters():
+    @ogive.operator
+    def weighted(a, b, *, weight=1.0):
+        return a + b * weight
+
+    x = np.float32([1, 2, 3])
+    assert weighted.reduce(x) == 6
+    assert weighted.reduce(x, axis=0, weight=2.0) == 11
+    assert weighted.reduce(x, 0, np.float64, weight=2.0).dtype == np.float64
+    assert weighted.accumulate(x, weight=2.0).tolist() == [1, 5, 11]
+    assert weighted.reduceat(x, [0, 1], weight=2.0).tolist() == [1, 8]
+    assert weighted.outer(x, x, weight=2.0).tolist() == (x[:, None] + 2 * x).tolist()
+    weighted.at(x, [0, 0], 1.0, weight=2.0)
+    assert x.tolist() == [5, 2, 3]
+    y = np.float32([-1])
+    ogive.celu.at(y, [0], alpha=1.5)
+    assert_same_bits(y, ogive.celu(np.float32([-1]), alpha=1.5))
+    assert ogive.add.resolve_dtypes((np.dtype("int8"), np.dtype("float16"), None)) == (np.dtype("float16"),) * 3
+
+
+@pytest.mark.parametrize(
+    ("use", "kind", "text"),
+    [
+        (lambda op: op.reduce(X), ArgumentError, "line: slope is missing; it has no default"),
+        (lambda op: op.outer(X, X, slope=None), ParameterError, "line: slope is None; allowed: any finite number"),
+        (lambda op: op.at(X.copy(), 0, 1.0, incline=1.0), ArgumentError, "line: there is no parameter 'incline'"),
+        (lambda op: ogive.celu.reduce(X), ValueError, "reduce only supported for binary functions"),
+        (lambda op: ogive.softmax.reduce(X), RuntimeError, "Reduction not defined on ufunc with signature"),
+    ],
+)
+def test_wrong_uses_of_methods_say_what_is_wrong(use, kind, text):
+    @ogive.operator
+    def line(a, b, *, slope):
+        return a + b * slope
+
+    assert (line.nin, line.types[-1]) == (2, "dd->d")
+    with pytest.raises(kind, match=text):
+        use(line)
+
+
+def test_pandas_hands_columns_to_bound_operators():
+    pandas = pytest.importorskip("pandas", reason="pandas asks what is a numpy.ufunc")
+    series = pandas.Series(X, index=range(5, 106), name="x")
+    wanted = ogive.celu(X, alpha=1.5)
+    bound = ogive.celu.bind(alpha=1.5)
+    frame = series.to_frame()
+    for got in (series.apply(bound), series.transform(bound), frame.apply(bound)["x"], ogive.celu(series, alpha=1.5)):
+        assert got.index.equals(series.index)
+        assert_same_bits(got.to_numpy(), wanted)
+    np.testing.assert_allclose(series.apply(ogive.celu, alpha=1.5), wanted)
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
