@@ -13,8 +13,8 @@
  *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
- * Everything that arrives from Python is checked where it arrives (code.c, ufunc.c, call.c);
- * kernel.c and pool.c then trust it.
+ * Everything that arrives from Python is checked where it arrives (code.c, kernel.c, ufunc.c, call.c, direct.c);
+ * the loops (elements.c, grid.c, rows.c, table.c) and pool.c then trust it.
  */
 #ifndef OGIVE_NATIVE_H
 #define OGIVE_NATIVE_H
