@@ -11,7 +11,7 @@ import copyreg
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
 
@@ -64,6 +64,8 @@ class Operator(_native.OperatorCall):
     tensors: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     signatures: tuple[Signature, ...]
+    identity: float | None
+    """What a reduction of nothing gives: 0 for a sum; None where there is no such number."""
     keywords: ClassVar[tuple[str, ...]] = ()
     """What calls take besides the parameters and NumPy's own."""
 
@@ -76,6 +78,8 @@ class Operator(_native.OperatorCall):
         truth_inputs: tuple[str, ...] = (),
         integers: Callable[..., Any] | None = None,
         modular: bool = False,
+        identity: float | None = None,
+        reorderable: bool = False,
         onnx: str | None = None,
         directml: str | None = None,
     ) -> None:
@@ -94,10 +98,23 @@ class Operator(_native.OperatorCall):
         self.tensors, self.parameters = read_signature(function, signature, constraints)
         self.inputs = len(self.tensors)
         self.signatures = tuple(signatures(self.tensors))
+        self._set_reduction(identity, reorderable)
         self.__doc__ = self._documentation()
         self._bound: dict[tuple[Any, ...], np.ufunc] = {}
         self._kernels: dict[tuple[Any, ...], _native.Kernel] = {}
         self._formulas: dict[tuple[Any, ...], tuple[Expression, ...]] = {}
+
+    def _set_reduction(self, identity: Any, reorderable: bool) -> None:
+        what = "" if identity is None or isinstance(identity, bool | int | float) else f"its identity is {identity!r}"
+        if what:
+            raise FormulaError(message(self.name, what, "a number, a truth value or None"))
+        self.identity = identity
+        self.reorderable = reorderable or identity is not None
+        if self.reorderable and (self.inputs != 2 or len(self.signatures[0].outputs) != 1 or self.is_row_wise):
+            what = "it has an identity, or is reorderable"
+            raise FormulaError(
+                message(self.name, what, "that for element-wise operators of two tensors and one result")
+            )
 
     def __repr__(self) -> str:
         return f"<operator {self.name}{self.__signature__}>"
@@ -125,6 +142,9 @@ class Operator(_native.OperatorCall):
     def bind(self, **parameters: Any) -> np.ufunc:
         """The ``numpy.ufunc`` with these parameters: the fastest way to call, and a callback for others.
 
+        Libraries that ask whether a function is a ``numpy.ufunc`` want this one: pandas hands it whole columns in
+        ``series.apply(ogive.celu.bind())``, and the operator itself one element after the other.
+
         >>> import numpy as np, ogive
         >>> f = ogive.celu.bind(alpha=1.5)
         >>> f
@@ -133,12 +153,10 @@ class Operator(_native.OperatorCall):
         array([-0.7298743,  2.       ], dtype=float32)
         """
         values = self.checked_parameters(parameters)
-        key = tuple(values.values())
-        # 0.0 == -0.0, but they are different parameters.
-        key += tuple(math.copysign(1, value) for value in key if type(value) is float)
+        key = _key(values)
         ufunc = self._bound.get(key)
         if ufunc is None:
-            ufunc = self._make_ufunc(values, is_default=not parameters)
+            ufunc = self._make_ufunc(values)
             if len(self._bound) >= 256:
                 self._bound.pop(next(iter(self._bound)))
             self._bound[key] = ufunc
@@ -162,14 +180,120 @@ class Operator(_native.OperatorCall):
         allowed = ", ".join([*known, *NUMPY_KEYWORDS]) if known else f"no parameters; {', '.join(NUMPY_KEYWORDS)}"
         raise ArgumentError(message(self.name, f"there is no parameter {name!r}", allowed))
 
-    def _structure(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
-        """The values that select the formula."""
-        return tuple(values[parameter.name] for parameter in self.parameters if parameter.choices)
-
     @property
     def numeric_parameters(self) -> tuple[Parameter, ...]:
         """The parameters that reach compiled code, in the order in which it gets them."""
         return tuple(parameter for parameter in self.parameters if not parameter.choices)
+
+    # ---- what a numpy.ufunc has
+
+    @property
+    def nin(self) -> int:
+        """How many tensors it takes, as of a numpy.ufunc."""
+        return self.inputs
+
+    @property
+    def nout(self) -> int:
+        """How many results it has, as of a numpy.ufunc."""
+        return len(self.signatures[0].outputs)
+
+    @property
+    def nargs(self) -> int:
+        """How many tensors and results it has together, as of a numpy.ufunc."""
+        return self.nin + self.nout
+
+    @property
+    def types(self) -> list[str]:
+        """Its combinations of NumPy's own element types, as of a numpy.ufunc: ``"f->f"``.
+
+        >>> import ogive
+        >>> ogive.celu.types
+        ['e->e', 'f->f', 'd->d']
+        """
+        return [*self._any_ufunc.types]
+
+    @property
+    def ntypes(self) -> int:
+        """How many ``types`` it has, as of a numpy.ufunc."""
+        return self._any_ufunc.ntypes
+
+    @property
+    def signature(self) -> str | None:
+        """How it looks at rows, as of a numpy.ufunc: None where every element is for itself."""
+        return self._any_ufunc.signature
+
+    @cached_property
+    def _any_ufunc(self) -> np.ufunc:
+        """One with some values of the parameters, which say nothing about the above."""
+        some = {p.name: p.choices[0] if p.choices else 1.0 for p in self.parameters}
+        return self._make_ufunc(some)
+
+    def reduce(self, array: Any, *args: Any, **keywords: Any) -> Any:
+        """``numpy.ufunc.reduce``; parameters are keywords as in a call.
+
+        Elements are combined one after the other, and every step is rounded to their type. ``numpy.add.reduce``
+        is faster, and adds in pairs, which loses less: for a long sum of float32 ask for ``dtype="float64"``.
+        NumPy widens short integers for ufuncs that are called ``add``, as it does here; for ``mul`` ask for
+        ``dtype="int64"``.
+
+        >>> import numpy as np, ogive
+        >>> ogive.add.reduce(np.ones((2, 3)), axis=None)
+        np.float64(6.0)
+        """
+        return self._method("reduce", array, *args, **keywords)
+
+    def accumulate(self, array: Any, *args: Any, **keywords: Any) -> Any:
+        """``numpy.ufunc.accumulate``; parameters are keywords as in a call.
+
+        >>> import ogive
+        >>> ogive.max.accumulate([1.0, 3.0, 2.0])
+        array([1., 3., 3.])
+        """
+        return self._method("accumulate", array, *args, **keywords)
+
+    def reduceat(self, array: Any, indices: Any, *args: Any, **keywords: Any) -> Any:
+        """``numpy.ufunc.reduceat``; parameters are keywords as in a call.
+
+        >>> import ogive
+        >>> ogive.add.reduceat([1.0, 2.0, 3.0], [0, 2])
+        array([3., 3.])
+        """
+        return self._method("reduceat", array, indices, *args, **keywords)
+
+    def outer(self, a: Any, b: Any, /, **keywords: Any) -> Any:
+        """``numpy.ufunc.outer``; parameters are keywords as in a call.
+
+        >>> import ogive
+        >>> ogive.mul.outer([1.0, 2.0], [3.0, 4.0])
+        array([[3., 4.],
+               [6., 8.]])
+        """
+        return self._method("outer", a, b, **keywords)
+
+    def at(self, a: Any, indices: Any, *b: Any, **parameters: Any) -> None:
+        """``numpy.ufunc.at``; parameters are keywords as in a call.
+
+        >>> import numpy as np, ogive
+        >>> x = np.zeros(3)
+        >>> ogive.add.at(x, [0, 0, 2], 1.0)
+        >>> x
+        array([2., 0., 1.])
+        """
+        self.bind(**parameters).at(a, indices, *b)
+
+    def resolve_dtypes(self, dtypes: Any, **keywords: Any) -> tuple[np.dtype, ...]:
+        """``numpy.ufunc.resolve_dtypes``: the element types of the tensors and the results of a call.
+
+        >>> import numpy as np, ogive
+        >>> ogive.celu.resolve_dtypes((np.dtype("int16"), None))
+        (dtype('float32'), dtype('float32'))
+        """
+        return self._any_ufunc.resolve_dtypes(dtypes, **keywords)
+
+    def _method(self, name: str, *args: Any, **keywords: Any) -> Any:
+        known = {parameter.name for parameter in self.parameters}
+        values = {key: keywords.pop(key) for key in list(keywords) if key in known}
+        return getattr(self.bind(**values), name)(*args, **keywords)
 
     # ---- formula, kernels, ufuncs
 
@@ -184,7 +308,7 @@ class Operator(_native.OperatorCall):
                 raise ParameterError(message(self.name, f"{name} is a number and stays open in the formula"))
         defaults = {p.name: p.default for p in self.parameters if p.choices}
         function = self.integer_function if for_integers else self.function
-        structure = (function, *(defaults | choices).values())
+        structure = (function, _key(defaults | choices))
         if structure not in self._formulas:
             positions = count()
             arguments = [
@@ -209,7 +333,7 @@ class Operator(_native.OperatorCall):
         """The kernel for one combination of element types; its numeric parameters stay open."""
         from ogive.runtime.kernels import make_kernel
 
-        key = (signature, tuple(choices.items()))
+        key = (signature, _key(choices))
         if key not in self._kernels:
             program = partial(self.program, signature, **choices)
             identity = partial(self._identity, signature, choices)
@@ -242,7 +366,7 @@ class Operator(_native.OperatorCall):
         open_count = len(numeric) if len(numbers) < len(numeric) else 0
         return lower(roots, *signature, modular=self.modular, parameter_count=open_count, open_roots=open_roots)
 
-    def _make_ufunc(self, values: Mapping[str, Any], is_default: bool) -> np.ufunc:
+    def _make_ufunc(self, values: Mapping[str, Any]) -> np.ufunc:
         choices = {p.name: values[p.name] for p in self.parameters if p.choices}
         numbers = {p.name: values[p.name] for p in self.numeric_parameters}
         loops = [
@@ -251,25 +375,23 @@ class Operator(_native.OperatorCall):
             for numbers_of_types in type_numbers(signature)
         ]
         # The name tells apart what libraries such as Dask identify by name.
+        is_default = all(p.is_default(values[p.name]) for p in self.parameters)
         shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
         ufunc = _native.make_ufunc(
-            name=self.name if is_default or not shown else f"{self.name}({shown})",
+            name=self.name if is_default else f"{self.name}({shown})",
             doc=self.__doc__ or "",
             inputs=self.inputs,
             outputs=len(self.signatures[0].outputs),
             loops=loops,
             parameters=tuple(numbers.values()),
             row_wise=self.is_row_wise,
+            identity=self.identity,
+            reorderable=self.reorderable,
         )
         ufunc.__dict__["ogive_binding"] = (self, tuple(values.items()))
         return ufunc
 
     # ---- what the native call path asks
-
-    def _call_with_numbers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """A call with Python's numbers beside arrays of bfloat16: they take that type, as beside NumPy's own types."""
-        dtype = next(t.dtype for t in tensors if isinstance(t, np.ndarray) and t.dtype.name == "bfloat16")
-        return self(*(np.asarray(t, dtype) if type(t) in (float, int) else t for t in tensors), **keywords)
 
     def _bind(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[np.ufunc, tuple[str, ...]]:
         """The ufunc for a set of keywords, and those keywords that are NumPy's."""
@@ -318,20 +440,32 @@ class Operator(_native.OperatorCall):
             if target is not None and not hasattr(target, "__array_ufunc__"):
                 raise OutputError(message(self.name, f"out is a {type(target).__name__}", "an array")) from error
         if isinstance(error, TypeError):
-            self._explain_types(error, arrays, targets)
+            self._explain_types(error, arrays, targets, keywords)
         if isinstance(error, ValueError):
             self._explain_shapes(error, arrays, targets)
 
-    def _explain_types(self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...]) -> None:
+    def _explain_types(
+        self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...], keywords: Mapping[str, Any]
+    ) -> None:
         taken = list(dict.fromkeys(t for signature in self.signatures for t in signature.inputs))
         allowed = ", ".join(t.name for t in taken)
         for name, array in zip(self.tensors, arrays, strict=True):
             if element_type_of(array.dtype) not in taken:
                 what = f"{name} has dtype {array.dtype}"
                 raise DTypeError(message(self.name, what, allowed, f"Convert it first: {name}.astype(...)")) from error
+        given = " and ".join(str(array.dtype) for array in arrays)
+        if keywords.get("dtype") is not None:
+            try:
+                what = f"dtype is {np.dtype(keywords['dtype'])} for {given}"
+            except TypeError:
+                what = f"dtype is {keywords['dtype']!r}, which NumPy does not know"
+            what += f", and casting is {keywords['casting']!r}" if "casting" in keywords else ""
+            results = ", ".join(dict.fromkeys(t.name for signature in self.signatures for t in signature.outputs))
+            raise DTypeError(
+                message(self.name, what, results, f"Convert the operands first: {self.tensors[0]}.astype(...)")
+            ) from error
         for target in targets:
             if isinstance(target, np.ndarray):
-                given = " and ".join(str(array.dtype) for array in arrays)
                 what = f"out has dtype {target.dtype}, which cannot take the result for {given}"
                 raise DTypeError(message(self.name, what)) from error
 
@@ -366,6 +500,8 @@ def operator(
     truth_inputs: tuple[str, ...] = ...,
     integers: Callable[..., Any] | None = ...,
     modular: bool = ...,
+    identity: float | None = ...,
+    reorderable: bool = ...,
     onnx: str | None = ...,
     directml: str | None = ...,
 ) -> Callable[[Callable[..., Any]], Operator]: ...
@@ -382,6 +518,8 @@ def operator(
     truth_inputs: tuple[str, ...] = (),
     integers: Callable[..., Any] | None = None,
     modular: bool = False,
+    identity: float | None = None,
+    reorderable: bool = False,
     onnx: str | None = None,
     directml: str | None = None,
 ) -> Any:
@@ -393,7 +531,9 @@ def operator(
     inputs and outputs where that does not hold. ``constraints`` say which values of
     a parameter make sense. ``truth_inputs`` are the tensors that hold truth values. ``integers`` is the
     formula for integer operands where it is another one; ``modular`` lets their arithmetic wrap around
-    instead of saturating. ``onnx`` and ``directml`` are the standards' names of the same operator.
+    instead of saturating. ``identity`` is the number that changes no other one, such as 0 for a sum: reductions
+    of several axes and of empty arrays need it. ``reorderable`` says that there is none, but that operands may
+    be combined in any order, as the largest of many. ``onnx`` and ``directml`` are the standards' names of the same operator.
 
     >>> import ogive
     >>> @ogive.operator
@@ -421,11 +561,20 @@ def operator(
             truth_inputs=truth_inputs,
             integers=integers,
             modular=modular,
+            identity=identity,
+            reorderable=reorderable,
             onnx=onnx,
             directml=directml,
         )
 
     return make if function is None else make(function)
+
+
+def _key(values: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Parameters as a key: ``1``, ``1.0`` and ``True`` are equal, as are ``0.0`` and ``-0.0``, but not the same."""
+    return tuple(
+        (name, value, type(value), type(value) is float and math.copysign(1, value)) for name, value in values.items()
+    )
 
 
 # Ufuncs are pickled by name; ours by operator and parameters.

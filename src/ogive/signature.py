@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
@@ -63,24 +64,70 @@ class Parameter:
     def is_required(self) -> bool:
         return self.default is inspect.Parameter.empty
 
+    def is_default(self, value: Any) -> bool:
+        """Whether a checked value is the default."""
+        is_number = not self.choices and isinstance(self.default, int | float)
+        return repr(value) == repr(float(self.default) if is_number else self.default)
+
     def checked(self, operator_name: str, value: Any) -> Any:
         """The value as the kernel wants it, or an error that names it."""
         if self.choices:
             if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in self.choices):
                 allowed = ", ".join(map(repr, self.choices))
-                raise ParameterError(message(operator_name, f"{self.name} is {value!r}", allowed))
+                raise ParameterError(message(operator_name, f"{self.name} is {_shown(value)}", allowed))
             return value
+        if getattr(value, "ndim", 0):
+            raise ParameterError(
+                message(
+                    operator_name,
+                    f"{self.name} is an array of shape {tuple(getattr(value, 'shape', ()))}",
+                    f"one number for all elements: {self.constraint.allowed}",
+                    f"Pass a single one, such as {self.name}=float(...); what differs from element to element "
+                    "is a tensor in an operator of your own",
+                )
+            )
         try:
-            number = float(value)
+            number = None if _is_no_number(value) else float(value)
         except (TypeError, ValueError, OverflowError):
-            shown = value if isinstance(value, int | str) else f"of type {type(value).__name__}"
-            raise ParameterError(message(operator_name, f"{self.name} is {shown!r}", self.constraint.allowed)) from None
+            number = None
+        if number is None:
+            what, way_out = f"{self.name} is {_shown(value)}", _way_to_a_number(self.name, value)
+            raise ParameterError(message(operator_name, what, self.constraint.allowed, way_out))
         if not self.constraint.holds(number):
             raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))
         if number and math.isfinite(number) and not SMALLEST_PARAMETER <= abs(number) <= LARGEST_PARAMETER:
             allowed = "0 and magnitudes from 2**-126 to 3.4e38, as in both standards, whose parameters are float32"
             raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed))
         return number
+
+
+def _is_no_number(value: Any) -> bool:
+    """Whether it is one of those that ``float`` takes though they are no numbers: text, truth values, complex ones."""
+    dtype = str(getattr(value, "dtype", ""))  # of NumPy's scalars, and of arrays and tensors of one element
+    return (
+        isinstance(value, str | bytes | bytearray | bool)
+        or "bool" in dtype
+        or "complex" in dtype
+        or dtype[1:2] in ("U", "S")
+    )
+
+
+def _way_to_a_number(name: str, value: Any) -> str:
+    if not isinstance(value, str | bytes | bool):
+        return ""
+    try:
+        return f"Write the number itself: {name}={float(value)!r}"
+    except ValueError:
+        return ""
+
+
+def _shown(value: Any) -> str:
+    """A wrong value in a message: itself where that is short and readable, else what it is."""
+    if type(value) is int and abs(value) >= 10**20:  # printing it could take long, and Python forbids it at some length
+        return f"a whole number of about {int(math.log10(abs(value))) + 1} digits"
+    if value is None or isinstance(value, int | float | complex | str | bytes):
+        return reprlib.repr(value)
+    return f"of type {type(value).__name__}"
 
 
 class Signature(NamedTuple):

@@ -82,7 +82,6 @@ FORMULA: dict[str, Rule] = {
     "row_first": _is_truth,
     **dict.fromkeys(("row_max", "row_min", "row_sum"), _is_number),
     **dict.fromkeys(("quotient", "remainder", "integer_power"), _is_number),
-    **dict.fromkeys(("bit_shift_left", "bit_shift_right", "bit_count"), _is_number),
     **dict.fromkeys((*ELEMENTARY, *ELEMENTARY_OF_TWO), _is_number),
 }
 

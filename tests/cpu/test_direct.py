@@ -219,3 +219,16 @@ def test_results_that_overlap_each_other_are_numpys_business():
             ogive.relu(x, out=out)
     else:
         assert ogive.relu(x, out=out) is out
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+@pytest.mark.parametrize("rows", [17, 33])
+def test_a_repeated_operand_is_whole_for_threads_that_begin_in_the_middle(rows, count, threads):
+    """A tile with fewer rows than the next one may be the first that a thread copies the operand for."""
+    threads(count)
+    generator = np.random.default_rng(11)
+    x = generator.standard_normal((2001, 2 * rows, 100), dtype=np.float32)[:, :rows]
+    row = generator.standard_normal((1, 1, 100), dtype=np.float32)
+    for _ in range(3):
+        assert_same_bits(ogive.add(x, row, out=np.full(x.shape, np.nan, np.float32)), x + row)
+        assert_same_bits(ogive.add(row, x), row + x)

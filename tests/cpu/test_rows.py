@@ -246,6 +246,27 @@ def test_special_rows(dtype):
     assert hard.tolist() == [[1, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0], [1, 0, 0]]
 
 
+@ogive.row_operator()
+def total(x):
+    return f.row_sum(x) + 0 * x
+
+
+@pytest.mark.parametrize("length", [100, 16385, 40_000])
+@pytest.mark.parametrize("count", [1, 2])
+def test_sums_that_overflow_are_infinite(length, count, threads):
+    """In a short row, in one segment of a long row, and where only the segments' sums are too large together."""
+    threads(count)
+    largest = np.finfo(np.float64).max
+    for value in (1e308, -1e308, largest / length * 1.5, -largest / length * 1.5):
+        assert np.all(total(np.full((2, length), value)) == np.copysign(np.inf, value))
+    x = np.full((2, length), largest / length / 2)
+    np.testing.assert_allclose(total(x), largest / 2, rtol=1e-12)
+    x[1, -1] = np.inf
+    assert np.isfinite(total(x)[0]).all()
+    assert np.isnan(total(x)[1, -1])  # 0 * inf
+    assert np.isinf(total(x)[1, :-1]).all()
+
+
 def test_no_overflow_for_any_finite_input():
     for kind in map(element_type, ("float32", "float64")):
         largest = np.finfo(kind.numpy).max

@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tests.cpu.test_layout import required, strided
 from tests.inputs import CASES, assert_same_bits, named
 
 MOST_TABLES = 64
+TABLE_BYTES = 2 * 65536
 ENOUGH = 9  # calls with all 65,536 inputs
 
 
@@ -144,6 +146,35 @@ def test_there_are_never_more_than_a_few(forgotten):
     forgotten._bound.clear()
     gc.collect()
     assert _native.table_count() <= before
+
+
+def test_the_memory_of_tables_is_freed(forgotten):
+    """Their number says nothing of their memory."""
+    x = every(np.float16)
+    out = np.empty_like(x)
+
+    def use(count):
+        for i in range(count):
+            for _ in range(ENOUGH + 1):
+                forgotten(x, alpha=0.5 + i / 64, out=out)
+        made = _native.table_count()
+        forgotten._forget()
+        forgotten._bound.clear()
+        gc.collect()
+        return made
+
+    use(1)  # compiled, and NumPy's own memory
+    before = _native.table_count()
+    tracemalloc.start()
+    try:
+        start = tracemalloc.get_traced_memory()[0]
+        made = use(20) - before
+        assert made == 20
+        assert tracemalloc.get_traced_memory()[1] - start > made * TABLE_BYTES
+        assert tracemalloc.get_traced_memory()[0] - start < 2 * TABLE_BYTES
+    finally:
+        tracemalloc.stop()
+    assert _native.table_count() == before
 
 
 def test_callers_at_the_same_time_make_one_table(forgotten):

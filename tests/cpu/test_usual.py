@@ -14,8 +14,9 @@ from ogive.elementary import FINAL
 from ogive.expression import Expression, Format, constant, lift, node, walk
 from ogive.runtime.kernels import make_ufunc
 from ogive.transform.fuse import fuse
+from ogive.transform.interval import Interval
 from ogive.transform.lower import lower
-from ogive.transform.usual import LIMITS
+from ogive.transform.usual import LIMITS, _is_below
 from tests.inputs import CASES, assert_same_bits, random_values, special_values
 
 SINGLE = ELEMENT_TYPES["float32"]
@@ -151,3 +152,12 @@ def test_any_formula(root: Expression, alpha: float) -> None:
     root = f.tanh(root) * f.logistic(X)
     program = lower([root], (SINGLE,), (SINGLE,), parameter_count=1)
     assert_no_difference(program, [alpha], inputs(1024))
+
+
+@pytest.mark.parametrize("scale", [1.0, -1.0, 1e30, 2.0**-100])
+def test_what_is_less_by_no_more_than_errors_is_not_less(scale):
+    """Numbers are as good as 20 bits at least; a larger of two is chosen without looking where more lies between them."""
+    one, a_little_more = sorted((scale, scale * (1 + 2.0**-21)))
+    assert not _is_below(Interval.point(one), Interval.point(a_little_more))
+    one, more = sorted((scale, scale * (1 + 2.0**-19)))
+    assert _is_below(Interval.point(one), Interval.point(more))

@@ -1,4 +1,5 @@
 import math
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,21 @@ def test_operations_hold_every_result(one, other):
         results.append((i / j, a / b))
     for interval, value in results:
         assert math.isnan(value) or interval.low <= value <= interval.high
+
+
+#: So that neither sums nor products and quotients leave the range, and zero.
+EXACT = st.floats(1e-100, 1e100) | st.floats(-1e100, -1e-100) | st.just(0.0)
+
+
+@given(EXACT, EXACT)
+def test_intervals_hold_the_exact_result(a, b):
+    """The float nearest to it may be less or more."""
+    i, j, x, y = Interval.point(a), Interval.point(b), Fraction(a), Fraction(b)
+    results = [(i + j, x + y), (i - j, x - y), (i * j, x * y)]
+    if b:
+        results.append((i / j, x / y))
+    for interval, exact in results:
+        assert Fraction(interval.low) <= exact <= Fraction(interval.high)
 
 
 @given(intervals_with_member())

@@ -134,9 +134,6 @@ def test_functions_that_call_each_other_too_deep():
 
 def test_an_operator_outside_of_the_catalogue_is_what_onnx_defines_it_by():
     """MeanVarianceNormalization is a function of operators that are there."""
-    needed = {"ReduceMean", "Pow", "Sub", "Sqrt", "Add", "Div"}
-    if not needed <= {row.operator for row in ogive.onnx.supported()}:
-        pytest.skip("the catalogue has not got Pow and Sqrt yet")
     x = np.random.default_rng(0).standard_normal((2, 3, 4, 4)).astype(np.float32)
     y = ogive.onnx.load(node_model("MeanVarianceNormalization", 13, [("x", "tensor(float)")]))(x=x)
     axes = (0, 2, 3)

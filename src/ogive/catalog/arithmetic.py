@@ -50,7 +50,7 @@ def abs(x: Any) -> Any:
     return f.absolute(x)
 
 
-@operator(types=NUMBERS, modular=True, onnx="Add", directml="ELEMENT_WISE_ADD")
+@operator(types=NUMBERS, modular=True, identity=0, onnx="Add", directml="ELEMENT_WISE_ADD")
 def add(a: Any, b: Any) -> Any:
     """Sum of two: ``a + b``.
 
@@ -136,7 +136,7 @@ def log(x: Any) -> Any:
     return f.log(x)
 
 
-@operator(types=NUMBERS, onnx="Max", directml="ELEMENT_WISE_MAX")
+@operator(types=NUMBERS, reorderable=True, onnx="Max", directml="ELEMENT_WISE_MAX")
 def max(a: Any, b: Any) -> Any:
     """Larger of two: ``max(a, b)``. NaN in either gives NaN; of two zeros the positive one is larger.
 
@@ -164,7 +164,7 @@ def mean(a: Any, b: Any) -> Any:
     return a * 0.5 + b * 0.5
 
 
-@operator(types=NUMBERS, onnx="Min", directml="ELEMENT_WISE_MIN")
+@operator(types=NUMBERS, reorderable=True, onnx="Min", directml="ELEMENT_WISE_MIN")
 def min(a: Any, b: Any) -> Any:
     """Smaller of two: ``min(a, b)``. NaN in either gives NaN; of two zeros the negative one is smaller.
 
@@ -244,7 +244,7 @@ def modulus_truncate(a: Any, b: Any) -> Any:
     return f.remainder(a, b)
 
 
-@operator(types=NUMBERS, modular=True, onnx="Mul", directml="ELEMENT_WISE_MULTIPLY")
+@operator(types=NUMBERS, modular=True, identity=1, onnx="Mul", directml="ELEMENT_WISE_MULTIPLY")
 def mul(a: Any, b: Any) -> Any:
     """Product: ``a * b``.
 

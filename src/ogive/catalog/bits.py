@@ -50,7 +50,7 @@ def bit_shift_right(a: Any, b: Any) -> Any:
     return f.bit_shift_right(a, b)
 
 
-@operator(types=INTEGERS, modular=True, onnx="BitwiseAnd", directml="ELEMENT_WISE_BIT_AND")
+@operator(types=INTEGERS, modular=True, identity=-1, onnx="BitwiseAnd", directml="ELEMENT_WISE_BIT_AND")
 def bitwise_and(a: Any, b: Any) -> Any:
     """Conjunction of bits: ``a & b``.
 
@@ -76,7 +76,7 @@ def bitwise_not(x: Any) -> Any:
     return f.bit_not(x)
 
 
-@operator(types=INTEGERS, modular=True, onnx="BitwiseOr", directml="ELEMENT_WISE_BIT_OR")
+@operator(types=INTEGERS, modular=True, identity=0, onnx="BitwiseOr", directml="ELEMENT_WISE_BIT_OR")
 def bitwise_or(a: Any, b: Any) -> Any:
     """Disjunction of bits: ``a | b``.
 
@@ -89,7 +89,7 @@ def bitwise_or(a: Any, b: Any) -> Any:
     return f.bit_or(a, b)
 
 
-@operator(types=INTEGERS, modular=True, onnx="BitwiseXor", directml="ELEMENT_WISE_BIT_XOR")
+@operator(types=INTEGERS, modular=True, identity=0, onnx="BitwiseXor", directml="ELEMENT_WISE_BIT_XOR")
 def bitwise_xor(a: Any, b: Any) -> Any:
     """Exclusive disjunction of bits: ``a ^ b``.
 

@@ -115,7 +115,7 @@ def less_or_equal(a: Any, b: Any) -> Any:
     return a <= b
 
 
-@operator(types=(BOOLEAN,), truth_inputs=("a", "b"), onnx="And", directml="ELEMENT_WISE_LOGICAL_AND")
+@operator(types=(BOOLEAN,), truth_inputs=("a", "b"), identity=True, onnx="And", directml="ELEMENT_WISE_LOGICAL_AND")
 def logical_and(a: Any, b: Any) -> Any:
     """Conjunction: ``a & b``.
 
@@ -139,7 +139,7 @@ def logical_not(x: Any) -> Any:
     return ~x
 
 
-@operator(types=(BOOLEAN,), truth_inputs=("a", "b"), onnx="Or", directml="ELEMENT_WISE_LOGICAL_OR")
+@operator(types=(BOOLEAN,), truth_inputs=("a", "b"), identity=False, onnx="Or", directml="ELEMENT_WISE_LOGICAL_OR")
 def logical_or(a: Any, b: Any) -> Any:
     """Disjunction: ``a | b``.
 
@@ -151,7 +151,7 @@ def logical_or(a: Any, b: Any) -> Any:
     return a | b
 
 
-@operator(types=(BOOLEAN,), truth_inputs=("a", "b"), onnx="Xor", directml="ELEMENT_WISE_LOGICAL_XOR")
+@operator(types=(BOOLEAN,), truth_inputs=("a", "b"), identity=False, onnx="Xor", directml="ELEMENT_WISE_LOGICAL_XOR")
 def logical_xor(a: Any, b: Any) -> Any:
     """Exclusive disjunction: ``a ^ b``.
 

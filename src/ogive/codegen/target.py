@@ -29,7 +29,6 @@ class Target:
     """Whose latencies instructions are put in order for."""
     features: str
     vector_bytes: int
-    has_fma: bool
     has_half_conversion: bool
     has_rounding: bool
     has_avx512: bool
@@ -47,15 +46,15 @@ class Target:
 TARGETS = {
     row.name: row
     for row in (
-        #      name         architecture processor    tuning       features    bytes  fma   half   round  scale
-        Target("x86-64", "x86_64", "x86-64", "x86-64", "", 16, False, False, False, False),
-        Target("x86-64-v3", "x86_64", "x86-64-v3", "x86-64-v3", "", 32, True, True, True, False),
+        #      name         architecture processor    tuning       features    bytes  half   round  scale
+        Target("x86-64", "x86_64", "x86-64", "x86-64", "", 16, False, False, False),
+        Target("x86-64-v3", "x86_64", "x86-64-v3", "x86-64-v3", "", 32, True, True, False),
         # By itself LLVM takes the highest level for the first processor that had it. With the order for this one, on
         # that of docs/performance.md, softplus takes 26 % less time, tanh 10 %, asinh 8 %, 31 operators 3 % on average;
         # sigmoid takes 3 % more.
-        Target("x86-64-v4", "x86_64", "x86-64-v4", "znver4", "", 64, True, True, True, True),
+        Target("x86-64-v4", "x86_64", "x86-64-v4", "znver4", "", 64, True, True, True),
         # Register x18 belongs to the system on macOS and Windows.
-        Target("aarch64", "aarch64", "generic", "generic", "+reserve-x18", 16, True, True, True, False),
+        Target("aarch64", "aarch64", "generic", "generic", "+reserve-x18", 16, True, True, False),
     )
 }
 

@@ -2,8 +2,9 @@
  *
  * Parameters are not NumPy's business, so a call with parameters goes to a ufunc that holds them. Which
  * one is remembered per operator by the keywords' names and values; a hit costs about 20 ns, a Python
- * function in its place about 400. Calls of plain arrays that are alike do not need the ufunc itself, only its
- * loops (direct.c). Whatever is not a plain hit goes to Python (ogive.operator, ogive.row_operator):
+ * function in its place about 400. Only values that cannot change are remembered. Calls of plain arrays that are
+ * alike do not need the ufunc itself, only its loops (direct.c). Whatever is not a plain hit goes to Python
+ * (ogive.operator, ogive.row_operator):
  *
  *   _bind(names, values) -> (ufunc, names that are left for NumPy)     an unseen set of keywords
  *   _trace(args, keywords) -> Expression                               symbolic arguments
@@ -12,20 +13,26 @@
  */
 #include "native.h"
 
+#include <numpy/arrayscalars.h>
 #include <string.h>
 #include <structmember.h>
 
 #define REMEMBERED 4
 #define MAX_KEYWORDS 16
 
+/* Where calls with a set of keywords go. */
 typedef struct {
-    PyObject *names;      /* the keywords of the call; NULL in an empty entry */
-    PyObject *values;     /* a tuple: the value of each parameter, None in the place of NumPy's keywords */
     PyObject *ufunc;
     PyObject *rest_names; /* NumPy's keywords, or NULL */
     OgiveDirect *direct; /* the ufunc's loops, if the call may go to them: no keyword of NumPy's but out */
     Py_ssize_t out;       /* which keyword is out, or -1 */
     unsigned int parameters; /* bit i: keyword i is a parameter of the operator */
+} bound_call;
+
+typedef struct {
+    PyObject *names;  /* the keywords of the call; NULL in an empty entry */
+    PyObject *values; /* a tuple: the value of each parameter, None in the place of NumPy's keywords */
+    bound_call bound;
 } remembered_call;
 
 typedef struct {
@@ -34,26 +41,43 @@ typedef struct {
     int inputs;
     char is_row_wise;
     int next; /* which entry is overwritten next */
-    PyObject *default_ufunc;
-    OgiveDirect *default_direct;
+    bound_call without_keywords;
     remembered_call calls[REMEMBERED];
 } OgiveOperator;
 
 PyTypeObject *ogive_operator_type;
-static PyTypeObject *expression_type; /* set by ogive.expression */
+static PyTypeObject *expression_type; /* set by ogive.operator */
 
-static int same_value(PyObject *a, PyObject *b) {
-    if (a == b) {
+/* ---- what is remembered ------------------------------------------------------------------------ */
+
+/* Whether a value is the same for ever. An array of no dimensions, a tensor or an object with __float__ may have
+ * another value at the next call, though it is the same object. */
+static int is_immutable(PyObject *value) {
+    return PyFloat_CheckExact(value) || PyLong_CheckExact(value) || PyUnicode_CheckExact(value) || PyBool_Check(value) ||
+           value == Py_None || Py_IS_TYPE(value, &PyFloatArrType_Type) || Py_IS_TYPE(value, &PyDoubleArrType_Type);
+}
+
+/* Whether a value is surely the same as a remembered one. */
+static int same_value(PyObject *known, PyObject *value) {
+    if (known == value) {
         return 1;
     }
-    if (PyFloat_CheckExact(a) && PyFloat_CheckExact(b)) {
-        double x = PyFloat_AS_DOUBLE(a), y = PyFloat_AS_DOUBLE(b);
-        return memcmp(&x, &y, sizeof x) == 0; /* not ==: 0.0 and -0.0 are different parameters */
+    if (Py_TYPE(known) != Py_TYPE(value)) {
+        return 0;
+    }
+    /* Bytes, not ==: 0.0 and -0.0 are different parameters. */
+    if (PyFloat_CheckExact(value) || Py_IS_TYPE(value, &PyDoubleArrType_Type)) {
+        const double x = PyFloat_AS_DOUBLE(known), y = PyFloat_AS_DOUBLE(value);
+        return memcmp(&x, &y, sizeof x) == 0;
+    }
+    if (Py_IS_TYPE(value, &PyFloatArrType_Type)) {
+        const float x = PyArrayScalar_VAL(known, Float), y = PyArrayScalar_VAL(value, Float);
+        return memcmp(&x, &y, sizeof x) == 0;
     }
     return 0;
 }
 
-static const remembered_call *recall(const OgiveOperator *self, PyObject *names, PyObject *const *values) {
+static const bound_call *recall(const OgiveOperator *self, PyObject *names, PyObject *const *values) {
     const Py_ssize_t count = PyTuple_GET_SIZE(names);
     for (int i = 0; i < REMEMBERED; ++i) {
         const remembered_call *call = &self->calls[i];
@@ -62,73 +86,130 @@ static const remembered_call *recall(const OgiveOperator *self, PyObject *names,
         }
         Py_ssize_t k = 0;
         while (k < count && PyTuple_GET_ITEM(call->names, k) == PyTuple_GET_ITEM(names, k) &&
-               (!(call->parameters >> k & 1) || same_value(PyTuple_GET_ITEM(call->values, k), values[k]))) {
+               (!(call->bound.parameters >> k & 1) || same_value(PyTuple_GET_ITEM(call->values, k), values[k]))) {
             ++k;
         }
         if (k == count) {
-            return call;
+            return &call->bound;
         }
     }
     return NULL;
 }
 
+static bound_call new_references(const bound_call *bound) {
+    Py_XINCREF(bound->ufunc);
+    Py_XINCREF(bound->rest_names);
+    return *bound;
+}
+
+static void release(bound_call *bound) {
+    bound->direct = NULL;
+    Py_CLEAR(bound->ufunc);
+    Py_CLEAR(bound->rest_names);
+}
+
 static void forget(remembered_call *call) {
     Py_CLEAR(call->names);
     Py_CLEAR(call->values);
-    Py_CLEAR(call->ufunc);
-    Py_CLEAR(call->rest_names);
+    release(&call->bound);
 }
 
-/* Asks Python for the ufunc and remembers the answer. */
-static const remembered_call *bind(OgiveOperator *self, PyObject *names, PyObject *const *values) {
+/* Remembers a call if the values of its parameters cannot change; 0, or -1 with an error set. Dropping an older entry
+ * may run Python code, which may call the operator again: nothing may be read from the entries after it. */
+static int remember(OgiveOperator *self, PyObject *names, PyObject *const *values, const bound_call *bound) {
+    const Py_ssize_t count = PyTuple_GET_SIZE(names);
+    for (Py_ssize_t k = 0; k < count; ++k) {
+        if ((bound->parameters >> k & 1) && !is_immutable(values[k])) {
+            return 0;
+        }
+    }
+    PyObject *kept = PyTuple_New(count);
+    if (kept == NULL) {
+        return -1;
+    }
+    for (Py_ssize_t k = 0; k < count; ++k) { /* an array must not be kept alive by having been an argument */
+        PyTuple_SET_ITEM(kept, k, Py_NewRef(bound->parameters >> k & 1 ? values[k] : Py_None));
+    }
+    remembered_call *place = &self->calls[self->next];
+    self->next = (self->next + 1) % REMEMBERED;
+    remembered_call old = *place;
+    *place = (remembered_call){Py_NewRef(names), kept, new_references(bound)};
+    forget(&old);
+    return 0;
+}
+
+/* Asks Python where a call goes; the answer holds references of its own. 0, or -1 with an error set. */
+static int bind(OgiveOperator *self, PyObject *names, PyObject *const *values, bound_call *bound) {
     const Py_ssize_t count = PyTuple_GET_SIZE(names);
     PyObject *value_tuple = PyTuple_New(count);
     if (value_tuple == NULL) {
-        return NULL;
+        return -1;
     }
     for (Py_ssize_t k = 0; k < count; ++k) {
         PyTuple_SET_ITEM(value_tuple, k, Py_NewRef(values[k]));
     }
     PyObject *answer = PyObject_CallMethod((PyObject *)self, "_bind", "OO", names, value_tuple);
+    Py_DECREF(value_tuple);
     PyObject *ufunc, *rest;
     if (answer == NULL || !PyArg_ParseTuple(answer, "O!O!:_bind", &PyUFunc_Type, &ufunc, &PyTuple_Type, &rest)) {
         Py_XDECREF(answer);
-        Py_DECREF(value_tuple);
-        return NULL;
+        return -1;
     }
-    remembered_call fresh = {Py_NewRef(names), value_tuple, Py_NewRef(ufunc), NULL, NULL, -1, 0};
+    *bound = (bound_call){.out = -1};
     for (Py_ssize_t k = 0; k < count; ++k) {
-        int left = PySequence_Contains(rest, PyTuple_GET_ITEM(names, k));
+        PyObject *name = PyTuple_GET_ITEM(names, k);
+        int left = PySequence_Contains(rest, name);
         if (left < 0) {
-            forget(&fresh);
             Py_DECREF(answer);
-            return NULL;
+            return -1;
         }
         if (!left) {
-            fresh.parameters |= 1u << k;
-        } else { /* an array must not be kept alive by having been an argument */
-            PyObject *old = PyTuple_GET_ITEM(value_tuple, k);
-            PyTuple_SET_ITEM(value_tuple, k, Py_NewRef(Py_None));
-            Py_DECREF(old);
-            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, k), "out") == 0) {
-                fresh.out = k;
-            }
+            bound->parameters |= 1u << k;
+        } else if (PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+            bound->out = k;
         }
     }
-    if (PyTuple_GET_SIZE(rest) == (fresh.out >= 0)) {
-        fresh.direct = ogive_direct_loops(ufunc);
+    if (PyTuple_GET_SIZE(rest) == (bound->out >= 0)) {
+        bound->direct = ogive_direct_loops(ufunc);
     }
-    if (PyTuple_GET_SIZE(rest) > 0) {
-        fresh.rest_names = Py_NewRef(rest);
-    }
+    bound->ufunc = Py_NewRef(ufunc);
+    bound->rest_names = PyTuple_GET_SIZE(rest) > 0 ? Py_NewRef(rest) : NULL;
     Py_DECREF(answer);
-    remembered_call *place = &self->calls[self->next];
-    self->next = (self->next + 1) % REMEMBERED;
-    remembered_call old = *place;
-    *place = fresh;
-    forget(&old);
-    return place;
+    if (remember(self, names, values, bound) < 0) {
+        release(bound);
+        return -1;
+    }
+    return 0;
 }
+
+/* Where this call goes, with references of its own: what is remembered may be overwritten while arguments run Python
+ * code. 0, or -1 with an error set. */
+static int find(OgiveOperator *self, PyObject *names, PyObject *const *values, bound_call *bound) {
+    if (names == NULL || PyTuple_GET_SIZE(names) == 0) {
+        if (self->without_keywords.ufunc == NULL) {
+            PyObject *none = PyTuple_New(0);
+            const int failed = none == NULL || bind(self, none, values, bound) < 0;
+            Py_XDECREF(none);
+            if (failed) {
+                return -1;
+            }
+            bound_call old = self->without_keywords;
+            self->without_keywords = new_references(bound);
+            release(&old);
+            return 0;
+        }
+        *bound = new_references(&self->without_keywords);
+        return 0;
+    }
+    const bound_call *known = recall(self, names, values);
+    if (known == NULL) {
+        return bind(self, names, values, bound);
+    }
+    *bound = new_references(known);
+    return 0;
+}
+
+/* ---- the way to Python ------------------------------------------------------------------------- */
 
 static PyObject *keywords_dict(PyObject *names, PyObject *const *values) {
     PyObject *dict = PyDict_New();
@@ -183,18 +264,22 @@ static PyObject *explain(OgiveOperator *self, PyObject *const *args, Py_ssize_t 
     return NULL;
 }
 
-/* Whether a Python number stands beside an array of bfloat16. NumPy lets Python's numbers take the type of arrays,
- * but not of arrays whose type it does not bring itself. */
-static int has_number_beside_bfloat16(PyObject *const *args, Py_ssize_t nargs) {
-    int numbers = 0, arrays = 0;
-    for (Py_ssize_t i = 0; i < nargs; ++i) {
-        numbers |= PyFloat_CheckExact(args[i]) || PyLong_CheckExact(args[i]);
-        if (PyArray_Check(args[i])) {
-            const PyArray_Descr *descr = PyArray_DESCR((PyArrayObject *)args[i]);
-            arrays |= descr->type_num >= NPY_USERDEF && strstr(descr->typeobj->tp_name, "bfloat16") != NULL;
+/* ---- the call ---------------------------------------------------------------------------------- */
+
+/* The ufunc gets the tensors, and those keywords that are NumPy's. */
+static PyObject *call_ufunc(const bound_call *bound, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t keyword_count) {
+    if (bound->rest_names == NULL) {
+        return PyObject_Vectorcall(bound->ufunc, args, (size_t)nargs, NULL);
+    }
+    PyObject *stack[NPY_MAXARGS + MAX_KEYWORDS];
+    memcpy(stack, args, sizeof *stack * (size_t)nargs);
+    Py_ssize_t at = nargs;
+    for (Py_ssize_t k = 0; k < keyword_count; ++k) {
+        if (!(bound->parameters >> k & 1)) {
+            stack[at++] = args[nargs + k];
         }
     }
-    return numbers && arrays;
+    return PyObject_Vectorcall(bound->ufunc, stack, (size_t)nargs, bound->rest_names);
 }
 
 static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names) {
@@ -210,57 +295,19 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
         PyErr_SetNone(PyExc_TypeError); /* _explain finds the words */
         return explain(self, args, nargs, names);
     }
-    if (nargs > 1 && has_number_beside_bfloat16(args, nargs)) {
-        return call_python(self, "_call_with_numbers", NULL, args, nargs, names);
+    bound_call bound;
+    if (find(self, names, args + nargs, &bound) < 0) {
+        return explain(self, args, nargs, names);
     }
     PyObject *result = NULL;
-    if (keyword_count == 0 && self->default_ufunc != NULL) {
-        if (self->default_direct != NULL) {
-            PyObject *ufunc = Py_NewRef(self->default_ufunc);
-            result = ogive_call_directly(self->default_direct, args, NULL);
-            Py_DECREF(ufunc);
-        }
-        if (result == NULL && !self->is_row_wise) {
-            result = PyObject_Vectorcall(self->default_ufunc, args, (size_t)nargs, NULL);
-        }
-    } else {
-        PyObject *known = names == NULL ? PyTuple_New(0) : Py_NewRef(names);
-        if (known == NULL) {
-            return NULL;
-        }
-        const remembered_call *call = recall(self, known, args + nargs);
-        if (call == NULL && (call = bind(self, known, args + nargs)) == NULL) {
-            Py_DECREF(known);
-            return explain(self, args, nargs, names);
-        }
-        if (keyword_count == 0) {
-            Py_XSETREF(self->default_ufunc, Py_NewRef(call->ufunc));
-            self->default_direct = call->direct;
-        }
-        if (call->direct != NULL) {
-            PyObject *ufunc = Py_NewRef(call->ufunc); /* the loops live as long */
-            result = ogive_call_directly(call->direct, args, call->out < 0 ? NULL : args[nargs + call->out]);
-            Py_DECREF(ufunc);
-        }
-        if (result == NULL && !self->is_row_wise) {
-            /* Entries may be overwritten while NumPy runs Python code of the arguments. */
-            PyObject *ufunc = Py_NewRef(call->ufunc), *rest_names = Py_XNewRef(call->rest_names);
-            PyObject *stack[NPY_MAXARGS + MAX_KEYWORDS];
-            Py_ssize_t at = 0;
-            for (Py_ssize_t i = 0; i < nargs; ++i) {
-                stack[at++] = args[i];
-            }
-            for (Py_ssize_t k = 0; k < keyword_count; ++k) {
-                if (!(call->parameters >> k & 1)) {
-                    stack[at++] = args[nargs + k];
-                }
-            }
-            result = PyObject_Vectorcall(ufunc, stack, (size_t)nargs, rest_names);
-            Py_DECREF(ufunc);
-            Py_XDECREF(rest_names);
-        }
-        Py_DECREF(known);
+    if (bound.direct != NULL) {
+        result = ogive_call_directly(bound.direct, args, bound.out < 0 ? NULL : args[nargs + bound.out]);
     }
+    if (result == NULL && !self->is_row_wise) {
+        result = call_ufunc(&bound, args, nargs, keyword_count);
+    }
+    Py_DECREF(bound.ufunc);
+    Py_XDECREF(bound.rest_names);
     if (result == NULL && self->is_row_wise) { /* not one for the loops, and no error: Python knows the axes */
         result = call_python(self, "_over_axes", NULL, args, nargs, names);
     }
@@ -284,20 +331,20 @@ static PyObject *operator_new(PyTypeObject *type, PyObject *args, PyObject *keyw
 static int operator_traverse(PyObject *object, visitproc visit, void *arg) {
     OgiveOperator *self = (OgiveOperator *)object;
     Py_VISIT(Py_TYPE(object));
-    Py_VISIT(self->default_ufunc);
+    Py_VISIT(self->without_keywords.ufunc);
+    Py_VISIT(self->without_keywords.rest_names);
     for (int i = 0; i < REMEMBERED; ++i) {
         Py_VISIT(self->calls[i].names);
         Py_VISIT(self->calls[i].values);
-        Py_VISIT(self->calls[i].ufunc);
-        Py_VISIT(self->calls[i].rest_names);
+        Py_VISIT(self->calls[i].bound.ufunc);
+        Py_VISIT(self->calls[i].bound.rest_names);
     }
     return 0;
 }
 
 static int operator_clear(PyObject *object) {
     OgiveOperator *self = (OgiveOperator *)object;
-    self->default_direct = NULL;
-    Py_CLEAR(self->default_ufunc);
+    release(&self->without_keywords);
     for (int i = 0; i < REMEMBERED; ++i) {
         forget(&self->calls[i]);
     }

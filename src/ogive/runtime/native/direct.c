@@ -100,7 +100,7 @@ static PyObject *run_alike(const OgiveDirect *direct, PyObject *const *inputs, P
     PyObject *result =
         out != NULL ? Py_NewRef(out) : PyArray_SimpleNew(PyArray_NDIM(first), PyArray_DIMS(first), out_type);
     if (result == NULL) {
-        PyErr_Clear(); /* NumPy will say it */
+        PyErr_Clear(); /* no memory: NumPy tries again, and says how much is wanted */
         return NULL;
     }
     for (int k = 0; k <= direct->inputs; ++k) {
@@ -287,7 +287,7 @@ static PyObject *run_grid(const OgiveDirect *direct, PyObject *const *inputs, Py
     }
     PyObject *result = out != NULL ? Py_NewRef(out) : new_result(&g, inputs, shape, out_type);
     if (result == NULL) {
-        PyErr_Clear(); /* NumPy will say it */
+        PyErr_Clear(); /* no memory: NumPy tries again, and says how much is wanted */
         return NULL;
     }
     for (int a = 0; a < g.axis_count; ++a) {

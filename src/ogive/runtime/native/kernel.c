@@ -140,7 +140,8 @@ ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel) {
     PyGILState_STATE lock = PyGILState_Ensure();
     /* The compiler raises floating-point flags, which NumPy would report as this call's. */
     ogive_fp_state saved = ogive_fp_enter();
-    if (atomic_load(&kernel->function) == NULL) {
+    /* NumPy goes on after a loop that failed (at, outer, reduceat), with the error set: the compiler must not run then. */
+    if (atomic_load(&kernel->function) == NULL && !PyErr_Occurred()) {
         if (kernel->resolve == NULL) {
             PyErr_SetString(PyExc_RuntimeError, "Kernel: it was cleared and cannot be compiled any more");
         } else {

@@ -13,8 +13,8 @@
  *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
- * Everything that arrives from Python is checked where it arrives (code.c, ufunc.c, call.c);
- * kernel.c and pool.c then trust it.
+ * Everything that arrives from Python is checked where it arrives (code.c, kernel.c, ufunc.c, call.c, direct.c);
+ * the loops (elements.c, grid.c, rows.c, table.c) and pool.c then trust it.
  */
 #ifndef OGIVE_NATIVE_H
 #define OGIVE_NATIVE_H
@@ -164,6 +164,7 @@ PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyOb
 
 /* ufunc.c: the loops of a ufunc made by make_ufunc; NULL for another one. */
 OgiveDirect *ogive_direct_loops(PyObject *ufunc);
+int ogive_add_ufunc_parts(void);
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords);
 
 /* pool.c */

@@ -2,14 +2,16 @@
  *
  * NumPy borrows every array that it is given here (loops, data, types, name, documentation) for as long
  * as the ufunc lives; they lie together in one block, which the ufunc owns through its `obj` member.
+ *
+ * A kernel that is yet to be compiled refers to the operator, and the operator to its ufuncs. So that such a circle is
+ * found by the garbage collector, the block is an object that shows its kernels, and the ufunc is tracked.
  */
 #include "native.h"
 
 #include <string.h>
 
-static const char *block_name = "ogive.ufunc";
-
 typedef struct {
+    PyObject_HEAD
     PyObject *kernels; /* a list: every kernel that `data` points to */
     double *parameters;
     OgiveLoopData *loops;
@@ -18,38 +20,41 @@ typedef struct {
     char *types;
     char *name;
     char *doc;
+    int loop_count;
     OgiveDirect direct;
 } ufunc_block;
 
-static void free_block(ufunc_block *block) {
-    if (block != NULL) {
-        for (int i = 0; i < block->direct.loop_count; ++i) {
-            ogive_table_free(&block->loops[i]);
-        }
-        Py_XDECREF(block->kernels);
-        PyMem_Free(block->parameters);
-        PyMem_Free(block->loops);
-        PyMem_Free(block->functions);
-        PyMem_Free(block->data);
-        PyMem_Free(block->types);
-        PyMem_Free(block->name);
-        PyMem_Free(block->doc);
-        PyMem_Free(block->direct.types);
-        PyMem_Free(block);
-    }
+static PyTypeObject *block_type;
+
+static int block_traverse(PyObject *object, visitproc visit, void *arg) {
+    Py_VISIT(((ufunc_block *)object)->kernels); /* never cleared: the ufunc may still be called */
+    Py_VISIT(Py_TYPE(object));
+    return 0;
 }
 
-static void capsule_destructor(PyObject *capsule) {
-    free_block(PyCapsule_GetPointer(capsule, block_name));
+static void block_dealloc(PyObject *object) {
+    ufunc_block *block = (ufunc_block *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    for (int i = 0; i < block->loop_count; ++i) {
+        ogive_table_free(&block->loops[i]);
+    }
+    Py_XDECREF(block->kernels);
+    PyMem_Free(block->parameters);
+    PyMem_Free(block->loops);
+    PyMem_Free(block->functions);
+    PyMem_Free(block->data);
+    PyMem_Free(block->types);
+    PyMem_Free(block->name);
+    PyMem_Free(block->doc);
+    PyMem_Free(block->direct.types);
+    type->tp_free(object);
+    Py_DECREF(type);
 }
 
 OgiveDirect *ogive_direct_loops(PyObject *ufunc) {
-    PyObject *capsule = ((PyUFuncObject *)ufunc)->obj;
-    if (capsule == NULL || !PyCapsule_IsValid(capsule, block_name)) {
-        return NULL;
-    }
-    ufunc_block *block = PyCapsule_GetPointer(capsule, block_name);
-    return &block->direct;
+    PyObject *block = ((PyUFuncObject *)ufunc)->obj;
+    return block != NULL && Py_IS_TYPE(block, block_type) ? &((ufunc_block *)block)->direct : NULL;
 }
 
 static char *copy_text(const char *text) {
@@ -124,16 +129,92 @@ static int is_builtin(const int *typenums, int count) {
     return 1;
 }
 
+/* ---- types that other packages registered -------------------------------------------------------- */
+
+static const char *promoter_name = "numpy._ufunc_promoter"; /* NumPy's name for capsules of promoters */
+
+static int is_number_of_python(const PyArray_DTypeMeta *dtype) {
+    return dtype == &PyArray_PyLongDType || dtype == &PyArray_PyFloatDType;
+}
+
+static int is_real_number(const PyArray_DTypeMeta *dtype) {
+    const int type = dtype->type_num;
+    return is_number_of_python(dtype) || PyTypeNum_ISBOOL(type) || PyTypeNum_ISINTEGER(type) || PyTypeNum_ISFLOAT(type);
+}
+
+/* Whether a loop with an operand of a registered type is the one for these operands: they have its types, or are Python's
+ * numbers, which take the registered type that they stand beside. `asked` are the types that a call names (dtype=): where
+ * it names that of a result, real numbers are cast to it, if NumPy's rules for casting let them. */
+static int suits(const int *types, PyArray_DTypeMeta *const *given, PyArray_DTypeMeta *const *asked, int inputs,
+                 int outputs) {
+    int registered = 0, result_is_asked = 0; /* whether an operand has such a type, and a result must have */
+    for (int k = inputs; k < inputs + outputs; ++k) {
+        if (asked[k] != NULL && asked[k]->type_num != types[k]) {
+            return 0;
+        }
+        result_is_asked |= asked[k] != NULL && types[k] >= NPY_USERDEF;
+    }
+    for (int k = 0; k < inputs; ++k) {
+        const PyArray_DTypeMeta *dtype = asked[k] != NULL ? asked[k] : given[k];
+        if (dtype == NULL) { /* the accumulator of a reduction: what the loop makes */
+            continue;
+        }
+        if (dtype->type_num == types[k]) {
+            registered |= types[k] >= NPY_USERDEF;
+        } else if (types[k] < NPY_USERDEF || asked[k] != NULL ||
+                   !(result_is_asked ? is_real_number(dtype) : is_number_of_python(dtype))) {
+            return 0;
+        }
+    }
+    return registered || result_is_asked;
+}
+
+/* Finds the loop for Python's numbers beside bfloat16. NumPy does that for its own types only. Called where no loop has
+ * exactly these types; -1 without an error leaves the call to NumPy. */
+static int promote(PyObject *ufunc, PyArray_DTypeMeta *const given[], PyArray_DTypeMeta *const asked[],
+                   PyArray_DTypeMeta *promoted[]) {
+    const PyUFuncObject *self = (PyUFuncObject *)ufunc;
+    const ufunc_block *block = (const ufunc_block *)self->obj;
+    const int operands = self->nin + self->nout;
+    for (int i = 0; i < block->loop_count; ++i) {
+        const int *types = block->direct.types + i * operands;
+        if (!is_builtin(types, operands) && suits(types, given, asked, self->nin, self->nout)) {
+            for (int k = 0; k < operands; ++k) {
+                PyArray_Descr *descr = PyArray_DescrFromType(types[k]);
+                promoted[k] = (PyArray_DTypeMeta *)Py_NewRef(Py_TYPE(descr));
+                Py_DECREF(descr);
+            }
+            return 0;
+        }
+    }
+    return -1;
+}
+
+static int add_promoter(PyObject *ufunc, int operands) {
+    PyObject *any = PyTuple_New(operands), *capsule = PyCapsule_New((void *)promote, promoter_name, NULL);
+    int status = -1;
+    if (any != NULL && capsule != NULL) {
+        for (int k = 0; k < operands; ++k) {
+            PyTuple_SET_ITEM(any, k, Py_NewRef(Py_None));
+        }
+        status = PyUFunc_AddPromoter(ufunc, any, capsule);
+    }
+    Py_XDECREF(any);
+    Py_XDECREF(capsule);
+    return status;
+}
+
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
-    static char *names[] = {"name", "doc", "inputs", "outputs", "loops", "parameters", "row_wise", NULL};
+    static char *names[] = {"name", "doc", "inputs", "outputs", "loops", "parameters", "row_wise",
+                            "identity", "reorderable", NULL};
     const char *name, *doc;
     int inputs, outputs;
-    int row_wise = 0;
-    PyObject *loops, *parameters;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "ssiiO!O!|p:make_ufunc", names, &name, &doc,
+    int row_wise = 0, reorderable = 0;
+    PyObject *loops, *parameters, *identity = Py_None;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "ssiiO!O!|pOp:make_ufunc", names, &name, &doc,
                                      &inputs, &outputs, &PyList_Type, &loops, &PyTuple_Type,
-                                     &parameters, &row_wise)) {
+                                     &parameters, &row_wise, &identity, &reorderable)) {
         return NULL;
     }
     if (inputs < 1 || outputs < 1 || inputs + outputs > OGIVE_MAX_OPERANDS) {
@@ -151,7 +232,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         return NULL;
     }
 
-    ufunc_block *block = allocate(1, sizeof *block);
+    ufunc_block *block = (ufunc_block *)block_type->tp_alloc(block_type, 0);
     if (block == NULL) {
         return NULL;
     }
@@ -163,13 +244,13 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         (block->types = allocate((size_t)(loop_count * operands), 1)) == NULL ||
         (block->direct.types = allocate((size_t)(loop_count * operands), sizeof *block->direct.types)) == NULL ||
         (block->name = copy_text(name)) == NULL || (block->doc = copy_text(doc)) == NULL) {
-        free_block(block);
+        Py_DECREF(block);
         return NULL;
     }
     for (Py_ssize_t i = 0; i < parameter_count; ++i) {
         block->parameters[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(parameters, i));
         if (block->parameters[i] == -1.0 && PyErr_Occurred()) {
-            free_block(block);
+            Py_DECREF(block);
             return NULL;
         }
     }
@@ -177,7 +258,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     for (Py_ssize_t i = 0; i < loop_count; ++i) {
         OgiveKernel *kernel = read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, row_wise, typenums);
         if (kernel == NULL || PyList_Append(block->kernels, (PyObject *)kernel) < 0) {
-            free_block(block);
+            Py_DECREF(block);
             return NULL;
         }
         block->loops[i].kernel = kernel;
@@ -193,15 +274,11 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
             ++builtin_loops;
         }
     }
+    block->loop_count = (int)loop_count;
     block->direct.inputs = inputs;
     block->direct.row_wise = row_wise;
     block->direct.loop_count = outputs != 1 ? 0 : (int)loop_count;
     block->direct.loops = block->loops;
-    PyObject *capsule = PyCapsule_New(block, block_name, capsule_destructor);
-    if (capsule == NULL) {
-        free_block(block);
-        return NULL;
-    }
     /* (n),...->(n),...: every operand of a row-wise operator has one row at a time. */
     char signature[OGIVE_MAX_OPERANDS * 4 + 2], *end = signature;
     for (int k = 0; k < operands; ++k) {
@@ -210,16 +287,21 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         memcpy(end, "(n)", 4);
         end += 3;
     }
-    PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignature(block->functions, block->data, block->types, builtin_loops,
-                                                          inputs, outputs, PyUFunc_None, block->name, block->doc, 0,
-                                                          row_wise ? signature : NULL);
+    const int kind = identity != Py_None ? PyUFunc_IdentityValue : reorderable ? PyUFunc_ReorderableNone : PyUFunc_None;
+    PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
+        block->functions, block->data, block->types, builtin_loops, inputs, outputs, kind, block->name, block->doc, 0,
+        row_wise ? signature : NULL, identity);
     if (ufunc == NULL) {
-        Py_DECREF(capsule);
+        Py_DECREF(block);
         return NULL;
     }
-    ((PyUFuncObject *)ufunc)->obj = capsule; /* from here on the ufunc frees the block */
+    ((PyUFuncObject *)ufunc)->obj = (PyObject *)block; /* from here on the ufunc frees the block */
+    if (!PyObject_GC_IsTracked(ufunc)) { /* NumPy tracks only those that it makes of Python functions */
+        PyObject_GC_Track(ufunc);
+    }
 
     /* Types that other packages registered (bfloat16) are added one by one. */
+    int registered = 0;
     for (Py_ssize_t i = 0; i < loop_count; ++i) {
         if (read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, row_wise, typenums) == NULL) {
             Py_DECREF(ufunc);
@@ -237,6 +319,30 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
             Py_DECREF(ufunc);
             return NULL;
         }
+        registered = 1;
+    }
+    if (registered && add_promoter(ufunc, operands) < 0) {
+        Py_DECREF(ufunc);
+        return NULL;
     }
     return ufunc;
+}
+
+static PyType_Slot block_slots[] = {
+    {Py_tp_doc, "What a ufunc made by make_ufunc owns."},
+    {Py_tp_dealloc, block_dealloc},
+    {Py_tp_traverse, block_traverse},
+    {0, NULL},
+};
+
+static PyType_Spec block_spec = {
+    .name = "ogive._native.Loops",
+    .basicsize = sizeof(ufunc_block),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = block_slots,
+};
+
+int ogive_add_ufunc_parts(void) {
+    block_type = (PyTypeObject *)PyType_FromSpec(&block_spec);
+    return block_type == NULL ? -1 : 0;
 }
