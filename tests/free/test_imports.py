@@ -27,14 +27,15 @@ MAY_IMPORT = {
     "elementary": {"expression", "transform"},  # the rules use wide.py; reals.py uses the rules
     "codegen": {"expression", "transform", "_native"},
     "runtime": {"codegen", "transform", "_native"},
+    "engine": {"expression", "transform", "runtime", "_native"},
     "signature": set(),
-    "operator": {"expression", "signature", "transform", "runtime", "_native"},
+    "operator": {"expression", "engine", "signature", "transform", "runtime", "_native"},
     "row_operator": {"expression", "operator", "signature", "_native"},
     "accuracy": {"operator", "reference", "row_operator"},
     "peers": set(),
     "catalog": {"formula", "operator", "row_operator", "signature"},
-    "directml": {"catalog", "operator", "signature", "expression", "transform", "runtime", "_native"},
-    "onnx": {"catalog", "operator", "row_operator", "signature", "expression", "formula", "transform", "runtime"},
+    "directml": {"catalog", "engine", "operator", "signature", "expression", "transform", "runtime", "_native"},
+    "onnx": {"catalog", "engine", "operator", "row_operator", "signature", "expression", "formula", "transform"},
     "dxdispatch": {"directml", "onnx"},
     "check": {"catalog", "directml", "dxdispatch", "onnx"},
     "cli": {

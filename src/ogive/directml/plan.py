@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.memory import Region
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
 from ogive.dtypes import ElementType
+from ogive.engine.computation import Fused, kernel_of, make_ufunc
 from ogive.transform.islands import Vertex, islands, narrow_enough
 
-if TYPE_CHECKING:
-    from ogive._native import Kernel
-    from ogive.transform.program import Program
-
-__all__ = ["Feed", "Node", "Plan", "kernel_of", "make_plan"]
+__all__ = ["Feed", "Node", "Plan", "make_plan"]
 
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
@@ -147,7 +144,7 @@ def _vertices(nodes: Sequence[Node]) -> list[Vertex]:
                 (feed.number, _carries(nodes, node, feed)) for feed in node.feeds if feed.area == "node"
             ),
             reads=tuple(dict.fromkeys(feed.key for feed in node.feeds if feed.area != "node")),
-            instructions=node.computation.program.size if isinstance(node.computation, Elementwise) else 0,
+            instructions=node.computation.formulas.size if isinstance(node.computation, Elementwise) else 0,
         )
         for node in nodes
     ]
@@ -300,9 +297,9 @@ class _StepMaker:
         computation = self.nodes[group[0]].computation
         if isinstance(computation, Whole):
             return Step(computation.name, _whole(computation), inputs, outputs)
-        program, parameters = self._fused(group, feeds, [index for index, _ in results])
+        fused, parameters = self._fused(group, feeds, [index for index, _ in results])
         name = computation.name if len(group) == 1 else f"{len(group)} operators"
-        return Step(name, _elementwise(name, program, parameters), inputs, outputs)
+        return Step(name, _elementwise(name, fused, parameters), inputs, outputs)
 
     def _source(self, feed: Feed) -> Place:
         seen = view(feed.desc, feed.kind)
@@ -321,7 +318,7 @@ class _StepMaker:
 
     def _fused(
         self, group: Sequence[int], feeds: Sequence[Feed], results: Sequence[int]
-    ) -> tuple[Program, tuple[float, ...]]:
+    ) -> tuple[Fused, tuple[float, ...]]:
         numbers: dict[Hashable, int] = {feed.key: number for number, feed in enumerate(feeds)}
         produced: dict[int, int] = {}
         steps, parameters = [], list[float]()
@@ -332,41 +329,17 @@ class _StepMaker:
                 produced[feed.number] if feed.area == "node" and feed.number in produced else numbers[feed.key]
                 for feed in node.feeds
             )
-            steps.append((node.computation.program, operands))
+            steps.append((node.computation.formulas, operands))
             parameters += node.computation.parameters
             produced[index] = len(feeds) + len(produced)
         kinds = tuple(feed.kind for feed in feeds)
-        program = _program(kinds, tuple(steps), tuple(produced[index] for index in results))
-        return program, tuple(parameters)
+        return Fused(kinds, tuple(steps), tuple(produced[index] for index in results)), tuple(parameters)
 
 
-@lru_cache(maxsize=64)
-def _program(
-    inputs: tuple[ElementType, ...],
-    steps: tuple[tuple[Program, tuple[int, ...]], ...],
-    outputs: tuple[int, ...],
-) -> Program:
-    """The programs of an island as one. Parts of a graph that are alike, and graphs that are, have the same one."""
-    from ogive.transform.fuse import fuse
-
-    return fuse(inputs, steps, outputs)
-
-
-def _elementwise(name: str, program: Program, parameters: tuple[float, ...]) -> Callable[..., Any]:
-    from ogive.runtime.kernels import make_ufunc
-
-    kernel = kernel_of(program)
-    kernel.prepare()
-    ufunc = make_ufunc(name, program, kernel=kernel, parameters=parameters)
+def _elementwise(name: str, fused: Fused, parameters: tuple[float, ...]) -> Callable[..., Any]:
+    kernel_of(fused).prepare()
+    ufunc = make_ufunc(name, fused, parameters)
     return lambda inputs, outputs: ufunc(*inputs, out=outputs)
-
-
-@lru_cache(maxsize=256)
-def kernel_of(program: Program) -> Kernel:
-    """The kernel of a program; programs that are the same have the same one."""
-    from ogive.runtime.kernels import make_kernel
-
-    return make_kernel(program.inputs, program.outputs, lambda: program)
 
 
 def _whole(computation: Whole) -> Callable[..., Any]:
