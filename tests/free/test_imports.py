@@ -35,7 +35,17 @@ MAY_IMPORT = {
     "peers": set(),
     "catalog": {"formula", "operator", "row_operator", "signature"},
     "directml": {"catalog", "engine", "operator", "signature", "expression", "transform", "runtime", "_native"},
-    "onnx": {"catalog", "engine", "operator", "row_operator", "signature", "expression", "formula", "transform"},
+    "onnx": {
+        "catalog",
+        "engine",
+        "operator",
+        "row_operator",
+        "signature",
+        "expression",
+        "formula",
+        "transform",
+        "_native",
+    },
     "dxdispatch": {"directml", "onnx"},
     "check": {"catalog", "directml", "dxdispatch", "onnx"},
     "cli": {
