@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ogive import _native
 from ogive.directml.computation import Computation, Elementwise, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.memory import Region
@@ -21,7 +23,7 @@ from ogive.dtypes import ElementType
 from ogive.engine.computation import Fused, kernel_of, make_ufunc
 from ogive.transform.islands import Vertex, islands, narrow_enough
 
-__all__ = ["Feed", "Node", "Plan", "make_plan"]
+__all__ = ["Feed", "Node", "Plan", "make_plan", "native_plan"]
 
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
@@ -63,9 +65,18 @@ class Step(NamedTuple):
     """One kernel, or one operator that is computed as a whole, and its operands."""
 
     name: str
-    run: Callable[[Sequence[np.ndarray], tuple[np.ndarray, ...]], Any]
+    call: np.ufunc | Callable[..., Any]
+    """A ufunc, or a function of the inputs that writes into ``out``."""
     inputs: tuple[Place, ...]
     outputs: tuple[Place, ...]
+
+    def run(self, inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
+        if isinstance(self.call, np.ufunc):
+            self.call(*inputs, out=outputs)
+            return
+        self.call(*inputs, out=outputs[0])
+        for other in outputs[1:]:
+            np.copyto(other, outputs[0])
 
 
 class Plan(NamedTuple):
@@ -296,7 +307,7 @@ class _StepMaker:
         outputs = tuple(place for _, place in results)
         computation = self.nodes[group[0]].computation
         if isinstance(computation, Whole):
-            return Step(computation.name, _whole(computation), inputs, outputs)
+            return Step(computation.name, computation.function, inputs, outputs)
         fused, parameters = self._fused(group, feeds, [index for index, _ in results])
         name = computation.name if len(group) == 1 else f"{len(group)} operators"
         return Step(name, _elementwise(name, fused, parameters), inputs, outputs)
@@ -336,16 +347,92 @@ class _StepMaker:
         return Fused(kinds, tuple(steps), tuple(produced[index] for index in results)), tuple(parameters)
 
 
-def _elementwise(name: str, fused: Fused, parameters: tuple[float, ...]) -> Callable[..., Any]:
+def _elementwise(name: str, fused: Fused, parameters: tuple[float, ...]) -> np.ufunc:
     kernel_of(fused).prepare()
-    ufunc = make_ufunc(name, fused, parameters)
-    return lambda inputs, outputs: ufunc(*inputs, out=outputs)
+    return make_ufunc(name, fused, parameters)
 
 
-def _whole(computation: Whole) -> Callable[..., Any]:
-    def run(inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
-        computation.function(*inputs, out=outputs[0])
-        for other in outputs[1:]:
-            np.copyto(other, outputs[0])
+# ---- plain calls
 
-    return run
+
+class _Called(NamedTuple):
+    """An operator that is computed as a whole, as a native plan calls it."""
+
+    function: Callable[..., Any]
+
+    def __call__(self, arrays: tuple[np.ndarray, ...], out: np.ndarray) -> np.ndarray:
+        self.function(*arrays, out=out)
+        return out
+
+
+@dataclass(frozen=True)
+class _Memory:
+    """Makes the temporary resource of a run, and the arrays in it."""
+
+    size: int
+    places: tuple[Place, ...]
+
+    def __call__(self, _: tuple[int, ...] | None, /) -> tuple[np.ndarray, ...]:
+        memory = np.empty(self.size + _ALIGNMENT, np.uint8)
+        start = -memory.ctypes.data % _ALIGNMENT
+        return tuple(place.view.over(memory, start + place.offset) for place in self.places)
+
+
+def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[View | None]) -> _native.Plan | None:
+    """The plan for calls with one packed array a tensor, in native code; None where it is not as simple as that.
+
+    It is not if an input is absent or bound at initialisation, if an operand is seen with gaps or repeated, and if
+    several steps see one place differently.
+    """
+    if plan.persistent or any(seen is None or not seen.is_packed for seen in (*inputs, *outputs)):
+        return None
+    slots: dict[Place, int] = {Place("input", n, 0, seen): n for n, seen in enumerate(inputs) if seen is not None}
+    start: list[Any] = [None] * len(slots)
+    buffers: list[Place] = []
+    results: dict[int, int] = {}
+    written: dict[tuple[str, int, int], Place] = {}
+    steps = []
+    for step in plan.steps:
+        for place in step.inputs:
+            if place.area == "constant" and place not in slots:
+                slots[place] = len(start)
+                start.append(place.view.over(plan.constants[place.number], 0))
+            # What lies in memory that was written again since cannot be meant: that place has another key now.
+            elif place.area == "temporary" and written.get(place[:3]) != place:
+                return None
+        if any(place not in slots for place in step.inputs):
+            return None
+        read = tuple(slots[place] for place in step.inputs)
+        made: list[int] = []
+        places: list[tuple[Any, ...]] = []
+        for place in step.outputs:
+            written[place[:3]] = place
+            slots[place] = len(start)
+            made.append(len(start))
+            start.append(None)
+            if place.area == "output":
+                if place.view != outputs[place.number]:  # computed as other elements of the same size: as bits
+                    return None
+                results[place.number] = made[-1]
+                places.append(("fresh", place.view.shape, place.view.dtype))
+            else:
+                places.append(("buffer", len(buffers)))
+                buffers.append(place)
+        is_kernel = isinstance(step.call, np.ufunc)
+        if not is_kernel and len(made) > 1:
+            return None
+        call = step.call if is_kernel else _Called(step.call)
+        steps.append((call, is_kernel, read, tuple(made), tuple(places), ()))
+    return _native.Plan(
+        steps=tuple(steps),
+        start=tuple(start),
+        inputs=tuple(range(len(inputs))),
+        input_kinds=tuple((seen.dtype, seen.shape) for seen in inputs if seen is not None),
+        results=tuple(results[number] for number in range(len(outputs))),
+        is_own=(True,) * len(outputs),
+        separate=lambda value, is_own: value,
+        make_workspace=_Memory(plan.temporary_size, tuple(buffers)),
+        workspace_bytes=plan.temporary_size,
+        uniform=False,
+        most_elements=0,
+    )

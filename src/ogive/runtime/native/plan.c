@@ -562,6 +562,61 @@ static PyObject *run(OgivePlan *self, PyObject *const *inputs, PyObject *const *
     return results;
 }
 
+/* The memory of an array, from `low` to before `high`. */
+static void memory_of(PyArrayObject *array, const char **low, const char **high) {
+    *low = *high = PyArray_BYTES(array);
+    for (int a = 0; a < PyArray_NDIM(array); ++a) {
+        const npy_intp reach = PyArray_STRIDE(array, a) * (PyArray_DIM(array, a) - 1);
+        *(reach < 0 ? low : high) += PyArray_DIM(array, a) > 0 ? reach : 0;
+    }
+    *high += PyArray_ITEMSIZE(array);
+}
+
+static int are_apart(PyObject *a, PyObject *b) {
+    const char *a_low, *a_high, *b_low, *b_high;
+    memory_of((PyArrayObject *)a, &a_low, &a_high);
+    memory_of((PyArrayObject *)b, &b_low, &b_high);
+    return a_high <= b_low || b_high <= a_low;
+}
+
+/* Whether the caller's arrays can take the results as they are computed. */
+static int can_bind(const OgivePlan *plan, PyObject *const *inputs, PyObject *const *outs) {
+    for (int r = 0; r < plan->result_count; ++r) {
+        if (!plan->is_bindable[r] || !PyArray_CheckExact(outs[r]) || !PyArray_ISCARRAY((PyArrayObject *)outs[r])) {
+            return 0;
+        }
+        for (int i = 0; i < plan->input_count; ++i) {
+            if (!are_apart(outs[r], inputs[i])) {
+                return 0;
+            }
+        }
+        for (int other = 0; other < r; ++other) {
+            if (!are_apart(outs[r], outs[other])) {
+                return 0;
+            }
+        }
+    }
+    /* Type and shape of every result: as the place says that it has. */
+    for (int s = 0; s < plan->step_count; ++s) {
+        const plan_step *step = &plan->steps[s];
+        for (int k = 0; k < step->outputs; ++k) {
+            const plan_place *place = &step->places[k];
+            if (place->kind != FRESH || place->index < 0) {
+                continue;
+            }
+            PyArrayObject *out = (PyArrayObject *)outs[place->index];
+            PyArrayObject *like = plan->is_uniform ? (PyArrayObject *)inputs[0] : NULL;
+            const int ndim = like == NULL ? place->ndim : PyArray_NDIM(like);
+            const npy_intp *dims = like == NULL ? place->dims : PyArray_DIMS(like);
+            if (PyArray_DESCR(out) != place->descr || PyArray_NDIM(out) != ndim ||
+                !PyArray_CompareLists(PyArray_DIMS(out), dims, ndim)) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 static PyObject *plan_run(PyObject *object, PyObject *inputs) {
     OgivePlan *self = (OgivePlan *)object;
     PyObject *fast = PySequence_Tuple(inputs);
@@ -591,7 +646,35 @@ static PyObject *plan_fits(PyObject *object, PyObject *inputs) {
     return PyBool_FromLong(does);
 }
 
+/* A tuple of the results, written to `outs` unless that is None; None where inputs or outs do not fit. */
+static PyObject *plan_try(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    OgivePlan *self = (OgivePlan *)object;
+    if (nargs != 2) {
+        PyErr_SetString(PyExc_TypeError, "attempt: inputs and outs are wanted");
+        return NULL;
+    }
+    const int has_outs = args[1] != Py_None;
+    PyObject *inputs = PySequence_Tuple(args[0]), *outs = has_outs ? PySequence_Tuple(args[1]) : NULL, *results = NULL;
+    if (inputs == NULL || (has_outs && outs == NULL)) {
+        Py_XDECREF(inputs);
+        Py_XDECREF(outs);
+        return NULL;
+    }
+    PyObject *const *given = ((PyTupleObject *)inputs)->ob_item, *const *targets = NULL;
+    int does = PyTuple_GET_SIZE(inputs) == self->input_count && fits(self, given);
+    if (does && has_outs) {
+        targets = ((PyTupleObject *)outs)->ob_item;
+        does = PyTuple_GET_SIZE(outs) == self->result_count && can_bind(self, given, targets);
+    }
+    results = does ? run(self, given, targets) : Py_NewRef(Py_None);
+    Py_DECREF(inputs);
+    Py_XDECREF(outs);
+    return results;
+}
+
 static PyMethodDef plan_methods[] = {
+    {"attempt", (PyCFunction)(void (*)(void))plan_try, METH_FASTCALL,
+     "attempt(inputs, outs): the results, written to outs unless that is None; None where they do not fit."},
     {"run", plan_run, METH_O, "A tuple of the results for a sequence of inputs."},
     {"fits", plan_fits, METH_O, "Whether the plan was made for inputs like these."},
     {NULL, NULL, 0, NULL},
@@ -650,61 +733,6 @@ typedef struct {
     OgivePlan *latest; /* the one used last; borrowed from `plans` */
     int next;
 } OgiveModel;
-
-/* The memory of an array, from `low` to before `high`. */
-static void memory_of(PyArrayObject *array, const char **low, const char **high) {
-    *low = *high = PyArray_BYTES(array);
-    for (int a = 0; a < PyArray_NDIM(array); ++a) {
-        const npy_intp reach = PyArray_STRIDE(array, a) * (PyArray_DIM(array, a) - 1);
-        *(reach < 0 ? low : high) += PyArray_DIM(array, a) > 0 ? reach : 0;
-    }
-    *high += PyArray_ITEMSIZE(array);
-}
-
-static int are_apart(PyObject *a, PyObject *b) {
-    const char *a_low, *a_high, *b_low, *b_high;
-    memory_of((PyArrayObject *)a, &a_low, &a_high);
-    memory_of((PyArrayObject *)b, &b_low, &b_high);
-    return a_high <= b_low || b_high <= a_low;
-}
-
-/* Whether the caller's arrays can take the results as they are computed. */
-static int can_bind(const OgivePlan *plan, PyObject *const *inputs, PyObject *const *outs) {
-    for (int r = 0; r < plan->result_count; ++r) {
-        if (!plan->is_bindable[r] || !PyArray_CheckExact(outs[r]) || !PyArray_ISCARRAY((PyArrayObject *)outs[r])) {
-            return 0;
-        }
-        for (int i = 0; i < plan->input_count; ++i) {
-            if (!are_apart(outs[r], inputs[i])) {
-                return 0;
-            }
-        }
-        for (int other = 0; other < r; ++other) {
-            if (!are_apart(outs[r], outs[other])) {
-                return 0;
-            }
-        }
-    }
-    /* Type and shape of every result: as the place says that it has. */
-    for (int s = 0; s < plan->step_count; ++s) {
-        const plan_step *step = &plan->steps[s];
-        for (int k = 0; k < step->outputs; ++k) {
-            const plan_place *place = &step->places[k];
-            if (place->kind != FRESH || place->index < 0) {
-                continue;
-            }
-            PyArrayObject *out = (PyArrayObject *)outs[place->index];
-            PyArrayObject *like = plan->is_uniform ? (PyArrayObject *)inputs[0] : NULL;
-            const int ndim = like == NULL ? place->ndim : PyArray_NDIM(like);
-            const npy_intp *dims = like == NULL ? place->dims : PyArray_DIMS(like);
-            if (PyArray_DESCR(out) != place->descr || PyArray_NDIM(out) != ndim ||
-                !PyArray_CompareLists(PyArray_DIMS(out), dims, ndim)) {
-                return 0;
-            }
-        }
-    }
-    return 1;
-}
 
 /* The inputs in their order, and `out`; 0 if that is not a call of all inputs by position or name. */
 static int sort_arguments(const OgiveModel *self, PyObject *const *args, Py_ssize_t nargs, PyObject *keywords,
