@@ -1,11 +1,11 @@
 """The native extension: see runtime/native/native.h for its parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 
-_T = TypeVar("_T", bound=type[OperatorCall])
+_T = TypeVar("_T", bound=type[OperatorCall] | type[ModelCall])
 
 class Code:
     """Executable memory with a copy of position-independent code."""
@@ -33,6 +33,52 @@ class OperatorCall:
     is_row_wise: bool
     def __call__(self, *tensors: Any, **keywords: Any) -> Any: ...
     def _forget(self) -> None: ...
+
+class ShapesChanged(Exception):
+    """A function returned another shape than in the run that the plan was made from: another plan is due."""
+
+class Plan:
+    """The runs of a graph with every decision made; runtime/native/plan.c says what the arguments are."""
+
+    def __init__(
+        self,
+        *,
+        steps: tuple[
+            tuple[Any, bool, tuple[int, ...], tuple[int, ...], tuple[tuple[Any, ...], ...], tuple[int, ...]], ...
+        ],
+        start: tuple[Any, ...],
+        inputs: tuple[int, ...],
+        input_kinds: tuple[tuple[np.dtype[Any], tuple[int, ...]] | None, ...],
+        results: tuple[int, ...],
+        is_own: tuple[bool, ...],
+        separate: Callable[[Any, int], Any],
+        make_workspace: Callable[[tuple[int, ...] | None], tuple[np.ndarray, ...]],
+        workspace_bytes: int,
+        uniform: bool,
+        most_elements: int,
+    ) -> None: ...
+    def run(self, inputs: Sequence[Any], /) -> tuple[Any, ...]: ...
+    def fits(self, inputs: Sequence[Any], /) -> bool: ...
+    def attempt(self, inputs: Sequence[Any], outs: Sequence[Any] | None, /) -> tuple[Any, ...] | None: ...
+    @property
+    def uniform(self) -> int: ...
+    @property
+    def is_own(self) -> tuple[bool, ...]: ...
+    @property
+    def workspace_bytes(self) -> int: ...
+    @property
+    def steps(self) -> tuple[tuple[Any, ...], ...]: ...
+    @property
+    def make_workspace(self) -> Any: ...
+    @property
+    def idle(self) -> list[tuple[np.ndarray, ...]]: ...
+
+class ModelCall:
+    """The base of ogive.onnx.Model: calls run the plan for their inputs."""
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any: ...
+    def _publish(self, plan: Plan, /) -> None: ...
+    def _set_names(self, names: tuple[str, ...], /) -> None: ...
 
 def make_ufunc(
     name: str,

@@ -29,7 +29,7 @@ from ogive.errors import (
     ShapeError,
     message,
 )
-from ogive.expression import Expression, Format, lift, node, python
+from ogive.expression import Expression, Format, lift, node
 from ogive.signature import (
     NUMPY_KEYWORDS,
     Constraint,
@@ -42,6 +42,7 @@ from ogive.signature import (
 )
 
 if TYPE_CHECKING:
+    from ogive.engine.computation import Formula
     from ogive.transform.program import Program
 
 __all__ = ["Operator", "operator"]
@@ -336,15 +337,16 @@ class Operator(_native.OperatorCall):
         key = (signature, _key(choices))
         if key not in self._kernels:
             program = partial(self.program, signature, **choices)
-            identity = partial(self._identity, signature, choices)
+            identity = lambda: self.computation(signature, **choices).identity  # noqa: E731
             self._kernels[key] = make_kernel(*signature, program, row_wise=self.is_row_wise, make_identity=identity)
         return self._kernels[key]
 
-    def _identity(self, signature: Signature, choices: Mapping[str, Any]) -> str:
-        """What the program of a kernel follows from, as text."""
+    def computation(self, signature: Signature, **choices: Any) -> Formula:
+        """The formula for one combination of element types, not lowered yet; its numeric parameters stay open."""
+        from ogive.engine.computation import Formula
+
         roots = self.formula(for_integers=signature.is_of_integers, **choices)
-        types = [[t.name for t in side] for side in signature]
-        return f"{types} {self.modular} {len(self.numeric_parameters)}\n{python(*roots)}"
+        return Formula(roots, *signature, modular=self.modular, parameter_count=len(self.numeric_parameters))
 
     def program(self, signature: Signature, **parameters: Any) -> Program:
         """What is computed for one combination of element types.

@@ -6,7 +6,6 @@ import pytest
 import ogive
 import ogive.onnx
 from ogive.errors import ShapeError
-from ogive.onnx.plan import Buffered, Call, Fresh
 from tests.inputs import same_bits
 from tests.onnx.models import node_model, text_model
 
@@ -74,9 +73,8 @@ def test_results_lie_in_planned_memory():
         assert all(map(same_bits, model(x), plain(x)))
     (runner,) = model._runners.values()
     (plan,) = runner._plans.values()
-    places = [type(call.place) for call in plan.calls if isinstance(call, Call)]
-    assert places == [Buffered, Fresh]
-    assert len(plan.buffers) == 2
+    assert [places[0][0] for _, is_kernel, _, _, places, _ in plan.steps if not is_kernel] == ["buffer", "fresh"]
+    assert len(plan.make_workspace.sizes) == 2
     kept = model(x)
     copies = [array.copy() for array in kept]
     model(x + 1)

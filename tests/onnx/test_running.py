@@ -1,5 +1,8 @@
 """Running: islands, broadcasting between them, plans, and the same bits in every way to run a graph."""
 
+from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +10,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 import ogive.onnx
-from ogive.errors import ModelError, ShapeError
-from ogive.onnx.plan import Buffered, Fresh, InPlace, Kernel
+from ogive.errors import ArgumentError, ModelError, OutputError, ShapeError
 from tests.inputs import assert_same_bits, random_values, special_values
 from tests.onnx.models import text_model
 
@@ -19,8 +21,22 @@ def plan_of(model):
     return list(runner._plans.values())[-1]
 
 
+def places_of(model):
+    """Where the outputs of the plan's kernels lie."""
+    return [kind for _, is_kernel, _, _, places, _ in plan_of(model).steps if is_kernel for kind, *_ in places]
+
+
 def kernels_of(model):
-    return [call for call in plan_of(model).calls if isinstance(call, Kernel)]
+    """The plan's kernels, with the slots of their inputs and outputs."""
+    return [
+        SimpleNamespace(inputs=inputs, outputs=outputs)
+        for _, is_kernel, inputs, outputs, _, _ in plan_of(model).steps
+        if is_kernel
+    ]
+
+
+def buffers_of(model):
+    return plan_of(model).make_workspace.sizes
 
 
 def check(text, inputs, opset=18, constants=None):
@@ -171,10 +187,8 @@ def test_buffers_are_reused_and_written_over():
     steps = """a = Tanh(x)  t = Transpose(a)  b = Neg(t)  u = Transpose(b)  c = Relu(u)  v = Transpose(c)
         d = Tanh(v)  w = Transpose(d)  y = Add(w, x)"""
     model = check(f"t (float[N, N] x) => (float[N, N] y) {{ {steps} }}", {"x": floats(8, 8)})
-    plan = plan_of(model)
-    assert len(plan.buffers) == 2
-    places = [place for call in kernels_of(model) for place in call.places]
-    assert [type(place) for place in places] == [Buffered] * 4 + [Fresh]
+    assert len(buffers_of(model)) == 2
+    assert places_of(model) == ["buffer"] * 4 + ["fresh"]
 
 
 def test_kernels_write_over_their_last_input():
@@ -182,8 +196,8 @@ def test_kernels_write_over_their_last_input():
     text = """t (float[N] x) => (float[N] y) {
         a = Tanh(x)  r = ReduceMax(a)  b = Sub(a, r)  s = ReduceMax <keepdims = 0> (b)  c = Mul(b, s)  q = ReduceMax(c)  y = Mul(c, q) }"""
     model = check(text, {"x": floats(100)}, opset=13)
-    assert [type(place) for call in kernels_of(model) for place in call.places] == [Buffered, InPlace, InPlace, Fresh]
-    assert len(plan_of(model).buffers) == 1
+    assert places_of(model) == ["buffer", "over", "over", "fresh"]
+    assert len(buffers_of(model)) == 1
 
 
 def test_a_value_is_not_written_over_while_a_view_of_it_is_needed():
@@ -217,21 +231,144 @@ def test_every_shape_has_a_plan_and_old_ones_are_dropped():
     assert len(runner._plans) == 16
 
 
-def test_only_the_last_plan_keeps_large_buffers(monkeypatch):
-    from ogive.onnx import runner
-
+def test_only_the_last_plan_keeps_large_buffers():
     text = "t (float[N] x) => (float[N] y) { a = Tanh(x) s = ReduceMax(a) y = Sub(a, s) }"
     model = ogive.onnx.load(text_model(text, 13))
-    small, large = floats(10), floats(1000)
+    small, large = floats(10), floats((1 << 24) + 16)  # buffers of 64 MiB
     for x in (small, small, large, large):
         model(x)
     first, second = next(iter(model._runners.values()))._plans.values()
     assert (len(first.idle), len(second.idle)) == (1, 1)
-    monkeypatch.setattr(runner, "LARGEST_IDLE", 1000)
     model(small)
     assert (len(first.idle), len(second.idle)) == (1, 0)
     model(large)
     assert (len(first.idle), len(second.idle)) == (1, 1)
+
+
+def test_one_plan_serves_all_sizes_of_an_element_wise_graph():
+    model = ogive.onnx.load(text_model("t (float[N, M] x) => (float[N, M] y) { a = Tanh(x) y = Mul(a, x) }"))
+    for shape in ((3, 4), (5, 6), (1, 1), (1, 7), (0, 2), (100, 100)):
+        x = floats(*shape)
+        assert_same_bits(model(x), ogive.mul(ogive.tanh(x), x))
+    (runner,) = model._runners.values()
+    assert len(runner._plans) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "shapes"),
+    [
+        ("t (float[N, N] x) => (float[N, N] y) { y = Tanh(x) }", [(2, 2), (2, 3)]),
+        ("t (float[3] x) => (float[3] y) { y = Tanh(x) }", [(3,), (4,)]),
+        ("t (float[N] x, float[N] z) => (float[N] y) { y = Add(x, z) }", [(3,), (4,), (3, 4)]),
+    ],
+)
+def test_declared_sizes_are_checked_for_every_shape(text, shapes):
+    model = ogive.onnx.load(text_model(text))
+    count = len(model.inputs)
+    for shape in shapes[:1] * 3:
+        model(*[floats(*shape)] * count)
+    with pytest.raises(ShapeError):
+        model(*[floats(*shapes[-1])] * count)
+
+
+def test_inputs_of_different_shapes_broadcast_after_equal_ones():
+    model = ogive.onnx.load(text_model("t (float[?, ?] x, float[?, ?] z) => (float[?, ?] y) { y = Add(x, z) }"))
+    for a, b in (((3, 4), (3, 4)), ((3, 4), (1, 4)), ((3, 1), (1, 4)), ((2, 2), (2, 2))):
+        assert_same_bits(model(floats(*a), floats(*b)), floats(*a) + floats(*b))
+
+
+def test_the_memory_limit_holds_for_every_shape():
+    model = ogive.onnx.load(text_model("t (float[N] x) => (float[N] y) { y = Tanh(x) }"), memory_limit=4000)
+    model(floats(10))
+    model(floats(20))
+    with pytest.raises(ModelError, match="memory limit"):
+        model(floats(10_000))
+
+
+# ---- arrays for the results
+
+TWO = "t (float[N] x) => (float[N] y, float[N] z) { y = Tanh(x) z = Neg(y) }"
+
+
+def test_results_are_written_to_given_arrays():
+    model, x = ogive.onnx.load(text_model("t (float[N] x) => (float[N] y) { y = Tanh(x) }")), floats(100)
+    for _ in range(3):
+        out = np.empty_like(x)
+        assert model(x, out=out) is out
+        assert_same_bits(out, ogive.tanh(x))
+    strided = np.zeros(200, np.float32)
+    assert_same_bits(model(x, out=strided[::2]), ogive.tanh(x))
+    assert model(x, out=x) is x  # over its own input
+
+
+def test_given_arrays_by_name():
+    model, x = ogive.onnx.load(text_model(TWO)), floats(10)
+    for _ in range(3):
+        z = np.empty_like(x)
+        results = model.run({"x": x}, out={"z": z})
+        assert results["z"] is z
+        assert_same_bits(z, -ogive.tanh(x))
+        y, z = model(x, out=(np.empty_like(x), np.empty_like(x)))
+        assert_same_bits(y, ogive.tanh(x))
+        assert_same_bits(z, -y)
+
+
+def test_one_array_for_two_results_and_the_inputs_memory():
+    """What overlaps is computed apart; what is written last stays."""
+    model, x = ogive.onnx.load(text_model(TWO)), floats(10)
+    for _ in range(2):
+        given, expected = x.copy(), ogive.tanh(x)
+        y, z = model(given, out=(np.empty_like(x), given))
+        assert_same_bits(y, expected)
+        assert_same_bits(z, -expected)
+
+
+@pytest.mark.parametrize(
+    ("out", "error", "text"),
+    [
+        (np.empty(11, np.float32), ShapeError, r"out\['y'\] has shape \(11,\); allowed: \(10,\), as the result has"),
+        (np.empty(10), OutputError, r"out\['y'\] has dtype float64; allowed: float32"),
+        ([1.0], OutputError, r"out\['y'\] is a list; allowed: a NumPy array"),
+        ((np.empty(10), np.empty(10)), ArgumentError, "out has 2 arrays; allowed: 1"),
+        ({"q": np.empty(10)}, ArgumentError, "out names 'q', which is not computed; allowed: y"),
+        (np.broadcast_to(np.float32(1), 10), OutputError, "read-only array; allowed: writable arrays"),
+    ],
+)
+def test_arrays_that_cannot_take_a_result(out, error, text):
+    model = ogive.onnx.load(text_model("t (float[N] x) => (float[N] y) { y = Tanh(x) }"))
+    for _ in range(2):
+        with pytest.raises(error, match=text):
+            model(floats(10), out=out)
+
+
+def test_an_input_may_be_called_out():
+    model = ogive.onnx.load(text_model("t (float[N] out) => (float[N] y) { y = Tanh(out) }"))
+    for _ in range(2):
+        assert_same_bits(model(out=floats(10)), ogive.tanh(floats(10)))
+
+
+def test_many_values():
+    """More values than the native call path keeps on its stack."""
+    steps = " ".join(f"a{i} = Transpose({f'b{i - 1}' if i else 'x'}) b{i} = Neg(a{i})" for i in range(120))
+    model = ogive.onnx.load(text_model(f"t (float[?, ?] x) => (float[?, ?] y) {{ {steps} y = Neg(b119) }}"))
+    x = floats(3, 4)
+    for _ in range(3):
+        assert_same_bits(model(x), -x)
+
+
+def test_a_plan_called_from_many_threads():
+    text = "t (float[N] x) => (float[N] y) { a = Tanh(x) s = ReduceMax(a) y = Sub(a, s) }"
+    model = ogive.onnx.load(text_model(text, 13))
+    inputs = [floats(size, seed=size) for size in (10, 20_000, 20_001, 300_000)]
+    expected = [model(x) for x in inputs]
+
+    def work(number):
+        for turn in range(30):
+            which = (turn + number) % len(inputs)
+            assert np.array_equal(model(inputs[which]), expected[which])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(4)))
 
 
 def test_empty_arrays_and_single_elements():
@@ -282,7 +419,7 @@ def test_shapes_of_what_is_not_computed():
     """The shape of a value is known without the value."""
     text = "t (float[?, ?] x) => (int64[?] y, int64 z) { a = Tanh(x) y = Shape(a) z = Size(a) }"
     model = check(text, {"x": floats(3, 4)})
-    assert not plan_of(model).calls
+    assert not plan_of(model).steps
     assert [a.tolist() for a in model(x=floats(5, 6))] == [[5, 6], 30]
 
 
@@ -294,7 +431,7 @@ def test_the_usual_way_to_flatten():
         k = ReduceSum <keepdims = 1> (u)  v = Unsqueeze(k, zero)  w = Squeeze(v, zero)  q = Sub(w, k)  r = Add(q, t)
         y = ReduceMax <keepdims = 0> (a, r) }"""
     model = check(text, {"x": floats(1, 3, 4)})
-    assert len(plan_of(model).calls) == 2
+    assert len(plan_of(model).steps) == 2
 
 
 # ---- memory

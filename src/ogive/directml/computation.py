@@ -1,4 +1,4 @@
-"""From a desc to what computes it: a program of the catalogue's formula, or a row-wise operator of the catalogue.
+"""From a desc to what computes it: the catalogue's formula, or a row-wise operator of the catalogue.
 
 Operators are found by the DirectML name that the catalogue gives them. The tables here say what a name alone
 does not: which DirectML operators share a formula, and which members are called otherwise in Ogive.
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,11 @@ from ogive.directml.formulas import cast, sequence
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
+from ogive.engine.computation import Formula, Fused, make_ufunc
 from ogive.errors import ParameterError
 from ogive.expression import Expression, Format, constant, node
 from ogive.operator import Operator
 from ogive.signature import ANY, Parameter, Signature
-
-if TYPE_CHECKING:
-    from ogive.transform.program import Program
 
 __all__ = ["Computation", "Elementwise", "Whole", "computation", "find", "kind_of"]
 
@@ -83,10 +81,10 @@ _STRUCTURAL = ("ScaleBias", "FusedActivation", "MinMaxDataType", "AxisCount", "A
 
 
 class Elementwise(NamedTuple):
-    """A program with the values of its open parameters. Its operands are the input tensors that are there."""
+    """An element-wise computation with its parameters' values. Its operands are the input tensors that are there."""
 
     name: str
-    program: Program
+    formulas: Formula | Fused
     parameters: tuple[float, ...]
 
 
@@ -159,14 +157,12 @@ def _constant(desc: OperatorDesc) -> Whole:
 
 
 def _sequence(desc: OperatorDesc) -> Whole:
-    from ogive.runtime.kernels import make_ufunc
-
     kind = kind_of(desc, desc.output)
     start, delta = (
         np.array(union.value(desc.ValueDataType), kind.numpy) for union in (desc.ValueStart, desc.ValueDelta)
     )
     signature = next(s for s in sequence.signatures if s.outputs == (kind,))
-    ufunc = make_ufunc(sequence.name, sequence.program(signature))
+    ufunc = make_ufunc(sequence.name, sequence.computation(signature))
 
     def fill(out: np.ndarray) -> None:
         flat = np.empty(out.size, out.dtype)
@@ -198,7 +194,7 @@ class _Operand(NamedTuple):
 
 
 class _Recipe(NamedTuple):
-    """What `_program` needs, and the values of the parameters that it leaves open."""
+    """What `_formulas` needs, and the values of the parameters that it leaves open."""
 
     operator: Operator
     types: tuple[ElementType, ...]
@@ -207,11 +203,11 @@ class _Recipe(NamedTuple):
     is_scaled: bool
     parameters: tuple[float, ...]
 
-    def program(self) -> Program:
-        return _program(self.operator, self.types, self.operands, self.choices, self.is_scaled)
+    def formulas(self) -> Formula | Fused:
+        return _formulas(self.operator, self.types, self.operands, self.choices, self.is_scaled)
 
     def elementwise(self) -> Elementwise:
-        return Elementwise(self.operator.name, self.program(), self.parameters)
+        return Elementwise(self.operator.name, self.formulas(), self.parameters)
 
 
 def _kinds(desc: OperatorDesc) -> tuple[ElementType, ...]:
@@ -327,28 +323,26 @@ def _check_number(desc: OperatorDesc, name: str, value: float) -> None:
         raise DMLError(str(error), subject=type(desc).__name__, member=name) from error
 
 
-# ---- programs
+# ---- formulas
 
 
 @lru_cache(maxsize=1024)
-def _program(
+def _formulas(
     operator: Operator,
     types: tuple[ElementType, ...],
     operands: tuple[_Operand, ...],
     choices: tuple[tuple[str, Any], ...],
     is_scaled: bool,
-) -> Program:
-    """The program for these element types. Its open parameters: scale and bias, the operator's, the operands'."""
-    from ogive.transform.fuse import fuse
-    from ogive.transform.lower import lower
-
+) -> Formula | Fused:
+    """The computation for these element types. Its open parameters: scale and bias, the operator's, the operands'."""
     *inputs, _ = types
     if not is_scaled or inputs[0].is_float:
         return _formula(operator, types, operands, dict(choices), is_scaled)
-    scaled = lower((_scaled(_leaf(0)),), inputs[:1], inputs[:1], parameter_count=2)
+    # Integers are rounded and saturated between ScaleBias and the operator.
+    scaled = Formula((_scaled(_leaf(0)),), (inputs[0],), (inputs[0],), parameter_count=2)
     following = _formula(operator, types, operands, dict(choices), False)
-    steps = [(scaled, [0]), (following, [len(inputs), *range(1, len(inputs))])]
-    return fuse(inputs, steps, [len(inputs) + 1])
+    steps = ((scaled, (0,)), (following, (len(inputs), *range(1, len(inputs)))))
+    return Fused(tuple(inputs), steps, (len(inputs) + 1,))
 
 
 def _formula(
@@ -357,15 +351,13 @@ def _formula(
     operands: tuple[_Operand, ...],
     choices: dict[str, Any],
     is_scaled: bool,
-) -> Program:
+) -> Formula:
     """The operator's formula with these operands, scaled before anything is rounded."""
-    from ogive.transform.fold import fold
     from ogive.transform.fuse import substituted
-    from ogive.transform.lower import lower
 
     *inputs, output = types
     if not is_scaled and all(operand.kind == "input" for operand in operands):
-        return operator.program(Signature(tuple(inputs), (output,)), **choices)
+        return operator.computation(Signature(tuple(inputs), (output,)), **choices)
     first = 2 if is_scaled else 0
     own = len(operator.numeric_parameters)
     positions = count(first + own)
@@ -381,8 +373,8 @@ def _formula(
         leaves[0] = _scaled(leaves[0])
     is_whole = not any(t.is_float for t in inputs) and all(operand.kind != "parameter" for operand in operands)
     roots = substituted(operator.formula(for_integers=is_whole, **choices), leaves, first, first + own)
-    folded = [fold(root) for root in roots]
-    return lower(folded, inputs, (output,), modular=operator.modular and is_whole, parameter_count=next(positions))
+    is_modular = operator.modular and is_whole
+    return Formula(roots, tuple(inputs), (output,), modular=is_modular, parameter_count=next(positions))
 
 
 def _leaf(position: int | float | str) -> Expression:
@@ -398,11 +390,8 @@ def _scaled(x: Expression) -> Expression:
 
 
 def _in_sequence(first: _Recipe, second: _Recipe) -> Elementwise:
-    """One program for an operator and its fused activation; what goes between them is rounded."""
-    from ogive.transform.fuse import fuse
-
+    """One computation for an operator and its fused activation; what goes between them is rounded."""
     inputs = first.types[:-1]
-    steps = [(first.program(), list(range(len(inputs)))), (second.program(), [len(inputs)])]
-    program = fuse(inputs, steps, [len(inputs) + 1])
+    steps = ((first.formulas(), tuple(range(len(inputs)))), (second.formulas(), (len(inputs),)))
     name = f"{first.operator.name}, {second.operator.name}"
-    return Elementwise(name, program, first.parameters + second.parameters)
+    return Elementwise(name, Fused(inputs, steps, (len(inputs) + 1,)), first.parameters + second.parameters)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ogive._native import Plan as NativePlan
 from ogive.directml.binding import (
     DML_BINDING_PROPERTIES,
     DML_BUFFER_BINDING,
@@ -24,7 +25,7 @@ from ogive.directml.enumerations import CONSTANTS, DML_EXECUTION_FLAGS
 from ogive.directml.errors import HRESULT, refuse
 from ogive.directml.memory import Region
 from ogive.directml.objects import DeviceChild
-from ogive.directml.plan import Feed, Node, Plan
+from ogive.directml.plan import Feed, Node, Plan, native_plan
 from ogive.directml.structure import short
 
 if TYPE_CHECKING:
@@ -116,6 +117,11 @@ class CompiledOperator(Dispatchable):
         #: Where the persistent resource lies: the region, kept alive if the operator made it itself.
         self._persistent: Region | None = None
         self._persistent_address: int | None = None
+        #: What runs calls with one packed array a tensor.
+        self._native: NativePlan | None = None
+        if len(self._inputs) == input_count:
+            views = [self._inputs[number].view for number in range(input_count)]
+            self._native = native_plan(plan, views, [slot.view for slot in self._outputs])
 
     def _described(self) -> str:
         return f" {self._title}"
@@ -191,6 +197,12 @@ class CompiledOperator(Dispatchable):
         """
         subject = f"{self.INTERFACE}.dispatch"
         self._device._require()
+        if self._native is not None and temporary is None and persistent is None:
+            is_listed = type(inputs) in (list, tuple) and (outputs is None or type(outputs) in (list, tuple))
+            results = self._native.attempt(inputs, outputs) if is_listed else None  # type: ignore[arg-type]
+            if results is not None:
+                self._is_initialized = True
+                return list(results)
         persistent_inputs = self._plan.persistent
         wanted = {i: None for i, slot in self._inputs.items() if not slot.is_absent and i not in persistent_inputs}
         read = {

@@ -8,23 +8,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ogive import _native
 from ogive.directml.computation import Computation, Elementwise, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.memory import Region
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
 from ogive.dtypes import ElementType
+from ogive.engine.computation import Fused, kernel_of, make_ufunc
 from ogive.transform.islands import Vertex, islands, narrow_enough
 
-if TYPE_CHECKING:
-    from ogive._native import Kernel
-    from ogive.transform.program import Program
-
-__all__ = ["Feed", "Node", "Plan", "kernel_of", "make_plan"]
+__all__ = ["Feed", "Node", "Plan", "make_plan", "native_plan"]
 
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
@@ -66,9 +65,18 @@ class Step(NamedTuple):
     """One kernel, or one operator that is computed as a whole, and its operands."""
 
     name: str
-    run: Callable[[Sequence[np.ndarray], tuple[np.ndarray, ...]], Any]
+    call: np.ufunc | Callable[..., Any]
+    """A ufunc, or a function of the inputs that writes into ``out``."""
     inputs: tuple[Place, ...]
     outputs: tuple[Place, ...]
+
+    def run(self, inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
+        if isinstance(self.call, np.ufunc):
+            self.call(*inputs, out=outputs)
+            return
+        self.call(*inputs, out=outputs[0])
+        for other in outputs[1:]:
+            np.copyto(other, outputs[0])
 
 
 class Plan(NamedTuple):
@@ -147,7 +155,7 @@ def _vertices(nodes: Sequence[Node]) -> list[Vertex]:
                 (feed.number, _carries(nodes, node, feed)) for feed in node.feeds if feed.area == "node"
             ),
             reads=tuple(dict.fromkeys(feed.key for feed in node.feeds if feed.area != "node")),
-            instructions=node.computation.program.size if isinstance(node.computation, Elementwise) else 0,
+            instructions=node.computation.formulas.size if isinstance(node.computation, Elementwise) else 0,
         )
         for node in nodes
     ]
@@ -299,10 +307,10 @@ class _StepMaker:
         outputs = tuple(place for _, place in results)
         computation = self.nodes[group[0]].computation
         if isinstance(computation, Whole):
-            return Step(computation.name, _whole(computation), inputs, outputs)
-        program, parameters = self._fused(group, feeds, [index for index, _ in results])
+            return Step(computation.name, computation.function, inputs, outputs)
+        fused, parameters = self._fused(group, feeds, [index for index, _ in results])
         name = computation.name if len(group) == 1 else f"{len(group)} operators"
-        return Step(name, _elementwise(name, program, parameters), inputs, outputs)
+        return Step(name, _elementwise(name, fused, parameters), inputs, outputs)
 
     def _source(self, feed: Feed) -> Place:
         seen = view(feed.desc, feed.kind)
@@ -321,7 +329,7 @@ class _StepMaker:
 
     def _fused(
         self, group: Sequence[int], feeds: Sequence[Feed], results: Sequence[int]
-    ) -> tuple[Program, tuple[float, ...]]:
+    ) -> tuple[Fused, tuple[float, ...]]:
         numbers: dict[Hashable, int] = {feed.key: number for number, feed in enumerate(feeds)}
         produced: dict[int, int] = {}
         steps, parameters = [], list[float]()
@@ -332,47 +340,99 @@ class _StepMaker:
                 produced[feed.number] if feed.area == "node" and feed.number in produced else numbers[feed.key]
                 for feed in node.feeds
             )
-            steps.append((node.computation.program, operands))
+            steps.append((node.computation.formulas, operands))
             parameters += node.computation.parameters
             produced[index] = len(feeds) + len(produced)
         kinds = tuple(feed.kind for feed in feeds)
-        program = _program(kinds, tuple(steps), tuple(produced[index] for index in results))
-        return program, tuple(parameters)
+        return Fused(kinds, tuple(steps), tuple(produced[index] for index in results)), tuple(parameters)
 
 
-@lru_cache(maxsize=64)
-def _program(
-    inputs: tuple[ElementType, ...],
-    steps: tuple[tuple[Program, tuple[int, ...]], ...],
-    outputs: tuple[int, ...],
-) -> Program:
-    """The programs of an island as one. Parts of a graph that are alike, and graphs that are, have the same one."""
-    from ogive.transform.fuse import fuse
-
-    return fuse(inputs, steps, outputs)
+def _elementwise(name: str, fused: Fused, parameters: tuple[float, ...]) -> np.ufunc:
+    kernel_of(fused).prepare()
+    return make_ufunc(name, fused, parameters)
 
 
-def _elementwise(name: str, program: Program, parameters: tuple[float, ...]) -> Callable[..., Any]:
-    from ogive.runtime.kernels import make_ufunc
-
-    kernel = kernel_of(program)
-    kernel.prepare()
-    ufunc = make_ufunc(name, program, kernel=kernel, parameters=parameters)
-    return lambda inputs, outputs: ufunc(*inputs, out=outputs)
+# ---- plain calls
 
 
-@lru_cache(maxsize=256)
-def kernel_of(program: Program) -> Kernel:
-    """The kernel of a program; programs that are the same have the same one."""
-    from ogive.runtime.kernels import make_kernel
+class _Called(NamedTuple):
+    """An operator that is computed as a whole, as a native plan calls it."""
 
-    return make_kernel(program.inputs, program.outputs, lambda: program)
+    function: Callable[..., Any]
+
+    def __call__(self, arrays: tuple[np.ndarray, ...], out: np.ndarray) -> np.ndarray:
+        self.function(*arrays, out=out)
+        return out
 
 
-def _whole(computation: Whole) -> Callable[..., Any]:
-    def run(inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
-        computation.function(*inputs, out=outputs[0])
-        for other in outputs[1:]:
-            np.copyto(other, outputs[0])
+@dataclass(frozen=True)
+class _Memory:
+    """Makes the temporary resource of a run, and the arrays in it."""
 
-    return run
+    size: int
+    places: tuple[Place, ...]
+
+    def __call__(self, _: tuple[int, ...] | None, /) -> tuple[np.ndarray, ...]:
+        memory = np.empty(self.size + _ALIGNMENT, np.uint8)
+        start = -memory.ctypes.data % _ALIGNMENT
+        return tuple(place.view.over(memory, start + place.offset) for place in self.places)
+
+
+def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[View | None]) -> _native.Plan | None:
+    """The plan for calls with one packed array a tensor, in native code; None where it is not as simple as that.
+
+    It is not if an input is absent or bound at initialisation, if an operand is seen with gaps or repeated, and if
+    several steps see one place differently.
+    """
+    if plan.persistent or any(seen is None or not seen.is_packed for seen in (*inputs, *outputs)):
+        return None
+    slots: dict[Place, int] = {Place("input", n, 0, seen): n for n, seen in enumerate(inputs) if seen is not None}
+    start: list[Any] = [None] * len(slots)
+    buffers: list[Place] = []
+    results: dict[int, int] = {}
+    written: dict[tuple[str, int, int], Place] = {}
+    steps = []
+    for step in plan.steps:
+        for place in step.inputs:
+            if place.area == "constant" and place not in slots:
+                slots[place] = len(start)
+                start.append(place.view.over(plan.constants[place.number], 0))
+            # What lies in memory that was written again since cannot be meant: that place has another key now.
+            elif place.area == "temporary" and written.get(place[:3]) != place:
+                return None
+        if any(place not in slots for place in step.inputs):
+            return None
+        read = tuple(slots[place] for place in step.inputs)
+        made: list[int] = []
+        places: list[tuple[Any, ...]] = []
+        for place in step.outputs:
+            written[place[:3]] = place
+            slots[place] = len(start)
+            made.append(len(start))
+            start.append(None)
+            if place.area == "output":
+                if place.view != outputs[place.number]:  # computed as other elements of the same size: as bits
+                    return None
+                results[place.number] = made[-1]
+                places.append(("fresh", place.view.shape, place.view.dtype))
+            else:
+                places.append(("buffer", len(buffers)))
+                buffers.append(place)
+        is_kernel = isinstance(step.call, np.ufunc)
+        if not is_kernel and len(made) > 1:
+            return None
+        call = step.call if is_kernel else _Called(step.call)
+        steps.append((call, is_kernel, read, tuple(made), tuple(places), ()))
+    return _native.Plan(
+        steps=tuple(steps),
+        start=tuple(start),
+        inputs=tuple(range(len(inputs))),
+        input_kinds=tuple((seen.dtype, seen.shape) for seen in inputs if seen is not None),
+        results=tuple(results[number] for number in range(len(outputs))),
+        is_own=(True,) * len(outputs),
+        separate=lambda value, is_own: value,
+        make_workspace=_Memory(plan.temporary_size, tuple(buffers)),
+        workspace_bytes=plan.temporary_size,
+        uniform=False,
+        most_elements=0,
+    )

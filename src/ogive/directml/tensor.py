@@ -266,6 +266,16 @@ class View(NamedTuple):
     dtype: np.dtype
     strides: tuple[int, ...]
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether the elements lie one after the other, in order."""
+        packed = self.dtype.itemsize
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if stride != packed and size > 1:
+                return False
+            packed *= size
+        return True
+
     def over(self, memory: np.ndarray, offset: int) -> np.ndarray:
         """The array over bytes from ``offset`` on. NumPy refuses what would leave the memory."""
         return np.ndarray(self.shape, self.dtype, memory, offset, self.strides)

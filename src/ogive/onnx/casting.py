@@ -14,31 +14,29 @@ from functools import cache
 import numpy as np
 
 from ogive.dtypes import BOOLEAN, ElementType, element_type
+from ogive.engine.computation import Formula, make_ufunc
 from ogive.expression import Expression, Format, node
 from ogive.formula import equal, where
 from ogive.onnx.data_types import DATA_TYPES, DataType
-from ogive.runtime.kernels import make_ufunc
-from ogive.transform.lower import lower
-from ogive.transform.program import Program
 
-__all__ = ["cast_program", "convert"]
+__all__ = ["cast", "convert"]
 
 
-def cast_program(source: ElementType, result: ElementType) -> Program:
-    """What converts elements of one type to another."""
+def cast(source: ElementType, result: ElementType) -> Formula:
+    """The conversion of elements of one type to another."""
     x = node("input", (), 0, Format.TRUTH if source is BOOLEAN else Format.NUMBER)
     root: Expression = x
     if source is BOOLEAN and result is not BOOLEAN:
         root = where(x, 1, 0)
     elif result is BOOLEAN and source is not BOOLEAN:
         root = ~equal(x, 0)
-    # Integers lose higher bits; in programs of real numbers they would saturate.
-    return lower([root], (source,), (result,), modular=not (source.is_float or result.is_float))
+    # Integers lose higher bits; computed as real numbers they would saturate.
+    return Formula((root,), (source,), (result,), modular=not (source.is_float or result.is_float))
 
 
 @cache
 def _cast_ufunc(source: ElementType, result: ElementType) -> np.ufunc:
-    return make_ufunc("Cast", cast_program(source, result))
+    return make_ufunc("Cast", cast(source, result))
 
 
 def convert(array: np.ndarray, source: str, result: str, *, saturate: bool, round_mode: str) -> np.ndarray:

@@ -11,7 +11,7 @@ import numpy as np
 from ogive.errors import ModelError, UnsupportedError, message
 from ogive.onnx import elementwise, formulas
 from ogive.onnx.broadcasting import rule_of
-from ogive.onnx.casting import cast_program, convert
+from ogive.onnx.casting import cast, convert
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
 from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Alias, Constant, Elementwise, Function, Implementation
@@ -125,8 +125,7 @@ def _cast(node: Node, output_type: str | None) -> Implementation:
         raise ModelError(message(node.label, f"round_mode is {round_mode!r}", "'up', 'down', 'nearest'"))
     elements = element_types((source, wanted))
     if elements is not None:
-        program = partial(cast_program, *elements)
-        return Elementwise((node.inputs[0],), elements[:1], elements[1], wanted, rule_of(node), program)
+        return Elementwise((node.inputs[0],), elements[:1], elements[1], wanted, rule_of(node), cast(*elements))
     function = partial(convert, source=source, result=wanted, saturate=saturate, round_mode=round_mode)
     return Function((node.inputs[0],), function, wanted)
 

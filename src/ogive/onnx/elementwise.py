@@ -11,6 +11,7 @@ import numpy as np
 
 from ogive.catalog import OPERATORS
 from ogive.dtypes import BOOLEAN, NUMBERS, ElementType
+from ogive.engine.computation import Computation, Formula, Fused
 from ogive.errors import ModelError, ParameterError, UnsupportedError, message
 from ogive.expression import Expression, Format, lift
 from ogive.expression import node as expression
@@ -22,10 +23,6 @@ from ogive.onnx.implementation import Alias, Elementwise, Function, Implementati
 from ogive.operator import Operator
 from ogive.row_operator import RowOperator
 from ogive.signature import Signature
-from ogive.transform.fold import fold
-from ogive.transform.fuse import fuse
-from ogive.transform.lower import lower
-from ogive.transform.program import Program
 
 __all__ = ["clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
 
@@ -43,13 +40,15 @@ def from_catalogue(node: Node, op: Operator, output_type: str) -> Implementation
             raise wrong_types(node, (t for listed in op.signatures for t in listed.inputs))
         return function
     parameters = parameters_of(node, op)
+    choices = {parameter.name: parameters[parameter.name] for parameter in op.parameters if parameter.choices}
     return Elementwise(
         node.operands,
         signature.inputs,
         signature.outputs[0],
         output_type,
         rule_of(node),
-        partial(op.program, signature, **parameters),
+        op.computation(signature, **choices),
+        tuple(parameters[parameter.name] for parameter in op.numeric_parameters),
         partial(op.bind, **parameters) if signature in op.signatures else None,
     )
 
@@ -120,8 +119,8 @@ def _with_numpy(node: Node, output_type: str) -> Function | None:
     return Function(node.operands, compute, output_type)
 
 
-def _lowered(root: Any, kind: ElementType, count: int) -> Program:
-    return lower([fold(lift(root))], (kind,) * count, (kind,))
+def _formula(root: Any, kind: ElementType, count: int) -> Formula:
+    return Formula((lift(root),), (kind,) * count, (kind,))
 
 
 def _leaves(count: int) -> list[Expression]:
@@ -140,23 +139,22 @@ def variadic(node: Node, output_type: str | None) -> Implementation:
     kind = elements[0]
     if node.operator in formulas.SUMS:
         root = formulas.SUMS[node.operator](_leaves(count))
-        return _elementwise(node, partial(_lowered, root, kind, count), kind, output_type)
+        return _elementwise(node, _formula(root, kind, count), kind, output_type)
     op = formulas.catalogue_operator(node.operator)
     assert op is not None
-    return _elementwise(node, partial(_repeated, op, kind, count), kind, output_type)
+    return _elementwise(node, _repeated(op, kind, count), kind, output_type)
 
 
-def _repeated(op: Operator, kind: ElementType, count: int) -> Program:
+def _repeated(op: Operator, kind: ElementType, count: int) -> Fused:
     """An operator of two on the first two operands, then on that result and the next, and so on."""
-    program = op.program(Signature((kind, kind), (kind,)))
-    steps = [(program, (0 if i == 1 else count + i - 2, i)) for i in range(1, count)]
-    return fuse([kind] * count, steps, [2 * count - 2])
+    once = op.computation(Signature((kind, kind), (kind,)))
+    steps = tuple((once, (0 if i == 1 else count + i - 2, i)) for i in range(1, count))
+    return Fused((kind,) * count, steps, (2 * count - 2,))
 
 
-def _elementwise(node: Node, make_program: Callable[[], Program], kind: ElementType, output_type: str) -> Elementwise:
-    """A program for operands that all have the type of the output."""
-    inputs = (kind,) * len(node.operands)
-    return Elementwise(node.operands, inputs, kind, output_type, rule_of(node), make_program)
+def _elementwise(node: Node, computation: Computation, kind: ElementType, output_type: str) -> Elementwise:
+    """A computation for operands that all have the type of the output."""
+    return Elementwise(node.operands, computation.inputs, kind, output_type, rule_of(node), computation)
 
 
 def clip(node: Node, output_type: str | None) -> Implementation:
@@ -170,4 +168,4 @@ def clip(node: Node, output_type: str | None) -> Implementation:
     ends = {"min": -math.inf, "max": math.inf} if kind.is_float else {"min": kind.minimum, "max": kind.maximum}
     bounds = {**ends, **node.attributes, **dict(zip(node.operand_parameters[1:], given, strict=True))}
     root = OPERATORS["clip"](x, bounds["min"], bounds["max"])
-    return _elementwise(node, partial(_lowered, root, kind, len(node.operands)), kind, output_type)
+    return _elementwise(node, _formula(root, kind, len(node.operands)), kind, output_type)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from ogive.dtypes import ElementType
+from ogive.engine.computation import Computation
 from ogive.onnx.broadcasting import Rule
-from ogive.transform.program import Program
 
 __all__ = ["Alias", "Constant", "Elementwise", "Function", "Implementation"]
 
@@ -40,13 +39,11 @@ class Elementwise:
     result: ElementType
     type: str
     rule: Rule
-    make_program: Callable[[], Program]
+    computation: Computation
+    parameters: tuple[float, ...] = ()
+    """The values of the parameters that the computation leaves open."""
     bind: Callable[[], np.ufunc] | None = None
-    """The catalogue's ufunc of the same program, where there is one."""
-
-    @cached_property
-    def program(self) -> Program:
-        return self.make_program()
+    """The catalogue's ufunc of the same computation, where there is one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ogive.dtypes import ElementType
-from ogive.expression import Expression, Format, node
+from ogive.engine.computation import Computation, Element, Fused, make_ufunc
 from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise
-from ogive.runtime.kernels import make_ufunc
-from ogive.transform.fuse import fuse
 from ogive.transform.islands import Vertex, islands, narrow_enough
-from ogive.transform.program import STORAGE, Program
 
 __all__ = ["NO_CONSTANTS", "Constants", "Island", "islands_of", "make_kernel"]
 
@@ -100,15 +97,15 @@ def _vertices(steps: Sequence[Step], shapes: Mapping[str, Shape], constants: Con
                 predecessors=tuple((numbers[v], shapes[v] == shape) for v in operands if v in numbers),
                 # A smaller operand, which is broadcast, connects nothing.
                 reads=tuple(v for v in operands if v not in numbers and v not in constants and shapes[v] == shape),
-                instructions=_program(step).size,
+                instructions=_elementwise(step).computation.size,
             )
         )
     return vertices
 
 
-def _program(step: Step) -> Program:
+def _elementwise(step: Step) -> Elementwise:
     assert isinstance(step.made, Elementwise)
-    return step.made.program
+    return step.made
 
 
 def _island(
@@ -139,30 +136,21 @@ def _any_element(used: Collection[str], constants: Constants) -> str:
 def make_kernel(island: Island, types: Mapping[str, ElementType], constants: Constants) -> np.ufunc:
     """The ufunc that computes the outputs of an island from its inputs."""
     numbers = {value: i for i, value in enumerate(island.inputs)}
-    fused: list[tuple[Program, list[int]]] = []
+    fused: list[tuple[Computation, tuple[int, ...]]] = []
+    parameters: list[float] = []
 
-    def add(value: str, program: Program, operands: Collection[str]) -> None:
-        fused.append((program, [numbers[operand] for operand in operands]))
+    def add(value: str, computation: Computation, operands: Collection[str]) -> None:
+        fused.append((computation, tuple(numbers[operand] for operand in operands)))
         numbers[value] = len(island.inputs) + len(fused) - 1
 
     used = {value for step in island.steps for value in step.made.operands} - numbers.keys()
-    steps = [*constants.needed_for(used), *island.steps]
-    for step in steps:
-        for value in step.made.operands:
+    for step in (*constants.needed_for(used), *island.steps):
+        node = _elementwise(step)
+        for value in node.operands:
             if value not in numbers:
-                add(value, _constant_program(constants.elements[value], types[value]), ())
-        add(step.output, _program(step), step.made.operands)
-    outputs = [numbers[value] for value in island.outputs]
-    program = fuse([types[value] for value in island.inputs], fused, outputs)
-    return make_ufunc(" ".join(step.label.split()[0] for step in island.steps[:4]), program)
-
-
-def _constant_program(element: np.ndarray, kind: ElementType) -> Program:
-    """A program without inputs that gives one value."""
-    storage, value = STORAGE[kind.name], element.reshape(()).item()
-    if storage in (Format.F16, Format.BF16):  # only stored: there are no constants of these formats
-        result: Expression = node("constant", (), float(value), Format.F32)
-        result = node("convert", (result,), None, storage)
-    else:
-        result = node("constant", (), float(value) if storage.is_float else int(value), storage)
-    return Program((), (kind,), (result,))
+                add(value, Element(constants.elements[value].reshape(()).item(), types[value]), ())
+        add(step.output, node.computation, node.operands)
+        parameters += node.parameters
+    inputs = tuple(types[value] for value in island.inputs)
+    made = Fused(inputs, tuple(fused), tuple(numbers[value] for value in island.outputs))
+    return make_ufunc(" ".join(step.label.split()[0] for step in island.steps[:4]), made, parameters)

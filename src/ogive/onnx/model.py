@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto
 
-from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, message
+from ogive._native import ModelCall, inherit_vectorcall
+from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, message
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.graph import Graph, ValueInfo
 from ogive.onnx.loading import graph_of, read_model
@@ -53,7 +54,8 @@ def load(
     return Model(graph_of(proto, folder, name), name, fuse=fuse, memory_limit=limit)
 
 
-class Model:
+@inherit_vectorcall
+class Model(ModelCall):
     """A model that :func:`load` has checked. It can be called from many threads at once.
 
     ``model(x=array)``, ``model(array)`` and ``model({"x": array})`` are the same. The result is an array if
@@ -73,6 +75,8 @@ class Model:
         self._lock = Lock()
         self._input_names = tuple(info.name for info in graph.inputs)
         self._output_names = tuple(info.name for info in graph.outputs)
+        self._set_names(self._input_names)
+        self._name_set = set(self._input_names)
         # Of arrays that need no other check than this: text is looked at string by string.
         self._dtypes = tuple(None if info.dtype == object else info.dtype for info in graph.inputs)
 
@@ -100,13 +104,25 @@ class Model:
         inputs, outputs = (", ".join(map(str, infos)) for infos in (self._graph.inputs, self._graph.outputs))
         return f"<{self._name}: ({inputs}) -> ({outputs})>"
 
-    def __call__(self, *args: Any, **keywords: Any) -> Any:
-        """Compute all outputs: an array, or a tuple of arrays where the model has several outputs."""
-        results = self._results(self._named(args, keywords), self.output_names)
+    def _call(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A call that none of the plans known to the native call path fits."""
+        keywords = dict(keywords)
+        out = keywords.pop("out", None) if "out" not in self.input_names else None
+        targets = self._targets(out, self.output_names)
+        results = self._results(self._named(args, keywords), self.output_names, targets)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None) -> dict[str, Any]:
+    def run(
+        self,
+        inputs: Mapping[str, Any],
+        outputs: Sequence[str] | None = None,
+        *,
+        out: Mapping[str, np.ndarray] | None = None,
+    ) -> dict[str, Any]:
         """Compute outputs, by name; all of them, or those that are named, with only what they need.
+
+        ``out`` has arrays that results are written to, by the names of outputs; each must have the result's type and
+        shape.
 
         >>> from onnx import parser
         >>> text = '''<ir_version: 8, opset_import: ["" : 14]>
@@ -115,23 +131,78 @@ class Model:
         >>> model.run({"x": np.float32([-1.0, 2.0])}, outputs=["z"])
         {'z': array([-0., -2.], dtype=float32)}
         """
+        if outputs is None and out is None and inputs.keys() == self._name_set:
+            results = self(*(inputs[name] for name in self._input_names))  # by a plan of the native call path
+            return dict(zip(self._output_names, results if len(self._output_names) > 1 else (results,), strict=True))
         names = self.output_names if outputs is None else tuple(outputs)
         for name in names:
             if name not in self.output_names:
                 raise ArgumentError(message(self._name, f"there is no output {name!r}", ", ".join(self.output_names)))
         # Outputs are computed in the model's order, each once.
         ordered = tuple(name for name in self.output_names if name in names)
-        results = dict(zip(ordered, self._results(inputs, ordered), strict=True))
-        return {name: results[name] for name in names}
+        targets = self._targets(out, ordered)
+        computed = dict(zip(ordered, self._results(inputs, ordered, targets), strict=True))
+        return {name: computed[name] for name in names}
 
-    def _results(self, inputs: Mapping[str, Any], outputs: tuple[str, ...]) -> list[Any]:
+    def _results(
+        self, inputs: Mapping[str, Any], outputs: tuple[str, ...], targets: Mapping[str, np.ndarray]
+    ) -> Sequence[Any]:
         values = self._checked(inputs)
         runner = self._runners.get(outputs)
         if runner is None:
             with self._lock:
-                made = Runner(outline(self._graph, outputs, fuse=self._fuse), self._memory_limit)
+                made = Runner(
+                    outline(self._graph, outputs, fuse=self._fuse),
+                    self._memory_limit,
+                    is_flexible=_takes_any_shape(self._graph.inputs),
+                )
                 runner = self._runners.setdefault(outputs, made)
-        return runner.run(values)
+        results, plan = runner.run(values)
+        if outputs == self.output_names:
+            self._publish(plan)
+        return results if not targets else self._written(results, outputs, targets)
+
+    # ---- arrays for the results
+
+    def _targets(self, out: Any, outputs: tuple[str, ...]) -> Mapping[str, np.ndarray]:
+        """The caller's arrays for results, by the names of outputs."""
+        if out is None:
+            return {}
+        if isinstance(out, Mapping):
+            given = dict(out)
+        else:
+            arrays = out if isinstance(out, tuple) else (out,)
+            if len(arrays) != len(outputs):
+                what, allowed = f"out has {len(arrays)} arrays", f"{len(outputs)}, one for each output"
+                raise ArgumentError(message(self._name, what, allowed))
+            given = dict(zip(outputs, arrays, strict=True))
+        for name, array in given.items():
+            if name not in outputs:
+                what = f"out names {name!r}, which is not computed"
+                raise ArgumentError(message(self._name, what, ", ".join(outputs)))
+            if not isinstance(array, np.ndarray):
+                raise OutputError(message(self._name, f"out[{name!r}] is a {type(array).__name__}", "a NumPy array"))
+            if not array.flags.writeable:
+                raise OutputError(message(self._name, f"out[{name!r}] is a read-only array", "writable arrays"))
+        return given
+
+    def _written(
+        self, results: Sequence[Any], outputs: tuple[str, ...], targets: Mapping[str, np.ndarray]
+    ) -> Sequence[Any]:
+        """The results, in the arrays that were given for them."""
+        pairs = [(name, targets[name], value) for name, value in zip(outputs, results, strict=True) if name in targets]
+        for name, target, value in pairs:
+            if not isinstance(value, np.ndarray):
+                raise OutputError(message(self._name, f"the output {name!r} is a list", "outputs that are arrays"))
+            if target.dtype != value.dtype:
+                what = f"out[{name!r}] has dtype {target.dtype}"
+                raise OutputError(message(self._name, what, f"{value.dtype}, as the result has"))
+            if target.shape != value.shape:
+                what = f"out[{name!r}] has shape {target.shape}"
+                raise ShapeError(message(self._name, what, f"{value.shape}, as the result has"))
+        for _, target, value in pairs:
+            np.copyto(target, value)
+        return [targets.get(name, value) for name, value in zip(outputs, results, strict=True)]
 
     # ---- inputs
 
@@ -177,6 +248,16 @@ class Model:
                 _check_shape(value.shape, info, sizes, self._name)
             values.append(value)
         return values
+
+
+def _takes_any_shape(inputs: Sequence[ValueInfo]) -> bool:
+    """Whether inputs of one shape are accepted whatever that shape is: no declared size contradicts another."""
+    declared = {info.shape for info in inputs}
+    if declared == {None}:
+        return True
+    shape = declared.pop() if len(declared) == 1 else None
+    names = [size for size in shape or () if size is not None]
+    return shape is not None and all(isinstance(size, str) for size in names) and len(set(names)) == len(names)
 
 
 def _checked_value(value: Any, kind: str, subject: str) -> Any:

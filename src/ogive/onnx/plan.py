@@ -8,26 +8,20 @@ is the last use of it. Results get arrays of their own.
 from __future__ import annotations
 
 import math
-from collections import deque
+import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ogive._native import Plan, ShapesChanged
 from ogive.onnx.tracing import FunctionCall, KernelCall, Record, Shape, called
 
 __all__ = ["Plan", "ShapesChanged", "make_plan", "separate"]
 
-#: How many sets of buffers are kept for the next calls. More threads at once make more, and drop them.
-IDLE_WORKSPACES = 4
-
 #: Buffers begin at multiples of this: a line of the cache, and the widest register.
 ALIGNMENT = 64
-
-
-class ShapesChanged(Exception):
-    """A function returned another shape than in the run that the plan was made from: another plan is due."""
 
 
 @dataclass(frozen=True)
@@ -55,100 +49,57 @@ class InPlace:
 Place = Fresh | Buffered | InPlace
 
 
+def _native_place(place: Place | None) -> tuple[Any, ...]:
+    """A place as the native plan reads it; None is an array that a function makes."""
+    match place:
+        case Fresh(shape, dtype):
+            return ("fresh", shape, dtype)
+        case Buffered(position):
+            return ("buffer", position)
+        case InPlace(slot):
+            return ("over", slot)
+    return ("own",)
+
+
 @dataclass(frozen=True)
-class Kernel:
-    """A call of a ufunc: the slots of its inputs, those of its outputs, and where the outputs lie."""
-
-    ufunc: np.ufunc
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    places: tuple[Place, ...]
-    released: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call of a function, which makes its own array or a view."""
+class _Function:
+    """A call of a function of a node, which must give the shape of the recorded run."""
 
     source: FunctionCall
-    inputs: tuple[int, ...]
-    output: int
-    place: Place | None
-    """What the function fills; None if it makes its own array, or a view."""
-    released: tuple[int, ...]
 
-
-@dataclass(frozen=True)
-class Plan:
-    """A run, with every decision made."""
-
-    calls: tuple[Kernel | Call, ...]
-    start: tuple[Any, ...]
-    """What is in each slot before a run: the constants, and nothing."""
-    inputs: tuple[int, ...]
-    results: tuple[int, ...]
-    is_own: tuple[bool, ...]
-    """Whether a result is an array that nothing else uses."""
-    buffers: tuple[int, ...]
-    """The sizes of the buffers in bytes."""
-    views: tuple[tuple[int, Shape, np.dtype], ...]
-    """Of the buffers: (buffer, shape, type)."""
-    idle: deque[list[np.ndarray]] = field(default_factory=lambda: deque(maxlen=IDLE_WORKSPACES))
-
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
-        """The results for inputs of the plan's shapes, each in an array that nothing else uses."""
-        values = list(self.start)
-        for slot, value in zip(self.inputs, inputs, strict=True):
-            values[slot] = value
-        try:
-            workspace = self.idle.pop()
-        except IndexError:
-            workspace = self._workspace()
-        for call in self.calls:
-            if isinstance(call, Kernel):
-                self._run_kernel(call, values, workspace)
-            else:
-                self._run_function(call, values, workspace)
-            for slot in call.released:
-                values[slot] = None
-        results = [
-            separate(values[slot], is_own=is_own) for slot, is_own in zip(self.results, self.is_own, strict=True)
-        ]
-        self.idle.append(workspace)
-        return results
-
-    def _run_kernel(self, call: Kernel, values: list[Any], workspace: list[np.ndarray]) -> None:
-        targets = [_target(place, values, workspace) for place in call.places]
-        call.ufunc(*[values[slot] for slot in call.inputs], out=tuple(targets))
-        for slot, target in zip(call.outputs, targets, strict=True):
-            values[slot] = target
-
-    def _run_function(self, call: Call, values: list[Any], workspace: list[np.ndarray]) -> None:
-        source, arrays = call.source, [values[slot] for slot in call.inputs]
-        if call.place is not None and arrays[0].shape != source.shape:
+    def __call__(self, arrays: tuple[Any, ...], out: np.ndarray | None) -> np.ndarray:
+        source = self.source
+        if out is not None and arrays[0].shape != source.shape:
             raise ShapesChanged
-        out = None if call.place is None else _target(call.place, values, workspace)
         result = called(source.label, source.function, arrays, out)
         if result.shape != source.shape:
             raise ShapesChanged
-        values[call.output] = result
-
-    def _workspace(self) -> list[np.ndarray]:
-        buffers = [_aligned_buffer(size) for size in self.buffers]
-        return [
-            buffers[buffer][: math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
-            for buffer, shape, dtype in self.views
-        ]
+        return result
 
 
-def _target(place: Place, values: list[Any], workspace: list[np.ndarray]) -> np.ndarray:
-    """The array that a place stands for."""
-    if isinstance(place, Buffered):
-        return workspace[place.position]
-    if isinstance(place, InPlace):
-        target: np.ndarray = values[place.slot]
-        return target
-    return np.empty(place.shape, place.dtype)
+@dataclass(frozen=True)
+class _Workspace:
+    """Makes the buffers of a run, and the views of them that its values are."""
+
+    sizes: tuple[int, ...]
+    """Of the buffers in bytes."""
+    views: tuple[tuple[int, Shape, np.dtype], ...]
+    """(buffer, shape, type)."""
+
+    def __call__(self, shape: Shape | None) -> tuple[np.ndarray, ...]:
+        """``shape``: what every view has in a plan for any shape."""
+        kinds = [(buffer, old if shape is None else shape, dtype) for buffer, old, dtype in self.views]
+        sizes = list(self.sizes)
+        for buffer, new, dtype in kinds:
+            sizes[buffer] = max(sizes[buffer] * (shape is None), math.prod(new) * dtype.itemsize)
+        buffers = [_aligned_buffer(size) for size in sizes]
+        return tuple(
+            buffers[buffer][: math.prod(new) * dtype.itemsize].view(dtype).reshape(new) for buffer, new, dtype in kinds
+        )
+
+
+def _separated(value: Any, is_own: int) -> Any:
+    return separate(value, is_own=bool(is_own))
 
 
 def separate(value: Any, *, is_own: bool) -> Any:
@@ -168,9 +119,25 @@ def _aligned_buffer(size: int) -> np.ndarray:
     return memory[start : start + size]
 
 
-def make_plan(record: Record, inputs: Sequence[str], results: Sequence[str]) -> Plan:
-    """The plan of the runs that do the same as the recorded one."""
-    return _Planner(record, inputs, results).plan()
+def make_plan(
+    record: Record,
+    inputs: Sequence[str],
+    results: Sequence[str],
+    given: Sequence[Any],
+    *,
+    is_flexible: bool = False,
+    memory_limit: int = sys.maxsize,
+) -> Plan:
+    """The plan of the runs that do the same as the recorded one.
+
+    ``given`` are the inputs of that run. If the model ``is_flexible`` (it declares nothing that other shapes would
+    contradict) and all values had one shape, the plan is for any shape of so many axes.
+    """
+    return _Planner(record, inputs, results).plan(given, is_flexible, memory_limit)
+
+
+#: (what is called, whether it is a kernel, slots of the inputs, of the outputs, where these lie, slots that become free)
+_Step = tuple[Any, bool, tuple[int, ...], tuple[int, ...], tuple[tuple[Any, ...], ...], tuple[int, ...]]
 
 
 class _Planner:
@@ -192,11 +159,11 @@ class _Planner:
         self.owned: set[str] = set()
         """Roots in memory that the run has made."""
 
-    def plan(self) -> Plan:
+    def plan(self, given: Sequence[Any], is_flexible: bool, memory_limit: int) -> Plan:
         for name in (*self.inputs, *self.record.fixed):
             self._slot(name)
         self._find_uses()
-        calls = tuple(
+        steps = tuple(
             self._kernel(index, call) if isinstance(call, KernelCall) else self._call(index, call)
             for index, call in enumerate(self.record.calls)
         )
@@ -204,15 +171,36 @@ class _Planner:
         for name, array in self.record.fixed.items():
             start[self.slots[name]] = array
         roots = [self.roots[name] for name in self.results]
+        shape = self._shape_of_all(given) if is_flexible else None
+        per_element = sum(d.itemsize for _, d in self.kinds.values())
         return Plan(
-            calls,
-            tuple(start),
-            tuple(self.slots[name] for name in self.inputs),
-            tuple(self.slots[name] for name in self.results),
-            tuple(root in self.owned and roots.count(root) == 1 for root in roots),
-            tuple(self.buffers),
-            tuple(self.views),
+            steps=steps,
+            start=tuple(start),
+            inputs=tuple(self.slots[name] for name in self.inputs),
+            input_kinds=tuple((v.dtype, v.shape) if isinstance(v, np.ndarray) else None for v in given),
+            results=tuple(self.slots[name] for name in self.results),
+            is_own=tuple(root in self.owned and roots.count(root) == 1 for root in roots),
+            separate=_separated,
+            make_workspace=_Workspace(tuple(self.buffers), tuple(self.views)),
+            workspace_bytes=sum(self.buffers),
+            uniform=shape is not None,
+            most_elements=memory_limit // max(per_element, 1),
         )
+
+    def _shape_of_all(self, given: Sequence[Any]) -> Shape | None:
+        """The one shape that all values of the run have, but for constants of one element; None if they differ."""
+        shapes = {value.shape if isinstance(value, np.ndarray) else None for value in given}
+        shape = shapes.pop() if len(shapes) == 1 else None
+        if not shape or not math.prod(shape):
+            return None
+        constants = self.record.fixed
+        for call in self.record.calls:
+            if not isinstance(call, KernelCall) or call.shape != shape:
+                return None
+            read = [constants[name] for name in call.inputs if name in constants]
+            if any(array.size != 1 or array.ndim > len(shape) for array in read):
+                return None
+        return None if any(name in constants for name in self.results) else shape
 
     def _slot(self, name: str) -> int:
         return self.slots.setdefault(name, len(self.slots))
@@ -238,7 +226,7 @@ class _Planner:
                 self.free.setdefault(self.buffers[buffer], []).append(buffer)
         return tuple(self.slots[name] for name in ended if name not in self.record.fixed)
 
-    def _kernel(self, index: int, call: KernelCall) -> Kernel:
+    def _kernel(self, index: int, call: KernelCall) -> _Step:
         inputs = tuple(self.slots[name] for name in call.inputs)
         places: list[Place] = []
         for name, dtype in zip(call.outputs, call.dtypes, strict=True):
@@ -251,7 +239,7 @@ class _Planner:
                 self.buffer_of[name] = self.buffer_of.pop(over)
                 places.append(InPlace(self.slots[over]))
         outputs = tuple(map(self._slot, call.outputs))
-        return Kernel(call.ufunc, inputs, outputs, tuple(places), self._released(index, call.inputs))
+        return call.ufunc, True, inputs, outputs, tuple(map(_native_place, places)), self._released(index, call.inputs)
 
     def _is_result(self, name: str) -> bool:
         """Whether a root's memory is handed out."""
@@ -285,9 +273,10 @@ class _Planner:
                 return name
         return None
 
-    def _call(self, index: int, call: FunctionCall) -> Call:
+    def _call(self, index: int, call: FunctionCall) -> _Step:
         inputs = tuple(self.slots[name] for name in call.inputs)
         place = self._place(call.output, call.shape, call.dtype) if call.fills else None
         if not call.is_view:
             self.owned.add(call.output)
-        return Call(call, inputs, self._slot(call.output), place, self._released(index, call.inputs))
+        output, released = self._slot(call.output), self._released(index, call.inputs)
+        return _Function(call), False, inputs, (output,), (_native_place(place),), released

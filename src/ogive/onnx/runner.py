@@ -25,37 +25,42 @@ LARGEST_IDLE = 1 << 26
 class Runner:
     """A graph that can be run from several threads at once."""
 
-    def __init__(self, outline: Outline, memory_limit: int) -> None:
+    def __init__(self, outline: Outline, memory_limit: int, *, is_flexible: bool = False) -> None:
         self.outline = outline
         self.memory_limit = memory_limit
+        self.is_flexible = is_flexible
         self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
         self._lock = Lock()
         self._latest: tuple[Any, ...] = ()
 
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
-        """The results for inputs in the order of the graph's; every result is an array of its own."""
+    def run(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Plan]:
+        """The results for inputs in the order of the graph's, each an array of its own; and the plan for such inputs."""
         key = tuple(value.shape if isinstance(value, np.ndarray) else None for value in inputs)
         with self._lock:
+            if key not in self._plans:
+                uniform = (known for known, plan in self._plans.items() if plan.uniform and plan.fits(inputs))
+                key = next(uniform, key)
             plan = self._plans.get(key)
             if plan is not None:
                 self._use(key)
         if plan is not None:
             try:
-                return plan.run(inputs)
+                return plan.run(inputs), plan
             except ShapesChanged:  # shapes inside depend on the values of the inputs, not on their shapes alone
                 pass
         results, record = trace(self.outline, dict(zip(self.outline.inputs, inputs, strict=True)), self.memory_limit)
-        plan = make_plan(record, self.outline.inputs, self.outline.results)
+        names = self.outline.inputs, self.outline.results
+        plan = make_plan(record, *names, inputs, is_flexible=self.is_flexible, memory_limit=self.memory_limit)
         with self._lock:
             self._plans[key] = plan
             self._use(key)
-        return [separate(value, is_own=is_own) for value, is_own in zip(results, plan.is_own, strict=True)]
+        return [separate(value, is_own=is_own) for value, is_own in zip(results, plan.is_own, strict=True)], plan
 
     def _use(self, key: tuple[Any, ...]) -> None:
         """Make a plan the last one used; the one before gives its memory back if that is much."""
         if key != self._latest:
             previous = self._plans.get(self._latest)
-            if previous is not None and sum(previous.buffers) > LARGEST_IDLE:
+            if previous is not None and (previous.uniform or previous.workspace_bytes > LARGEST_IDLE):
                 previous.idle.clear()
             self._latest = key
             self._plans.move_to_end(key)

@@ -122,7 +122,7 @@ class _Trace:
         self._check_size(step.label, shape, made.result.itemsize, is_new=False)
         if tuple(aligned) != tuple(shapes):
             operands = tuple(map(partial(self._aligned, step), made.operands, aligned))
-            step = replace(step, made=replace(made, operands=operands, make_program=lambda: made.program))
+            step = replace(step, made=replace(made, operands=operands))
         self.shapes[step.output] = shape
         self.waiting[step.output] = step
 

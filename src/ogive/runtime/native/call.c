@@ -433,9 +433,12 @@ PyObject *ogive_set_expression_type(PyObject *module, PyObject *type) {
 /* Python 3.11 does not pass the vectorcall flag on to classes written in Python; 3.12 does. */
 PyObject *ogive_inherit_vectorcall(PyObject *module, PyObject *type) {
     (void)module;
-    if (!PyType_Check(type) || !PyType_IsSubtype((PyTypeObject *)type, ogive_operator_type) ||
+    if (!PyType_Check(type) ||
+        !(PyType_IsSubtype((PyTypeObject *)type, ogive_operator_type) ||
+          PyType_IsSubtype((PyTypeObject *)type, ogive_model_type)) ||
         ((PyTypeObject *)type)->tp_call != PyVectorcall_Call) {
-        PyErr_SetString(PyExc_TypeError, "inherit_vectorcall: a subclass of OperatorCall without __call__ is wanted");
+        PyErr_SetString(PyExc_TypeError,
+                        "inherit_vectorcall: a subclass of OperatorCall or ModelCall without __call__ is wanted");
         return NULL;
     }
     ((PyTypeObject *)type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;

@@ -48,13 +48,13 @@ static PyMethodDef methods[] = {
     {"set_expression_type", ogive_set_expression_type, METH_O,
      "Set the class whose instances make a call of an operator symbolic."},
     {"inherit_vectorcall", ogive_inherit_vectorcall, METH_O,
-     "Give a subclass of OperatorCall its fast call path; returns the class."},
+     "Give a subclass of OperatorCall or ModelCall its fast call path; returns the class."},
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, .m_name = "ogive._native",
-    .m_doc = "Executable memory, kernels, ufuncs and the thread pool.", .m_size = -1, .m_methods = methods,
+    .m_doc = "Executable memory, kernels, ufuncs, plans and the thread pool.", .m_size = -1, .m_methods = methods,
 };
 
 PyMODINIT_FUNC PyInit__native(void) {
@@ -65,7 +65,8 @@ PyMODINIT_FUNC PyInit__native(void) {
         return NULL;
     }
     if (ogive_add_code_type(module) < 0 || ogive_add_kernel_type(module) < 0 ||
-        ogive_add_operator_type(module) < 0 || ogive_add_ufunc_parts() < 0 || ogive_pool_setup() < 0) {
+        ogive_add_operator_type(module) < 0 || ogive_add_ufunc_parts() < 0 || ogive_add_plan_types(module) < 0 ||
+        ogive_pool_setup() < 0) {
         Py_DECREF(module);
         return NULL;
     }

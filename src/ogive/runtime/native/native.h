@@ -107,10 +107,12 @@ typedef struct {
 extern PyTypeObject *ogive_kernel_type;
 extern PyTypeObject *ogive_code_type;
 extern PyTypeObject *ogive_operator_type;
+extern PyTypeObject *ogive_model_type;
 
 int ogive_add_code_type(PyObject *module);
 int ogive_add_kernel_type(PyObject *module);
 int ogive_add_operator_type(PyObject *module);
+int ogive_add_plan_types(PyObject *module);
 
 /* cpu.c */
 int ogive_x86_level(void);

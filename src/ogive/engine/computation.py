@@ -1,0 +1,217 @@
+"""Element-wise computations as front ends describe them: formulas with element types, before lowering.
+
+A computation answers three questions without lowering its formulas: which kernel it needs (``identity``), how
+long the kernel will be (``size``), and how many numbers the kernel takes at run time (``parameter_count``). Only
+a kernel that is in no cache asks for the ``program``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from ogive import _native
+from ogive.dtypes import ElementType
+from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, Expression, Format, node, python, walk
+
+if TYPE_CHECKING:
+    from ogive.transform.program import Program
+
+__all__ = ["Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc"]
+
+#: About how many instructions a node becomes, for sizes: within a factor of three of what lowering makes.
+INSTRUCTIONS = (
+    dict.fromkeys((*ELEMENTARY, *ELEMENTARY_OF_TWO), 30)
+    | dict.fromkeys(("cos", "sin", "tan"), 160)
+    | {"power": 80, "integer_power": 50, "remainder": 110, "larger": 8, "smaller": 8}
+)
+INSTRUCTIONS_OF_OTHERS = 2
+
+
+class Computation(Protocol):
+    """Results of some element types, computed element by element from operands of some element types."""
+
+    @property
+    def inputs(self) -> tuple[ElementType, ...]: ...
+
+    @property
+    def outputs(self) -> tuple[ElementType, ...]: ...
+
+    @property
+    def parameter_count(self) -> int:
+        """How many numbers a kernel of the computation takes at run time."""
+
+    @property
+    def identity(self) -> str:
+        """A text that is the same exactly for computations that have the same program."""
+
+    @property
+    def size(self) -> int:
+        """About how many instructions an element takes."""
+
+    @property
+    def program(self) -> Program:
+        """What the computation is lowered to."""
+
+
+@dataclass(frozen=True, eq=False)
+class Formula:
+    """Formulas for operands of certain element types; parameters that they leave open stay open."""
+
+    roots: tuple[Expression, ...]
+    inputs: tuple[ElementType, ...]
+    outputs: tuple[ElementType, ...]
+    modular: bool = False
+    """Whether integers wrap around."""
+    parameter_count: int = 0
+
+    @cached_property
+    def identity(self) -> str:
+        types = [[t.name for t in side] for side in (self.inputs, self.outputs)]
+        return f"{types} {self.modular} {self.parameter_count}\n{python(*self.roots)}"
+
+    @cached_property
+    def size(self) -> int:
+        kinds = (current.operation for current in walk(*self.roots) if current.operands)
+        return sum(INSTRUCTIONS.get(kind, INSTRUCTIONS_OF_OTHERS) for kind in kinds) + 1
+
+    @cached_property
+    def program(self) -> Program:
+        from ogive.transform.fold import fold
+        from ogive.transform.lower import lower
+
+        roots = [fold(root) for root in self.roots]
+        return lower(roots, self.inputs, self.outputs, modular=self.modular, parameter_count=self.parameter_count)
+
+
+@dataclass(frozen=True, eq=False)
+class Element:
+    """One number of an element type, the same for all elements."""
+
+    value: float | int
+    kind: ElementType
+
+    inputs = ()
+    parameter_count = 0
+    size = 0
+
+    @property
+    def outputs(self) -> tuple[ElementType, ...]:
+        return (self.kind,)
+
+    @property
+    def identity(self) -> str:
+        return f"{self.kind.name} {self.value!r}"
+
+    @cached_property
+    def program(self) -> Program:
+        from ogive.transform.program import STORAGE, Program
+
+        storage = STORAGE[self.kind.name]
+        if storage in (Format.F16, Format.BF16):  # stored only: constants of these formats do not exist
+            single = node("constant", (), float(self.value), Format.F32)
+            result = node("convert", (single,), None, storage)
+        else:
+            result = node("constant", (), float(self.value) if storage.is_float else int(self.value), storage)
+        return Program((), (self.kind,), (result,))
+
+
+@dataclass(frozen=True, eq=False)
+class Fused:
+    """Computations one after the other on the same elements, in one pass over memory.
+
+    Values are numbered: the ``inputs`` first, then the results of each step in turn. A step is a computation and
+    the numbers of its operands; ``results`` are the numbers of the values that are wanted. The parameters are
+    those of the steps, in order. What is rounded to an element type between two steps stays rounded.
+    """
+
+    inputs: tuple[ElementType, ...]
+    steps: tuple[tuple[Computation, tuple[int, ...]], ...]
+    results: tuple[int, ...]
+
+    @cached_property
+    def outputs(self) -> tuple[ElementType, ...]:
+        types = [*self.inputs, *(t for step, _ in self.steps for t in step.outputs)]
+        return tuple(types[number] for number in self.results)
+
+    @cached_property
+    def parameter_count(self) -> int:
+        return sum(step.parameter_count for step, _ in self.steps)
+
+    @property
+    def is_one_step(self) -> bool:
+        """Whether it is its only step, operand for operand."""
+        operands = tuple(range(len(self.inputs)))
+        count = len(self.inputs)
+        return (
+            len(self.steps) == 1
+            and self.steps[0][1] == operands
+            and self.results == (*range(count, count + len(self.steps[0][0].outputs)),)
+        )
+
+    @cached_property
+    def identity(self) -> str:
+        if self.is_one_step:
+            return self.steps[0][0].identity
+        lines = [f"{[t.name for t in self.inputs]} -> {list(self.results)}"]
+        lines += [f"{list(operands)}: {step.identity}" for step, operands in self.steps]
+        return "\n".join(lines)
+
+    @cached_property
+    def size(self) -> int:
+        return sum(step.size for step, _ in self.steps)
+
+    @cached_property
+    def program(self) -> Program:
+        from ogive.transform.fuse import fuse
+
+        return fuse(self.inputs, [(step.program, operands) for step, operands in self.steps], self.results)
+
+
+def kernel_of(computation: Computation) -> _native.Kernel:
+    """The kernel of a computation, compiled or read from the disk when it is first called.
+
+    Computations of one identity share a kernel, whatever front end they come from.
+    """
+    return _kernel(_ByIdentity(computation))
+
+
+class _ByIdentity:
+    """A computation as a key: equal to every other one of its identity."""
+
+    def __init__(self, computation: Computation) -> None:
+        self.computation = computation
+
+    def __hash__(self) -> int:
+        return hash(self.computation.identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByIdentity) and self.computation.identity == other.computation.identity
+
+
+@lru_cache(maxsize=512)
+def _kernel(key: _ByIdentity) -> _native.Kernel:
+    from ogive.runtime.kernels import make_kernel
+
+    made = key.computation
+    return make_kernel(made.inputs, made.outputs, lambda: made.program, make_identity=lambda: made.identity)
+
+
+def make_ufunc(name: str, computation: Computation, parameters: Sequence[float] = ()) -> np.ufunc:
+    """A ufunc that computes for operands of exactly the computation's element types.
+
+    ``parameters`` are the values of the numbers that the computation leaves open.
+    """
+    operands = (*computation.inputs, *computation.outputs)
+    return _native.make_ufunc(
+        name=name,
+        doc="",
+        inputs=len(computation.inputs),
+        outputs=len(computation.outputs),
+        loops=[(tuple(t.type_numbers[0] for t in operands), kernel_of(computation))],
+        parameters=tuple(parameters),
+    )

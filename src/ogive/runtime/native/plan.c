@@ -1,0 +1,974 @@
+/* Plans: the runs of a graph whose every decision is made, without Python between the kernels.
+ *
+ * A plan is a list of steps over numbered slots. A slot holds an array: an input, a constant, or the result of a step.
+ * A step is a kernel (a ufunc, whose loops run directly where they can) or a function of Python. Kernels write into
+ * arrays of the workspace, over one of their inputs, or into a new array.
+ *
+ * `Model` calls (the base of ogive.onnx.Model) find a plan for the types and shapes of their inputs and run it. A call
+ * that no plan fits goes to Python: `_call(args, keywords)`, which makes one and offers it with `_publish`.
+ */
+#include "native.h"
+
+#include <string.h>
+#include <structmember.h>
+
+#define REMEMBERED_PLANS 4
+#define MOST_SLOTS 128 /* that the stack holds; more are allocated for a run */
+#define IDLE_WORKSPACES 4    /* more threads at once make more, and drop them */
+#define LARGEST_IDLE (1 << 26) /* only the plan used last keeps workspaces of more bytes than this */
+
+typedef enum { OWN, BUFFER, OVER, FRESH } place_kind;
+
+/* Where an output of a kernel lies. */
+typedef struct {
+    place_kind kind;
+    int index; /* BUFFER: position in the workspace; OVER: slot; FRESH: which result it is, or -1 */
+    PyArray_Descr *descr; /* FRESH */
+    int ndim;
+    npy_intp dims[NPY_MAXDIMS_LEGACY_ITERS]; /* FRESH, unless the plan is uniform */
+} plan_place;
+
+typedef struct {
+    PyObject *callable;
+    OgiveDirect *direct; /* of a kernel with one output; lives as long as the callable */
+    int is_kernel, inputs, outputs, released;
+    int *slots; /* inputs, then outputs, then what is released */
+    plan_place *places;
+} plan_step;
+
+typedef struct {
+    PyArray_Descr *descr;
+    int ndim;
+    npy_intp dims[NPY_MAXDIMS_LEGACY_ITERS];
+} plan_input;
+
+typedef struct {
+    PyObject_HEAD
+    int step_count, slot_count, input_count, result_count;
+    plan_step *steps;
+    PyObject *given; /* the steps as a tuple, for people and tests */
+    PyObject *start; /* a tuple: what is in each slot before a run; None: nothing */
+    int *input_slots;
+    plan_input *input_kinds; /* descr NULL: an input that is no array; no call fits */
+    int *result_slots;
+    char *is_own;      /* whether a result is an array that nothing else uses */
+    char *is_bindable; /* whether a result may be written to an array that the caller gives */
+    int is_uniform;    /* all inputs have one shape, which may be any of `uniform_ndim` axes, and so has every value */
+    npy_intp most_elements; /* of a uniform plan: more would be beyond the memory limit */
+    PyObject *make_workspace; /* (shape or None) -> tuple of arrays */
+    PyObject *separate;       /* value -> the same in an array that nothing else uses */
+    npy_intp workspace_bytes; /* of one workspace, for the inputs that the plan was made from */
+    int has_workspace;        /* whether a step writes to it; it may be empty */
+    PyObject *idle;           /* a list of workspaces */
+    npy_intp idle_dims[NPY_MAXDIMS_LEGACY_ITERS]; /* of a uniform plan: the shape that they are for */
+    unsigned int generation;  /* counts changes of idle_dims */
+} OgivePlan;
+
+PyTypeObject *ogive_model_type;
+static PyTypeObject *plan_type;
+static PyObject *shapes_changed; /* the exception ShapesChanged */
+
+/* ---- making a plan ---------------------------------------------------------------------------- */
+
+static int read_dims(PyObject *shape, npy_intp *dims) {
+    if (!PyTuple_Check(shape) || PyTuple_GET_SIZE(shape) > NPY_MAXDIMS_LEGACY_ITERS) {
+        PyErr_SetString(PyExc_ValueError, "Plan: a shape is a tuple of at most 32 sizes");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
+        dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
+        if (dims[i] < 0) {
+            if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_ValueError, "Plan: a size is negative");
+            }
+            return -1;
+        }
+    }
+    return (int)PyTuple_GET_SIZE(shape);
+}
+
+static int read_index(PyObject *value, int limit, int *index) {
+    long found = PyLong_AsLong(value);
+    if (found < 0 || found >= limit) {
+        if (!PyErr_Occurred()) {
+            PyErr_Format(PyExc_ValueError, "Plan: %ld is no index below %d", found, limit);
+        }
+        return -1;
+    }
+    *index = (int)found;
+    return 0;
+}
+
+static int read_indices(PyObject *tuple, int limit, int *indices) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+        if (read_index(PyTuple_GET_ITEM(tuple, i), limit, &indices[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ("own",), ("buffer", position), ("over", slot) or ("fresh", shape, dtype). */
+static int read_place(const OgivePlan *self, PyObject *given, plan_place *place) {
+    const char *kind;
+    PyObject *first = NULL, *second = NULL;
+    if (!PyTuple_Check(given) || !PyArg_ParseTuple(given, "s|OO:Plan", &kind, &first, &second)) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "Plan: a place is a tuple");
+        }
+        return -1;
+    }
+    if (strcmp(kind, "own") == 0) {
+        place->kind = OWN;
+        return 0;
+    }
+    if (strcmp(kind, "buffer") == 0 && first != NULL) {
+        place->kind = BUFFER;
+        return read_index(first, 1 << 30, &place->index);
+    }
+    if (strcmp(kind, "over") == 0 && first != NULL) {
+        place->kind = OVER;
+        return read_index(first, self->slot_count, &place->index);
+    }
+    if (strcmp(kind, "fresh") == 0 && second != NULL && PyArray_DescrCheck(second)) {
+        place->kind = FRESH;
+        place->index = -1;
+        place->descr = (PyArray_Descr *)Py_NewRef(second);
+        place->ndim = read_dims(first, place->dims);
+        return place->ndim < 0 ? -1 : 0;
+    }
+    PyErr_Format(PyExc_ValueError, "Plan: there is no place %R", given);
+    return -1;
+}
+
+/* (callable, is kernel, inputs, outputs, places, released) */
+static int read_step(OgivePlan *self, PyObject *given, plan_step *step) {
+    PyObject *callable, *inputs, *outputs, *places, *released;
+    if (!PyTuple_Check(given) ||
+        !PyArg_ParseTuple(given, "OpO!O!O!O!:Plan", &callable, &step->is_kernel, &PyTuple_Type, &inputs, &PyTuple_Type,
+                          &outputs, &PyTuple_Type, &places, &PyTuple_Type, &released)) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "Plan: a step is a tuple");
+        }
+        return -1;
+    }
+    step->callable = Py_NewRef(callable);
+    step->inputs = (int)PyTuple_GET_SIZE(inputs);
+    step->outputs = (int)PyTuple_GET_SIZE(outputs);
+    step->released = (int)PyTuple_GET_SIZE(released);
+    const int is_ufunc = PyObject_TypeCheck(callable, &PyUFunc_Type);
+    if (step->outputs < 1 || step->inputs + step->outputs > NPY_MAXARGS || PyTuple_GET_SIZE(places) != step->outputs ||
+        (step->is_kernel ? !is_ufunc : step->outputs != 1 || !PyCallable_Check(callable)) ||
+        (step->is_kernel && (((PyUFuncObject *)callable)->nin != step->inputs ||
+                             ((PyUFuncObject *)callable)->nout != step->outputs))) {
+        PyErr_SetString(PyExc_ValueError, "Plan: a step has another number of operands than what it calls");
+        return -1;
+    }
+    step->slots = PyMem_Calloc((size_t)(step->inputs + step->outputs + step->released), sizeof *step->slots);
+    step->places = PyMem_Calloc((size_t)step->outputs, sizeof *step->places);
+    if (step->slots == NULL || step->places == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    if (read_indices(inputs, self->slot_count, step->slots) < 0 ||
+        read_indices(outputs, self->slot_count, step->slots + step->inputs) < 0 ||
+        read_indices(released, self->slot_count, step->slots + step->inputs + step->outputs) < 0) {
+        return -1;
+    }
+    for (int k = 0; k < step->outputs; ++k) {
+        if (read_place(self, PyTuple_GET_ITEM(places, k), &step->places[k]) < 0) {
+            return -1;
+        }
+        self->has_workspace |= step->places[k].kind == BUFFER;
+        if (step->is_kernel && step->places[k].kind == OWN) {
+            PyErr_SetString(PyExc_ValueError, "Plan: a kernel makes no array of its own");
+            return -1;
+        }
+    }
+    if (step->is_kernel && step->outputs == 1) {
+        step->direct = ogive_direct_loops(callable);
+    }
+    return 0;
+}
+
+/* The result that a kernel writes into a new array may be written to one of the caller's instead. */
+static void find_bindable(OgivePlan *self) {
+    for (int s = 0; s < self->step_count; ++s) {
+        plan_step *step = &self->steps[s];
+        for (int k = 0; k < step->outputs && step->is_kernel; ++k) {
+            for (int r = 0; r < self->result_count; ++r) {
+                if (step->places[k].kind == FRESH && self->is_own[r] &&
+                    self->result_slots[r] == step->slots[step->inputs + k]) {
+                    step->places[k].index = r;
+                    self->is_bindable[r] = 1;
+                }
+            }
+        }
+    }
+}
+
+static int plan_traverse(PyObject *object, visitproc visit, void *arg) {
+    OgivePlan *self = (OgivePlan *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->given);
+    Py_VISIT(self->start);
+    Py_VISIT(self->make_workspace);
+    Py_VISIT(self->separate);
+    Py_VISIT(self->idle);
+    for (int s = 0; self->steps != NULL && s < self->step_count; ++s) {
+        Py_VISIT(self->steps[s].callable);
+    }
+    return 0;
+}
+
+static int plan_clear(PyObject *object) {
+    OgivePlan *self = (OgivePlan *)object;
+    Py_CLEAR(self->given);
+    Py_CLEAR(self->start);
+    Py_CLEAR(self->make_workspace);
+    Py_CLEAR(self->separate);
+    Py_CLEAR(self->idle);
+    plan_step *steps = self->steps;
+    self->steps = NULL;
+    for (int s = 0; steps != NULL && s < self->step_count; ++s) {
+        for (int k = 0; steps[s].places != NULL && k < steps[s].outputs; ++k) {
+            Py_XDECREF(steps[s].places[k].descr);
+        }
+        PyMem_Free(steps[s].places);
+        PyMem_Free(steps[s].slots);
+        Py_XDECREF(steps[s].callable);
+    }
+    PyMem_Free(steps);
+    return 0;
+}
+
+static void plan_dealloc(PyObject *object) {
+    OgivePlan *self = (OgivePlan *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    plan_clear(object);
+    for (int i = 0; self->input_kinds != NULL && i < self->input_count; ++i) {
+        Py_XDECREF(self->input_kinds[i].descr);
+    }
+    PyMem_Free(self->input_kinds);
+    PyMem_Free(self->input_slots);
+    PyMem_Free(self->result_slots);
+    PyMem_Free(self->is_own);
+    PyMem_Free(self->is_bindable);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static int read_inputs(OgivePlan *self, PyObject *kinds) {
+    for (int i = 0; i < self->input_count; ++i) {
+        PyObject *kind = PyTuple_GET_ITEM(kinds, i), *dtype, *shape;
+        if (kind == Py_None) {
+            continue;
+        }
+        if (!PyTuple_Check(kind) || !PyArg_ParseTuple(kind, "O!O:Plan", &PyArrayDescr_Type, &dtype, &shape)) {
+            if (!PyErr_Occurred()) {
+                PyErr_SetString(PyExc_TypeError, "Plan: an input is (dtype, shape) or None");
+            }
+            return -1;
+        }
+        self->input_kinds[i].descr = (PyArray_Descr *)Py_NewRef(dtype);
+        self->input_kinds[i].ndim = read_dims(shape, self->input_kinds[i].dims);
+        if (self->input_kinds[i].ndim < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"steps",    "start",          "inputs",   "input_kinds",     "results",       "is_own",
+                            "separate", "make_workspace", "workspace_bytes", "uniform", "most_elements", NULL};
+    PyObject *steps, *start, *inputs, *kinds, *results, *is_own, *separate, *make_workspace;
+    Py_ssize_t workspace_bytes, most_elements;
+    int uniform;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "O!O!O!O!O!O!OOnpn:Plan", names, &PyTuple_Type, &steps,
+                                     &PyTuple_Type, &start, &PyTuple_Type, &inputs, &PyTuple_Type, &kinds,
+                                     &PyTuple_Type, &results, &PyTuple_Type, &is_own, &separate, &make_workspace,
+                                     &workspace_bytes, &uniform, &most_elements)) {
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(kinds) != PyTuple_GET_SIZE(inputs) || PyTuple_GET_SIZE(is_own) != PyTuple_GET_SIZE(results) ||
+        (uniform && PyTuple_GET_SIZE(inputs) == 0)) {
+        PyErr_SetString(PyExc_ValueError, "Plan: lists of different lengths");
+        return NULL;
+    }
+    OgivePlan *self = (OgivePlan *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->step_count = (int)PyTuple_GET_SIZE(steps);
+    self->slot_count = (int)PyTuple_GET_SIZE(start);
+    self->input_count = (int)PyTuple_GET_SIZE(inputs);
+    self->result_count = (int)PyTuple_GET_SIZE(results);
+    self->is_uniform = uniform;
+    self->most_elements = most_elements;
+    self->workspace_bytes = workspace_bytes;
+    self->given = Py_NewRef(steps);
+    self->start = Py_NewRef(start);
+    self->separate = Py_NewRef(separate);
+    self->make_workspace = Py_NewRef(make_workspace);
+    self->idle = PyList_New(0);
+    self->steps = PyMem_Calloc((size_t)self->step_count + 1, sizeof *self->steps);
+    self->input_slots = PyMem_Calloc((size_t)self->input_count + 1, sizeof *self->input_slots);
+    self->input_kinds = PyMem_Calloc((size_t)self->input_count + 1, sizeof *self->input_kinds);
+    self->result_slots = PyMem_Calloc((size_t)self->result_count + 1, sizeof *self->result_slots);
+    self->is_own = PyMem_Calloc((size_t)self->result_count + 1, 1);
+    self->is_bindable = PyMem_Calloc((size_t)self->result_count + 1, 1);
+    if (self->idle == NULL || self->steps == NULL || self->input_slots == NULL || self->input_kinds == NULL ||
+        self->result_slots == NULL || self->is_own == NULL || self->is_bindable == NULL) {
+        Py_DECREF(self);
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    }
+    int failed = read_indices(inputs, self->slot_count, self->input_slots) < 0 || read_inputs(self, kinds) < 0 ||
+                 read_indices(results, self->slot_count, self->result_slots) < 0;
+    for (int r = 0; !failed && r < self->result_count; ++r) {
+        int truth = PyObject_IsTrue(PyTuple_GET_ITEM(is_own, r));
+        failed = truth < 0;
+        self->is_own[r] = (char)(truth > 0);
+    }
+    for (int s = 0; !failed && s < self->step_count; ++s) {
+        failed = read_step(self, PyTuple_GET_ITEM(steps, s), &self->steps[s]) < 0;
+    }
+    if (failed) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    find_bindable(self);
+    return (PyObject *)self;
+}
+
+/* ---- running ---------------------------------------------------------------------------------- */
+
+/* Whether the plan was made for inputs like these. */
+static int fits(const OgivePlan *self, PyObject *const *inputs) {
+    for (int i = 0; i < self->input_count; ++i) {
+        const plan_input *kind = &self->input_kinds[i];
+        if (kind->descr == NULL || !PyArray_CheckExact(inputs[i])) {
+            return 0;
+        }
+        PyArrayObject *array = (PyArrayObject *)inputs[i];
+        const npy_intp *dims = self->is_uniform ? PyArray_DIMS((PyArrayObject *)inputs[0]) : kind->dims;
+        if (PyArray_DESCR(array) != kind->descr || PyArray_NDIM(array) != kind->ndim ||
+            !PyArray_CompareLists(PyArray_DIMS(array), dims, kind->ndim)) {
+            return 0;
+        }
+    }
+    return !self->is_uniform || PyArray_SIZE((PyArrayObject *)inputs[0]) <= self->most_elements;
+}
+
+static PyObject *take_workspace(OgivePlan *self, PyArrayObject *like, unsigned int *generation) {
+    if (like != NULL && !PyArray_CompareLists(PyArray_DIMS(like), self->idle_dims, PyArray_NDIM(like))) {
+        memcpy(self->idle_dims, PyArray_DIMS(like), sizeof(npy_intp) * (size_t)PyArray_NDIM(like));
+        ++self->generation;
+        if (PyList_SetSlice(self->idle, 0, PyList_GET_SIZE(self->idle), NULL) < 0) {
+            return NULL;
+        }
+    }
+    *generation = self->generation;
+    const Py_ssize_t idle = PyList_GET_SIZE(self->idle);
+    if (idle > 0) {
+        PyObject *found = Py_NewRef(PyList_GET_ITEM(self->idle, idle - 1));
+        if (PyList_SetSlice(self->idle, idle - 1, idle, NULL) < 0) {
+            Py_CLEAR(found);
+        }
+        return found;
+    }
+    PyObject *shape = like == NULL ? Py_NewRef(Py_None) : PyArray_IntTupleFromIntp(PyArray_NDIM(like), PyArray_DIMS(like));
+    PyObject *made = shape == NULL ? NULL : PyObject_CallOneArg(self->make_workspace, shape);
+    Py_XDECREF(shape);
+    if (made != NULL && !PyTuple_Check(made)) {
+        PyErr_SetString(PyExc_TypeError, "Plan: a workspace is a tuple");
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+/* The array that a place stands for, or NULL with an error set. */
+static PyObject *target(const plan_place *place, PyObject *const *values, PyObject *workspace, PyObject *const *outs,
+                        PyArrayObject *like) {
+    switch (place->kind) {
+    case BUFFER:
+        if (place->index >= PyTuple_GET_SIZE(workspace)) {
+            PyErr_SetString(PyExc_IndexError, "Plan: the workspace is too small");
+            return NULL;
+        }
+        return Py_NewRef(PyTuple_GET_ITEM(workspace, place->index));
+    case OVER:
+        return Py_XNewRef(values[place->index]);
+    default:
+        if (outs != NULL && place->index >= 0 && outs[place->index] != NULL) {
+            return Py_NewRef(outs[place->index]);
+        }
+        return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(place->descr),
+                                    like == NULL ? place->ndim : PyArray_NDIM(like),
+                                    like == NULL ? place->dims : PyArray_DIMS(like), NULL, NULL, 0, NULL);
+    }
+}
+
+static int run_kernel(const plan_step *step, PyObject **values, PyObject *workspace, PyObject *const *outs,
+                      PyArrayObject *like) {
+    PyObject *stack[NPY_MAXARGS + 1], *targets[NPY_MAXARGS];
+    for (int i = 0; i < step->inputs; ++i) {
+        stack[i] = values[step->slots[i]];
+    }
+    if (step->direct != NULL) {
+        const plan_place *place = &step->places[0];
+        /* What is new is made by the call itself, in the layout that is fastest: in C order where it has several axes. */
+        const int is_new = place->kind == FRESH && (outs == NULL || place->index < 0 || outs[place->index] == NULL);
+        const int is_flat = is_new && (like != NULL ? PyArray_NDIM(like) : place->ndim) == 1;
+        PyObject *out = is_flat ? NULL : target(place, values, workspace, outs, like);
+        if (out == NULL && !is_flat) {
+            return -1;
+        }
+        PyObject *result = ogive_call_directly(step->direct, stack, out);
+        if (result != NULL) {
+            Py_XDECREF(out);
+            Py_XSETREF(values[step->slots[step->inputs]], result);
+            return PyErr_Occurred() ? -1 : 0; /* a kernel could not be compiled */
+        }
+        Py_XDECREF(out);
+    }
+    PyObject *tuple = PyTuple_New(step->outputs);
+    if (tuple == NULL) {
+        return -1;
+    }
+    for (int k = 0; k < step->outputs; ++k) {
+        targets[k] = target(&step->places[k], values, workspace, outs, like);
+        if (targets[k] == NULL) {
+            Py_DECREF(tuple);
+            return -1;
+        }
+        PyTuple_SET_ITEM(tuple, k, targets[k]);
+    }
+    static PyObject *names = NULL;
+    if (names == NULL && (names = Py_BuildValue("(s)", "out")) == NULL) {
+        Py_DECREF(tuple);
+        return -1;
+    }
+    stack[step->inputs] = tuple;
+    PyObject *result = PyObject_Vectorcall(step->callable, stack, (size_t)step->inputs, names);
+    for (int k = 0; result != NULL && k < step->outputs; ++k) {
+        Py_XSETREF(values[step->slots[step->inputs + k]], Py_NewRef(targets[k]));
+    }
+    Py_DECREF(tuple);
+    Py_XDECREF(result);
+    return result == NULL || PyErr_Occurred() ? -1 : 0;
+}
+
+/* A function of Python gets a tuple of its inputs, and the array to fill or None. */
+static int run_function(const plan_step *step, PyObject **values, PyObject *workspace, PyObject *const *outs,
+                        PyArrayObject *like) {
+    PyObject *inputs = PyTuple_New(step->inputs);
+    if (inputs == NULL) {
+        return -1;
+    }
+    for (int i = 0; i < step->inputs; ++i) {
+        PyTuple_SET_ITEM(inputs, i, Py_NewRef(values[step->slots[i]]));
+    }
+    PyObject *out = step->places[0].kind == OWN ? Py_NewRef(Py_None)
+                                                : target(&step->places[0], values, workspace, outs, like);
+    PyObject *result = out == NULL ? NULL : PyObject_CallFunctionObjArgs(step->callable, inputs, out, NULL);
+    Py_XDECREF(out);
+    Py_DECREF(inputs);
+    if (result == NULL) {
+        return -1;
+    }
+    Py_XSETREF(values[step->slots[step->inputs]], result);
+    return 0;
+}
+
+static int run_steps(const OgivePlan *self, PyObject **values, PyObject *workspace, PyObject *const *outs,
+                     PyArrayObject *like) {
+    for (int s = 0; s < self->step_count; ++s) {
+        const plan_step *step = &self->steps[s];
+        for (int i = 0; i < step->inputs; ++i) {
+            if (values[step->slots[i]] == NULL) {
+                PyErr_SetString(PyExc_ValueError, "Plan: a step uses an empty slot");
+                return -1;
+            }
+        }
+        if ((step->is_kernel ? run_kernel : run_function)(step, values, workspace, outs, like) < 0) {
+            return -1;
+        }
+        for (int r = 0; r < step->released; ++r) {
+            Py_CLEAR(values[step->slots[step->inputs + step->outputs + r]]);
+        }
+    }
+    return 0;
+}
+
+static PyObject *collect(const OgivePlan *self, PyObject **values) {
+    PyObject *results = PyTuple_New(self->result_count);
+    for (int r = 0; results != NULL && r < self->result_count; ++r) {
+        PyObject *value = values[self->result_slots[r]];
+        if (value == NULL) {
+            PyErr_SetString(PyExc_ValueError, "Plan: a result is in no slot");
+            Py_CLEAR(results);
+            break;
+        }
+        /* A result of a kernel is whole; what a function returned may be a view. */
+        PyObject *result = self->is_bindable[r] ? Py_NewRef(value) : PyObject_CallFunction(self->separate, "Oi", value, self->is_own[r]);
+        if (result == NULL) {
+            Py_CLEAR(results);
+            break;
+        }
+        PyTuple_SET_ITEM(results, r, result);
+    }
+    return results;
+}
+
+/* A tuple of the results for inputs that fit. `outs`: NULL, or for each result an array that fits it, or NULL. */
+static PyObject *run(OgivePlan *self, PyObject *const *inputs, PyObject *const *outs) {
+    PyObject *on_stack[MOST_SLOTS], **values = on_stack;
+    PyArrayObject *like = self->is_uniform ? (PyArrayObject *)inputs[0] : NULL;
+    unsigned int generation = 0;
+    PyObject *workspace = NULL;
+    if (self->has_workspace && (workspace = take_workspace(self, like, &generation)) == NULL) {
+        return NULL;
+    }
+    if (self->slot_count > MOST_SLOTS &&
+        (values = PyMem_Malloc(sizeof *values * (size_t)self->slot_count)) == NULL) {
+        Py_XDECREF(workspace);
+        return PyErr_NoMemory();
+    }
+    Py_INCREF(self);
+    for (int s = 0; s < self->slot_count; ++s) {
+        PyObject *value = PyTuple_GET_ITEM(self->start, s);
+        values[s] = value == Py_None ? NULL : Py_NewRef(value);
+    }
+    for (int i = 0; i < self->input_count; ++i) {
+        Py_XSETREF(values[self->input_slots[i]], Py_NewRef(inputs[i]));
+    }
+    PyObject *results = run_steps(self, values, workspace, outs, like) < 0 ? NULL : collect(self, values);
+    for (int s = 0; s < self->slot_count; ++s) {
+        Py_XDECREF(values[s]);
+    }
+    if (values != on_stack) {
+        PyMem_Free(values);
+    }
+    if (workspace != NULL) {
+        if (results != NULL && generation == self->generation && PyList_GET_SIZE(self->idle) < IDLE_WORKSPACES &&
+            PyList_Append(self->idle, workspace) < 0) {
+            PyErr_Clear();
+        }
+        Py_DECREF(workspace);
+    }
+    Py_DECREF(self);
+    return results;
+}
+
+/* The memory of an array, from `low` to before `high`. */
+static void memory_of(PyArrayObject *array, const char **low, const char **high) {
+    *low = *high = PyArray_BYTES(array);
+    for (int a = 0; a < PyArray_NDIM(array); ++a) {
+        const npy_intp reach = PyArray_STRIDE(array, a) * (PyArray_DIM(array, a) - 1);
+        *(reach < 0 ? low : high) += PyArray_DIM(array, a) > 0 ? reach : 0;
+    }
+    *high += PyArray_ITEMSIZE(array);
+}
+
+static int are_apart(PyObject *a, PyObject *b) {
+    const char *a_low, *a_high, *b_low, *b_high;
+    memory_of((PyArrayObject *)a, &a_low, &a_high);
+    memory_of((PyArrayObject *)b, &b_low, &b_high);
+    return a_high <= b_low || b_high <= a_low;
+}
+
+/* Whether the caller's arrays can take the results as they are computed. */
+static int can_bind(const OgivePlan *plan, PyObject *const *inputs, PyObject *const *outs) {
+    for (int r = 0; r < plan->result_count; ++r) {
+        if (!plan->is_bindable[r] || !PyArray_CheckExact(outs[r]) || !PyArray_ISCARRAY((PyArrayObject *)outs[r])) {
+            return 0;
+        }
+        for (int i = 0; i < plan->input_count; ++i) {
+            if (!are_apart(outs[r], inputs[i])) {
+                return 0;
+            }
+        }
+        for (int other = 0; other < r; ++other) {
+            if (!are_apart(outs[r], outs[other])) {
+                return 0;
+            }
+        }
+    }
+    /* Type and shape of every result: as the place says that it has. */
+    for (int s = 0; s < plan->step_count; ++s) {
+        const plan_step *step = &plan->steps[s];
+        for (int k = 0; k < step->outputs; ++k) {
+            const plan_place *place = &step->places[k];
+            if (place->kind != FRESH || place->index < 0) {
+                continue;
+            }
+            PyArrayObject *out = (PyArrayObject *)outs[place->index];
+            PyArrayObject *like = plan->is_uniform ? (PyArrayObject *)inputs[0] : NULL;
+            const int ndim = like == NULL ? place->ndim : PyArray_NDIM(like);
+            const npy_intp *dims = like == NULL ? place->dims : PyArray_DIMS(like);
+            if (PyArray_DESCR(out) != place->descr || PyArray_NDIM(out) != ndim ||
+                !PyArray_CompareLists(PyArray_DIMS(out), dims, ndim)) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+static PyObject *plan_run(PyObject *object, PyObject *inputs) {
+    OgivePlan *self = (OgivePlan *)object;
+    PyObject *fast = PySequence_Tuple(inputs);
+    PyObject *results = NULL;
+    if (fast == NULL) {
+        return NULL;
+    }
+    if (PyTuple_GET_SIZE(fast) != self->input_count) {
+        PyErr_Format(PyExc_ValueError, "Plan: %zd inputs, where it has %d", PyTuple_GET_SIZE(fast), self->input_count);
+    } else if (self->is_uniform && !fits(self, ((PyTupleObject *)fast)->ob_item)) {
+        PyErr_SetString(PyExc_ValueError, "Plan: the inputs do not fit it");
+    } else {
+        results = run(self, ((PyTupleObject *)fast)->ob_item, NULL);
+    }
+    Py_DECREF(fast);
+    return results;
+}
+
+static PyObject *plan_fits(PyObject *object, PyObject *inputs) {
+    OgivePlan *self = (OgivePlan *)object;
+    PyObject *fast = PySequence_Tuple(inputs);
+    if (fast == NULL) {
+        return NULL;
+    }
+    const int does = PyTuple_GET_SIZE(fast) == self->input_count && fits(self, ((PyTupleObject *)fast)->ob_item);
+    Py_DECREF(fast);
+    return PyBool_FromLong(does);
+}
+
+/* A tuple of the results, written to `outs` unless that is None; None where inputs or outs do not fit. */
+static PyObject *plan_try(PyObject *object, PyObject *const *args, Py_ssize_t nargs) {
+    OgivePlan *self = (OgivePlan *)object;
+    if (nargs != 2) {
+        PyErr_SetString(PyExc_TypeError, "attempt: inputs and outs are wanted");
+        return NULL;
+    }
+    const int has_outs = args[1] != Py_None;
+    PyObject *inputs = PySequence_Tuple(args[0]), *outs = has_outs ? PySequence_Tuple(args[1]) : NULL, *results = NULL;
+    if (inputs == NULL || (has_outs && outs == NULL)) {
+        Py_XDECREF(inputs);
+        Py_XDECREF(outs);
+        return NULL;
+    }
+    PyObject *const *given = ((PyTupleObject *)inputs)->ob_item, *const *targets = NULL;
+    int does = PyTuple_GET_SIZE(inputs) == self->input_count && fits(self, given);
+    if (does && has_outs) {
+        targets = ((PyTupleObject *)outs)->ob_item;
+        does = PyTuple_GET_SIZE(outs) == self->result_count && can_bind(self, given, targets);
+    }
+    results = does ? run(self, given, targets) : Py_NewRef(Py_None);
+    Py_DECREF(inputs);
+    Py_XDECREF(outs);
+    return results;
+}
+
+static PyMethodDef plan_methods[] = {
+    {"attempt", (PyCFunction)(void (*)(void))plan_try, METH_FASTCALL,
+     "attempt(inputs, outs): the results, written to outs unless that is None; None where they do not fit."},
+    {"run", plan_run, METH_O, "A tuple of the results for a sequence of inputs."},
+    {"fits", plan_fits, METH_O, "Whether the plan was made for inputs like these."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *get_is_own(PyObject *object, void *unused) {
+    (void)unused;
+    const OgivePlan *self = (OgivePlan *)object;
+    PyObject *tuple = PyTuple_New(self->result_count);
+    for (int r = 0; tuple != NULL && r < self->result_count; ++r) {
+        PyTuple_SET_ITEM(tuple, r, PyBool_FromLong(self->is_own[r]));
+    }
+    return tuple;
+}
+
+static PyGetSetDef plan_getset[] = {
+    {"is_own", get_is_own, NULL, "For each result whether it is an array that nothing else uses.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef plan_members[] = {
+    {"uniform", T_INT, offsetof(OgivePlan, is_uniform), READONLY, "Whether any shape of so many axes fits."},
+    {"workspace_bytes", T_PYSSIZET, offsetof(OgivePlan, workspace_bytes), READONLY, "The bytes of one workspace."},
+    {"steps", T_OBJECT, offsetof(OgivePlan, given), READONLY, "What it was made of."},
+    {"make_workspace", T_OBJECT, offsetof(OgivePlan, make_workspace), READONLY, "What makes a workspace."},
+    {"idle", T_OBJECT, offsetof(OgivePlan, idle), READONLY, "Workspaces for the next runs."},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot plan_slots[] = {
+    {Py_tp_doc, "The runs of a graph with every decision made."},
+    {Py_tp_new, plan_new},
+    {Py_tp_dealloc, plan_dealloc},
+    {Py_tp_traverse, plan_traverse},
+    {Py_tp_clear, plan_clear},
+    {Py_tp_methods, plan_methods},
+    {Py_tp_members, plan_members},
+    {Py_tp_getset, plan_getset},
+    {0, NULL},
+};
+
+static PyType_Spec plan_spec = {
+    .name = "ogive._native.Plan",
+    .basicsize = sizeof(OgivePlan),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = plan_slots,
+};
+
+/* ---- calls of a model ------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    PyObject *names; /* of the inputs: a tuple of interned texts */
+    OgivePlan *plans[REMEMBERED_PLANS];
+    OgivePlan *latest; /* the one used last; borrowed from `plans` */
+    int next;
+} OgiveModel;
+
+/* The inputs in their order, and `out`; 0 if that is not a call of all inputs by position or name. */
+static int sort_arguments(const OgiveModel *self, PyObject *const *args, Py_ssize_t nargs, PyObject *keywords,
+                          PyObject **inputs, PyObject **out) {
+    const Py_ssize_t wanted = PyTuple_GET_SIZE(self->names);
+    const Py_ssize_t keyword_count = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
+    *out = NULL;
+    if (nargs > wanted || wanted > MOST_SLOTS) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < wanted; ++i) {
+        inputs[i] = i < nargs ? args[i] : NULL;
+    }
+    Py_ssize_t given = nargs;
+    for (Py_ssize_t k = 0; k < keyword_count; ++k) {
+        PyObject *name = PyTuple_GET_ITEM(keywords, k);
+        Py_ssize_t i = 0;
+        while (i < wanted && PyTuple_GET_ITEM(self->names, i) != name) {
+            ++i;
+        }
+        if (i < wanted && inputs[i] == NULL) {
+            inputs[i] = args[nargs + k];
+            ++given;
+        } else if (i == wanted && PyUnicode_CompareWithASCIIString(name, "out") == 0) {
+            *out = args[nargs + k];
+        } else {
+            return 0;
+        }
+    }
+    return given == wanted;
+}
+
+static PyObject *single_or_tuple(PyObject *results) {
+    if (results == NULL || PyTuple_GET_SIZE(results) != 1) {
+        return results;
+    }
+    PyObject *result = Py_NewRef(PyTuple_GET_ITEM(results, 0));
+    Py_DECREF(results);
+    return result;
+}
+
+/* The plan used before gives its memory back if that is much. */
+static void use(OgiveModel *self, OgivePlan *plan) {
+    if (self->latest != plan) {
+        if (self->latest != NULL && self->latest->workspace_bytes > (self->latest->is_uniform ? 0 : LARGEST_IDLE) &&
+            PyList_SetSlice(self->latest->idle, 0, PyList_GET_SIZE(self->latest->idle), NULL) < 0) {
+            PyErr_Clear();
+        }
+        self->latest = plan;
+    }
+}
+
+/* The result by a plan, or NULL: without an error where no plan fits. */
+static PyObject *run_planned(OgiveModel *self, PyObject *const *inputs, PyObject *out) {
+    for (int p = 0; p < REMEMBERED_PLANS && self->plans[p] != NULL; ++p) {
+        OgivePlan *plan = self->plans[p];
+        if (plan->input_count != PyTuple_GET_SIZE(self->names) || !fits(plan, inputs)) {
+            continue;
+        }
+        PyObject *single[1] = {out}, *const *outs = NULL;
+        if (out != NULL) {
+            const int is_tuple = PyTuple_CheckExact(out);
+            if ((is_tuple ? PyTuple_GET_SIZE(out) : 1) != plan->result_count) {
+                return NULL;
+            }
+            outs = is_tuple ? ((PyTupleObject *)out)->ob_item : single;
+            if (!can_bind(plan, inputs, outs)) {
+                return NULL;
+            }
+        }
+        use(self, plan);
+        return single_or_tuple(run(plan, inputs, outs));
+    }
+    return NULL;
+}
+
+static PyObject *model_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *keywords) {
+    OgiveModel *self = (OgiveModel *)object;
+    const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    PyObject *inputs[MOST_SLOTS], *out;
+    if (self->plans[0] != NULL && sort_arguments(self, args, nargs, keywords, inputs, &out)) {
+        PyObject *result = run_planned(self, inputs, out);
+        if (result != NULL) {
+            return result;
+        }
+        if (PyErr_Occurred() && !PyErr_ExceptionMatches(shapes_changed)) {
+            return NULL;
+        }
+        PyErr_Clear();
+    }
+    PyObject *tuple = PyTuple_New(nargs), *dict = PyDict_New(), *result = NULL;
+    for (Py_ssize_t i = 0; tuple != NULL && i < nargs; ++i) {
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
+    }
+    int failed = tuple == NULL || dict == NULL;
+    for (Py_ssize_t k = 0; !failed && keywords != NULL && k < PyTuple_GET_SIZE(keywords); ++k) {
+        failed = PyDict_SetItem(dict, PyTuple_GET_ITEM(keywords, k), args[nargs + k]) < 0;
+    }
+    if (!failed) {
+        result = PyObject_CallMethod(object, "_call", "OO", tuple, dict);
+    }
+    Py_XDECREF(tuple);
+    Py_XDECREF(dict);
+    return result;
+}
+
+static PyObject *model_publish(PyObject *object, PyObject *given) {
+    OgiveModel *self = (OgiveModel *)object;
+    if (!PyObject_TypeCheck(given, plan_type)) {
+        PyErr_SetString(PyExc_TypeError, "_publish: a Plan is wanted");
+        return NULL;
+    }
+    for (int p = 0; p < REMEMBERED_PLANS; ++p) {
+        if (self->plans[p] == (OgivePlan *)given) {
+            Py_RETURN_NONE;
+        }
+    }
+    OgivePlan *old = self->plans[self->next];
+    if (self->latest == old) {
+        self->latest = NULL;
+    }
+    self->plans[self->next] = (OgivePlan *)Py_NewRef(given);
+    self->next = (self->next + 1) % REMEMBERED_PLANS;
+    Py_XDECREF(old);
+    Py_RETURN_NONE;
+}
+
+static PyObject *model_set_names(PyObject *object, PyObject *names) {
+    OgiveModel *self = (OgiveModel *)object;
+    if (!PyTuple_Check(names)) {
+        PyErr_SetString(PyExc_TypeError, "_set_names: a tuple is wanted");
+        return NULL;
+    }
+    PyObject *interned = PyTuple_New(PyTuple_GET_SIZE(names));
+    for (Py_ssize_t i = 0; interned != NULL && i < PyTuple_GET_SIZE(names); ++i) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        if (!PyUnicode_CheckExact(name)) {
+            PyErr_SetString(PyExc_TypeError, "_set_names: a name is no text");
+            Py_CLEAR(interned);
+            break;
+        }
+        Py_INCREF(name);
+        PyUnicode_InternInPlace(&name); /* keywords of calls are interned: names compare by identity */
+        PyTuple_SET_ITEM(interned, i, name);
+    }
+    if (interned == NULL) {
+        return NULL;
+    }
+    Py_XSETREF(self->names, interned);
+    Py_RETURN_NONE;
+}
+
+static PyObject *model_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    (void)args;
+    (void)keywords;
+    OgiveModel *self = (OgiveModel *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        self->vectorcall = model_vectorcall;
+        if ((self->names = PyTuple_New(0)) == NULL) {
+            Py_CLEAR(self);
+        }
+    }
+    return (PyObject *)self;
+}
+
+static int model_traverse(PyObject *object, visitproc visit, void *arg) {
+    OgiveModel *self = (OgiveModel *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->names);
+    for (int p = 0; p < REMEMBERED_PLANS; ++p) {
+        Py_VISIT(self->plans[p]);
+    }
+    return 0;
+}
+
+static int model_clear(PyObject *object) {
+    OgiveModel *self = (OgiveModel *)object;
+    self->latest = NULL;
+    for (int p = 0; p < REMEMBERED_PLANS; ++p) {
+        Py_CLEAR(self->plans[p]);
+    }
+    return 0;
+}
+
+static void model_dealloc(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    model_clear(object);
+    Py_CLEAR(((OgiveModel *)object)->names);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyMethodDef model_methods[] = {
+    {"_publish", model_publish, METH_O, "Offer a plan to the calls to come."},
+    {"_set_names", model_set_names, METH_O, "Say what the inputs are called."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyMemberDef model_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(OgiveModel, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot model_slots[] = {
+    {Py_tp_doc, "The base of ogive.onnx.Model: calls run the plan for their inputs."},
+    {Py_tp_new, model_new},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_dealloc, model_dealloc},
+    {Py_tp_traverse, model_traverse},
+    {Py_tp_clear, model_clear},
+    {Py_tp_methods, model_methods},
+    {Py_tp_members, model_members},
+    {0, NULL},
+};
+
+static PyType_Spec model_spec = {
+    .name = "ogive._native.ModelCall",
+    .basicsize = sizeof(OgiveModel),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+             Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = model_slots,
+};
+
+/* ---- the module ------------------------------------------------------------------------------- */
+
+int ogive_add_plan_types(PyObject *module) {
+    shapes_changed = PyErr_NewExceptionWithDoc(
+        "ogive._native.ShapesChanged",
+        "A function returned another shape than in the run that the plan was made from: another plan is due.", NULL,
+        NULL);
+    plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
+    ogive_model_type = (PyTypeObject *)PyType_FromSpec(&model_spec);
+    return shapes_changed == NULL || plan_type == NULL || ogive_model_type == NULL ||
+                   PyModule_AddObjectRef(module, "ShapesChanged", shapes_changed) < 0 ||
+                   PyModule_AddType(module, plan_type) < 0 || PyModule_AddType(module, ogive_model_type) < 0
+               ? -1
+               : 0;
+}

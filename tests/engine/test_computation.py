@@ -1,0 +1,97 @@
+"""Computations answer what a front end asks without lowering; equal computations share a kernel."""
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.dtypes import element_type
+from ogive.engine import computation
+from ogive.engine.computation import Element, Formula, Fused, kernel_of, make_ufunc
+from ogive.runtime import cache
+from ogive.signature import Signature
+from ogive.transform import lower as lowering
+
+F32, I8 = element_type("float32"), element_type("int8")
+
+
+def of(operator, kind=F32):
+    return operator.computation(Signature((kind,) * len(operator.tensors), (kind,)))
+
+
+def chain(*operators):
+    steps = tuple((of(operator), (number,)) for number, operator in enumerate(operators))
+    return Fused((F32,), steps, (len(operators),))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("OGIVE_CACHE", str(tmp_path / "kernels"))
+    cache._folder.cache_clear()
+    computation._kernel.cache_clear()
+    yield tmp_path / "kernels"
+    cache._folder.cache_clear()
+    computation._kernel.cache_clear()
+
+
+def test_a_fused_kernel_computes_step_by_step():
+    x = np.linspace(-4, 4, 1000, dtype=np.float32)
+    assert np.array_equal(make_ufunc("chain", chain(ogive.tanh, ogive.exp))(x), ogive.exp(ogive.tanh(x)))
+
+
+def test_parameters_follow_each_other():
+    x = np.linspace(-4, 4, 1000, dtype=np.float32)
+    made = make_ufunc("chain", chain(ogive.celu, ogive.elu), (1.5, 0.25))
+    assert np.array_equal(made(x), ogive.elu(ogive.celu(x, alpha=1.5), alpha=0.25))
+
+
+def test_an_element_is_the_same_for_all():
+    x = np.float32([1, 2])
+    made = Fused((F32,), ((Element(0.5, F32), ()), (of(ogive.add), (0, 1))), (2,))
+    assert np.array_equal(make_ufunc("add", made)(x), x + np.float32(0.5))
+
+
+def test_a_fusion_of_one_step_is_that_step():
+    assert chain(ogive.tanh).identity == of(ogive.tanh).identity
+    assert kernel_of(chain(ogive.tanh)) is kernel_of(of(ogive.tanh))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        chain(ogive.exp, ogive.tanh),
+        Fused((F32,), ((of(ogive.tanh), (0,)), (of(ogive.exp), (1,))), (1, 2)),
+        Fused((F32,), ((of(ogive.tanh), (0,)), (of(ogive.exp), (0,))), (2,)),
+    ],
+)
+def test_other_steps_wiring_and_results_have_other_identities(other):
+    assert chain(ogive.tanh, ogive.exp).identity != other.identity
+
+
+def test_types_and_wrapping_are_part_of_the_identity():
+    roots = ogive.add.formula()
+    identities = {
+        Formula(roots, (kind, kind), (kind,), modular=modular).identity for kind in (F32, I8) for modular in (0, 1)
+    }
+    assert len(identities) == 4
+    assert Element(0.0, F32).identity != Element(-0.0, F32).identity
+
+
+def test_what_the_cache_knows_is_not_lowered_again(folder, monkeypatch):
+    x = np.linspace(-4, 4, 1000, dtype=np.float32)
+    first = make_ufunc("chain", chain(ogive.tanh, ogive.exp))(x)
+
+    def lower(*args, **keywords):
+        raise AssertionError("lowered again")
+
+    computation._kernel.cache_clear()
+    monkeypatch.setattr(lowering, "lower", lower)
+    assert np.array_equal(make_ufunc("chain", chain(ogive.tanh, ogive.exp))(x), first)
+
+
+def test_sizes_are_near_the_programs():
+    """Sizes bound how much is fused; within a factor of three, but for a few short formulas."""
+    operators = [op for op in ogive.catalog.OPERATORS.values() if not op.is_row_wise]
+    made = [op.computation(s) for op in operators for s in op.signatures if s.inputs[0] is F32]
+    assert len(made) > 60
+    near = [m for m in made if m.program.size / 3 <= m.size <= 3 * m.program.size]
+    assert len(near) >= 0.9 * len(made)
