@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -12,10 +14,11 @@ from onnx import ModelProto
 
 from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, message
 from ogive.onnx.data_types import DATA_TYPES
+from ogive.onnx.delivery import Delivery
 from ogive.onnx.graph import Graph, ValueInfo
 from ogive.onnx.loading import graph_of, read_model
 from ogive.onnx.outline import outline
-from ogive.onnx.runner import Runner
+from ogive.onnx.runner import Ran, Runner
 
 __all__ = ["Model", "load"]
 
@@ -50,7 +53,25 @@ def load(
     if not isinstance(limit, int) or limit < 1:
         what = f"memory_limit is {memory_limit!r}"
         raise ParameterError(message("ogive.onnx.load", what, "a whole number of bytes from 1 on, or None"))
-    return Model(graph_of(proto, folder, name), name, fuse=fuse, memory_limit=limit)
+    return Model(graph_of(proto, folder, name), name, fuse=fuse, memory_limit=limit, about=_about(proto))
+
+
+@dataclass(frozen=True)
+class About:
+    """What a model says of itself."""
+
+    opsets: Mapping[str, int]
+    """Domain -> version; ONNX's own domain is ``ai.onnx``."""
+    operators: Mapping[str, int]
+    """Operator -> how many nodes of the graph it has."""
+    text: str
+    """The documentation that the model or its graph has."""
+
+
+def _about(proto: ModelProto) -> About:
+    opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
+    operators = Counter(node.op_type for node in proto.graph.node)
+    return About(opsets, dict(operators), proto.doc_string or proto.graph.doc_string)
 
 
 class Model:
@@ -64,7 +85,8 @@ class Model:
     or ShapeError, naming the node, where shapes inside the model turn out not to fit.
     """
 
-    def __init__(self, graph: Graph, name: str, *, fuse: bool, memory_limit: int) -> None:
+    def __init__(self, graph: Graph, name: str, *, fuse: bool, memory_limit: int, about: About) -> None:
+        self.about = about
         self._graph = graph
         self._name = name
         self._fuse = fuse
@@ -105,8 +127,13 @@ class Model:
         results = self._results(self._named(args, keywords), self.output_names)
         return results[0] if len(results) == 1 else tuple(results)
 
-    def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None) -> dict[str, Any]:
+    def run(
+        self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None, *, delivery: Delivery | None = None
+    ) -> dict[str, Any]:
         """Compute outputs, by name; all of them, or those that are named, with only what they need.
+
+        A ``delivery`` gives the memory for the results and is told the progress: ``ogive run`` has outputs
+        computed into mapped files by it.
 
         >>> from onnx import parser
         >>> text = '''<ir_version: 8, opset_import: ["" : 14]>
@@ -121,17 +148,25 @@ class Model:
                 raise ArgumentError(message(self._name, f"there is no output {name!r}", ", ".join(self.output_names)))
         # Outputs are computed in the model's order, each once.
         ordered = tuple(name for name in self.output_names if name in names)
-        results = dict(zip(ordered, self._results(inputs, ordered), strict=True))
+        results = dict(zip(ordered, self._results(inputs, ordered, delivery), strict=True))
         return {name: results[name] for name in names}
 
-    def _results(self, inputs: Mapping[str, Any], outputs: tuple[str, ...]) -> list[Any]:
+    def ran(self, outputs: Sequence[str] | None = None) -> Ran | None:
+        """What the last run for these outputs (all of them by default) did; None before the first."""
+        wanted = self.output_names if outputs is None else tuple(outputs)
+        runner = self._runners.get(tuple(name for name in self.output_names if name in wanted))
+        return None if runner is None else runner.ran()
+
+    def _results(
+        self, inputs: Mapping[str, Any], outputs: tuple[str, ...], delivery: Delivery | None = None
+    ) -> list[Any]:
         values = self._checked(inputs)
         runner = self._runners.get(outputs)
         if runner is None:
             with self._lock:
                 made = Runner(outline(self._graph, outputs, fuse=self._fuse), self._memory_limit)
                 runner = self._runners.setdefault(outputs, made)
-        return runner.run(values)
+        return runner.run(values) if delivery is None else runner.run(values, outputs, delivery)
 
     # ---- inputs
 

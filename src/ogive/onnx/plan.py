@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.onnx.delivery import Destinations
 from ogive.onnx.tracing import FunctionCall, KernelCall, Record, Shape, called
 
 __all__ = ["Plan", "ShapesChanged", "make_plan", "separate"]
@@ -34,6 +35,7 @@ class ShapesChanged(Exception):
 class Fresh:
     """A result: an array of its own."""
 
+    value: str
     shape: Shape
     dtype: np.dtype
 
@@ -95,8 +97,11 @@ class Plan:
     """Of the buffers: (buffer, shape, type)."""
     idle: deque[list[np.ndarray]] = field(default_factory=lambda: deque(maxlen=IDLE_WORKSPACES))
 
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
-        """The results for inputs of the plan's shapes, each in an array that nothing else uses."""
+    def run(self, inputs: Sequence[Any], destinations: Destinations | None = None) -> list[Any]:
+        """The results for inputs of the plan's shapes, each in an array that nothing else uses.
+
+        With destinations the results are handed over as they are: who gave these makes them separate.
+        """
         values = list(self.start)
         for slot, value in zip(self.inputs, inputs, strict=True):
             values[slot] = value
@@ -106,28 +111,38 @@ class Plan:
             workspace = self._workspace()
         for call in self.calls:
             if isinstance(call, Kernel):
-                self._run_kernel(call, values, workspace)
+                self._run_kernel(call, values, workspace, destinations)
             else:
-                self._run_function(call, values, workspace)
+                self._run_function(call, values, workspace, destinations)
             for slot in call.released:
                 values[slot] = None
-        results = [
-            separate(values[slot], is_own=is_own) for slot, is_own in zip(self.results, self.is_own, strict=True)
-        ]
+        if destinations is not None:
+            results = [values[slot] for slot in self.results]
+        else:
+            results = [
+                separate(values[slot], is_own=is_own) for slot, is_own in zip(self.results, self.is_own, strict=True)
+            ]
         self.idle.append(workspace)
         return results
 
-    def _run_kernel(self, call: Kernel, values: list[Any], workspace: list[np.ndarray]) -> None:
-        targets = [_target(place, values, workspace) for place in call.places]
-        call.ufunc(*[values[slot] for slot in call.inputs], out=tuple(targets))
+    def _run_kernel(
+        self, call: Kernel, values: list[Any], workspace: list[np.ndarray], destinations: Destinations | None
+    ) -> None:
+        targets = [_target(place, values, workspace, destinations) for place in call.places]
+        if destinations is not None:
+            destinations.compute(call.ufunc, [values[slot] for slot in call.inputs], targets)
+        else:
+            call.ufunc(*[values[slot] for slot in call.inputs], out=tuple(targets))
         for slot, target in zip(call.outputs, targets, strict=True):
             values[slot] = target
 
-    def _run_function(self, call: Call, values: list[Any], workspace: list[np.ndarray]) -> None:
+    def _run_function(
+        self, call: Call, values: list[Any], workspace: list[np.ndarray], destinations: Destinations | None
+    ) -> None:
         source, arrays = call.source, [values[slot] for slot in call.inputs]
         if call.place is not None and arrays[0].shape != source.shape:
             raise ShapesChanged
-        out = None if call.place is None else _target(call.place, values, workspace)
+        out = None if call.place is None else _target(call.place, values, workspace, destinations)
         result = called(source.label, source.function, arrays, out)
         if result.shape != source.shape:
             raise ShapesChanged
@@ -141,14 +156,17 @@ class Plan:
         ]
 
 
-def _target(place: Place, values: list[Any], workspace: list[np.ndarray]) -> np.ndarray:
+def _target(
+    place: Place, values: list[Any], workspace: list[np.ndarray], destinations: Destinations | None
+) -> np.ndarray:
     """The array that a place stands for."""
     if isinstance(place, Buffered):
         return workspace[place.position]
     if isinstance(place, InPlace):
         target: np.ndarray = values[place.slot]
         return target
-    return np.empty(place.shape, place.dtype)
+    given = None if destinations is None else destinations.array(place.value, place.shape, place.dtype)
+    return np.empty(place.shape, place.dtype) if given is None else given
 
 
 def separate(value: Any, *, is_own: bool) -> Any:
@@ -262,7 +280,7 @@ class _Planner:
         self.owned.add(name)
         self.kinds[name] = (shape, dtype)
         if self._is_result(name):
-            return Fresh(shape, dtype)
+            return Fresh(name, shape, dtype)
         size = math.prod(shape) * dtype.itemsize
         spare = self.free.get(size)
         buffer = spare.pop() if spare else len(self.buffers)

@@ -5,21 +5,36 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from threading import Lock
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ogive.onnx.delivery import Delivery, Destinations
 from ogive.onnx.outline import Outline
-from ogive.onnx.plan import Plan, ShapesChanged, make_plan, separate
+from ogive.onnx.plan import Kernel, Plan, ShapesChanged, make_plan, separate
 from ogive.onnx.tracing import trace
 
-__all__ = ["Runner"]
+__all__ = ["Ran", "Runner"]
 
 #: For how many sets of input shapes a plan, and its memory, is kept.
 MOST_PLANS = 16
 
 #: Only the plan that was used last keeps more than this many bytes of buffers.
 LARGEST_IDLE = 1 << 26
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the last run of a graph did."""
+
+    kernels: int
+    """How many different kernels it called."""
+    kernel_calls: int
+    function_calls: int
+    """Calls of other functions: rows, reductions, movement of data."""
+    types: tuple[str, ...]
+    """The element types that it computed with, as NumPy calls them."""
 
 
 class Runner:
@@ -32,8 +47,17 @@ class Runner:
         self._lock = Lock()
         self._latest: tuple[Any, ...] = ()
 
-    def run(self, inputs: Sequence[Any]) -> list[Any]:
-        """The results for inputs in the order of the graph's; every result is an array of its own."""
+    def run(self, inputs: Sequence[Any], outputs: Sequence[str] = (), delivery: Delivery | None = None) -> list[Any]:
+        """The results for inputs in the order of the graph's; every result is an array of its own.
+
+        With a delivery these arrays are the caller's; ``outputs`` are then the names that it knows them by.
+        """
+        destinations = None
+        values = self.outline.results
+        if delivery is not None:
+            # The first of several outputs that are one value is the one that is computed in place.
+            names = dict(zip(reversed(values), reversed(outputs), strict=True))
+            destinations = Destinations(delivery, names)
         key = tuple(value.shape if isinstance(value, np.ndarray) else None for value in inputs)
         with self._lock:
             plan = self._plans.get(key)
@@ -41,15 +65,30 @@ class Runner:
                 self._use(key)
         if plan is not None:
             try:
-                return plan.run(inputs)
+                results = plan.run(inputs, destinations)
+                return results if destinations is None else destinations.handed_out(outputs, values, results)
             except ShapesChanged:  # shapes inside depend on the values of the inputs, not on their shapes alone
                 pass
-        results, record = trace(self.outline, dict(zip(self.outline.inputs, inputs, strict=True)), self.memory_limit)
+        given = dict(zip(self.outline.inputs, inputs, strict=True))
+        results, record = trace(self.outline, given, self.memory_limit, destinations)
         plan = make_plan(record, self.outline.inputs, self.outline.results)
         with self._lock:
             self._plans[key] = plan
             self._use(key)
+        if destinations is not None:
+            return destinations.handed_out(outputs, values, results)
         return [separate(value, is_own=is_own) for value, is_own in zip(results, plan.is_own, strict=True)]
+
+    def ran(self) -> Ran | None:
+        """What the last run did; None before the first."""
+        with self._lock:
+            plan = self._plans.get(self._latest)
+        if plan is None:
+            return None
+        kernels = [call.ufunc for call in plan.calls if isinstance(call, Kernel)]
+        used = {value for step in self.outline.steps for value in (step.output, *step.made.operands)}
+        types = {self.outline.types[value].name for value in used if value in self.outline.types}
+        return Ran(len({id(k) for k in kernels}), len(kernels), len(plan.calls) - len(kernels), tuple(sorted(types)))
 
     def _use(self, key: tuple[Any, ...]) -> None:
         """Make a plan the last one used; the one before gives its memory back if that is much."""
