@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import numpy as np
