@@ -34,11 +34,11 @@ def test_the_example(ogive, tmp_path):  # noqa: F811
         "",
         f"Resource 'y' written to '{tmp_path / 'y.npy'}'",
         "",
-        "          name    shape  dtype    smallest  largest  zeros  NaN  inf  -inf",
-        "resource  x       7      float32        -3        3      1    0    0     0",
-        "resource  slope   1      float32      0.25     0.25      0    0    0     0",
-        "resource  shrunk  7      float32      -2.5      2.5      3    0    0     0",
-        "resource  y       7      float32    -0.625      2.5      3    0    0     0",
+        "name    shape  dtype    smallest  largest  zeros  NaN  inf  -inf",
+        "x       7      float32        -3        3      1    0    0     0",
+        "slope   1      float32      0.25     0.25      0    0    0     0",
+        "shrunk  7      float32      -2.5      2.5      3    0    0     0",
+        "y       7      float32    -0.625      2.5      3    0    0     0",
     ]
     assert np.load(tmp_path / "y.npy").tolist() == [-0.625, -0.375, 0, 0, 0, 1.5, 2.5]
 

@@ -115,7 +115,7 @@ class OutputFolder(Memory):
 
     def finish(self, name: str, array: np.ndarray) -> Path:
         """Give the file of an output its name: from now on it is seen whole."""
-        is_mapped = name in self._arrays and name in self._drafts and not array.flags.owndata
+        is_mapped = array is self._arrays.get(name) and name in self._drafts and not array.flags.owndata
         self._arrays.pop(name, None)
         draft = self._draft(name)
         if not is_mapped:

@@ -163,6 +163,7 @@ def _timed(
     seconds: list[float] = []
     results: dict[str, Any] = {}
     while len(seconds) < (iterations or 2):
+        results = {}  # what is not in given memory is gone before it is computed again
         begin = time.perf_counter()
         results = model.run(given, delivery=delivery)
         seconds.append(time.perf_counter() - begin)
@@ -281,19 +282,28 @@ def _show_change(out: Console, tensor: _Tensor) -> None:
     out.print(Text(f"{tensor.name} beside {tensor.compared_with}: {what}"), soft_wrap=True)
 
 
+#: How a table calls what a tensor is for.
+_ROLES = {"input": "in", "output": "out"}
+
+
 def table(tensors: list[_Tensor]) -> Table:
     """A row for each tensor. The range is that of finite numbers."""
     shown = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("", "name", "shape", "dtype", "smallest", "largest", "zeros", "NaN", "inf", "-inf"):
+    has_roles = len({tensor.role for tensor in tensors}) > 1
+    titles = "name", "shape", "dtype", "smallest", "largest", "zeros", "NaN", "inf", "-inf"
+    for title in (*([""] if has_roles else []), *titles):
         is_text = title in ("", "name", "shape", "dtype")
         shown.add_column(title, justify="left" if is_text else "right", overflow="fold")
     for tensor in tensors:
         s = tensor.summary
         ends = ["-" if end is None else f"{end:.6g}" if isinstance(end, float) else str(end)
                 for end in (s.smallest, s.largest)]  # fmt: skip
-        numbers = [f"{n:,}" for n in (s.zeros, s.nan, s.positive_infinities, s.negative_infinities)]
+        numbers = [
+            "-" if n is None else f"{n:,}" for n in (s.zeros, s.nan, s.positive_infinities, s.negative_infinities)
+        ]
         shape = " x ".join(map(str, s.shape)) or "scalar"
-        shown.add_row(*map(Text, (tensor.role, tensor.name, shape, s.dtype, *ends, *numbers)))
+        cells = tensor.name, shape, s.dtype, *ends, *numbers
+        shown.add_row(*map(Text, ([_ROLES[tensor.role]] if has_roles else []) + list(cells)))
     return shown
 
 

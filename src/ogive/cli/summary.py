@@ -29,11 +29,11 @@ class Summary:
     count: int
     smallest: float | int | None
     largest: float | int | None
-    zeros: int
-    """How many elements are 0, -0 or false."""
-    nan: int
-    positive_infinities: int
-    negative_infinities: int
+    zeros: int | None
+    """How many elements are 0, -0 or false. This and the next are None for text, which has none of them."""
+    nan: int | None
+    positive_infinities: int | None
+    negative_infinities: int | None
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,19 @@ class Change:
 
 def has_numbers(array: np.ndarray) -> bool:
     """Whether an array's elements are numbers or truth values, not text."""
-    return not (array.dtype.hasobject or array.dtype.kind in "SUcmM" or array.dtype.names)
+    return not (array.dtype.hasobject or array.dtype.kind in "SUmM" or array.dtype.names)
 
 
 def summary(array: np.ndarray, told: Told = lambda _: None) -> Summary:
     """Count what is in an array."""
     shape, dtype = array.shape, "string" if array.dtype.hasobject else array.dtype.name
+    if not has_numbers(array):
+        return Summary(shape, dtype, array.size, None, None, None, None, None, None)
     zeros = nan = positive = negative = 0
     low: Any = None
     high: Any = None
-    for (piece,) in _pieces(array) if has_numbers(array) else ():
+    for (piece,) in _pieces(array):
+        told(piece.size * array.itemsize)
         zeros += piece.size - int(np.count_nonzero(piece))
         if piece.dtype.kind == "f":
             finite = np.isfinite(piece)
@@ -69,7 +72,6 @@ def summary(array: np.ndarray, told: Told = lambda _: None) -> Summary:
         if piece.size and piece.dtype.kind != "b":
             least, most = piece.min().item(), piece.max().item()
             low, high = (least, most) if low is None else (min(low, least), max(high, most))
-        told(PIECE * array.itemsize)
     return Summary(shape, dtype, array.size, low, high, zeros, nan, positive, negative)
 
 

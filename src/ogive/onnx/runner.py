@@ -50,13 +50,12 @@ class Runner:
     def run(self, inputs: Sequence[Any], outputs: Sequence[str] = (), delivery: Delivery | None = None) -> list[Any]:
         """The results for inputs in the order of the graph's; every result is an array of its own.
 
-        With a delivery these arrays are the caller's; ``outputs`` are then the names that it knows them by.
+        Not so with a delivery, to which ``outputs`` are the names of the results.
         """
         destinations = None
-        values = self.outline.results
         if delivery is not None:
             # The first of several outputs that are one value is the one that is computed in place.
-            names = dict(zip(reversed(values), reversed(outputs), strict=True))
+            names = dict(zip(reversed(self.outline.results), reversed(outputs), strict=True))
             destinations = Destinations(delivery, names)
         key = tuple(value.shape if isinstance(value, np.ndarray) else None for value in inputs)
         with self._lock:
@@ -65,8 +64,7 @@ class Runner:
                 self._use(key)
         if plan is not None:
             try:
-                results = plan.run(inputs, destinations)
-                return results if destinations is None else destinations.handed_out(outputs, values, results)
+                return plan.run(inputs, destinations)
             except ShapesChanged:  # shapes inside depend on the values of the inputs, not on their shapes alone
                 pass
         given = dict(zip(self.outline.inputs, inputs, strict=True))
@@ -76,7 +74,7 @@ class Runner:
             self._plans[key] = plan
             self._use(key)
         if destinations is not None:
-            return destinations.handed_out(outputs, values, results)
+            return results
         return [separate(value, is_own=is_own) for value, is_own in zip(results, plan.is_own, strict=True)]
 
     def ran(self) -> Ran | None:
