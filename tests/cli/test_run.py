@@ -252,7 +252,12 @@ def test_json(ogive, model, tmp_path):  # noqa: F811
     assert report["runs"] == 2
     assert report["seconds"] > 0
     assert [tensor["name"] for tensor in report["inputs"]] == ["x", "w"]
+    document = (EXAMPLES.parent / "docs" / "onnx.md").read_text(encoding="utf-8")
+    _, _, rows = document.partition("The members of the JSON object:")
+    documented = {name for row in rows.splitlines()[4:] for name in re.findall(r"`(\w+)`", row)}
     y, z, b = report["outputs"]
+    for part in (report, report["ran"], y, y["histogram"], y["compared_with"]):
+        assert set(part) <= documented, "docs/onnx.md does not name all members"
     low, high, counts = (y["histogram"][key] for key in ("low", "high", "counts"))
     del y["histogram"]
     assert y == {
