@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import ogive.onnx
+from ogive.errors import ModelError
 from ogive.onnx import delivery
 from ogive.onnx.delivery import Delivery
 from tests.inputs import assert_same_bits
@@ -37,6 +38,14 @@ def test_results_are_the_same_in_given_memory_and_in_pieces(monkeypatch, shape, 
         assert results["i"] is results["y"]
         assert sum(told) >= results["y"].nbytes + results["z"].nbytes
         assert piece > 1 or x.size < 2 or len(told) > 1
+
+
+def test_the_memory_limit_counts_all_outputs_of_a_kernel():
+    text = text_model("t (float[N] x) => (float[N] y, float[N] z) { y = Tanh(x) z = Exp(x) }")
+    x = np.zeros(100, np.float32)
+    with pytest.raises(ModelError, match=r"would have 800 bytes; allowed: 799, the memory limit"):
+        ogive.onnx.load(text, memory_limit=799)(x)
+    assert len(ogive.onnx.load(text, memory_limit=800)(x)) == 2
 
 
 def test_what_ran():

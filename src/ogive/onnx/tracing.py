@@ -171,6 +171,7 @@ class _Trace:
     def _run(self, island: Island) -> None:
         label, shape = island.steps[-1].label, self.shapes[island.outputs[0]]
         kinds = [self.types[value] for value in island.outputs]
+        self._check_size(label, shape, sum(kind.itemsize for kind in kinds))  # of all of them together
         arrays = tuple(
             self._new_array(label, value, shape, kind.numpy) for value, kind in zip(island.outputs, kinds, strict=True)
         )
