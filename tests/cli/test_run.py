@@ -397,6 +397,30 @@ def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(ogive, 
         assert "allowed: a folder that you may write to" in err
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bash's ulimit -f, and files whose room is reserved")
+@pytest.mark.parametrize(
+    ("node", "sentence"),
+    [
+        ("y = Relu(x)", "File too large"),
+        ("y = Reshape(x, s)", "not all of an output could be written: the disk may be full"),  # NumPy does not say why
+    ],
+)
+def test_a_disk_that_is_full_is_one_sentence(tmp_path, node, sentence):
+    """Not a signal that ends the process, which a write to a mapped file may be answered with."""
+    save(text_model(f"t (float[N] x, int64[K] s) => (float[N] y) {{ {node} }}"), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.zeros(1 << 20, np.float32))
+    np.save(tmp_path / "s.npy", np.array([1 << 20]))
+    inputs = " ".join(f"--input {name}={tmp_path / name}.npy" for name in "xs")
+    run = f"{sys.executable} -m ogive run {tmp_path / 'm.onnx'} {inputs} --output {tmp_path / 'out'}"
+    environment = {**os.environ, "OGIVE_CACHE": "off"}
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 1000; {run}"], capture_output=True, text=True, check=False, env=environment
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"ogive: {tmp_path / 'out'}: {sentence}\n"
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_run_that_fails_leaves_no_files(ogive, tmp_path):  # noqa: F811
     text = "t (float[A, B] x, int64[K] s) => (float[A, B] y, float[C] z) { y = Neg(x) z = Reshape(y, s) }"
     save(text_model(text), tmp_path / "m.onnx")

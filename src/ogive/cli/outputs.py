@@ -7,7 +7,7 @@ import os
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 import numpy as np
@@ -96,15 +96,20 @@ class OutputFolder(Memory):
         if dtype.hasobject or 0 in shape or not hasattr(os, "posix_fallocate"):
             return np.empty(shape, dtype)
         draft = self._draft(name)
-        array: Any = np.lib.format.open_memmap(draft, mode="w+", dtype=dtype, shape=shape)
         try:
+            array: Any = np.lib.format.open_memmap(draft, mode="w+", dtype=dtype, shape=shape)
             with draft.open("r+b") as file:
                 os.posix_fallocate(file.fileno(), 0, draft.stat().st_size)
         except OSError as error:
             if error.errno in _CANNOT_RESERVE:
                 return np.empty(shape, dtype)
-            raise OSError(error.errno, error.strerror, str(self._folder)) from error
+            self._cannot_write(error)
         return np.asarray(array)
+
+    def _cannot_write(self, error: OSError) -> NoReturn:
+        """Say where, which NumPy does not."""
+        what = error.strerror or "not all of an output could be written: the disk may be full"
+        raise OSError(error.errno, what, str(self._folder)) from error
 
     def _draft(self, name: str) -> Path:
         if name not in self._drafts:
@@ -119,9 +124,13 @@ class OutputFolder(Memory):
         self._arrays.pop(name, None)
         draft = self._draft(name)
         if not is_mapped:
-            with draft.open("wb") as file:
-                # Text of any length becomes text of one length: .npy files have no other without pickles.
-                np.save(file, array.astype(str) if array.dtype.hasobject else array, allow_pickle=False)
+            # Text of any length becomes text of one length: .npy files have no other without pickles.
+            plain = array.astype(str) if array.dtype.hasobject else array
+            try:
+                with draft.open("wb") as file:
+                    np.save(file, plain, allow_pickle=False)
+            except OSError as error:
+                self._cannot_write(error)
         if os.name == "posix":  # a temporary file is its owner's alone
             mask = os.umask(0)
             os.umask(mask)
