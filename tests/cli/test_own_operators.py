@@ -48,6 +48,9 @@ def test_the_table_says_what_is_exact(ogive, folder):  # noqa: F811
     assert out.splitlines()[1].split()[0] == "shrinkage"
     assert "the largest error is exact; where terms of a formula cancel, the counts are estimates" in out
     assert "estimates" not in ogive("accuracy", "tanh", "--dtype", "float16")[1]
+    _, out, _ = ogive("accuracy", "my_operators:without_sum", "--samples", "1000")
+    assert "rows are compared with long double" in out
+    assert "exact" not in out
 
 
 @pytest.mark.parametrize(

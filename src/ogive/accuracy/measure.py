@@ -158,8 +158,12 @@ def sample_rows(
     seed: int = 0,
     function: Callable[..., np.ndarray] | None = None,
     progress: Callable[[int], None] = lambda _: None,
+    careful: bool = False,
 ) -> Report:
-    """Measure a row-wise operator, of which an element's error depends on its row: rows of several lengths."""
+    """Measure a row-wise operator, of which an element's error depends on its row: rows of several lengths.
+
+    ``careful`` takes long double for the reference; float64 always has it.
+    """
     kind = float_type(kind)
     report = _report(operator, None, kind, "samples", function)
     root, compute = operator.formula()[0], function or operator
@@ -172,7 +176,7 @@ def sample_rows(
         length = min(length, count - report.count)
         number = max(1, min(step, count - report.count) // length)
         x = (generator.standard_normal((number, length)) * width).astype(kind.numpy)
-        exact = evaluate(root, [x], dtype=np.longdouble if kind.bits == 64 else np.float64)
+        exact = evaluate(root, [x], dtype=np.longdouble if careful or kind.bits == 64 else np.float64)
         result = compute(x)
         report.add([x.ravel()], result.ravel(), error_in_ulp(result, exact, kind).ravel())
         progress(x.size)

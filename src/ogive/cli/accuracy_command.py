@@ -127,7 +127,10 @@ def command(
         first = reports[0]
         note = f"{first.dtype}, {first.count:,} inputs each; not nearest: results that are not the nearest number"
     out.print(Text(note), soft_wrap=True)
-    if any(contestants[0].is_own for contestants in measurements.values()):
+    mine = [contestants[0].op for contestants in measurements.values() if contestants[0].is_own]
+    if any(isinstance(op, RowOperator) for op in mine):
+        out.print(Text("rows are compared with long double: where terms of a formula cancel, errors are estimates"))
+    if any(not isinstance(op, RowOperator) for op in mine):
         note = "the largest error is exact; where terms of a formula cancel, the counts are estimates"
         out.print(Text(note), soft_wrap=True)
     if histogram or (histogram is None and len(chosen) == 1):
@@ -182,7 +185,9 @@ class Measurement:
                 return None
         arguments = self.op, self.kind, self.values
         if isinstance(self.op, RowOperator):
-            report = sample_rows(self.op, self.kind, count=samples, function=compute, progress=progress)
+            report = sample_rows(
+                self.op, self.kind, count=samples, function=compute, progress=progress, careful=self.is_own
+            )
         elif self.is_sampled:
             options: dict[str, Any] = {"progress": progress, "workers": workers, "careful": self.is_own}
             report = sample(*arguments, count=samples, function=compute, **options)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ogive.check import Report, check
-from ogive.cli.terminal import FEATURE_LEVEL, ModelCommand, console, print_json
+from ogive.cli.terminal import FEATURE_LEVEL, console, print_json
 
 __all__ = ["command"]
 
@@ -24,7 +24,7 @@ _WORDS = {
 }
 
 
-@click.command(cls=ModelCommand)
+@click.command()
 @click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--feature-level", default="6_4", show_default=True, type=FEATURE_LEVEL, help="The DirectML device's.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
