@@ -1,16 +1,19 @@
 """docs/accuracy.md says what was measured, what was measured keeps the goals, and it is still what is computed."""
 
 import importlib.util
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from ogive.accuracy import fingerprint, sweep
+from ogive.accuracy import Report, fingerprint, sweep
 from ogive.accuracy.report import file_name, load
 from ogive.catalog import OPERATORS
 from ogive.dtypes import FLOATS, element_type
 
 ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
 RESULTS = ROOT / "accuracy" / "results"
 PATHS = sorted(RESULTS.glob("*.json"))
 PEER_PATHS = sorted(RESULTS.glob("*/*.json"))
@@ -87,3 +90,18 @@ def test_peers_are_measured_like_ogive(path):
     assert report.by.split()[0] == path.parent.name
     own = load(RESULTS / path.name)
     assert (report.operator, report.parameters, report.dtype) == (own.operator, own.parameters, own.dtype)
+
+
+def test_the_program_of_the_document_runs():
+    (program,) = re.findall(r"^```python\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+    names = {}
+    exec(compile(program, "docs/accuracy.md", "exec"), names)
+    report = names["report"]
+    assert (report.by, report.count) == ("my_gelu", 1 << 16)
+    assert report.worst > 1  # it computes in float16
+
+
+def test_every_member_of_a_report_is_documented():
+    (table,) = re.findall(r"`reports`, a list of\n\n(.*?)\n\n", TEXT, re.DOTALL)
+    cells = [line.split("|")[1] for line in table.splitlines()[2:]]
+    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == {f.name for f in fields(Report)}

@@ -9,6 +9,7 @@ import ogive
 from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.report import file_name, load
 from ogive.dtypes import element_type
+from ogive.errors import DTypeError
 
 half, single, double = map(element_type, ("float16", "float32", "float64"))
 
@@ -59,7 +60,7 @@ def test_worst_by_binade_is_of_the_right_binade_for_any_stride():
 
 def test_a_sample_searches_round_the_worst():
     report = sample(ogive.pow, double, count=100_000)
-    assert report.count > 100_000
+    assert report.count == 100_000
     assert 0.5 < report.worst < 1
     assert len(report.worst_input) == 2
     wrong = sample(ogive.mul, single, count=100_000, function=lambda a, b: np.where(a > 1, a, a * b))
@@ -68,9 +69,49 @@ def test_a_sample_searches_round_the_worst():
 
 def test_rows_of_several_lengths():
     report = sample_rows(ogive.softmax, single, count=300_000)
-    assert report.count >= 300_000
+    assert report.count == 300_000
     assert 0.5 < report.worst <= 3
     assert sample_rows(ogive.softmax, single, count=1000, function=lambda x: x * 0).worst > 1e6
+
+
+@pytest.mark.parametrize("count", [1, 2, 10, 1000, 70_000])
+def test_as_many_samples_as_asked_for(count):
+    told = []
+    assert sample(ogive.mul, single, count=count, progress=told.append).count == sum(told) == count
+    assert sample_rows(ogive.softmax, single, count=count).count == count
+
+
+def test_a_type_is_given_by_its_name():
+    assert sweep(ogive.exp, "float16").worst == sweep(ogive.exp, half).worst
+    with pytest.raises(DTypeError, match="the element type is 'int8'; allowed: float16, bfloat16, float32, float64"):
+        sweep(ogive.exp, "int8")
+
+
+def test_whose_results_a_report_is_of():
+    def mine(x):
+        return x
+
+    assert sweep(ogive.identity, half).by == "ogive"
+    assert sweep(ogive.identity, half, function=mine).by == "mine"
+    assert sample(ogive.identity, double, count=10, function=mine).by == "mine"
+    assert sample_rows(ogive.softmax, single, count=10, function=mine).by == "mine"
+
+
+def test_cancellation_is_found_by_a_careful_measurement():
+    """x - tanh(x) is x ** 3 / 3 near 0, of which float64 has nothing left below 1e-8."""
+
+    @ogive.operator
+    def shrinkage(x):
+        return x - np.tanh(x)
+
+    report = sweep(shrinkage, single, stride=1 << 12, careful=True)
+    assert report.worst > 1e9
+    (x,) = report.worst_input
+    assert 0 < abs(x) < 1e-6
+    # What it found is true: the first term of the series is all that counts there.
+    exact = np.longdouble(x) ** 3 / 3
+    unit = 2.0 ** (np.floor(np.log2(abs(exact))) - 23)
+    assert report.worst == pytest.approx(float(abs(report.worst_result - exact) / max(unit, 2.0**-149)), rel=1e-4)
 
 
 def test_fingerprints_tell_operators_apart():

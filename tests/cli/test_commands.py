@@ -63,14 +63,17 @@ def test_show_assembly(ogive):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("lst",), "ogive: No such command 'lst'."),
-        (("show",), "ogive: Missing argument 'OPERATOR'."),
+        (("lst",), "ogive: there is no command 'lst'; did you mean list?"),
+        (("zzz",), "ogive: there is no command 'zzz'; allowed: accuracy, check, list, run, show"),
+        (("show",), "ogive: Missing argument 'OPERATOR'. Try 'ogive show --help'"),
         (("show", "shrnk"), "ogive: there is no operator 'shrnk'; did you mean shrink?"),
         (("show", "zzzzzz"), "ogive: there is no operator 'zzzzzz'; `ogive list` shows all"),
         (("show", "celu", "--asm", "--dtype", "int8"), "ogive: --dtype is 'int8'; celu has floats"),
         (("show", "celu", "--asm", "--target", "z80"), "ogive: --target is 'z80'; allowed: x86-64"),
         (("list", "zzz"), "ogive: no operator has 'zzz' in its names"),
-        (("list", "--bogus"), "ogive: No such option"),
+        (("list", "--bogus"), "ogive: No such option '--bogus'. Try 'ogive list --help'"),
+        (("show", "celu", "--dtype", "float16"), "ogive: --dtype says what --asm prints; allowed: --dtype together"),
+        (("show", "celu", "--target", "aarch64"), "ogive: --target says what --asm prints; allowed: --target together"),
         (("run", "missing.onnx"), "ogive: Invalid value for 'MODEL': File 'missing.onnx' does not exist."),
     ],
 )
@@ -147,7 +150,15 @@ def test_accuracy_of_parameters_and_rows(ogive):
     for words, text in (
         (["linear"], "linear cannot be measured in float32: give --parameter alpha=VALUE, --parameter beta=VALUE"),
         (["celu", "--parameter", "alpha"], "--parameter is 'alpha'; allowed: NAME=VALUE"),
-        (["celu", "--parameter", "beta=1"], "celu: there is no parameter 'beta'"),
+        (["celu", "--parameter", "beta=1"], "celu has no parameter 'beta'; allowed: alpha"),
+        (["celu", "--parameter", "alfa=1"], "celu has no parameter 'alfa'; did you mean alpha?"),
+        (["tanh", "--parameter", "alfa=1"], "tanh has no parameter 'alfa'; allowed: none, it has no parameters"),
+        (["--parameter", "alpha=1"], "--parameter says what one operator has; allowed: with the name of an operator"),
+        (["celu", "--workers", "0"], "Invalid value for '--workers': 0 is not in the range"),
+        (["celu", "--samples", "0"], "Invalid value for '--samples': 0 is not in the range"),
+        (["celu", "--dtype", "float64", "--samples", "-1"], "Invalid value for '--samples': -1 is not in the range"),
+        (["celu", "--samples", "10"], "celu in float32: every input, or every 128th, is measured"),
+        (["prelu", "--exhaustive"], "prelu in float32: there are too many inputs. --samples says how many"),
         (["gelu", "--parameter", "approximate=erf"], "gelu: approximate is 'erf'"),
         (["bit_count"], "bit_count cannot be measured in float32: it has no such type"),
     ):

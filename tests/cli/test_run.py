@@ -1,11 +1,22 @@
 """``ogive run``: models on arrays from files."""
 
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import save
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper, save
 
+from ogive.cli.npy import read_array
+from ogive.errors import ModelError
 from tests.cli.test_commands import ogive  # noqa: F401  (a fixture)
 from tests.inputs import assert_same_bits
 from tests.onnx.models import text_model
@@ -32,15 +43,20 @@ def inputs(model):
 def test_outputs_are_described_and_written(ogive, model, tmp_path):  # noqa: F811
     status, out, err = ogive("run", str(model), *inputs(model), "--output", str(tmp_path / "new" / "out"))
     assert (status, err) == (0, "")
-    rows = {line.split()[0]: line.split() for line in out.splitlines()}
-    assert rows["output"] == ["output", "shape", "dtype", "smallest", "largest", "time"]
-    assert rows["y"][1:5] == ["3", "float32", "-2", "1.5"]
-    assert rows["z"][1:5] == ["3", "float32", "0", "1.5"]
-    assert rows["b"][1:5] == ["3", "bool", "-", "-"]
-    assert rows["y"][-1] == "ms"
+    rows = {tuple(line.split()[:2]): line.split() for line in out.splitlines()}
+    assert rows["name", "shape"] == ["name", "shape", "dtype", "smallest", "largest", "zeros", "NaN", "inf", "-inf"]
+    assert rows["in", "x"][2:] == ["3", "float32", "-2", "0.5", "0", "1", "0", "0"]
+    assert rows["out", "y"][2:] == ["3", "float32", "-2", "1.5", "0", "1", "0", "0"]
+    assert rows["out", "z"][2:] == ["3", "float32", "0", "1.5", "1", "1", "0", "0"]
+    assert rows["out", "b"][2:] == ["3", "bool", "-", "-", "1", "0", "0", "0"]
+    assert "ran    3 nodes (Less, Mul, Relu) of opset ai.onnx 18" in out
+    assert "as     1 kernel, bool, float32" in out
+    assert "z beside x: 1 of 3 elements became 0 (33.3 %), 0 changed sign" in out
+    assert f"wrote {tmp_path / 'new' / 'out' / 'y.npy'}" in out
     x, w = np.load(tmp_path / "x.npy"), np.load(tmp_path / "w.npy")
     assert_same_bits(np.load(tmp_path / "new" / "out" / "y.npy"), x * w)
     assert np.load(tmp_path / "new" / "out" / "b.npy").tolist() == [True, True, False]
+    assert sorted(p.name for p in (tmp_path / "new" / "out").iterdir()) == ["b.npy", "y.npy", "z.npy"]
 
 
 def test_the_example(ogive, tmp_path):  # noqa: F811
@@ -50,10 +66,38 @@ def test_the_example(ogive, tmp_path):  # noqa: F811
     )
     assert status == 0
     assert "256 x 256" in out
+    assert "soft thresholding" in out
+    assert "3 nodes (Div, Mul, Shrink) of opset ai.onnx 20" in out
+    assert "1 kernel, float32" in out
     x, y = np.load(coefficients), np.load(tmp_path / "thresholded.npy")
-    assert np.count_nonzero(y) < np.count_nonzero(x) / 2
-    assert np.array_equal(y != 0, np.abs(x / 25) > 3)
-    assert np.allclose(y[y != 0], x[y != 0], rtol=1e-6)
+    # Soft: what is left moves towards zero by the threshold.
+    limit = 3 * 25
+    assert np.allclose(y, np.sign(x) * np.maximum(np.abs(x) - limit, 0), rtol=1e-5, atol=1e-4)
+    zeros = np.count_nonzero(y == 0)
+    assert zeros > 0.9 * y.size
+    assert f"{zeros:,} of {y.size:,} elements became 0 ({100 * zeros / y.size:.1f} %), 0 changed sign" in out
+
+
+def test_the_readme_shows_what_its_main_command_prints(ogive, tmp_path, monkeypatch):  # noqa: F811
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    (words,) = re.findall(r"^python3 -m venv .*ogive (run .*)$", readme, re.MULTILINE)
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(EXAMPLES)
+    monkeypatch.setattr("ogive.cli.picture._can_write", lambda *_: True)  # whatever the tests' terminal can
+    status, out, _ = ogive(*words.split())
+    assert status == 0
+    assert shown.count("\n") > 8
+    assert set(shown.splitlines()) <= set(out.splitlines())
+    assert (tmp_path / "out" / "thresholded.npy").exists()
+
+
+def test_the_example_is_what_its_script_makes():
+    path = EXAMPLES / "make_model.py"
+    spec = importlib.util.spec_from_file_location("make_model", path)
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert made.model().SerializeToString() == (EXAMPLES / "threshold.onnx").read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +105,17 @@ def test_the_example(ogive, tmp_path):  # noqa: F811
     [
         (["--input", "x"], "--input is 'x'; allowed: NAME=FILE.npy"),
         (["--input", "=a.npy"], "allowed: NAME=FILE.npy"),
-        (["--input", "x=missing.npy"], "missing.npy"),
+        (["--input", "x=missing.npy"], "missing.npy: No such file or directory"),
+        (["--input", "x={folder}"], "it is not a regular file; allowed: a .npy file"),
+        (["--input", "x={folder}/a.npz"], "it is a .npz archive, or another .zip file; allowed: a .npy file. Save one"),
+        (["--input", "x={folder}/objects.npy"], "objects.npy: it is not a .npy file with one array of numbers"),
+        (["--input", "x={folder}/x.npy", "--memory-limit", "much"], "'much' is not a size; allowed: bytes, such as"),
+        (["--input", "x={folder}/x.npy", "--memory-limit", "0"], "'0' is no memory; allowed: 1 byte or more"),
+        (
+            ["--input", "x={folder}/x.npy", "--input", "w={folder}/w.npy", "--memory-limit", "10"],
+            "would have 12 bytes; allowed: 10, the memory limit",
+        ),
+        (["--iterations", "0"], "Invalid value for '--iterations'"),
         (["--input", "x={model}"], "it is not a .npy file with one array of numbers"),
         ([], "the inputs 'x' and 'w' are missing. It takes x: float32[N], w: float32[N]"),
         (["--input", "q={folder}/x.npy"], "there is no input 'q'; allowed: x, w"),
@@ -73,6 +127,8 @@ def test_the_example(ogive, tmp_path):  # noqa: F811
 def test_wrong_calls(ogive, model, arguments, text, tmp_path):  # noqa: F811
     np.save(tmp_path / "two.npy", np.zeros(2, np.float32))
     np.save(tmp_path / "double.npy", np.zeros(3))
+    np.save(tmp_path / "objects.npy", np.array([{}], object), allow_pickle=True)
+    np.savez(tmp_path / "a.npz", x=np.zeros(3))
     given = [a.format(model=model, folder=tmp_path) for a in arguments]
     status, out, err = ogive("run", str(model), *given, "--output", str(tmp_path / "out"))
     assert status == 2
@@ -111,3 +167,325 @@ def test_names_of_outputs_stay_in_the_folder(ogive, tmp_path):  # noqa: F811
     status, _, _ = ogive("run", str(tmp_path / "m.onnx"), "--input", f"x={tmp_path / 'x.npy'}", "--output", str(out))
     assert status == 0
     assert [p.parent for p in tmp_path.rglob("*evil*")] == [out]
+
+
+def test_damaged_npy_files_are_one_sentence(ogive, model, tmp_path):  # noqa: F811
+    """Each of these made NumPy raise an error of another kind."""
+    header = b"\x93NUMPY\x01\x00"
+    texts = [
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (True, 4), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (100000000000000000000000000,), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (-1,), }",
+        b"{'descr': '<f4', 'fortran_order': False, 'shape': (3,), 1: 2}",
+        b"{{}: 1}",
+        b"{'descr': (",
+        b"",
+    ]
+    contents = [b"", b"PK\x03\x04", b"PK", *(header + len(t).to_bytes(2, "little") + t for t in texts)]
+    for content in contents:
+        (tmp_path / "bad.npy").write_bytes(content)
+        status, out, err = ogive("run", str(model), "--input", f"x={tmp_path / 'bad.npy'}")
+        assert (status, out) == (2, ""), content
+        assert "bad.npy: it is " in err
+        assert err.count("\n") == 1
+
+
+WHOLE = (
+    b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }".ljust(127) + b"\n" + bytes(12)
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    changes=st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.binary(max_size=4)), min_size=1, max_size=4),
+    length=st.integers(0, len(WHOLE)),
+)
+def test_any_npy_file_is_read_or_refused(tmp_path_factory, changes, length):
+    content = bytearray(WHOLE)
+    for place, text in changes:
+        content[place : place + len(text)] = text
+    path = tmp_path_factory.mktemp("npy") / "a.npy"
+    path.write_bytes(content[:length] if length % 2 else content)
+    try:
+        array = read_array(path)
+    except ModelError:
+        return
+    assert array.nbytes <= len(WHOLE)
+    array.tobytes()
+
+
+def test_an_undamaged_npy_file_is_mapped(tmp_path):
+    (tmp_path / "a.npy").write_bytes(WHOLE)
+    array = read_array(tmp_path / "a.npy")
+    assert type(array) is np.ndarray
+    assert (array.tolist(), array.flags.writeable) == ([0, 0, 0], False)
+    for shape in [(0,), (2, 0), ()]:
+        np.save(tmp_path / "b.npy", np.zeros(shape, np.float32))
+        assert read_array(tmp_path / "b.npy").shape == shape
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes in folders")
+def test_a_pipe_is_refused_and_not_waited_for(ogive, model, tmp_path):  # noqa: F811
+    os.mkfifo(tmp_path / "pipe.npy")
+
+    def unblock():  # a reader that waits would hang the tests
+        os.close(os.open(tmp_path / "pipe.npy", os.O_RDWR))
+
+    timer = threading.Timer(20, unblock)
+    timer.start()
+    status, _, err = ogive("run", str(model), "--input", f"x={tmp_path / 'pipe.npy'}")
+    assert timer.is_alive()
+    timer.cancel()
+    assert status == 2
+    assert "pipe.npy: it is not a regular file; allowed: a .npy file. Write the data to a file first" in err
+
+
+def test_json(ogive, model, tmp_path):  # noqa: F811
+    np.save(tmp_path / "x.npy", np.float32([-2, np.inf, np.nan]))
+    status, out, err = ogive("run", str(model), *inputs(model), "--json", "--output", str(tmp_path / "out"))
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert report["model"] == str(model)
+    assert (report["format"], report["opsets"], report["nodes"]) == ("onnx", {"ai.onnx": 18}, 3)
+    assert report["operators"] == {"Less": 1, "Mul": 1, "Relu": 1}
+    assert report["ran"] == {"kernels": 1, "kernel_calls": 1, "function_calls": 0, "types": ["bool", "float32"]}
+    assert report["runs"] == 2
+    assert report["seconds"] > 0
+    assert [tensor["name"] for tensor in report["inputs"]] == ["x", "w"]
+    document = (EXAMPLES.parent / "docs" / "onnx.md").read_text(encoding="utf-8")
+    _, _, rows = document.partition("The members of the JSON object:")
+    documented = {name for row in rows.splitlines()[4:] for name in re.findall(r"`(\w+)`", row)}
+    y, z, b = report["outputs"]
+    for part in (report, report["ran"], y, y["histogram"], y["compared_with"]):
+        assert set(part) <= documented, "docs/onnx.md does not name all members"
+    low, high, counts = (y["histogram"][key] for key in ("low", "high", "counts"))
+    del y["histogram"]
+    assert y == {
+        "name": "y",
+        "shape": [3],
+        "dtype": "float32",
+        "count": 3,
+        "smallest": -2.0,
+        "largest": -2.0,
+        "zeros": 0,
+        "nan": 1,
+        "positive_infinities": 1,
+        "negative_infinities": 0,
+        "file": str(tmp_path / "out" / "y.npy"),
+        "compared_with": {"input": "x", "became_zero": 0, "changed_signs": 0},
+    }
+    assert (low, high, sum(counts)) == (-2.0, -2.0, 1)
+    assert z["compared_with"] == {"input": "x", "became_zero": 1, "changed_signs": 0}
+    assert (b["smallest"], b["zeros"], b["histogram"], b["compared_with"]) == (None, 2, None, None)
+
+
+def test_changed_signs_are_counted(ogive, tmp_path):  # noqa: F811
+    save(text_model("t (float[N] x) => (float[N] y) { y = Neg(x) }"), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.float32([1, -1, 0, -0.0, np.nan, np.inf]))
+    _, out, _ = ogive("run", str(tmp_path / "m.onnx"), "--input", f"x={tmp_path / 'x.npy'}")
+    assert "y beside x: 0 of 6 elements became 0, 3 changed sign" in out
+
+
+def test_iterations(ogive, model):  # noqa: F811
+    status, out, _ = ogive("run", str(model), *inputs(model), "--iterations", "4", "--json")
+    assert (status, json.loads(out)["runs"]) == (0, 4)
+    assert "the median of 3 runs after the first" in ogive("run", str(model), *inputs(model), "--iterations", "4")[1]
+
+
+def test_help_says_what_a_model_takes(ogive, model):  # noqa: F811
+    status, out, err = ogive("run", str(model), "-h")
+    assert (status, err) == (0, "")
+    lines = {" ".join(line.split()) for line in out.splitlines()}
+    assert "This model, model.onnx:" in lines
+    assert "--input x=FILE.npy float32[N]" in lines
+    assert "output b bool[N]" in lines
+    assert "This model" not in ogive("run", "-h")[1]
+    model.write_bytes(b"\xff" * 50)
+    status, out, _ = ogive("run", str(model), "--help")
+    assert status == 0
+    assert "It cannot be loaded: model.onnx: it is not an ONNX model, or damaged" in " ".join(out.split())
+
+
+def test_names_are_whole_in_a_pipe(tmp_path):
+    name = "an_output_with_a_name_that_is_much_longer_than_any_terminal_is_wide_" * 3
+    proto = text_model("t (float[1] x) => (float[1] y) { y = Relu(x) }")
+    proto.graph.output[0].name = proto.graph.node[0].output[0] = name
+    save(proto, tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.zeros(1, np.float32))
+    words = [sys.executable, "-m", "ogive", "run", str(tmp_path / "m.onnx"), "--input", f"x={tmp_path / 'x.npy'}"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "80"})
+    (row,) = (line for line in done.stdout.splitlines() if line.startswith("out "))
+    assert row.split()[1] == name
+
+
+def test_a_picture_in_ascii(model):
+    words = [sys.executable, "-m", "ogive", "run", str(model), *inputs(model)]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(words, capture_output=True, check=True, env=environment)
+    assert b"|" in done.stdout
+    assert done.stdout.isascii()
+
+
+def test_a_models_own_words_cannot_steer_a_terminal(ogive, model):  # noqa: F811
+    proto = text_model("t (float[N] x, float[N] w) => (float[N] y) { y = Mul(x, w) }")
+    proto.doc_string = "plain\x1b]0;title\x07 [bold]words[/bold]"
+    save(proto, model)
+    _, out, _ = ogive("run", str(model), *inputs(model))
+    assert "model  model.onnx: plain ]0;title [bold]words[/bold]" in out
+    assert "\x1b" not in out
+
+
+def test_outputs_whose_names_are_one_file_name(ogive, tmp_path):  # noqa: F811
+    proto = text_model("t (float[1] x) => (float[1] y, float[1] z) { y = Relu(x) z = Neg(x) }")
+    for place, name in enumerate(["a/b", "A_b"]):
+        proto.graph.output[place].name = proto.graph.node[place].output[0] = name
+    save(proto, tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.float32([3]))
+    out = tmp_path / "out"
+    assert ogive("run", str(tmp_path / "m.onnx"), "--input", f"x={tmp_path / 'x.npy'}", "--output", str(out))[0] == 0
+    assert {p.name: np.load(p).tolist() for p in out.iterdir()} == {"a_b.npy": [3.0], "A_b-2.npy": [-3.0]}
+
+
+@pytest.mark.parametrize("kind", ["bfloat16", "float16", "int64", "uint8", "bool", "string"])
+def test_every_kind_of_output_is_counted_and_read_again(ogive, tmp_path, kind):  # noqa: F811
+    from ogive.onnx.data_types import DATA_TYPES
+
+    proto = text_model(f"t ({kind}[N] x) => ({kind}[N] y) {{ y = Identity(x) }}")
+    save(proto, tmp_path / "m.onnx")
+    dtype = DATA_TYPES[f"tensor({kind})"].numpy
+    x = np.array(["", "text"]) if kind == "string" else np.array([0, 3], dtype)
+    np.save(tmp_path / "x.npy", x)
+    status, out, err = ogive(
+        "run", str(tmp_path / "m.onnx"), "--input", f"x={tmp_path / 'x.npy'}", "--output", str(tmp_path / "out")
+    )
+    assert (status, err) == (0, "")
+    assert f"out  y     2      {kind}" in out
+    assert np.load(tmp_path / "out" / "y.npy").tobytes() == x.tobytes()
+    again = ogive("run", str(tmp_path / "m.onnx"), "--input", f"x={tmp_path / 'out' / 'y.npy'}")
+    assert (again[0], again[2]) == (0, "")
+
+
+def test_an_empty_output(ogive, tmp_path):  # noqa: F811
+    save(text_model("t (float[N] x) => (float[N] y) { y = Relu(x) }"), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.zeros(0, np.float32))
+    words = ["--input", f"x={tmp_path / 'x.npy'}", "--output", str(tmp_path / "out")]
+    status, out, _ = ogive("run", str(tmp_path / "m.onnx"), *words)
+    assert status == 0
+    assert np.load(tmp_path / "out" / "y.npy").shape == (0,)
+    assert "out  y     0      float32         -        -" in out
+
+
+def test_an_input_may_be_the_file_of_an_output(ogive, tmp_path):  # noqa: F811
+    """The input is mapped: a file that is written in its place must not change it."""
+    save(text_model("t (float[N] x) => (float[N] y, float[N] z) { y = Neg(x) z = Exp(x) }"), tmp_path / "m.onnx")
+    np.save(tmp_path / "y.npy", np.float32([0, 1]))
+    words = ["--input", f"x={tmp_path / 'y.npy'}", "--output", str(tmp_path)]
+    assert ogive("run", str(tmp_path / "m.onnx"), *words)[0] == 0
+    assert np.load(tmp_path / "y.npy").tolist() == [0, -1]
+    assert np.load(tmp_path / "z.npy").tolist() == [1, np.float32(np.e)]
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(ogive, model, tmp_path, monkeypatch):  # noqa: F811
+    from ogive.onnx import Model
+
+    monkeypatch.setattr(Model, "run", None)  # it would fail
+    (tmp_path / "file").write_text("")
+    for folder in [tmp_path / "file" / "out", tmp_path / ("x" * 300) / "y"]:
+        status, out, err = ogive("run", str(model), *inputs(model), "--output", str(folder))
+        assert (status, out) == (2, "")
+        assert f"--output is {str(folder)!r}, where nothing can be written: " in err
+        assert "allowed: a folder that you may write to" in err
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bash's ulimit -f, and files whose room is reserved")
+@pytest.mark.parametrize(
+    ("node", "sentence"),
+    [
+        ("y = Relu(x)", "File too large"),
+        ("y = Reshape(x, s)", "not all of an output could be written: the disk may be full"),  # NumPy does not say why
+    ],
+)
+def test_a_disk_that_is_full_is_one_sentence(tmp_path, node, sentence):
+    """Not a signal that ends the process, which a write to a mapped file may be answered with."""
+    save(text_model(f"t (float[N] x, int64[K] s) => (float[N] y) {{ {node} }}"), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.zeros(1 << 20, np.float32))
+    np.save(tmp_path / "s.npy", np.array([1 << 20]))
+    inputs = " ".join(f"--input {name}={tmp_path / name}.npy" for name in "xs")
+    run = f"{sys.executable} -m ogive run {tmp_path / 'm.onnx'} {inputs} --output {tmp_path / 'out'}"
+    environment = {**os.environ, "OGIVE_CACHE": "off"}
+    done = subprocess.run(
+        ["bash", "-c", f"ulimit -f 1000; {run}"], capture_output=True, text=True, check=False, env=environment
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"ogive: {tmp_path / 'out'}: {sentence}\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_run_that_fails_leaves_no_files(ogive, tmp_path):  # noqa: F811
+    text = "t (float[A, B] x, int64[K] s) => (float[A, B] y, float[C] z) { y = Neg(x) z = Reshape(y, s) }"
+    save(text_model(text), tmp_path / "m.onnx")
+    np.save(tmp_path / "x.npy", np.zeros((2, 3), np.float32))
+    np.save(tmp_path / "s.npy", np.array([4]))
+    out = tmp_path / "a" / "b"
+    words = ["--input", f"x={tmp_path / 'x.npy'}", "--input", f"s={tmp_path / 's.npy'}", "--output", str(out)]
+    status, _, err = ogive("run", str(tmp_path / "m.onnx"), *words)
+    assert status == 2
+    assert "Reshape" in err
+    assert not (tmp_path / "a").exists()
+
+
+EXAMPLE = ["--input", f"coefficients={EXAMPLES / 'coefficients.npy'}"]
+
+
+def peak(*words):
+    """The most bytes of memory that a command has at a time."""
+    code = """
+import sys
+from ogive.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    assert end.code == 0
+print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+"""
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    return int(done.stdout.split()[-1]) << 10
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
+@pytest.mark.parametrize("is_written", [False, True])
+def test_memory(tmp_path, is_written):
+    """At most a tenth more than inputs and outputs, beside what the imports and a small run take."""
+    text = "t (float[A, B] x) => (float[A, B] y, float[A, B] z) { y = Tanh(x) z = Relu(x) }"
+    save(text_model(text), tmp_path / "m.onnx")
+
+    def taken(size):
+        np.save(tmp_path / "x.npy", np.linspace(-4, 4, size, dtype=np.float32).reshape(-1, 1024))
+        options = ["--output", str(tmp_path / "out")] if is_written else []
+        return peak(
+            "run", str(tmp_path / "m.onnx"), "--input", f"x={tmp_path / 'x.npy'}", "--iterations", "2", *options
+        )
+
+    taken(1 << 10)  # it compiles the kernel, which takes memory of its own
+    size = 1 << 24
+    assert taken(size) - taken(1 << 10) < 1.1 * 3 * 4 * size
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
+def test_memory_of_an_output_that_no_kernel_computes(tmp_path):
+    """float16, whose statistics once were those of a copy in float64."""
+    size = 1 << 25
+    graph = helper.make_graph(
+        [
+            helper.make_node("Constant", [], ["n"], value=helper.make_tensor("n", TensorProto.INT64, [1], [size])),
+            helper.make_node(
+                "ConstantOfShape", ["n"], ["y"], value=helper.make_tensor("v", TensorProto.FLOAT16, [1], [1.5])
+            ),
+        ],
+        "g",
+        [],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT16, [size])],
+    )
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), tmp_path / "m.onnx")
+    assert peak("run", "-h") < (base := peak("run", str(EXAMPLES / "threshold.onnx"), *EXAMPLE))
+    assert peak("run", str(tmp_path / "m.onnx")) - base < 1.1 * 2 * size

@@ -1,5 +1,6 @@
 """``ogive run`` with models in the JSON format of DxDispatch."""
 
+import json
 import re
 from pathlib import Path
 
@@ -32,13 +33,19 @@ def test_the_example(ogive, tmp_path):  # noqa: F811
         "[6] 2.5 (0x40200000)",
         "",
         f"Resource 'y' written to '{tmp_path / 'y.npy'}'",
+        "",
+        "name    shape  dtype    smallest  largest  zeros  NaN  inf  -inf",
+        "x       7      float32        -3        3      1    0    0     0",
+        "slope   1      float32      0.25     0.25      0    0    0     0",
+        "shrunk  7      float32      -2.5      2.5      3    0    0     0",
+        "y       7      float32    -0.625      2.5      3    0    0     0",
     ]
     assert np.load(tmp_path / "y.npy").tolist() == [-0.625, -0.375, 0, 0, 0, 1.5, 2.5]
 
 
 def test_iterations_and_level(ogive, tmp_path):  # noqa: F811
     path = str(written(tmp_path, MODEL, "MODEL.JSON"))
-    status, out, _ = ogive("run", path, "--iterations", "3", "--feature-level", "3_0")
+    status, out, _ = ogive("run", path, "--iterations", "3", "--feature-level", "3.0")
     assert status == 0
     assert "Running on 'Ogive (DML_FEATURE_LEVEL_3_0)'" in out
     assert "Dispatch 'clip': 3 iterations, " in out
@@ -60,11 +67,54 @@ def test_wrong_calls(ogive, tmp_path, arguments, text):  # noqa: F811
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("option", [("--feature-level", "3_0"), ("--iterations", "2")])
-def test_options_for_json_alone(ogive, option):  # noqa: F811
-    status, _, err = ogive("run", str(EXAMPLES / "threshold.onnx"), *option)
+def test_an_option_for_json_alone(ogive):  # noqa: F811
+    status, _, err = ogive("run", str(EXAMPLES / "threshold.onnx"), "--feature-level", "3_0")
     assert status == 2
-    assert f"{option[0]} is not for ONNX models" in err
+    assert "--feature-level is not for ONNX models" in err
+
+
+def test_one_json_object(ogive, tmp_path):  # noqa: F811
+    status, out, err = ogive("run", str(EXAMPLES / "shrink.json"), "--json", "--output", str(tmp_path))
+    assert (status, err) == (0, "")
+    report = json.loads(out)
+    assert (report["format"], report["feature_level"]) == ("dxdispatch", "DML_FEATURE_LEVEL_6_4")
+    assert report["printed"][-1] == f"Resource 'y' written to '{tmp_path / 'y.npy'}'"
+    assert [resource["name"] for resource in report["resources"]] == ["x", "slope", "shrunk", "y"]
+    assert report["resources"][2] == {
+        "name": "shrunk",
+        "shape": [7],
+        "dtype": "float32",
+        "count": 7,
+        "smallest": -2.5,
+        "largest": 2.5,
+        "zeros": 3,
+        "nan": 0,
+        "positive_infinities": 0,
+        "negative_infinities": 0,
+        "file": None,
+    }
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_anything_runs(ogive, tmp_path):  # noqa: F811
+    (tmp_path / "file").write_text("")
+    folder = tmp_path / "file" / "out"
+    status, out, err = ogive("run", str(EXAMPLES / "shrink.json"), "--output", str(folder))
+    assert (status, out) == (2, "")
+    assert f"--output is {str(folder)!r}, where nothing can be written: Not a directory" in err
+
+
+def test_memory_limit(ogive):  # noqa: F811
+    status, out, err = ogive("run", str(EXAMPLES / "shrink.json"), "--memory-limit", "10")
+    assert (status, out) == (2, "")
+    assert "memory limit of 10 bytes" in err
+
+
+def test_help_says_what_a_model_has(ogive):  # noqa: F811
+    status, out, _ = ogive("run", str(EXAMPLES / "shrink.json"), "-h")
+    assert status == 0
+    assert "This model, shrink.json:" in out
+    assert "resource shrunk" in out
+    assert "FLOAT32, 28 bytes" in out
 
 
 def test_a_mistake_in_a_model_is_one_line_with_its_place(ogive, tmp_path):  # noqa: F811

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ogive.accuracy.report import BINS, Report
-from ogive.accuracy.ulp import FORMATS, error_in_ulp
+from ogive.accuracy.ulp import FORMATS, error_in_ulp, float_type
 from ogive.dtypes import ElementType
 from ogive.operator import Operator
 from ogive.reference import evaluate, evaluate_exactly, to_long_double
@@ -28,22 +28,25 @@ STEP = 1 << 16
 
 def sweep(
     operator: Operator,
-    kind: ElementType,
+    kind: ElementType | str,
     parameters: Mapping[str, Any] | None = None,
     *,
     stride: int = 1,
     function: Callable[..., np.ndarray] | None = None,
     progress: Callable[[int], None] = lambda _: None,
     workers: int = 2,
+    careful: bool = False,
 ) -> Report:
     """Measure an operator of one tensor over every ``stride``-th bit pattern of an element type of up to 32 bits.
 
     ``function`` computes in the place of the operator's kernel: a peer can be measured with the same ruler.
-    ``progress`` is told how many inputs are done.
+    ``progress`` is told how many inputs are done. ``careful`` takes a longer reference, for formulas in which terms
+    cancel: the largest errors of each step are computed again with 300 bits.
     """
-    measured = _Measured(operator, kind, parameters or {}, function)
+    kind = float_type(kind)
+    measured = _Measured(operator, kind, parameters or {}, function, np.longdouble if careful else np.float64)
     inputs = "every input" if stride == 1 else f"every {stride}th input"
-    report = Report(operator.name, changed_parameters(operator, measured.values), kind.name, inputs=inputs)
+    report = _report(operator, measured, kind, inputs, function)
     digest = hashlib.sha256()
     by_binade = np.zeros(1 << (kind.bits - FORMATS[kind.name][0] + 1))
     with ThreadPoolExecutor(workers) as pool:
@@ -58,6 +61,19 @@ def sweep(
     if 0 < report.worst < np.inf:  # the reference has an error of its own
         report.worst = measured.exactly(report.worst_input, report.worst_result)
     return report
+
+
+def _report(
+    operator: Operator,
+    measured: _Measured | None,
+    kind: ElementType,
+    inputs: str,
+    function: Callable[..., np.ndarray] | None,
+) -> Report:
+    """An empty report, which says whose results it will be of."""
+    parameters = {} if measured is None else changed_parameters(operator, measured.values)
+    by = "ogive" if function is None else str(getattr(function, "__name__", None) or repr(function))
+    return Report(operator.name, parameters, kind.name, by=by, inputs=inputs)
 
 
 def _count_by_binade(by_binade: np.ndarray, x: np.ndarray, errors: np.ndarray, kind: ElementType) -> None:
@@ -78,7 +94,7 @@ KEPT, ROUNDS = 64, 48
 
 def sample(
     operator: Operator,
-    kind: ElementType,
+    kind: ElementType | str,
     parameters: Mapping[str, Any] | None = None,
     *,
     count: int = 10_000_000,
@@ -86,30 +102,39 @@ def sample(
     function: Callable[..., np.ndarray] | None = None,
     progress: Callable[[int], None] = lambda _: None,
     workers: int = 2,
+    careful: bool = False,
 ) -> Report:
     """Measure an operator where a sweep would not end: in float64, and of several tensors.
 
-    Operands of all magnitudes first, then those whose bits are near the worst ones. The largest error that
-    is found is a lower bound of the largest error that there is.
+    ``count`` operands in all. Those of all magnitudes first, then, up to half of them, those whose bits are near the
+    worst ones. The largest error that is found is a lower bound of the largest error that there is. ``careful`` is
+    that of `sweep`; float64 always has it.
     """
-    measured = _Measured(
-        operator, kind, parameters or {}, function, dtype=np.longdouble if kind.bits == 64 else np.float64
-    )
-    report = Report(operator.name, changed_parameters(operator, measured.values), kind.name, inputs="samples")
+    kind = float_type(kind)
+    is_longer = careful or kind.bits == 64
+    measured = _Measured(operator, kind, parameters or {}, function, np.longdouble if is_longer else np.float64)
+    report = _report(operator, measured, kind, "samples", function)
     generator = np.random.default_rng(seed)
-    steps = -(-count // STEP)
+    refined = min(ROUNDS * STEP, count // 2)
+    steps = -(-(count - refined) // STEP)
     worst: Step = [np.zeros(0, kind.numpy) for _ in range(operator.inputs)], np.zeros(0, kind.numpy), np.zeros(0)
     with ThreadPoolExecutor(workers) as pool:
-        drawn = ([_drawn(generator, kind, SPREADS[i % len(SPREADS)]) for _ in worst[0]] for i in range(steps))
+        drawn = (
+            [_drawn(generator, kind, SPREADS[i % len(SPREADS)])[: count - refined - i * STEP] for _ in worst[0]]
+            for i in range(steps)
+        )
         for step in _in_order(pool, measured, drawn, workers + 2):
             report.add(*step)
             worst = _worst_of(worst, step)
-            progress(STEP)
-        for _ in range(ROUNDS):
-            step = measured([_moved(generator, np.resize(x, STEP)) for x in worst[0]])
-            report.add(*step)
-            worst = _worst_of(worst, step)
-            progress(STEP)
+            progress(step[1].size)
+        for i in range(ROUNDS):
+            # As evenly as whole numbers can be.
+            size = refined * (i + 1) // ROUNDS - refined * i // ROUNDS
+            if size:
+                step = measured([_moved(generator, np.resize(x, size)) for x in worst[0]])
+                report.add(*step)
+                worst = _worst_of(worst, step)
+                progress(size)
     if 0 < report.worst < np.inf:
         report.worst = 0.0
         for *operands, result in zip(*worst[0], worst[1], strict=True):
@@ -127,22 +152,31 @@ ROW_WIDTHS = (0.1, 1.0, 4.0, 30.0)
 
 def sample_rows(
     operator: RowOperator,
-    kind: ElementType,
+    kind: ElementType | str,
     *,
     count: int = 10_000_000,
     seed: int = 0,
     function: Callable[..., np.ndarray] | None = None,
     progress: Callable[[int], None] = lambda _: None,
+    careful: bool = False,
 ) -> Report:
-    """Measure a row-wise operator, of which an element's error depends on its row: rows of several lengths."""
-    report = Report(operator.name, {}, kind.name, inputs="samples")
+    """Measure a row-wise operator, of which an element's error depends on its row: rows of several lengths.
+
+    ``careful`` takes long double for the reference; float64 always has it.
+    """
+    kind = float_type(kind)
+    report = _report(operator, None, kind, "samples", function)
     root, compute = operator.formula()[0], function or operator
     generator = np.random.default_rng(seed)
     rows = itertools.cycle(itertools.product(ROW_LENGTHS, ROW_WIDTHS))
+    # A small number is spread over the lengths, too.
+    step = min(STEP, max(1, count // (len(ROW_LENGTHS) * len(ROW_WIDTHS))))
     while report.count < count:
         length, width = next(rows)
-        x = (generator.standard_normal((max(STEP // length, 1), length)) * width).astype(kind.numpy)
-        exact = evaluate(root, [x], dtype=np.longdouble if kind.bits == 64 else np.float64)
+        length = min(length, count - report.count)
+        number = max(1, min(step, count - report.count) // length)
+        x = (generator.standard_normal((number, length)) * width).astype(kind.numpy)
+        exact = evaluate(root, [x], dtype=np.longdouble if careful or kind.bits == 64 else np.float64)
         result = compute(x)
         report.add([x.ravel()], result.ravel(), error_in_ulp(result, exact, kind).ravel())
         progress(x.size)

@@ -28,7 +28,7 @@ class Report:
     parameters: dict[str, Any]
     dtype: str
     by: str = "ogive"
-    """Whose results they are: Ogive's, or a peer's, with its version."""
+    """Whose results they are: Ogive's, a peer's, with its version, or those of a function of this name."""
     inputs: str = ""
     """``every input``, ``every 128th input``, or ``samples``."""
     count: int = 0

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ogive.dtypes import ElementType
+from ogive.dtypes import ElementType, element_type
+from ogive.errors import DTypeError, message
 
-__all__ = ["FORMATS", "error_in_ulp"]
+__all__ = ["FORMATS", "error_in_ulp", "float_type"]
 
 #: (significant bits, smallest exponent of a normal number, largest finite number)
 FORMATS = {
@@ -22,13 +23,36 @@ FORMATS = {
 }
 
 
-def error_in_ulp(result: np.ndarray, exact: np.ndarray, kind: ElementType) -> np.ndarray:
+def float_type(kind: ElementType | np.dtype | type | str) -> ElementType:
+    """The floating-point type of that name, or of that NumPy dtype.
+
+    Raises DTypeError for others.
+
+    >>> float_type("float32").bits, float_type(np.float16).bits
+    (32, 16)
+    """
+    if not isinstance(kind, ElementType):
+        try:
+            name = kind if isinstance(kind, str) else np.dtype(kind).name
+        except TypeError:
+            name = repr(kind)
+    else:
+        name = kind.name
+    if name not in FORMATS:
+        raise DTypeError(message("error in ULP", f"the element type is {name!r}", ", ".join(FORMATS)))
+    return element_type(name)
+
+
+def error_in_ulp(result: np.ndarray, exact: np.ndarray, kind: ElementType | np.dtype | type | str) -> np.ndarray:
     """The error of results, with the exact values in a longer format.
 
-    >>> from ogive.dtypes import element_type
-    >>> error_in_ulp(np.float32([1.0, np.inf]), np.float64([1 + 2**-24, 1e39]), element_type("float32")).tolist()
+    ``kind`` is the element type of the results: its name, or NumPy's dtype. Raises DTypeError if it is none of
+    float16, bfloat16, float32 and float64.
+
+    >>> error_in_ulp(np.float32([1.0, np.inf]), np.float64([1 + 2**-24, 1e39]), "float32").tolist()
     [0.5, 0.0]
     """
+    kind = float_type(kind)
     with np.errstate(all="ignore"):
         long = result.astype(exact.dtype)
         errors: np.ndarray = np.abs(np.asarray(long - exact))

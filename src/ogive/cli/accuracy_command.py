@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
 from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
-from ogive.accuracy.measure import ROUNDS, STEP, changed_parameters
+from ogive.accuracy.measure import changed_parameters
 from ogive.accuracy.report import file_name, load
+from ogive.cli.operators import OperatorName, find, own
+from ogive.cli.terminal import console, print_json, progress
 from ogive.dtypes import FLOATS, ElementType, element_type
 from ogive.operator import Operator
 from ogive.peers.functions import PEERS, function, version
@@ -23,16 +27,22 @@ from ogive.row_operator import RowOperator
 
 __all__ = ["command"]
 
+#: How many inputs are sampled by default.
+SAMPLES = 10_000_000
+
 
 @click.command()
-@click.argument("operators", nargs=-1, metavar="[OPERATOR]...")
+@click.argument("operators", nargs=-1, metavar="[OPERATOR]...", type=OperatorName())
 @click.option("--dtype", default="float32", show_default=True, type=click.Choice([t.name for t in FLOATS]))
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Other than the default.")
 @click.option("--exhaustive", is_flag=True, help="Every input, not every 128th: minutes for float32.")
-@click.option("--samples", default=10_000_000, show_default=True, help="How many, where not every input is taken.")
+@click.option(
+    "--samples", type=click.IntRange(1), help=f"How many, where not every input is taken; {SAMPLES:,} by default."
+)
 @click.option("--save", type=click.Path(file_okay=False, path_type=Path), help="Keep the results in this folder.")
 @click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)), help="Measure this one too.")
-@click.option("--workers", default=2, show_default=True, help="Threads.")
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 1024), help="Threads.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--digest", is_flag=True, help="Print a digest of all results: it is the same on every machine.")
 @click.option(
     "--histogram/--no-histogram",
@@ -44,14 +54,19 @@ def command(
     dtype: str,
     parameters: tuple[str, ...],
     exhaustive: bool,
-    samples: int,
+    samples: int | None,
     save: Path | None,
     peers: tuple[str, ...],
     workers: int,
+    as_json: bool,
     digest: bool,
     histogram: bool | None,
 ) -> int:
     """Measure the error of operators, in units in the last place, and print where it is largest and how it is spread.
+
+    OPERATOR is a name of `ogive list`, or one of your own: module:name, where the module is in the current folder or
+    installed, or file.py:name. Without any, all operators of one tensor are measured. Your own are compared with
+    a longer reference, as terms of their formulas may cancel.
 
     float16 and bfloat16 are always measured over all 65,536 inputs. float64 and operators of several tensors are
     measured on samples, and then round those with the largest errors; row-wise operators on rows of several lengths.
@@ -62,45 +77,76 @@ def command(
     while the operator computes the same and no more inputs are asked for: what was interrupted goes on.
     """
     from ogive.catalog import OPERATORS
-    from ogive.cli.show_command import find
 
     kind = element_type(dtype)
     values = dict(_read_parameter(text) for text in parameters)
-    chosen = [find(name) for name in operators]
-    chosen = chosen or [op for op in OPERATORS.values() if op.inputs == 1 and not _obstacle(op, dtype, values)]
-    for op in chosen:
-        if obstacle := _obstacle(op, dtype, values):
-            raise click.UsageError(f"{op.name} cannot be measured in {dtype}: {obstacle}")
-    measurements = {op: [Measurement(op, kind, values, name) for name in ("ogive", *peers)] for op in chosen}
+    if values and not operators:
+        raise click.UsageError("--parameter says what one operator has; allowed: with the name of an operator")
+    chosen = {name: own(name) if ":" in name else (find(name), {}) for name in operators}
+    everything = [op for op in OPERATORS.values() if op.inputs == 1 and not _obstacle(op, dtype, {})]
+    chosen = chosen or {op.name: (op, {}) for op in everything}
+    for name, (op, bound) in chosen.items():
+        _refuse_parameters(op, values)
+        if obstacle := _obstacle(op, dtype, bound | values):
+            raise click.UsageError(f"{name} cannot be measured in {dtype}: {obstacle}")
+    known = set(map(id, OPERATORS.values()))
+    # Two names may be one operator, with other parameters.
+    measurements = {
+        name if bound else op.name: [
+            Measurement(op, kind, bound | values, by, is_own=id(op) not in known) for by in ("ogive", *peers)
+        ]
+        for name, (op, bound) in chosen.items()
+    }
+    _refuse_counts(measurements, dtype, samples, exhaustive)
     stride = 1 if exhaustive or kind.bits < 32 else 128
-    found: dict[Operator, dict[str, Report]] = {}
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        for op, contestants in measurements.items():
-            found[op] = {}
+    samples = samples or SAMPLES
+    found: dict[str, dict[str, Report]] = {}
+    with progress(MofNCompleteColumn(), TimeRemainingColumn()) as display:
+        for name, contestants in measurements.items():
+            found[name] = {}
             for measurement in contestants:
                 total = measurement.total(stride, samples)
                 report = measurement.kept(save) if save else None
                 if report is None or report.count < total:
-                    advance = partial(progress.advance, progress.add_task(measurement.title, total=total))
+                    advance = partial(display.advance, display.add_task(measurement.title, total=total))
                     report = measurement.run(stride, samples, workers, advance)
                     if report and save:
                         report.save(measurement.folder(save))
                 if report:
-                    found[op][measurement.by] = report
-    console = Console(highlight=False)
+                    found[name][measurement.by] = report
     reports = [report for each in found.values() for report in each.values()]
-    console.print(_side_by_side(found, ["ogive", *peers]) if peers else _table(reports, digest))
+    if as_json:
+        print_json({"bins": list(BINS), "reports": [asdict(report) for report in reports]})
+        return 0
+    out = console()
+    if peers:
+        out.print(_side_by_side(found, ["ogive", *peers]))
+        note = "the largest error in ULP; -: the peer does not have it"
+    else:
+        out.print(_table(reports, digest))
+        first = reports[0]
+        note = f"{first.dtype}, {first.count:,} inputs each; not nearest: results that are not the nearest number"
+    out.print(Text(note), soft_wrap=True)
+    mine = [contestants[0].op for contestants in measurements.values() if contestants[0].is_own]
+    if any(isinstance(op, RowOperator) for op in mine):
+        out.print(Text("rows are compared with long double: where terms of a formula cancel, errors are estimates"))
+    if any(not isinstance(op, RowOperator) for op in mine):
+        note = "the largest error is exact; where terms of a formula cancel, the counts are estimates"
+        out.print(Text(note), soft_wrap=True)
     if histogram or (histogram is None and len(chosen) == 1):
         for report in reports:
-            console.print(_histogram(report))
+            out.print(Text(f"\n{report.operator}, {report.dtype}, {report.by}"), soft_wrap=True)
+            out.print(_histogram(report))
     return 0
 
 
 class Measurement:
     """One operator in one element type, as Ogive or a peer computes it."""
 
-    def __init__(self, op: Operator, kind: ElementType, values: dict[str, Any], by: str) -> None:
+    def __init__(
+        self, op: Operator, kind: ElementType, values: dict[str, Any], by: str, *, is_own: bool = False
+    ) -> None:
+        self.is_own = is_own
         self.op, self.kind, self.values, self.by = op, kind, values, by
         self.changed = changed_parameters(op, values)
         self.version = by if by == "ogive" else version(by)
@@ -113,9 +159,7 @@ class Measurement:
 
     def total(self, stride: int, samples: int) -> int:
         """How many inputs are measured."""
-        if isinstance(self.op, RowOperator):
-            return samples
-        return samples + ROUNDS * STEP if self.is_sampled else (1 << self.kind.bits) // stride
+        return samples if self.is_sampled else (1 << self.kind.bits) // stride
 
     def folder(self, save: Path) -> Path:
         """Ogive's results lie in the folder itself, a peer's in one below."""
@@ -141,11 +185,15 @@ class Measurement:
                 return None
         arguments = self.op, self.kind, self.values
         if isinstance(self.op, RowOperator):
-            report = sample_rows(self.op, self.kind, count=samples, function=compute, progress=progress)
+            report = sample_rows(
+                self.op, self.kind, count=samples, function=compute, progress=progress, careful=self.is_own
+            )
         elif self.is_sampled:
-            report = sample(*arguments, count=samples, function=compute, progress=progress, workers=workers)
+            options: dict[str, Any] = {"progress": progress, "workers": workers, "careful": self.is_own}
+            report = sample(*arguments, count=samples, function=compute, **options)
         else:
-            report = sweep(*arguments, stride=stride, function=compute, progress=progress, workers=workers)
+            options = {"progress": progress, "workers": workers, "careful": self.is_own}
+            report = sweep(*arguments, stride=stride, function=compute, **options)
         report.by, report.fingerprint = self.version, self.fingerprint
         return report
 
@@ -156,6 +204,31 @@ def _obstacle(op: Operator, dtype: str, values: dict[str, Any]) -> str:
         return "it has no such type"
     missing = [p.name for p in op.parameters if p.is_required and p.name not in values]
     return f"give {', '.join(f'--parameter {name}=VALUE' for name in missing)}" if missing else ""
+
+
+def _refuse_parameters(op: Operator, values: dict[str, Any]) -> None:
+    names = [p.name for p in op.parameters]
+    for name in values:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, 1)
+            allowed = (
+                f"did you mean {near[0]}?" if near else f"allowed: {', '.join(names) or 'none, it has no parameters'}"
+            )
+            raise click.UsageError(f"{op.name} has no parameter {name!r}; {allowed}")
+
+
+def _refuse_counts(
+    measurements: dict[str, list[Measurement]], dtype: str, samples: int | None, exhaustive: bool
+) -> None:
+    """An option that would change nothing is refused."""
+    is_sampled = [contestants[0].is_sampled for contestants in measurements.values()]
+    names = ", ".join(measurements) if len(measurements) < 4 else "these operators"
+    if samples is not None and not any(is_sampled):
+        what = f"--samples is for float64, operators of several tensors, and rows; {names} in {dtype}"
+        raise click.UsageError(f"{what}: every input, or every 128th, is measured. --exhaustive takes every one")
+    if exhaustive and all(is_sampled):
+        what = f"--exhaustive is for float32 and shorter types, and one tensor; {names} in {dtype}"
+        raise click.UsageError(f"{what}: there are too many inputs. --samples says how many are measured")
 
 
 def _read_parameter(text: str) -> tuple[str, Any]:
@@ -178,30 +251,22 @@ def _table(reports: list[Report], digest: bool) -> Table:
         table.add_row(
             r.operator, f"{r.worst:.4f} ULP", place, f"{r.misrounded:,}", *([r.digest[:16]] if digest else [])
         )
-    table.caption = (
-        f"{reports[0].dtype}, {reports[0].count:,} inputs each; not nearest: results that are not the nearest number"
-    )
-    table.caption_justify = "left"
     return table
 
 
-def _side_by_side(found: dict[Operator, dict[str, Report]], names: list[str]) -> Table:
+def _side_by_side(found: dict[str, dict[str, Report]], names: list[str]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("operator", no_wrap=True)
     for name in names:
         table.add_column(name, justify="right", no_wrap=True)
-    for op, reports in found.items():
+    for operator, reports in found.items():
         cells = [f"{reports[name].worst:.4g}" if name in reports else "-" for name in names]
-        table.add_row(op.name, *cells)
-    table.caption = "the largest error in ULP; -: the peer does not have it"
-    table.caption_justify = "left"
+        table.add_row(operator, *cells)
     return table
 
 
 def _histogram(report: Report) -> Table:
-    table = Table(
-        title=f"{report.operator}, {report.dtype}, {report.by}", title_justify="left", box=None, header_style="bold"
-    )
+    table = Table(box=None, header_style="bold")
     table.add_column("error up to", justify="right")
     table.add_column("results", justify="right")
     for bound, count in zip(BINS, report.histogram, strict=True):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from ogive.check import Report, check
+from ogive.cli.terminal import FEATURE_LEVEL, console, print_json
 
 __all__ = ["command"]
 
@@ -27,7 +26,7 @@ _WORDS = {
 
 @click.command()
 @click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--feature-level", default="6_4", show_default=True, metavar="LEVEL", help="The DirectML device's.")
+@click.option("--feature-level", default="6_4", show_default=True, type=FEATURE_LEVEL, help="The DirectML device's.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(model: Path, feature_level: str, as_json: bool) -> int:
     """Check what a DirectML device of a feature level would refuse of a model.
@@ -38,14 +37,12 @@ def command(model: Path, feature_level: str, as_json: bool) -> int:
     """
     report = check(model, feature_level)
     if as_json:
-        click.echo(json.dumps(report.as_json(), indent=2))
+        print_json(report.as_json())
     else:
-        console = Console(highlight=False)
-        # A pipe has no width: whoever reads it wants one line an operator.
-        console = console if console.is_terminal else Console(highlight=False, width=160)
-        console.print(_table(report))
+        out = console()
+        out.print(_table(report))
         for line in _lines(report):
-            console.print(Text(line), soft_wrap=True)
+            out.print(Text(line), soft_wrap=True)
     return 1 if report.refused else 0
 
 

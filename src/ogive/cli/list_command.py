@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import click
-from rich.console import Console
 from rich.table import Table
 
+from ogive.cli.terminal import console
 from ogive.dtypes import BOOLEAN, FLOATS, SIGNED, UNSIGNED
 from ogive.operator import Operator
 
@@ -40,10 +40,7 @@ def command(pattern: str) -> int:
         table.add_row(op.name, op.onnx or "-", op.directml or "-", short_types(op))
     table.caption = f"floats: {', '.join(t.name for t in FLOATS)}"
     table.caption_justify = "left"
-    console = Console(highlight=False)
-    # A pipe has no width: whoever reads it wants one line an operator.
-    console = console if console.is_terminal else Console(highlight=False, width=160)
-    console.print(table)
+    console().print(table)
     return 0
 
 

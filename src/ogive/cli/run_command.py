@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import statistics
 import time
-from collections.abc import Callable
-from functools import partial
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 from rich.table import Table
+from rich.text import Text
 
-from ogive.errors import ModelError, message
+from ogive.cli.npy import read_array
+from ogive.cli.outputs import Memory, OutputFolder
+from ogive.cli.picture import WIDTH, picture
+from ogive.cli.summary import Change, Summary, change, has_numbers, histogram, summary
+from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, ModelCommand, console, print_json, progress, singular
+
+if TYPE_CHECKING:
+    from ogive.onnx import Model
 
 __all__ = ["command"]
 
 
-@click.command()
+@click.command(cls=ModelCommand)
 @click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="ONNX: an input and its value.")
 @click.option(
@@ -28,104 +36,346 @@ __all__ = ["command"]
     type=click.Path(file_okay=False, path_type=Path),
     help="ONNX: write each output here. JSON: where writeFile writes to, else the current folder.",
 )
-@click.option("--feature-level", metavar="LEVEL", help="JSON: the DirectML device's, such as 3_0; else the highest.")
-@click.option("--iterations", type=click.IntRange(1), help="JSON: how often every dispatch runs.")
+@click.option("--feature-level", type=FEATURE_LEVEL, help="JSON: the DirectML device's, such as 3_0; else the highest.")
+@click.option(
+    "--iterations",
+    type=click.IntRange(1),
+    help="ONNX: how often the model runs. JSON: how often every dispatch runs. The time is the median, without the first.",
+)
+@click.option("--memory-limit", type=MEMORY, help="Memory for the arrays of a run, such as 4GiB; else what is free.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
-    model: Path, inputs: tuple[str, ...], folder: Path | None, feature_level: str | None, iterations: int | None
+    model: Path,
+    inputs: tuple[str, ...],
+    folder: Path | None,
+    feature_level: str | None,
+    iterations: int | None,
+    memory_limit: int | None,
+    as_json: bool,
 ) -> int:
-    """Run a model.
+    """Run a model, and say what ran and what came out.
 
-    MODEL is an .onnx file: prints the name, shape, type and range of every output and the time it took, once
-    its kernels are there; with --output, writes it to NAME.npy in that folder. Or MODEL is a .json file in the format
-    of DxDispatch, which says itself what to run and what to print.
+    MODEL is an .onnx file: prints what ran, and of every input and output the range and the number of zeros, NaN and
+    infinities, with a picture of how the numbers are spread; with --output, writes each output to NAME.npy in that
+    folder. Or MODEL is a .json file in the format of DxDispatch, which says itself what to run and what to print.
+
+    With a model, --help also says what that model takes and returns.
     """
     is_json = model.suffix.lower() == ".json"
-    wrong = {"--input": inputs} if is_json else {"--feature-level": feature_level, "--iterations": iterations}
+    wrong = {"--input": inputs} if is_json else {"--feature-level": feature_level}
     for option, value in wrong.items():
         if value:
             raise click.UsageError(f"{option} is not for {'JSON' if is_json else 'ONNX'} models")
-    if is_json:
-        from ogive.dxdispatch import load
+    if memory_limit is None:
+        from ogive.runtime.memory import available_memory
 
-        load(model, feature_level=feature_level, output_folder=folder).run(
-            lambda text: click.echo(text, nl=False), iterations=iterations or 1
-        )
+        memory_limit = available_memory()
+    if is_json:
+        _run_json(model, folder, feature_level, iterations or 1, memory_limit, as_json)
     else:
-        _run_onnx(model, inputs, folder)
+        _run_onnx(model, inputs, folder, iterations, memory_limit, as_json)
     return 0
 
 
-def _run_onnx(model: Path, inputs: tuple[str, ...], folder: Path | None) -> None:
+# ---- ONNX
+
+
+@dataclass
+class _Tensor:
+    """An input or output as it is shown."""
+
+    role: str
+    name: str
+    summary: Summary
+    file: Path | None = None
+    counts: list[int] | None = None
+    """The histogram over the range from low to high."""
+    low: float = 0.0
+    high: float = 0.0
+    compared_with: str | None = None
+    change: Change | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        found = {"name": self.name, **asdict(self.summary), "file": None if self.file is None else str(self.file)}
+        if self.role != "resource":
+            drawn = {"low": self.low, "high": self.high, "counts": self.counts}
+            found["histogram"] = None if self.counts is None else drawn
+        if self.role == "output":
+            changed = None if self.change is None else {"input": self.compared_with, **asdict(self.change)}
+            found["compared_with"] = changed
+        return found
+
+
+def _run_onnx(
+    path: Path, inputs: tuple[str, ...], folder: Path | None, iterations: int | None, memory_limit: int, as_json: bool
+) -> None:
     from ogive.onnx import load
 
-    given: dict[str, np.ndarray] = {}
-    for name, value in map(_read_input, inputs):
-        if name in given:
+    files: dict[str, Path] = {}
+    for text in inputs:
+        name, file = _named_file(text)
+        if name in files:
             raise click.UsageError(f"--input {name} is given twice")
-        given[name] = value
-    console = Console(highlight=False)
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("output", "shape", "dtype", "smallest", "largest", "time"):
-        table.add_column(title, justify="right" if title in ("smallest", "largest", "time") else "left")
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    errors = Console(stderr=True)
-    with Progress(*columns, console=errors, transient=True, disable=not errors.is_terminal) as progress:
-        task = progress.add_task(f"loading {model.name}")
-        loaded = load(model)
-        results: dict[str, Any] = {}
-        for name in loaded.output_names:
-            progress.update(task, description=f"computing {name}")
-            computed, seconds = _timed(partial(loaded.run, given, [name]))
-            results |= computed
-            table.add_row(name, *_described(results[name]), f"{seconds * 1e3:.3f} ms")
-    console.print(table)
-    if folder is not None:
-        _write(results, folder, console)
+        files[name] = file
+    given = {name: read_array(file) for name, file in files.items()}
+    with progress() as display:
+        task = display.add_task(f"loading {path.name}", total=None)
+        model = load(path, memory_limit=memory_limit)
+        given = {name: _with_type(model, name, array) for name, array in given.items()}
+        with Memory() if folder is None else OutputFolder(folder) as outputs:
+            display.update(task, description="computing")
+            results, seconds = _timed(model, given, outputs, iterations, display, task)
+            display.remove_task(task)
+            tensors = _described(given, files, results, outputs, display)
+    if as_json:
+        print_json(_json_report(path, model, seconds, tensors))
+    else:
+        _show(path, model, seconds, tensors)
 
 
-#: What takes longer is not computed a second time.
-LONG_SECONDS = 0.5
-
-
-def _timed(compute: Callable[[], Any]) -> tuple[Any, float]:
-    """A result, and how long computing it takes once everything is compiled that can be."""
-    seconds = 0.0
-    for _ in range(2):
-        begin = time.perf_counter()
-        result = compute()
-        seconds = time.perf_counter() - begin
-        if seconds > LONG_SECONDS:
-            break
-    return result, seconds
-
-
-def _read_input(text: str) -> tuple[str, np.ndarray]:
+def _named_file(text: str) -> tuple[str, Path]:
     name, separator, file = text.partition("=")
     if not separator or not name or not file:
         raise click.UsageError(f"--input is {text!r}; allowed: NAME=FILE.npy")
-    try:
-        return name, np.load(file, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise ModelError(message(file, "it is not a .npy file with one array of numbers")) from error
+    return name, Path(file)
 
 
-def _described(value: np.ndarray) -> tuple[str, str, str, str]:
-    """Shape, type and range of an array; NaN is not part of a range."""
-    shape = " x ".join(map(str, value.shape)) or "scalar"
-    if value.dtype == bool or value.size == 0:
-        return shape, str(value.dtype), "-", "-"
-    numbers: Any = value if value.dtype.kind in "iu" else value.astype(np.float64)
-    numbers = numbers[~np.isnan(numbers)]
-    if numbers.size == 0:
-        return shape, str(value.dtype), "nan", "nan"
-    return shape, str(value.dtype), f"{numbers.min():.6g}", f"{numbers.max():.6g}"
+def _with_type(model: Model, name: str, array: np.ndarray) -> np.ndarray:
+    """bfloat16 and other types that .npy files do not name are bytes in them: the model says what they are."""
+    wanted = next((info.dtype for info in model.inputs if info.name == name), None)
+    is_bytes = array.dtype.kind == "V" and array.dtype.names is None and array.dtype.subdtype is None
+    if is_bytes and wanted is not None and wanted.isbuiltin == 2 and wanted.itemsize == array.itemsize:
+        return array.view(wanted)
+    return array
 
 
-def _write(results: dict[str, np.ndarray], folder: Path, console: Console) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, value in results.items():
-        # Names of tensors may hold what names of files must not.
-        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).lstrip(".") or "output"
-        file = folder / f"{safe}.npy"
-        np.save(file, value)
-        console.print(f"wrote {file}", markup=False, soft_wrap=True)
+#: A model that takes longer is not run a second time.
+LONG_SECONDS = 0.5
+
+#: Results of so many bytes may be held twice.
+SMALL_SIZE = 1 << 24
+
+
+def _timed(
+    model: Model, given: dict[str, np.ndarray], outputs: Memory, iterations: int | None, display: Progress, task: Any
+) -> tuple[dict[str, Any], list[float]]:
+    """The results, and how long each run took. The first one includes compiling what is not in the cache."""
+    from ogive.onnx.delivery import Delivery
+
+    delivery = Delivery(outputs.array, lambda size: display.advance(task, size))
+    seconds: list[float] = []
+    results: dict[str, Any] = {}
+    while len(seconds) < (iterations or 2):
+        results = {}  # what is not in given memory is gone before it is computed again
+        begin = time.perf_counter()
+        results = model.run(given, delivery=delivery)
+        seconds.append(time.perf_counter() - begin)
+        size = sum(value.nbytes for value in results.values() if isinstance(value, np.ndarray))
+        if size <= SMALL_SIZE and len(seconds) == 1:
+            # A program calls a model without a delivery, which takes longer than a small model itself.
+            for _ in range((iterations or 2) - 1):
+                begin = time.perf_counter()
+                model.run(given)
+                seconds.append(time.perf_counter() - begin)
+        if iterations is None and seconds[0] > LONG_SECONDS:
+            break
+    return results, seconds
+
+
+def _median(seconds: list[float]) -> float:
+    """Of the runs but the first, which is a warm-up."""
+    return statistics.median(seconds[1:] or seconds)
+
+
+def _described(
+    given: dict[str, np.ndarray],
+    files: dict[str, Path],
+    results: dict[str, Any],
+    outputs: Memory,
+    display: Progress,
+) -> list[_Tensor]:
+    """Every input and output, described; an output's memory is given back as soon as it is written."""
+    total = sum(array.nbytes for array in (*given.values(), *results.values()) if isinstance(array, np.ndarray))
+    task = display.add_task("counting", total=total)
+
+    def told(size: int) -> None:
+        display.advance(task, size)
+
+    described = {name: _Tensor("input", name, summary(array, told), files[name]) for name, array in given.items()}
+    before = [(name, array) for name, array in given.items() if has_numbers(array) and array.dtype != bool]
+    tensors = list(described.values())
+    for name in list(results):
+        for part, array in _arrays(name, results.pop(name)):
+            tensor = _Tensor("output", part, summary(array, told))
+            alike = [(n, a) for n, a in before if a.shape == array.shape and has_numbers(array) and array.dtype != bool]
+            if alike:
+                tensor.compared_with, other = alike[0]
+                tensor.change = change(other, array)
+                _draw([(described[tensor.compared_with], other), (tensor, array)])
+            else:
+                _draw([(tensor, array)])
+            tensor.file = outputs.finish(part, array)
+            tensors.append(tensor)
+    return tensors
+
+
+def _arrays(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
+    """The arrays of an output: one; of a sequence several; none of an optional one that is not there."""
+    if value is None:
+        return []
+    if isinstance(value, list | tuple):
+        return [pair for i, item in enumerate(value) for pair in _arrays(f"{name}[{i}]", item)]
+    return [(name, np.asarray(value))]
+
+
+def _draw(pairs: list[tuple[_Tensor, np.ndarray]]) -> None:
+    """Histograms of tensors over the range of all of them; those that have one already keep it."""
+    ends = [end for t, _ in pairs for end in (t.summary.smallest, t.summary.largest) if end is not None]
+    for tensor, array in pairs:
+        if tensor.counts is None and tensor.summary.smallest is not None and tensor.summary.count > 1:
+            tensor.low, tensor.high = float(min(ends)), float(max(ends))
+            tensor.counts = histogram(array, tensor.low, tensor.high, WIDTH)
+
+
+# ---- what is printed
+
+
+def _show(path: Path, model: Model, seconds: list[float], tensors: list[_Tensor]) -> None:
+    out = console()
+    about, ran = model.about, model.ran()
+    assert ran is not None
+    names = ", ".join(f"{name} x{count}" if count > 1 else name for name, count in sorted(about.operators.items()))
+    opsets = ", ".join(f"{domain} {version}" for domain, version in about.opsets.items())
+    parts = [singular(ran.kernels, "kernel")]
+    if ran.kernel_calls != ran.kernels:
+        parts.append(f"called {singular(ran.kernel_calls, 'time')}")
+    if ran.function_calls:
+        parts.append(singular(ran.function_calls, "call") + " of rows, reductions or data movement")
+    nodes = singular(sum(about.operators.values()), "node") + (f" ({names})" if names else "")
+    how = "the second run" if len(seconds) == 2 else f"the median of {len(seconds) - 1} runs after the first"
+    lines = {
+        "model": path.name + (f": {_one_line(about.text)}" if about.text.strip() else ""),
+        "ran": f"{nodes} of opset {opsets}",
+        "as": ", ".join([*parts, *ran.types]),
+        "time": f"{_median(seconds) * 1e3:.3f} ms, " + (how if len(seconds) > 1 else "compiling included"),
+    }
+    for title, text in lines.items():
+        out.print(Text(f"{title:<6} {text}"), soft_wrap=True)
+    out.print()
+    out.print(table(tensors))
+    for tensor in tensors:
+        _show_change(out, tensor)
+    for tensor in tensors:
+        if tensor.counts is not None:
+            out.print(Text(f"\n{tensor.name}, how many elements (logarithmic)"), soft_wrap=True)
+            for line in picture(tensor.counts, tensor.low, tensor.high, out.encoding):
+                out.print(Text(line), soft_wrap=True)
+    written = [tensor.file for tensor in tensors if tensor.role == "output" and tensor.file is not None]
+    if written:
+        out.print()
+    for file in written:
+        out.print(Text(f"wrote {file}"), soft_wrap=True)
+
+
+def _one_line(text: str) -> str:
+    """A model's own words without what a terminal would obey."""
+    words = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return words if len(words) <= 300 else words[:300] + "..."
+
+
+def _show_change(out: Console, tensor: _Tensor) -> None:
+    if tensor.change is None:
+        return
+    zero, count = tensor.change.became_zero, tensor.summary.count
+    share = f" ({100 * zero / count:.1f} %)" if zero else ""
+    what = f"{zero:,} of {count:,} elements became 0{share}, {tensor.change.changed_signs:,} changed sign"
+    out.print(Text(f"{tensor.name} beside {tensor.compared_with}: {what}"), soft_wrap=True)
+
+
+#: How a table calls what a tensor is for.
+_ROLES = {"input": "in", "output": "out"}
+
+
+def table(tensors: list[_Tensor]) -> Table:
+    """A row for each tensor. The range is that of finite numbers."""
+    shown = Table(box=None, header_style="bold", pad_edge=False)
+    has_roles = len({tensor.role for tensor in tensors}) > 1
+    titles = "name", "shape", "dtype", "smallest", "largest", "zeros", "NaN", "inf", "-inf"
+    for title in (*([""] if has_roles else []), *titles):
+        is_text = title in ("", "name", "shape", "dtype")
+        shown.add_column(title, justify="left" if is_text else "right", overflow="fold")
+    for tensor in tensors:
+        s = tensor.summary
+        ends = ["-" if end is None else f"{end:.6g}" if isinstance(end, float) else str(end)
+                for end in (s.smallest, s.largest)]  # fmt: skip
+        numbers = [
+            "-" if n is None else f"{n:,}" for n in (s.zeros, s.nan, s.positive_infinities, s.negative_infinities)
+        ]
+        shape = " x ".join(map(str, s.shape)) or "scalar"
+        cells = tensor.name, shape, s.dtype, *ends, *numbers
+        shown.add_row(*map(Text, ([_ROLES[tensor.role]] if has_roles else []) + list(cells)))
+    return shown
+
+
+def _json_report(path: Path, model: Model, seconds: list[float], tensors: list[_Tensor]) -> dict[str, Any]:
+    ran = model.ran()
+    assert ran is not None
+    return {
+        "model": str(path),
+        "format": "onnx",
+        "opsets": dict(model.about.opsets),
+        "nodes": sum(model.about.operators.values()),
+        "operators": dict(sorted(model.about.operators.items())),
+        "ran": {**asdict(ran), "types": list(ran.types)},
+        "seconds": _median(seconds),
+        "runs": len(seconds),
+        "inputs": [tensor.as_json() for tensor in tensors if tensor.role == "input"],
+        "outputs": [tensor.as_json() for tensor in tensors if tensor.role == "output"],
+    }
+
+
+# ---- DxDispatch
+
+
+def _run_json(
+    path: Path, folder: Path | None, feature_level: str | None, iterations: int, memory_limit: int, as_json: bool
+) -> None:
+    from ogive.dxdispatch import load
+
+    model = load(path, feature_level=feature_level, output_folder=folder, memory_limit=memory_limit)
+    printed: list[str] = []
+    writes = folder is not None or model.writes_files
+    with OutputFolder(folder or Path()) if writes else Memory():
+        model.run(printed.append if as_json else lambda text: click.echo(text, nl=False), iterations=iterations)
+    tensors = [
+        _Tensor("resource", name, summary(values))
+        for name, resource in model.resources.items()
+        if (values := _values(resource)) is not None
+    ]
+    if as_json:
+        report = {"model": str(path), "format": "dxdispatch", "feature_level": str(model.feature_level)}
+        print_json({
+            **report,
+            "printed": "".join(printed).splitlines(),
+            "resources": [tensor.as_json() for tensor in tensors],
+        })  # fmt: skip
+    elif tensors:
+        out = console()
+        out.print()
+        out.print(table(tensors))
+
+
+def _values(resource: Any) -> np.ndarray | None:
+    """What is in a resource, without a copy; None for one that nothing has made, or whose type is not known."""
+    from ogive.dxdispatch.data_types import NUMPY
+
+    if resource.buffer is None:
+        return None
+    if resource.is_deferred:
+        return np.asarray(resource.buffer)
+    dtype = NUMPY.get(resource.kind)
+    if dtype is None:
+        return None
+    begin = resource.values_offset
+    size = resource.values_size // dtype.itemsize * dtype.itemsize
+    return np.asarray(resource.buffer[begin : begin + size].view(dtype))

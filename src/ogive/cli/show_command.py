@@ -7,22 +7,29 @@ import numpy as np
 from rich.console import Console
 
 from ogive.cli.list_command import short_types
+from ogive.cli.operators import OperatorName, find
 from ogive.operator import Operator
 
-__all__ = ["command", "find"]
+__all__ = ["command"]
 
 
 @click.command()
-@click.argument("operator")
+@click.argument("operator", type=OperatorName())
 @click.option("--asm", is_flag=True, help="Print the machine code of the kernel instead.")
-@click.option("--dtype", default="float32", show_default=True, help="The element type for --asm.")
+@click.option("--dtype", default=None, help="The element type for --asm; float32 by default.")
 @click.option("--target", default=None, help="The instruction set for --asm: x86-64, x86-64-v3, x86-64-v4, aarch64.")
-def command(operator: str, asm: bool, dtype: str, target: str | None) -> int:
-    """Show one operator: its formula, its parameters, its types, its curve."""
+def command(operator: str, asm: bool, dtype: str | None, target: str | None) -> int:
+    """Show one operator: its formula, its parameters, its types, its curve.
+
+    OPERATOR is a name of ours or of a standard, or one of your own: module:name, file.py:name.
+    """
+    for option, value in {"--dtype": dtype, "--target": target}.items():
+        if value is not None and not asm:
+            raise click.UsageError(f"{option} says what --asm prints; allowed: {option} together with --asm")
     op = find(operator)
     console = Console(highlight=False, soft_wrap=True)
     if asm:
-        click.echo(_assembly(op, dtype, target))
+        click.echo(_assembly(op, dtype or "float32", target))
         return 0
     from ogive.show import formula
 
@@ -43,21 +50,6 @@ def command(operator: str, asm: bool, dtype: str, target: str | None) -> int:
     return 0
 
 
-def find(name: str) -> Operator:
-    """The operator of that name, in our words or in those of a standard."""
-    from ogive.catalog import OPERATORS
-
-    wanted = name.lower().removeprefix("dml_").removeprefix("operator_")
-    for op in OPERATORS.values():
-        if wanted in (op.name, (op.onnx or "").lower(), (op.directml or "").lower()):
-            return op
-    import difflib
-
-    near = difflib.get_close_matches(wanted, OPERATORS, 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`ogive list` shows all"
-    raise click.UsageError(f"there is no operator {name!r}; {hint}")
-
-
 def _assembly(op: Operator, dtype: str, target: str | None) -> str:
     from ogive.codegen.compiler import assembly
     from ogive.codegen.llvm import emit
@@ -72,6 +64,10 @@ def _assembly(op: Operator, dtype: str, target: str | None) -> str:
     raise click.UsageError(f"--dtype is {dtype!r}; {op.name} has {short_types(op)}")
 
 
+#: Columns of a curve without its frame.
+CURVE_WIDTH = 64
+
+
 def _curve(op: Operator) -> str:
     """The graph of a function of one number, drawn with characters."""
     import uniplot
@@ -81,7 +77,28 @@ def _curve(op: Operator) -> str:
     y = op(x, **required)
     y = np.where(np.isfinite(y), y, np.nan)  # poles are not drawn
     drawn = uniplot.plot_to_string(
-        xs=x, ys=y, lines=True, width=64, height=15, x_min=-4, x_max=4, x_gridlines=[0], y_gridlines=[0]
+        xs=x,
+        ys=y,
+        lines=True,
+        width=CURVE_WIDTH,
+        height=15,
+        x_min=-4,
+        x_max=4,
+        x_labels=False,
+        x_gridlines=[0],
+        y_gridlines=[0],
     )
-    lines = drawn.splitlines() if isinstance(drawn, str) else drawn
-    return "\n".join(line.rstrip() for line in lines)
+    lines = drawn.splitlines() if isinstance(drawn, str) else list(drawn)
+    return "\n".join(line.rstrip() for line in [*lines, _axis()])
+
+
+def _axis() -> str:
+    """The numbers below a curve from -4 to 4, each in the middle below its place."""
+    line = [" "] * (CURVE_WIDTH + 3)
+    for number in range(-4, 5, 2):
+        text = str(number)
+        # The frame takes one column at the left.
+        middle = 1 + round((number + 4) / 8 * (CURVE_WIDTH - 1))
+        begin = max(0, middle - (len(text) - 1) // 2 - len(text) // 2 * (number < 0))
+        line[begin : begin + len(text)] = text
+    return "".join(line)

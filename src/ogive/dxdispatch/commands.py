@@ -16,7 +16,7 @@ from ogive.dxdispatch.place import Place
 from ogive.dxdispatch.printing import elements, verbose_elements
 from ogive.dxdispatch.resources import Resource, opened, refuse_image
 
-__all__ = ["Command", "Dispatchable", "Write", "read_command"]
+__all__ = ["Command", "Dispatchable", "Write", "WriteFile", "read_command"]
 
 Write = Callable[[str], object]
 """Takes pieces of text, line ends included."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ogive.directml import Device
-from ogive.dxdispatch.commands import Command, Dispatchable, Write, read_command
+from ogive.dxdispatch.commands import Command, Dispatchable, Write, WriteFile, read_command
 from ogive.dxdispatch.memory import Budget
 from ogive.dxdispatch.onnx_models import OnnxDispatchable
 from ogive.dxdispatch.operators import OperatorDispatchable
@@ -87,7 +87,7 @@ def load(
             resource.make()
         except MemoryError as error:
             resource.place.refuse(f"{resource.size} bytes are wanted, which are not there", cause=error)
-    return Model(document.name, device, dispatchables, commands)
+    return Model(document.name, device, dispatchables, commands, resources)
 
 
 def type_of(place: Place) -> str:
@@ -115,15 +115,26 @@ class Model:
     """A model that `load` has checked. It can be run several times; buffers keep what they hold."""
 
     def __init__(
-        self, name: str, device: Device, dispatchables: Mapping[str, Dispatchable], commands: list[Command]
+        self,
+        name: str,
+        device: Device,
+        dispatchables: Mapping[str, Dispatchable],
+        commands: list[Command],
+        resources: Mapping[str, Resource],
     ) -> None:
         self.name = name
+        self.resources = resources
         self.feature_level = device.feature_level
         self._notes = [dispatchable.note for dispatchable in dispatchables.values()]
         self._initializers: list[Callable[[], None]] = [d.initializer() for d in dispatchables.values()]
         self._commands = commands
         for command in commands:
             command.check()
+
+    @property
+    def writes_files(self) -> bool:
+        """Whether a command of the model writes to the folder for outputs."""
+        return any(isinstance(command, WriteFile) for command in self._commands)
 
     def __repr__(self) -> str:
         return f"<{self.name}: {len(self._commands)} commands on {self.feature_level}>"

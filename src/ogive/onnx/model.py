@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
@@ -13,10 +15,11 @@ from onnx import ModelProto
 from ogive._native import ModelCall, inherit_vectorcall
 from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, message
 from ogive.onnx.data_types import DATA_TYPES
+from ogive.onnx.delivery import Delivery
 from ogive.onnx.graph import Graph, ValueInfo
 from ogive.onnx.loading import graph_of, read_model
 from ogive.onnx.outline import outline
-from ogive.onnx.runner import Runner
+from ogive.onnx.runner import Ran, Runner
 
 __all__ = ["Model", "load"]
 
@@ -51,7 +54,25 @@ def load(
     if not isinstance(limit, int) or limit < 1:
         what = f"memory_limit is {memory_limit!r}"
         raise ParameterError(message("ogive.onnx.load", what, "a whole number of bytes from 1 on, or None"))
-    return Model(graph_of(proto, folder, name), name, fuse=fuse, memory_limit=limit)
+    return Model(graph_of(proto, folder, name), name, fuse=fuse, memory_limit=limit, about=_about(proto))
+
+
+@dataclass(frozen=True)
+class About:
+    """What a model says of itself."""
+
+    opsets: Mapping[str, int]
+    """Domain -> version; ONNX's own domain is ``ai.onnx``."""
+    operators: Mapping[str, int]
+    """Operator -> how many nodes of the graph it has."""
+    text: str
+    """The documentation that the model or its graph has."""
+
+
+def _about(proto: ModelProto) -> About:
+    opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
+    operators = Counter(node.op_type for node in proto.graph.node)
+    return About(opsets, dict(operators), proto.doc_string or proto.graph.doc_string)
 
 
 @inherit_vectorcall
@@ -66,7 +87,8 @@ class Model(ModelCall):
     or ShapeError, naming the node, where shapes inside the model turn out not to fit.
     """
 
-    def __init__(self, graph: Graph, name: str, *, fuse: bool, memory_limit: int) -> None:
+    def __init__(self, graph: Graph, name: str, *, fuse: bool, memory_limit: int, about: About) -> None:
+        self.about = about
         self._graph = graph
         self._name = name
         self._fuse = fuse
@@ -118,11 +140,13 @@ class Model(ModelCall):
         outputs: Sequence[str] | None = None,
         *,
         out: Mapping[str, np.ndarray] | None = None,
+        delivery: Delivery | None = None,
     ) -> dict[str, Any]:
         """Compute outputs, by name; all of them, or those that are named, with only what they need.
 
         ``out`` has arrays that results are written to, by the names of outputs; each must have the result's type and
-        shape.
+        shape. A ``delivery`` gives the memory for the results and is told the progress: ``ogive run`` has outputs
+        computed into mapped files by it.
 
         >>> from onnx import parser
         >>> text = '''<ir_version: 8, opset_import: ["" : 14]>
@@ -131,7 +155,7 @@ class Model(ModelCall):
         >>> model.run({"x": np.float32([-1.0, 2.0])}, outputs=["z"])
         {'z': array([-0., -2.], dtype=float32)}
         """
-        if outputs is None and out is None and inputs.keys() == self._name_set:
+        if outputs is None and out is None and delivery is None and inputs.keys() == self._name_set:
             results = self(*(inputs[name] for name in self._input_names))  # by a plan of the native call path
             return dict(zip(self._output_names, results if len(self._output_names) > 1 else (results,), strict=True))
         names = self.output_names if outputs is None else tuple(outputs)
@@ -141,11 +165,21 @@ class Model(ModelCall):
         # Outputs are computed in the model's order, each once.
         ordered = tuple(name for name in self.output_names if name in names)
         targets = self._targets(out, ordered)
-        computed = dict(zip(ordered, self._results(inputs, ordered, targets), strict=True))
+        computed = dict(zip(ordered, self._results(inputs, ordered, targets, delivery), strict=True))
         return {name: computed[name] for name in names}
 
+    def ran(self, outputs: Sequence[str] | None = None) -> Ran | None:
+        """What the last run for these outputs (all of them by default) did; None before the first."""
+        wanted = self.output_names if outputs is None else tuple(outputs)
+        runner = self._runners.get(tuple(name for name in self.output_names if name in wanted))
+        return None if runner is None else runner.ran()
+
     def _results(
-        self, inputs: Mapping[str, Any], outputs: tuple[str, ...], targets: Mapping[str, np.ndarray]
+        self,
+        inputs: Mapping[str, Any],
+        outputs: tuple[str, ...],
+        targets: Mapping[str, np.ndarray],
+        delivery: Delivery | None = None,
     ) -> Sequence[Any]:
         values = self._checked(inputs)
         runner = self._runners.get(outputs)
@@ -157,7 +191,7 @@ class Model(ModelCall):
                     is_flexible=_takes_any_shape(self._graph.inputs),
                 )
                 runner = self._runners.setdefault(outputs, made)
-        results, plan = runner.run(values)
+        results, plan = runner.run(values, outputs, delivery)
         if outputs == self.output_names:
             self._publish(plan)
         return results if not targets else self._written(results, outputs, targets)

@@ -4,22 +4,37 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from ogive.onnx.delivery import Delivery, Destinations
 from ogive.onnx.outline import Outline
 from ogive.onnx.plan import Plan, ShapesChanged, make_plan, separate
 from ogive.onnx.tracing import trace
 
-__all__ = ["Runner"]
+__all__ = ["Ran", "Runner"]
 
 #: For how many sets of input shapes a plan, and its memory, is kept.
 MOST_PLANS = 16
 
 #: Only the plan that was used last keeps more than this many bytes of buffers.
 LARGEST_IDLE = 1 << 26
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What the last run of a graph did."""
+
+    kernels: int
+    """How many different kernels it called."""
+    kernel_calls: int
+    function_calls: int
+    """Calls of other functions: rows, reductions, movement of data."""
+    types: tuple[str, ...]
+    """The element types that it computed with, as NumPy calls them."""
 
 
 class Runner:
@@ -33,8 +48,18 @@ class Runner:
         self._lock = Lock()
         self._latest: tuple[Any, ...] = ()
 
-    def run(self, inputs: Sequence[Any]) -> tuple[Sequence[Any], Plan]:
-        """The results for inputs in the order of the graph's, each an array of its own; and the plan for such inputs."""
+    def run(
+        self, inputs: Sequence[Any], outputs: Sequence[str] = (), delivery: Delivery | None = None
+    ) -> tuple[Sequence[Any], Plan]:
+        """The results for inputs in the order of the graph's, each an array of its own; and the plan for such inputs.
+
+        With a delivery, to which ``outputs`` are the names of the results, arrays may share memory.
+        """
+        destinations = None
+        if delivery is not None:
+            # The first of several outputs that are one value is the one that is computed in place.
+            names = dict(zip(reversed(self.outline.results), reversed(outputs), strict=True))
+            destinations = Destinations(delivery, names)
         key = tuple(value.shape if isinstance(value, np.ndarray) else None for value in inputs)
         with self._lock:
             if key not in self._plans:
@@ -43,18 +68,38 @@ class Runner:
             plan = self._plans.get(key)
             if plan is not None:
                 self._use(key)
-        if plan is not None:
+        if plan is not None and destinations is None:
             try:
                 return plan.run(inputs), plan
             except ShapesChanged:  # shapes inside depend on the values of the inputs, not on their shapes alone
                 pass
-        results, record = trace(self.outline, dict(zip(self.outline.inputs, inputs, strict=True)), self.memory_limit)
-        names = self.outline.inputs, self.outline.results
-        plan = make_plan(record, *names, inputs, is_flexible=self.is_flexible, memory_limit=self.memory_limit)
+        given = dict(zip(self.outline.inputs, inputs, strict=True))
+        results, record = trace(self.outline, given, self.memory_limit, destinations)
+        plan = make_plan(
+            record,
+            self.outline.inputs,
+            self.outline.results,
+            inputs,
+            is_flexible=self.is_flexible,
+            memory_limit=self.memory_limit,
+        )
         with self._lock:
             self._plans[key] = plan
             self._use(key)
+        if destinations is not None:
+            return results, plan
         return [separate(value, is_own=is_own) for value, is_own in zip(results, plan.is_own, strict=True)], plan
+
+    def ran(self) -> Ran | None:
+        """What the last run did; None before the first."""
+        with self._lock:
+            plan = self._plans.get(self._latest)
+        if plan is None:
+            return None
+        kernels = [call for call, is_kernel, *_ in plan.steps if is_kernel]
+        used = {value for step in self.outline.steps for value in (step.output, *step.made.operands)}
+        types = {self.outline.types[value].name for value in used if value in self.outline.types}
+        return Ran(len({id(k) for k in kernels}), len(kernels), len(plan.steps) - len(kernels), tuple(sorted(types)))
 
     def _use(self, key: tuple[Any, ...]) -> None:
         """Make a plan the last one used; the one before gives its memory back if that is much."""

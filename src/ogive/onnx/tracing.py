@@ -17,6 +17,7 @@ import numpy as np
 
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.onnx.broadcasting import broadcast_shape
+from ogive.onnx.delivery import Destinations
 from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise, Function
 from ogive.onnx.islands import Island, islands_of
@@ -64,9 +65,11 @@ class Record:
     """Values that are the same in every run with inputs of these shapes."""
 
 
-def trace(outline: Outline, inputs: dict[str, Any], memory_limit: int) -> tuple[list[Any], Record]:
+def trace(
+    outline: Outline, inputs: dict[str, Any], memory_limit: int, destinations: Destinations | None = None
+) -> tuple[list[Any], Record]:
     """Run, and record: the results, which may share memory with each other and with the inputs, and the record."""
-    return _Trace(outline, inputs, memory_limit).run()
+    return _Trace(outline, inputs, memory_limit, destinations).run()
 
 
 def called(
@@ -86,9 +89,12 @@ def called(
 
 
 class _Trace:
-    def __init__(self, outline: Outline, inputs: dict[str, Any], memory_limit: int) -> None:
+    def __init__(
+        self, outline: Outline, inputs: dict[str, Any], memory_limit: int, destinations: Destinations | None
+    ) -> None:
         self.outline = outline
         self.memory_limit = memory_limit
+        self.destinations = destinations
         self.record = Record(fixed=dict(outline.arrays))
         self.values: dict[str, Any] = {**outline.arrays, **inputs}
         self.types = dict(outline.types)
@@ -165,9 +171,16 @@ class _Trace:
     def _run(self, island: Island) -> None:
         label, shape = island.steps[-1].label, self.shapes[island.outputs[0]]
         kinds = [self.types[value] for value in island.outputs]
-        arrays = tuple(self._new_array(label, shape, kind.numpy) for kind in kinds)
+        self._check_size(label, shape, sum(kind.itemsize for kind in kinds))  # of all of them together
+        arrays = tuple(
+            self._new_array(label, value, shape, kind.numpy) for value, kind in zip(island.outputs, kinds, strict=True)
+        )
         ufunc = self.outline.kernel(island, self.types)
-        ufunc(*(self.values[value] for value in island.inputs), out=arrays)
+        operands = [self.values[value] for value in island.inputs]
+        if self.destinations is not None:
+            self.destinations.compute(ufunc, operands, arrays)
+        else:
+            ufunc(*operands, out=arrays)
         made = dict(zip(island.outputs, arrays, strict=True))
         self._add(KernelCall(ufunc, island.inputs, island.outputs, tuple(k.numpy for k in kinds), shape), made)
         for value, array in made.items():
@@ -187,7 +200,7 @@ class _Trace:
             return
         self._compute(made.operands)
         arrays = [self.values[value] for value in made.operands]
-        out = self._new_array(step.label, arrays[0].shape, arrays[0].dtype) if made.fills else None
+        out = self._new_array(step.label, step.output, arrays[0].shape, arrays[0].dtype) if made.fills else None
         array = called(step.label, made.function, arrays, out)
         if out is None:
             self._check_size(step.label, array.shape, array.itemsize, is_new=not made.is_view)
@@ -201,8 +214,12 @@ class _Trace:
 
     # ---- values and the record
 
-    def _new_array(self, label: str, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    def _new_array(self, label: str, value: str, shape: Shape, dtype: np.dtype) -> np.ndarray:
         self._check_size(label, shape, dtype.itemsize)
+        if self.destinations is not None:
+            given = self.destinations.array(value, shape, dtype)
+            if given is not None:
+                return given
         try:
             return np.empty(shape, dtype)
         except (MemoryError, ValueError) as error:

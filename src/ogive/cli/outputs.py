@@ -1,0 +1,151 @@
+"""Outputs as .npy files: computed into mapped files, and given their names when all of them are complete."""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn
+
+import click
+import numpy as np
+
+__all__ = ["Memory", "OutputFolder"]
+
+#: What file systems answer that cannot reserve room for a file.
+_CANNOT_RESERVE = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
+
+
+class Memory:
+    """Outputs that are not written: each is an array, which a second run uses again."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, np.ndarray] = {}
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._arrays.clear()
+
+    def array(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """The array for an output."""
+        known = self._arrays.get(name)
+        if known is None or (known.shape, known.dtype) != (shape, dtype):
+            known = self._arrays[name] = self._made(name, shape, dtype)
+        return known
+
+    def _made(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        return np.empty(shape, dtype)
+
+    def finish(self, name: str, array: np.ndarray) -> Path | None:
+        """An output is complete: what its file is called."""
+        self._arrays.pop(name, None)
+        return None
+
+
+class OutputFolder(Memory):
+    """A folder for outputs. Entering makes it, and refuses one that nothing can be written to.
+
+    What is left of a run that fails is removed.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+        self._made_folders: list[Path] = []
+        self._drafts: dict[str, Path] = {}
+        self._files: set[str] = set()
+
+    def __enter__(self) -> OutputFolder:
+        try:
+            missing = [folder for folder in (self._folder, *self._folder.parents) if not folder.exists()]
+            for folder in reversed(missing):
+                folder.mkdir(exist_ok=True)
+                self._made_folders.append(folder)
+            with tempfile.TemporaryFile(dir=self._folder):
+                pass
+        except OSError as error:
+            self._clean_up()
+            what = f"--output is {str(self._folder)!r}, where nothing can be written: {error.strerror}"
+            raise click.UsageError(f"{what}; allowed: a folder that you may write to") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._arrays.clear()
+        for draft in self._drafts.values():
+            draft.unlink(missing_ok=True)
+        if error is not None:
+            self._clean_up()
+
+    def _clean_up(self) -> None:
+        for folder in reversed(self._made_folders):
+            try:
+                folder.rmdir()
+            except OSError:  # something is in it
+                return
+
+    def _made(self, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """A mapped file of which every byte is reserved: else a full disk would end the process with a signal."""
+        if dtype.hasobject or 0 in shape or not hasattr(os, "posix_fallocate"):
+            return np.empty(shape, dtype)
+        draft = self._draft(name)
+        try:
+            array: Any = np.lib.format.open_memmap(draft, mode="w+", dtype=dtype, shape=shape)
+            with draft.open("r+b") as file:
+                os.posix_fallocate(file.fileno(), 0, draft.stat().st_size)
+        except OSError as error:
+            if error.errno in _CANNOT_RESERVE:
+                return np.empty(shape, dtype)
+            self._cannot_write(error)
+        return np.asarray(array)
+
+    def _cannot_write(self, error: OSError) -> NoReturn:
+        """Say where, which NumPy does not."""
+        what = error.strerror or "not all of an output could be written: the disk may be full"
+        raise OSError(error.errno, what, str(self._folder)) from error
+
+    def _draft(self, name: str) -> Path:
+        if name not in self._drafts:
+            handle, path = tempfile.mkstemp(prefix=".ogive-", suffix=".npy", dir=self._folder)
+            os.close(handle)
+            self._drafts[name] = Path(path)
+        return self._drafts[name]
+
+    def finish(self, name: str, array: np.ndarray) -> Path:
+        """Give the file of an output its name: from now on it is seen whole."""
+        is_mapped = array is self._arrays.get(name) and name in self._drafts and not array.flags.owndata
+        self._arrays.pop(name, None)
+        draft = self._draft(name)
+        if not is_mapped:
+            # Text of any length becomes text of one length: .npy files have no other without pickles.
+            plain = array.astype(str) if array.dtype.hasobject else array
+            try:
+                with draft.open("wb") as file:
+                    np.save(file, plain, allow_pickle=False)
+            except OSError as error:
+                self._cannot_write(error)
+        if os.name == "posix":  # a temporary file is its owner's alone
+            mask = os.umask(0)
+            os.umask(mask)
+            draft.chmod(0o666 & ~mask)
+        target = self._folder / self._file_name(name)
+        draft.replace(target)
+        del self._drafts[name]
+        return target
+
+    def _file_name(self, name: str) -> str:
+        """Names of tensors may hold what names of files must not, and two of them must not become one file."""
+        safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).lstrip(".")[:200] or "output"
+        chosen, number = safe, 1
+        while chosen.casefold() in self._files:
+            number += 1
+            chosen = f"{safe}-{number}"
+        self._files.add(chosen.casefold())
+        return f"{chosen}.npy"

@@ -1,0 +1,157 @@
+"""What the commands share: consoles, a display of progress, kinds of arguments, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+
+from ogive.errors import MissingPackageError, OgiveError
+
+__all__ = ["FEATURE_LEVEL", "MEMORY", "ModelCommand", "console", "print_json", "progress", "singular"]
+
+#: Work that is over before shows no progress.
+DELAY = 1.0
+
+#: Wide enough for any table: whoever reads a pipe wants one line a row, and whole names.
+PIPE_WIDTH = 10_000
+
+
+def console() -> Console:
+    """Standard output; in a pipe as wide as the text is."""
+    found = Console(highlight=False)
+    return found if found.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+
+
+@contextmanager
+def progress(*columns: ProgressColumn) -> Iterator[Progress]:
+    """A display on standard error, from the second second on, if that is a terminal. It counts bytes by default."""
+    errors = Console(stderr=True)
+    columns = columns or (DownloadColumn(),)
+    shown = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        *columns,
+        TimeElapsedColumn(),
+        console=errors,
+        transient=True,
+    )
+    timer = Timer(DELAY, shown.start)
+    timer.daemon = True
+    if errors.is_terminal:
+        timer.start()
+    try:
+        yield shown
+    finally:
+        timer.cancel()
+        if timer.is_alive():
+            timer.join()
+        if shown.live.is_started:
+            shown.stop()
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """One JSON object on standard output. Infinity and NaN, which JSON does not have, are texts."""
+    text = json.dumps(_plain(data), indent=2, allow_nan=False, ensure_ascii=True)
+    # A list of numbers is one line. Texts have no line ends of their own in JSON.
+    click.echo(_NUMBERS.sub(lambda found: re.sub(r"\s*\n\s*", " ", found[0]), text))
+
+
+_NUMBERS = re.compile(r"\[\n(?:\s*(?:[-+\d.e]+|\"-?inf\"|\"nan\"),?\n)+\s*\]")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def singular(count: int, word: str) -> str:
+    """A number and its noun.
+
+    >>> singular(1, "kernel"), singular(2000, "kernel")
+    ('1 kernel', '2,000 kernels')
+    """
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+class _FeatureLevel(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
+    """A feature level of DirectML: 3_0, 3.0 and DML_FEATURE_LEVEL_3_0 are the same. The device knows which there are."""
+
+    name = "level"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        return str(value).strip().upper().removeprefix("DML_FEATURE_LEVEL_").replace(".", "_")
+
+
+class _Memory(click.ParamType):  # type: ignore[type-arg]
+    """A number of bytes: 1000000, 500MB, 4GiB."""
+
+    name = "size"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        found = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?)\s*([KMGT]?)(I?)B?", str(value).strip().upper())
+        if found is None or (found[3] and not found[2]):
+            self.fail(f"{value!r} is not a size; allowed: bytes, such as 1000000, 500MB or 4GiB", param, ctx)
+        power = ("", "K", "M", "G", "T").index(found[2])
+        size = int(float(found[1]) * (1024 if found[3] else 1000) ** power)
+        if size < 1:
+            self.fail(f"{value!r} is no memory; allowed: 1 byte or more", param, ctx)
+        return size
+
+
+FEATURE_LEVEL, MEMORY = _FeatureLevel(), _Memory()
+
+
+class ModelCommand(click.Command):
+    """A command on a model. Its help, asked for with a model, says what the model takes and returns."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["arguments"] = list(args)
+        return super().parse_args(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_epilog(ctx, formatter)
+        suffixes = ".onnx", ".json"
+        paths = [Path(word) for word in ctx.meta.get("arguments", ()) if word.lower().endswith(suffixes)]
+        for path in [path for path in paths if path.is_file()][:1]:
+            with formatter.section(f"This model, {path.name}"):
+                try:
+                    rows = _json_rows(path) if path.suffix.lower() == ".json" else _onnx_rows(path)
+                except (OgiveError, MissingPackageError, OSError) as error:
+                    formatter.write_text(f"It cannot be loaded: {error}")
+                else:
+                    formatter.write_dl(rows or [("nothing", "it takes and returns nothing")])
+
+
+def _onnx_rows(path: Path) -> list[tuple[str, str]]:
+    from ogive.onnx import load
+
+    model = load(path)
+    inputs = [
+        (f"--input {info.name}=FILE.npy", str(info).partition(": ")[2] + ("" if info.required else " (optional)"))
+        for info in model.inputs
+    ]
+    return [*inputs, *((f"output {info.name}", str(info).partition(": ")[2]) for info in model.outputs)]
+
+
+def _json_rows(path: Path) -> list[tuple[str, str]]:
+    from ogive.dxdispatch import load
+
+    return [
+        (f"resource {resource.name}", "deferred" if resource.is_deferred else f"{resource.kind}, {resource.size} bytes")
+        for resource in load(path).resources.values()
+    ]
