@@ -1,0 +1,446 @@
+"""Pickles: by name where the name leads back, else by value; the same bits wherever they are loaded."""
+
+import concurrent.futures
+import copy
+import copyreg
+import gc
+import inspect
+import itertools
+import multiprocessing
+import pickle
+import subprocess
+import sys
+import types
+import weakref
+from typing import Literal
+
+import numpy as np
+import pytest
+
+import ogive
+import ogive.formula as f
+from ogive.dtypes import BOOLEAN, ELEMENT_TYPES, FLOATS
+from ogive.errors import FormulaError, ParameterError, PickleError
+from ogive.operator import Operator, operator
+from ogive.pickling import _remade, content, is_importable
+from ogive.signature import NONZERO, Constraint
+
+X = np.float32([-2.5, -1, -0.0, 0, 0.25, 1, 3, np.inf, -np.inf, np.nan])
+CATALOGUE = {name: op for name, op in vars(ogive).items() if isinstance(op, Operator)}
+
+#: What a notebook's cells define: operators of a module that no other process can import.
+NOTEBOOK = '''
+from typing import Literal
+import ogive
+from ogive.formula import exp, row_sum, where
+
+@ogive.operator
+def leaky(x, *, slope=0.1):
+    """Leaky."""
+    return where(x >= 0, x, slope * x)
+
+@ogive.row_operator()
+def share(x):
+    return x / row_sum(x)
+
+double = ogive.operator(lambda x: 2 * x)
+
+def make():
+    @ogive.operator
+    def either(x, *, kind: Literal["line", "curve"] = "line", gain=2.0):
+        return gain * x if kind == "line" else gain * exp(x)
+
+    return either
+
+either = make()
+'''
+
+
+def notebook(name="__main__"):
+    space = {"__name__": name}
+    exec(NOTEBOOK, space)
+    return types.SimpleNamespace(**space)
+
+
+def trip(thing, protocol=pickle.HIGHEST_PROTOCOL):
+    return pickle.loads(pickle.dumps(thing, protocol))
+
+
+def same_bits(a, b):
+    return a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def in_a_fresh_process(thing, *args):
+    """The bytes of ``thing(*args)``, computed by a process that knows nothing but the pickle."""
+    script = """
+import pickle, sys
+thing, args = pickle.load(sys.stdin.buffer)
+result = thing(*args)
+sys.stdout.buffer.write(pickle.dumps((repr(thing), result)))
+"""
+    given = pickle.dumps((thing, args))
+    done = subprocess.run([sys.executable, "-c", script], input=given, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    return pickle.loads(done.stdout)
+
+
+module_level = operator(lambda x: x + 1)
+module_level.__qualname__ = "module_level"
+
+
+# ---- by name
+
+
+def test_numpys_own_reducer_is_left_alone():
+    script = """
+import copyreg, pickle
+import numpy as np
+before = dict(copyreg.dispatch_table)
+import ogive
+ogive.celu.bind(alpha=1.5)
+assert copyreg.dispatch_table == before
+assert pickle.loads(pickle.dumps(np.exp)) is np.exp
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)
+    assert copyreg.dispatch_table[np.ufunc].__module__.startswith("numpy")
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_the_catalogue_by_name(name):
+    op = CATALOGUE[name]
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
+        packed = pickle.dumps(op, protocol)
+        assert pickle.loads(packed) is op
+        assert len(packed) < 100
+        if all(not p.is_required for p in op.parameters):
+            assert trip(op.bind(), protocol) is op.bind()
+
+
+def test_the_catalogue_is_there():
+    assert len(CATALOGUE) > 80
+
+
+def test_by_name_only_what_the_name_leads_to():
+    assert is_importable(ogive.celu)
+    assert not is_importable(notebook().leaky)
+    assert not is_importable(notebook("nowhere").leaky)
+    assert is_importable(module_level)
+    assert trip(module_level) is module_level
+    other = operator(lambda x: x + 2)
+    other.__qualname__ = "module_level"  # something else has that name
+    assert not is_importable(other)
+    assert trip(other)(1.0) == 3
+
+
+def test_modules_that_cloudpickle_takes_by_value():
+    cloudpickle = pytest.importorskip("cloudpickle", reason="it has the registry of such modules")
+    module = sys.modules[module_level.__module__]
+    cloudpickle.register_pickle_by_value(module)
+    try:
+        assert not is_importable(module_level)
+    finally:
+        cloudpickle.unregister_pickle_by_value(module)
+    assert is_importable(module_level)
+
+
+# ---- by value
+
+
+def rebuilt(op):
+    """An operator that was pickled by value, though its name would do."""
+    return _remade.__wrapped__(type(op), op.__module__, op.__qualname__, content(op))
+
+
+#: Caches, and the Python functions in whose place the graph comes.
+NOT_COMPARED = {"function", "integer_function", "__wrapped__", "_bound", "_kernels", "_formulas"}
+
+
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_nothing_is_lost_by_value(name):
+    """Every attribute is the same, and every graph: so the code and the bits are too."""
+    op = CATALOGUE[name]
+    new = rebuilt(op)
+    assert type(new) is type(op)
+    assert vars(new).keys() == vars(op).keys()
+    for attribute in vars(op).keys() - NOT_COMPARED:
+        assert getattr(new, attribute) == getattr(op, attribute), attribute
+    assert repr(new) == repr(op)
+    assert inspect.getdoc(new) == inspect.getdoc(op)
+    assert content(new) == content(op)
+    chosen = [p for p in op.parameters if p.choices]
+    for for_integers, values in itertools.product((False, True), itertools.product(*(p.choices for p in chosen))):
+        choices = {p.name: value for p, value in zip(chosen, values, strict=True)}
+        assert new.formula(for_integers=for_integers, **choices) == op.formula(for_integers=for_integers, **choices)
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_notebooks_operators(protocol):
+    space = notebook()
+    rows = np.float64([[1, 3], [2, 2]])
+    for thing, args in (
+        (space.leaky, (X,)),
+        (space.leaky.bind(slope=0.3), (X,)),
+        (space.double, (X,)),
+        (space.either, (X,)),
+        (space.either.bind(kind="curve", gain=3.0), (X,)),
+        (space.share, (rows,)),
+        (space.share.bind(), (rows,)),
+    ):
+        new = trip(thing, protocol)
+        assert repr(new) == repr(thing)
+        assert new.__doc__ == thing.__doc__
+        assert same_bits(new(*args), thing(*args))
+        assert trip(new, protocol) is new  # again, and known again
+
+
+def test_in_another_process():
+    space = notebook()
+    for thing in (space.leaky, space.leaky.bind(slope=0.3), space.double, space.either.bind(kind="curve")):
+        shown, result = in_a_fresh_process(thing, X)
+        assert shown == repr(thing)
+        assert same_bits(result, thing(X))
+    rows = np.random.default_rng(1).random((5, 7), np.float32)
+    assert same_bits(in_a_fresh_process(space.share, rows)[1], space.share(rows))
+
+
+def test_every_part_of_a_declaration():
+    @operator(
+        signatures=[
+            ((FLOATS[2], BOOLEAN), (FLOATS[2],)),
+            ((ELEMENT_TYPES["int32"], BOOLEAN), (ELEMENT_TYPES["int32"],)),
+        ],
+        constraints={"scale": NONZERO},
+        truth_inputs=("keep",),
+        integers=lambda x, keep, *, scale, mode: f.where(keep, x, 7),
+        modular=True,
+        onnx="Gate",
+        directml="GATE",
+    )
+    def gate(x, keep, *, scale, mode: Literal[0, True, None, b"x", 1] = True):
+        """Keep."""
+        return f.where(keep, x / scale, {0: 0, 1: 1}.get(mode, 2))
+
+    new = trip(gate)
+    assert isinstance(new, Operator)
+    assert repr(new) == repr(gate) == "<operator gate(x, keep, *, scale, mode=True)>"
+    assert (new.onnx, new.directml, new.modular, new.truth_inputs) == ("Gate", "GATE", True, ("keep",))
+    assert new.signatures == gate.signatures
+    assert new.parameters == gate.parameters
+    assert new.parameters[0].constraint is NONZERO
+    x, keep = np.float32([1, 2, 3]), np.array([True, False, True])
+    for mode in (0, True, None, b"x", 1):
+        assert same_bits(new(x, keep, scale=2.0, mode=mode), gate(x, keep, scale=2.0, mode=mode))
+    assert new(x.astype(np.int32), keep, scale=2.0).tolist() == [1, 7, 3]
+    with pytest.raises(ParameterError, match="scale is 0.0; allowed: any finite number but 0"):
+        new(x, keep, scale=0.0)
+
+
+def test_inside_another_formula():
+    leaky = trip(notebook().leaky)
+    gate = trip(trip(operator(lambda x, keep: f.where(keep, x, 0), truth_inputs=("keep",))))
+
+    @operator
+    def both(x, *, slope=0.5):
+        return leaky(x, slope=slope) + leaky(-x) + gate(x, x > 0)
+
+    expected = operator(lambda x: f.where(x >= 0, x, 0.5 * x) + f.where(-x >= 0, -x, 0.1 * -x) + f.where(x > 0, x, 0))
+    assert same_bits(both(X), expected(X))
+    with pytest.raises(FormulaError, match="an operand is a number; allowed: a truth"):
+        operator(lambda x: gate(x, x))(1.0)
+
+
+def test_choices_that_a_formula_refuses():
+    @operator
+    def picky(x, *, a: Literal["p", "q"] = "p", b: Literal["p", "q"] = "p"):
+        if a != b:
+            raise ValueError("a and b must agree")
+        return x if a == "p" else 2 * x
+
+    new = trip(picky)
+    assert new(3.0, a="q", b="q") == 6
+    with pytest.raises(FormulaError, match="picky: the formula refuses .*ValueError: a and b must agree"):
+        new(3.0, a="q")
+
+
+def test_too_many_choices():
+    annotated = {name: Literal[tuple(range(8))] for name in "abcd"}
+
+    def wide(x, *, a=0, b=0, c=0, d=0):
+        return x
+
+    wide.__annotations__ = annotated
+    with pytest.raises(PickleError, match="wide: its choices have 4096 combinations.*allowed: up to 1024"):
+        pickle.dumps(operator(wide))
+
+
+def test_a_long_formula():
+    """A graph is deeper than Python's stack."""
+
+    def long(x):
+        for i in range(3000):
+            x = x * 0.5 + i
+        return x
+
+    op = operator(long)
+    assert trip(op).formula() == op.formula()
+
+
+class Above:
+    """A condition that another process can import and call."""
+
+    def __init__(self, least):
+        self.least = least
+
+    def __call__(self, value):
+        return value > self.least
+
+
+def test_constraints_of_ones_own(monkeypatch):
+    @operator(constraints={"a": Constraint("more than 1", Above(1))})
+    def own(x, *, a=2.0):
+        return a * x
+
+    new = trip(own)
+    assert new(2.0, a=1.5) == 3
+    with pytest.raises(ParameterError, match="a is 0.5; allowed: more than 1"):
+        new(2.0, a=0.5)
+
+    @operator(constraints={"a": Constraint("more than 1", lambda value: value > 1)})
+    def unnamed(x, *, a=2.0):
+        return a * x
+
+    monkeypatch.delitem(sys.modules, "cloudpickle", raising=False)
+    with pytest.raises(PickleError, match="unnamed: it cannot be pickled.*import cloudpickle first") as caught:
+        pickle.dumps(unnamed)
+    assert isinstance(caught.value, pickle.PicklingError)
+    monkeypatch.undo()
+    pytest.importorskip("cloudpickle", reason="it takes lambdas")
+    new = trip(unnamed)
+    assert new(2.0, a=1.5) == 3
+    with pytest.raises(ParameterError, match="a is 0.5; allowed: more than 1"):
+        new(2.0, a=0.5)
+
+
+@pytest.mark.parametrize("known", ["FINITE", "NONZERO", "ANY"])
+def test_constraints_that_have_names(known):
+    from ogive import signature
+
+    assert trip(getattr(signature, known)) is getattr(signature, known)
+
+
+def test_tasks_share_an_operator():
+    """Tasks that bring the same pickle get the same operator, and so its kernels."""
+    packed = pickle.dumps(notebook().leaky)
+    assert pickle.loads(packed) is pickle.loads(packed)
+
+
+# ---- copies, life, tokens
+
+
+def test_copies():
+    leaky = notebook().leaky
+    for thing in (leaky, ogive.celu, ogive.softmax, leaky.bind(slope=0.5), ogive.celu.bind(alpha=1.5)):
+        assert copy.copy(thing) is thing
+        assert copy.deepcopy(thing) is thing
+
+
+def test_cloudpickle():
+    cloudpickle = pytest.importorskip("cloudpickle", reason="what Dask and joblib send functions with")
+    space = notebook()
+    for thing in (space.leaky, space.double.bind(), ogive.celu, ogive.celu.bind(alpha=1.5)):
+        assert same_bits(pickle.loads(cloudpickle.dumps(thing))(X), thing(X))
+    by_closure = cloudpickle.dumps(lambda x: space.leaky(x) + 1)
+    assert same_bits(pickle.loads(by_closure)(X), space.leaky(X) + 1)
+
+
+def test_a_bound_ufunc_outlives_its_operator():
+    def make():
+        return operator(lambda x, *, a=1.0: a * x).bind(a=3.0)
+
+    bound = make()
+    gc.collect()
+    assert trip(bound)(2.0) == 6
+    assert bound(2.0) == 6
+
+
+def test_operators_are_freed():
+    def make():
+        op = operator(lambda x, *, a=1.0: a * x)
+        op(X), op(X, a=2.0), op.bind(a=3.0)(X), op.bind(a=4.0)  # one that has no code yet
+        return weakref.ref(op)
+
+    reference = make()
+    gc.collect()
+    assert reference() is None
+
+
+def test_a_ufunc_of_a_graph_is_refused():
+    from ogive import _native
+    from ogive.signature import Signature
+
+    kernel = ogive.relu.kernel(Signature((FLOATS[2],), (FLOATS[2],)))
+    number = FLOATS[2].numpy.num
+    ufunc = _native.make_ufunc("part", "", 1, 1, [((number, number), kernel)], ())
+    assert ufunc(X[:2]).tolist() == [0, 0]
+    with pytest.raises(PickleError, match="part: it is a part of a compiled graph"):
+        pickle.dumps(ufunc)
+
+
+def test_tokens():
+    """The same contents have the same token in two processes, other contents another one."""
+    pytest.importorskip("dask", reason="tokens are Dask's")
+    script = f"""
+from dask.base import tokenize
+import ogive
+space = {{"__name__": "__main__"}}
+exec({NOTEBOOK!r}, space)
+for thing in (space["leaky"], space["share"], space["double"], space["either"], space["leaky"].bind(slope=0.3),
+              space["either"].bind(kind="curve"), ogive.celu, ogive.celu.bind(alpha=1.5), ogive.softmax):
+    print(tokenize(thing, ensure_deterministic=True))
+"""
+    runs = [
+        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120).stdout
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+    assert len(set(runs[0].split())) == 9
+    from dask.base import tokenize
+
+    space = notebook()
+    assert tokenize(space.leaky) == runs[0].split()[0]
+    assert tokenize(trip(space.leaky)) == runs[0].split()[0]
+    assert tokenize(trip(space.leaky.bind(slope=0.3))) == tokenize(space.leaky.bind(slope=0.3))
+
+
+# ---- processes
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_multiprocessing(method):
+    space = notebook()
+    rows = np.float32([[1, 3], [2, 2]])
+    calls = [
+        (ogive.celu, X),
+        (ogive.celu.bind(alpha=1.5), X),
+        (space.leaky, X),
+        (space.leaky.bind(slope=0.3), X),
+        (space.double, X),
+        (space.either.bind(kind="curve"), X),
+        (ogive.softmax, rows),
+        (space.share, rows),
+    ]
+    context = multiprocessing.get_context(method)
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
+        for thing, argument in calls:
+            result = pool.submit(thing, argument).result(timeout=60)
+            expected = thing(argument)
+            assert same_bits(np.asarray(result), np.asarray(expected)), thing
+
+
+def test_joblib():
+    joblib = pytest.importorskip("joblib", reason="its workers are separate programs")
+    space = notebook()
+    things = [ogive.celu.bind(alpha=1.5), space.leaky, space.leaky.bind(slope=0.3), space.double, space.either]
+    results = joblib.Parallel(n_jobs=2, backend="loky", timeout=60)(joblib.delayed(thing)(X) for thing in things)
+    for thing, result in zip(things, results, strict=True):
+        assert same_bits(result, thing(X))
