@@ -412,6 +412,133 @@ for thing in (space["leaky"], space["share"], space["double"], space["either"], 
     assert tokenize(trip(space.leaky.bind(slope=0.3))) == tokenize(space.leaky.bind(slope=0.3))
 
 
+# ---- DirectML
+
+
+def directml():
+    import ogive.directml as dml
+
+    return dml
+
+
+def shrink(device, flags=0):
+    dml = directml()
+    x = dml.DML_BUFFER_TENSOR_DESC(DataType=dml.DML_TENSOR_DATA_TYPE_FLOAT32, Sizes=[3], Flags=flags)
+    y = x.replace(Flags=0)
+    desc = dml.DML_ACTIVATION_SHRINK_OPERATOR_DESC(InputTensor=x, OutputTensor=y, Bias=0.5, Threshold=1.0)
+    return device.CreateOperator(desc)
+
+
+V = np.float32([-2, 0.25, 2])
+SHRUNK = [-1.5, 0, 1.5]
+WAYS = {"pickle": trip, "copy": copy.copy, "deepcopy": copy.deepcopy}
+
+
+@pytest.fixture(params=WAYS)
+def way(request):
+    return WAYS[request.param]
+
+
+def test_compiled_operators(way):
+    dml = directml()
+    device = dml.Device("5_0")
+    compiled = device.CompileOperator(shrink(device), dml.DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE)
+    compiled.SetName("shrinking")
+    new = way(compiled)
+    assert new is not compiled
+    assert repr(new) == repr(compiled)
+    assert new.is_volatile
+    assert new.GetDevice().feature_level == device.feature_level
+    assert new.dispatch([V])[0].tolist() == SHRUNK
+    assert way(new).dispatch([V])[0].tolist() == SHRUNK  # initialised by now
+
+
+def test_operators_that_are_not_compiled(way):
+    dml = directml()
+    device = dml.Device()
+    new = way(shrink(device))
+    assert repr(new) == repr(shrink(device))
+    assert new.GetDevice().CompileOperator(new).dispatch([V])[0].tolist() == SHRUNK
+
+
+def test_what_a_compiled_operator_owns(way):
+    dml = directml()
+    device = dml.Device()
+    compiled = device.CompileOperator(shrink(device, dml.DML_TENSOR_FLAG_OWNED_BY_DML))
+    early = way(compiled)
+    compiled.initialize([V])
+    late = way(compiled)
+    assert late.dispatch([None])[0].tolist() == SHRUNK
+    with pytest.raises(dml.DMLError, match="Call initialize first"):
+        early.dispatch([None])
+    early.initialize([2 * V])
+    assert early.dispatch([None])[0].tolist() == [-3.5, 0, 3.5]
+    assert compiled.dispatch([None])[0].tolist() == late.dispatch([None])[0].tolist() == SHRUNK
+
+
+def test_a_persistent_resource_of_the_callers(way):
+    dml = directml()
+    device = dml.Device()
+    compiled = device.CompileOperator(shrink(device, dml.DML_TENSOR_FLAG_OWNED_BY_DML))
+    compiled.initialize([V])
+    compiled._persistent = None  # as after an initialiser that wrote into the caller's memory
+    with pytest.raises(dml.DMLError, match="Call initialize first"):
+        way(compiled).dispatch([None])
+
+
+def test_compiled_graphs_with_constants(way):
+    dml = directml()
+    device = dml.Device()
+    x = dml.DML_BUFFER_TENSOR_DESC(DataType=dml.DML_TENSOR_DATA_TYPE_FLOAT32, Sizes=[3])
+    add = dml.DML_ELEMENT_WISE_ADD_OPERATOR_DESC(ATensor=x, BTensor=x, OutputTensor=x)
+    data = np.float32([1, 2, 3])
+    graph = dml.DML_GRAPH_DESC(
+        InputCount=1,
+        OutputCount=1,
+        Nodes=[
+            dml.DML_OPERATOR_GRAPH_NODE_DESC(device.CreateOperator(add), Name="sum"),
+            dml.DML_CONSTANT_DATA_GRAPH_NODE_DESC(data),
+        ],
+        InputEdges=[dml.DML_INPUT_GRAPH_EDGE_DESC(0, 0, 0)],
+        IntermediateEdges=[dml.DML_INTERMEDIATE_GRAPH_EDGE_DESC(1, 0, 0, 1)],
+        OutputEdges=[dml.DML_OUTPUT_GRAPH_EDGE_DESC(0, 0, 0)],
+    )
+    compiled = device.CompileGraph(graph)
+    data[:] = 0  # compiling has copied it
+    new = way(way(compiled))
+    assert new.dispatch([V])[0].tolist() == compiled.dispatch([V])[0].tolist() == [-1, 2.25, 5]
+
+
+def built():
+    dml = directml()
+    graph = dml.Graph(dml.Device())
+    x = graph.input([1, 3], name="x")
+    weight = graph.input([1, 3], name="weight", owned=True)
+    constant = graph.constant(np.float32([[1, 2, 3]]))
+    return graph.compile([dml.activation_celu(x * 2.0 + constant, alpha=1.5) * weight]), x
+
+
+def test_graphs_of_the_builder(way):
+    compiled, _ = built()
+    early = way(compiled)
+    compiled.initialize({"weight": np.float32([[1, 2, 3]])})
+    late = way(compiled)
+    assert not early.initialized
+    assert late.initialized
+    expected = compiled({"x": V[None]})[0]
+    assert same_bits(late({"x": V[None]})[0], expected)
+    early.initialize({"weight": np.float32([[2, 4, 6]])})
+    assert same_bits(early({"x": V[None]})[0], 2 * expected)
+    assert same_bits(compiled({"x": V[None]})[0], expected)
+
+
+def test_expressions_that_travel_with_their_graph():
+    compiled, x = built()
+    compiled.initialize({"weight": np.float32([[1, 2, 3]])})
+    new, key = trip((compiled, x))
+    assert same_bits(new({key: V[None]})[0], compiled({x: V[None]})[0])
+
+
 # ---- processes
 
 
@@ -419,6 +546,10 @@ for thing in (space["leaky"], space["share"], space["double"], space["either"], 
 def test_multiprocessing(method):
     space = notebook()
     rows = np.float32([[1, 3], [2, 2]])
+    compiled, _ = built()
+    compiled.initialize({"weight": np.float32([[1, 2, 3]])})
+    device = directml().Device()
+    dml_operator = device.CompileOperator(shrink(device))
     calls = [
         (ogive.celu, X),
         (ogive.celu.bind(alpha=1.5), X),
@@ -428,6 +559,8 @@ def test_multiprocessing(method):
         (space.either.bind(kind="curve"), X),
         (ogive.softmax, rows),
         (space.share, rows),
+        (compiled, {"x": V[None]}),
+        (dml_operator.dispatch, [V]),
     ]
     context = multiprocessing.get_context(method)
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as pool:
