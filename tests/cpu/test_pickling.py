@@ -539,6 +539,67 @@ def test_expressions_that_travel_with_their_graph():
     assert same_bits(new({key: V[None]})[0], compiled({x: V[None]})[0])
 
 
+# ---- ONNX
+
+
+def onnx_model(folder=None, **options):
+    pytest.importorskip("onnx", reason="the models are ONNX's")
+    import onnx
+    from onnx import numpy_helper, parser
+
+    import ogive.onnx
+
+    text = """<ir_version: 8, opset_import: ["" : 14]>
+        example (float[N] x) => (float[N] y, float[N] z) { y = Celu <alpha = 1.5> (x)  z = Add(y, w) }"""
+    proto = parser.parse_model(text)
+    proto.graph.initializer.append(numpy_helper.from_array(np.float32([1, 2, 3]), "w"))
+    if folder is None:
+        return ogive.onnx.load(proto, **options)
+    onnx.save(proto, folder / "m.onnx", save_as_external_data=True, location="data.bin", size_threshold=0)
+    return ogive.onnx.load(folder / "m.onnx", **options)
+
+
+def test_models():
+    model = onnx_model(fuse=False, memory_limit=1 << 20)
+    new = trip(model)
+    assert repr(new) == repr(model)
+    assert (new._fuse, new._memory_limit) == (False, 1 << 20)
+    assert all(map(same_bits, new(V), model(V)))
+    assert all(map(same_bits, trip(new)(V), model(V)))
+    assert copy.copy(model) is copy.deepcopy(model) is model
+    shown, result = in_a_fresh_process(model, V)
+    assert shown == repr(model)
+    assert all(map(same_bits, result, model(V)))
+    with pytest.raises(ValueError, match="read-only"):
+        new._graph.constants["w"][0] = 1
+
+
+def test_models_with_data_beside_them(tmp_path):
+    model = onnx_model(tmp_path)
+    packed = pickle.dumps(model)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    assert all(map(same_bits, pickle.loads(packed)(V), model(V)))
+
+
+def test_a_models_data_is_not_kept_twice():
+    pytest.importorskip("onnx", reason="the models are ONNX's")
+    from onnx import numpy_helper, parser
+
+    import ogive.onnx
+
+    proto = parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 14]> m (float[N] x) => (float[N] y) { y = Add(x, w) }'
+    )
+    proto.graph.initializer.append(numpy_helper.from_array(np.zeros(100_000, np.float32), "w"))
+    before = proto.SerializeToString()
+    model = ogive.onnx.load(proto)
+    assert proto.SerializeToString() == before
+    assert len(model._source[0]) < 1000
+    assert model._graph.initialisers["w"] is model._graph.constants["w"]
+    assert len(pickle.dumps(model)) < 401_000
+
+
 # ---- processes
 
 
