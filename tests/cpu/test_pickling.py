@@ -10,7 +10,6 @@ import multiprocessing
 import pickle
 import subprocess
 import sys
-import types
 import weakref
 from typing import Literal
 
@@ -18,48 +17,16 @@ import numpy as np
 import pytest
 
 import ogive
+import ogive.directml as dml
 import ogive.formula as f
 from ogive.dtypes import BOOLEAN, ELEMENT_TYPES, FLOATS
 from ogive.errors import FormulaError, ParameterError, PickleError
 from ogive.operator import Operator, operator
 from ogive.pickling import _remade, content, is_importable
 from ogive.signature import NONZERO, Constraint
+from tests.cpu.picklable import NOTEBOOK, V, X, built, notebook, onnx_model, shrink
 
-X = np.float32([-2.5, -1, -0.0, 0, 0.25, 1, 3, np.inf, -np.inf, np.nan])
 CATALOGUE = {name: op for name, op in vars(ogive).items() if isinstance(op, Operator)}
-
-#: What a notebook's cells define: operators of a module that no other process can import.
-NOTEBOOK = '''
-from typing import Literal
-import ogive
-from ogive.formula import exp, row_sum, where
-
-@ogive.operator
-def leaky(x, *, slope=0.1):
-    """Leaky."""
-    return where(x >= 0, x, slope * x)
-
-@ogive.row_operator()
-def share(x):
-    return x / row_sum(x)
-
-double = ogive.operator(lambda x: 2 * x)
-
-def make():
-    @ogive.operator
-    def either(x, *, kind: Literal["line", "curve"] = "line", gain=2.0):
-        return gain * x if kind == "line" else gain * exp(x)
-
-    return either
-
-either = make()
-'''
-
-
-def notebook(name="__main__"):
-    space = {"__name__": name}
-    exec(NOTEBOOK, space)
-    return types.SimpleNamespace(**space)
 
 
 def trip(thing, protocol=pickle.HIGHEST_PROTOCOL):
@@ -415,21 +382,6 @@ for thing in (space["leaky"], space["share"], space["double"], space["either"], 
 # ---- DirectML
 
 
-def directml():
-    import ogive.directml as dml
-
-    return dml
-
-
-def shrink(device, flags=0):
-    dml = directml()
-    x = dml.DML_BUFFER_TENSOR_DESC(DataType=dml.DML_TENSOR_DATA_TYPE_FLOAT32, Sizes=[3], Flags=flags)
-    y = x.replace(Flags=0)
-    desc = dml.DML_ACTIVATION_SHRINK_OPERATOR_DESC(InputTensor=x, OutputTensor=y, Bias=0.5, Threshold=1.0)
-    return device.CreateOperator(desc)
-
-
-V = np.float32([-2, 0.25, 2])
 SHRUNK = [-1.5, 0, 1.5]
 WAYS = {"pickle": trip, "copy": copy.copy, "deepcopy": copy.deepcopy}
 
@@ -440,7 +392,6 @@ def way(request):
 
 
 def test_compiled_operators(way):
-    dml = directml()
     device = dml.Device("5_0")
     compiled = device.CompileOperator(shrink(device), dml.DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE)
     compiled.SetName("shrinking")
@@ -454,7 +405,6 @@ def test_compiled_operators(way):
 
 
 def test_operators_that_are_not_compiled(way):
-    dml = directml()
     device = dml.Device()
     new = way(shrink(device))
     assert repr(new) == repr(shrink(device))
@@ -462,7 +412,6 @@ def test_operators_that_are_not_compiled(way):
 
 
 def test_what_a_compiled_operator_owns(way):
-    dml = directml()
     device = dml.Device()
     compiled = device.CompileOperator(shrink(device, dml.DML_TENSOR_FLAG_OWNED_BY_DML))
     early = way(compiled)
@@ -477,7 +426,6 @@ def test_what_a_compiled_operator_owns(way):
 
 
 def test_a_persistent_resource_of_the_callers(way):
-    dml = directml()
     device = dml.Device()
     compiled = device.CompileOperator(shrink(device, dml.DML_TENSOR_FLAG_OWNED_BY_DML))
     compiled.initialize([V])
@@ -487,7 +435,6 @@ def test_a_persistent_resource_of_the_callers(way):
 
 
 def test_compiled_graphs_with_constants(way):
-    dml = directml()
     device = dml.Device()
     x = dml.DML_BUFFER_TENSOR_DESC(DataType=dml.DML_TENSOR_DATA_TYPE_FLOAT32, Sizes=[3])
     add = dml.DML_ELEMENT_WISE_ADD_OPERATOR_DESC(ATensor=x, BTensor=x, OutputTensor=x)
@@ -507,15 +454,6 @@ def test_compiled_graphs_with_constants(way):
     data[:] = 0  # compiling has copied it
     new = way(way(compiled))
     assert new.dispatch([V])[0].tolist() == compiled.dispatch([V])[0].tolist() == [-1, 2.25, 5]
-
-
-def built():
-    dml = directml()
-    graph = dml.Graph(dml.Device())
-    x = graph.input([1, 3], name="x")
-    weight = graph.input([1, 3], name="weight", owned=True)
-    constant = graph.constant(np.float32([[1, 2, 3]]))
-    return graph.compile([dml.activation_celu(x * 2.0 + constant, alpha=1.5) * weight]), x
 
 
 def test_graphs_of_the_builder(way):
@@ -540,23 +478,6 @@ def test_expressions_that_travel_with_their_graph():
 
 
 # ---- ONNX
-
-
-def onnx_model(folder=None, **options):
-    pytest.importorskip("onnx", reason="the models are ONNX's")
-    import onnx
-    from onnx import numpy_helper, parser
-
-    import ogive.onnx
-
-    text = """<ir_version: 8, opset_import: ["" : 14]>
-        example (float[N] x) => (float[N] y, float[N] z) { y = Celu <alpha = 1.5> (x)  z = Add(y, w) }"""
-    proto = parser.parse_model(text)
-    proto.graph.initializer.append(numpy_helper.from_array(np.float32([1, 2, 3]), "w"))
-    if folder is None:
-        return ogive.onnx.load(proto, **options)
-    onnx.save(proto, folder / "m.onnx", save_as_external_data=True, location="data.bin", size_threshold=0)
-    return ogive.onnx.load(folder / "m.onnx", **options)
 
 
 def test_models():
@@ -603,13 +524,15 @@ def test_a_models_data_is_not_kept_twice():
 # ---- processes
 
 
+# Python warns of every fork of a process with threads, and Ogive's own are made for that (runtime/native/pool.c).
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
 def test_multiprocessing(method):
     space = notebook()
     rows = np.float32([[1, 3], [2, 2]])
     compiled, _ = built()
     compiled.initialize({"weight": np.float32([[1, 2, 3]])})
-    device = directml().Device()
+    device = dml.Device()
     dml_operator = device.CompileOperator(shrink(device))
     calls = [
         (ogive.celu, X),
