@@ -29,7 +29,7 @@ from ogive.errors import (
     message,
 )
 from ogive.expression import Expression, Format, lift, node, python
-from ogive.pickling import content, reduced_operator
+from ogive.pickling import reduced_operator, token
 from ogive.signature import (
     NUMPY_KEYWORDS,
     Constraint,
@@ -113,8 +113,8 @@ class Operator(_native.OperatorCall):
     def __deepcopy__(self, memo: object) -> Self:
         return self
 
-    def __dask_tokenize__(self) -> tuple[str, bytes]:
-        return type(self).__qualname__, content(self)
+    def __dask_tokenize__(self) -> tuple[str, ...] | tuple[str, bytes]:
+        return token(self)
 
     # ---- documentation
 

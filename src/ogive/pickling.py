@@ -25,7 +25,7 @@ from ogive.errors import FormulaError, PickleError, message
 from ogive.expression import Expression, Format, lift, node, walk
 from ogive.signature import Parameter, Signature
 
-__all__ = ["binding_of", "content", "is_importable", "reduced_operator", "reduced_ufunc"]
+__all__ = ["binding_of", "content", "is_importable", "plain_bytes", "reduced_operator", "reduced_ufunc", "token"]
 
 
 class Operator(Protocol):
@@ -104,15 +104,30 @@ def content(operator: Operator) -> bytes:
     return _packed(operator.name, (_facts(operator), *_formulas(operator)))
 
 
-def _packed(name: str, value: object) -> bytes:
-    """A value as bytes, which depend on the value alone."""
+def token(operator: Operator) -> tuple[str, ...] | tuple[str, bytes]:
+    """What tells the operator apart, in every process: its contents, or its name where these are too many."""
+    try:
+        return type(operator).__qualname__, content(operator)
+    except PickleError:
+        if is_importable(operator):
+            return operator.__module__, operator.__qualname__
+        raise
+
+
+def plain_bytes(value: object) -> bytes:
+    """The pickle of a value without references back: these would tell which of equal strings are one object."""
     file = io.BytesIO()
     pickler = pickle.Pickler(file, protocol=4)
-    pickler.fast = True  # without references back, which would tell which of equal strings are one object
+    pickler.fast = True
+    pickler.dump(value)
+    return file.getvalue()
+
+
+def _packed(name: str, value: object) -> bytes:
+    """A value as bytes, by cloudpickle where it is needed."""
     packed, cause = b"", None
     try:
-        pickler.dump(value)
-        packed = file.getvalue()
+        packed = plain_bytes(value)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         cause = error
     # A choice or a condition may be a lambda, or defined in __main__. Where cloudpickle is in use, it takes these.

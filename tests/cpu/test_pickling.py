@@ -22,9 +22,9 @@ import ogive.formula as f
 from ogive.dtypes import BOOLEAN, ELEMENT_TYPES, FLOATS
 from ogive.errors import FormulaError, ParameterError, PickleError
 from ogive.operator import Operator, operator
-from ogive.pickling import _remade, content, is_importable
+from ogive.pickling import _remade, content, is_importable, token
 from ogive.signature import NONZERO, Constraint
-from tests.cpu.picklable import NOTEBOOK, V, X, built, notebook, onnx_model, shrink
+from tests.cpu.picklable import V, X, built, notebook, onnx_model, shrink
 
 CATALOGUE = {name: op for name, op in vars(ogive).items() if isinstance(op, Operator)}
 
@@ -229,15 +229,20 @@ def test_choices_that_a_formula_refuses():
         new(3.0, a="q")
 
 
-def test_too_many_choices():
-    annotated = {name: Literal[tuple(range(8))] for name in "abcd"}
-
+def test_too_many_choices(monkeypatch):
     def wide(x, *, a=0, b=0, c=0, d=0):
         return x
 
-    wide.__annotations__ = annotated
+    wide.__annotations__ = dict.fromkeys("abcd", Literal[tuple(range(8))])
+    op = operator(wide)
     with pytest.raises(PickleError, match="wide: its choices have 4096 combinations.*allowed: up to 1024"):
-        pickle.dumps(operator(wide))
+        pickle.dumps(op)
+    with pytest.raises(PickleError, match="4096"):
+        token(op)
+    monkeypatch.setattr(sys.modules[__name__], "wide", op, raising=False)
+    op.__qualname__ = "wide"
+    assert trip(op) is op
+    assert token(op) == (__name__, "wide")
 
 
 def test_a_long_formula():
@@ -353,30 +358,30 @@ def test_a_ufunc_of_a_graph_is_refused():
         pickle.dumps(ufunc)
 
 
-def test_tokens():
-    """The same contents have the same token in two processes, other contents another one."""
-    pytest.importorskip("dask", reason="tokens are Dask's")
-    script = f"""
-from dask.base import tokenize
-import ogive
-space = {{"__name__": "__main__"}}
-exec({NOTEBOOK!r}, space)
-for thing in (space["leaky"], space["share"], space["double"], space["either"], space["leaky"].bind(slope=0.3),
-              space["either"].bind(kind="curve"), ogive.celu, ogive.celu.bind(alpha=1.5), ogive.softmax):
-    print(tokenize(thing, ensure_deterministic=True))
-"""
-    runs = [
-        subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120).stdout
-        for _ in range(2)
-    ]
-    assert runs[0] == runs[1]
-    assert len(set(runs[0].split())) == 9
+def tokens():
+    """A token of each kind; and the same of what has been pickled."""
     from dask.base import tokenize
 
     space = notebook()
-    assert tokenize(space.leaky) == runs[0].split()[0]
-    assert tokenize(trip(space.leaky)) == runs[0].split()[0]
-    assert tokenize(trip(space.leaky.bind(slope=0.3))) == tokenize(space.leaky.bind(slope=0.3))
+    device = dml.Device()
+    things = [
+        *(space.leaky, space.share, space.double, space.either),
+        *(space.leaky.bind(slope=0.3), space.either.bind(kind="curve")),
+        *(ogive.celu, ogive.celu.bind(alpha=1.5), ogive.softmax),
+        *(device.CompileOperator(shrink(device)), built()[0], onnx_model()),
+    ]
+    return [[tokenize(thing, ensure_deterministic=True) for thing in row] for row in (things, map(trip, things))]
+
+
+def test_tokens():
+    """The same contents have the same token in two processes, other contents another one."""
+    pytest.importorskip("dask", reason="tokens are Dask's")
+    here, after_a_trip = tokens()
+    assert here == after_a_trip
+    assert len(set(here)) == len(here)
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        there, _ = pool.submit(tokens).result(timeout=60)
+    assert there == here
 
 
 # ---- DirectML

@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "accuracy": {"operator", "reference", "row_operator"},
     "peers": set(),
     "catalog": {"formula", "operator", "row_operator", "signature"},
-    "directml": {"catalog", "operator", "signature", "expression", "transform", "runtime", "_native"},
+    "directml": {"catalog", "operator", "pickling", "signature", "expression", "transform", "runtime", "_native"},
     "onnx": {"catalog", "operator", "row_operator", "signature", "expression", "formula", "transform", "runtime"},
     "dxdispatch": {"directml", "onnx"},
     "check": {"catalog", "directml", "dxdispatch", "onnx"},

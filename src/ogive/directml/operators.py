@@ -26,6 +26,7 @@ from ogive.directml.memory import Region
 from ogive.directml.objects import DeviceChild
 from ogive.directml.plan import Feed, Node, Plan, make_plan
 from ogive.directml.structure import short
+from ogive.pickling import plain_bytes
 
 if TYPE_CHECKING:
     from ogive.directml.device import Device
@@ -156,6 +157,9 @@ class CompiledOperator(Dispatchable):
                 "resource": None if resource is None else resource.memory,
             }
         return _compiled_again, self._source, state
+
+    def __dask_tokenize__(self) -> bytes:
+        return plain_bytes(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._name, self._private = state["_name"], dict(state["_private"])

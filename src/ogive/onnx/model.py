@@ -102,6 +102,10 @@ class Model:
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickled, self._source
 
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        proto, _, *rest = self._source  # the folder makes no difference
+        return type(self).__qualname__, proto, *rest
+
     def __copy__(self) -> Self:
         return self  # nothing can change it
 

@@ -18,6 +18,7 @@ from ogive.directml.operators import CompiledOperator
 from ogive.directml.structure import short
 from ogive.directml.tensor import View
 from ogive.errors import ArgumentError, message
+from ogive.pickling import plain_bytes
 
 __all__ = ["CompiledGraph", "Slot"]
 
@@ -85,6 +86,9 @@ class CompiledGraph:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
+
+    def __dask_tokenize__(self) -> bytes:
+        return plain_bytes(self)
 
     def __copy__(self) -> Self:
         # What `initialize` changes is the copy's own.
