@@ -5,6 +5,8 @@ Every class also derives from the built-in that fits, so that ``except ValueErro
 
 from __future__ import annotations
 
+import pickle
+
 __all__ = [
     "ArgumentError",
     "CompileError",
@@ -15,6 +17,7 @@ __all__ = [
     "OgiveError",
     "OutputError",
     "ParameterError",
+    "PickleError",
     "ShapeError",
     "UnsupportedError",
     "message",
@@ -43,6 +46,10 @@ class ArgumentError(OgiveError, TypeError):
 
 class ParameterError(OgiveError, ValueError):
     """A parameter has a value for which the operator has no meaning."""
+
+
+class PickleError(OgiveError, pickle.PicklingError, TypeError):
+    """An object cannot be pickled: it contains something that another process could not make again."""
 
 
 class FormulaError(OgiveError, TypeError):

@@ -7,13 +7,12 @@ asks when it meets something for the first time.
 
 from __future__ import annotations
 
-import copyreg
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, partial
 from itertools import count
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from ogive.errors import (
     message,
 )
 from ogive.expression import Expression, Format, lift, node
+from ogive.pickling import reduced_operator, token
 from ogive.signature import (
     NUMPY_KEYWORDS,
     Constraint,
@@ -120,8 +120,21 @@ class Operator(_native.OperatorCall):
     def __repr__(self) -> str:
         return f"<operator {self.name}{self.__signature__}>"
 
-    def __reduce__(self) -> str:
-        return self.__qualname__
+    # ---- copies
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return reduced_operator(self)
+
+    def __copy__(self) -> Self:
+        return self  # nothing can change it, as with functions
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __dask_tokenize__(self) -> tuple[str, ...] | tuple[str, bytes]:
+        return token(self)
+
+    # ---- documentation
 
     def _documentation(self) -> str:
         """The formula's docstring and what follows from the declaration."""
@@ -579,18 +592,4 @@ def _key(values: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-# Ufuncs are pickled by name; ours by operator and parameters.
-_reduce_by_name = copyreg.dispatch_table[np.ufunc]
-
-
-def _rebind(operator: Operator, parameters: tuple[tuple[str, Any], ...]) -> np.ufunc:
-    return operator.bind(**dict(parameters))
-
-
-def _reduce_ufunc(ufunc: np.ufunc) -> Any:
-    binding = getattr(ufunc, "ogive_binding", None)
-    return _reduce_by_name(ufunc) if binding is None else (_rebind, binding)
-
-
-copyreg.pickle(np.ufunc, _reduce_ufunc)
 _native.set_expression_type(Expression)

@@ -41,6 +41,10 @@ class Constraint:
     allowed: str
     holds: Callable[[float], bool]
 
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        known = next((name for name in ("FINITE", "NONZERO", "ANY") if globals()[name] is self), None)
+        return known or (Constraint, (self.allowed, self.holds))
+
 
 FINITE = Constraint("any finite number", math.isfinite)
 NONZERO = Constraint("any finite number but 0", lambda value: math.isfinite(value) and value != 0)

@@ -9,15 +9,20 @@ from typing import Any, NoReturn
 from ogive.directml import features
 from ogive.directml.binding import DML_BINDING_TABLE_DESC
 from ogive.directml.commands import CommandRecorder
-from ogive.directml.computation import computation
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import DML_CREATE_DEVICE_FLAGS, DML_EXECUTION_FLAGS, DML_FEATURE_LEVEL, level_name
 from ogive.directml.errors import HRESULT, DMLError, refuse
 from ogive.directml.graph import DML_GRAPH_DESC, compile_graph
 from ogive.directml.objects import DeviceChild, Object
-from ogive.directml.operators import CompiledOperator, Dispatchable, Operator, OperatorInitializer, single_node
-from ogive.directml.plan import make_plan
+from ogive.directml.operators import (
+    CompiledOperator,
+    Dispatchable,
+    Operator,
+    OperatorInitializer,
+    accepted_operator,
+    compile_operator,
+)
 from ogive.directml.structure import CONVERTERS, Structure
 from ogive.directml.support import validate
 from ogive.directml.table import BindingTable
@@ -110,7 +115,7 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         inner = CONVERTERS["DML_OPERATOR_DESC"]("IDMLDevice::CreateOperator", "desc", desc)
         assert isinstance(inner, OperatorDesc)
         validate(inner, self._level)
-        return Operator(self, inner, computation(inner))
+        return accepted_operator(self, inner)
 
     def CompileOperator(self, operator: Operator, flags: Any = DML_EXECUTION_FLAGS.NONE) -> CompiledOperator:
         """The operator as code that can be dispatched."""
@@ -120,12 +125,7 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
             refuse(subject, f"operator is of type {type(operator).__name__}", "an operator", member="operator")
         self._require_own(subject, operator)
         checked = CONVERTERS["DML_EXECUTION_FLAGS"](subject, "flags", flags)
-        inputs = dict(enumerate(operator.inputs))
-        owned = {index: slot.size for index, slot in inputs.items() if slot.is_owned}
-        node = single_node(operator, {index: ("input", index) for index in inputs})
-        plan = make_plan([node], [0], owned)
-        title = operator.desc.FACTS.type_name
-        return CompiledOperator(self, title, plan, inputs, len(inputs), operator.outputs, operator.hazards(), checked)
+        return compile_operator(self, operator, checked)
 
     def CompileGraph(self, desc: DML_GRAPH_DESC, flags: Any = DML_EXECUTION_FLAGS.NONE) -> CompiledOperator:
         """A graph of operators as one compiled operator, whose inputs and outputs are the graph's.

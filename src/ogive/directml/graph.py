@@ -9,10 +9,11 @@ import numpy as np
 
 from ogive.directml.binding import Hazards, Slot
 from ogive.directml.data import FEATURE_LEVELS
+from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import DML_GRAPH_EDGE_TYPE, DML_GRAPH_NODE_TYPE, level_name
 from ogive.directml.errors import refuse
 from ogive.directml.memory import bytes_of
-from ogive.directml.operators import CompiledOperator, Operator, single_node
+from ogive.directml.operators import CompiledOperator, Operator, accepted_operator, single_node
 from ogive.directml.plan import make_plan
 from ogive.directml.structure import CONVERTERS, Entry, Structure, arrays, structures
 
@@ -196,7 +197,25 @@ def compile_graph(device: Device, level: int, graph: DML_GRAPH_DESC, flags: Any)
         for index, name in zip(wiring.outputs, wiring.output_names, strict=True)
     ]
     title = f"a graph of {len(graph.Nodes)} nodes"
-    return CompiledOperator(device, title, plan, inputs, graph.InputCount, output_slots, Hazards(), flags)
+    made_by = _compile_parts, (device, level, wiring.parts(), graph.replace(Nodes=()), flags)
+    return CompiledOperator(device, title, plan, inputs, graph.InputCount, output_slots, Hazards(), flags, made_by)
+
+
+#: An operator's desc or a constant's data, and the name of the node.
+_Part = tuple[OperatorDesc | np.ndarray, str | None]
+
+
+def _compile_parts(
+    device: Device, level: int, parts: list[_Part], wires: DML_GRAPH_DESC, flags: Any
+) -> CompiledOperator:
+    """The compiled operator of a graph that has been accepted: of its nodes' parts and its edges."""
+    nodes = [
+        DML_OPERATOR_GRAPH_NODE_DESC(accepted_operator(device, part), Name=name)
+        if isinstance(part, OperatorDesc)
+        else DML_CONSTANT_DATA_GRAPH_NODE_DESC(part, Name=name)
+        for part, name in parts
+    ]
+    return compile_graph(device, level, wires.replace(Nodes=nodes), flags)
 
 
 class _Source(NamedTuple):
@@ -354,6 +373,13 @@ class _Wiring:
                 self._refuse(what, "an edge from every node", "IntermediateEdges")
 
     # ---- results
+
+    def parts(self) -> list[_Part]:
+        """What the nodes are made of: descs of operators, and the copies of constants."""
+        return [
+            (self.operators[i].desc if i in self.operators else self.constants[self._constant_of[i]], node.Name)
+            for i, node in enumerate(self.graph.Nodes)
+        ]
 
     def inputs(self) -> dict[int, Slot]:
         """The inputs that feed something."""

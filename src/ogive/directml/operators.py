@@ -19,19 +19,29 @@ from ogive.directml.binding import (
     check_hazards,
     loose_region,
 )
-from ogive.directml.computation import Computation, kind_of
+from ogive.directml.computation import Computation, computation, kind_of
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import CONSTANTS, DML_EXECUTION_FLAGS
 from ogive.directml.errors import HRESULT, refuse
 from ogive.directml.memory import Region
 from ogive.directml.objects import DeviceChild
-from ogive.directml.plan import Feed, Node, Plan, native_plan
+from ogive.directml.plan import Feed, Node, Plan, make_plan, native_plan
 from ogive.directml.structure import short
+from ogive.pickling import plain_bytes
 
 if TYPE_CHECKING:
     from ogive.directml.device import Device
 
-__all__ = ["CompiledOperator", "Dispatchable", "Operator", "OperatorInitializer", "resource_region", "single_node"]
+__all__ = [
+    "CompiledOperator",
+    "Dispatchable",
+    "Operator",
+    "OperatorInitializer",
+    "accepted_operator",
+    "compile_operator",
+    "resource_region",
+    "single_node",
+]
 
 
 class Operator(DeviceChild):
@@ -47,6 +57,9 @@ class Operator(DeviceChild):
         self.inputs = tuple(_slot(member.name, getattr(desc, member.name)) for member in members)
         self.outputs = (_slot(desc.FACTS.output.name, desc.output),)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return accepted_operator, (self._device, self.desc), {"_name": self._name, "_private": dict(self._private)}
+
     def hazards(self) -> Hazards:
         """Where the operator documents in-place execution."""
         facts = self.desc.FACTS
@@ -55,6 +68,11 @@ class Operator(DeviceChild):
 
     def _described(self) -> str:
         return f" {self.desc.FACTS.type_name}"
+
+
+def accepted_operator(device: Device, desc: OperatorDesc) -> Operator:
+    """The operator of a desc that has been validated."""
+    return Operator(device, desc, computation(desc))
 
 
 def _slot(name: str, desc: Any) -> Slot:
@@ -82,11 +100,20 @@ class Dispatchable(DeviceChild, ABC):
         """How many descriptors and how many bytes of temporary and persistent memory it needs."""
 
 
+#: What makes a compiled operator again: a function and its arguments.
+Source = tuple[Callable[..., "CompiledOperator"], tuple[Any, ...]]
+
+
+def _compiled_again(compile_it: Callable[..., CompiledOperator], arguments: tuple[Any, ...]) -> CompiledOperator:
+    return compile_it(*arguments)
+
+
 class CompiledOperator(Dispatchable):
     """IDMLCompiledOperator: an operator, or a graph of operators, ready to run.
 
     Initialised once, by an initialiser or by `initialize`, then run by recorded dispatches or by `dispatch`,
-    from any number of threads.
+    from any number of threads. Copies and pickles are compiled anew. They are initialised if this one is, unless its
+    persistent resource is the caller's, whose place only this one knows.
     """
 
     INTERFACE = "IDMLCompiledOperator"
@@ -101,8 +128,10 @@ class CompiledOperator(Dispatchable):
         outputs: Sequence[Slot],
         hazards: Hazards,
         flags: Any,
+        source: Source,
     ) -> None:
         super().__init__(device)
+        self._source = source
         self._title = title
         self._plan = plan
         self._inputs = dict(inputs)
@@ -122,6 +151,29 @@ class CompiledOperator(Dispatchable):
         if len(self._inputs) == input_count:
             views = [self._inputs[number].view for number in range(input_count)]
             self._native = native_plan(plan, views, [slot.view for slot in self._outputs])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._lock:
+            resource = self._persistent
+            is_kept = self._is_initialized and (resource is not None or not self._plan.persistent_size)
+            state = {
+                "_name": self._name,
+                "_private": self._private,
+                "is_initialized": is_kept,
+                "resource": None if resource is None else resource.memory,
+            }
+        return _compiled_again, self._source, state
+
+    def __dask_tokenize__(self) -> bytes:
+        return plain_bytes(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._name, self._private = state["_name"], dict(state["_private"])
+        self._is_initialized = state["is_initialized"]
+        if state["resource"] is not None:
+            memory = state["resource"].copy()
+            self._persistent = Region(memory, 0, memory.nbytes)
+            self._persistent_address = self._persistent.address
 
     def _described(self) -> str:
         return f" {self._title}"
@@ -361,6 +413,23 @@ class CompiledOperator(Dispatchable):
             what = "the persistent resource is not where it was at initialisation"
             refuse(subject, what, "the resource that the initialiser wrote")
         self._plan.execute(inputs, outputs, temporary, persistent)
+
+
+def _compile_desc(device: Device, desc: OperatorDesc, flags: Any) -> CompiledOperator:
+    return compile_operator(device, accepted_operator(device, desc), flags)
+
+
+def compile_operator(device: Device, operator: Operator, flags: Any) -> CompiledOperator:
+    """The compiled operator of one operator."""
+    inputs = dict(enumerate(operator.inputs))
+    owned = {index: slot.size for index, slot in inputs.items() if slot.is_owned}
+    node = single_node(operator, {index: ("input", index) for index in inputs})
+    plan = make_plan([node], [0], owned)
+    title = operator.desc.FACTS.type_name
+    source = _compile_desc, (device, operator.desc, flags)
+    return CompiledOperator(
+        device, title, plan, inputs, len(inputs), operator.outputs, operator.hazards(), flags, source
+    )
 
 
 def _by_name(slots: Mapping[int, Slot]) -> dict[Any, int]:

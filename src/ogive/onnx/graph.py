@@ -98,6 +98,8 @@ class Graph:
     outputs: list[ValueInfo] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     """The value that each output is: another name than the output's own where a node only renames."""
+    initialisers: dict[str, np.ndarray] = field(default_factory=dict)
+    """The data that came with the model, by its names."""
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     defaults: dict[str, np.ndarray] = field(default_factory=dict)
     """Of the inputs that a call need not give."""

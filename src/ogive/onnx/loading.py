@@ -31,7 +31,7 @@ from ogive.onnx.implementation import Alias, Constant, Implementation
 from ogive.onnx.limits import LARGEST_RANK
 from ogive.onnx.tensors import array_from
 
-__all__ = ["graph_of", "read_model"]
+__all__ = ["graph_of", "read_model", "without_data"]
 
 #: Functions may call functions; a small file could stand for more nodes than there are atoms.
 MOST_EXPANDED_NODES = 100_000
@@ -83,8 +83,10 @@ def _parsed(data: bytes, subject: str) -> ModelProto:
     return model
 
 
-def graph_of(model: ModelProto, folder: Path | None, subject: str) -> Graph:
-    """The model as a checked graph."""
+def graph_of(
+    model: ModelProto, folder: Path | None, subject: str, initialisers: dict[str, np.ndarray] | None = None
+) -> Graph:
+    """The model as a checked graph. ``initialisers`` are given if the model is without their data."""
     if not model.HasField("graph"):
         raise ModelError(message(subject, "it is not an ONNX model, or damaged: there is no graph"))
     if not 1 <= model.ir_version <= onnx.IR_VERSION:
@@ -95,7 +97,27 @@ def graph_of(model: ModelProto, folder: Path | None, subject: str) -> Graph:
     _check_text(model, subject)
     opsets = _opsets(model, subject)
     builder = _Builder(folder, functions_of(model.functions, subject))
-    return builder.build(model, opsets, subject)
+    return builder.build(model, opsets, subject, initialisers)
+
+
+def without_data(model: ModelProto) -> ModelProto:
+    """A copy of the model whose initialisers have names and nothing else."""
+    light = ModelProto()
+    _copy_fields(model, light, "graph")
+    _copy_fields(model.graph, light.graph, "initializer")
+    for tensor in model.graph.initializer:
+        light.graph.initializer.add(name=tensor.name)
+    return light
+
+
+def _copy_fields(source: Any, target: Any, left_out: str) -> None:
+    for declared, value in source.ListFields():
+        if declared.name == left_out:
+            continue
+        if hasattr(value, "MergeFrom"):  # a message, or a sequence
+            getattr(target, declared.name).MergeFrom(value)
+        else:
+            setattr(target, declared.name, value)
 
 
 def _opsets(model: ModelProto | FunctionProto, subject: str) -> dict[str, int]:
@@ -134,10 +156,13 @@ class _Builder:
 
     # ---- the main graph
 
-    def build(self, model: ModelProto, opsets: dict[str, int], subject: str) -> Graph:
+    def build(
+        self, model: ModelProto, opsets: dict[str, int], subject: str, known: dict[str, np.ndarray] | None
+    ) -> Graph:
         proto = model.graph
         scope = _Scope(opsets)
-        initialisers = self._initialisers(proto, subject)
+        initialisers = self._initialisers(proto, subject) if known is None else known
+        self.graph.initialisers = initialisers
         self._inputs(proto.input, initialisers, scope, subject, are_constants=model.ir_version < 4)
         declared = {info.name: _declared_type(info) for info in (*proto.value_info, *proto.output)}
         for position, node in enumerate(proto.node):

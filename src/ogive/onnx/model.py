@@ -6,8 +6,9 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from onnx import ModelProto
@@ -17,7 +18,7 @@ from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError,
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.delivery import Delivery
 from ogive.onnx.graph import Graph, ValueInfo
-from ogive.onnx.loading import graph_of, read_model
+from ogive.onnx.loading import graph_of, read_model, without_data
 from ogive.onnx.outline import outline
 from ogive.onnx.runner import Ran, Runner
 
@@ -49,12 +50,31 @@ def load(
     >>> celu(x=np.float32([-1.0, 2.0]))
     array([-0.7298743,  2.       ], dtype=float32)
     """
-    proto, folder, name = read_model(model)
+    return _loaded(*read_model(model), fuse, memory_limit)
+
+
+def _loaded(
+    proto: ModelProto,
+    folder: Path | None,
+    name: str,
+    fuse: bool,
+    memory_limit: int | None,
+    initialisers: dict[str, np.ndarray] | None = None,
+) -> Model:
+    """The model of a file; with ``initialisers``, of one whose data has been read."""
     limit = _physical_memory() if memory_limit is None else memory_limit
     if not isinstance(limit, int) or limit < 1:
         what = f"memory_limit is {memory_limit!r}"
         raise ParameterError(message("ogive.onnx.load", what, "a whole number of bytes from 1 on, or None"))
-    return Model(graph_of(proto, folder, name), name, fuse=fuse, memory_limit=limit, about=_about(proto))
+    graph = graph_of(proto, folder, name, initialisers)
+    source = (without_data(proto).SerializeToString(), folder, name, fuse, memory_limit, graph.initialisers)
+    return Model(graph, name, fuse=fuse, memory_limit=limit, about=_about(proto), source=source)
+
+
+def _unpickled(proto: bytes, *source: Any) -> Model:
+    for array in source[-1].values():
+        array.flags.writeable = False
+    return _loaded(ModelProto.FromString(proto), *source)
 
 
 @dataclass(frozen=True)
@@ -87,8 +107,18 @@ class Model(ModelCall):
     or ShapeError, naming the node, where shapes inside the model turn out not to fit.
     """
 
-    def __init__(self, graph: Graph, name: str, *, fuse: bool, memory_limit: int, about: About) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        name: str,
+        *,
+        fuse: bool,
+        memory_limit: int,
+        about: About,
+        source: tuple[Any, ...],
+    ) -> None:
         self.about = about
+        self._source = source
         self._graph = graph
         self._name = name
         self._fuse = fuse
@@ -101,6 +131,23 @@ class Model(ModelCall):
         self._name_set = set(self._input_names)
         # Of arrays that need no other check than this: text is looked at string by string.
         self._dtypes = tuple(None if info.dtype == object else info.dtype for info in graph.inputs)
+
+    # ---- copies
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickled, self._source
+
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        proto, _, *rest = self._source  # the folder makes no difference
+        return type(self).__qualname__, proto, *rest
+
+    def __copy__(self) -> Self:
+        return self  # nothing can change it
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    # ---- what it is
 
     @property
     def inputs(self) -> tuple[ValueInfo, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn
+from copy import copy
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ogive.directml.operators import CompiledOperator
 from ogive.directml.structure import short
 from ogive.directml.tensor import View
 from ogive.errors import ArgumentError, message
+from ogive.pickling import plain_bytes
 
 __all__ = ["CompiledGraph", "Slot"]
 
@@ -45,7 +47,8 @@ class CompiledGraph:
     """A compiled graph. Calling it is dispatching it; that can be done from several threads.
 
     Inputs are given by their expressions or by their names. What is owned is given to `initialize`, once; a graph
-    whose owned inputs are all constants is initialised already.
+    whose owned inputs are all constants is initialised already. Copies and pickles have the same state; in another
+    process inputs are known by their names, or by expressions that were pickled together with the graph.
     """
 
     def __init__(
@@ -76,6 +79,25 @@ class CompiledGraph:
         self._is_initialized = False
         if all(slot.node in self._constants for slot in self._wanted(owned=True)):
             self.initialize()
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            return {name: value for name, value in self.__dict__.items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+    def __dask_tokenize__(self) -> bytes:
+        return plain_bytes(self)
+
+    def __copy__(self) -> Self:
+        # What `initialize` changes is the copy's own.
+        state = self.__getstate__()
+        state |= {"_operator": copy(self._operator), "_constants": dict(self._constants)}
+        new = object.__new__(type(self))
+        new.__setstate__(state)
+        return new
 
     @property
     def device(self) -> Device:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -201,7 +202,7 @@ class Graph:
         constants, self._constants = self._constants, {}
         return CompiledGraph(
             device,
-            lambda: device.CompileGraph(desc, flags),
+            partial(device.CompileGraph, desc, flags),
             slots,
             [x.desc for x in outputs],
             [int(x.desc.total_tensor_size_in_bytes) for x in outputs],

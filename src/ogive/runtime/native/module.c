@@ -65,8 +65,8 @@ PyMODINIT_FUNC PyInit__native(void) {
         return NULL;
     }
     if (ogive_add_code_type(module) < 0 || ogive_add_kernel_type(module) < 0 ||
-        ogive_add_operator_type(module) < 0 || ogive_add_ufunc_parts() < 0 || ogive_add_plan_types(module) < 0 ||
-        ogive_pool_setup() < 0) {
+        ogive_add_operator_type(module) < 0 || ogive_add_ufunc_parts() < 0 || ogive_add_ufunc_type(module) < 0 ||
+        ogive_add_plan_types(module) < 0 || ogive_pool_setup() < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -168,6 +168,7 @@ PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyOb
 OgiveDirect *ogive_direct_loops(PyObject *ufunc);
 int ogive_add_ufunc_parts(void);
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords);
+int ogive_add_ufunc_type(PyObject *module);
 
 /* pool.c */
 typedef void (*ogive_range_function)(void *context, intptr_t begin, intptr_t end);

@@ -57,6 +57,39 @@ OgiveDirect *ogive_direct_loops(PyObject *ufunc) {
     return block != NULL && Py_IS_TYPE(block, block_type) ? &((ufunc_block *)block)->direct : NULL;
 }
 
+/* The type of our ufuncs: numpy.ufunc with other pickling. A type of its own leaves the reducer alone that NumPy
+ * registers for numpy.ufunc, and lets the garbage collector look into the block: kernels can refer to their
+ * operator, which keeps its ufuncs. Python code cannot derive from numpy.ufunc, a static type can. */
+
+static PyObject *ufunc_reduce(PyObject *ufunc, PyObject *unused) {
+    (void)unused;
+    PyObject *module = PyImport_ImportModule("ogive.pickling");
+    if (module == NULL) {
+        return NULL;
+    }
+    PyObject *result = PyObject_CallMethod(module, "reduced_ufunc", "O", ufunc);
+    Py_DECREF(module);
+    return result;
+}
+
+static PyMethodDef ufunc_methods[] = {
+    {"__reduce__", ufunc_reduce, METH_NOARGS, "How pickle and copy take the ufunc apart: see ogive.pickling."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyTypeObject ufunc_type = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "ogive._native.Ufunc",
+    .tp_doc = "A numpy.ufunc made by make_ufunc.",
+    .tp_flags = Py_TPFLAGS_DEFAULT, /* with what inherits NumPy's part in garbage collection */
+    .tp_methods = ufunc_methods,
+};
+
+int ogive_add_ufunc_type(PyObject *module) {
+    ufunc_type.tp_base = &PyUFunc_Type; /* known only now: the address comes from NumPy's table */
+    ufunc_type.tp_basicsize = PyUFunc_Type.tp_basicsize;
+    return PyModule_AddType(module, &ufunc_type);
+}
+
 static char *copy_text(const char *text) {
     size_t size = strlen(text) + 1;
     char *copy = PyMem_Malloc(size);
@@ -296,6 +329,7 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         return NULL;
     }
     ((PyUFuncObject *)ufunc)->obj = (PyObject *)block; /* from here on the ufunc frees the block */
+    Py_SET_TYPE(ufunc, &ufunc_type); /* NumPy made it as an object of its own type, of the same layout */
     if (!PyObject_GC_IsTracked(ufunc)) { /* NumPy tracks only those that it makes of Python functions */
         PyObject_GC_Track(ufunc);
     }
