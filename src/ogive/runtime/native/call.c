@@ -8,6 +8,7 @@
  *   _bind(names, values) -> (ufunc, names that are left for NumPy)     an unseen set of keywords
  *   _trace(args, keywords) -> Expression                               symbolic arguments
  *   _over_axes(args, keywords) -> result                               rows that the loops do not take as they are
+ *   _call_with_containers(args, keywords) -> result                    arrays of other libraries
  *   _explain(error, args, keywords) -> None                            raises what to tell the user
  */
 #include "native.h"
@@ -197,6 +198,34 @@ static int has_number_beside_bfloat16(PyObject *const *args, Py_ssize_t nargs) {
     return numbers && arrays;
 }
 
+/* Whether a value may be an array of another library that NumPy's ufuncs would turn into a NumPy array: a torch
+ * tensor, for example. Objects with __array_ufunc__ get the call from NumPy. A tuple may be `out`. */
+static int may_be_container(PyObject *value) {
+    if (PyArray_Check(value) || PyFloat_Check(value) || PyLong_Check(value) || PyList_Check(value) ||
+        PyUnicode_Check(value) || PyType_Check(value) || value == Py_None || PyArray_DescrCheck(value) ||
+        PyArray_IsScalar(value, Generic)) {
+        return 0;
+    }
+    if (PyTuple_Check(value)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
+            if (!PyTuple_Check(PyTuple_GET_ITEM(value, i)) && may_be_container(PyTuple_GET_ITEM(value, i))) {
+                return 1;
+            }
+        }
+        return 0;
+    }
+    return !PyObject_HasAttrString((PyObject *)Py_TYPE(value), "__array_ufunc__");
+}
+
+static int has_container(PyObject *const *values, Py_ssize_t count) {
+    for (Py_ssize_t i = 0; i < count; ++i) {
+        if (may_be_container(values[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names) {
     OgiveOperator *self = (OgiveOperator *)object;
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
@@ -221,7 +250,9 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
             Py_DECREF(ufunc);
         }
         if (result == NULL && !self->is_row_wise) {
-            result = PyObject_Vectorcall(self->default_ufunc, args, (size_t)nargs, NULL);
+            result = has_container(args, nargs)
+                         ? call_python(self, "_call_with_containers", NULL, args, nargs, names)
+                         : PyObject_Vectorcall(self->default_ufunc, args, (size_t)nargs, NULL);
         }
     } else {
         PyObject *known = names == NULL ? PyTuple_New(0) : Py_NewRef(names);
@@ -255,7 +286,8 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
                     stack[at++] = args[nargs + k];
                 }
             }
-            result = PyObject_Vectorcall(ufunc, stack, (size_t)nargs, rest_names);
+            result = has_container(stack, at) ? call_python(self, "_call_with_containers", NULL, args, nargs, names)
+                                              : PyObject_Vectorcall(ufunc, stack, (size_t)nargs, rest_names);
             Py_DECREF(ufunc);
             Py_XDECREF(rest_names);
         }
