@@ -68,37 +68,45 @@ def call_exchanged(operator: Any, tensors: tuple[Any, ...], keywords: Mapping[st
     mask_kind = _kind_of(keywords.get("where"))
     if not any((*kinds, *out_kinds, mask_kind)):
         return NOT_ONE
+    arrays, give_back = list(tensors), None
+    for i, kind in enumerate(kinds):
+        if kind:
+            arrays[i] = kind.take(operator, operator.tensors[i], tensors[i])
+            if give_back is None and any(target is None for target in outs):
+                give_back = kind.way_back(operator, operator.tensors[i], tensors[i])
     rest = dict(keywords)
-    arrays = [
-        kind.take(operator, name, tensor) if kind else tensor
-        for kind, name, tensor in zip(kinds, operator.tensors, tensors, strict=True)
-    ]
-    give_back = next(
-        (kind.way_back(operator, n, t) for kind, n, t in zip(kinds, operator.tensors, tensors, strict=True) if kind),
-        None,
-    ) if any(target is None for target in outs) else None  # fmt: skip
     if mask_kind:
         rest["where"] = mask_kind.take(operator, "where", keywords["where"])
-    if out is not None:
-        targets = tuple(
+    if any(out_kinds):
+        rest["out"] = tuple(
             _writable(operator, kind.take(operator, "out", target), target) if kind else target
             for kind, target in zip(out_kinds, outs, strict=True)
         )
-        rest["out"] = targets if isinstance(out, tuple) else targets[0]
     if "dtype" in rest:
         rest["dtype"] = _numpy_dtype(rest["dtype"])
     result = operator(*arrays, **rest)
-    for kind, target in zip(out_kinds, outs, strict=True):
-        if kind:
-            kind.written(target)
-    results = result if isinstance(result, tuple) else (result,)
-    if len(outs) < len(results):
-        outs, out_kinds = (None,) * len(results), [None] * len(results)
-    given = tuple(
-        target if kind else _put_back(operator, give_back, value) if target is None else value
-        for kind, target, value in zip(out_kinds, outs, results, strict=True)
-    )
-    return given if isinstance(result, tuple) else given[0]
+    if not isinstance(result, tuple):
+        return _given(operator, result, out_kinds[0], outs[0], give_back)
+    if out is None:
+        outs, out_kinds = (None,) * len(result), [None] * len(result)
+    results = zip(result, out_kinds, outs, strict=True)
+    return tuple(_given(operator, value, kind, target, give_back) for value, kind, target in results)
+
+
+def _given(operator: Any, value: Any, kind: Exchanged | None, target: Any, give_back: GiveBack | None) -> Any:
+    """One result as the caller gets it: the container that it was written to, or a new one."""
+    if kind:
+        kind.written(target)
+        return target
+    is_array = type(value) is np.ndarray or isinstance(value, np.generic)
+    if target is not None or give_back is None or not is_array:
+        return value
+    array = np.asarray(value)
+    try:
+        return give_back(array)
+    except Exception as error:
+        what = f"the result of dtype {array.dtype} cannot be put into the container that was given ({error})"
+        raise DTypeError(message(operator.name, what, "", "Give a NumPy array, or say dtype=")) from error
 
 
 def call_on_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -129,19 +137,6 @@ def _kind_of(value: Any) -> Exchanged | None:
     return next((kind for kind in EXCHANGED if kind.is_one(value)), None)
 
 
-def _put_back(operator: Any, give_back: GiveBack | None, value: Any) -> Any:
-    if give_back is None or not (type(value) is np.ndarray or isinstance(value, np.generic)):
-        return value
-    array = np.asarray(value)
-    if any(stride < 0 for stride in array.strides):
-        array = array.copy()
-    try:
-        return give_back(array)
-    except Exception as error:
-        what = f"the result of dtype {array.dtype} cannot be put into the container that was given ({error})"
-        raise DTypeError(message(operator.name, what, "", "Give a NumPy array, or say dtype=")) from error
-
-
 def _writable(operator: Any, array: np.ndarray, target: Any) -> np.ndarray:
     if not array.flags.writeable:
         _refuse(operator, "out", f"is a read-only {_type_name(target)}", "writable arrays", "Use the result instead")
@@ -158,7 +153,9 @@ def _refuse(operator: Any, argument: str, what: str, allowed: str, way_out: str)
 
 def _refuse_conversion(operator: Any, argument: str, value: Any, error: Exception) -> NoReturn:
     what = f"{argument} is a {_type_name(value)}, which NumPy cannot read ({error})"
-    way_out = "Copy it to a NumPy array first, by a method of its own"
+    way_out = (
+        "Use the result instead" if argument == "out" else "Copy it to a NumPy array first, by a method of its own"
+    )
     kind = OutputError if argument == "out" else ArgumentError
     raise kind(message(operator.name, what, "arrays in the memory of the CPU", way_out)) from error
 
@@ -204,6 +201,9 @@ BY_VIEW = {
 """The types of torch that its own conversion does not know, and the type that their bits are exchanged as."""
 
 
+DENSE = "dense tensors on the CPU that need no gradient"
+
+
 def _is_torch_dtype(value: Any) -> bool:
     return _class("torch", "dtype")(value)
 
@@ -231,6 +231,9 @@ def _take_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray:
         taken = dict.fromkeys(t.name for signature in operator.signatures for t in signature.inputs)
         way_out = f"Convert it first: {argument}.to(...), or take {argument}.real"
         raise DTypeError(message(operator.name, f"{argument} has dtype {tensor.dtype}", ", ".join(taken), way_out))
+    if _library("torch").autograd.forward_ad.unpack_dual(tensor).tangent is not None:
+        way_out = f"Give {argument}.detach() if you need none"
+        _refuse(operator, argument, "carries a tangent, and Ogive computes none", DENSE, way_out)
     return array
 
 
@@ -251,7 +254,7 @@ def _take_unusual_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray
     ]
     for is_so, what, way_out in refusals:
         if is_so:
-            _refuse(operator, argument, what, "dense tensors on the CPU that need no gradient", way_out)
+            _refuse(operator, argument, what, DENSE, way_out)
     name = str(tensor.dtype).removeprefix("torch.")
     try:
         if name in BY_VIEW:
@@ -267,10 +270,10 @@ def _give_torch(operator: Any, argument: str, tensor: Any) -> GiveBack:
     torch = _library("torch")
 
     def give(array: np.ndarray) -> Any:
+        if array.dtype.isbuiltin == 1:
+            return torch.from_numpy(array)
         name = array.dtype.name
-        if name in BY_VIEW:
-            return torch.from_numpy(array.view(BY_VIEW[name])).view(getattr(torch, name))
-        return torch.from_numpy(array.astype(array.dtype.newbyteorder("="), copy=False))
+        return torch.from_numpy(array.view(BY_VIEW[name])).view(getattr(torch, name))
 
     return give
 
@@ -379,9 +382,12 @@ EXCHANGED = (
 
 def _ragged(compute: Callable[..., np.ndarray], elements: list[np.ndarray], lengths: np.ndarray) -> np.ndarray:
     """Rows that lie one after another, computed together with the others of their length."""
+    different = np.unique(lengths)
+    if len(different) == 1 and different[0]:
+        return compute(*(e.reshape(-1, different[0]) for e in elements)).reshape(-1)
     starts = np.cumsum(lengths) - lengths
     result: np.ndarray | None = None
-    for length in np.unique(lengths[lengths > 0]):
+    for length in different[different > 0]:
         index = starts[lengths == length][:, None] + np.arange(length)
         rows = compute(*(e[index] for e in elements))
         if result is None:
