@@ -378,6 +378,12 @@ def test_arrays_that_numpy_cannot_read_are_refused(op):
         op(Elsewhere())
 
 
+@pytest.mark.parametrize("op", [ogive.celu, ogive.softmax], ids=lambda op: op.name)
+def test_ragged_lists_are_refused(op):
+    with pytest.raises(ShapeError, match=f"{op.name}: x is a list that makes no array .*; .* give an awkward array"):
+        op([[1.0], [2.0, 3.0]])
+
+
 @pytest.mark.parametrize("out", [[0.0] * 6, bytearray(96), memoryview(bytearray(96)), "text", 5])
 @pytest.mark.parametrize("op", [ogive.celu, ogive.softmax], ids=lambda op: op.name)
 def test_outputs_that_are_no_arrays_are_refused(op, out):
