@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 import numpy as np
 
 from ogive import _native
+from ogive.containers import NOT_ONE, call_exchanged, outline
 from ogive.dtypes import BOOLEAN, FLOATS, ElementType, element_type_of
 from ogive.errors import (
     ArgumentError,
@@ -408,6 +409,14 @@ class Operator(_native.OperatorCall):
 
     # ---- what the native call path asks
 
+    def _call_with_containers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A call with arrays of other libraries, which NumPy's ufuncs would turn into NumPy arrays."""
+        result = call_exchanged(self, tensors, keywords)
+        if result is not NOT_ONE:
+            return result
+        ufunc, rest = self._bind(tuple(keywords), tuple(keywords.values()))
+        return ufunc(*tensors, **{name: keywords[name] for name in rest})
+
     def _bind(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[np.ufunc, tuple[str, ...]]:
         """The ufunc for a set of keywords, and those keywords that are NumPy's."""
         rest = tuple(name for name in names if name in NUMPY_KEYWORDS)
@@ -446,14 +455,15 @@ class Operator(_native.OperatorCall):
             self._refuse_arguments(args)
         if isinstance(error, OgiveError) or not isinstance(error, TypeError | ValueError):
             return
-        arrays = [np.asarray(arg) for arg in args]
+        arrays = [outline(self, name, arg) for name, arg in zip(self.tensors, args, strict=True)]
         out = keywords.get("out")
         targets = out if isinstance(out, tuple) else (out,)
         for target in targets:
             if isinstance(target, np.ndarray) and not target.flags.writeable:
                 raise OutputError(message(self.name, "out is a read-only array", "writable arrays")) from error
             if target is not None and not hasattr(target, "__array_ufunc__"):
-                raise OutputError(message(self.name, f"out is a {type(target).__name__}", "an array")) from error
+                what, way_out = f"out is a {type(target).__name__}", "numpy.frombuffer makes an array of a buffer"
+                raise OutputError(message(self.name, what, "an array", way_out)) from error
         if isinstance(error, TypeError):
             self._explain_types(error, arrays, targets, keywords)
         if isinstance(error, ValueError):

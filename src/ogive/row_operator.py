@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ogive import _native
+from ogive.containers import NOT_ONE, call_exchanged, call_on_rows, is_xarray
 from ogive.dtypes import FLOATS, ElementType
-from ogive.errors import ParameterError, message
+from ogive.errors import ArgumentError, ParameterError, message
 from ogive.operator import Operator
 from ogive.signature import NUMPY_KEYWORDS, Signature, in_order
 
@@ -47,8 +48,12 @@ class RowOperator(Operator):
         """The last axis is what loops take without being told; any other is left for ``_over_axes``."""
         keywords = dict(zip(names, values, strict=True))
         axis = keywords.pop("axis", LAST)
+        left: tuple[str, ...] = () if _is_last(axis) else ("axis",)
+        if self._names_dimensions(keywords):
+            del keywords["dim"]
+            left += ("dim",)
         ufunc, rest = super()._bind(tuple(keywords), tuple(keywords.values()))
-        return ufunc, rest if _is_last(axis) else (*rest, "axis")
+        return ufunc, rest + left
 
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         axis = keywords.pop("axis", LAST)
@@ -58,22 +63,46 @@ class RowOperator(Operator):
 
     def _over_axes(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The result over any axes, of anything that is an array."""
-        axis = keywords.pop("axis", LAST)
-        if type(axis) is int and axis >= 0 and all(type(t) is np.ndarray and t.ndim - 1 == axis for t in tensors):
+        axis = keywords.get("axis", LAST)
+        are_plain = all(type(tensor) is np.ndarray for tensor in tensors)
+        if are_plain and type(axis) is int and axis >= 0 and all(tensor.ndim - 1 == axis for tensor in tensors):
+            del keywords["axis"]
             return self(*tensors, **keywords)  # the last axis by its number
+        if not are_plain or "dim" in keywords or "out" in keywords or "where" in keywords:
+            result = self._in_containers(tensors, keywords)
+            if result is not NOT_ONE:
+                return result
+        keywords.pop("axis", None)
         rest = {name: keywords.pop(name) for name in NUMPY_KEYWORDS if name in keywords}
         ufunc = self.bind(**keywords)
         if all(hasattr(tensor, "__array_ufunc__") and not isinstance(tensor, np.ndarray) for tensor in tensors):
             return ufunc(*tensors, axis=axis, **rest)
         arrays = [np.asanyarray(tensor) for tensor in tensors]
-        axes = self._axes(axis, arrays[0].ndim)
+        axes = self.row_axes(axis, arrays[0].ndim)
         if len(axes) == 1:
             return ufunc(*arrays, axis=axes[0], **rest)
         return self._over_several_axes(ufunc, arrays, axes, rest)
 
+    def _in_containers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The result for arrays of other libraries, or ``NOT_ONE``."""
+        if self._names_dimensions(keywords) and not any(map(is_xarray, tensors)):
+            what = (
+                f"dim was given, but {self.tensors[0]} is a {type(tensors[0]).__name__}, which has no named dimensions"
+            )
+            raise ArgumentError(message(self.name, what, "dim for xarray objects", "Use axis="))
+        for call in (call_exchanged, call_on_rows):
+            result = call(self, tensors, dict(keywords))
+            if result is not NOT_ONE:
+                return result
+        return NOT_ONE
+
+    def _names_dimensions(self, keywords: Mapping[str, Any]) -> bool:
+        """Whether ``dim`` names dimensions of xarray, not a parameter of the formula."""
+        return "dim" in keywords and all(parameter.name != "dim" for parameter in self.parameters)
+
     # ---- axes
 
-    def _axes(self, axis: int | Iterable[int], dimensions: int) -> tuple[int, ...]:
+    def row_axes(self, axis: int | Iterable[int], dimensions: int) -> tuple[int, ...]:
         """The axes of a row, counted from the front."""
         given = tuple(axis) if isinstance(axis, Iterable) else (axis,)
         allowed = f"whole numbers from {-dimensions} to {dimensions - 1}, each once"
@@ -105,7 +134,10 @@ class RowOperator(Operator):
         lines = super()._documentation().splitlines()
         where = next(i for i, line in enumerate(lines) if line.startswith("Tensors: "))
         lines[where] = lines[where].replace("of any shapes that broadcast", "of one dimension or more")
-        lines.insert(where + 1, "Keyword axis: an axis or several; default -1.")
+        lines.insert(
+            where + 1,
+            "Keyword axis: an axis or several; default -1. Objects of xarray take dim, the dimension's name, instead.",
+        )
         return "\n".join(lines)
 
 

@@ -9,6 +9,7 @@
  *   _bind(names, values) -> (ufunc, names that are left for NumPy)     an unseen set of keywords
  *   _trace(args, keywords) -> Expression                               symbolic arguments
  *   _over_axes(args, keywords) -> result                               rows that the loops do not take as they are
+ *   _call_with_containers(args, keywords) -> result                    arrays of other libraries
  *   _explain(error, args, keywords) -> None                            raises what to tell the user
  */
 #include "native.h"
@@ -282,6 +283,36 @@ static PyObject *call_ufunc(const bound_call *bound, PyObject *const *args, Py_s
     return PyObject_Vectorcall(bound->ufunc, stack, (size_t)nargs, bound->rest_names);
 }
 
+/* Whether a value may be an array of another library that NumPy's ufuncs would turn into a NumPy array: a torch
+ * tensor, for example. Objects with __array_ufunc__ get the call from NumPy. A tuple may be `out`. */
+static int may_be_container(PyObject *value) {
+    if (PyArray_Check(value) || PyFloat_Check(value) || PyLong_Check(value) || PyList_Check(value) ||
+        PyUnicode_Check(value) || PyType_Check(value) || value == Py_None || PyArray_DescrCheck(value) ||
+        PyArray_IsScalar(value, Generic)) {
+        return 0;
+    }
+    if (PyTuple_Check(value)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
+            if (!PyTuple_Check(PyTuple_GET_ITEM(value, i)) && may_be_container(PyTuple_GET_ITEM(value, i))) {
+                return 1;
+            }
+        }
+        return 0;
+    }
+    return !PyObject_HasAttrString((PyObject *)Py_TYPE(value), "__array_ufunc__");
+}
+
+/* Whether one of the tensors, or a value of NumPy's keywords, may be such an array. */
+static int has_containers(const bound_call *bound, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t keyword_count) {
+    for (Py_ssize_t i = 0; i < nargs + keyword_count; ++i) {
+        const int is_parameter = i >= nargs && (bound->parameters >> (i - nargs) & 1);
+        if (!is_parameter && may_be_container(args[i])) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names) {
     OgiveOperator *self = (OgiveOperator *)object;
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
@@ -304,7 +335,9 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
         result = ogive_call_directly(bound.direct, args, bound.out < 0 ? NULL : args[nargs + bound.out]);
     }
     if (result == NULL && !self->is_row_wise) {
-        result = call_ufunc(&bound, args, nargs, keyword_count);
+        result = has_containers(&bound, args, nargs, keyword_count)
+                     ? call_python(self, "_call_with_containers", NULL, args, nargs, names)
+                     : call_ufunc(&bound, args, nargs, keyword_count);
     }
     Py_DECREF(bound.ufunc);
     Py_XDECREF(bound.rest_names);
