@@ -103,49 +103,115 @@ def test_many_threads_compile_one_kernel_at_once():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-def test_fork():
+def test_fork_while_another_thread_owns_the_pool():
+    """The child has no workers and nobody's locks: it computes right, and starts workers of its own."""
     code = """
-import os, warnings
+import os, threading, time, warnings
 warnings.simplefilter("ignore")  # Python 3.12 warns about fork in a process with threads, which is what is tested
 import numpy as np, ogive
 ogive.set_num_threads(2)
-x = np.linspace(-8, 8, 1_000_003, dtype=np.float32)
-expected = ogive.celu(x)
+x = np.linspace(-8, 8, 1 << 20, dtype=np.float32)
+large = np.linspace(-8, 8, 1 << 24, dtype=np.float32)
+out, result = np.empty_like(large), np.empty_like(x)
+expected = ogive.tanh(x)
+ogive.tanh(large, out=out)
+begins, goes_on = threading.Event(), True
+def own():  # nearly all the time inside one call of all threads
+    while goes_on:
+        begins.set()
+        ogive.tanh(large, out=out)
+owner = threading.Thread(target=own)
+owner.start()
+begins.wait()
 children = []
-for _ in range(4):
+for i in range(12):
+    time.sleep(0.001 * i)
     pid = os.fork()
     if pid == 0:
-        ok = all(np.array_equal(ogive.celu(x), expected) for _ in range(3))
-        os._exit(0 if ok else 1)
+        ok = all(np.array_equal(ogive.tanh(x, out=result), expected) for _ in range(3))
+        tasks = "/proc/self/task"  # of Linux
+        os._exit(0 if ok and (not os.path.isdir(tasks) or len(os.listdir(tasks)) == 2) else 1)
     children.append(pid)
-    assert np.array_equal(ogive.celu(x), expected)
-print([os.waitpid(pid, 0)[1] for pid in children])
+goes_on = False
+owner.join()
+assert np.array_equal(ogive.tanh(x), expected)
+print({os.waitpid(pid, 0)[1] for pid in children})
 """
-    assert run(code) == (0, "[0, 0, 0, 0]", [])
+    assert run(code) == (0, "{0}", [])
 
 
-def test_exit_while_workers_wait_and_while_they_work():
+def test_exit_while_daemon_threads_compute():
     code = """
 import threading, numpy as np, ogive
 ogive.set_num_threads(2)
 x = np.linspace(-8, 8, 4_000_000, dtype=np.float32)
 ogive.celu(x)
-threading.Thread(target=lambda: [ogive.celu(x) for _ in range(50)], daemon=True).start()
+for _ in range(3):
+    threading.Thread(target=lambda: [ogive.celu(x) for _ in range(1000)], daemon=True).start()
 print("leaving")
 """
-    assert run(code)[:2] == (0, "leaving")
+    for _ in range(3):
+        assert run(code)[:2] == (0, "leaving")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux is told where threads may run")
-def test_woken_workers_may_use_every_processor_again():
-    """They are kept off their caller's while they sleep; also where calls follow before they are awake."""
-    code = (
-        "import os, time, numpy, ogive; ogive.set_num_threads(4); x = numpy.ones(1 << 20, 'f4'); "
-        "[(time.sleep(0.003), ogive.exp(x), ogive.exp(x), ogive.exp(x)) for _ in range(50)]; time.sleep(0.1); "
-        "threads = [int(t) for t in os.listdir('/proc/self/task')]; "
-        "print(len(threads) >= 4, {frozenset(os.sched_getaffinity(t)) for t in threads} == {frozenset(os.sched_getaffinity(0))})"
+# ---- the pool and the processors
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux is told where threads may run")
+
+PLACES = """
+import os, time, numpy, ogive
+def places():  # of all threads but the main one, which masks begin with
+    tasks = sorted(map(int, os.listdir("/proc/self/task")))
+    return {task: frozenset(os.sched_getaffinity(task)) for task in tasks if task != os.getpid()}
+x = numpy.ones(1 << 20, "f4")
+def compute():  # in a row, and after pauses in which workers fall asleep
+    for _ in range(30):
+        time.sleep(0.003)
+        [ogive.exp(x) for _ in range(3)]
+mask = frozenset(os.sched_getaffinity(0))
+before = places()  # threads that other libraries have started
+ogive.set_num_threads(THREADS)
+compute()
+workers = {task: place for task, place in places().items() if task not in before}
+"""
+
+
+@LINUX
+def test_workers_for_all_processors_have_one_each_from_their_start_on():
+    code = PLACES.replace("THREADS", "max(2, len(mask))") + (
+        "assert len(set(workers.values())) == len(workers) >= 1, workers\n"
+        "assert all(len(place) == 1 and place <= mask for place in workers.values()), workers\n"
+        "print(os.sched_getaffinity(0) == mask)"
     )
-    assert run(code) == (0, "True True", [])
+    if len(os.sched_getaffinity(0)) == 1:
+        pytest.skip("this process may use one processor")
+    assert run(code) == (0, "True", [])
+
+
+@LINUX
+def test_a_mask_from_outside_stays():
+    """Set on workers that sleep, that compute and that are about to wake."""
+    code = PLACES.replace("THREADS", "max(2, len(mask))") + (
+        "for task in workers: os.sched_setaffinity(task, mask)\n"
+        "compute()\n"
+        "print(len(workers) >= 1, {places()[task] for task in workers} == {mask}, os.sched_getaffinity(0) == mask)"
+    )
+    assert run(code) == (0, "True True True", [])
+
+
+@LINUX
+@pytest.mark.parametrize("fewer", [True, False])
+def test_the_scheduler_places_workers_that_are_not_one_for_each_processor(fewer):
+    """Where other processes may have the rest, or where there are more threads than processors."""
+    allowed = len(os.sched_getaffinity(0))
+    if fewer and allowed < 3:
+        pytest.skip("two threads are not fewer than the processors that this process may use")
+    code = PLACES.replace("THREADS", "2" if fewer else "len(mask) + 3") + (
+        "anywhere = [place for place in workers.values() if place == mask]\nprint(len(workers), len(anywhere))"
+    )
+    workers = 1 if fewer else allowed + 2
+    free = 1 if fewer else (workers if allowed == 1 else workers - (allowed - 1))
+    assert run(code) == (0, f"{workers} {free}", [])
 
 
 def test_number_from_the_environment():
