@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.errors import ParameterError
+from ogive import _native
+from ogive.errors import OgiveError, ParameterError
 from ogive.runtime import threads as module
 from tests.inputs import assert_same_bits
 
@@ -214,36 +215,232 @@ def test_the_scheduler_places_workers_that_are_not_one_for_each_processor(fewer)
     assert run(code) == (0, f"{workers} {free}", [])
 
 
-def test_number_from_the_environment():
-    code = "import ogive; print(ogive.get_num_threads())"
-    assert run(code, OGIVE_NUM_THREADS="3") == (0, "3", [])
-    status, _, last = run(code, OGIVE_NUM_THREADS="many")
-    assert status == 1
-    assert "OGIVE_NUM_THREADS: it is 'many'; allowed: a whole number from 1 on" in last[0]
-
-
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", None])
-def test_wrong_numbers_are_refused(wrong):
-    with pytest.raises(ParameterError, match="set_num_threads: threads is .*; allowed: a whole number from 1 on"):
-        ogive.set_num_threads(wrong)
+# ---- how many
 
 
 @pytest.mark.parametrize(
-    ("content", "quota"), [("max 100000", None), ("150000 100000", 2), ("50000 100000", 1), ("400000 100000", 4)]
+    ("variables", "number"),
+    [
+        ({"OGIVE_NUM_THREADS": "3"}, 3),
+        ({"OGIVE_NUM_THREADS": "3", "OMP_NUM_THREADS": "1"}, 3),
+        ({"OMP_NUM_THREADS": "1"}, 1),
+        ({"OMP_NUM_THREADS": "5"}, 5),
+        ({"OMP_NUM_THREADS": " 4, 2"}, 4),
+        ({"OGIVE_NUM_THREADS": "", "OMP_NUM_THREADS": "7"}, 7),
+        # What OpenMP does not allow is passed over.
+        ({"OMP_NUM_THREADS": "many"}, None),
+        ({"OMP_NUM_THREADS": "0"}, None),
+        ({"OMP_NUM_THREADS": "-1"}, None),
+        ({"OMP_NUM_THREADS": ""}, None),
+        ({"OMP_NUM_THREADS": "1000000"}, None),
+        ({"OMP_NUM_THREADS": "\N{SUPERSCRIPT TWO}"}, None),
+        ({}, None),
+    ],
+    ids=repr,
+)
+def test_number_from_the_environment(variables, number, monkeypatch):
+    monkeypatch.setattr(module, "available_processors", lambda: 11)
+    assert module._from_environment(variables) == (number or 11)
+
+
+def test_more_processors_than_the_pool_has_threads(monkeypatch):
+    monkeypatch.setattr(module, "available_processors", lambda: 5000)
+    assert module._from_environment({}) == 1024
+
+
+def test_the_first_import_reads_the_environment():
+    code = "import ogive; print(ogive.get_num_threads())"
+    assert run(code, OGIVE_NUM_THREADS="3", OMP_NUM_THREADS="2") == (0, "3", [])
+    assert run(code, OMP_NUM_THREADS="1") == (0, "1", [])
+    for wrong in ("many", "0", "1025", "2,1", "\N{SUPERSCRIPT TWO}"):
+        with pytest.raises(OgiveError) as caught:
+            module._from_environment({"OGIVE_NUM_THREADS": wrong})
+        sentence = f"OGIVE_NUM_THREADS: it is {wrong!r}; allowed: a whole number from 1 to 1024"
+        assert str(caught.value) == sentence
+    status, _, last = run(code, OGIVE_NUM_THREADS="1025")
+    assert status == 1
+    assert "OGIVE_NUM_THREADS: it is '1025'; allowed: a whole number from 1 to 1024" in last[0]
+
+
+@pytest.mark.parametrize("wrong", [0, -1, 1.5, "2", None, True, 1025, 10**6, 10**30])
+def test_wrong_numbers_are_refused(wrong):
+    before = ogive.get_num_threads()
+    with pytest.raises(
+        ParameterError, match=r"^set_num_threads: threads is .*; allowed: a whole number from 1 to 1024"
+    ):
+        ogive.set_num_threads(wrong)
+    with pytest.raises(ParameterError, match=r"^threads: threads is .*; allowed: a whole number from 1 to 1024"):
+        ogive.threads(wrong)  # before the block begins
+    assert ogive.get_num_threads() == before
+
+
+def test_whole_numbers_of_other_types(threads):
+    threads(np.int64(3))
+    assert ogive.get_num_threads() == 3
+    with ogive.threads(np.uint8(2)):
+        assert ogive.get_num_threads() == 2
+    with pytest.raises(ValueError, match="1025 threads; from 1 to 1024 are allowed"):
+        _native.set_pool_size(1025)
+    with pytest.raises(ValueError, match="-1 threads; from 0 to 1024 are allowed"):
+        _native.set_own_pool_size(-1)
+
+
+# ---- of one thread
+
+
+def test_threads_in_a_block(threads):
+    threads(3)
+    with ogive.threads(1):
+        assert ogive.get_num_threads() == 1
+        with ogive.threads(5):  # more than the process has
+            assert ogive.get_num_threads() == 5
+        assert ogive.get_num_threads() == 1
+        threads(4)  # of the process: this thread has a number of its own
+        assert ogive.get_num_threads() == 1
+    assert ogive.get_num_threads() == 4
+    with pytest.raises(RuntimeError), ogive.threads(1):
+        raise RuntimeError
+    assert ogive.get_num_threads() == 4
+
+    @ogive.threads(2)
+    def decorated(n):
+        return [ogive.get_num_threads()] + (decorated(n - 1) if n else [])
+
+    assert decorated(1) == [2, 2]
+    assert ogive.get_num_threads() == 4
+
+
+def test_every_thread_has_a_number_of_its_own(threads):
+    """Four threads, each in a block of its own at the same time; results are those of one thread."""
+    threads(3)
+    expected, found = ogive.celu(X), {}
+    barrier = threading.Barrier(5)
+
+    def work(number):
+        with ogive.threads(number):
+            barrier.wait()
+            equal = all(np.array_equal(ogive.celu(X), expected) for _ in range(5))
+            found[number] = equal, ogive.get_num_threads()
+            barrier.wait()
+        found[-number] = ogive.get_num_threads()
+
+    workers = [threading.Thread(target=work, args=(number,)) for number in (1, 2, 4, 5)]
+    for worker in workers:
+        worker.start()
+    barrier.wait()
+    assert ogive.get_num_threads() == 3
+    barrier.wait()
+    for worker in workers:
+        worker.join()
+    assert found == {n: (True, n) for n in (1, 2, 4, 5)} | {-n: 3 for n in (1, 2, 4, 5)}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted as Linux lists them")
+def test_a_block_of_one_thread_starts_no_others():
+    code = (
+        "import os, numpy, ogive; ogive.set_num_threads(3); x = numpy.ones(1 << 20, 'f4'); out = numpy.empty_like(x)\n"
+        "def count(): return len(os.listdir('/proc/self/task'))\n"
+        "before = count()\n"
+        "with ogive.threads(1): [ogive.exp(x, out=out) for _ in range(10)]\n"
+        "inside = count(); [ogive.exp(x, out=out) for _ in range(10)]; print(inside - before, count() - before)"
+    )
+    assert run(code) == (0, "0 2", [])
+
+
+# ---- other libraries' ways to say it
+
+
+def test_threadpoolctl_limits_the_calling_thread(threads):
+    threadpoolctl = pytest.importorskip("threadpoolctl", reason="threadpoolctl is not installed")
+    ogive.register_threadpoolctl()
+    ogive.register_threadpoolctl()  # once more does nothing
+    threads(3)
+    (info,) = [known for known in threadpoolctl.threadpool_info() if known["user_api"] == "ogive"]
+    assert info["num_threads"] == 3
+    elsewhere = []
+    with threadpoolctl.threadpool_limits(1):
+        assert ogive.get_num_threads() == 1
+        other = threading.Thread(target=lambda: elsewhere.append(ogive.get_num_threads()))
+        other.start()
+        other.join()
+    assert elsewhere == [3]
+    assert ogive.get_num_threads() == 3
+    assert _native.own_pool_size() == 0  # the process's number counts again
+    with threadpoolctl.threadpool_limits({"ogive": 2}):
+        assert ogive.get_num_threads() == 2
+    with threadpoolctl.threadpool_limits(1, user_api="blas"):
+        assert ogive.get_num_threads() == 3
+    with ogive.threads(2):
+        with threadpoolctl.threadpool_limits(1):
+            assert ogive.get_num_threads() == 1
+        assert ogive.get_num_threads() == 2
+    assert ogive.get_num_threads() == 3
+
+
+def test_threadpoolctl_in_either_order_of_imports():
+    pytest.importorskip("threadpoolctl", reason="threadpoolctl is not installed")
+    limited = "; ogive.set_num_threads(2); c = threadpoolctl.threadpool_limits(1); print(ogive.get_num_threads())"
+    assert run("import threadpoolctl, ogive" + limited) == (0, "1", [])
+    assert run("import ogive, threadpoolctl; ogive.register_threadpoolctl()" + limited) == (0, "1", [])
+    assert run("import sys, ogive; print('threadpoolctl' in sys.modules)") == (0, "False", [])
+
+
+def test_joblib_limits_its_workers():
+    joblib = pytest.importorskip("joblib", reason="joblib is not installed")
+    with joblib.parallel_config("loky", n_jobs=2, inner_max_num_threads=1):
+        found = joblib.Parallel()(joblib.delayed(_number_of_a_worker)() for _ in range(4))
+    assert found == [1, 1, 1, 1]
+
+
+def _number_of_a_worker():
+    import ogive
+
+    return ogive.get_num_threads()
+
+
+@pytest.mark.parametrize(
+    ("content", "quota"),
+    [
+        ("max 100000", None),
+        ("150000 100000", 2),
+        ("50000 100000", 1),
+        ("400000 100000", 4),
+        ("nonsense", None),
+        ("1 0", None),
+    ],
 )
 def test_quota_of_the_control_group(tmp_path, monkeypatch, content, quota):
     (tmp_path / "cpu.max").write_text(content)
-    monkeypatch.setattr(module, "_CGROUP", tmp_path)
+    monkeypatch.setattr(module, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(module, "_OWN_CGROUPS", tmp_path / "missing")
     assert module._quota() == quota
     assert 1 <= module.available_processors() <= (quota or os.cpu_count())
 
 
-def test_quota_of_the_first_version(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "_CGROUP", tmp_path)
+def test_the_smallest_quota_of_all_groups_above(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(module, "_OWN_CGROUPS", tmp_path / "own")
+    (tmp_path / "own").write_text("0::/batch/job:7/step\n")
+    (tmp_path / "batch/job:7/step").mkdir(parents=True)
+    (tmp_path / "batch/job:7/step/cpu.max").write_text("max 100000\n")
     assert module._quota() is None
-    (tmp_path / "cpu").mkdir()
+    (tmp_path / "batch/job:7/cpu.max").write_text("300000 100000\n")
+    assert module._quota() == 3
+    (tmp_path / "batch/cpu.max").write_text("200000 100000\n")
+    assert module._quota() == 2
+
+
+def test_quota_of_the_first_version(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_CGROUPS", tmp_path)
+    monkeypatch.setattr(module, "_OWN_CGROUPS", tmp_path / "own")
+    assert module._quota() is None
+    (tmp_path / "own").write_text("5:memory:/job\n4:cpu,cpuacct:/job\n1:name=systemd:/\n")
+    (tmp_path / "cpu/job").mkdir(parents=True)
     (tmp_path / "cpu/cpu.cfs_quota_us").write_text("-1\n")
     (tmp_path / "cpu/cpu.cfs_period_us").write_text("100000\n")
     assert module._quota() is None
     (tmp_path / "cpu/cpu.cfs_quota_us").write_text("250000\n")
     assert module._quota() == 3
+    (tmp_path / "cpu/job/cpu.cfs_quota_us").write_text("150000\n")
+    (tmp_path / "cpu/job/cpu.cfs_period_us").write_text("100000\n")
+    assert module._quota() == 2
