@@ -275,7 +275,7 @@ static int is_short_and_alone(int is_short) {
     return !follows;
 }
 
-/* Cuts the job into shares, posts it to the workers and wakes those who sleep: with one system call for them all. */
+/* Cuts the job into shares, posts it to the workers and wakes those that sleep, by one broadcast. */
 static void share_out(ogive_range_function function, void *context, intptr_t count, intptr_t unit, int participants) {
     const intptr_t units = (count + unit - 1) / unit;
     const intptr_t size = (units + participants - 1) / participants * unit;
