@@ -91,7 +91,7 @@ from ogive.catalog.rowwise import (
 from ogive.catalog.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, sin, sinh, tan
 from ogive.operator import Operator, operator
 from ogive.row_operator import RowOperator, row_operator
-from ogive.runtime.threads import get_num_threads, set_num_threads
+from ogive.runtime.threads import get_num_threads, register_threadpoolctl, set_num_threads, threads
 
 __all__ = [
     "Operator",
@@ -166,6 +166,7 @@ __all__ = [
     "quantize_linear",
     "quantized_linear_add",
     "reciprocal",
+    "register_threadpoolctl",
     "relu",
     "relu_grad",
     "round",
@@ -187,6 +188,7 @@ __all__ = [
     "swish",
     "tan",
     "tanh",
+    "threads",
     "threshold",
     "thresholded_relu",
     "where",

@@ -11,17 +11,42 @@ static PyObject *get_pool_size(PyObject *module, PyObject *unused) {
     return PyLong_FromLong(ogive_pool_size());
 }
 
+/* A number of threads, not less than `least`; -1 with an error set. */
+static int as_threads(PyObject *value, int least) {
+    const long threads = PyLong_AsLong(value);
+    if (threads == -1 && PyErr_Occurred()) {
+        return -1;
+    }
+    if (threads < least || threads > OGIVE_MAX_THREADS) {
+        PyErr_Format(PyExc_ValueError, "%ld threads; from %d to %d are allowed", threads, least, OGIVE_MAX_THREADS);
+        return -1;
+    }
+    return (int)threads;
+}
+
 static PyObject *set_pool_size(PyObject *module, PyObject *value) {
     (void)module;
-    long threads = PyLong_AsLong(value);
-    if (threads == -1 && PyErr_Occurred()) {
+    const int threads = as_threads(value, 1);
+    if (threads < 0) {
         return NULL;
     }
-    if (threads < 1) {
-        PyErr_Format(PyExc_ValueError, "%ld threads; at least 1 is needed", threads);
+    ogive_pool_resize(threads);
+    Py_RETURN_NONE;
+}
+
+static PyObject *get_own_pool_size(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    return PyLong_FromLong(ogive_pool_own_size());
+}
+
+static PyObject *set_own_pool_size(PyObject *module, PyObject *value) {
+    (void)module;
+    const int threads = as_threads(value, 0);
+    if (threads < 0) {
         return NULL;
     }
-    ogive_pool_resize(threads > 1024 ? 1024 : (int)threads);
+    ogive_pool_resize_own(threads);
     Py_RETURN_NONE;
 }
 
@@ -42,8 +67,11 @@ static PyMethodDef methods[] = {
      "make_ufunc(name, doc, inputs, outputs, loops, parameters, row_wise=False)\n--\n\n"
      "A numpy.ufunc whose loops are [(type numbers, Kernel), ...]; row-wise: a generalised one, (n)->(n)."},
     {"table_count", table_count, METH_NOARGS, "How many tables of results there are."},
-    {"pool_size", get_pool_size, METH_NOARGS, "How many threads a large call uses at most."},
-    {"set_pool_size", set_pool_size, METH_O, "Set how many threads a large call uses at most."},
+    {"pool_size", get_pool_size, METH_NOARGS, "How many threads a large call of this thread uses at most."},
+    {"set_pool_size", set_pool_size, METH_O, "Set how many threads a large call of this process uses at most."},
+    {"own_pool_size", get_own_pool_size, METH_NOARGS, "The calling thread's own number of threads; 0: none."},
+    {"set_own_pool_size", set_own_pool_size, METH_O,
+     "Set how many threads a large call of the calling thread uses at most; 0: as many as the process's."},
     {"x86_level", x86_level, METH_NOARGS, "The level of x86-64 that this machine runs: 1, 3 or 4; 0 elsewhere."},
     {"set_expression_type", ogive_set_expression_type, METH_O,
      "Set the class whose instances make a call of an operator symbolic."},
@@ -66,7 +94,8 @@ PyMODINIT_FUNC PyInit__native(void) {
     }
     if (ogive_add_code_type(module) < 0 || ogive_add_kernel_type(module) < 0 ||
         ogive_add_operator_type(module) < 0 || ogive_add_ufunc_parts() < 0 || ogive_add_ufunc_type(module) < 0 ||
-        ogive_add_plan_types(module) < 0 || ogive_pool_setup() < 0) {
+        ogive_add_plan_types(module) < 0 || ogive_pool_setup() < 0 ||
+        PyModule_AddIntConstant(module, "MAX_THREADS", OGIVE_MAX_THREADS) < 0) {
         Py_DECREF(module);
         return NULL;
     }

@@ -175,8 +175,19 @@ typedef void (*ogive_range_function)(void *context, intptr_t begin, intptr_t end
 /* Calls the function for ranges that make up [0, count), each beginning at a multiple of `unit`; there is one
  * thread for every `grain` at most. */
 void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
+/* How many threads a job of the calling thread may use: its own number, else that of the process. */
+#define OGIVE_MAX_THREADS 1024
 int ogive_pool_size(void);
-void ogive_pool_resize(int threads);
+void ogive_pool_resize(int threads); /* of the process; from 1 to OGIVE_MAX_THREADS */
+int ogive_pool_own_size(void);
+void ogive_pool_resize_own(int threads); /* of the calling thread; 0: that of the process again */
+#if defined(_WIN32)
+#define OGIVE_EXPORT __declspec(dllexport)
+#else
+#define OGIVE_EXPORT __attribute__((visibility("default")))
+#endif
+OGIVE_EXPORT int ogive_get_num_threads(void);
+OGIVE_EXPORT void ogive_set_num_threads(int threads);
 int ogive_pool_setup(void);
 
 #endif

@@ -1,17 +1,15 @@
 /* The thread pool: one job at a time, cut into a share for every thread.
  *
- * A thread takes its share piece by piece, and then pieces of the others' shares: who comes late, or not at all, holds
- * nobody up. Shares are the same in every call, so that what a thread has in its caches is what it needs next. All that
- * a thread is told, and what it counts, lies in one cache line of its own: where a line takes 0.3 us from one processor
- * to another, as in the virtual machine that this was measured on, a job costs two such journeys.
+ * A thread takes its share piece by piece, and then pieces of the others' shares: a worker that comes late, or not at
+ * all, holds nobody up. Shares are the same in every call, so a thread finds in its caches what it needs next. A thread's
+ * share and its counter lie in one cache line of its own. A line takes 0.3 us from one processor to another in the
+ * virtual machine that this was measured on, and a job costs two such journeys.
  *
  * A worker that has just finished spins for a while before it sleeps, so that calls in a row find it awake. A caller
  * that finds the pool busy (another Python thread is computing) runs its job alone. After a fork the child starts with
- * no workers. Workers never touch Python.
+ * no workers. Workers never touch Python. docs/threads.md says what a user sees of all this.
  */
 #include "native.h"
-
-#include <time.h>
 
 #if defined(__linux__)
 #include <sched.h>
@@ -31,6 +29,7 @@ static void wait_for(condition_type *c, lock_type *l) { SleepConditionVariableSR
 static void wake_all(condition_type *c) { WakeAllConditionVariable(c); }
 #else
 #include <pthread.h>
+#include <time.h>
 typedef pthread_mutex_t lock_type;
 typedef pthread_cond_t condition_type;
 #define LOCK_INITIALISER PTHREAD_MUTEX_INITIALIZER
@@ -51,14 +50,19 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 #define PAUSE() ((void)0)
 #endif
 
-/* How long a thread spins for the next job before it sleeps: longer than the gaps between calls in a row, and than
- * a woken thread may take to get a processor, so that it does not miss one short job after the other; short enough
- * that a process which has stopped computing leaves its cores alone. */
+#if defined(_MSC_VER)
+#define THREAD_LOCAL __declspec(thread)
+#else
+#define THREAD_LOCAL _Thread_local
+#endif
+
+/* How long a worker spins for the next job before it sleeps. It is longer than the gaps between calls in a row, and than
+ * the time a woken thread may need to get a processor, so that a worker does not miss one short job after the other. It
+ * is short enough that a process which has stopped computing leaves its processors alone. */
 #define SPIN_NANOSECONDS 1000000
-/* How long a caller spins for the last piece: a thread that holds it may be waiting for the caller's processor. */
+/* How long a caller spins for the last piece: the worker that holds it may be waiting for the caller's processor. */
 #define CALLER_SPIN_NANOSECONDS 100000
 #define PAUSES_A_LOOK 32 /* at the clock */
-#define MAX_THREADS 1024
 /* Pieces of a share: enough that one slow thread does not hold up the rest. */
 #define PIECES 8
 /* How many of the next threads a worker helps; the caller helps all. */
@@ -66,11 +70,12 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 /* A job of fewer grains is short: it does not pay to wake a thread for one that comes alone. */
 #define SHORT_JOB 16
 
-/* What a worker may do. The caller opens a door and closes it; whoever is inside leaves by closing it. */
-enum { CLOSED, OPEN, INSIDE };
+/* What a worker's slot says. The caller posts a job, and takes it back if the worker has not claimed it when all pieces
+ * are taken. The worker claims the job, and empties the slot when it has no more pieces to take. */
+enum { EMPTY, POSTED, CLAIMED };
 
 typedef struct {
-    _Alignas(128) atomic_int door; /* processors fetch lines in pairs */
+    _Alignas(128) atomic_int slot; /* processors fetch lines in pairs */
     atomic_int asleep;
     ogive_range_function function;
     void *context;
@@ -78,30 +83,39 @@ typedef struct {
     intptr_t end;
     atomic_intptr_t next; /* where the next piece begins */
     int participants;
-    int is_kept_off; /* whether the sleeping worker may not wake on its caller's processor; `state` guards it */
+    int processor; /* where the worker runs from its start on; -1: anywhere */
 } share_type;
 
 static lock_type owner = LOCK_INITIALISER; /* held by the caller whose job is running */
 static lock_type state = LOCK_INITIALISER; /* for those who sleep */
 static condition_type job_ready = CONDITION_INITIALISER;
 static condition_type job_left = CONDITION_INITIALISER;
-static share_type shares[MAX_THREADS]; /* the caller's first */
+static share_type shares[OGIVE_MAX_THREADS]; /* the caller's first */
 static atomic_int caller_sleeps;
 static atomic_int stopping;
 static int workers_started; /* changed by the owner */
 static int64_t last_short_job; /* when it began; changed by the owner */
-static atomic_int thread_limit = 1;
+static atomic_int thread_limit = 1;      /* of the process */
+static THREAD_LOCAL int own_thread_limit; /* of the calling thread; 0: it has none of its own */
 
 #if defined(_WIN32)
-static HANDLE worker_handles[MAX_THREADS];
+static HANDLE worker_handles[OGIVE_MAX_THREADS];
 #else
-static pthread_t worker_handles[MAX_THREADS];
+static pthread_t worker_handles[OGIVE_MAX_THREADS];
 #endif
 
+/* A clock that nobody sets: time since some moment. */
 static int64_t nanoseconds(void) {
+#if defined(_WIN32)
+    LARGE_INTEGER now, per_second;
+    QueryPerformanceCounter(&now);
+    QueryPerformanceFrequency(&per_second);
+    return (int64_t)((double)now.QuadPart * 1e9 / (double)per_second.QuadPart);
+#else
     struct timespec now;
-    timespec_get(&now, TIME_UTC);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+#endif
 }
 
 /* Whether a spinning thread should go on: most times without a look at the clock. */
@@ -114,7 +128,7 @@ static int spins_on(int *pauses, int64_t *since, int64_t limit) {
     if (*since == 0) {
         *since = now;
     }
-    return now - *since < limit && now >= *since; /* the clock may have been set back */
+    return now - *since < limit;
 }
 
 /* What is left of one's own share, and of those of so many that follow. */
@@ -134,61 +148,70 @@ static void take_pieces(int self, int others) {
 }
 
 #if defined(__linux__)
-static cpu_set_t allowed[MAX_THREADS]; /* processors of workers that are kept off one; `state` guards it */
-
-/* Linux may wake a thread on the processor of who wakes it, where both then wait for each other until the scheduler
- * looks at them again, up to 4 ms later, while another processor idles: after a pause of some milliseconds half of the
- * calls of the next 3 ms were computed by one thread. So a sleeping worker is forbidden that processor until it is
- * awake. */
-static void keep_off(int worker) {
-    cpu_set_t *all = &allowed[worker];
-    const int processor = sched_getcpu();
-    if (shares[worker].is_kept_off || processor < 0 || processor >= CPU_SETSIZE ||
-        pthread_getaffinity_np(worker_handles[worker], sizeof *all, all) != 0) {
+/* Linux at times wakes a thread on the processor of the thread that wakes it: in a virtual machine, where an idle
+ * processor can look like one that the host took away, half of the time. Caller and worker then share it for up to 4 ms
+ * while another processor idles. So each worker is bound to one processor when it starts, if the threads are to use all
+ * processors of the caller: the first worker to the processor after the caller's. With fewer threads than processors,
+ * others may be there for other processes, and the scheduler places the workers. Nothing here changes a mask later, so
+ * one that is set from outside stays. */
+static void choose_processor(int index) {
+    static int origin; /* the same for all workers, or two would get one processor; changed by the owner */
+    cpu_set_t allowed;
+    shares[index].processor = -1;
+    if (index == 1) {
+        origin = sched_getcpu();
+    }
+    if (origin < 0 || origin >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
         return;
     }
-    cpu_set_t others = *all;
-    CPU_CLR(processor, &others);
-    if (CPU_COUNT(&others) > 0 && pthread_setaffinity_np(worker_handles[worker], sizeof others, &others) == 0) {
-        shares[worker].is_kept_off = 1;
+    const int count = CPU_COUNT(&allowed);
+    if (index >= count || ogive_pool_size() < count) {
+        return;
     }
+    int processor = origin;
+    for (int steps = index; steps > 0;) {
+        processor = (processor + 1) % CPU_SETSIZE;
+        steps -= CPU_ISSET(processor, &allowed) != 0;
+    }
+    shares[index].processor = processor;
 }
 
-/* What the worker itself does when it is awake, with `state` locked. */
-static void allow_all_processors(int worker) {
-    if (shares[worker].is_kept_off) {
-        shares[worker].is_kept_off = 0;
-        (void)sched_setaffinity(0, sizeof allowed[worker], &allowed[worker]);
+static void go_to_processor(int self) {
+    if (shares[self].processor >= 0) {
+        cpu_set_t only;
+        CPU_ZERO(&only);
+        CPU_SET(shares[self].processor, &only);
+        (void)sched_setaffinity(0, sizeof only, &only);
     }
 }
 #else
-static void keep_off(int worker) { (void)worker; }
-static void allow_all_processors(int worker) { (void)worker; }
+static void choose_processor(int index) { (void)index; }
+static void go_to_processor(int self) { (void)self; }
 #endif
 
 static void work(int self) {
     share_type *share = &shares[self];
+    go_to_processor(self);
     while (!atomic_load(&stopping)) {
         int pauses = 0;
         int64_t since = 0;
-        while (atomic_load(&share->door) != OPEN && !atomic_load(&stopping) &&
+        while (atomic_load(&share->slot) != POSTED && !atomic_load(&stopping) &&
                spins_on(&pauses, &since, SPIN_NANOSECONDS)) {
         }
-        if (atomic_load(&share->door) != OPEN) {
+        if (atomic_load(&share->slot) != POSTED) {
             lock(&state);
             atomic_store(&share->asleep, 1);
-            while (atomic_load(&share->door) != OPEN && !atomic_load(&stopping)) {
+            while (atomic_load(&share->slot) != POSTED && !atomic_load(&stopping)) {
                 wait_for(&job_ready, &state);
-                allow_all_processors(self); /* also where the job is over by now, and it goes on sleeping */
             }
             atomic_store(&share->asleep, 0);
             unlock(&state);
         }
-        int expected = OPEN;
-        if (atomic_compare_exchange_strong(&share->door, &expected, INSIDE)) {
+        int expected = POSTED;
+        if (atomic_compare_exchange_strong(&share->slot, &expected, CLAIMED)) {
             const int others = share->participants - 1;
             take_pieces(self, others < NEIGHBOURS ? others : NEIGHBOURS);
-            atomic_store(&share->door, CLOSED);
+            atomic_store(&share->slot, EMPTY);
             if (atomic_load(&caller_sleeps)) {
                 lock(&state);
                 wake_all(&job_left);
@@ -216,6 +239,7 @@ static void *worker_main(void *self) {
     work((int)(intptr_t)self);
     return NULL;
 }
+
 static int start_worker(int index) {
     return pthread_create(&worker_handles[index], NULL, worker_main, (void *)(intptr_t)index) == 0;
 }
@@ -230,28 +254,28 @@ static void forget_workers(void) {
     job_ready = fresh_condition;
     job_left = fresh_condition;
     for (int i = 1; i <= workers_started; ++i) {
-        atomic_store(&shares[i].door, CLOSED);
+        atomic_store(&shares[i].slot, EMPTY);
         atomic_store(&shares[i].asleep, 0);
-        shares[i].is_kept_off = 0;
     }
     workers_started = 0;
     atomic_store(&caller_sleeps, 0);
 }
 #endif
 
-/* Whether the workers sleep, or are not there yet, and this job is not worth waking them: a short one that does not
- * follow another. */
+/* Whether this job is not worth waking anybody: it is short, the workers sleep or are not there yet, and no other short
+ * job came in the last SPIN_NANOSECONDS. So a short call after a pause runs on its caller's thread; the second wakes
+ * the workers. */
 static int is_short_and_alone(int is_short) {
     if (!is_short || (workers_started > 0 && !atomic_load(&shares[1].asleep))) {
         return 0;
     }
     const int64_t now = nanoseconds();
-    const int follows = now >= last_short_job && now - last_short_job < SPIN_NANOSECONDS;
+    const int follows = now - last_short_job < SPIN_NANOSECONDS;
     last_short_job = now;
     return !follows;
 }
 
-/* Cuts the job and opens the doors. */
+/* Cuts the job into shares, posts it to the workers and wakes those that sleep, by one broadcast. */
 static void share_out(ogive_range_function function, void *context, intptr_t count, intptr_t unit, int participants) {
     const intptr_t units = (count + unit - 1) / unit;
     const intptr_t size = (units + participants - 1) / participants * unit;
@@ -268,36 +292,31 @@ static void share_out(ogive_range_function function, void *context, intptr_t cou
     }
     int wakes = 0;
     for (int i = 1; i < participants; ++i) {
-        atomic_store(&shares[i].door, OPEN);
+        atomic_store(&shares[i].slot, POSTED);
         wakes |= atomic_load(&shares[i].asleep);
     }
     if (wakes) {
         lock(&state);
-        for (int i = 1; i < participants; ++i) {
-            if (atomic_load(&shares[i].asleep)) {
-                keep_off(i);
-            }
-        }
         wake_all(&job_ready);
         unlock(&state);
     }
 }
 
-/* Closes the doors, when all pieces are taken, and waits for who is still inside. */
+/* When all pieces are taken: takes the job back from workers that have not claimed it, and waits for those that have. */
 static void wait_for_workers(int participants) {
     for (int i = 1; i < participants; ++i) {
-        int expected = OPEN;
-        if (atomic_compare_exchange_strong(&shares[i].door, &expected, CLOSED) || expected == CLOSED) {
+        int expected = POSTED;
+        if (atomic_compare_exchange_strong(&shares[i].slot, &expected, EMPTY) || expected == EMPTY) {
             continue;
         }
         int pauses = 0;
         int64_t since = 0;
-        while (atomic_load(&shares[i].door) != CLOSED && spins_on(&pauses, &since, CALLER_SPIN_NANOSECONDS)) {
+        while (atomic_load(&shares[i].slot) != EMPTY && spins_on(&pauses, &since, CALLER_SPIN_NANOSECONDS)) {
         }
-        if (atomic_load(&shares[i].door) != CLOSED) {
+        if (atomic_load(&shares[i].slot) != EMPTY) {
             lock(&state);
             atomic_store(&caller_sleeps, 1);
-            while (atomic_load(&shares[i].door) != CLOSED) {
+            while (atomic_load(&shares[i].slot) != EMPTY) {
                 wait_for(&job_left, &state);
             }
             atomic_store(&caller_sleeps, 0);
@@ -307,7 +326,7 @@ static void wait_for_workers(int participants) {
 }
 
 void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
-    int threads = atomic_load(&thread_limit);
+    int threads = ogive_pool_size();
     const intptr_t most = grain > 0 ? count / grain : count; /* a piece smaller than this does not pay */
     if (threads > most) {
         threads = (int)most;
@@ -321,7 +340,11 @@ void ogive_pool_run(ogive_range_function function, void *context, intptr_t count
         function(context, 0, count);
         return;
     }
-    while (workers_started < threads - 1 && start_worker(workers_started + 1)) {
+    while (workers_started < threads - 1) {
+        choose_processor(workers_started + 1);
+        if (!start_worker(workers_started + 1)) {
+            break;
+        }
         ++workers_started;
     }
     const int participants = threads <= workers_started ? threads : workers_started + 1;
@@ -331,10 +354,21 @@ void ogive_pool_run(ogive_range_function function, void *context, intptr_t count
     unlock(&owner);
 }
 
-int ogive_pool_size(void) { return atomic_load(&thread_limit); }
+int ogive_pool_size(void) { return own_thread_limit > 0 ? own_thread_limit : atomic_load(&thread_limit); }
 
-void ogive_pool_resize(int threads) {
-    atomic_store(&thread_limit, threads < 1 ? 1 : threads > MAX_THREADS ? MAX_THREADS : threads);
+void ogive_pool_resize(int threads) { atomic_store(&thread_limit, threads); }
+
+int ogive_pool_own_size(void) { return own_thread_limit; }
+
+void ogive_pool_resize_own(int threads) { own_thread_limit = threads; }
+
+/* What threadpoolctl calls: for the calling thread, as it asks of libraries that can. Whoever restores the number of
+ * the process gives up the thread's own. */
+OGIVE_EXPORT int ogive_get_num_threads(void) { return ogive_pool_size(); }
+
+OGIVE_EXPORT void ogive_set_num_threads(int threads) {
+    const int wanted = threads < 1 ? 1 : threads > OGIVE_MAX_THREADS ? OGIVE_MAX_THREADS : threads;
+    own_thread_limit = wanted == atomic_load(&thread_limit) ? 0 : wanted;
 }
 
 /* At interpreter exit, after which the module's code may be unloaded. Who owns the pool stays its owner: nobody starts
