@@ -30,6 +30,7 @@ from ogive.errors import (
     message,
 )
 from ogive.expression import Expression, Format, lift, node, python
+from ogive.forking import no_fork
 from ogive.signature import (
     NUMPY_KEYWORDS,
     Constraint,
@@ -207,7 +208,8 @@ class Operator(_native.OperatorCall):
 
     def kernel(self, signature: Signature, **choices: Any) -> _native.Kernel:
         """The kernel for one combination of element types; its numeric parameters stay open."""
-        from ogive.runtime.kernels import make_kernel
+        with no_fork:  # a child cannot load a module that another thread was loading when it forked
+            from ogive.runtime.kernels import make_kernel
 
         key = (signature, tuple(choices.items()))
         if key not in self._kernels:

@@ -14,10 +14,11 @@ from ogive.operator import Operator
 
 ROOT = Path(ogive.__file__).parent
 
-#: What each part may import of the package, besides itself. `errors` and `dtypes` are for all.
+#: What each part may import of the package, besides itself. `errors`, `dtypes` and `forking` are for all.
 MAY_IMPORT = {
     "errors": set(),
     "dtypes": set(),
+    "forking": set(),
     "expression": set(),
     "formula": {"expression"},
     "show": {"expression"},
@@ -57,7 +58,7 @@ MAY_IMPORT = {
 }
 #: Made by functions when they are called, against the arrow: texts for people.
 FOR_PEOPLE = {("expression", "show"), ("expression", "formula")}
-COMMON = {"errors", "dtypes"}
+COMMON = {"errors", "dtypes", "forking"}
 
 
 def part_of(path: Path) -> str:

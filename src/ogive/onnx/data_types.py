@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 from onnx import TensorProto, TypeProto
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import UnsupportedError
+from ogive.forking import cached_property
 
 __all__ = ["DATA_TYPES", "DataType", "data_type", "data_type_of", "element_types", "proto_of_type", "type_of_proto"]
 

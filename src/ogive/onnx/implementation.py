@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from ogive.dtypes import ElementType
+from ogive.forking import cached_property
 from ogive.onnx.broadcasting import Rule
 from ogive.transform.program import Program
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from threading import Lock
 from typing import Any
 
 import numpy as np
 from onnx import ModelProto
 
+from ogive import forking
 from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, message
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.graph import Graph, ValueInfo
@@ -70,7 +70,7 @@ class Model:
         self._fuse = fuse
         self._memory_limit = memory_limit
         self._runners: dict[tuple[str, ...], Runner] = {}
-        self._lock = Lock()
+        self._lock = forking.lock()
         self._input_names = tuple(info.name for info in graph.inputs)
         self._output_names = tuple(info.name for info in graph.outputs)
         # Of arrays that need no other check than this: text is looked at string by string.

@@ -8,6 +8,7 @@ from threading import Lock
 
 import numpy as np
 
+from ogive import forking
 from ogive.dtypes import ElementType
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.graph import Graph, Step
@@ -82,7 +83,7 @@ def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
         constants=_constants(arrays, types, steps) if fuse else NO_CONSTANTS,
         fuse=fuse,
         kernels={},
-        lock=Lock(),
+        lock=forking.lock(),
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from ogive import forking
 from ogive.onnx.outline import Outline
 from ogive.onnx.plan import Plan, ShapesChanged, make_plan, separate
 from ogive.onnx.tracing import trace
@@ -29,7 +29,7 @@ class Runner:
         self.outline = outline
         self.memory_limit = memory_limit
         self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
-        self._lock = Lock()
+        self._lock = forking.lock()
         self._latest: tuple[Any, ...] = ()
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:

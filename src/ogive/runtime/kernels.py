@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import cache as remember
 from pathlib import Path
@@ -15,6 +14,7 @@ from ogive.codegen import compiler
 from ogive.codegen.link import Image, link
 from ogive.codegen.target import Target, host_target
 from ogive.dtypes import ElementType
+from ogive.forking import no_fork
 from ogive.runtime import cache
 
 if TYPE_CHECKING:
@@ -35,19 +35,17 @@ Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...]
 #: A result of 16 bits costs as much to look up as to compute in registers of 64 bytes.
 LOOK_UP_COST = 45
 
-_compiler_lock = threading.Lock()
-
 
 def compiled(program: Program, target: Target) -> tuple[str, Image]:
     """The program's machine code for a target, from the cache or compiled and put there; and its name there."""
-    from ogive.codegen.llvm import emit, entries  # a warm start needs nothing of it
+    with no_fork:
+        from ogive.codegen.llvm import emit, entries  # a warm start needs nothing of it
 
     source = emit(program, target)
     name = cache.key(source, *_compiled_for(target))
     image = cache.load(name)
     if image is None:
-        with _compiler_lock:  # LLVM's global state is not safe under concurrent use
-            image = link(compiler.object_code(source, target), entries(program))
+        image = link(compiler.object_code(source, target), entries(program))
         cache.store(name, image)
     return name, image
 
@@ -100,8 +98,13 @@ def make_kernel(
         known = None if note is None else cache.load_note(note)
         image = None if known is None else cache.load(known["image"])
         if known is None or image is None:
-            from ogive.codegen.blocks import block_size
-            from ogive.transform.cost import cost
+            # A child cannot load a module that another thread was loading when it forked.
+            with no_fork:
+                import ogive.codegen.llvm
+                import ogive.transform.fold
+                import ogive.transform.lower  # noqa: F401
+                from ogive.codegen.blocks import block_size
+                from ogive.transform.cost import cost
 
             program = make_program()
             price = cost(program.roots)
