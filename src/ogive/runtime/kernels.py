@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cache as remember
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from ogive import _native
 from ogive.codegen import compiler
+from ogive.codegen import link as link_module
 from ogive.codegen.link import Image, link
 from ogive.codegen.target import Target, host_target
 from ogive.dtypes import ElementType
@@ -32,6 +34,9 @@ SMALLEST_COST = 12
 #: of rows kept between stages, from how many elements on threads pay, and whether results are looked up in a table.
 Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, bool]
 
+#: The parts of the package that no machine code follows from. What they ask for is in the formula's text.
+NO_ENGINE = frozenset({"accuracy", "catalog", "check", "cli", "directml", "dxdispatch", "onnx", "peers"})
+
 #: A result of 16 bits costs as much to look up as to compute in registers of 64 bytes.
 LOOK_UP_COST = 45
 
@@ -51,17 +56,36 @@ def compiled(program: Program, target: Target) -> tuple[str, Image]:
 
 
 def _compiled_for(target: Target) -> tuple[str, ...]:
-    return target.name, target.processor, target.features, compiler.version()
+    return target.name, target.processor, target.features, compiler.version(), _back_end()
+
+
+@remember
+def _back_end() -> str:
+    """Tells apart the states of what makes machine code of LLVM's language."""
+    files = Path(compiler.__file__), Path(link_module.__file__)
+    try:
+        return cache.key(*(file.read_text(encoding="utf-8") for file in files))
+    except OSError:  # the package does not lie in files
+        from ogive import __version__
+
+        return __version__
+
+
+def _engine_files() -> list[str]:
+    """The files that machine code follows from, besides the formula: all but those of front ends and of formulas."""
+    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  (pathlib would take 1 ms)
+    files = []
+    for folder, inner, names in os.walk(package):
+        inner[:] = [name for name in inner if name not in NO_ENGINE and name != "__pycache__"]
+        files += [os.path.join(folder, name) for name in names if name.endswith(".py")]  # noqa: PTH118
+    return sorted(files)
 
 
 @remember
 def _engine() -> str:
     """Tells apart the states of what makes code of formulas: the files, and when each was written here."""
-    package = Path(__file__).parent.parent
-    files = [package / name for name in ("dtypes.py", "expression.py", "operator.py", "runtime/kernels.py")]
-    files += [file for part in ("transform", "elementary", "codegen") for file in (package / part).glob("*.py")]
-    states = [(file.name, file.stat()) for file in sorted(files)]
-    return repr([(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in states])
+    states = [(file, os.stat(file)) for file in _engine_files()]  # noqa: PTH116
+    return repr([(file, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for file, s in states])
 
 
 def _note_name(identity: str, target: Target) -> str | None:
