@@ -13,7 +13,7 @@ from ogive import forking
 from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, message
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.graph import Graph, ValueInfo
-from ogive.onnx.loading import graph_of, read_model
+from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, read_model
 from ogive.onnx.outline import outline
 from ogive.onnx.runner import Runner
 
@@ -21,14 +21,19 @@ __all__ = ["Model", "load"]
 
 
 def load(
-    model: str | os.PathLike[str] | bytes | ModelProto, *, fuse: bool = True, memory_limit: int | None = None
+    model: str | os.PathLike[str] | bytes | ModelProto,
+    *,
+    fuse: bool = True,
+    memory_limit: int | None = None,
+    node_limit: int = MOST_EXPANDED_NODES,
 ) -> Model:
     """Load an ONNX model: a path, the bytes of a file, or an ``onnx.ModelProto``.
 
     Everything is checked here: a model that loads contains only operators, versions and types that Ogive
     has. ``fuse=False`` computes node by node; the results have the same bits. ``memory_limit`` is how many
     bytes the arrays of a run may have, for models that are not trusted; without it, as much as the machine
-    has.
+    has. ``node_limit`` is how many nodes the functions of a model may stand for: a small file could stand for
+    billions.
 
     Raises ModelError for damaged or contradictory models, UnsupportedError for operators, opsets and types
     that Ogive does not have, ParameterError for a limit without meaning, and OSError where a file cannot be
@@ -50,7 +55,10 @@ def load(
     if not isinstance(limit, int) or limit < 1:
         what = f"memory_limit is {memory_limit!r}"
         raise ParameterError(message("ogive.onnx.load", what, "a whole number of bytes from 1 on, or None"))
-    return Model(graph_of(proto, folder, name), name, fuse=fuse, memory_limit=limit)
+    if not isinstance(node_limit, int) or node_limit < 0:
+        what = f"node_limit is {node_limit!r}"
+        raise ParameterError(message("ogive.onnx.load", what, "a whole number from 0 on"))
+    return Model(graph_of(proto, folder, name, node_limit=node_limit), name, fuse=fuse, memory_limit=limit)
 
 
 class Model:
@@ -116,11 +124,12 @@ class Model:
         {'z': array([-0., -2.], dtype=float32)}
         """
         names = self.output_names if outputs is None else tuple(outputs)
+        known, wanted = set(self.output_names), set(names)
         for name in names:
-            if name not in self.output_names:
+            if name not in known:
                 raise ArgumentError(message(self._name, f"there is no output {name!r}", ", ".join(self.output_names)))
         # Outputs are computed in the model's order, each once.
-        ordered = tuple(name for name in self.output_names if name in names)
+        ordered = tuple(name for name in self.output_names if name in wanted)
         results = dict(zip(ordered, self._results(inputs, ordered), strict=True))
         return {name: results[name] for name in names}
 
