@@ -123,11 +123,13 @@ class Model:
         >>> model.run({"x": np.float32([-1.0, 2.0])}, outputs=["z"])
         {'z': array([-0., -2.], dtype=float32)}
         """
+        _check_order(f"{self._name}, run", inputs, outputs)
         names = self.output_names if outputs is None else tuple(outputs)
-        known, wanted = set(self.output_names), set(names)
+        known = set(self.output_names)
         for name in names:
-            if name not in known:
+            if not isinstance(name, str) or name not in known:
                 raise ArgumentError(message(self._name, f"there is no output {name!r}", ", ".join(self.output_names)))
+        wanted = set(names)
         # Outputs are computed in the model's order, each once.
         ordered = tuple(name for name in self.output_names if name in wanted)
         results = dict(zip(ordered, self._results(inputs, ordered), strict=True))
@@ -186,6 +188,17 @@ class Model:
                 _check_shape(value.shape, info, sizes, self._name)
             values.append(value)
         return values
+
+
+def _check_order(subject: str, inputs: object, outputs: object) -> None:
+    """Refuse the arguments of `Model.run` in ONNX Runtime's order, whose result is a list."""
+    if not isinstance(inputs, Mapping):
+        what = f"inputs is of type {type(inputs).__name__}"
+        way_out = 'The inputs come first, the names of outputs second: run({"x": array}, ["y"]) returns {"y": array}'
+        raise ArgumentError(message(subject, what, "a mapping of names to arrays", way_out))
+    if isinstance(outputs, str):
+        what = f"outputs is the text {outputs!r}"
+        raise ArgumentError(message(subject, what, "a list of names", f"Write [{outputs!r}]"))
 
 
 def _checked_value(value: Any, kind: str, subject: str) -> Any:
