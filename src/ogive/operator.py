@@ -18,15 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
 import numpy as np
 
 from ogive import _native
-from ogive.dtypes import BOOLEAN, FLOATS, ElementType, element_type_of
+from ogive.dtypes import BOOLEAN, FLOATS, ElementType
 from ogive.errors import (
     ArgumentError,
-    DTypeError,
     FormulaError,
-    OgiveError,
-    OutputError,
     ParameterError,
-    ShapeError,
     message,
 )
 from ogive.expression import Expression, Format, lift, node, python
@@ -309,49 +305,9 @@ class Operator(_native.OperatorCall):
         """Raise an error that names the operator and the argument, in place of NumPy's, where one is due."""
         if len(args) != self.inputs:
             self._refuse_arguments(args)
-        if isinstance(error, OgiveError) or not isinstance(error, TypeError | ValueError):
-            return
-        arrays = [np.asarray(arg) for arg in args]
-        out = keywords.get("out")
-        targets = out if isinstance(out, tuple) else (out,)
-        for target in targets:
-            if isinstance(target, np.ndarray) and not target.flags.writeable:
-                raise OutputError(message(self.name, "out is a read-only array", "writable arrays")) from error
-            if target is not None and not hasattr(target, "__array_ufunc__"):
-                raise OutputError(message(self.name, f"out is a {type(target).__name__}", "an array")) from error
-        if isinstance(error, TypeError):
-            self._explain_types(error, arrays, targets)
-        if isinstance(error, ValueError):
-            self._explain_shapes(error, arrays, targets)
+        from ogive.explain import explain  # only calls that fail need it
 
-    def _explain_types(self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...]) -> None:
-        taken = list(dict.fromkeys(t for signature in self.signatures for t in signature.inputs))
-        allowed = ", ".join(t.name for t in taken)
-        for name, array in zip(self.tensors, arrays, strict=True):
-            if element_type_of(array.dtype) not in taken:
-                what = f"{name} has dtype {array.dtype}"
-                raise DTypeError(message(self.name, what, allowed, f"Convert it first: {name}.astype(...)")) from error
-        for target in targets:
-            if isinstance(target, np.ndarray):
-                given = " and ".join(str(array.dtype) for array in arrays)
-                what = f"out has dtype {target.dtype}, which cannot take the result for {given}"
-                raise DTypeError(message(self.name, what)) from error
-
-    def _explain_shapes(self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...]) -> None:
-        try:
-            shape = np.broadcast_shapes(*(array.shape for array in arrays))
-        except ValueError:
-            shapes = " and ".join(f"{name} {array.shape}" for name, array in zip(self.tensors, arrays, strict=True))
-            raise ShapeError(
-                message(
-                    self.name,
-                    f"the shapes do not broadcast together: {shapes}",
-                    "equal sizes, or 1, from the last axis on",
-                )
-            ) from error
-        for target in targets:
-            if isinstance(target, np.ndarray) and target.shape != shape:
-                raise ShapeError(message(self.name, f"out has shape {target.shape}", f"{shape}")) from error
+        explain(self, error, args, keywords)
 
 
 @overload

@@ -29,7 +29,8 @@ MAY_IMPORT = {
     "codegen": {"expression", "transform", "_native"},
     "runtime": {"codegen", "transform", "_native"},
     "signature": set(),
-    "operator": {"expression", "signature", "transform", "runtime", "_native"},
+    "explain": {"signature", "operator"},  # of operators only the type
+    "operator": {"explain", "expression", "signature", "transform", "runtime", "_native"},
     "row_operator": {"expression", "operator", "signature", "_native"},
     "accuracy": {"operator", "reference", "row_operator"},
     "peers": set(),
