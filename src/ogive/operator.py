@@ -135,7 +135,10 @@ class Operator(_native.OperatorCall):
         key += tuple(math.copysign(1, value) for value in key if type(value) is float)
         ufunc = self._bound.get(key)
         if ufunc is None:
-            ufunc = self._make_ufunc(values, is_default=not parameters)
+            with (
+                no_fork
+            ):  # the first time it loads modules: a child could not load what was being loaded when it forked
+                ufunc = self._make_ufunc(values, is_default=not parameters)
             if len(self._bound) >= 256:
                 self._bound.pop(next(iter(self._bound)))
             self._bound[key] = ufunc
@@ -204,8 +207,7 @@ class Operator(_native.OperatorCall):
 
     def kernel(self, signature: Signature, **choices: Any) -> _native.Kernel:
         """The kernel for one combination of element types; its numeric parameters stay open."""
-        with no_fork:  # a child cannot load a module that another thread was loading when it forked
-            from ogive.runtime.kernels import make_kernel
+        from ogive.runtime.kernels import make_kernel
 
         key = (signature, tuple(choices.items()))
         if key not in self._kernels:

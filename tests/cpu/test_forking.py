@@ -161,3 +161,39 @@ def test_a_cached_property_is_computed_once():
     assert isinstance(Thing.value, forking.cached_property)
     assert Thing.value.__doc__ == "A value."
     assert isinstance(forking.lock(), type(threading.Lock()))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "working"])
+def test_the_child_has_a_pool_of_its_own(busy):
+    """The parent's workers are not in the child, and neither is the caller that owned the pool when it forked."""
+    code = """
+x = np.ones(1 << 22, "f4")
+ogive.set_num_threads(3)
+expected = ogive.tanh(x)
+
+def computes():
+    before = len(os.listdir("/proc/self/task"))
+    right = all(np.array_equal(ogive.tanh(x), expected) for _ in range(3))
+    return right and before == 1 and len(os.listdir("/proc/self/task")) == 3
+
+is_over = False
+def work():
+    out = np.empty_like(x)
+    while not is_over:
+        ogive.tanh(x, out=out)
+
+thread = threading.Thread(target=work)
+if BUSY:
+    thread.start()
+children = []
+for _ in range(6):
+    time.sleep(0.003)
+    children.append(fork(computes))
+found = statuses(children)
+is_over = True
+if BUSY:
+    thread.join()
+print(found)
+"""
+    assert run(code.replace("BUSY", str(busy))) == (0, str([0] * 6), "")

@@ -43,8 +43,7 @@ LOOK_UP_COST = 45
 
 def compiled(program: Program, target: Target) -> tuple[str, Image]:
     """The program's machine code for a target, from the cache or compiled and put there; and its name there."""
-    with no_fork:
-        from ogive.codegen.llvm import emit, entries  # a warm start needs nothing of it
+    from ogive.codegen.llvm import emit, entries  # a warm start needs nothing of it
 
     source = emit(program, target)
     name = cache.key(source, *_compiled_for(target))
@@ -117,18 +116,17 @@ def make_kernel(
     """
 
     def resolve() -> Resolved:
+        with no_fork:  # all of it: a child cannot load a module that another thread was loading when it forked
+            return found()
+
+    def found() -> Resolved:
         chosen = target or host_target()
         note = None if make_identity is None else _note_name(make_identity(), chosen)
         known = None if note is None else cache.load_note(note)
         image = None if known is None else cache.load(known["image"])
         if known is None or image is None:
-            # A child cannot load a module that another thread was loading when it forked.
-            with no_fork:
-                import ogive.codegen.llvm
-                import ogive.transform.fold
-                import ogive.transform.lower  # noqa: F401
-                from ogive.codegen.blocks import block_size
-                from ogive.transform.cost import cost
+            from ogive.codegen.blocks import block_size
+            from ogive.transform.cost import cost
 
             program = make_program()
             price = cost(program.roots)
