@@ -197,3 +197,41 @@ if BUSY:
 print(found)
 """
     assert run(code.replace("BUSY", str(busy))) == (0, str([0] * 6), "")
+
+
+def test_children_load_and_run_models_though_another_thread_did():
+    pytest.importorskip("onnx", reason="the models are ONNX's")
+    code = """
+import ogive.directml as dml, ogive.onnx
+from onnx import parser
+x = np.linspace(-4, 4, 64, dtype=np.float32)
+
+def models(number):
+    alpha = 1 + number / 4096
+    model = ogive.onnx.load(parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> t (float[N] x) => (float[N] y) '
+        f'{{ a = Celu <alpha = {alpha}> (x)  b = Mul(a, x)  y = Tanh(b) }}'))
+    graph = dml.Graph(dml.Device())
+    given = graph.input([64], np.float32, name="x")
+    compiled = graph.compile([dml.activation_elu(given, alpha=alpha) * dml.activation_tanh(given)])
+    return np.isfinite(model(x=x)).all() and np.isfinite(compiled({"x": x})[0]).all()
+
+is_over = False
+def work():
+    number = 0
+    while not is_over:
+        number += 1
+        models(number)
+
+thread = threading.Thread(target=work)
+thread.start()
+children = []
+for number in range(15):
+    time.sleep(0.02)
+    children.append(fork(lambda: models(2000 + number)))
+found = statuses(children)
+is_over = True
+thread.join()
+print(found)
+"""
+    assert run(code) == (0, str([0] * 15), "")
