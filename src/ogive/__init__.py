@@ -5,8 +5,10 @@
 array([-0.7298743,  2.       ], dtype=float32)
 
 ``ogive.operator`` makes an operator of your own formula; ``ogive.directml`` and ``ogive.onnx`` are the two
-standards' front ends. Importing this package loads no compiler.
+standards' front ends, which are loaded when they are first wanted. Importing this package loads no compiler.
 """
+
+from typing import TYPE_CHECKING
 
 from ogive import formula
 from ogive.catalog.activations import (
@@ -195,3 +197,34 @@ __all__ = [
 ]
 
 __version__ = "0.1.0"
+
+#: Parts that are loaded when they are first wanted: ``import ogive`` alone needs none of them.
+_PARTS = ("check", "directml", "dxdispatch", "onnx")
+
+
+if TYPE_CHECKING:
+    from ogive import check as check
+    from ogive import directml as directml
+    from ogive import dxdispatch as dxdispatch
+    from ogive import errors as errors
+    from ogive import onnx as onnx
+else:
+
+    def __getattr__(name: str) -> object:
+        if name in _PARTS:
+            from importlib import import_module
+
+            from ogive.errors import MissingNameError, MissingPackageError
+            from ogive.forking import no_fork
+
+            try:
+                with no_fork:  # a child could not load what another thread was loading when it forked
+                    return import_module(f"ogive.{name}")
+            except MissingPackageError as error:  # hasattr() asks too, and takes only an AttributeError for a no
+                raise MissingNameError(str(error)) from error
+        raise AttributeError(f"module 'ogive' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What is for users; modules that only the package itself needs are left out."""
+    return sorted([*__all__, *_PARTS, "errors", *(name for name in globals() if name.startswith("__"))])

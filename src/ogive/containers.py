@@ -153,9 +153,11 @@ def _refuse(operator: Any, argument: str, what: str, allowed: str, way_out: str)
 
 def _refuse_conversion(operator: Any, argument: str, value: Any, error: Exception) -> NoReturn:
     if isinstance(value, list | tuple):
-        what = f"{argument} is a {type(value).__name__} that makes no array ({error})"
+        is_ragged = "inhomogeneous" in str(error)
+        reason = "whose rows are not equally long" if is_ragged else f"that makes no array ({error})"
+        what = f"{argument} is a {type(value).__name__} {reason}"
         way_out = "Compute row by row, or give an awkward array"
-        raise ShapeError(message(operator.name, what, "numbers in rows of one length", way_out)) from error
+        raise ShapeError(message(operator.name, what, "arrays, and lists of equally long rows", way_out)) from error
     what = f"{argument} is a {_type_name(value)}, which NumPy cannot read ({error})"
     way_out = (
         "Use the result instead" if argument == "out" else "Copy it to a NumPy array first, by a method of its own"

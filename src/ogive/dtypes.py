@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
+
+from ogive.forking import cached_property
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,6 +12,7 @@ __all__ = [
     "CompileError",
     "DTypeError",
     "FormulaError",
+    "MissingNameError",
     "MissingPackageError",
     "ModelError",
     "OgiveError",
@@ -70,6 +71,10 @@ class ModelError(OgiveError, ValueError):
 
 class UnsupportedError(OgiveError, NotImplementedError):
     """A model asks for an operator, a version or a type that Ogive does not have."""
+
+
+class MissingNameError(UnsupportedError, AttributeError):
+    """A module does not have a name that another one, or another installation, has. ``hasattr`` is then false."""
 
 
 def message(subject: str, what: str, allowed: str = "", way_out: str = "") -> str:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import enum
 import math
-import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
+from ogive import forking
 from ogive.errors import FormulaError
 
 __all__ = [
@@ -177,7 +177,7 @@ Value = Fraction | float | int
 """The attribute of a constant. At the formula stage a finite value but -0.0 is a Fraction."""
 
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Expression] = weakref.WeakValueDictionary()
-_table_lock = threading.Lock()
+_table_lock = forking.lock()
 
 
 class Expression:

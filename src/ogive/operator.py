@@ -10,26 +10,24 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import cached_property, partial
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
 
 from ogive import _native
-from ogive.containers import NOT_ONE, call_exchanged, outline
-from ogive.dtypes import BOOLEAN, FLOATS, ElementType, element_type_of
+from ogive.containers import NOT_ONE, call_exchanged
+from ogive.dtypes import BOOLEAN, FLOATS, ElementType
+from ogive.engine.computation import Formula
 from ogive.errors import (
     ArgumentError,
-    DTypeError,
     FormulaError,
-    OgiveError,
-    OutputError,
     ParameterError,
-    ShapeError,
     message,
 )
 from ogive.expression import Expression, Format, lift, node
+from ogive.forking import cached_property, no_fork
 from ogive.pickling import reduced_operator, token
 from ogive.signature import (
     NUMPY_KEYWORDS,
@@ -43,7 +41,6 @@ from ogive.signature import (
 )
 
 if TYPE_CHECKING:
-    from ogive.engine.computation import Formula
     from ogive.transform.program import Program
 
 __all__ = ["Operator", "operator"]
@@ -171,7 +168,8 @@ class Operator(_native.OperatorCall):
         key = _key(values)
         ufunc = self._bound.get(key)
         if ufunc is None:
-            ufunc = self._make_ufunc(values)
+            with no_fork:  # the first time it loads modules: a child could not load what was half loaded when it forked
+                ufunc = self._make_ufunc(values)
             if len(self._bound) >= 256:
                 self._bound.pop(next(iter(self._bound)))
             self._bound[key] = ufunc
@@ -357,8 +355,6 @@ class Operator(_native.OperatorCall):
 
     def computation(self, signature: Signature, **choices: Any) -> Formula:
         """The formula for one combination of element types, not lowered yet; its numeric parameters stay open."""
-        from ogive.engine.computation import Formula
-
         roots = self.formula(for_integers=signature.is_of_integers, **choices)
         return Formula(roots, *signature, modular=self.modular, parameter_count=len(self.numeric_parameters))
 
@@ -453,62 +449,9 @@ class Operator(_native.OperatorCall):
         """Raise an error that names the operator and the argument, in place of NumPy's, where one is due."""
         if len(args) != self.inputs:
             self._refuse_arguments(args)
-        if isinstance(error, OgiveError) or not isinstance(error, TypeError | ValueError):
-            return
-        arrays = [outline(self, name, arg) for name, arg in zip(self.tensors, args, strict=True)]
-        out = keywords.get("out")
-        targets = out if isinstance(out, tuple) else (out,)
-        for target in targets:
-            if isinstance(target, np.ndarray) and not target.flags.writeable:
-                raise OutputError(message(self.name, "out is a read-only array", "writable arrays")) from error
-            if target is not None and not hasattr(target, "__array_ufunc__"):
-                what, way_out = f"out is a {type(target).__name__}", "numpy.frombuffer makes an array of a buffer"
-                raise OutputError(message(self.name, what, "an array", way_out)) from error
-        if isinstance(error, TypeError):
-            self._explain_types(error, arrays, targets, keywords)
-        if isinstance(error, ValueError):
-            self._explain_shapes(error, arrays, targets)
+        from ogive.explain import explain  # only calls that fail need it
 
-    def _explain_types(
-        self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...], keywords: Mapping[str, Any]
-    ) -> None:
-        taken = list(dict.fromkeys(t for signature in self.signatures for t in signature.inputs))
-        allowed = ", ".join(t.name for t in taken)
-        for name, array in zip(self.tensors, arrays, strict=True):
-            if element_type_of(array.dtype) not in taken:
-                what = f"{name} has dtype {array.dtype}"
-                raise DTypeError(message(self.name, what, allowed, f"Convert it first: {name}.astype(...)")) from error
-        given = " and ".join(str(array.dtype) for array in arrays)
-        if keywords.get("dtype") is not None:
-            try:
-                what = f"dtype is {np.dtype(keywords['dtype'])} for {given}"
-            except TypeError:
-                what = f"dtype is {keywords['dtype']!r}, which NumPy does not know"
-            what += f", and casting is {keywords['casting']!r}" if "casting" in keywords else ""
-            results = ", ".join(dict.fromkeys(t.name for signature in self.signatures for t in signature.outputs))
-            raise DTypeError(
-                message(self.name, what, results, f"Convert the operands first: {self.tensors[0]}.astype(...)")
-            ) from error
-        for target in targets:
-            if isinstance(target, np.ndarray):
-                what = f"out has dtype {target.dtype}, which cannot take the result for {given}"
-                raise DTypeError(message(self.name, what)) from error
-
-    def _explain_shapes(self, error: BaseException, arrays: list[np.ndarray], targets: tuple[Any, ...]) -> None:
-        try:
-            shape = np.broadcast_shapes(*(array.shape for array in arrays))
-        except ValueError:
-            shapes = " and ".join(f"{name} {array.shape}" for name, array in zip(self.tensors, arrays, strict=True))
-            raise ShapeError(
-                message(
-                    self.name,
-                    f"the shapes do not broadcast together: {shapes}",
-                    "equal sizes, or 1, from the last axis on",
-                )
-            ) from error
-        for target in targets:
-            if isinstance(target, np.ndarray) and target.shape != shape:
-                raise ShapeError(message(self.name, f"out has shape {target.shape}", f"{shape}")) from error
+        explain(self, error, args, keywords)
 
 
 @overload

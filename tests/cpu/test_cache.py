@@ -1,6 +1,8 @@
 import os
 import stat
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +11,10 @@ import pytest
 
 import ogive
 from ogive import celu
-from ogive.codegen import compiler
+from ogive.codegen import compiler, link
 from ogive.codegen.link import Image
 from ogive.codegen.target import host_target
+from ogive.errors import CompileError
 from ogive.runtime import cache, kernels
 from ogive.runtime.kernels import compiled, make_ufunc
 
@@ -174,12 +177,143 @@ def test_a_place_that_is_no_folder_is_no_error(monkeypatch, tmp_path):
     cache._folder.cache_clear()
 
 
-def test_old_files_are_removed(folder, monkeypatch):
+IMAGE = Image(b"\x90" * 16, (0,))
+
+
+def aged(file, days):
+    """As if it was used so many days ago for the last time."""
+    then = time.time() - days * 24 * 3600
+    os.utime(file, (then, then))
+
+
+def test_files_that_were_not_used_for_long_are_removed(folder, monkeypatch):
     monkeypatch.setattr(cache, "MOST_FILES", 6)
-    for i in range(8):
-        cache.store(f"{i:064x}", Image(b"\x90" * 16, (0,)))
-    assert len(list(folder.iterdir())) < 8
-    assert cache.load(f"{7:064x}") is not None
+    for i in range(6):
+        cache.store(f"{i:064x}", IMAGE)
+        aged(folder / f"{i:064x}", 10 - i)
+    assert cache.load(f"{0:064x}") == IMAGE  # the one that was written first
+    cache.store(f"{6:064x}", IMAGE)
+    assert {int(file.name, 16) for file in folder.iterdir()} == {0, 5, 6}
+
+
+def test_the_folder_is_bounded_in_bytes(folder, monkeypatch):
+    size = len(cache.MAGIC) + 32 + len(cache._encode(IMAGE))
+    monkeypatch.setattr(cache, "MOST_BYTES", 4 * size)
+    monkeypatch.setattr(cache, "MOST_FILES", 63)  # few enough to look at every time
+    for i in range(5):
+        cache.store(f"{i:064x}", IMAGE)
+        aged(folder / f"{i:064x}", 10 - i)
+        assert sum(file.stat().st_size for file in folder.iterdir()) <= 4 * size
+    assert {int(file.name, 16) for file in folder.iterdir()} == {3, 4}
+
+
+def test_reading_writes_to_the_file_system_once_a_day(folder, monkeypatch):
+    cache.store("f", IMAGE)
+    touched = []
+    monkeypatch.setattr(cache, "_touch", lambda *place: touched.append(place))
+    assert cache.load("f") == IMAGE
+    assert not touched
+    aged(folder / "f", 2)
+    assert cache.load("f") == IMAGE
+    assert len(touched) == 1
+
+
+@posix
+def test_the_parents_of_the_folder_are_private_whatever_the_mask(tmp_path, monkeypatch):
+    monkeypatch.setenv("OGIVE_CACHE", str(tmp_path / "a" / "b" / "kernels"))
+    cache._folder.cache_clear()
+    mask = os.umask(0)
+    try:
+        assert cache.folder() == tmp_path / "a" / "b" / "kernels"
+    finally:
+        os.umask(mask)
+        cache._folder.cache_clear()
+    for place in ("a", "a/b", "a/b/kernels"):
+        assert stat.S_IMODE((tmp_path / place).stat().st_mode) == 0o700
+
+
+# ---- a file belongs to its name
+
+
+def test_files_that_changed_places_are_compiled_anew(folder, compilations):
+    programs = {name: getattr(ogive, name).program(SIGNATURE) for name in ("exp", "tanh")}
+    expected = {name: getattr(ogive, name)(X) for name in programs}
+    for file in folder.glob("*"):
+        file.unlink()
+    for name, program in programs.items():
+        make_ufunc(name, program)(X[:4])
+    first, second = folder.iterdir()
+    contents = first.read_bytes(), second.read_bytes()
+    second.write_bytes(contents[0])
+    first.write_bytes(contents[1])
+    compilations.clear()
+    for name, program in programs.items():
+        assert np.array_equal(make_ufunc(name, program)(X), expected[name])
+    assert len(compilations) == 2
+    assert (first.read_bytes(), second.read_bytes()) == contents
+
+
+def test_notes_that_changed_places_are_made_anew(folder):
+    cache.store_note("a", {"image": "1"})
+    cache.store_note("b", {"image": "2"})
+    (folder / "a").rename(folder / "b")
+    assert cache.load_note("b") is None
+    assert cache.load_note("a") is None
+
+
+@pytest.mark.parametrize("module", [compiler, link])
+def test_a_changed_linker_has_other_files(folder, compilations, monkeypatch, tmp_path, module):
+    """What it makes follows from LLVM's text and from the linker itself."""
+    computes()
+    changed = tmp_path / "changed.py"
+    changed.write_text(Path(module.__file__).read_text() + "# changed\n")
+    monkeypatch.setattr(module, "__file__", str(changed))
+    kernels._back_end.cache_clear()
+    try:
+        computes()
+    finally:
+        kernels._back_end.cache_clear()
+    assert len(compilations) == 2
+
+
+# ---- llvmlite
+
+
+@pytest.mark.parametrize("error", [ImportError("No module named 'llvmlite'"), OSError("cannot allocate memory")])
+@pytest.mark.parametrize("stage", ["llvmlite", "llvmlite.binding"])
+def test_a_compiler_that_cannot_be_loaded(monkeypatch, error, stage):
+    class Finder:
+        def find_spec(self, name, path=None, target=None):
+            if name == stage:
+                raise error
+
+    for name in [name for name in sys.modules if name == stage or name.startswith(stage + ".")]:
+        monkeypatch.delitem(sys.modules, name)
+    if stage != "llvmlite":
+        monkeypatch.delattr(sys.modules["llvmlite"], "binding", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Finder(), *sys.meta_path])
+    compiler._llvm.cache_clear()
+    ask = compiler.version if stage == "llvmlite" else (lambda: compiler.object_code("", host_target()))
+    with pytest.raises(CompileError, match=r"llvmlite: the compiler of kernels cannot be loaded: .*\. Install it: pip"):
+        ask()
+    monkeypatch.undo()
+    compiler._llvm.cache_clear()
+
+
+def test_a_warm_cache_without_llvmlite_says_what_is_missing(folder):
+    """Its version is part of a kernel's name."""
+    code = """
+import sys
+sys.modules["llvmlite"] = None
+import numpy as np, ogive
+try:
+    ogive.celu(np.ones(3, "f4"))
+except ogive.errors.CompileError as error:
+    print(error)
+"""
+    celu.bind(alpha=1.0)(X)
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert completed.stdout.startswith("llvmlite: the compiler of kernels cannot be loaded: "), completed.stderr
 
 
 # ---- notes: what saves making a program to find its kernel
@@ -216,6 +350,47 @@ def test_a_changed_engine_has_other_notes(folder, monkeypatch):
     monkeypatch.setattr(kernels, "_engine", lambda: "another")
     fresh(programs)(X)
     assert len(programs) == 2
+
+
+def test_the_engine_is_every_module_that_is_loaded_to_compile():
+    """A module that is not in the list would leave the developer who changes it with the kernels of before."""
+    code = """
+import sys
+import numpy as np, ogive
+from ogive.runtime import kernels
+for operator in (ogive.gelu, ogive.softmax, ogive.pow, ogive.sin, ogive.prelu):
+    for dtype in ("f4", "f2", "f8", "i4"):
+        try:
+            operator(*[np.ones(3, dtype)] * operator.inputs)
+        except TypeError:
+            assert dtype == "i4"
+listed = set(kernels._engine_files())
+loaded = {m.__file__ for name, m in sys.modules.items() if name.startswith("ogive.") and m.__file__.endswith(".py")}
+missing = {path for path in loaded - listed if "/catalog/" not in path.replace(chr(92), "/")}
+print(len(loaded & listed) > 50, sorted(missing))
+"""
+    completed = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=os.environ | {"OGIVE_CACHE": "off"},
+        check=False,
+    )
+    assert (completed.stdout, completed.stderr) == ("True []\n", "")
+
+
+@pytest.mark.parametrize("part", ["elementary/exponential.py", "transform/wide.py", "codegen/llvm.py", "new/part.py"])
+def test_a_changed_file_of_any_part_is_another_engine(monkeypatch, tmp_path, part):
+    for name in ("runtime/kernels.py", "elementary/exponential.py", "transform/wide.py", "codegen/llvm.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    monkeypatch.setattr(kernels, "__file__", str(tmp_path / "runtime" / "kernels.py"))
+    before = kernels._engine.__wrapped__()
+    assert kernels._engine.__wrapped__() == before
+    (tmp_path / part).parent.mkdir(exist_ok=True)
+    (tmp_path / part).write_text("changed")
+    assert kernels._engine.__wrapped__() != before
 
 
 @pytest.mark.parametrize("damage", ["note", "kernel", "bytes"])

@@ -380,7 +380,9 @@ def test_arrays_that_numpy_cannot_read_are_refused(op):
 
 @pytest.mark.parametrize("op", [ogive.celu, ogive.softmax], ids=lambda op: op.name)
 def test_ragged_lists_are_refused(op):
-    with pytest.raises(ShapeError, match=f"{op.name}: x is a list that makes no array .*; .* give an awkward array"):
+    with pytest.raises(
+        ShapeError, match=f"{op.name}: x is a list whose rows are not equally long; .* give an awkward array"
+    ):
         op([[1.0], [2.0, 3.0]])
 
 

@@ -125,18 +125,18 @@ def module_level(x, *, gain=2.0):
         (
             lambda: ogive.isnan([1.0], dtype=ml_dtypes.bfloat16),
             DTypeError,
-            r"isnan: dtype is bfloat16 for float64; allowed: bool\. Convert the operands first: x\.astype",
+            r"isnan: dtype is bfloat16; allowed: bool",
         ),
         (
             lambda: ogive.celu(np.float64([1.0]), dtype=ml_dtypes.bfloat16, casting="safe"),
             DTypeError,
-            "celu: dtype is bfloat16 for float64, and casting is 'safe'; allowed: float16",
+            "celu: dtype is bfloat16, to which casting='safe' does not convert the operands: x float64",
         ),
-        (lambda: ogive.celu(X, dtype="wide"), DTypeError, "celu: dtype is 'wide', which NumPy does not know; allowed"),
+        (lambda: ogive.celu(X, dtype="wide"), DTypeError, "celu: dtype is 'wide', which is no dtype; allowed"),
         (
             lambda: ogive.dequantize_linear(np.uint8([200]), np.float32([1]), np.uint8([0]), dtype=ml_dtypes.bfloat16),
             DTypeError,
-            "dequantize_linear: dtype is bfloat16 for uint8 and float32 and uint8; allowed: float32, float16",
+            "dequantize_linear: dtype is bfloat16; allowed: float16, float32",
         ),
         (lambda: ogive.celu([1j], dtype=ml_dtypes.bfloat16), DTypeError, "celu: x has dtype complex128; allowed"),
         (lambda: ogive.add(np.ones(2, ml_dtypes.bfloat16), 2**70), DTypeError, "add: b has dtype object; allowed"),

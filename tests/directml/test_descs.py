@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import ogive.directml as dml
-from ogive.directml import stubs
+from ogive.directml import names, stubs
+from ogive.errors import MissingNameError, UnsupportedError
 from tests.directml.standard import (
     ACTIVATIONS,
     CONVERSION,
@@ -299,6 +300,49 @@ def test_all_and_dir_list_the_descs():
     assert names <= set(dir(dml))
     assert not hasattr(dml, "DML_GEMM_OPERATOR_DESC")
     assert not hasattr(dml, "no_such_name")
+    assert not {"gemm", "convolution", "gru", "reduce"} & names  # they only raise
+    assert hasattr(dml, "gemm")
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("DML_GEMM_OPERATOR_DESC", "dir(ogive.directml) lists them"),
+        ("DML_OPERATOR_GEMM", "dir(ogive.directml) lists them"),
+        ("DML_MATRIX_TRANSFORM_NONE", "dir(ogive.directml) lists them"),
+        ("DML_OPERATOR_ACTIVATION_CELLU", "Did you mean DML_OPERATOR_ACTIVATION_CELU?"),
+        ("DML_TENSOR_DATA_TYPE_FLOAT23", "Did you mean DML_TENSOR_DATA_TYPE_FLOAT32?"),
+    ],
+)
+def test_names_of_directml_that_are_not_there(name, way_out):
+    with pytest.raises(MissingNameError) as caught:
+        getattr(dml, name)
+    allowed = "the names of DirectML's activation and element-wise operators"
+    assert str(caught.value) == f"ogive.directml: there is no {name}; allowed: {allowed}. {way_out}"
+    assert isinstance(caught.value, AttributeError)
+    assert isinstance(caught.value, UnsupportedError)
+    assert not hasattr(dml, name)
+
+
+def test_asking_for_a_name_loads_no_builder():
+    code = """
+import sys, ogive.directml as dml
+assert not hasattr(dml, "x") and not hasattr(dml, "builder_") and not hasattr(dml, "DML_GEMM_OPERATOR_DESC")
+assert "gelu" not in dir(dml) and "activation_gelu" in dir(dml)
+assert not [name for name in sys.modules if "builder" in name and name.startswith("ogive")]
+dml.activation_gelu
+from ogive.directml import descs, plan  # modules of the package that are found by `import`
+print(hasattr(dml, "TensorDataType"), dml.ReduceFunction.SUM, "ogive.directml.builder.functions" in sys.modules)
+"""
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (completed.stdout, completed.stderr) == ("True 10 True\n", "")
+
+
+def test_no_name_is_that_of_a_module():
+    """It would be the one or the other, depending on what was asked for first."""
+    modules = {path.stem for path in Path(dml.__file__).parent.iterdir()}
+    assert "tensor" in modules
+    assert not modules & {*dml.__all__, *names.out_of_scope()}
 
 
 def test_the_stub_file_is_up_to_date():

@@ -171,3 +171,29 @@ def test_flags():
     assert flags(place(["DISABLE_META_COMMANDS", "DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE"]), kind) == 6
     with pytest.raises(ModelError, match='it is "none"; allowed: .*NONE'):
         flags(place("none"), kind)
+
+
+# ---- null
+
+
+def test_null_is_what_may_be_left_out():
+    tensor = {"DataType": "FLOAT32", "Sizes": [3]}
+    desc = {"Type": "ELEMENT_WISE_ADD1", "ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor}
+    without, _ = operator_desc(place(desc))
+    for change in (
+        {"FusedActivation": None},
+        {"ATensor": tensor | {"Strides": None}},
+        {"ATensor": {"Type": "BUFFER", "Desc": tensor | {"Strides": None}}},
+    ):
+        assert operator_desc(place(desc | change))[0] == without
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"ATensor": None}, {"OutputTensor": None}, {"ATensor": {"DataType": "FLOAT32", "Sizes": None}}],
+)
+def test_null_is_refused_where_something_must_be(change):
+    tensor = {"DataType": "FLOAT32", "Sizes": [3]}
+    desc = {"Type": "ELEMENT_WISE_ADD1", "ATensor": tensor, "BTensor": tensor, "OutputTensor": tensor}
+    with pytest.raises(ModelError, match="it is null; allowed: an (object|array)"):
+        operator_desc(place(desc | change))

@@ -23,6 +23,14 @@ REFUSED = [
     ((("resources",), DELETE), "/", "resources is missing"),
     ((("commands",), {}), "/commands", "it is {}; allowed: an array"),
     ((("commands",), None), "/commands", "it is null; allowed: an array"),
+    (
+        (("dispatchables", "clip"), {"Type": "ELEMENT_WISE_CLIP"}),
+        "/dispatchables/clip",
+        "type is missing; .* place of Type",
+    ),
+    ((("commands", 0), {"Type": "dispatch"}), "/commands[0]", "type is missing; .*. Write type in place of Type"),
+    ((("commands", 0, "type"), "writefle"), "/commands[0]/type", "print, writeFile. Did you mean writeFile?"),
+    ((("commands", 0, "type"), "PRIN"), "/commands[0]/type", "dispatch, print, writeFile"),
     ((("resorces",), {}), "/resorces", "there is no such member; allowed: .*Did you mean resources?"),
     # resources
     ((X, 3), "/resources/x", "it is 3; allowed: an object"),

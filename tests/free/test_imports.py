@@ -14,10 +14,11 @@ from ogive.operator import Operator
 
 ROOT = Path(ogive.__file__).parent
 
-#: What each part may import of the package, besides itself. `errors` and `dtypes` are for all.
+#: What each part may import of the package, besides itself. `errors`, `dtypes` and `forking` are for all.
 MAY_IMPORT = {
     "errors": set(),
     "dtypes": set(),
+    "forking": set(),
     "expression": set(),
     "formula": {"expression"},
     "show": {"expression"},
@@ -31,7 +32,18 @@ MAY_IMPORT = {
     "signature": set(),
     "pickling": {"expression", "signature"},
     "containers": set(),
-    "operator": {"containers", "expression", "engine", "pickling", "signature", "transform", "runtime", "_native"},
+    "explain": {"containers", "signature", "operator"},  # of operators only the type
+    "operator": {
+        "containers",
+        "explain",
+        "expression",
+        "engine",
+        "pickling",
+        "signature",
+        "transform",
+        "runtime",
+        "_native",
+    },
     "row_operator": {"containers", "expression", "operator", "signature", "_native"},
     "accuracy": {"operator", "reference", "row_operator"},
     "peers": set(),
@@ -76,11 +88,22 @@ MAY_IMPORT = {
         "runtime",
     },
     "__main__": {"cli"},
-    "__init__": {"catalog", "formula", "operator", "row_operator", "runtime"},
+    # Front ends only when they are asked for: test_importing_loads_no_compiler_and_no_front_end.
+    "__init__": {
+        "catalog",
+        "formula",
+        "operator",
+        "row_operator",
+        "runtime",
+        "check",
+        "directml",
+        "dxdispatch",
+        "onnx",
+    },
 }
 #: Made by functions when they are called, against the arrow: texts for people.
 FOR_PEOPLE = {("expression", "show"), ("expression", "formula")}
-COMMON = {"errors", "dtypes"}
+COMMON = {"errors", "dtypes", "forking"}
 
 
 def part_of(path: Path) -> str:
@@ -160,3 +183,44 @@ ogive.celu(np.zeros(5, np.float32))
 """
     assert "llvmlite.binding" in loaded_by(code)
     assert "llvmlite.binding" not in loaded_by(code)
+
+
+def test_front_ends_are_loaded_when_they_are_wanted():
+    code = """
+import ogive
+before = set(sys.modules)
+names = dir(ogive)
+assert {"onnx", "directml", "dxdispatch", "check", "celu", "errors", "__version__"} <= set(names)
+assert not set(sys.modules) - before, set(sys.modules) - before
+ogive.directml.Device
+assert "ogive.onnx" not in sys.modules
+ogive.onnx.load
+ogive.check.check, ogive.dxdispatch.load
+"""
+    assert {"ogive.onnx", "ogive.directml", "ogive.dxdispatch", "ogive.check"} <= loaded_by(code)
+
+
+def test_dir_lists_what_is_for_users():
+    names = {name for name in dir(ogive) if not name.startswith("__")}
+    assert names == {*ogive.__all__, "onnx", "directml", "dxdispatch", "check", "errors"}
+    assert all(hasattr(ogive, name) for name in dir(ogive))
+    for inner in ("catalog", "dtypes", "runtime", "signature", "expression", "transform"):
+        assert inner not in dir(ogive)
+    with pytest.raises(AttributeError, match="module 'ogive' has no attribute 'gelo'"):
+        ogive.gelo  # noqa: B018
+
+
+def test_a_front_end_whose_package_is_not_installed():
+    code = """
+sys.modules["onnx"] = None
+import ogive
+assert not hasattr(ogive, "onnx")
+try:
+    ogive.onnx
+except ogive.errors.MissingNameError as error:
+    assert str(error) == 'ogive.onnx: the package onnx is not installed. Install it: pip install "ogive[onnx]"', error
+    assert isinstance(error, AttributeError)
+else:
+    raise AssertionError
+"""
+    assert "ogive.onnx.model" not in loaded_by(code)

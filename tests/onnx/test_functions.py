@@ -1,12 +1,13 @@
 """Functions that a model brings along, and those that ONNX defines operators by."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
-from onnx import helper, parser
+from onnx import AttributeProto, helper, numpy_helper, parser
 
 import ogive.onnx
-from ogive.errors import ModelError, UnsupportedError
-from ogive.onnx import loading
+from ogive.errors import ModelError, ParameterError, UnsupportedError
 from tests.onnx.models import node_model
 
 HEADER = '<ir_version: 10, opset_import: ["" : 18, "local" : 1]>\n'
@@ -14,13 +15,13 @@ MAIN = "t (float[N] x) => (float[N] y) { y = local.f (x) }\n"
 FUNCTION = '<opset_import: ["" : 18, "local" : 1], domain: "local">\n'
 
 
-def load(text):
-    return ogive.onnx.load(parser.parse_model(HEADER + text))
+def load(text, **options):
+    return ogive.onnx.load(parser.parse_model(HEADER + text), **options)
 
 
-def refused(text, pattern, error=ModelError):
+def refused(text, pattern, error=ModelError, **options):
     with pytest.raises(error, match=pattern):
-        load(text)
+        load(text, **options)
 
 
 def test_a_function_takes_the_place_of_its_calls():
@@ -109,8 +110,7 @@ def test_unknown_attributes_of_a_function():
     )
 
 
-def test_functions_that_stand_for_too_many_nodes(monkeypatch):
-    monkeypatch.setattr(loading, "MOST_EXPANDED_NODES", 2000)  # in place of 100,000: it takes that long to get there
+def test_functions_that_stand_for_too_many_nodes():
     # Each calls the next one ten times: 10**8 nodes.
     functions = [
         FUNCTION
@@ -120,7 +120,95 @@ def test_functions_that_stand_for_too_many_nodes(monkeypatch):
         for i in range(8)
     ]
     functions.append(FUNCTION + "f8 (x) => (y) { y = Neg (x) }")
-    refused(MAIN.replace("local.f", "local.f0") + "\n".join(functions), "more than 2000 nodes", UnsupportedError)
+    text = MAIN.replace("local.f", "local.f0") + "\n".join(functions)
+    refused(text, "more than 10000 nodes; .* Give ogive.onnx.load a larger node_limit", UnsupportedError)
+    refused(text, "more than 2000 nodes; allowed: 2000 nodes", UnsupportedError, node_limit=2000)
+
+
+def test_the_limit_of_nodes_can_be_set():
+    text = MAIN + FUNCTION + "f (x) => (y) { a = Neg(x)  b = Abs(a)  y = Neg(b) }"
+    assert load(text, node_limit=3)(np.float32([1, -2])).tolist() == [-1, -2]
+    refused(text, "more than 2 nodes; allowed: 2 nodes", UnsupportedError, node_limit=2)
+    for wrong in (-1, 1.5, "3", None):
+        with pytest.raises(ParameterError, match=r"node_limit is .*; allowed: a whole number from 0 on"):
+            load(text, node_limit=wrong)
+
+
+def many_calls(count, name):
+    """A model that calls a function of two nodes many times; a value in the body has this name."""
+    function = FUNCTION + "f (x) => (y) { NAME = Relu(x)  y = Relu(NAME) }".replace("NAME", name)
+    return parser.parse_model(
+        HEADER
+        + "t (float[N] x) => (float[N] y0) { "
+        + " ".join(f"y{i} = local.f (x)" for i in range(count))
+        + " }\n"
+        + function
+    )
+
+
+def peak_of(load):
+    """The most bytes that Python's objects take while something is done."""
+    tracemalloc.start()
+    try:
+        load()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_names_in_functions_are_not_copied_for_every_call():
+    name = "v" * 1_000_000
+    model = many_calls(20, name)
+    assert peak_of(lambda: ogive.onnx.load(model)) < 12e6
+
+
+def test_labels_of_nodes_in_functions_are_not_copied_for_every_call():
+    model = many_calls(20, "v")
+    for node in model.functions[0].node:
+        node.name = "n" * 1_000_000
+    assert peak_of(lambda: ogive.onnx.load(model)) < 12e6
+
+
+@pytest.mark.parametrize("what", ["names", "constants", "attributes"])
+def test_functions_that_stand_for_too_many_bytes(what):
+    """A file of 2 MB that would stand for 2 GB."""
+    model = many_calls(1000, "v" * (1_000_000 if what == "names" else 1))
+    body = model.functions[0]
+    if what == "constants":
+        value = numpy_helper.from_array(np.zeros(500_000, np.float32))
+        body.node.append(helper.make_node("Constant", [], ["c"], value=value))
+    if what == "attributes":  # an attribute of the outer function becomes one of every node inside
+        inner = model.functions.add()
+        inner.CopyFrom(body)
+        inner.name = "g"
+        inner.attribute.append("value")
+        node = inner.node.add(op_type="Constant", output=["c"])
+        node.attribute.add(name="value", ref_attr_name="value", type=AttributeProto.TENSOR)
+        body.ClearField("node")
+        value = numpy_helper.from_array(np.zeros(500_000, np.float32))
+        body.node.append(helper.make_node("g", ["x"], ["y"], domain="local", value=value))
+        model.graph.ClearField("node")
+        model.graph.node.extend([helper.make_node("f", ["x"], [f"y{i}"], domain="local") for i in range(1000)])
+
+    def load_it():
+        with pytest.raises(UnsupportedError, match="bodies of functions have more than 67108864 bytes in all calls"):
+            ogive.onnx.load(model)
+
+    assert peak_of(load_it) < 200e6
+
+
+def test_equal_names_of_values_in_functions():
+    """A number tells them apart, also from values of the main graph that are called like it."""
+    text = (
+        "t (float[N] x) => (float[N] y, float[N] z) { y = local.f (x)  z = local.f (y) }\n"
+        + FUNCTION
+        + "f (x) => (y) { a = Neg(x)  y = Add(a, a) }"
+    )
+    proto = parser.parse_model(HEADER + text)
+    for number in range(20):
+        proto.graph.node.insert(0, helper.make_node("Relu", ["x"], [f"a #{number}"]))
+    results = ogive.onnx.load(proto)(np.float32([1, -3]))
+    assert [result.tolist() for result in results] == [[-2, 6], [4, -12]]
 
 
 def test_functions_that_call_each_other_too_deep():

@@ -1,5 +1,9 @@
 """What is wrong with a model is found when it is loaded, and named."""
 
+import os
+import subprocess
+import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -319,3 +323,64 @@ def test_types_that_only_later_versions_have():
     shape = [("s", "tensor(int64)")]
     value = numpy_helper.from_array(np.zeros(1, "complex64"), "v")
     refused(node_model("ConstantOfShape", 9, shape, {"value": value}), r"output would be tensor\(complex64\)")
+
+
+# ---- files that are no files, and models of a size that nobody needs
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("code", ["ogive.onnx.load(path)", "ogive.check.check(path, '6_4')"])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path, code):
+    os.mkfifo(tmp_path / "model.onnx")
+    script = f"import sys, ogive.onnx, ogive.check; path = sys.argv[1]; {code}"
+    command = [sys.executable, "-c", script, str(tmp_path / "model.onnx")]
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert "model.onnx: it is not a regular file" in completed.stderr.splitlines()[-1]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("name", ["run", "check"])
+def test_the_command_line_does_not_wait_for_a_pipe(tmp_path, name):
+    os.mkfifo(tmp_path / "model.onnx")
+    command = [sys.executable, "-m", "ogive", name, str(tmp_path / "model.onnx")]
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert completed.returncode != 0
+    assert "it is not a regular file" in completed.stderr + completed.stdout
+    assert "Traceback" not in completed.stderr
+
+
+def calls_of(work):
+    """How many functions of Python it calls, generators that go on included."""
+    count = 0
+
+    def profile(frame, event, argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(profile)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def test_twice_the_outputs_take_twice_the_work():
+    def model(count):
+        nodes = [helper.make_node("Relu", ["x"], [f"y{i}"]) for i in range(count)]
+        value = [helper.make_tensor_value_info(name, 1, ["N"]) for name in ("x", *(f"y{i}" for i in range(count)))]
+        graph = helper.make_graph(nodes, "t", value[:1], value[1:])
+        return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+
+    ogive.onnx.load(model(2))
+    small, large = (calls_of(partial(ogive.onnx.load, model(count))) for count in (300, 600))
+    assert large < 2.2 * small
+
+
+def test_types_that_are_nested_without_end():
+    model = text_model("t (float[N] x) => (float[N] y) { y = Relu(x) }")
+    kind = model.graph.input.add(name="s").type
+    for _ in range(2000):
+        kind = kind.sequence_type.elem_type
+    kind.tensor_type.elem_type = 1
+    refused(model, "more than 64 deep; allowed: 64")

@@ -178,3 +178,24 @@ def test_the_package_of_the_same_name_is_another():
 
     assert onnx is not ogive.onnx
     assert onnx.ModelProto
+
+
+@pytest.mark.parametrize(
+    ("args", "text"),
+    [
+        ((["y"], {"x": np.ones(2, "f4")}), "inputs is of type list; allowed: a mapping of names to arrays. The inputs"),
+        (
+            (None, {"x": np.ones(2, "f4")}),
+            "inputs is of type NoneType; allowed: .* The inputs come first, the names of",
+        ),
+        ((np.ones(2, "f4"),), "inputs is of type ndarray; allowed: a mapping of names to arrays"),
+        (({"x": np.ones(2, "f4")}, "y"), r"outputs is the text 'y'; allowed: a list of names. Write \['y'\]"),
+        (({"x": np.ones(2, "f4")}, [["y"]]), r"there is no output \['y'\]; allowed: y"),
+        (({"x": np.ones(2, "f4")}, ["z"]), "there is no output 'z'; allowed: y"),
+    ],
+)
+def test_run_says_what_comes_first(args, text):
+    """ONNX Runtime has the names of outputs first, and returns a list."""
+    model = ogive.onnx.load(text_model("t (float[N] x) => (float[N] y) { y = Relu(x) }"))
+    with pytest.raises(ArgumentError, match=text):
+        model.run(*args)

@@ -117,6 +117,7 @@ def folder(tmp_path):
     np.float32([0, 1, 2, 3]).tofile(inside / "data.bin")
     np.float32([6, 6, 6]).tofile(tmp_path / "outside.bin")
     (inside / "link.bin").symlink_to(tmp_path / "outside.bin")
+    (inside / "hard.bin").hardlink_to(tmp_path / "outside.bin")
     (inside / "part").mkdir()
     np.float32([1, 2, 3]).tofile(inside / "part" / "more.bin")
     if hasattr(os, "mkfifo"):
@@ -146,6 +147,7 @@ def test_external_data(folder, tensor):
         ("pipe", {}, "not a regular file|cannot be read"),
         ("part", {}, "not a regular file|cannot be read"),
         ("missing.bin", {}, "cannot be read: No such file"),
+        ("hard.bin", {}, r"'hard.bin', which has 2 names \(hard links\); allowed: files with one name. Copy the file"),
         ("data.bin", {"offset": 8}, "ends at byte 20 of 'data.bin', which has 16 bytes"),
         ("data.bin", {"offset": 1 << 62}, "which has 16 bytes"),
         ("data.bin", {"length": 4}, "length 4; allowed: 12"),

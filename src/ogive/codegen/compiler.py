@@ -1,4 +1,7 @@
-"""LLVM: from text to an object file. The only module that imports llvmlite, when the first kernel is made."""
+"""LLVM: from text to an object file. The only module that imports llvmlite, when the first kernel is made.
+
+Its version names kernels in the cache. So it is needed even where all kernels are there already.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from functools import cache
 from typing import Any
 
 from ogive.codegen.target import Target
-from ogive.errors import CompileError
+from ogive.errors import CompileError, message
+from ogive.forking import hold_over_fork, no_fork
 
 __all__ = ["assembly", "object_code", "version"]
 
@@ -15,17 +19,28 @@ __all__ = ["assembly", "object_code", "version"]
 def _llvm() -> Any:
     try:
         import llvmlite.binding as llvm
-    except ImportError as error:
-        raise CompileError(f"llvmlite, which compiles kernels, cannot be imported: {error}") from error
+        from llvmlite.binding import ffi
+    except (ImportError, OSError) as error:  # OSError: its shared library does not load
+        raise _not_there(error) from error
+    lock = getattr(ffi.lib, "_lock", None)
+    if lock is not None:
+        hold_over_fork(lock)  # others may use llvmlite too, such as Numba
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm
 
 
+def _not_there(error: Exception) -> CompileError:
+    way_out = "Install it: pip install --upgrade llvmlite"
+    return CompileError(message("llvmlite", f"the compiler of kernels cannot be loaded: {error}", way_out=way_out))
+
+
 def version() -> str:
     """The version of llvmlite, which decides that of LLVM. Does not load LLVM."""
-    import llvmlite
-
+    try:
+        import llvmlite
+    except (ImportError, OSError) as error:
+        raise _not_there(error) from error
     return str(llvmlite.__version__)
 
 
@@ -47,9 +62,11 @@ def _parsed(source: str) -> Any:
 
 def object_code(source: str, target: Target) -> bytes:
     """The object file of a module: instruction selection and scheduling; the graph is already simplified."""
-    return bytes(_machine(target).emit_object(_parsed(source)))
+    with no_fork:  # LLVM's global state is not safe under concurrent use, and must not be copied half-done
+        return bytes(_machine(target).emit_object(_parsed(source)))
 
 
 def assembly(source: str, target: Target) -> str:
     """The same as text for people."""
-    return str(_machine(target).emit_assembly(_parsed(source)))
+    with no_fork:
+        return str(_machine(target).emit_assembly(_parsed(source)))

@@ -20,12 +20,11 @@ lists for editors and type checkers what there is.
 from __future__ import annotations
 
 from importlib import import_module
-from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from ogive.directml.exports import EXPORTS
+from ogive.forking import no_fork
 
-_FOLDER = Path(__file__).parent
 _MODULE_OF = {name: module for module, names in EXPORTS.items() for name in names}
 
 
@@ -38,20 +37,26 @@ def _values() -> dict[str, Any]:
 
 
 def _names() -> list[str]:
-    from ogive.directml.builder.vocabulary import aliases, function_names, out_of_scope
+    """What there is to use: functions that only say that their operator is out of scope are not listed."""
     from ogive.directml.data import STRUCTS
+    from ogive.directml.names import alias_names, function_names
 
-    return sorted([*_MODULE_OF, *STRUCTS, *_values(), *aliases(), *function_names(), *out_of_scope()])
+    return sorted([*_MODULE_OF, *STRUCTS, *_values(), *alias_names(), *function_names()])
 
 
 def __getattr__(name: str) -> Any:
+    with no_fork:  # a child could not load what another thread was loading when it forked
+        return _found(name)
+
+
+def _found(name: str) -> Any:
     if name in _MODULE_OF:
         found = getattr(import_module(f"ogive.directml.{_MODULE_OF[name]}"), name)
     elif name == "__all__":
         found = _names()
     elif name.startswith("DML_"):
         found = _made_from_data(name)
-    elif not name.startswith("_") and not (_FOLDER / f"{name}.py").exists():  # modules are found by `import`
+    elif not name.startswith("_"):
         found = _of_the_builder(name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -61,13 +66,17 @@ def __getattr__(name: str) -> Any:
 
 def _of_the_builder(name: str) -> Any:
     """A function of the Python API, or an enumeration by its name there."""
-    from ogive.directml.builder.functions import function_of
-    from ogive.directml.builder.vocabulary import aliases
+    from ogive.directml.names import alias_names, function_names, out_of_scope
 
-    found = aliases().get(name) or function_of(name)
-    if found is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return found
+    if name in alias_names():
+        from ogive.directml.builder.vocabulary import aliases
+
+        return aliases()[name]
+    if name in function_names() or name in out_of_scope():
+        from ogive.directml.builder.functions import function_of
+
+        return function_of(name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _made_from_data(name: str) -> Any:
@@ -78,9 +87,20 @@ def _made_from_data(name: str) -> Any:
         return desc_class(name)
     values = _values()
     if name not in values:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        _refuse_name(name, [*STRUCTS, *values])
     globals().update(values)
     return values[name]
+
+
+def _refuse_name(name: str, known: list[str]) -> NoReturn:
+    from difflib import get_close_matches
+
+    from ogive.errors import MissingNameError, message
+
+    close = get_close_matches(name, known, n=1, cutoff=0.85)
+    way_out = f"Did you mean {close[0]}?" if close else "dir(ogive.directml) lists them"
+    allowed = "the names of DirectML's activation and element-wise operators"
+    raise MissingNameError(message("ogive.directml", f"there is no {name}", allowed, way_out))
 
 
 def __dir__() -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from ogive import forking
 from ogive._native import Plan as NativePlan
 from ogive.directml.binding import (
     DML_BINDING_PROPERTIES,
@@ -141,7 +141,7 @@ class CompiledOperator(Dispatchable):
         self._flags = flags
         self._input_numbers = _by_name(self._inputs)
         self._output_numbers = _by_name(dict(enumerate(self._outputs)))
-        self._lock = threading.Lock()
+        self._lock = forking.lock()
         self._is_initialized = False
         #: Where the persistent resource lies: the region, kept alive if the operator made it itself.
         self._persistent: Region | None = None

@@ -9,7 +9,7 @@ import enum
 import inspect
 
 from ogive.directml.builder.activation import FusedActivation, factories
-from ogive.directml.builder.vocabulary import Argument, Function, Variant, aliases, functions, out_of_scope
+from ogive.directml.builder.vocabulary import Argument, Function, Variant, aliases, functions
 from ogive.directml.data import STRUCTS
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import CONSTANTS, ENUMERATIONS, members, short_name
@@ -40,7 +40,7 @@ def text() -> str:
         "",
         "from collections.abc import Sequence",
         "from enum import IntEnum, IntFlag",
-        "from typing import Any, Final, NoReturn",
+        "from typing import Final",
         "",
         "from numpy.typing import DTypeLike",
         "",
@@ -64,7 +64,6 @@ def text() -> str:
     lines += [*_fused_activation(), ""]
     for function in functions().values():
         lines += _function(function)
-    lines += [f"def {name}(*args: Any, **keywords: Any) -> NoReturn: ..." for name in out_of_scope()]
     return "\n".join([*lines, ""])
 
 

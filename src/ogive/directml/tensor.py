@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from ogive.directml.enumerations import CONSTANTS, DML_TENSOR_DATA_TYPE, DML_TEN
 from ogive.directml.errors import refuse
 from ogive.directml.structure import CONVERTERS, Entry, Structure, short, structures
 from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.forking import cached_property
 
 __all__ = [
     "DML_BUFFER_TENSOR_DESC",

@@ -182,9 +182,7 @@ def read_command(
     output_folder: Path,
 ) -> Command:
     """A command from its definition."""
-    if "type" not in place.members():
-        place.refuse("type is missing", ", ".join(_MEMBERS))
-    name = place.at("type").choice({name: name for name in _MEMBERS}, ignore_case=True)
+    name = place.type_place(", ".join(_MEMBERS)).choice({name: name for name in _MEMBERS}, ignore_case=True)
     allowed, required = _MEMBERS[name]
     members = place.members(("type", *allowed, *required), required)
     if name == "dispatch":

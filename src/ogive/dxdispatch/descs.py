@@ -97,8 +97,10 @@ def _operator_name(place: Place) -> str:
 
 
 def _value(member: Member, given: Mapping[str, Place]) -> Any:
-    """The value of a member, by its type in DirectML.h."""
+    """The value of a member, by its type in DirectML.h. Null is no pointer: what may be left out may be null."""
     place = given[member.name]
+    if member.optional and place.value is None:
+        return None
     if member.type == "DML_SCALAR_UNION":
         return _scalar_union(place, given)
     if member.type in ENUMERATIONS:
@@ -139,6 +141,8 @@ def _tensor(place: Place) -> DML_BUFFER_TENSOR_DESC:
         given = inner.members(_TENSOR_MEMBERS, ("DataType", "Sizes"))
     if "Type" in members:
         members["Type"].choice({"BUFFER": None, "DML_TENSOR_TYPE_BUFFER": None})
+    if "Strides" in given and given["Strides"].value is None:  # no pointer, as in the guide
+        del given["Strides"]
     values = {name: read(given[name]) for name, read in _TENSOR_MEMBERS.items() if name in given}
     count = values.pop("DimensionCount", len(values["Sizes"]))
     if count != len(values["Sizes"]):

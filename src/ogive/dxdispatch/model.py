@@ -92,9 +92,7 @@ def load(
 
 def type_of(place: Place) -> str:
     """What kind of dispatchable stands at a place: "onnx", or "operator". Raises for those that are not run."""
-    if "type" not in place.members():
-        place.refuse("type is missing", "the name of an operator, or onnx")
-    type_place = place.at("type")
+    type_place = place.type_place("the name of an operator, or onnx")
     name = type_place.text().lower()
     kind = _OTHER_TYPES.get(name, "operator")
     if kind is None:

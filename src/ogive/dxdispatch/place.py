@@ -160,14 +160,22 @@ class Place:
     ) -> _T:
         """One of some texts; ``what`` is said of others."""
         text = self.text()
-        if ignore_case:
-            among, text = {name.lower(): value for name, value in among.items()}, text.lower()
-        if text not in among:
-            close = difflib.get_close_matches(text, list(among), n=1)
+        names = {name.lower(): name for name in among} if ignore_case else {name: name for name in among}
+        found = names.get(text.lower() if ignore_case else text)
+        if found is None:
+            close = [names[name] for name in difflib.get_close_matches(text, list(names), n=1)]
             allowed = ", ".join(among) if len(among) <= 40 else f"one of {len(among)} names"
             way_out = f"Did you mean {close[0]}?" if close else ""
             self.refuse(f"it is {shown(self.value)}" + (what and f": {what}"), allowed, way_out)
-        return among[text]
+        return among[found]
+
+    def type_place(self, allowed: str) -> Place:
+        """The member "type"; ``allowed`` is said where it is missing."""
+        members = self.members()
+        if "type" not in members:
+            other = next((name for name in members if name.lower() == "type"), None)
+            self.refuse("type is missing", allowed, f"Write type in place of {other}" if other else "")
+        return members["type"]
 
 
 def _written(step: Step) -> str:

@@ -10,6 +10,7 @@ import json
 import os
 import re
 import stat
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -38,8 +39,8 @@ class Members(dict[str, Any]):
         super().__init__(pairs)
         self.repeated: str | None = None
         if len(self) < len(pairs):
-            names = [name for name, _ in pairs]
-            self.repeated = next(name for name in names if names.count(name) > 1)
+            counts = Counter(name for name, _ in pairs)
+            self.repeated = next(name for name, count in counts.items() if count > 1)
 
 
 class Document:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from ogive import _native
 from ogive.dtypes import ElementType
 from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, Expression, Format, node, python, walk
+from ogive.forking import cached_property, no_fork
 
 if TYPE_CHECKING:
     from ogive.transform.program import Program
@@ -195,9 +196,9 @@ class _ByIdentity:
 
 @lru_cache(maxsize=512)
 def _kernel(key: _ByIdentity) -> _native.Kernel:
-    from ogive.runtime.kernels import make_kernel
-
     made = key.computation
+    with no_fork:  # a child could not load what was half loaded when it forked
+        from ogive.runtime.kernels import make_kernel
     return make_kernel(made.inputs, made.outputs, lambda: made.program, make_identity=lambda: made.identity)
 
 

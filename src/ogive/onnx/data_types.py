@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 
 import numpy as np
 from onnx import TensorProto, TypeProto
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.errors import UnsupportedError
+from ogive.errors import ModelError, UnsupportedError, message
+from ogive.forking import cached_property
 
 __all__ = ["DATA_TYPES", "DataType", "data_type", "data_type_of", "element_types", "proto_of_type", "type_of_proto"]
+
+
+#: How deep sequences of sequences may be. A file can say no more than 50: protobuf reads 100 messages in each other.
+DEEPEST_TYPE = 64
 
 
 @dataclass(frozen=True)
@@ -122,13 +127,18 @@ def element_types(types: tuple[str, ...]) -> tuple[ElementType, ...] | None:
     return known if len(known) == len(rows) else None
 
 
-def type_of_proto(proto: TypeProto) -> str | None:
+def type_of_proto(proto: TypeProto, depth: int = 0) -> str | None:
     """How the schemas write the type of a value; None where the proto does not say it.
+
+    Raises ModelError for types that are nested too deep.
 
     >>> from onnx.helper import make_tensor_type_proto
     >>> type_of_proto(make_tensor_type_proto(1, [2, 3]))
     'tensor(float)'
     """
+    if depth > DEEPEST_TYPE:
+        what = f"it declares a type of sequences, maps and optionals more than {DEEPEST_TYPE} deep"
+        raise ModelError(message("model", what, f"{DEEPEST_TYPE}"))
     match proto.WhichOneof("value"):
         case "tensor_type":
             row = data_type(proto.tensor_type.elem_type)
@@ -137,13 +147,13 @@ def type_of_proto(proto: TypeProto) -> str | None:
             row = data_type(proto.sparse_tensor_type.elem_type)
             return None if row is None else f"sparse_{row.type}"
         case "sequence_type":
-            inner = type_of_proto(proto.sequence_type.elem_type)
+            inner = type_of_proto(proto.sequence_type.elem_type, depth + 1)
             return None if inner is None else f"seq({inner})"
         case "optional_type":
-            inner = type_of_proto(proto.optional_type.elem_type)
+            inner = type_of_proto(proto.optional_type.elem_type, depth + 1)
             return None if inner is None else f"optional({inner})"
         case "map_type":
-            key, inner = data_type(proto.map_type.key_type), type_of_proto(proto.map_type.value_type)
+            key, inner = data_type(proto.map_type.key_type), type_of_proto(proto.map_type.value_type, depth + 1)
             return None if key is None or inner is None else f"map({key.text}, {inner})"
     return None
 

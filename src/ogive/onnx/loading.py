@@ -7,7 +7,6 @@ inputs to its outputs. Functions are put in the place of the nodes that call the
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import count
@@ -23,6 +22,7 @@ from ogive.errors import ArgumentError, ModelError, UnsupportedError, message
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type, type_of_proto
 from ogive.onnx.dispatch import implementation
+from ogive.onnx.files import opened
 from ogive.onnx.formulas import REPEATED, SUMS
 from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of, schema_function
 from ogive.onnx.functions import normal_domain as domain_of
@@ -33,9 +33,16 @@ from ogive.onnx.tensors import array_from
 
 __all__ = ["graph_of", "read_model", "without_data"]
 
-#: Functions may call functions; a small file could stand for more nodes than there are atoms.
-MOST_EXPANDED_NODES = 100_000
+#: Functions may call functions; a small file could stand for more nodes than there are atoms. Each node costs about
+#: 1 ms until it has run once.
+MOST_EXPANDED_NODES = 10_000
 DEEPEST_CALL = 64
+
+#: The bodies of functions may have this many bytes in all calls together, besides those that the file itself has.
+MOST_EXPANDED_BYTES = 1 << 26
+
+#: Of a name, a message shows about this much.
+MOST_SHOWN = 80
 
 #: A kernel has at most 64 operands. Operators with any number of inputs are split from here on.
 MOST_INPUTS = 32
@@ -52,9 +59,10 @@ def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[Mod
             message("ogive.onnx.load", f"the model is a {type(source).__name__}", "a path, bytes, an onnx.ModelProto")
         )
     path = Path(source)
-    with path.open("rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise ModelError(message(str(path), "it is not a regular file"))
+    found = opened(path)
+    if found is None:
+        raise ModelError(message(str(path), "it is not a regular file"))
+    with found[0] as file:
         data = file.read()
     return _parsed(data, path.name), path.parent, path.name
 
@@ -84,9 +92,17 @@ def _parsed(data: bytes, subject: str) -> ModelProto:
 
 
 def graph_of(
-    model: ModelProto, folder: Path | None, subject: str, initialisers: dict[str, np.ndarray] | None = None
+    model: ModelProto,
+    folder: Path | None,
+    subject: str,
+    *,
+    node_limit: int = MOST_EXPANDED_NODES,
+    initialisers: dict[str, np.ndarray] | None = None,
 ) -> Graph:
-    """The model as a checked graph. ``initialisers`` are given if the model is without their data."""
+    """The model as a checked graph. ``node_limit`` is how many nodes functions may stand for.
+
+    ``initialisers`` are given if the model is without their data.
+    """
     if not model.HasField("graph"):
         raise ModelError(message(subject, "it is not an ONNX model, or damaged: there is no graph"))
     if not 1 <= model.ir_version <= onnx.IR_VERSION:
@@ -96,7 +112,7 @@ def graph_of(
         raise UnsupportedError(message(subject, what, allowed, "Newer versions need a newer onnx"))
     _check_text(model, subject)
     opsets = _opsets(model, subject)
-    builder = _Builder(folder, functions_of(model.functions, subject))
+    builder = _Builder(folder, functions_of(model.functions, subject), node_limit)
     return builder.build(model, opsets, subject, initialisers)
 
 
@@ -140,18 +156,19 @@ class _Scope:
     opsets: dict[str, int]
     values: dict[str, str | None] = field(default_factory=dict)
     """Names here -> names in the graph that is being built; None for inputs that a call leaves out."""
-    prefix: str = ""
     attributes: dict[str, AttributeProto | None] | None = None
     """What a call gives the function's attributes; None in the main graph."""
     calls: tuple[FunctionKey, ...] = ()
 
 
 class _Builder:
-    def __init__(self, folder: Path | None, functions: dict[FunctionKey, FunctionProto]) -> None:
+    def __init__(self, folder: Path | None, functions: dict[FunctionKey, FunctionProto], node_limit: int) -> None:
         self.folder = folder
         self.functions = functions
         self.graph = Graph()
-        self.expanded = 0
+        self.node_limit = node_limit
+        self.expanded_nodes = 0
+        self.bytes_left = MOST_EXPANDED_BYTES + sum(function.ByteSize() for function in functions.values())
         self.fresh = count()
 
     # ---- the main graph
@@ -209,7 +226,7 @@ class _Builder:
             shape = _declared_shape(info.type, f"{subject}, input {name!r}")
             if default is not None:
                 _check_default(default, kind, shape, f"initialiser {name!r}")
-            scope.values[name] = self._unique(name)
+            scope.values[name] = self._unique(name, scope)
             graph.types[name] = kind
             if default is None or not are_constants:
                 graph.inputs.append(ValueInfo(name, kind, shape, required=default is None))
@@ -222,16 +239,18 @@ class _Builder:
     def _constant(self, scope: _Scope, name: str, array: np.ndarray) -> None:
         found = data_type_of(array.dtype)
         assert found is not None
-        unique = scope.values[name] = self._unique(scope.prefix + name)
+        unique = scope.values[name] = self._unique(name, scope)
         self.graph.constants[unique] = array
         self.graph.types[unique] = found.type
 
     def _outputs(self, infos: Iterable[ValueInfoProto], scope: _Scope, subject: str) -> None:
         graph = self.graph
+        known: set[str] = set()
         for info in infos:
             name = info.name
-            if any(name == other.name for other in graph.outputs):
+            if name in known:
                 raise ModelError(message(subject, f"there are two outputs {name!r}"))
+            known.add(name)
             value = scope.values.get(name)
             if value is None:
                 raise ModelError(message(subject, f"no node computes the output {name!r}"))
@@ -260,9 +279,12 @@ class _Builder:
         domain, version = domain_of(proto.domain), scope.opsets.get(domain_of(proto.domain))
         label = _label(proto, position, version)
         if scope.calls:
-            label += f", in the function {scope.calls[-1][1]}"
+            label += f", in the function {_short(scope.calls[-1][1])}"
         if scope.attributes is not None:
-            proto = bound_node(proto, scope.attributes, label)
+            bound_proto = bound_node(proto, scope.attributes, label)
+            if bound_proto is not proto:
+                self._take_bytes(bound_proto, label)
+            proto = bound_proto
         inputs = [self._input(name, scope, label) for name in _trimmed(proto.input)]
         function = self.functions.get(key_of(proto))
         if function is not None:
@@ -322,12 +344,14 @@ class _Builder:
             raise ModelError(message(label, f"its input {name!r} is nothing that comes before it"))
         return scope.values[name]
 
-    def _unique(self, name: str) -> str:
-        """The name, or a longer one where a value of another scope has it."""
+    def _unique(self, name: str, scope: _Scope) -> str:
+        """What the graph calls a value: its name, and in a call of a function a short one that has a number."""
         if "\0" in name:
             raise ModelError(message("model", f"a value is called {name[:60]!r}", "names without the character NUL"))
+        if scope.calls:
+            name = f"{_short(name)} #{next(self.fresh)}"
         while name in self.graph.types:
-            name += "'"
+            name = f"{_short(name)} #{next(self.fresh)}"
         return name
 
     def _append(self, node: Node, made: Implementation, scope: _Scope) -> None:
@@ -338,7 +362,7 @@ class _Builder:
         elif isinstance(made, Constant):
             self._constant(scope, name, made.array)
         else:
-            unique = scope.values[name] = self._unique(scope.prefix + name)
+            unique = scope.values[name] = self._unique(name, scope)
             self.graph.types[unique] = made.type
             self.graph.steps.append(Step(node.label, unique, made))
 
@@ -352,19 +376,19 @@ class _Builder:
         """An operator of very many inputs as several of fewer."""
         names, operator = list(proto.input), proto.op_type
         inner = "Sum" if operator == "Mean" else operator
-        total = len(names)
+        total, shown, shown_name = len(names), _short(proto.output[0]), _short(proto.name)
         while len(names) > 1:
             is_last = len(names) <= MOST_INPUTS
-            output = proto.output[0] if is_last and inner == operator else f"{proto.output[0]}, part {next(self.fresh)}"
-            part = NodeProto(op_type=inner, name=proto.name, input=names[:MOST_INPUTS], output=[output])
+            output = proto.output[0] if is_last and inner == operator else f"{shown}, part {next(self.fresh)}"
+            part = NodeProto(op_type=inner, name=shown_name, input=names[:MOST_INPUTS], output=[output])
             self.add(part, scope, position)
             names = [output, *names[MOST_INPUTS:]]
         if inner != operator:
             kind = DATA_TYPES[self.graph.types[scope.values[names[0]] or ""]]
-            divisor = f"{proto.output[0]}, inputs"
+            divisor = f"{shown}, inputs"
             self._constant(scope, divisor, np.array(total, kind.numpy))
             self.add(
-                NodeProto(op_type="Div", name=proto.name, input=[names[0], divisor], output=proto.output),
+                NodeProto(op_type="Div", name=shown_name, input=[names[0], divisor], output=proto.output),
                 scope,
                 position,
             )
@@ -383,9 +407,9 @@ class _Builder:
         for kind, given, formal in (("inputs", inputs, function.input), ("outputs", proto.output, function.output)):
             if len(given) > len(formal):
                 raise ModelError(message(label, f"it has {len(given)} {kind}", f"{len(formal)}, as the function"))
+        self._take_bytes(function, label)
         inner = _Scope(
             _opsets(function, label),
-            prefix=f"{scope.prefix}{key[1]} {next(self.fresh)}/",
             attributes=call_attributes(function, proto, label),
             calls=(*scope.calls, key),
         )
@@ -394,9 +418,11 @@ class _Builder:
                 raise ModelError(message(label, f"the function has two inputs {name!r}"))
             inner.values[name] = inputs[position] if position < len(inputs) else None
         for position, node in enumerate(function.node):
-            self.expanded += 1
-            if self.expanded > MOST_EXPANDED_NODES:
-                raise UnsupportedError(message(label, f"functions stand for more than {MOST_EXPANDED_NODES} nodes"))
+            self.expanded_nodes += 1
+            if self.expanded_nodes > self.node_limit:
+                what = f"functions stand for more than {self.node_limit} nodes"
+                way_out = "Give ogive.onnx.load a larger node_limit"
+                raise UnsupportedError(message(label, what, f"{self.node_limit} nodes", way_out))
             self.add(node, inner, position)
         for name, result in zip(proto.output, function.output, strict=False):
             if not name:
@@ -407,8 +433,20 @@ class _Builder:
                 raise ModelError(message(label, f"nothing in the function computes its output {result!r}"))
             scope.values[name] = value
 
+    def _take_bytes(self, proto: FunctionProto | NodeProto, label: str) -> None:
+        """Count what calls of functions copy; a small file could stand for more than there is memory."""
+        self.bytes_left -= proto.ByteSize()
+        if self.bytes_left < 0:
+            what = f"the bodies of functions have more than {MOST_EXPANDED_BYTES} bytes in all calls together"
+            raise UnsupportedError(message(label, what, f"{MOST_EXPANDED_BYTES} bytes"))
+
 
 # ---- declarations
+
+
+def _short(name: str) -> str:
+    """A name for messages and for values of functions, which are kept as often as a function is called."""
+    return name if len(name) <= MOST_SHOWN else f"{name[:MOST_SHOWN]}... ({len(name)} characters)"
 
 
 def _trimmed(names: Iterable[str]) -> list[str]:
@@ -422,11 +460,12 @@ def _trimmed(names: Iterable[str]) -> list[str]:
 def _label(proto: NodeProto, position: int, version: int | None) -> str:
     """How messages call a node: by its operator, the opset, and its name, its output or its place."""
     known = f" (opset {version})" if version is not None else ""
+    operator = _short(proto.op_type)
     if proto.name:
-        return f"{proto.op_type} node {proto.name!r}{known}"
+        return f"{operator} node {_short(proto.name)!r}{known}"
     if proto.output and proto.output[0]:
-        return f"{proto.op_type} node that computes {proto.output[0]!r}{known}"
-    return f"{proto.op_type} node at place {position}{known}"
+        return f"{operator} node that computes {_short(proto.output[0])!r}{known}"
+    return f"{operator} node at place {position}{known}"
 
 
 def _declared_type(info: ValueInfoProto) -> str | None:

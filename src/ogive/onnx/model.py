@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Lock
 from typing import Any, Self
 
 import numpy as np
 from onnx import ModelProto
 
+from ogive import forking
 from ogive._native import ModelCall, inherit_vectorcall
 from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, message
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.delivery import Delivery
 from ogive.onnx.graph import Graph, ValueInfo
-from ogive.onnx.loading import graph_of, read_model, without_data
+from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, read_model, without_data
 from ogive.onnx.outline import outline
 from ogive.onnx.runner import Ran, Runner
 
@@ -26,14 +26,19 @@ __all__ = ["Model", "load"]
 
 
 def load(
-    model: str | os.PathLike[str] | bytes | ModelProto, *, fuse: bool = True, memory_limit: int | None = None
+    model: str | os.PathLike[str] | bytes | ModelProto,
+    *,
+    fuse: bool = True,
+    memory_limit: int | None = None,
+    node_limit: int = MOST_EXPANDED_NODES,
 ) -> Model:
     """Load an ONNX model: a path, the bytes of a file, or an ``onnx.ModelProto``.
 
     Everything is checked here: a model that loads contains only operators, versions and types that Ogive
     has. ``fuse=False`` computes node by node; the results have the same bits. ``memory_limit`` is how many
     bytes the arrays of a run may have, for models that are not trusted; without it, as much as the machine
-    has.
+    has. ``node_limit`` is how many nodes the functions of a model may stand for: a small file could stand for
+    billions.
 
     Raises ModelError for damaged or contradictory models, UnsupportedError for operators, opsets and types
     that Ogive does not have, ParameterError for a limit without meaning, and OSError where a file cannot be
@@ -50,7 +55,7 @@ def load(
     >>> celu(x=np.float32([-1.0, 2.0]))
     array([-0.7298743,  2.       ], dtype=float32)
     """
-    return _loaded(*read_model(model), fuse, memory_limit)
+    return _loaded(*read_model(model), fuse, memory_limit, node_limit)
 
 
 def _loaded(
@@ -59,6 +64,7 @@ def _loaded(
     name: str,
     fuse: bool,
     memory_limit: int | None,
+    node_limit: int,
     initialisers: dict[str, np.ndarray] | None = None,
 ) -> Model:
     """The model of a file; with ``initialisers``, of one whose data has been read."""
@@ -66,8 +72,11 @@ def _loaded(
     if not isinstance(limit, int) or limit < 1:
         what = f"memory_limit is {memory_limit!r}"
         raise ParameterError(message("ogive.onnx.load", what, "a whole number of bytes from 1 on, or None"))
-    graph = graph_of(proto, folder, name, initialisers)
-    source = (without_data(proto).SerializeToString(), folder, name, fuse, memory_limit, graph.initialisers)
+    if not isinstance(node_limit, int) or node_limit < 0:
+        what = f"node_limit is {node_limit!r}"
+        raise ParameterError(message("ogive.onnx.load", what, "a whole number from 0 on"))
+    graph = graph_of(proto, folder, name, node_limit=node_limit, initialisers=initialisers)
+    source = (without_data(proto).SerializeToString(), folder, name, fuse, memory_limit, node_limit, graph.initialisers)
     return Model(graph, name, fuse=fuse, memory_limit=limit, about=_about(proto), source=source)
 
 
@@ -124,7 +133,7 @@ class Model(ModelCall):
         self._fuse = fuse
         self._memory_limit = memory_limit
         self._runners: dict[tuple[str, ...], Runner] = {}
-        self._lock = Lock()
+        self._lock = forking.lock()
         self._input_names = tuple(info.name for info in graph.inputs)
         self._output_names = tuple(info.name for info in graph.outputs)
         self._set_names(self._input_names)
@@ -202,15 +211,18 @@ class Model(ModelCall):
         >>> model.run({"x": np.float32([-1.0, 2.0])}, outputs=["z"])
         {'z': array([-0., -2.], dtype=float32)}
         """
+        _check_order(f"{self._name}, run", inputs, outputs)
         if outputs is None and out is None and delivery is None and inputs.keys() == self._name_set:
             results = self(*(inputs[name] for name in self._input_names))  # by a plan of the native call path
             return dict(zip(self._output_names, results if len(self._output_names) > 1 else (results,), strict=True))
         names = self.output_names if outputs is None else tuple(outputs)
+        known = set(self.output_names)
         for name in names:
-            if name not in self.output_names:
+            if not isinstance(name, str) or name not in known:
                 raise ArgumentError(message(self._name, f"there is no output {name!r}", ", ".join(self.output_names)))
+        wanted = set(names)
         # Outputs are computed in the model's order, each once.
-        ordered = tuple(name for name in self.output_names if name in names)
+        ordered = tuple(name for name in self.output_names if name in wanted)
         targets = self._targets(out, ordered)
         computed = dict(zip(ordered, self._results(inputs, ordered, targets, delivery), strict=True))
         return {name: computed[name] for name in names}
@@ -339,6 +351,17 @@ def _takes_any_shape(inputs: Sequence[ValueInfo]) -> bool:
     shape = declared.pop() if len(declared) == 1 else None
     names = [size for size in shape or () if size is not None]
     return shape is not None and all(isinstance(size, str) for size in names) and len(set(names)) == len(names)
+
+
+def _check_order(subject: str, inputs: object, outputs: object) -> None:
+    """Refuse the arguments of `Model.run` in ONNX Runtime's order, whose result is a list."""
+    if not isinstance(inputs, Mapping):
+        what = f"inputs is of type {type(inputs).__name__}"
+        way_out = 'The inputs come first, the names of outputs second: run({"x": array}, ["y"]) returns {"y": array}'
+        raise ArgumentError(message(subject, what, "a mapping of names to arrays", way_out))
+    if isinstance(outputs, str):
+        what = f"outputs is the text {outputs!r}"
+        raise ArgumentError(message(subject, what, "a list of names", f"Write [{outputs!r}]"))
 
 
 def _checked_value(value: Any, kind: str, subject: str) -> Any:

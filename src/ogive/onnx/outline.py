@@ -8,6 +8,7 @@ from threading import Lock
 
 import numpy as np
 
+from ogive import forking
 from ogive.dtypes import ElementType
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.graph import Graph, Step
@@ -57,7 +58,8 @@ def _kernel(island: Island, types: Mapping[str, ElementType], constants: Constan
 
 def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
     """What is known of the part of a graph that these outputs need."""
-    results = tuple(value for info, value in zip(graph.outputs, graph.results, strict=True) if info.name in outputs)
+    wanted = set(outputs)
+    results = tuple(value for info, value in zip(graph.outputs, graph.results, strict=True) if info.name in wanted)
     needed, steps = set(results), []
     for step in reversed(graph.steps):
         if step.output in needed:
@@ -82,7 +84,7 @@ def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
         constants=_constants(arrays, types, steps) if fuse else NO_CONSTANTS,
         fuse=fuse,
         kernels={},
-        lock=Lock(),
+        lock=forking.lock(),
     )
 
 

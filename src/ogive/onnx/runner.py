@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import numpy as np
 
+from ogive import forking
 from ogive.onnx.delivery import Delivery, Destinations
 from ogive.onnx.outline import Outline
 from ogive.onnx.plan import Plan, ShapesChanged, make_plan, separate
@@ -45,7 +45,7 @@ class Runner:
         self.memory_limit = memory_limit
         self.is_flexible = is_flexible
         self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
-        self._lock = Lock()
+        self._lock = forking.lock()
         self._latest: tuple[Any, ...] = ()
 
     def run(

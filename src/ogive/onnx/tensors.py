@@ -1,14 +1,12 @@
 """Arrays from ``TensorProto``: every count and length is checked before an array is made.
 
 Data may lie in the field of its type, in ``raw_data``, or in a file beside the model; never outside the
-model's folder.
+model's folder. So a file that has several names (hard links) is refused, as ``onnx.load`` does.
 """
 
 from __future__ import annotations
 
 import math
-import os
-import stat
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +14,7 @@ from onnx import TensorProto
 
 from ogive.errors import ModelError, UnsupportedError, message
 from ogive.onnx.data_types import DataType, data_type
+from ogive.onnx.files import opened
 from ogive.onnx.limits import LARGEST_RANK, fits_an_array
 
 __all__ = ["array_from"]
@@ -204,11 +203,14 @@ def _inside(folder: Path, location: str, subject: str) -> Path:
 
 def _read(path: Path, offset: int, length: int, subject: str) -> bytes:
     try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                raise ModelError(message(subject, f"its data lies in {path.name!r}, which is not a regular file"))
+        found = opened(path)
+        if found is None:
+            raise ModelError(message(subject, f"its data lies in {path.name!r}, which is not a regular file"))
+        file, status = found
+        with file:
+            if status.st_nlink > 1:  # a link to a file elsewhere would lead out of the model's folder
+                what = f"its data lies in {path.name!r}, which has {status.st_nlink} names (hard links)"
+                raise ModelError(message(subject, what, "files with one name", "Copy the file"))
             if offset + length > status.st_size:
                 what = f"its data ends at byte {offset + length} of {path.name!r}, which has {status.st_size} bytes"
                 raise ModelError(message(subject, what))

@@ -3,10 +3,11 @@
 A kernel's file is named by its code in LLVM's language, which takes milliseconds to make. A note is named by the
 formula and the engine that would make that code, and says which file it is.
 
-A file is written under another name and renamed, so that readers see all of it or nothing; it carries a
-digest, so that a damaged one is found and compiled anew; and nothing is read from, or written to, a folder
-that others can write to, because code from it will run. ``OGIVE_CACHE=off`` disables it, another value
-names the folder.
+A file is written under another name and renamed, so that readers see all of it or nothing. It carries a digest
+of its name and its content, so that a damaged file, or one under another file's name, is found and compiled anew.
+Nothing is read from, or written to, a folder that others can write to, because code from it will run. When the
+folder is full, the files that were not used for the longest time go. ``OGIVE_CACHE=off`` disables it, another
+value names the folder.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import os
 import stat
 import struct
 import sys
+import time
 from functools import cache as remember
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +29,20 @@ from ogive.codegen.link import IMPORTS, Image
 
 __all__ = ["folder", "key", "load", "load_note", "store", "store_note"]
 
-MAGIC = b"OGIVE-KERNEL-2\n\0"
-NOTE_MAGIC = b"OGIVE-NOTE-1\n\0"
+MAGIC = b"OGIVE-KERNEL-3\n\0"
+NOTE_MAGIC = b"OGIVE-NOTE-2\n\0"
 _HEADER = struct.Struct("<II")  # numbers of entries and of imports
 _ENTRY = struct.Struct("<I")
 _IMPORT = struct.Struct("<II")
 
-#: When the folder holds more files than this, the oldest half is removed.
+#: The folder holds at most about this much. When it is full, files go until half is left.
 MOST_FILES = 4096
+MOST_BYTES = 1 << 28
+
+#: A file's time of change says when it was last used, to a day: reading is not to write each time.
+SECONDS_UNTIL_TOUCHED = 24 * 3600
+
+_written = count()
 
 
 def key(*parts: str) -> str:
@@ -55,10 +64,20 @@ def folder() -> Path | None:
 def _folder(setting: str) -> Path | None:
     path = Path(setting) if setting else _user_folder() / "kernels"
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return path if _is_private(path.stat()) else None
+        _make(path)
+        status = path.stat()
+        return path if stat.S_ISDIR(status.st_mode) and _is_private(status) else None
     except (OSError, RuntimeError):  # read-only file system, no home, ...
         return None
+
+
+def _make(folder: Path) -> None:
+    """The folder and those that it lies in, for this user alone: also where the process creates others for all."""
+    missing = [folder, *folder.parents]
+    while missing and missing[-1].exists():
+        missing.pop()
+    for each in reversed(missing):
+        each.mkdir(mode=0o700, exist_ok=True)
 
 
 def _user_folder() -> Path:
@@ -109,14 +128,26 @@ def _read(name: str, magic: bytes) -> bytes | None:
     try:
         descriptor = os.open(place / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
         with os.fdopen(descriptor, "rb") as file:
-            if not _is_private(os.fstat(file.fileno())):
+            status = os.fstat(file.fileno())
+            if not _is_private(status):
                 return None
+            if time.time() - status.st_mtime > SECONDS_UNTIL_TOUCHED:
+                _touch(file.fileno(), place / name)
             data = file.read()
     except OSError:
         return None
     payload = data[len(magic) + 32 :]
-    is_whole = data.startswith(magic) and hashlib.sha256(payload).digest() == data[len(magic) : len(magic) + 32]
+    is_whole = data.startswith(magic) and _digest(name, payload) == data[len(magic) : len(magic) + 32]
     return payload if is_whole else None
+
+
+def _digest(name: str, payload: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\0" + payload).digest()
+
+
+def _touch(descriptor: int, path: Path) -> None:
+    with contextlib.suppress(OSError):  # a read-only file system
+        os.utime(descriptor if os.utime in os.supports_fd else path)
 
 
 def _write(name: str, magic: bytes, payload: bytes) -> None:
@@ -129,12 +160,14 @@ def _write(name: str, magic: bytes, payload: bytes) -> None:
         descriptor, temporary = tempfile.mkstemp(prefix=".", dir=place)
         try:
             with os.fdopen(descriptor, "wb") as file:
-                file.write(magic + hashlib.sha256(payload).digest() + payload)
+                file.write(magic + _digest(name, payload) + payload)
             Path(temporary).replace(place / name)
         except BaseException:
             Path(temporary).unlink()
             raise
-        _prune(place)
+        # Looking at all files takes milliseconds.
+        if next(_written) % max(MOST_FILES // 64, 1) == 0:
+            _prune(place)
 
 
 def _encode(image: Image) -> bytes:
@@ -158,7 +191,18 @@ def _decode(payload: bytes) -> Image | None:
 
 
 def _prune(place: Path) -> None:
-    files = [entry for entry in os.scandir(place) if entry.is_file(follow_symlinks=False)]
-    if len(files) > MOST_FILES:
-        for entry in sorted(files, key=lambda e: e.stat(follow_symlinks=False).st_mtime)[: MOST_FILES // 2]:
-            Path(entry).unlink(missing_ok=True)
+    """Remove the files that were not used for the longest time, if there are too many or they are too large."""
+    files = []
+    for entry in os.scandir(place):
+        with contextlib.suppress(OSError):  # another process has just removed it
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISREG(status.st_mode):
+                files.append((status.st_mtime_ns, status.st_size, entry.path))
+    number, size = len(files), sum(size for _, size, _ in files)
+    if number <= MOST_FILES and size <= MOST_BYTES:
+        return
+    for _, bytes_of_file, path in sorted(files):
+        if number <= MOST_FILES // 2 and size <= MOST_BYTES // 2:
+            break
+        Path(path).unlink(missing_ok=True)
+        number, size = number - 1, size - bytes_of_file

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+import os
 from collections.abc import Callable, Sequence
 from functools import cache as remember
 from pathlib import Path
@@ -12,9 +12,11 @@ import numpy as np
 
 from ogive import _native
 from ogive.codegen import compiler
+from ogive.codegen import link as link_module
 from ogive.codegen.link import Image, link
 from ogive.codegen.target import Target, host_target
 from ogive.dtypes import ElementType
+from ogive.forking import no_fork
 from ogive.runtime import cache
 
 if TYPE_CHECKING:
@@ -32,10 +34,11 @@ SMALLEST_COST = 12
 #: of rows kept between stages, from how many elements on threads pay, and whether results are looked up in a table.
 Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, bool]
 
+#: The parts of the package that no machine code follows from. What they ask for is in the formula's text.
+NO_ENGINE = frozenset({"accuracy", "catalog", "check", "cli", "directml", "dxdispatch", "onnx", "peers"})
+
 #: A result of 16 bits costs as much to look up as to compute in registers of 64 bytes.
 LOOK_UP_COST = 45
-
-_compiler_lock = threading.Lock()
 
 
 def compiled(program: Program, target: Target) -> tuple[str, Image]:
@@ -46,24 +49,42 @@ def compiled(program: Program, target: Target) -> tuple[str, Image]:
     name = cache.key(source, *_compiled_for(target))
     image = cache.load(name)
     if image is None:
-        with _compiler_lock:  # LLVM's global state is not safe under concurrent use
-            image = link(compiler.object_code(source, target), entries(program))
+        image = link(compiler.object_code(source, target), entries(program))
         cache.store(name, image)
     return name, image
 
 
 def _compiled_for(target: Target) -> tuple[str, ...]:
-    return target.name, target.processor, target.features, compiler.version()
+    return target.name, target.processor, target.features, compiler.version(), _back_end()
+
+
+@remember
+def _back_end() -> str:
+    """Tells apart the states of what makes machine code of LLVM's language."""
+    files = Path(compiler.__file__), Path(link_module.__file__)
+    try:
+        return cache.key(*(file.read_text(encoding="utf-8") for file in files))
+    except OSError:  # the package does not lie in files
+        from ogive import __version__
+
+        return __version__
+
+
+def _engine_files() -> list[str]:
+    """The files that machine code follows from, besides the formula: all but those of front ends and of formulas."""
+    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  (pathlib would take 1 ms)
+    files = []
+    for folder, inner, names in os.walk(package):
+        inner[:] = [name for name in inner if name not in NO_ENGINE and name != "__pycache__"]
+        files += [os.path.join(folder, name) for name in names if name.endswith(".py")]  # noqa: PTH118
+    return sorted(files)
 
 
 @remember
 def _engine() -> str:
     """Tells apart the states of what makes code of formulas: the files, and when each was written here."""
-    package = Path(__file__).parent.parent
-    files = [package / name for name in ("dtypes.py", "expression.py", "operator.py", "runtime/kernels.py")]
-    files += [file for part in ("transform", "elementary", "codegen") for file in (package / part).glob("*.py")]
-    states = [(file.name, file.stat()) for file in sorted(files)]
-    return repr([(name, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for name, s in states])
+    states = [(file, os.stat(file)) for file in _engine_files()]  # noqa: PTH116
+    return repr([(file, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for file, s in states])
 
 
 def _note_name(identity: str, target: Target) -> str | None:
@@ -95,6 +116,10 @@ def make_kernel(
     """
 
     def resolve() -> Resolved:
+        with no_fork:  # all of it: a child cannot load a module that another thread was loading when it forked
+            return found()
+
+    def found() -> Resolved:
         chosen = target or host_target()
         note = None if make_identity is None else _note_name(make_identity(), chosen)
         known = None if note is None else cache.load_note(note)

@@ -9,6 +9,7 @@ import pytest
 import ogive
 import ogive.directml as dml
 from ogive.directml.builder import vocabulary
+from ogive.directml.names import function_names
 from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, UnsupportedError
 from tests.directml.running import DEVICE, IDS, RUNNABLE, values
 from tests.directml.standard import FOLDER, NUMPY, OPERATORS, inputs, make, output, sizes_for
@@ -71,7 +72,7 @@ def test_there_is_a_function_for_every_operator():
     assert len(OPERATORS) >= 95
     covered = {v.facts.type_name for f in vocabulary.functions().values() for v in f.variants}
     assert covered == set(OPERATORS)
-    assert set(vocabulary.function_names()) == set(vocabulary.functions()) <= set(dir(dml))
+    assert set(function_names()) == set(vocabulary.functions()) <= set(dir(dml))
 
 
 #: The functions of the maintained Python binding that are in scope, with their parameters as it declares them.
@@ -175,7 +176,7 @@ def test_signatures(name):
     assert f"({', '.join(shown)})" == DECLARED[name]
 
 
-@pytest.mark.parametrize("name", vocabulary.function_names())
+@pytest.mark.parametrize("name", function_names())
 def test_functions_are_documented(name):
     function = getattr(dml, name)
     assert function.__name__ == name

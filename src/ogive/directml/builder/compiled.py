@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any, NoReturn, Self
 
 import numpy as np
 
+from ogive import forking
 from ogive.directml.builder.buffers import Buffer, checked_array, converted, view_of
 from ogive.directml.builder.expression import Expression, Node
 from ogive.directml.builder.tensors import TensorDesc
@@ -73,7 +73,7 @@ class CompiledGraph:
         self._by_node = {slot.node: slot for slot in slots}
         self._by_name = {slot.name: slot for slot in slots if slot.name is not None}
         self._wanted_slots = [[s for s in slots if s.is_used and s.is_owned == owned] for owned in (False, True)]
-        self._lock = threading.Lock()
+        self._lock = forking.lock()
         self._operator = compile_it()
         self._is_fresh = True
         self._is_initialized = False
@@ -86,7 +86,7 @@ class CompiledGraph:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._lock = threading.Lock()
+        self._lock = forking.lock()
 
     def __dask_tokenize__(self) -> bytes:
         return plain_bytes(self)

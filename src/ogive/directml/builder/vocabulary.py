@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import enum
 import inspect
-import json
 import re
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ogive.directml.data import OPERATOR_TYPES, Member, OperatorFacts, facts
 from ogive.directml.descs import DERIVED
 from ogive.directml.enumerations import ENUMERATIONS
+from ogive.directml.names import function_name, table
 from ogive.directml.structure import REQUIRED
 from ogive.directml.support import identical
 
-__all__ = ["Argument", "Function", "Variant", "aliases", "function_names", "functions", "out_of_scope"]
+__all__ = ["Argument", "Function", "Variant", "aliases", "functions"]
 
 Kind = Literal["tensor", "number", "scalar", "scale_bias", "fused_activation", "choice", "axes", "sizes", "data_type"]
 
@@ -84,12 +83,6 @@ class Function(NamedTuple):
         return inspect.Signature([*first, *positional, *keywords])
 
 
-@cache
-def _table() -> dict[str, Any]:
-    path = Path(__file__).parents[1] / "data" / "python.json"
-    return json.loads(path.read_bytes())  # type: ignore[no-any-return]
-
-
 def snake_case(name: str) -> str:
     """A member's name in Python's spelling, without what every tensor is called.
 
@@ -98,17 +91,6 @@ def snake_case(name: str) -> str:
     """
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
     return words.removesuffix("_tensor")
-
-
-def _function_name(operator_name: str) -> str:
-    found: str | None = _table()["names"].get(operator_name)
-    return found or operator_name.removeprefix("ELEMENT_WISE_").lower()
-
-
-@cache
-def function_names() -> tuple[str, ...]:
-    """The names of all functions that make an operator."""
-    return tuple(dict.fromkeys(map(_function_name, OPERATOR_TYPES)))
 
 
 @cache
@@ -120,7 +102,7 @@ def functions() -> dict[str, Function]:
     """
     found: dict[str, list[Variant]] = {}
     for operator_name in OPERATOR_TYPES:
-        found.setdefault(_function_name(operator_name), []).append(_variant(facts(operator_name)))
+        found.setdefault(function_name(operator_name), []).append(_variant(facts(operator_name)))
     return {name: Function(name, tuple(variants)) for name, variants in found.items()}
 
 
@@ -128,7 +110,7 @@ def default(operator: OperatorFacts, member: Member) -> Any:
     """What a member is if it is left out: DirectMLX's default where it has another one than the operator's page."""
     if member.optional:
         return None
-    value = _table()["defaults"].get(operator.name, {}).get(member.name, member.default)
+    value = table()["defaults"].get(operator.name, {}).get(member.name, member.default)
     if isinstance(value, str):
         return ENUMERATIONS[member.type][value]
     return REQUIRED if value is None else tuple(value) if isinstance(value, list) else value
@@ -152,7 +134,7 @@ def _variant(operator: OperatorFacts) -> Variant:
     if not tensors:
         keywords.insert(0, Argument("sizes", "", "sizes"))
     if not any(m.name in typed_like and not m.optional for m in operator.inputs):
-        types = _table()["output_types"]
+        types = table()["output_types"]
         row = types.get(operator.name, types[""])
         type_default = REQUIRED if "default" not in row else None
         keywords.append(Argument(row["keyword"], "", "data_type", type_default))
@@ -161,23 +143,17 @@ def _variant(operator: OperatorFacts) -> Variant:
 
 def default_output_type(operator_name: str) -> str:
     """The data type of an output that follows from nothing."""
-    types = _table()["output_types"]
+    types = table()["output_types"]
     return str(types.get(operator_name, types[""])["default"])
 
 
 @cache
 def aliases() -> dict[str, Any]:
     """Enumerations by their names in Python; those of operators that are not here, too."""
-    found: dict[str, Any] = {name: ENUMERATIONS[full] for name, full in _table()["aliases"].items()}
-    for name, members in _table()["out_of_scope_enumerations"].items():
+    found: dict[str, Any] = {name: ENUMERATIONS[full] for name, full in table()["aliases"].items()}
+    for name, members in table()["out_of_scope_enumerations"].items():
         found[name] = enum.IntEnum(
             name, {member: value for value, member in enumerate(members)}, module="ogive.directml"
         )
         found[name].__doc__ = "An enumeration of operators that are not here, so that they can be refused by name."
     return found
-
-
-@cache
-def out_of_scope() -> tuple[str, ...]:
-    """The functions of operators that are neither activations nor element-wise."""
-    return tuple(_table()["out_of_scope"])

@@ -1,0 +1,205 @@
+"""What a call of an operator did wrong: Ogive's errors in place of NumPy's, which name no argument.
+
+A call is looked at only after it has failed, so none of this costs a call that succeeds. An error that finds no words
+here stays as it was: it may come from an array of another library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.containers import outline
+from ogive.dtypes import ElementType, element_type_of
+from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ShapeError, message
+from ogive.signature import in_order
+
+if TYPE_CHECKING:
+    from ogive.operator import Operator
+
+__all__ = ["explain"]
+
+#: NumPy's keywords that are one of some values.
+_CHOICES: dict[str, tuple[Any, ...]] = {
+    "casting": ("no", "equiv", "safe", "same_kind", "unsafe"),
+    "order": ("C", "F", "A", "K", None),
+    "subok": (True, False),
+}
+
+
+def explain(op: Operator, error: BaseException, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+    """Raise an error that names the operator and the argument, if one is due. ``args`` are as many as the tensors."""
+    if isinstance(error, OgiveError) or not isinstance(error, TypeError | ValueError | OverflowError):
+        return
+    try:
+        _check_keywords(op, keywords)
+        _check_out(op, keywords.get("out"))
+        arrays = _arrays(op, args)
+        if isinstance(error, OverflowError):
+            _check_numbers(op, args, arrays)
+            return
+        _check_where(op, keywords, arrays)
+        if isinstance(error, TypeError):
+            _check_types(op, args, arrays, keywords)
+        if isinstance(error, ValueError):
+            _check_shapes(op, arrays, keywords)
+    except OgiveError as explained:
+        raise explained from error
+
+
+def _targets(out: Any) -> tuple[Any, ...]:
+    return out if isinstance(out, tuple) else (out,)
+
+
+def _named(op: Operator, arrays: Iterable[Any], what: str) -> str:
+    return " and ".join(f"{name} {getattr(array, what)}" for name, array in zip(op.tensors, arrays, strict=True))
+
+
+# ---- keywords
+
+
+def _check_keywords(op: Operator, keywords: Mapping[str, Any]) -> None:
+    for name, choices in _CHOICES.items():
+        value = keywords.get(name, choices[0])
+        if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
+            allowed = ", ".join(repr(choice) for choice in choices if choice is not None)
+            raise ArgumentError(message(op.name, f"{name} is {value!r}", allowed))
+    if keywords.get("dtype") is not None and keywords.get("signature") is not None:
+        raise ArgumentError(message(op.name, "dtype and signature are both given", "one of them"))
+    if op.is_row_wise and "where" in keywords:
+        what = "where is not for operators of rows"
+        raise ArgumentError(message(op.name, what, way_out="Choose afterwards: numpy.where(mask, result, other)"))
+    if keywords.get("dtype") is not None:
+        _check_dtype(op, keywords["dtype"])
+
+
+def _check_dtype(op: Operator, given: Any) -> None:
+    allowed = _listed(t for signature in op.signatures for t in signature.outputs)
+    try:
+        dtype = np.dtype(given)
+    except TypeError:
+        raise DTypeError(message(op.name, f"dtype is {given!r}, which is no dtype", allowed)) from None
+    if not any(element_type_of(dtype) is t for signature in op.signatures for t in signature.outputs):
+        raise DTypeError(message(op.name, f"dtype is {dtype}", allowed))
+
+
+def _check_out(op: Operator, out: Any) -> None:
+    targets, wanted = _targets(out), len(op.signatures[0].outputs)
+    if len(targets) != wanted:
+        what = f"out is a tuple of {len(targets)}"
+        raise OutputError(message(op.name, what, "an array" if wanted == 1 else f"a tuple of {wanted} arrays"))
+    for target in targets:
+        if isinstance(target, np.ndarray) and not target.flags.writeable:
+            raise OutputError(message(op.name, "out is a read-only array", "writable arrays"))
+        if target is not None and not hasattr(target, "__array_ufunc__"):
+            what, way_out = f"out is a {type(target).__name__}", "numpy.frombuffer makes an array of a buffer"
+            raise OutputError(message(op.name, what, "an array", way_out))
+
+
+def _check_where(op: Operator, keywords: Mapping[str, Any], arrays: list[np.ndarray]) -> None:
+    where = np.asarray(keywords.get("where", True))
+    if where.dtype != bool:
+        way_out = "Convert it first: where != 0"
+        raise DTypeError(message(op.name, f"where has dtype {where.dtype}", "bool", way_out))
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        return  # said of the operands
+    try:
+        np.broadcast_shapes(where.shape, shape)
+    except ValueError:
+        what = f"where has shape {where.shape}"
+        raise ShapeError(message(op.name, what, f"shapes that broadcast together with {shape}")) from None
+
+
+# ---- operands
+
+
+def _arrays(op: Operator, args: tuple[Any, ...]) -> list[np.ndarray]:
+    return [outline(op, name, arg) for name, arg in zip(op.tensors, args, strict=True)]
+
+
+def _check_numbers(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray]) -> None:
+    """Python's integers take the type of the arrays beside them, which may be too small for them."""
+    beside = [array for arg, array in zip(args, arrays, strict=True) if type(arg) is not int]
+    try:
+        common = np.result_type(*beside)
+    except (TypeError, ValueError):  # there is none, or there are no arrays
+        return
+    for name, arg in zip(op.tensors, args, strict=True):
+        if type(arg) is not int:
+            continue
+        shown = str(arg) if abs(arg) < 1 << 64 else f"a whole number of {arg.bit_length()} bits"
+        what = f"{name} is {shown}, and takes the type of the arrays beside it, {common}"
+        if common.kind in "iu":
+            limits = np.iinfo(common)
+            if not limits.min <= arg <= limits.max:
+                allowed = f"{limits.min} to {limits.max}"
+                raise DTypeError(message(op.name, what, allowed, "Convert the arrays to a larger type first"))
+        elif abs(arg) >> 1023:
+            raise DTypeError(message(op.name, what, "magnitudes below 2**1023"))
+
+
+def _listed(types: Iterable[ElementType]) -> str:
+    return ", ".join(t.name for t in in_order(dict.fromkeys(types)))
+
+
+def _takes(taken: Iterable[ElementType], arg: Any, array: np.ndarray) -> bool:
+    """Whether an operand can be of one of these types: as it is, or converted safely."""
+    if (
+        type(arg) in (int, float) and array.dtype != object
+    ):  # Python's numbers take any type of their kind, and of a higher one
+        return any(t.is_float or (type(arg) is int and t.name != "bool") for t in taken)
+    return any(np.can_cast(array.dtype, t.numpy, "safe") for t in taken)
+
+
+def _check_types(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
+    for position, (name, arg, array) in enumerate(zip(op.tensors, args, arrays, strict=True)):
+        taken = [signature.inputs[position] for signature in op.signatures]
+        if not _takes(taken, arg, array):
+            what = f"{name} is None" if arg is None else f"{name} has dtype {array.dtype}"
+            way_out = "" if arg is None else f"Convert it first: {name}.astype(...)"
+            raise DTypeError(message(op.name, what, _listed(taken), way_out))
+    casting = keywords.get("casting", "same_kind")
+    if casting in ("no", "equiv") and len({array.dtype for array in arrays}) > 1:
+        what = f"casting is {casting!r}, and the operands have several dtypes: {_named(op, arrays, 'dtype')}"
+        raise DTypeError(message(op.name, what, "operands of one dtype, or casting='same_kind'"))
+    if not any(
+        all(_takes([t], arg, array) for t, arg, array in zip(signature.inputs, args, arrays, strict=True))
+        for signature in op.signatures
+    ):
+        what = f"no type takes all operands: {_named(op, arrays, 'dtype')}"
+        allowed = _listed(t for signature in op.signatures for t in signature.inputs)
+        raise DTypeError(message(op.name, what, allowed, "Convert one of them first: array.astype(...)"))
+    for target in _targets(keywords.get("out")):
+        if isinstance(target, np.ndarray):
+            given = " and ".join(str(array.dtype) for array in arrays)
+            what = f"out has dtype {target.dtype}, which cannot take the result for {given}"
+            raise DTypeError(message(op.name, what))
+    _check_loop(op, arrays, keywords)
+
+
+def _check_loop(op: Operator, arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
+    """What asks for one combination of types: the operands may not be convertible to it."""
+    for name in ("dtype", "signature"):
+        if keywords.get(name) is not None:
+            casting = keywords.get("casting", "same_kind")
+            asked = np.dtype(keywords[name]) if name == "dtype" else repr(keywords[name])
+            what = f"{name} is {asked}, to which casting={casting!r} does not convert the operands"
+            raise DTypeError(message(op.name, f"{what}: {_named(op, arrays, 'dtype')}"))
+
+
+def _check_shapes(op: Operator, arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays))
+    except ValueError:
+        what = f"the shapes do not broadcast together: {_named(op, arrays, 'shape')}"
+        raise ShapeError(message(op.name, what, "equal sizes, or 1, from the last axis on")) from None
+    for target in _targets(keywords.get("out")):
+        if isinstance(target, np.ndarray) and target.shape != shape:
+            raise ShapeError(message(op.name, f"out has shape {target.shape}", f"{shape}"))
+    if keywords.get("signature") is not None:
+        what = f"signature is {keywords['signature']!r}"
+        raise ArgumentError(message(op.name, what, "the types of one loop, as bind(...).types lists them"))

@@ -1,0 +1,237 @@
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import ogive
+from ogive import forking
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+#: In a child that hangs, the alarm ends it, with status 14.
+PROLOGUE = """
+import os, signal, sys, threading, time, warnings
+warnings.simplefilter("ignore")  # Python 3.12 warns about fork in a process with threads, which is what is tested
+import numpy as np, ogive
+from ogive import forking
+
+def fork(work, seconds=20):
+    pid = os.fork()
+    if pid == 0:
+        signal.alarm(seconds)
+        os._exit(0 if work() else 1)
+    return pid
+
+def statuses(children):
+    return [os.waitpid(pid, 0)[1] for pid in children]
+"""
+
+
+def run(code):
+    completed = subprocess.run(
+        [sys.executable, "-c", PROLOGUE + code],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=os.environ | {"OGIVE_CACHE": "off"},
+        check=False,
+    )
+    return completed.returncode, completed.stdout.strip(), completed.stderr.strip()
+
+
+def test_children_compile_though_another_thread_was_compiling():
+    code = """
+x = np.linspace(-4, 4, 64, dtype=np.float32)
+
+def compile_one(number):
+    def formula(x):
+        return ogive.formula.tanh(x) * (1 + number / 4096)
+    return np.isfinite(ogive.operator(formula)(x)).all()
+
+is_over = False
+def work():
+    number = 0
+    while not is_over:
+        number += 1
+        compile_one(number)
+
+thread = threading.Thread(target=work)
+thread.start()
+children = []
+for number in range(12):  # without the wait for the compiler nearly all of them hang
+    time.sleep(0.02)
+    children.append(fork(lambda: compile_one(2000 + number)))
+found = statuses(children)
+is_over = True
+thread.join()
+print(found)
+"""
+    assert run(code) == (0, str([0] * 12), "")
+
+
+def test_the_first_compilation_of_all():
+    """Then modules are being loaded, which a child of a fork in the middle could never load."""
+    code = """
+x = np.linspace(-4, 4, 64, dtype=np.float32)
+children = []
+thread = threading.Thread(target=lambda: ogive.celu(x))
+thread.start()
+while thread.is_alive() and len(children) < 8:
+    time.sleep(0.01)
+    children.append(fork(lambda: np.isfinite(ogive.elu(x)).all()))
+thread.join()
+print(set(statuses(children)) <= {0}, len(children) > 0)
+"""
+    assert run(code) == (0, "True True", "")
+
+
+def test_locks_of_objects_are_free_in_the_child():
+    code = """
+lock = forking.lock()
+held, over = threading.Event(), threading.Event()
+def hold():
+    with lock:
+        held.set()
+        over.wait()
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+child = fork(lambda: lock.acquire(timeout=5) and not lock.acquire(timeout=0), 10)
+print(statuses([child]), lock.locked())
+over.set()
+thread.join()
+print(lock.locked())
+"""
+    assert run(code) == (0, "[0] True\nFalse", "")
+
+
+def test_a_thread_may_fork_while_it_holds_the_compiler_itself():
+    """As a signal handler in the main thread does."""
+    code = """
+with forking.no_fork:
+    print(statuses([fork(lambda: forking.no_fork.acquire(timeout=5), 10)]))
+"""
+    assert run(code) == (0, "[0]", "")
+
+
+def test_forks_wait_for_the_lock_of_llvmlite():
+    code = """
+ogive.celu(np.ones(4, "f4"))
+from llvmlite.binding import ffi
+held, over = threading.Event(), threading.Event()
+def hold():
+    with ffi.lib._lock:
+        held.set()
+        over.wait(1)
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+print(statuses([fork(lambda: np.isfinite(ogive.elu(np.ones(4, "f4"))).all(), 10)]))
+thread.join()
+"""
+    assert run(code) == (0, "[0]", "")
+
+
+def test_all_locks_of_the_package_are_made_here():
+    """Others would stay locked in children. functools.cached_property has a lock in Python 3.11."""
+    root = Path(ogive.__file__).parent
+    lock = re.compile(r"\b(?:Lock|RLock|Condition|Semaphore|Event|Barrier)\(|functools import .*cached_property")
+    files = sorted(root.rglob("*.py"))
+    assert len(files) > 100
+    found = {str(f.relative_to(root)) for f in files if lock.search(f.read_text(encoding="utf-8"))}
+    assert found == {"forking.py"}
+
+
+def test_a_cached_property_is_computed_once():
+    class Thing:
+        calls = 0
+
+        @forking.cached_property
+        def value(self):
+            "A value."
+            self.calls += 1
+            return 7
+
+    thing = Thing()
+    assert (thing.value, thing.value, thing.calls) == (7, 7, 1)
+    assert isinstance(Thing.value, forking.cached_property)
+    assert Thing.value.__doc__ == "A value."
+    assert isinstance(forking.lock(), type(threading.Lock()))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads are counted in /proc")
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "working"])
+def test_the_child_has_a_pool_of_its_own(busy):
+    """The parent's workers are not in the child, and neither is the caller that owned the pool when it forked."""
+    code = """
+x = np.ones(1 << 22, "f4")
+ogive.set_num_threads(3)
+expected = ogive.tanh(x)
+
+def computes():
+    before = len(os.listdir("/proc/self/task"))
+    right = all(np.array_equal(ogive.tanh(x), expected) for _ in range(3))
+    return right and before == 1 and len(os.listdir("/proc/self/task")) == 3
+
+is_over = False
+def work():
+    out = np.empty_like(x)
+    while not is_over:
+        ogive.tanh(x, out=out)
+
+thread = threading.Thread(target=work)
+if BUSY:
+    thread.start()
+children = []
+for _ in range(6):
+    time.sleep(0.003)
+    children.append(fork(computes))
+found = statuses(children)
+is_over = True
+if BUSY:
+    thread.join()
+print(found)
+"""
+    assert run(code.replace("BUSY", str(busy))) == (0, str([0] * 6), "")
+
+
+def test_children_load_and_run_models_though_another_thread_did():
+    pytest.importorskip("onnx", reason="the models are ONNX's")
+    code = """
+import ogive.directml as dml, ogive.onnx
+from onnx import parser
+x = np.linspace(-4, 4, 64, dtype=np.float32)
+
+def models(number):
+    alpha = 1 + number / 4096
+    model = ogive.onnx.load(parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 18]> t (float[N] x) => (float[N] y) '
+        f'{{ a = Celu <alpha = {alpha}> (x)  b = Mul(a, x)  y = Tanh(b) }}'))
+    graph = dml.Graph(dml.Device())
+    given = graph.input([64], np.float32, name="x")
+    compiled = graph.compile([dml.activation_elu(given, alpha=alpha) * dml.activation_tanh(given)])
+    return np.isfinite(model(x=x)).all() and np.isfinite(compiled({"x": x})[0]).all()
+
+is_over = False
+def work():
+    number = 0
+    while not is_over:
+        number += 1
+        models(number)
+
+thread = threading.Thread(target=work)
+thread.start()
+children = []
+for number in range(15):
+    time.sleep(0.02)
+    children.append(fork(lambda: models(2000 + number)))
+found = statuses(children)
+is_over = True
+thread.join()
+print(found)
+"""
+    assert run(code) == (0, str([0] * 15), "")
