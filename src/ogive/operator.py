@@ -12,34 +12,37 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import count
+from itertools import count, islice, product
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, overload
 
 import numpy as np
 
 from ogive import _native
-from ogive.dtypes import BOOLEAN, FLOATS, ElementType, element_type_of
+from ogive.dtypes import BOOLEAN, FLOATS, element_type_of
 from ogive.errors import (
     ArgumentError,
     DTypeError,
-    FormulaError,
     OgiveError,
     OutputError,
     ParameterError,
     ShapeError,
     message,
 )
-from ogive.expression import Expression, Format, lift, node, python
+from ogive.expression import Expression, Format, Term, lift, node, python
 from ogive.signature import (
     NUMPY_KEYWORDS,
     Constraint,
     Parameter,
     Signature,
+    TypeLike,
+    element_type_given,
+    element_types_given,
     in_order,
     read_signature,
     type_numbers,
     without_annotations,
 )
+from ogive.trace import check_function, results_of, trace
 
 if TYPE_CHECKING:
     from ogive.transform.program import Program
@@ -79,13 +82,11 @@ class Operator(_native.OperatorCall):
         onnx: str | None = None,
         directml: str | None = None,
     ) -> None:
-        if not (callable(function) and hasattr(function, "__name__")):
-            raise FormulaError(message("ogive.operator", f"{function!r} was given", "a function that is a formula"))
+        signature = check_function(function)
         self.function = function
         self.integer_function = integers or function
         self.name = self.__name__ = function.__name__
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
-        signature = inspect.signature(function)
         self.__signature__ = without_annotations(signature)
         self.__wrapped__ = function
         self.onnx, self.directml = onnx, directml
@@ -194,16 +195,28 @@ class Operator(_native.OperatorCall):
             keywords = defaults | choices
             for name in numeric:
                 keywords[name] = node("parameter", (), (next(positions), name), Format.NUMBER)
-            self._formulas[structure] = self._results(function(*arguments, **keywords))
+            self._formulas[structure] = trace(
+                self.name, function, arguments, keywords, len(self.signatures[0].outputs), of_rows=self.is_row_wise
+            )
         return self._formulas[structure]
 
-    def _results(self, value: Any) -> tuple[Expression, ...]:
-        results = tuple(map(lift, value)) if isinstance(value, tuple) else (lift(value),)
-        if len(results) != len(self.signatures[0].outputs):
-            raise FormulaError(
-                message(self.name, f"the formula returns {len(results)} values", f"{len(self.signatures[0].outputs)}")
-            )
-        return results
+    def check_formula(self) -> None:
+        """Trace the formula, with every choice if there are few, and check the defaults: mistakes show at once."""
+        for parameter in self.numeric_parameters:
+            if not parameter.is_required:
+                parameter.checked(self.name, parameter.default)
+        selecting = [parameter for parameter in self.parameters if parameter.choices]
+        choices = [sorted(p.choices, key=lambda choice: choice != p.default) for p in selecting]
+        for for_integers in {signature.is_of_integers for signature in self.signatures}:
+            for chosen in islice(product(*choices), 32):
+                try:
+                    self.formula(
+                        for_integers=for_integers, **{p.name: c for p, c in zip(selecting, chosen, strict=True)}
+                    )
+                except UnboundLocalError:
+                    raise
+                except NameError:  # of something that is defined later: then the first call shows it
+                    return
 
     def kernel(self, signature: Signature, **choices: Any) -> _native.Kernel:
         """The kernel for one combination of element types; its numeric parameters stay open."""
@@ -288,7 +301,7 @@ class Operator(_native.OperatorCall):
                 self._refuse_keyword(name)
             is_open = isinstance(value, Expression)
             values[name] = value if is_open else known[name].checked(self.name, value)
-        results = self._results(self.function(*map(lift, args), **values))
+        results = results_of(self.function(*map(lift, args), **values), len(self.signatures[0].outputs))
         return results[0] if len(results) == 1 else results
 
     def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
@@ -359,9 +372,9 @@ def operator(function: Callable[..., Any], /) -> Operator: ...
 @overload
 def operator(
     *,
-    types: Iterable[ElementType] = ...,
-    result: ElementType | None = ...,
-    signatures: Iterable[tuple[tuple[ElementType, ...], tuple[ElementType, ...]]] = ...,
+    types: Iterable[TypeLike] = ...,
+    result: TypeLike | None = ...,
+    signatures: Iterable[tuple[tuple[TypeLike, ...], tuple[TypeLike, ...]]] = ...,
     constraints: Mapping[str, Constraint] = ...,
     truth_inputs: tuple[str, ...] = ...,
     integers: Callable[..., Any] | None = ...,
@@ -375,9 +388,9 @@ def operator(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    types: Iterable[ElementType] = FLOATS,
-    result: ElementType | None = None,
-    signatures: Iterable[tuple[tuple[ElementType, ...], tuple[ElementType, ...]]] = (),
+    types: Iterable[TypeLike] = FLOATS,
+    result: TypeLike | None = None,
+    signatures: Iterable[tuple[tuple[TypeLike, ...], tuple[TypeLike, ...]]] = (),
     constraints: Mapping[str, Constraint] | None = None,
     truth_inputs: tuple[str, ...] = (),
     integers: Callable[..., Any] | None = None,
@@ -402,19 +415,22 @@ def operator(
     >>> leaky([-10.0, 10.0], slope=0.5)
     array([-5., 10.])
     """
-    listed = tuple(types)
-    mixed = [Signature(*pair) for pair in signatures]
+    listed = element_types_given("ogive.operator", types)
+    of_result = None if result is None else element_type_given("ogive.operator", "result", result)
+    mixed = [
+        Signature(*(element_types_given("ogive.operator", side, "signatures") for side in pair)) for pair in signatures
+    ]
 
     def make(function: Callable[..., Any]) -> Operator:
         def combinations(tensors: tuple[str, ...]) -> Iterable[Signature]:
             if mixed:
                 return mixed
             return [
-                Signature(tuple(BOOLEAN if name in truth_inputs else t for name in tensors), (result or t,))
+                Signature(tuple(BOOLEAN if name in truth_inputs else t for name in tensors), (of_result or t,))
                 for t in in_order(listed)
             ]
 
-        return Operator(
+        made = Operator(
             function,
             combinations,
             constraints or {},
@@ -424,8 +440,16 @@ def operator(
             onnx=onnx,
             directml=directml,
         )
+        check_at_once(made)
+        return made
 
     return make if function is None else make(function)
+
+
+def check_at_once(made: Operator) -> None:
+    """Trace a new operator's formula, unless it is one of the catalogue: those wait for their first use and for tests."""
+    if (made.__module__ or "").partition(".")[0] != "ogive":
+        made.check_formula()
 
 
 # Ufuncs are pickled by name; ours by operator and parameters.
@@ -442,4 +466,4 @@ def _reduce_ufunc(ufunc: np.ufunc) -> Any:
 
 
 copyreg.pickle(np.ufunc, _reduce_ufunc)
-_native.set_expression_type(Expression)
+_native.set_expression_type(Term)

@@ -45,8 +45,9 @@ def test_walk_yields_operands_first_and_every_node_once():
     order = list(walk(root))
     assert len(order) == len(set(order)) == 5
     assert order[-1] is root
+    positions = {current: position for position, current in enumerate(order)}
     for position, current in enumerate(order):
-        assert all(order.index(operand) < position for operand in current.operands)
+        assert all(positions[operand] < position for operand in current.operands)
 
 
 def test_every_operator_of_python_makes_its_node():
@@ -87,14 +88,13 @@ def test_every_elementary_function_of_numpy_is_understood(name):
         (lambda: bool(x > 0), "Write where\\(condition, a, b\\) instead of if"),
         (lambda: float(x), "for the value of an expression"),
         (lambda: list(x), "cannot be iterated"),
-        (lambda: x + "1", "combined an expression with str"),
-        (lambda: x + np.ones(3), "combined an expression with|has no counterpart"),
-        (lambda: np.gcd(x, y), "numpy.gcd, which has no counterpart"),
-        (lambda: np.sum(x), "numpy.(sum|add)"),
-        (lambda: x & y, "and: an operand is a number; allowed: truth values"),
-        (lambda: (x > 0) + 1, "add: an operand is a truth"),
+        (lambda: x + "1", "combines an expression with the text '1'"),
+        (lambda: x + np.ones(3), "an array of shape \\(3,\\)"),
+        (lambda: np.gcd(x, y), "numpy.gcd, which has no meaning for an expression"),
+        (lambda: np.sum(x), "numpy.sum.*row_sum"),
+        (lambda: x & y, "`&`: an operand is a number; allowed: truth values"),
+        (lambda: (x > 0) - (y > 0), "`-` has no meaning between two truth values. Write a \\^ b"),
         (lambda: f.where(x, 1, 2), "where: the condition is a number"),
-        (lambda: f.where(x > 0, x, x > 1), "where: the values are a number and a truth"),
     ],
 )
 def test_what_formulas_must_not_do(act, text):

@@ -20,6 +20,8 @@ MAY_IMPORT = {
     "dtypes": set(),
     "expression": set(),
     "formula": {"expression"},
+    "numpy_in_formulas": {"expression", "formula"},
+    "trace": {"expression"},
     "show": {"expression"},
     "verify": {"expression"},
     "reference": {"expression"},
@@ -28,7 +30,7 @@ MAY_IMPORT = {
     "codegen": {"expression", "transform", "_native"},
     "runtime": {"codegen", "transform", "_native"},
     "signature": set(),
-    "operator": {"expression", "signature", "transform", "runtime", "_native"},
+    "operator": {"expression", "signature", "trace", "transform", "runtime", "_native"},
     "row_operator": {"expression", "operator", "signature", "_native"},
     "accuracy": {"operator", "reference", "row_operator"},
     "peers": set(),
@@ -56,7 +58,12 @@ MAY_IMPORT = {
     "__init__": {"catalog", "formula", "operator", "row_operator", "runtime"},
 }
 #: Made by functions when they are called, against the arrow: texts for people.
-FOR_PEOPLE = {("expression", "show"), ("expression", "formula")}
+FOR_PEOPLE = {
+    ("expression", "show"),
+    ("expression", "formula"),
+    ("expression", "numpy_in_formulas"),
+    ("trace", "formula"),
+}
 COMMON = {"errors", "dtypes"}
 
 

@@ -417,7 +417,7 @@ class Reals:
         celu(x, alpha=1000) has lost its last 10 bits at 1e-43.
         """
         m = self.m
-        one = constant(1)
+        one: Expression = constant(1)
         for factor, call in (root.operands, root.operands[::-1]) if root.operation == "multiply" else ((one, root),):
             if not (m.extended and not depends_on_elements(factor) and call.operation in LINEAR_AT_ZERO):
                 continue
