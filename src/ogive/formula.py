@@ -448,11 +448,10 @@ def divmod(a: object, b: object) -> tuple[Term, Term]:  # noqa: A001  # Python's
 def floor_divide(a: object, b: object) -> Term:
     """The quotient rounded down, as Python's ``//``; where ``b`` is zero, ``a / b``."""
     a, b = as_number(lift(a)), as_number(lift(b))
-    quotient = round_even((a - mod(a, b)) / b)  # whole already but for what rounding has left
-    # By an infinity, which leaves all of a number, or an infinity: that has no finite difference to it.
-    by_infinity = where(a == 0, a / b, where((a < 0) ^ (b < 0), -1, a / b))
-    finite = where(quotient == 0, copy_sign(0, a / b), quotient)
-    return where(isinf(b) & isfinite(a), by_infinity, where(b == 0, a / b, where(isinf(a), math.nan, finite)))
+    rest = remainder(a, b)
+    is_above = ((rest < 0) ^ (b < 0)) & (rest != 0)
+    quotient = round_even((a - rest) / b) - is_above  # whole already, but for what rounding has left
+    return where(b == 0, a / b, where(quotient == 0, copy_sign(0, a / b), quotient))
 
 
 def round(x: object, decimals: object = 0) -> Term:  # noqa: A001  # Python's and NumPy's name
@@ -512,17 +511,26 @@ def hypot(a: object, b: object) -> Term:
 
 
 def logaddexp(a: object, b: object) -> Term:
-    """``log(exp(a) + exp(b))`` without overflow on the way. Near zero results the absolute error stays small, only."""
-    a, b = lift(a), lift(b)
-    difference = a - b
-    return where(a == b, a + _LOG_2, larger(a, b) + log1p(exp(-absolute(difference))))
+    """``log(exp(a) + exp(b))`` without overflow on the way, where ``a`` or ``b`` is a constant that is not negative."""
+    a, b = _without_cancellation("logaddexp", "log1p(exp(-abs(a - b)))", a, b)
+    return where(a == b, a + _LOG_2, larger(a, b) + log1p(exp(-absolute(a - b))))
 
 
 def logaddexp2(a: object, b: object) -> Term:
-    """``log2(2 ** a + 2 ** b)`` without overflow on the way. Near zero results the absolute error stays small, only."""
-    a, b = lift(a), lift(b)
-    difference = a - b
-    return where(a == b, a + 1, larger(a, b) + log1p(exp2(-absolute(difference))) * _LOG2_E)
+    """``log2(2 ** a + 2 ** b)`` without overflow on the way, where ``a`` or ``b`` is a constant that is not negative."""
+    a, b = _without_cancellation("logaddexp2", "log2(1 + exp2(-abs(a - b)))", a, b)
+    return where(a == b, a + 1, larger(a, b) + log1p(exp2(-absolute(a - b))) * _LOG2_E)
+
+
+def _without_cancellation(name: str, rest: str, *operands: object) -> tuple[Term, Term]:
+    """The operands of a sum of exponentials, where its logarithm, which is added to the larger one, is not negative."""
+    a, b = (as_number(lift(operand)) for operand in operands)
+    if not any(n.operation == "constant" and n.attribute >= 0 for n in (a, b)):
+        raise FormulaError(
+            f"{name}: neither operand is a constant that is not negative, such as 0; where the result is near zero, most "
+            f"of its digits would be lost. Where that does not matter, write larger(a, b) + {rest}"
+        )
+    return a, b
 
 
 def sinc(x: object) -> Term:

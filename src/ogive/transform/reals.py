@@ -62,6 +62,10 @@ def _walk_after_reductions(roots: Sequence[Expression]) -> Iterator[Expression]:
                 stack.extend(current.operands)
 
 
+def _values_of_choice(current: Expression) -> Sequence[Expression]:
+    return current.operands[1:] if current.operation == "select" else ()
+
+
 def _is_sum(root: Expression) -> bool:
     """Whether this is a sum with a number that is the same for all elements, or of that and constants the smaller."""
     if root.operation == "select":
@@ -309,15 +313,25 @@ class Reals:
 
     def _as_single(self, root: Expression) -> Expression:
         """The number rounded to float32; what only chooses does so behind the rounding."""
-        if root.operation == "select":
-            decided = self._decided(root)
-            if decided is not None:
-                return self._as_single(decided)
-            condition, a, b = root.operands
-            return self.m.select_(self.truth(condition), self._as_single(a), self._as_single(b))
-        value = self.finish(root)
-        single = self.m.single_of(value)
-        return node("convert", (value,), None, Format.F32) if single is None else single
+        done: dict[Expression, Expression] = {}
+        for current in walk(root, operands=self._chosen_among):
+            if current.operation != "select":
+                value = self.finish(current)
+                single = self.m.single_of(value)
+                done[current] = node("convert", (value,), None, Format.F32) if single is None else single
+                continue
+            among = self._chosen_among(current)
+            values = [done[operand] for operand in among]
+            truth = self.truth(current.operands[0]) if len(among) > 1 else None
+            done[current] = values[0] if truth is None else self.m.select_(truth, *values)
+        return done[root]
+
+    def _chosen_among(self, current: Expression) -> Sequence[Expression]:
+        """The values of a choice, or the one to which it comes."""
+        if current.operation != "select":
+            return ()
+        decided = self._decided(current)
+        return current.operands[1:] if decided is None else (decided,)
 
     def finish(self, root: Expression) -> Expression:
         """The number rounded to the format of the arithmetic: like single(number(root)), with less work.
@@ -326,8 +340,19 @@ class Reals:
         exact numbers is that one instruction.
         """
         if root not in self.finished:
-            self.finished[root] = self._finished(root)
+            for current in walk(root, operands=self._unfinished_operands):  # without recursion
+                if current not in self.finished:
+                    self.finished[current] = self._finished(current)
         return self.finished[root]
+
+    def _unfinished_operands(self, current: Expression) -> Sequence[Expression]:
+        """The operands that `_finished` asks to be finished."""
+        if current in self.finished:
+            return ()
+        if current.operation == "select":
+            decided = self._decided(current)
+            return current.operands[1:] if decided is None else (decided,)
+        return current.operands if current.operation in ("negate", "absolute", "copy_sign") else ()
 
     def _finished(self, root: Expression) -> Expression:
         m = self.m
@@ -463,8 +488,14 @@ class Reals:
         m = self.m
         match root.operation:
             case "select":
-                condition, a, b = root.operands
-                return m.select_(self.truth(condition), self._narrowed(a, storage), self._narrowed(b, storage))
+                done: dict[Expression, Expression] = {}
+                for current in walk(root, operands=_values_of_choice):
+                    if current.operation == "select":
+                        condition, a, b = current.operands
+                        done[current] = m.select_(self.truth(condition), done[a], done[b])
+                    else:
+                        done[current] = self._narrowed(current, storage)
+                return done[root]
             case "add" | "subtract" | "multiply" | "divide" | "square_root" if self._is_of_halves(root):
                 return self.finish(root)
             case "multiply":
@@ -491,8 +522,15 @@ class Reals:
 
     def truth(self, root: Expression) -> Expression:
         if root not in self.truths:
-            self.truths[root] = self._truth(root)
+            for current in walk(root, operands=self._unknown_truths):  # without recursion
+                if current not in self.truths:
+                    self.truths[current] = self._truth(current)
         return self.truths[root]
+
+    def _unknown_truths(self, current: Expression) -> Sequence[Expression]:
+        """The operands that `_truth` asks for, which are truth values too."""
+        is_of_truths = all(operand.format is Format.TRUTH for operand in current.operands)
+        return within_row(current) if is_of_truths and current not in self.truths else ()
 
     def _truth(self, root: Expression) -> Expression:
         match root.operation:
@@ -509,10 +547,15 @@ class Reals:
         return node(root.operation, operands, None, Format.BIT)
 
     def number(self, root: Expression) -> Wide:
-        for current in walk(root, operands=within_row):
-            if current.format is Format.NUMBER and current not in self.numbers:
-                self.numbers[current] = self._number(current)
+        if root not in self.numbers:
+            for current in walk(root, operands=self._unknown_operands):
+                if current.format is Format.NUMBER and current not in self.numbers:
+                    self.numbers[current] = self._number(current)
         return self.numbers[root]
+
+    def _unknown_operands(self, current: Expression) -> Sequence[Expression]:
+        """The operands within the row, of what is not known yet: what lies below a known number is known too."""
+        return () if current in self.numbers else within_row(current)
 
     def _number(self, root: Expression) -> Wide:
         m, operation = self.m, root.operation
