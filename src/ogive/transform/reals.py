@@ -34,7 +34,6 @@ from ogive.transform.rowwise import (
     REDUCTIONS,
     SUM_OF_EXPONENTIALS,
     exponential,
-    is_of_row,
     kept_of_largest,
     rest_of_largest,
     row_exponential,
@@ -93,6 +92,8 @@ class Reals:
         self.truths: dict[Expression, Expression] = {}
         self.finished: dict[Expression, Expression] = {}
         self.row_values: dict[Expression, int] = {}
+        self.leaves_within_row: dict[Expression, tuple[bool, bool]] = {}
+        """Whether an input, and whether a reduction is among what a node depends on."""
         self.rests: dict[Expression, tuple[Expression, Expression]] = {}
         """What sums of exponentials are to be divided by the exponential of."""
 
@@ -245,19 +246,32 @@ class Reals:
         elements: list[tuple[Expression, bool]] = []
         common: list[tuple[Expression, bool]] = []
 
-        def collect(term: Expression, negated: bool) -> None:
-            if is_of_row(term):
+        terms = [(root, False)]
+        while terms and len(elements) < 2:
+            term, negated = terms.pop()
+            if self._is_of_row(term):
                 common.append((term, negated))
             elif term.operation in ("add", "subtract"):
-                collect(term.operands[0], negated)
-                collect(term.operands[1], negated != (term.operation == "subtract"))
+                terms.append((term.operands[1], negated != (term.operation == "subtract")))
+                terms.append((term.operands[0], negated))
             else:
                 elements.append((term, negated))
-
-        collect(root, False)
         if len(elements) != 1 or not common or not self.number(elements[0][0]).is_exact:
             return None
         return *elements[0], common
+
+    def _is_of_row(self, root: Expression) -> bool:
+        """Whether this depends on reductions, parameters and constants only, and on a reduction."""
+        known = self.leaves_within_row
+        for current in walk(root, operands=lambda n: () if n in known else within_row(n)):
+            if current not in known:
+                of_operands = [known[operand] for operand in within_row(current)]
+                known[current] = (
+                    current.operation == "input" or any(has_input for has_input, _ in of_operands),
+                    current.operation in REDUCTIONS or any(has_reduction for _, has_reduction in of_operands),
+                )
+        has_input, has_reduction = known[root]
+        return has_reduction and not has_input
 
     def _from_double(self, value: Expression) -> Expression:
         return value if self.m.format is Format.F64 else node("convert", (value,), None, self.m.format)
