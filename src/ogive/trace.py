@@ -34,8 +34,11 @@ def check_function(function: Any) -> inspect.Signature:
     if isinstance(function, type):
         way_out = "Decorate a function, or the method __call__ written as one"
         raise FormulaError(message(decorator, f"the class {function.__name__} was given", _WANTED, way_out))
-    if isinstance(getattr(function, "function", None), Callable) and hasattr(function, "signatures"):  # type: ignore[arg-type]
+    if hasattr(function, "check_formula"):
         raise FormulaError(message(decorator, f"{function!r} was given, which is an operator already", _WANTED))
+    if hasattr(function, "nin") and hasattr(function, "nout"):
+        way_out = f"Call it in a function: lambda x: numpy.{getattr(function, '__name__', 'exp')}(x)"
+        raise FormulaError(message(decorator, f"{function!r} was given", _WANTED, way_out))
     if not callable(function) or not hasattr(function, "__name__"):
         way_out = "Options are keywords: @ogive.operator(types=[...])"
         raise FormulaError(message(decorator, f"{function!r} was given", _WANTED, way_out))
@@ -133,7 +136,7 @@ def _refuse_recursion(function: Callable[..., Any]) -> None:
             meant = cells[own].cell_contents if own in cells else function.__globals__.get(own)
         except ValueError:  # a cell that is empty until the decorator returns
             meant = None
-        if meant is None or hasattr(meant, "signatures"):
+        if meant is None or hasattr(meant, "check_formula"):
             raise FormulaError(_RECURSION)
 
 
