@@ -42,8 +42,9 @@ def check_function(function: Any) -> inspect.Signature:
     if not callable(function) or not hasattr(function, "__name__"):
         way_out = "Options are keywords: @ogive.operator(types=[...])"
         raise FormulaError(message(decorator, f"{function!r} was given", _WANTED, way_out))
-    for is_kind, kind in _KINDS:
-        if is_kind(function):
+    flags = getattr(getattr(function, "__code__", None), "co_flags", 0)
+    for flag, kind in _KINDS.items():
+        if flags & flag:
             what = f"the function is {kind}"
             way_out = "Give the result with `return`, in a plain `def`"
             raise FormulaError(message(function.__name__, what, "a plain function that returns the result", way_out))
@@ -61,11 +62,11 @@ def check_function(function: Any) -> inspect.Signature:
     return signature
 
 
-_KINDS: tuple[tuple[Callable[[Any], bool], str], ...] = (
-    (inspect.iscoroutinefunction, "a coroutine (async def)"),
-    (inspect.isasyncgenfunction, "an asynchronous generator (async def with yield)"),
-    (inspect.isgeneratorfunction, "a generator (it has yield)"),
-)
+_KINDS = {
+    inspect.CO_COROUTINE: "a coroutine (async def)",
+    inspect.CO_ASYNC_GENERATOR: "an asynchronous generator (async def with yield)",
+    inspect.CO_GENERATOR: "a generator (it has yield)",
+}
 
 
 def trace(
