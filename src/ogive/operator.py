@@ -401,12 +401,19 @@ def operator(
     """Make an operator of a formula.
 
     The formula's positional arguments are the tensors, its keyword-only arguments the parameters; what it
-    may write is in :mod:`ogive.formula`. ``types`` are the element types that it is there for (all operands
-    have the same one; the result too, unless ``result`` says otherwise); ``signatures`` lists the types of
-    inputs and outputs where that does not hold. ``constraints`` say which values of
+    may write is in :mod:`ogive.formula`, and NumPy's element-wise functions. ``types`` are the element types that it
+    is there for, by name or as NumPy dtypes (all operands have the same one; the result too, unless ``result`` says
+    otherwise); ``signatures`` lists the types of inputs and outputs where that does not hold. ``constraints`` say which values of
     a parameter make sense. ``truth_inputs`` are the tensors that hold truth values. ``integers`` is the
     formula for integer operands where it is another one; ``modular`` lets their arithmetic wrap around
     instead of saturating. ``onnx`` and ``directml`` are the standards' names of the same operator.
+
+    The formula is traced at once, so that its mistakes raise FormulaError here, with the line and the way out.
+
+    A formula of float32 is evaluated in float64 or in pairs of float32 numbers, with about 29 or 24 guard bits, and
+    rounded once. Cancellation, overflow and underflow on the way can lose them: write expm1, log1p, logistic and
+    erfc in place of exp(x) - 1, log(1 + x), 1 / (1 + exp(-x)) and 1 - erf(x), and normal_tail for half of
+    erfc(x / sqrt(2)). ``ogive accuracy module:operator`` measures the error.
 
     >>> import ogive
     >>> @ogive.operator
