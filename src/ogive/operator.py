@@ -22,6 +22,7 @@ from ogive.dtypes import BOOLEAN, FLOATS, element_type_of
 from ogive.errors import (
     ArgumentError,
     DTypeError,
+    FormulaError,
     OgiveError,
     OutputError,
     ParameterError,
@@ -207,16 +208,23 @@ class Operator(_native.OperatorCall):
                 parameter.checked(self.name, parameter.default)
         selecting = [parameter for parameter in self.parameters if parameter.choices]
         choices = [sorted(p.choices, key=lambda choice: choice != p.default) for p in selecting]
-        for for_integers in {signature.is_of_integers for signature in self.signatures}:
-            for chosen in islice(product(*choices), 32):
-                try:
-                    self.formula(
-                        for_integers=for_integers, **{p.name: c for p, c in zip(selecting, chosen, strict=True)}
-                    )
-                except UnboundLocalError:
-                    raise
-                except NameError:  # of something that is defined later: then the first call shows it
-                    return
+        for chosen in islice(product(*choices), 32):
+            named = {p.name: choice for p, choice in zip(selecting, chosen, strict=True)}
+            try:
+                self._check_formula(named)
+            except UnboundLocalError:
+                raise
+            except NameError:  # of something that is defined later: then the first call shows it
+                return
+
+    def _check_formula(self, choices: Mapping[str, Any]) -> None:
+        from ogive.transform.possible import why_not
+
+        for signature in self.signatures:
+            roots = self.formula(for_integers=signature.is_of_integers, **choices)
+            reason = why_not(roots, *signature, modular=self.modular)
+            if reason is not None:
+                raise FormulaError(f"{self.name}: {reason}")
 
     def kernel(self, signature: Signature, **choices: Any) -> _native.Kernel:
         """The kernel for one combination of element types; its numeric parameters stay open."""

@@ -296,6 +296,30 @@ def test_wrong_declarations(make, text):
         make()
 
 
+@pytest.mark.parametrize(
+    ("formula", "options", "text"),
+    [
+        (lambda x: f.bit_and(x, 1), {}, "uses bit_and, which works on integers.*modular=True"),
+        (lambda x: f.bit_not(x), {"types": ["float32"]}, "uses bit_not, which works on integers"),
+        (lambda x: f.bit_count(x), {"types": ["int32"]}, 'uses bit_count.*types=\\["int32", ...\\], modular=True'),
+        (lambda x: f.quotient(x, 3), {}, "uses quotient, which works on integers"),
+        (lambda x: f.integer_power(x, 3), {"types": ["int64"]}, "uses integer_power"),
+        (
+            lambda x: x * 0.5,
+            {"types": ["int32"], "modular": True},
+            "uses 0.5, which is no whole number.*int32 is among",
+        ),
+        (lambda x: f.exp(x), {"types": ["int32"], "modular": True}, "uses exp, which has no meaning in arithmetic"),
+        (lambda x: x % 3, {"types": ["int8"], "modular": True}, "uses copy_sign, .*Leave modular=True out"),
+        (lambda x: x % 3, {"types": ["int32", "int64"]}, "takes a remainder.*Leave 64-bit integers out of types="),
+        (lambda x: x // 3, {"types": ["uint64"]}, "takes a remainder.*beyond 2\\*\\*53, and uint64 is among"),
+    ],
+)
+def test_what_has_no_meaning_for_an_element_type(formula, options, text):
+    with pytest.raises(FormulaError, match=f"<lambda>: the formula {text}"):
+        ogive.operator(**options)(formula)
+
+
 def test_there_are_many():
     assert len(TRACED) + len(DECLARED) >= 80
 
