@@ -483,7 +483,8 @@ def rad2deg(x: object) -> Term:
 
 def cbrt(x: object) -> Term:
     """The cube root, of negative numbers too."""
-    return copy_sign(power(absolute(x), Fraction(1, 3)), x)
+    x = lift(x)
+    return where((x == 0) | isinf(x), x, copy_sign(power(absolute(x), Fraction(1, 3)), x))
 
 
 def exp2(x: object) -> Term:

@@ -28,6 +28,10 @@ def _calling(function: Formula) -> Formula:
     return lambda x: function(x)
 
 
+def _composed(outer: Formula, inner: Formula) -> Formula:
+    return lambda x: outer(inner(x))
+
+
 def _calling_with_two(function: Formula) -> Formula:
     return lambda x, y: function(x, y)
 
@@ -249,6 +253,39 @@ def test_functions_made_of_others_are_right_to_a_unit(name, arguments):
             for value, *points in zip(got, *near, strict=True):
                 unit = float(np.spacing(np.abs(value)))
                 assert abs(exact(*(mpmath.mpf(float(p)) for p in points)) - mpmath.mpf(float(value))) < 0.75 * unit
+
+
+LIMITS: dict[str, Formula] = {
+    "isnan": lambda v: np.isnan(v) * 1.0,
+    "isinf": lambda v: np.isinf(v) * 1.0,
+    "isfinite": lambda v: np.isfinite(v) * 1.0,
+    "== inf": lambda v: (v == np.inf) * 1.0,
+    "<= inf": lambda v: (v <= np.inf) * 1.0,
+    "v == v": lambda v: (v == v) * 1.0,  # NaN
+    "fmin": lambda v: np.fmin(v, 2.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
+@pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("asked", LIMITS)
+def test_whether_a_computed_number_is_infinite(asked, kind):
+    """On the way infinities may be numbers that are merely large, with corrections that are NaN."""
+    x = np.array([0.0, -0.0, 1.0, -2.0, 800.0, -800.0, np.inf, -np.inf, np.nan], dtype=kind)
+    made: dict[str, Formula] = {
+        **{
+            name: _calling(getattr(np, name))
+            for name in ("cbrt", "exp", "exp2", "expm1", "sinh", "cosh", "sqrt", "log")
+        },
+        "power": lambda x: np.power(x, 1.5),
+        "difference": lambda x: np.exp(x) - np.exp(-x),
+        "quotient": lambda x: (x + 1) / (x - 1),
+    }
+    for name, inner in made.items():
+        value = inner(x.astype(np.float64)).astype(kind)
+        formula = _composed(LIMITS[asked], inner)
+        got = ogive.operator(types=[kind])(formula)(x)
+        np.testing.assert_allclose(got, LIMITS[asked](value), rtol=2e-3, err_msg=name)
 
 
 def test_numbers_of_numpy_are_exact():

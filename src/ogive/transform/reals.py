@@ -65,6 +65,12 @@ def _values_of_choice(current: Expression) -> Sequence[Expression]:
     return current.operands[1:] if current.operation == "select" else ()
 
 
+def _without_sign(root: Expression) -> Expression:
+    while root.operation in ("absolute", "negate"):
+        root = root.operands[0]
+    return root
+
+
 def _is_sum(root: Expression) -> bool:
     """Whether this is a sum with a number that is the same for all elements, or of that and constants the smaller."""
     if root.operation == "select":
@@ -546,8 +552,21 @@ class Reals:
         is_of_truths = all(operand.format is Format.TRUTH for operand in current.operands)
         return within_row(current) if is_of_truths and current not in self.truths else ()
 
+    def _asks_for_limits(self, root: Expression) -> bool:
+        """Whether a comparison asks if a computed number is infinite or NaN: that is so of the rounded number only.
+
+        Before, infinities may be numbers that are merely large, and their corrections NaN.
+        """
+        a, b = root.operands
+        if a is not b and not any(n.operation == "constant" and n.attribute in (math.inf, -math.inf) for n in (a, b)):
+            return False
+        return any(_without_sign(n).operands for n in (a, b))
+
     def _truth(self, root: Expression) -> Expression:
         match root.operation:
+            case "less" | "less_equal" | "equal" if self._asks_for_limits(root):
+                rounded = tuple(self._as_single(n) if not self.m.extended else self.finish(n) for n in root.operands)
+                return node(root.operation, rounded, None, Format.BIT)
             case "less" | "less_equal" | "equal":
                 return self.m.compare(root.operation, *map(self.number, root.operands))
             case "constant":

@@ -104,6 +104,8 @@ class _UsualReals(Reals):
         condition, a, b = root.operands
         if condition.operation not in ("less", "less_equal") or not self._is_number(condition):
             return None
+        if self._asks_for_limits(condition):
+            return None
         left, right = (self.number(operand).interval for operand in condition.operands)
         return a if _is_below(left, right) else b if _is_below(right, left) else None
 
