@@ -12,11 +12,15 @@ from __future__ import annotations
 
 import enum
 import math
+import sys
+import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NoReturn, cast
+
+import numpy as np
 
 from ogive import forking
 from ogive.errors import FormulaError
@@ -27,11 +31,14 @@ __all__ = [
     "Expression",
     "Format",
     "Operation",
+    "Term",
     "constant",
     "depends_on_elements",
+    "formula_node",
     "lift",
     "node",
     "python",
+    "tracing",
     "walk",
 ]
 
@@ -176,6 +183,8 @@ OPERATIONS: dict[str, Operation] = {
 Value = Fraction | float | int
 """The attribute of a constant. At the formula stage a finite value but -0.0 is a Fraction."""
 
+#: By kind, operands' identities, attribute and format. Identities, not operands: comparing operands would make nodes,
+#: and whoever holds a node holds its operands.
 _table: weakref.WeakValueDictionary[tuple[Any, ...], Expression] = weakref.WeakValueDictionary()
 _table_lock = forking.lock()
 
@@ -183,8 +192,7 @@ _table_lock = forking.lock()
 class Expression:
     """A node. Two nodes that say the same are the same object, so ``is`` compares whole graphs.
 
-    In a formula, ``+ - * /``, comparisons, ``& | ^ ~`` on truth values, ``abs()`` and the functions of
-    :mod:`ogive.formula` (or NumPy's of the same names) make new nodes.
+    Nodes of formulas are of the class :class:`Term`, which has Python's operators.
     """
 
     __slots__ = ("__weakref__", "attribute", "format", "operands", "operation")
@@ -208,119 +216,186 @@ class Expression:
     def __reduce__(self) -> tuple[Any, ...]:
         return node, (self.operation, self.operands, self.attribute, self.format)
 
-    # ---- what a formula may write
 
-    def __add__(self, other: object) -> Expression:
+class _Tracing(threading.local):
+    """Whether a formula is being traced in this thread."""
+
+    depth = 0
+
+
+tracing = _Tracing()
+
+
+def _refusing(what: str, way_out: str) -> Callable[..., Any]:
+    """A method of :class:`Term` for what a formula cannot mean."""
+
+    def refuse(self: Term, *args: object, **keywords: object) -> NoReturn:
+        raise FormulaError(f"the formula {what}. {way_out}")
+
+    return refuse
+
+
+def _operator(name: str, *, swapped: bool = False) -> Callable[..., Any]:
+    """A method of :class:`Term` that calls a function of ogive.formula."""
+
+    def method(self: Term, *others: object) -> Any:
+        from ogive import formula
+
+        return getattr(formula, name)(*(*others, self) if swapped else (self, *others))
+
+    return method
+
+
+_VALUE = "which is known only when it runs"
+_ELEMENT = "an expression stands for one element"
+_SHIFT = "ogive.formula.bit_shift_left and bit_shift_right move the bits of integers; x * 2.0**n scales"
+
+
+class Term(Expression):
+    """A node of a formula: a number or a truth value, with Python's operators.
+
+    They mean what they mean for arrays of NumPy, and make new nodes; ``==`` and ``!=`` do too. NumPy's functions
+    do what the functions of :mod:`ogive.formula` of the same names do. What cannot be meant raises FormulaError.
+    """
+
+    __slots__ = ()
+
+    def __add__(self, other: object) -> Term:
         return _binary("add", self, other)
 
-    def __radd__(self, other: object) -> Expression:
+    def __radd__(self, other: object) -> Term:
         return _binary("add", other, self)
 
-    def __sub__(self, other: object) -> Expression:
+    def __sub__(self, other: object) -> Term:
         return _binary("subtract", self, other)
 
-    def __rsub__(self, other: object) -> Expression:
+    def __rsub__(self, other: object) -> Term:
         return _binary("subtract", other, self)
 
-    def __mul__(self, other: object) -> Expression:
+    def __mul__(self, other: object) -> Term:
         return _binary("multiply", self, other)
 
-    def __rmul__(self, other: object) -> Expression:
+    def __rmul__(self, other: object) -> Term:
         return _binary("multiply", other, self)
 
-    def __truediv__(self, other: object) -> Expression:
+    def __truediv__(self, other: object) -> Term:
         return _binary("divide", self, other)
 
-    def __rtruediv__(self, other: object) -> Expression:
+    def __rtruediv__(self, other: object) -> Term:
         return _binary("divide", other, self)
 
-    def __neg__(self) -> Expression:
-        return _formula("negate", self)
+    def __neg__(self) -> Term:
+        return formula_node("negate", self)
 
-    def __pos__(self) -> Expression:
+    def __pos__(self) -> Term:
         return self
 
-    def __abs__(self) -> Expression:
-        return _formula("absolute", self)
+    def __abs__(self) -> Term:
+        return formula_node("absolute", self)
 
-    def __lt__(self, other: object) -> Expression:
+    def __lt__(self, other: object) -> Term:
         return _binary("less", self, other)
 
-    def __le__(self, other: object) -> Expression:
+    def __le__(self, other: object) -> Term:
         return _binary("less_equal", self, other)
 
-    def __gt__(self, other: object) -> Expression:
+    def __gt__(self, other: object) -> Term:
         return _binary("less", other, self)
 
-    def __ge__(self, other: object) -> Expression:
+    def __ge__(self, other: object) -> Term:
         return _binary("less_equal", other, self)
 
-    def __and__(self, other: object) -> Expression:
+    def __eq__(self, other: object) -> Term:  # type: ignore[override]
+        return _binary("equal", self, other)
+
+    def __ne__(self, other: object) -> Term:  # type: ignore[override]
+        return formula_node("not", _binary("equal", self, other))
+
+    def __hash__(self) -> int:
+        """By identity: no two nodes have the same hash, so that sets and dictionaries never ask for ``==``."""
+        if tracing.depth and sys._getframe(1).f_globals.get("__name__", "").partition(".")[0] != "ogive":
+            raise FormulaError(
+                "the formula looks an expression up in a set or a dictionary, or caches a function of it; that "
+                f"would ask for its value, {_VALUE}. Write (x == 0) | (x == 1) for `x in {{0, 1}}`"
+            )
+        return object.__hash__(self)
+
+    def __and__(self, other: object) -> Term:
         return _binary("and", self, other)
 
-    def __or__(self, other: object) -> Expression:
+    def __or__(self, other: object) -> Term:
         return _binary("or", self, other)
 
-    def __xor__(self, other: object) -> Expression:
+    def __xor__(self, other: object) -> Term:
         return _binary("exclusive_or", self, other)
 
-    def __invert__(self) -> Expression:
-        return _formula("not", self)
+    def __invert__(self) -> Term:
+        return formula_node("not", self)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
-    # `==` compares nodes, as dictionaries and sets need it; formulas write ogive.formula.equal(a, b).
-    __hash__ = object.__hash__
+    __mod__, __rmod__ = _operator("mod"), _operator("mod", swapped=True)
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", swapped=True)
+    __divmod__, __rdivmod__ = _operator("divmod"), _operator("divmod", swapped=True)
+    __pow__, __rpow__ = _operator("raised"), _operator("raised", swapped=True)
+    __round__ = _operator("round")
+    __floor__, __ceil__, __trunc__ = _operator("floor"), _operator("ceiling"), _operator("truncate")
 
-    def __bool__(self) -> bool:
-        raise FormulaError(
-            "a formula asked whether an expression is true, which is known only when it runs. "
-            "Write where(condition, a, b) instead of if, `and`, `or`, min() and max()"
-        )
+    __bool__ = _refusing(
+        f"asks whether an expression is true, {_VALUE}",
+        "Write where(condition, a, b) instead of if, `and`, `or`, min() and max(); (a < x) & (x < b) for a < x < b; "
+        "(x == 0) | (x == 1) for `x in (0, 1)`; and annotate a parameter that selects a branch with Literal[...]",
+    )
+    __float__ = __int__ = __complex__ = __index__ = _refusing(
+        f"asks for the value of an expression, {_VALUE}",
+        "Use the functions of ogive.formula, or NumPy's, instead of those of the math module; "
+        "truncate(x) is the integer part",
+    )
+    __iter__ = __len__ = __contains__ = _refusing(
+        "takes an expression for a sequence, but it stands for one element and cannot be iterated",
+        "A formula is written for one element; in @ogive.row_operator() row_sum, row_max and row_min see a whole row",
+    )
+    __getitem__ = __setitem__ = __delitem__ = _refusing(
+        f"takes elements of an expression by index, but {_ELEMENT} and cannot be indexed",
+        "Take the parts of the array before the call, and make each a tensor argument",
+    )
+    __matmul__ = __rmatmul__ = _refusing(
+        f"multiplies matrices with `@`, but {_ELEMENT}", "Multiply matrices outside of the formula, with numpy.matmul"
+    )
+    __lshift__ = __rlshift__ = _refusing("shifts an expression with `<<`", _SHIFT)
+    __rshift__ = __rrshift__ = _refusing("shifts an expression with `>>`", _SHIFT)
+    __call__ = _refusing("calls an expression as a function", "Write `*` where a product is meant")
+    __array__ = _refusing(
+        f"makes an array of an expression, but {_ELEMENT}", "Use expressions as they are, without numpy.array()"
+    )
 
-    def __float__(self) -> float:
-        raise FormulaError(
-            "a formula asked for the value of an expression, which is known only when it runs. "
-            "Use the functions of ogive.formula instead of those of the math module"
-        )
-
-    def __iter__(self) -> Iterator[Expression]:
-        raise FormulaError("an expression stands for one element and cannot be iterated")
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *args: object, **keywords: object) -> Expression:
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: object, **keywords: object) -> Any:
         """Let formulas use NumPy's functions: ``np.exp(x)`` is ``ogive.formula.exp(x)``."""
-        function = None if keywords or method != "__call__" else _numpy_functions().get(ufunc.__name__)
-        if function is None:
-            raise FormulaError(f"a formula called numpy.{ufunc.__name__}, which has no counterpart in ogive.formula")
-        return function(*args)
+        from ogive.numpy_in_formulas import call_ufunc
+
+        return call_ufunc(ufunc, method, args, keywords)
 
     def __array_function__(
         self, function: Any, types: object, args: tuple[object, ...], keywords: dict[str, object]
-    ) -> Expression:
-        if function.__name__ != "where" or keywords or len(args) != 3:
-            raise FormulaError(f"a formula called numpy.{function.__name__}, which works on arrays only")
-        return _numpy_functions()["where"](*args)
+    ) -> Any:
+        from ogive.numpy_in_formulas import call_function
+
+        return call_function(function, args, keywords)
 
     __array_priority__: ClassVar[float] = 1000.0
-
-
-def _numpy_functions() -> dict[str, Callable[..., Expression]]:
-    from ogive import formula
-
-    return formula.NUMPY_NAMES
 
 
 def node(operation: str, operands: tuple[Expression, ...], attribute: Any, form: Format) -> Expression:
     """The node of that kind: the one that is already there, or a new one."""
     # NaN and -0.0 as keys: by their text. 1 == 1.0 == Fraction(1) must be three keys.
     shown = repr(attribute) if isinstance(attribute, float | int | Fraction) else attribute
-    key = (operation, operands, shown, form)
+    key = (operation, tuple(map(id, operands)), shown, form)
     found = _table.get(key)
     if found is None:
         with _table_lock:
             found = _table.get(key)
             if found is None:
-                found = object.__new__(Expression)
+                found = object.__new__(Expression if form.is_machine else Term)
                 set_slot = object.__setattr__
                 set_slot(found, "operation", operation)
                 set_slot(found, "operands", operands)
@@ -330,49 +405,106 @@ def node(operation: str, operands: tuple[Expression, ...], attribute: Any, form:
     return found
 
 
-def constant(value: Value | bool) -> Expression:
+def constant(value: Value | bool) -> Term:
     """A number, exactly, or a truth value.
 
     >>> constant(0.5) is constant(1 / 2)
     True
     """
+    form = Format.TRUTH if isinstance(value, bool) else Format.NUMBER
+    exact: Value = value
     if isinstance(value, bool):
-        return node("constant", (), int(value), Format.TRUTH)
-    if isinstance(value, float) and (not math.isfinite(value) or (value == 0 and math.copysign(1, value) < 0)):
-        return node("constant", (), value, Format.NUMBER)
-    return node("constant", (), Fraction(value), Format.NUMBER)
+        exact = int(value)
+    elif not isinstance(value, float) or (math.isfinite(value) and not (value == 0 and math.copysign(1, value) < 0)):
+        exact = Fraction(value)
+    return cast(Term, node("constant", (), exact, form))
 
 
-def lift(value: object) -> Expression:
+def lift(value: object) -> Term:
     """What a formula may write in the place of an expression: an expression, a number, a truth value."""
-    if isinstance(value, Expression):
+    if isinstance(value, Term):
         return value
     if isinstance(value, bool | int | float | Fraction):
         return constant(value)
     if hasattr(value, "item") and getattr(value, "shape", None) == ():  # a NumPy scalar
-        return lift(value.item())
-    raise FormulaError(
-        f"a formula combined an expression with {type(value).__name__}; "
-        "numbers, truth values and expressions can be combined. Pass arrays as tensor arguments"
+        item: Any = value.item()
+        if not isinstance(item, np.longdouble):
+            return lift(item)
+        return constant(Fraction(*item.as_integer_ratio()) if np.isfinite(item) else float(item))
+    raise FormulaError(_not_combined(value))
+
+
+def _not_combined(value: object) -> str:
+    """Why a formula cannot use this value, and what it can."""
+    if value is None:
+        return "the formula combines an expression with None. A helper function may lack its `return`"
+    if isinstance(value, str | bytes):
+        return (
+            f"the formula combines an expression with the text {value!r}; numbers, truth values and expressions can "
+            "be combined. A parameter that selects by a text needs the annotation Literal[...] with its choices"
+        )
+    shape = getattr(value, "shape", None)
+    if isinstance(shape, tuple) or isinstance(value, list | tuple):
+        what = f"an array of shape {tuple(shape)}" if isinstance(shape, tuple) else f"a {type(value).__name__}"
+        return (
+            f"the formula combines an expression with {what}; numbers, truth values and expressions can be combined. "
+            "Pass arrays as tensor arguments: def operator(x, weights)"
+        )
+    return (
+        f"the formula combines an expression with a value of type {type(value).__name__}; "
+        "numbers, truth values and expressions can be combined. Convert it to a float or an int first"
     )
 
 
-def _formula(operation: str, *operands: Expression) -> Expression:
+#: What operations on truth values alone make, as NumPy has it: another operation on them.
+_OF_TRUTHS = {"add": "or", "multiply": "and", "larger": "or", "smaller": "and"}
+_NOT_OF_TRUTHS = {
+    "subtract": "`-` has no meaning between two truth values. Write a ^ b for whether they differ",
+    "negate": "`-` has no meaning for a truth value. Write ~a for the opposite",
+}
+_OF_TRUTHS_ONLY = {"and": "&", "or": "|", "exclusive_or": "^", "not": "~", "row_first": "row_first"}
+
+
+def formula_node(operation: str, *operands: Term) -> Term:
+    """A node of a formula. A truth value among numbers is 1 or 0."""
     row = OPERATIONS[operation]
-    wants_truth = operation in ("and", "or", "exclusive_or", "not", "row_first")
-    for operand in operands[1:] if operation == "select" else operands:
-        if wants_truth != (operand.format is Format.TRUTH) and operation != "select":
-            wanted = "truth values (comparisons)" if wants_truth else "numbers"
+    truths = [operand.format is Format.TRUTH for operand in operands]
+    if operation in _OF_TRUTHS_ONLY:
+        if not all(truths):
             raise FormulaError(
-                f"{operation}: an operand is a {operand.format.value}; allowed: {wanted}. "
-                "where(condition, 1, 0) makes a number of a truth value"
+                f"`{_OF_TRUTHS_ONLY[operation]}`: an operand is a number; allowed: truth values, which comparisons "
+                "such as x > 0 make. ogive.formula.bit_and, bit_or, bit_xor and bit_not work on the bits of integers"
             )
+    elif operation == "select":
+        if truths[1] != truths[2]:
+            operands = (operands[0], *map(as_number, operands[1:]))
+    elif all(truths):
+        if operation in _NOT_OF_TRUTHS:
+            raise FormulaError(_NOT_OF_TRUTHS[operation])
+        if operation == "absolute":
+            return operands[0]
+        if operation == "equal":
+            return formula_node("not", formula_node("exclusive_or", *operands))
+        if operation in _OF_TRUTHS:
+            return formula_node(_OF_TRUTHS[operation], *operands)
+        operands = tuple(map(as_number, operands))
+    elif any(truths):
+        operands = tuple(map(as_number, operands))
     form = Format.TRUTH if row.result == "truth" else operands[-1].format
-    return node(operation, operands, None, form)
+    return cast(Term, node(operation, operands, None, form))
 
 
-def _binary(operation: str, left: object, right: object) -> Expression:
-    return _formula(operation, lift(left), lift(right))
+def as_number(value: Term) -> Term:
+    """1 for true and 0 for false; a number is one."""
+    if value.format is not Format.TRUTH:
+        return value
+    if value.operation == "constant":
+        return constant(int(value.attribute))
+    return cast(Term, node("select", (value, constant(1), constant(0)), None, Format.NUMBER))
+
+
+def _binary(operation: str, left: object, right: object) -> Term:
+    return formula_node(operation, lift(left), lift(right))
 
 
 def _operands(current: Expression) -> Sequence[Expression]:

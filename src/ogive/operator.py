@@ -11,14 +11,14 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from itertools import count
+from itertools import count, islice, product
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 
 import numpy as np
 
 from ogive import _native
 from ogive.containers import NOT_ONE, call_exchanged
-from ogive.dtypes import BOOLEAN, FLOATS, ElementType
+from ogive.dtypes import BOOLEAN, FLOATS
 from ogive.engine.computation import Formula
 from ogive.errors import (
     ArgumentError,
@@ -26,7 +26,7 @@ from ogive.errors import (
     ParameterError,
     message,
 )
-from ogive.expression import Expression, Format, lift, node
+from ogive.expression import Expression, Format, Term, lift, node
 from ogive.forking import cached_property, no_fork
 from ogive.pickling import reduced_operator, token
 from ogive.signature import (
@@ -34,11 +34,15 @@ from ogive.signature import (
     Constraint,
     Parameter,
     Signature,
+    TypeLike,
+    element_type_given,
+    element_types_given,
     in_order,
     read_signature,
     type_numbers,
     without_annotations,
 )
+from ogive.trace import check_function, results_of, trace
 
 if TYPE_CHECKING:
     from ogive.transform.program import Program
@@ -82,13 +86,11 @@ class Operator(_native.OperatorCall):
         onnx: str | None = None,
         directml: str | None = None,
     ) -> None:
-        if not (callable(function) and hasattr(function, "__name__")):
-            raise FormulaError(message("ogive.operator", f"{function!r} was given", "a function that is a formula"))
+        signature = check_function(function)
         self.function = function
         self.integer_function = integers or function
         self.name = self.__name__ = function.__name__
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
-        signature = inspect.signature(function)
         self.__signature__ = without_annotations(signature)
         self.__wrapped__ = function
         self.onnx, self.directml = onnx, directml
@@ -331,16 +333,35 @@ class Operator(_native.OperatorCall):
             keywords = defaults | choices
             for name in numeric:
                 keywords[name] = node("parameter", (), (next(positions), name), Format.NUMBER)
-            self._formulas[structure] = self._results(function(*arguments, **keywords))
+            self._formulas[structure] = trace(
+                self.name, function, arguments, keywords, len(self.signatures[0].outputs), of_rows=self.is_row_wise
+            )
         return self._formulas[structure]
 
-    def _results(self, value: Any) -> tuple[Expression, ...]:
-        results = tuple(map(lift, value)) if isinstance(value, tuple) else (lift(value),)
-        if len(results) != len(self.signatures[0].outputs):
-            raise FormulaError(
-                message(self.name, f"the formula returns {len(results)} values", f"{len(self.signatures[0].outputs)}")
-            )
-        return results
+    def check_formula(self) -> None:
+        """Trace the formula, with every choice if there are few, and check the defaults: mistakes show at once."""
+        for parameter in self.numeric_parameters:
+            if not parameter.is_required:
+                parameter.checked(self.name, parameter.default)
+        selecting = [parameter for parameter in self.parameters if parameter.choices]
+        choices = [sorted(p.choices, key=lambda choice: choice != p.default) for p in selecting]
+        for chosen in islice(product(*choices), 32):
+            named = {p.name: choice for p, choice in zip(selecting, chosen, strict=True)}
+            try:
+                self._check_formula(named)
+            except UnboundLocalError:
+                raise
+            except NameError:  # of something that is defined later: then the first call shows it
+                return
+
+    def _check_formula(self, choices: Mapping[str, Any]) -> None:
+        from ogive.transform.possible import why_not
+
+        for signature in self.signatures:
+            roots = self.formula(for_integers=signature.is_of_integers, **choices)
+            reason = why_not(roots, *signature, modular=self.modular)
+            if reason is not None:
+                raise FormulaError(f"{self.name}: {reason}")
 
     def kernel(self, signature: Signature, **choices: Any) -> _native.Kernel:
         """The kernel for one combination of element types; its numeric parameters stay open."""
@@ -430,7 +451,7 @@ class Operator(_native.OperatorCall):
                 self._refuse_keyword(name)
             is_open = isinstance(value, Expression)
             values[name] = value if is_open else known[name].checked(self.name, value)
-        results = self._results(self.function(*map(lift, args), **values))
+        results = results_of(self.function(*map(lift, args), **values), len(self.signatures[0].outputs))
         return results[0] if len(results) == 1 else results
 
     def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
@@ -461,9 +482,9 @@ def operator(function: Callable[..., Any], /) -> Operator: ...
 @overload
 def operator(
     *,
-    types: Iterable[ElementType] = ...,
-    result: ElementType | None = ...,
-    signatures: Iterable[tuple[tuple[ElementType, ...], tuple[ElementType, ...]]] = ...,
+    types: Iterable[TypeLike] = ...,
+    result: TypeLike | None = ...,
+    signatures: Iterable[tuple[tuple[TypeLike, ...], tuple[TypeLike, ...]]] = ...,
     constraints: Mapping[str, Constraint] = ...,
     truth_inputs: tuple[str, ...] = ...,
     integers: Callable[..., Any] | None = ...,
@@ -479,9 +500,9 @@ def operator(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    types: Iterable[ElementType] = FLOATS,
-    result: ElementType | None = None,
-    signatures: Iterable[tuple[tuple[ElementType, ...], tuple[ElementType, ...]]] = (),
+    types: Iterable[TypeLike] = FLOATS,
+    result: TypeLike | None = None,
+    signatures: Iterable[tuple[tuple[TypeLike, ...], tuple[TypeLike, ...]]] = (),
     constraints: Mapping[str, Constraint] | None = None,
     truth_inputs: tuple[str, ...] = (),
     integers: Callable[..., Any] | None = None,
@@ -494,14 +515,21 @@ def operator(
     """Make an operator of a formula.
 
     The formula's positional arguments are the tensors, its keyword-only arguments the parameters; what it
-    may write is in :mod:`ogive.formula`. ``types`` are the element types that it is there for (all operands
-    have the same one; the result too, unless ``result`` says otherwise); ``signatures`` lists the types of
-    inputs and outputs where that does not hold. ``constraints`` say which values of
+    may write is in :mod:`ogive.formula`, and NumPy's element-wise functions. ``types`` are the element types that it
+    is there for, by name or as NumPy dtypes (all operands have the same one; the result too, unless ``result`` says
+    otherwise); ``signatures`` lists the types of inputs and outputs where that does not hold. ``constraints`` say which values of
     a parameter make sense. ``truth_inputs`` are the tensors that hold truth values. ``integers`` is the
     formula for integer operands where it is another one; ``modular`` lets their arithmetic wrap around
     instead of saturating. ``identity`` is the number that changes no other one, such as 0 for a sum: reductions
     of several axes and of empty arrays need it. ``reorderable`` says that there is none, but that operands may
     be combined in any order, as the largest of many. ``onnx`` and ``directml`` are the standards' names of the same operator.
+
+    The formula is traced at once, so that its mistakes raise FormulaError here, with the line and the way out.
+
+    A formula of float32 is evaluated in float64 or in pairs of float32 numbers, with about 29 or 24 guard bits, and
+    rounded once. Cancellation, overflow and underflow on the way can lose them: write expm1, log1p, logistic and
+    erfc in place of exp(x) - 1, log(1 + x), 1 / (1 + exp(-x)) and 1 - erf(x), and normal_tail for half of
+    erfc(x / sqrt(2)). ``ogive accuracy module:operator`` measures the error.
 
     >>> import ogive
     >>> @ogive.operator
@@ -510,19 +538,22 @@ def operator(
     >>> leaky([-10.0, 10.0], slope=0.5)
     array([-5., 10.])
     """
-    listed = tuple(types)
-    mixed = [Signature(*pair) for pair in signatures]
+    listed = element_types_given("ogive.operator", types)
+    of_result = None if result is None else element_type_given("ogive.operator", "result", result)
+    mixed = [
+        Signature(*(element_types_given("ogive.operator", side, "signatures") for side in pair)) for pair in signatures
+    ]
 
     def make(function: Callable[..., Any]) -> Operator:
         def combinations(tensors: tuple[str, ...]) -> Iterable[Signature]:
             if mixed:
                 return mixed
             return [
-                Signature(tuple(BOOLEAN if name in truth_inputs else t for name in tensors), (result or t,))
+                Signature(tuple(BOOLEAN if name in truth_inputs else t for name in tensors), (of_result or t,))
                 for t in in_order(listed)
             ]
 
-        return Operator(
+        made = Operator(
             function,
             combinations,
             constraints or {},
@@ -534,6 +565,8 @@ def operator(
             onnx=onnx,
             directml=directml,
         )
+        check_at_once(made)
+        return made
 
     return make if function is None else make(function)
 
@@ -545,4 +578,10 @@ def _key(values: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-_native.set_expression_type(Expression)
+def check_at_once(made: Operator) -> None:
+    """Trace a new operator's formula, unless it is one of the catalogue: those wait for their first use and for tests."""
+    if (made.__module__ or "").partition(".")[0] != "ogive":
+        made.check_formula()
+
+
+_native.set_expression_type(Term)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from ogive import _native
 from ogive.containers import NOT_ONE, call_exchanged, call_on_rows, is_xarray
-from ogive.dtypes import FLOATS, ElementType
+from ogive.dtypes import FLOATS
 from ogive.errors import ArgumentError, ParameterError, message
-from ogive.operator import Operator
-from ogive.signature import NUMPY_KEYWORDS, Signature, in_order
+from ogive.operator import Operator, check_at_once
+from ogive.signature import NUMPY_KEYWORDS, Signature, TypeLike, element_types_given, in_order
 
 __all__ = ["RowOperator", "row_operator"]
 
@@ -145,26 +145,43 @@ def _is_last(axis: Any) -> bool:
     return type(axis) is int and axis == LAST
 
 
+@overload
+def row_operator(function: Callable[..., Any], /) -> RowOperator: ...
+
+
+@overload
 def row_operator(
-    *, types: Iterable[ElementType] = FLOATS, onnx: str | None = None, directml: str | None = None
-) -> Callable[[Callable[..., Any]], RowOperator]:
+    *, types: Iterable[TypeLike] = ..., onnx: str | None = ..., directml: str | None = ...
+) -> Callable[[Callable[..., Any]], RowOperator]: ...
+
+
+def row_operator(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    types: Iterable[TypeLike] = FLOATS,
+    onnx: str | None = None,
+    directml: str | None = None,
+) -> Any:
     """Make a row-wise operator of a formula that uses ``row_max``, ``row_sum`` and the like.
 
     >>> import ogive
     >>> from ogive.formula import row_sum
-    >>> @ogive.row_operator()
+    >>> @ogive.row_operator
     ... def share(x):
     ...     return x / row_sum(x)
     >>> share([[1.0, 3.0], [2.0, 2.0]])
     array([[0.25, 0.75],
            [0.5 , 0.5 ]])
     """
-    listed = tuple(types)
+    listed = element_types_given("ogive.row_operator", types)
 
     def make(function: Callable[..., Any]) -> RowOperator:
         def signatures(tensors: tuple[str, ...]) -> Iterable[Signature]:
             return [Signature((t,) * len(tensors), (t,)) for t in in_order(listed)]
 
-        return RowOperator(function, signatures, {}, onnx=onnx, directml=directml)
+        made = RowOperator(function, signatures, {}, onnx=onnx, directml=directml)
+        check_at_once(made)
+        return made
 
-    return make
+    return make if function is None else make(function)

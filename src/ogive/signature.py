@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from ogive.dtypes import ElementType
+from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.errors import FormulaError, ParameterError, message
 
 __all__ = [
@@ -20,6 +20,9 @@ __all__ = [
     "Constraint",
     "Parameter",
     "Signature",
+    "TypeLike",
+    "element_type_given",
+    "element_types_given",
     "in_order",
     "read_signature",
     "type_numbers",
@@ -29,7 +32,10 @@ __all__ = [
 #: What NumPy's ufuncs take by keyword besides the parameters of an operator.
 NUMPY_KEYWORDS = ("out", "where", "casting", "order", "dtype", "subok", "signature")
 
-#: Parameters are FLOAT in both standards: zero or a normal float32 number.
+#: What stands for an element type where an operator is made: the type itself, its name, or a NumPy dtype.
+TypeLike = Any
+
+#: Parameters are FLOAT in both standards, and in all operators: zero or a normal float32 number.
 SMALLEST_PARAMETER = 2.0**-126
 LARGEST_PARAMETER = (2 - 2.0**-23) * 2.0**127
 
@@ -100,8 +106,11 @@ class Parameter:
         if not self.constraint.holds(number):
             raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))
         if number and math.isfinite(number) and not SMALLEST_PARAMETER <= abs(number) <= LARGEST_PARAMETER:
-            allowed = "0 and magnitudes from 2**-126 to 3.4e38, as in both standards, whose parameters are float32"
-            raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed))
+            allowed = (
+                "0 and magnitudes from 2**-126 to 3.4e38: parameters are float32 numbers, whatever the element type"
+            )
+            way_out = "A tensor argument takes any number of the element type"
+            raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed, way_out))
         return number
 
 
@@ -146,6 +155,43 @@ class Signature(NamedTuple):
         return not any(t.is_float for t in self.inputs)
 
 
+def element_type_given(subject: str, name: str, value: TypeLike) -> ElementType:
+    """The element type that a value stands for.
+
+    >>> element_type_given("ogive.operator", "types", "float32").bits
+    32
+    """
+    if isinstance(value, ElementType):
+        return value
+    found = ELEMENT_TYPES.get(value) if isinstance(value, str) else None
+    if found is None and value is not None:
+        import numpy as np
+
+        try:
+            found = element_type_of(np.dtype(value))
+        except (TypeError, ValueError, SyntaxError):
+            found = None
+    if found is None:
+        allowed = f"{', '.join(ELEMENT_TYPES)}, by name, as a NumPy dtype or as a member of ogive.dtypes"
+        raise FormulaError(message(subject, f"{name} has {value!r}", allowed))
+    return found
+
+
+def element_types_given(subject: str, values: Iterable[TypeLike], name: str = "types") -> tuple[ElementType, ...]:
+    """The element types that values stand for."""
+    if isinstance(values, str | type) or not isinstance(values, Iterable):
+        what = f"{name} is {values!r}"
+        raise FormulaError(message(subject, what, "a list of element types", f"Write {name}=[{_quoted(values)}]"))
+    found = tuple(element_type_given(subject, name, value) for value in values)
+    if not found:
+        raise FormulaError(message(subject, f"{name} is empty", "one element type or more"))
+    return found
+
+
+def _quoted(value: object) -> str:
+    return repr(value.__name__ if isinstance(value, type) else value if isinstance(value, str) else "float32")
+
+
 def in_order(types: Iterable[ElementType]) -> list[ElementType]:
     """As NumPy looks for a loop: the first that all operands can be cast to safely. bfloat16 comes last."""
     rank = {"boolean": 0, "unsigned": 1, "signed": 1, "float": 2}
@@ -167,19 +213,23 @@ def read_signature(
     choices = _choices(function, signature)
     for name, entry in signature.parameters.items():
         if entry.kind is entry.POSITIONAL_OR_KEYWORD or entry.kind is entry.POSITIONAL_ONLY:
+            if entry.default is not entry.empty:
+                what = f"its positional argument {name} has a default, but positional arguments are tensors"
+                way_out = f"Make it a parameter: def {function.__name__}(..., *, {name}={entry.default!r})"
+                raise FormulaError(message(function.__name__, what, "defaults of keyword-only arguments", way_out))
             tensors.append(name)
         elif entry.kind is entry.KEYWORD_ONLY and name not in NUMPY_KEYWORDS:
+            _check_default(function.__name__, name, entry.default, choices.get(name, ()))
             parameters.append(Parameter(name, entry.default, constraints.get(name, FINITE), choices.get(name, ())))
         else:
-            raise FormulaError(
-                message(
-                    function.__name__,
-                    f"its argument {name} is {entry.kind.description}",
-                    "positional tensors and keyword-only parameters",
-                )
-            )
+            is_taken = name in NUMPY_KEYWORDS
+            what = f"its argument {name} is {'a keyword of NumPy' if is_taken else entry.kind.description}"
+            way_out = "Call it otherwise" if is_taken else "Write each argument by its name"
+            allowed = "positional tensors and keyword-only parameters"
+            raise FormulaError(message(function.__name__, what, allowed, way_out))
     if not tensors:
-        raise FormulaError(message(function.__name__, "it has no tensor argument", "one or more, before `*`"))
+        way_out = f"Write def {function.__name__}(x, ...)"
+        raise FormulaError(message(function.__name__, "it has no tensor argument", "one or more, before `*`", way_out))
     unknown = set(constraints) - {parameter.name for parameter in parameters}
     if unknown:
         raise FormulaError(
@@ -195,11 +245,30 @@ def without_annotations(signature: inspect.Signature) -> inspect.Signature:
     return signature.replace(parameters=parameters, return_annotation=empty)
 
 
+def _check_default(subject: str, name: str, default: Any, choices: tuple[Any, ...]) -> None:
+    """A parameter is a number, or one of the choices that its annotation lists."""
+    if default is inspect.Parameter.empty or (choices and default in choices):
+        return
+    what = f"its parameter {name} has the default {default!r}"
+    if choices:
+        raise FormulaError(message(subject, what, ", ".join(map(repr, choices)) + ", as its annotation says"))
+    if isinstance(default, bool | str | bytes | tuple | list | dict) or default is None:
+        listed = "True, False" if isinstance(default, bool) else f"{default!r}, ..."
+        way_out = f"If it selects a branch, list its values: {name}: Literal[{listed}] = {default!r}"
+        raise FormulaError(message(subject, what, "numbers", way_out))
+
+
 def _choices(function: Callable[..., Any], signature: inspect.Signature) -> dict[str, tuple[Any, ...]]:
     """The values of the parameters that are annotated ``Literal[...]``."""
     # Evaluating all annotations of all operators would take 2 ms of the import.
     plain = (inspect.Parameter.empty, Any, "Any", float, "float")
     if not any(p.kind is p.KEYWORD_ONLY and p.annotation not in plain for p in signature.parameters.values()):
         return {}
-    hints = get_type_hints(function)
+    try:
+        hints = get_type_hints(function)
+    except (NameError, AttributeError, TypeError) as error:
+        way_out = "Import Literal, and what else they name, where the function is defined"
+        raise FormulaError(
+            message(function.__name__, f"its annotations cannot be read: {error}", way_out=way_out)
+        ) from None
     return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}

@@ -611,12 +611,14 @@ def test_operators_inside_formulas_are_one_formula():
 
 
 def test_several_results():
-    @ogive.operator
     def both(x):
         return x + 1, x - 1
 
     with pytest.raises(FormulaError, match="both: the formula returns 2 values; allowed: 1"):
-        both(X)
+        ogive.operator(both)
+    float32 = ("float32",)
+    made = ogive.operator(signatures=[(float32, float32 * 2)])(both)
+    assert [result.tolist() for result in made(np.float32([1.0]))] == [[2.0], [0.0]]
 
 
 def test_required_parameters():
@@ -636,9 +638,9 @@ def test_required_parameters():
         (lambda: ogive.operator(3), "ogive.operator: 3 was given; allowed: a function that is a formula"),
         (lambda: ogive.operator(lambda: 1), "it has no tensor argument"),
         (lambda: ogive.operator(constraints={"beta": NONZERO})(lambda x, *, alpha=1.0: x), "constraints name beta"),
-        (lambda: ogive.operator(lambda x, *, out=1.0: x), "its argument out is keyword-only"),
-        (lambda: ogive.operator(lambda x: x if x > 0 else -x)(X), "Write where\\(condition, a, b\\) instead of if"),
-        (lambda: ogive.operator(lambda x: "text")(X), "combined an expression with str"),
+        (lambda: ogive.operator(lambda x, *, out=1.0: x), "its argument out is a keyword of NumPy"),
+        (lambda: ogive.operator(lambda x: x if x > 0 else -x), "Write where\\(condition, a, b\\) instead of if"),
+        (lambda: ogive.operator(lambda x: "text"), "with the text 'text'"),
     ],
 )
 def test_formulas_that_cannot_be_operators(make, text):

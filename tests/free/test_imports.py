@@ -21,6 +21,8 @@ MAY_IMPORT = {
     "forking": set(),
     "expression": set(),
     "formula": {"expression"},
+    "numpy_in_formulas": {"expression", "formula"},
+    "trace": {"expression"},
     "show": {"expression"},
     "verify": {"expression"},
     "reference": {"expression"},
@@ -40,6 +42,7 @@ MAY_IMPORT = {
         "engine",
         "pickling",
         "signature",
+        "trace",
         "transform",
         "runtime",
         "_native",
@@ -102,7 +105,12 @@ MAY_IMPORT = {
     },
 }
 #: Made by functions when they are called, against the arrow: texts for people.
-FOR_PEOPLE = {("expression", "show"), ("expression", "formula")}
+FOR_PEOPLE = {
+    ("expression", "show"),
+    ("expression", "formula"),
+    ("expression", "numpy_in_formulas"),
+    ("trace", "formula"),
+}
 COMMON = {"errors", "dtypes", "forking"}
 
 

@@ -27,6 +27,12 @@ def test_the_programs_of_the_readme_run():
         subprocess.run([sys.executable, "-W", "error", "-"], input=program, text=True, check=True, cwd=ROOT)
 
 
+def test_the_operator_of_the_guide_does_what_its_page_says():
+    (program,) = blocks((ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8"), "python")
+    test = "assert np.allclose(soft_clip([-3.0, 0.5, 2.0], limit=1.5), [-2.53972077, 0.5, 1.93152311])"
+    subprocess.run([sys.executable, "-W", "error", "-"], input=f"{program}\n{test}\n", text=True, check=True, cwd=ROOT)
+
+
 def test_the_commands_of_the_readme_are_one_line_each():
     install, test = blocks(README, "sh")[:2]
     assert install.count("\n") == test.count("\n") == 1

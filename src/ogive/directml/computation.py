@@ -25,7 +25,7 @@ from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
 from ogive.engine.computation import Formula, Fused, make_ufunc
 from ogive.errors import ParameterError
-from ogive.expression import Expression, Format, constant, node
+from ogive.expression import Expression, Format, constant, lift, node
 from ogive.operator import Operator
 from ogive.signature import ANY, Parameter, Signature
 
@@ -361,7 +361,7 @@ def _formula(
     first = 2 if is_scaled else 0
     own = len(operator.numeric_parameters)
     positions = count(first + own)
-    leaves = []
+    leaves: list[Expression] = []
     for operand in operands:
         if operand.kind == "constant":
             leaves.append(constant(operand.value))  # type: ignore[arg-type]
@@ -386,7 +386,7 @@ def _scaled(x: Expression) -> Expression:
     """DML_SCALE_BIAS: its numbers are the first two parameters."""
     scale = node("parameter", (), (0, "Scale"), Format.NUMBER)
     bias = node("parameter", (), (1, "Bias"), Format.NUMBER)
-    return x * scale + bias
+    return lift(x) * lift(scale) + lift(bias)
 
 
 def _in_sequence(first: _Recipe, second: _Recipe) -> Elementwise:

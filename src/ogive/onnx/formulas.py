@@ -8,7 +8,7 @@ from functools import cache, reduce
 from typing import Any
 
 from ogive.catalog import OPERATORS
-from ogive.expression import Expression
+from ogive.expression import Expression, lift
 from ogive.operator import Operator
 
 __all__ = ["CHOICES", "REPEATED", "SUMS", "catalogue_operator"]
@@ -21,8 +21,10 @@ REPEATED = frozenset({"Max", "Min"})
 
 #: Operators of any number of inputs that are one formula, rounded once.
 SUMS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
-    "Mean": lambda terms: reduce(python.add, (term / len(terms) for term in terms)),  # each is in range, if the mean is
-    "Sum": lambda terms: reduce(python.add, terms),
+    "Mean": lambda terms: reduce(
+        python.add, (lift(term) / len(terms) for term in terms)
+    ),  # each is in range, if the mean is
+    "Sum": lambda terms: reduce(python.add, map(lift, terms)),
 }
 
 

@@ -17,17 +17,27 @@ __all__ = ["fewer_conversions"]
 
 def fewer_conversions(roots: Sequence[Expression]) -> tuple[Expression, ...]:
     """The same primitive graphs: every bit of every result is what it was."""
+    order = list(walk(*roots))
+    lengthening = [current for current in order if _is_lengthening(current)]
+    if len(lengthening) < 2:
+        return tuple(roots)
+    number_of: dict[Expression, Expression] = {}
+    for current in order:
+        number_of[current] = _number_of(current, number_of)
     forms: dict[Expression, set[Expression]] = {}
-    for current in walk(*roots):
-        if _is_lengthening(current):
-            forms.setdefault(_number_of(current.operands[0]), set()).add(current.operands[0])
+    for current in lengthening:
+        forms.setdefault(number_of[current.operands[0]], set()).add(current.operands[0])
     numbers = {number for number, found in forms.items() if len(found) > 1}
     if not numbers:
         return tuple(roots)
     done: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        if _is_lengthening(current) and _number_of(current.operands[0]) in numbers:
-            done[current] = _lengthened(current.operands[0], done)
+    lengthened: dict[Expression, Expression] = {}
+    for current in order:
+        if _is_lengthening(current) and number_of[current.operands[0]] in numbers:
+            for form in walk(current.operands[0], operands=lambda form: _forms_in(form, number_of, lengthened)):
+                if form not in lengthened:
+                    lengthened[form] = _lengthened(form, number_of, done, lengthened)
+            done[current] = lengthened[current.operands[0]]
         else:
             operands = tuple(done[operand] for operand in current.operands)
             done[current] = node(current.operation, operands, current.attribute, current.format)
@@ -43,16 +53,16 @@ def _is_lengthening(current: Expression) -> bool:
     )
 
 
-def _number_of(form: Expression) -> Expression:
-    """The float32 number that signs and clamps have made this of."""
+def _number_of(form: Expression, known: dict[Expression, Expression]) -> Expression:
+    """The float32 number that signs and clamps have made this of; that of its operands is known."""
     if form.operation in ("negate", "absolute"):
-        return _number_of(form.operands[0])
+        return known[form.operands[0]]
     if form.operation == "copy_sign" and form.operands[0].operation == "constant":
-        return _number_of(form.operands[1])
+        return known[form.operands[1]]
     if _is_clamp(form):
-        return _number_of(next(value for value in form.operands[1:] if value.operation != "constant"))
+        return known[next(value for value in form.operands[1:] if value.operation != "constant")]
     if form.operation == "select":
-        numbers = {_number_of(value) for value in form.operands[1:]}
+        numbers = {known[value] for value in form.operands[1:]}
         return numbers.pop() if len(numbers) == 1 else form
     return form
 
@@ -62,18 +72,32 @@ def _is_clamp(form: Expression) -> bool:
     return is_extreme(form) and [value.operation for value in form.operands[1:]].count("constant") == 1
 
 
-def _lengthened(form: Expression, done: dict[Expression, Expression]) -> Expression:
-    """A form of a number, made of the number in float64."""
+def _forms_in(
+    form: Expression, number_of: dict[Expression, Expression], known: dict[Expression, Expression]
+) -> Sequence[Expression]:
+    """What a form in float64 is made of that are forms too."""
+    if form in known or form.operation == "constant" or number_of[form] is form:
+        return ()
+    return form.operands[1:] if form.operation == "select" else form.operands
+
+
+def _lengthened(
+    form: Expression,
+    number_of: dict[Expression, Expression],
+    done: dict[Expression, Expression],
+    known: dict[Expression, Expression],
+) -> Expression:
+    """A form of a number, made of the number in float64; the forms that it is made of are known."""
     if form.operation == "constant":
         return node("constant", (), form.attribute, Format.F64)
-    if _number_of(form) is form:
+    if number_of[form] is form:
         return node("convert", (done[form],), None, Format.F64)
     if _is_clamp(form):
         condition, *values = form.operands
         pair = values if condition.operands[0] is values[0] else values[::-1]
-        a, b, *compared = (_lengthened(value, done) for value in (*values, *pair))
+        a, b, *compared = (known[value] for value in (*values, *pair))
         return node("select", (node(condition.operation, tuple(compared), None, Format.BIT), a, b), None, Format.F64)
     if form.operation == "select":
         condition, *values = form.operands
-        return node("select", (done[condition], *(_lengthened(value, done) for value in values)), None, Format.F64)
-    return node(form.operation, tuple(_lengthened(operand, done) for operand in form.operands), None, Format.F64)
+        return node("select", (done[condition], *(known[value] for value in values)), None, Format.F64)
+    return node(form.operation, tuple(known[operand] for operand in form.operands), None, Format.F64)

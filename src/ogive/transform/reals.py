@@ -34,7 +34,6 @@ from ogive.transform.rowwise import (
     REDUCTIONS,
     SUM_OF_EXPONENTIALS,
     exponential,
-    is_of_row,
     kept_of_largest,
     rest_of_largest,
     row_exponential,
@@ -60,6 +59,16 @@ def _walk_after_reductions(roots: Sequence[Expression]) -> Iterator[Expression]:
             yield current
             if current.operation not in REDUCTIONS:
                 stack.extend(current.operands)
+
+
+def _values_of_choice(current: Expression) -> Sequence[Expression]:
+    return current.operands[1:] if current.operation == "select" else ()
+
+
+def _without_sign(root: Expression) -> Expression:
+    while root.operation in ("absolute", "negate"):
+        root = root.operands[0]
+    return root
 
 
 def _is_sum(root: Expression) -> bool:
@@ -89,6 +98,8 @@ class Reals:
         self.truths: dict[Expression, Expression] = {}
         self.finished: dict[Expression, Expression] = {}
         self.row_values: dict[Expression, int] = {}
+        self.leaves_within_row: dict[Expression, tuple[bool, bool]] = {}
+        """Whether an input, and whether a reduction is among what a node depends on."""
         self.rests: dict[Expression, tuple[Expression, Expression]] = {}
         """What sums of exponentials are to be divided by the exponential of."""
 
@@ -241,19 +252,32 @@ class Reals:
         elements: list[tuple[Expression, bool]] = []
         common: list[tuple[Expression, bool]] = []
 
-        def collect(term: Expression, negated: bool) -> None:
-            if is_of_row(term):
+        terms = [(root, False)]
+        while terms and len(elements) < 2:
+            term, negated = terms.pop()
+            if self._is_of_row(term):
                 common.append((term, negated))
             elif term.operation in ("add", "subtract"):
-                collect(term.operands[0], negated)
-                collect(term.operands[1], negated != (term.operation == "subtract"))
+                terms.append((term.operands[1], negated != (term.operation == "subtract")))
+                terms.append((term.operands[0], negated))
             else:
                 elements.append((term, negated))
-
-        collect(root, False)
         if len(elements) != 1 or not common or not self.number(elements[0][0]).is_exact:
             return None
         return *elements[0], common
+
+    def _is_of_row(self, root: Expression) -> bool:
+        """Whether this depends on reductions, parameters and constants only, and on a reduction."""
+        known = self.leaves_within_row
+        for current in walk(root, operands=lambda n: () if n in known else within_row(n)):
+            if current not in known:
+                of_operands = [known[operand] for operand in within_row(current)]
+                known[current] = (
+                    current.operation == "input" or any(has_input for has_input, _ in of_operands),
+                    current.operation in REDUCTIONS or any(has_reduction for _, has_reduction in of_operands),
+                )
+        has_input, has_reduction = known[root]
+        return has_reduction and not has_input
 
     def _from_double(self, value: Expression) -> Expression:
         return value if self.m.format is Format.F64 else node("convert", (value,), None, self.m.format)
@@ -309,15 +333,25 @@ class Reals:
 
     def _as_single(self, root: Expression) -> Expression:
         """The number rounded to float32; what only chooses does so behind the rounding."""
-        if root.operation == "select":
-            decided = self._decided(root)
-            if decided is not None:
-                return self._as_single(decided)
-            condition, a, b = root.operands
-            return self.m.select_(self.truth(condition), self._as_single(a), self._as_single(b))
-        value = self.finish(root)
-        single = self.m.single_of(value)
-        return node("convert", (value,), None, Format.F32) if single is None else single
+        done: dict[Expression, Expression] = {}
+        for current in walk(root, operands=self._chosen_among):
+            if current.operation != "select":
+                value = self.finish(current)
+                single = self.m.single_of(value)
+                done[current] = node("convert", (value,), None, Format.F32) if single is None else single
+                continue
+            among = self._chosen_among(current)
+            values = [done[operand] for operand in among]
+            truth = self.truth(current.operands[0]) if len(among) > 1 else None
+            done[current] = values[0] if truth is None else self.m.select_(truth, *values)
+        return done[root]
+
+    def _chosen_among(self, current: Expression) -> Sequence[Expression]:
+        """The values of a choice, or the one to which it comes."""
+        if current.operation != "select":
+            return ()
+        decided = self._decided(current)
+        return current.operands[1:] if decided is None else (decided,)
 
     def finish(self, root: Expression) -> Expression:
         """The number rounded to the format of the arithmetic: like single(number(root)), with less work.
@@ -326,8 +360,19 @@ class Reals:
         exact numbers is that one instruction.
         """
         if root not in self.finished:
-            self.finished[root] = self._finished(root)
+            for current in walk(root, operands=self._unfinished_operands):  # without recursion
+                if current not in self.finished:
+                    self.finished[current] = self._finished(current)
         return self.finished[root]
+
+    def _unfinished_operands(self, current: Expression) -> Sequence[Expression]:
+        """The operands that `_finished` asks to be finished."""
+        if current in self.finished:
+            return ()
+        if current.operation == "select":
+            decided = self._decided(current)
+            return current.operands[1:] if decided is None else (decided,)
+        return current.operands if current.operation in ("negate", "absolute", "copy_sign") else ()
 
     def _finished(self, root: Expression) -> Expression:
         m = self.m
@@ -417,7 +462,7 @@ class Reals:
         celu(x, alpha=1000) has lost its last 10 bits at 1e-43.
         """
         m = self.m
-        one = constant(1)
+        one: Expression = constant(1)
         for factor, call in (root.operands, root.operands[::-1]) if root.operation == "multiply" else ((one, root),):
             if not (m.extended and not depends_on_elements(factor) and call.operation in LINEAR_AT_ZERO):
                 continue
@@ -463,8 +508,14 @@ class Reals:
         m = self.m
         match root.operation:
             case "select":
-                condition, a, b = root.operands
-                return m.select_(self.truth(condition), self._narrowed(a, storage), self._narrowed(b, storage))
+                done: dict[Expression, Expression] = {}
+                for current in walk(root, operands=_values_of_choice):
+                    if current.operation == "select":
+                        condition, a, b = current.operands
+                        done[current] = m.select_(self.truth(condition), done[a], done[b])
+                    else:
+                        done[current] = self._narrowed(current, storage)
+                return done[root]
             case "add" | "subtract" | "multiply" | "divide" | "square_root" if self._is_of_halves(root):
                 return self.finish(root)
             case "multiply":
@@ -491,11 +542,31 @@ class Reals:
 
     def truth(self, root: Expression) -> Expression:
         if root not in self.truths:
-            self.truths[root] = self._truth(root)
+            for current in walk(root, operands=self._unknown_truths):  # without recursion
+                if current not in self.truths:
+                    self.truths[current] = self._truth(current)
         return self.truths[root]
+
+    def _unknown_truths(self, current: Expression) -> Sequence[Expression]:
+        """The operands that `_truth` asks for, which are truth values too."""
+        is_of_truths = all(operand.format is Format.TRUTH for operand in current.operands)
+        return within_row(current) if is_of_truths and current not in self.truths else ()
+
+    def _asks_for_limits(self, root: Expression) -> bool:
+        """Whether a comparison asks if a computed number is infinite or NaN: that is so of the rounded number only.
+
+        Before, infinities may be numbers that are merely large, and their corrections NaN.
+        """
+        a, b = root.operands
+        if a is not b and not any(n.operation == "constant" and n.attribute in (math.inf, -math.inf) for n in (a, b)):
+            return False
+        return any(_without_sign(n).operands for n in (a, b))
 
     def _truth(self, root: Expression) -> Expression:
         match root.operation:
+            case "less" | "less_equal" | "equal" if self._asks_for_limits(root):
+                rounded = tuple(self._as_single(n) if not self.m.extended else self.finish(n) for n in root.operands)
+                return node(root.operation, rounded, None, Format.BIT)
             case "less" | "less_equal" | "equal":
                 return self.m.compare(root.operation, *map(self.number, root.operands))
             case "constant":
@@ -509,10 +580,15 @@ class Reals:
         return node(root.operation, operands, None, Format.BIT)
 
     def number(self, root: Expression) -> Wide:
-        for current in walk(root, operands=within_row):
-            if current.format is Format.NUMBER and current not in self.numbers:
-                self.numbers[current] = self._number(current)
+        if root not in self.numbers:
+            for current in walk(root, operands=self._unknown_operands):
+                if current.format is Format.NUMBER and current not in self.numbers:
+                    self.numbers[current] = self._number(current)
         return self.numbers[root]
+
+    def _unknown_operands(self, current: Expression) -> Sequence[Expression]:
+        """The operands within the row, of what is not known yet: what lies below a known number is known too."""
+        return () if current in self.numbers else within_row(current)
 
     def _number(self, root: Expression) -> Wide:
         m, operation = self.m, root.operation

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from ogive.elementary.coefficients import EXP
 from ogive.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
-from ogive.expression import Expression, Format, node, walk
+from ogive.expression import Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
@@ -32,7 +32,6 @@ __all__ = [
     "REDUCTIONS",
     "SUM_OF_EXPONENTIALS",
     "exponential",
-    "is_of_row",
     "kept_of_largest",
     "rest_of_largest",
     "row_exponential",
@@ -58,12 +57,6 @@ SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 def within_row(current: Expression) -> Sequence[Expression]:
     """The operands as far as they are no other pass over the row."""
     return () if current.operation in REDUCTIONS else current.operands
-
-
-def is_of_row(root: Expression) -> bool:
-    """Whether this depends on reductions, parameters and constants only, and on a reduction."""
-    leaves = {current.operation for current in walk(root, operands=within_row)}
-    return "input" not in leaves and not leaves.isdisjoint(REDUCTIONS)
 
 
 def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:

@@ -79,6 +79,7 @@ class _UsualReals(Reals):
         self.operands_lie = Interval(-most, most)
         self.scales: dict[Expression, Expression] = {}
         """What products multiply the operand by."""
+        self.are_numbers: dict[Expression, bool] = {}
 
     def magnitude_and_limit(self) -> tuple[Expression, Expression]:
         """Where the first is no less than the second, the operand is NaN, or that or one of its products too large."""
@@ -103,6 +104,8 @@ class _UsualReals(Reals):
         condition, a, b = root.operands
         if condition.operation not in ("less", "less_equal") or not self._is_number(condition):
             return None
+        if self._asks_for_limits(condition):
+            return None
         left, right = (self.number(operand).interval for operand in condition.operands)
         return a if _is_below(left, right) else b if _is_below(right, left) else None
 
@@ -111,7 +114,16 @@ class _UsualReals(Reals):
 
     def _is_number(self, root: Expression) -> bool:
         """Whether this is never NaN, nor anything that it is made of."""
-        return all(self._is_of_numbers(current) for current in walk(root) if current.format is Format.NUMBER)
+        for current in walk(root, operands=self._unknown_to_be_numbers):
+            if current not in self.are_numbers:
+                self.are_numbers[current] = current.format is not Format.NUMBER or self._is_of_numbers(current)
+            if not self.are_numbers[current]:
+                self.are_numbers[root] = False
+                return False
+        return True
+
+    def _unknown_to_be_numbers(self, current: Expression) -> Sequence[Expression]:
+        return () if current in self.are_numbers else current.operands
 
     def _is_of_numbers(self, current: Expression) -> bool:
         """Whether this is never NaN if its operands are not."""

@@ -1,5 +1,7 @@
 """Python's operators on expressions."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -148,12 +150,76 @@ def test_other_operands_are_refused(operand):
             build()
 
 
-def test_equality_is_identity():
+SPECIAL = np.float32([[0.0, -0.0, 1.0, -1.5, 2.0, np.inf, -np.inf, np.nan]])
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda x: x == 1,
+        lambda x: 1 == x,  # noqa: SIM300  # the reflected operator
+        lambda x: x != 1.0,
+        lambda x: x != x,  # NaN
+        lambda x: x == np.float32(-1.5),
+        lambda x: np.float32(1) < x,
+        lambda x: x < 1,
+        lambda x: x <= 1,
+        lambda x: x > 1,
+        lambda x: 2 >= x,  # noqa: SIM300  # the reflected operator
+        lambda x: x == float("inf"),
+    ],
+)
+def test_comparisons_make_operators(build):
+    np.testing.assert_array_equal(compute(build, SPECIAL), build(SPECIAL))
+
+
+def test_comparisons_of_integers():
+    np.testing.assert_array_equal(compute(lambda x: x == 1, N), N == 1)
+    np.testing.assert_array_equal(compute(lambda x, y: x != y, N, N[:, ::-1].copy()), N[:, ::-1] != N)
+
+
+@pytest.mark.parametrize("build", [lambda x: 2**x, round, math.floor, math.ceil, math.trunc, lambda x: +x + 0.0])
+def test_other_operators_of_python(build):
+    wanted = {round: np.rint, math.floor: np.floor, math.ceil: np.ceil, math.trunc: np.trunc}.get(build, build)
+    np.testing.assert_allclose(compute(build, X), wanted(X), rtol=1e-6)
+
+
+def test_numbers_on_the_left_of_bits():
+    np.testing.assert_array_equal(compute(lambda x: 3 & x, U), 3 & U)
+    np.testing.assert_array_equal(compute(lambda x: 1 << x, U), np.left_shift(np.uint8(1), U))
+
+
+def test_dictionaries_tell_expressions_apart_by_identity():
     graph = dml.Graph(DEVICE)
     x, y = graph.input([1, 4]), graph.input([1, 4])
-    assert x == x
-    assert x != y
     assert len({x, y, x}) == 2
+    assert {x: 1, y: 2}[y] == 2
+
+
+@pytest.mark.parametrize(
+    ("act", "text"),
+    [
+        (lambda x: bool(x == 1), "asked whether it is true. Write dml.where\\(condition, a, b\\)"),
+        (lambda x: x in [1, 2], "asked whether it is true"),
+        (lambda x: 0 < x < 1, "dml.logical_and"),
+        (float, "asked for its value. Use the functions of ogive.directml"),
+        (list, "asked for its elements"),
+        (lambda x: x[0], "asked for its elements"),
+        (lambda x: x // 2, "//: DirectML has no operator for it. Write dml.floor\\(x / y\\)"),
+        (lambda x: divmod(x, 2), "Write dml.floor"),
+        (lambda x: x @ x, "@: products of matrices are out of scope"),
+        (lambda x: x == None, "==: an operand is None; allowed: expressions and numbers"),  # noqa: E711
+        (lambda x: x != "a", "!=: an operand is 'a'"),
+        (lambda x: x == X, "graph.constant\\(array\\)"),
+        (np.exp, "numpy.exp: an operand is an expression; allowed: arrays. Use dml.exp"),
+        (np.isnan, "Use dml.is_nan"),
+        (np.cbrt, "Use the functions of ogive.directml"),
+        (lambda x: round(x, 2), "the number of digits is 2; allowed: none, or 0"),
+    ],
+)
+def test_what_expressions_cannot_mean(act, text):
+    with pytest.raises(ArgumentError, match=text):
+        act(dml.Graph(DEVICE).input([1, 4]))
 
 
 def test_there_are_no_operators_in_place():

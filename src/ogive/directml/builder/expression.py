@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from ogive.directml.builder.tensors import Described, TensorDesc
+from ogive.directml.enumerations import DML_ROUNDING_MODE
 from ogive.directml.structure import short
 from ogive.errors import ArgumentError, ParameterError, message
 
@@ -30,11 +31,20 @@ class Node:
         self.operands = operands
 
 
+def _refusing(subject: str, what: str, way_out: str) -> Callable[..., Any]:
+    """A method for what an expression cannot mean."""
+
+    def refuse(self: Any, *args: Any) -> NoReturn:
+        raise ArgumentError(message(subject, what, way_out=way_out))
+
+    return refuse
+
+
 class Expression(Described):
     """A tensor in a graph: what an input, a constant or an operator of it gives.
 
-    Equality is identity. ``+ - * / % **`` and ``& | ^ ~ << >>`` make operators. A number on one side of
-    ``+ - * /`` becomes the scale or the bias of an identity, as in DirectMLX; where that would not be exact (tensors
+    ``+ - * / % **``, ``& | ^ ~ << >>`` and comparisons, ``==`` and ``!=`` among them, make operators; dictionaries
+    tell expressions apart by identity. A number on one side of ``+ - * /`` becomes the scale or the bias of an identity, as in DirectMLX; where that would not be exact (tensors
     of integers, ``number / x``, the other operators) it becomes a constant of the tensor's type.
 
     >>> import numpy as np, ogive.directml as dml
@@ -47,7 +57,6 @@ class Expression(Described):
     """
 
     __slots__ = ("__weakref__", "_graph", "_node", "desc")
-    __array_ufunc__ = None  # arrays leave the operator to the expression, which says what to do with an array
 
     def __init__(self, graph: Graph, node: Node, desc: TensorDesc) -> None:
         self._graph = graph
@@ -87,6 +96,9 @@ class Expression(Described):
     def __pow__(self, other: Any) -> Expression:
         return _call("pow", self, other)
 
+    def __rpow__(self, other: Any) -> Expression:
+        return _binary("pow", "**", other, self)
+
     def __and__(self, other: Any) -> Expression:
         return _binary("bit_and", "&", self, other)
 
@@ -102,16 +114,130 @@ class Expression(Described):
     def __rshift__(self, other: Any) -> Expression:
         return _binary("bit_shift_right", ">>", self, other)
 
+    def __rand__(self, other: Any) -> Expression:
+        return _binary("bit_and", "&", other, self)
+
+    def __ror__(self, other: Any) -> Expression:
+        return _binary("bit_or", "|", other, self)
+
+    def __rxor__(self, other: Any) -> Expression:
+        return _binary("bit_xor", "^", other, self)
+
+    def __rlshift__(self, other: Any) -> Expression:
+        return _binary("bit_shift_left", "<<", other, self)
+
+    def __rrshift__(self, other: Any) -> Expression:
+        return _binary("bit_shift_right", ">>", other, self)
+
+    def __lt__(self, other: Any) -> Expression:
+        return _binary("less_than", "<", self, other)
+
+    def __le__(self, other: Any) -> Expression:
+        return _binary("less_than_or_equal", "<=", self, other)
+
+    def __gt__(self, other: Any) -> Expression:
+        return _binary("greater_than", ">", self, other)
+
+    def __ge__(self, other: Any) -> Expression:
+        return _binary("greater_than_or_equal", ">=", self, other)
+
+    def __eq__(self, other: object) -> Expression:  # type: ignore[override]
+        return _binary("equals", "==", self, other)
+
+    def __ne__(self, other: object) -> Expression:  # type: ignore[override]
+        return _call("logical_not", _binary("equals", "!=", self, other))
+
+    #: By identity: no two expressions have the same hash, so that dictionaries never ask for `==`.
+    __hash__ = object.__hash__
+
     def __invert__(self) -> Expression:
         return _call("bit_not", self)
 
     def __abs__(self) -> Expression:
         return _call("abs", self)
 
+    def __pos__(self) -> Expression:
+        return self
+
     def __neg__(self) -> Expression:
         if self._graph.device.feature_level >= _FIRST_LEVEL_WITH_NEGATE:
             return _call("negate", self)
         return _scaled(self, -1.0, 0.0)
+
+    def __round__(self, digits: Any = None) -> Expression:
+        if digits not in (None, 0):
+            raise ArgumentError(message("round", f"the number of digits is {short(digits)}", "none, or 0"))
+        return _call("round", self)
+
+    def __floor__(self) -> Expression:
+        return _call("floor", self)
+
+    def __ceil__(self) -> Expression:
+        return _call("ceil", self)
+
+    def __trunc__(self) -> Expression:
+        return _call("round", self, rounding_mode=DML_ROUNDING_MODE.TOWARD_ZERO)
+
+    __bool__ = _refusing(
+        "if",
+        "an expression was asked whether it is true",
+        "Write dml.where(condition, a, b), and dml.logical_and(a < x, x < b) for a < x < b; `is` compares expressions",
+    )
+    __float__ = __int__ = __index__ = __complex__ = _refusing(
+        "float", "an expression was asked for its value", "Use the functions of ogive.directml in place of math's"
+    )
+    __iter__ = __len__ = __contains__ = __getitem__ = _refusing(
+        "[]", "an expression was asked for its elements", "dml.reinterpret makes views of a tensor"
+    )
+    __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _refusing(
+        "//", "DirectML has no operator for it", "Write dml.floor(x / y); the quotient is rounded before"
+    )
+    __matmul__ = __rmatmul__ = _refusing("@", "products of matrices are out of scope", "`*` multiplies elements")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **keywords: Any) -> Expression:
+        """Python's operators with a number of NumPy on the left; NumPy's functions are refused."""
+        symbol = _SYMBOLS.get(ufunc.__name__)
+        if symbol is None or method != "__call__" or keywords:
+            known = _of_the_same_name(ufunc.__name__)
+            way_out = f"Use dml.{known}" if known else "Use the functions of ogive.directml"
+            raise ArgumentError(message(f"numpy.{ufunc.__name__}", "an operand is an expression", "arrays", way_out))
+        left, right = (x[()] if isinstance(x, np.ndarray) and not x.ndim else x for x in args)
+        if isinstance(left, Expression):
+            return getattr(left, f"__{symbol}__")(right)  # type: ignore[no-any-return]
+        return getattr(right, f"__{_REFLECTED.get(symbol, 'r' + symbol)}__")(left)  # type: ignore[no-any-return]
+
+
+#: Python's operators by the names of NumPy's functions.
+_SYMBOLS = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "truediv",
+    "remainder": "mod",
+    "power": "pow",
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+    "left_shift": "lshift",
+    "right_shift": "rshift",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "equal": "eq",
+    "not_equal": "ne",
+    "floor_divide": "floordiv",
+    "matmul": "matmul",
+}
+_REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def _of_the_same_name(name: str) -> str | None:
+    from ogive.directml.names import function_names
+
+    others = {"absolute": "abs", "isnan": "is_nan", "isinf": "is_infinity", "rint": "round", "maximum": "max"}
+    known = others.get(name, "min" if name == "minimum" else name)
+    return known if known in function_names() else None
 
 
 def _first_level_with_negate() -> int:

@@ -1,0 +1,156 @@
+"""What NumPy's functions mean inside a formula: the functions of :mod:`ogive.formula` by NumPy's names.
+
+The others are refused, with what to write instead where there is something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ogive import formula as f
+from ogive.errors import FormulaError
+from ogive.expression import Format, Term, lift
+
+__all__ = ["FUNCTIONS", "UFUNCS", "WAYS_OUT", "call_function", "call_ufunc"]
+
+
+def _is_truth(*operands: object) -> bool:
+    return all(lift(operand).format is Format.TRUTH for operand in operands)
+
+
+def _nonfinite(x: object, sign: object) -> Term:
+    return lift(x) == sign
+
+
+def _select(conditions: Sequence[object], choices: Sequence[object], default: object = 0) -> Term:
+    if len(conditions) != len(choices):
+        what = f"{len(conditions)} conditions and {len(choices)} choices"
+        raise FormulaError(f"the formula calls numpy.select with {what}; allowed: as many of the one as of the other")
+    result = lift(default)
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = f.where(condition, choice, result)
+    return result
+
+
+def _clip(
+    a: object,
+    a_min: object = None,
+    a_max: object = None,
+    *,
+    min: object = None,  # noqa: A002  # NumPy's names
+    max: object = None,  # noqa: A002
+) -> Term:
+    return f.clip(a, a_min if min is None else min, a_max if max is None else max)
+
+
+def _nan_to_num(
+    x: object, copy: object = True, nan: object = 0.0, posinf: object = None, neginf: object = None
+) -> Term:
+    return f.nan_to_num(x, nan, posinf, neginf)
+
+
+#: NumPy's ufuncs whose function in ogive.formula has the same name.
+_SAME = (
+    *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "ceil", "copysign"),
+    *("cos", "cosh", "deg2rad", "degrees", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "floor", "floor_divide"),
+    *("fmax", "fmin", "fmod", "heaviside", "hypot", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2"),
+    *("logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "modf", "power", "rad2deg"),
+    *("radians", "reciprocal", "rint", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
+)
+
+UFUNCS: dict[str, Callable[..., Any]] = {
+    **{name: getattr(f, name) for name in _SAME},
+    "add": lambda a, b: lift(a) + lift(b),
+    "bitwise_and": lambda a, b: lift(a) & lift(b) if _is_truth(a, b) else f.bit_and(a, b),
+    "bitwise_or": lambda a, b: lift(a) | lift(b) if _is_truth(a, b) else f.bit_or(a, b),
+    "bitwise_xor": lambda a, b: lift(a) ^ lift(b) if _is_truth(a, b) else f.bit_xor(a, b),
+    "divide": lambda a, b: lift(a) / lift(b),
+    "float_power": f.power,
+    "greater": lambda a, b: lift(a) > lift(b),
+    "greater_equal": lambda a, b: lift(a) >= lift(b),
+    "invert": lambda a: ~lift(a) if _is_truth(a) else f.bit_not(a),
+    "less": lambda a, b: lift(a) < lift(b),
+    "less_equal": lambda a, b: lift(a) <= lift(b),
+    "maximum": f.larger,
+    "minimum": f.smaller,
+    "multiply": lambda a, b: lift(a) * lift(b),
+    "negative": lambda a: -lift(a),
+    "not_equal": lambda a, b: lift(a) != lift(b),
+    "positive": lift,
+    "remainder": f.mod,
+    "subtract": lambda a, b: lift(a) - lift(b),
+}
+
+#: Those of NumPy's other functions that work element by element.
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "clip": _clip,
+    "fix": f.truncate,
+    "isneginf": lambda x: _nonfinite(x, float("-inf")),
+    "isposinf": lambda x: _nonfinite(x, float("inf")),
+    "nan_to_num": _nan_to_num,
+    "round": f.round,
+    "around": f.round,
+    "select": _select,
+    "sinc": f.sinc,
+    "where": f.where,
+}
+
+_ROWS = "In @ogive.row_operator(), ogive.formula.{} does it for a row"
+
+#: What to write in place of functions that have no meaning for one element.
+WAYS_OUT = {
+    "add.reduce": _ROWS.format("row_sum"),
+    "maximum.reduce": _ROWS.format("row_max"),
+    "minimum.reduce": _ROWS.format("row_min"),
+    "amax": _ROWS.format("row_max"),
+    "amin": _ROWS.format("row_min"),
+    "max": _ROWS.format("row_max"),
+    "min": _ROWS.format("row_min"),
+    "sum": _ROWS.format("row_sum"),
+    "ldexp": "Write x * 2.0**n",
+    "left_shift": "ogive.formula.bit_shift_left moves the bits of integers",
+    "right_shift": "ogive.formula.bit_shift_right moves the bits of integers, and moves zeros in",
+    "bitwise_count": "ogive.formula.bit_count counts the bits of an integer as it is stored",
+    "matmul": "Multiply matrices outside of the formula",
+    "dot": "Multiply matrices outside of the formula",
+}
+
+
+def call_ufunc(ufunc: Any, method: str, args: tuple[object, ...], keywords: Mapping[str, object]) -> Any:
+    """What a ufunc makes of expressions."""
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    return _call(UFUNCS, name, args, keywords, takes_keywords=False)
+
+
+def call_function(function: Any, args: tuple[object, ...], keywords: Mapping[str, object]) -> Any:
+    """What another function of NumPy makes of expressions."""
+    return _call(FUNCTIONS, function.__name__, args, keywords, takes_keywords=True)
+
+
+def _call(
+    table: Mapping[str, Callable[..., Any]],
+    name: str,
+    args: tuple[object, ...],
+    keywords: Mapping[str, object],
+    *,
+    takes_keywords: bool,
+) -> Any:
+    function = table.get(name)
+    if function is None:
+        way_out = WAYS_OUT.get(name, "help(ogive.formula) lists what there is")
+        raise FormulaError(
+            f"the formula calls numpy.{name}, which has no meaning for an expression: it stands for one element, "
+            f"or ogive.formula has no such function. {way_out}"
+        )
+    if keywords and not takes_keywords:
+        raise FormulaError(
+            f"the formula calls numpy.{name} with {', '.join(f'{key}=' for key in keywords)}; allowed: positional "
+            "arguments only. Give out= and dtype= to the operator when it is called"
+        )
+    try:
+        return function(*args, **keywords)
+    except FormulaError:
+        raise
+    except TypeError as error:  # a keyword that is not taken, or a missing argument
+        raise FormulaError(f"the formula calls numpy.{name} with arguments that it does not take: {error}") from None
