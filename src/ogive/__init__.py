@@ -11,7 +11,6 @@ standards' front ends. Importing this package loads no compiler.
 from ogive import formula
 from ogive.catalog.activations import (
     celu,
-    clip,
     elu,
     gelu,
     hard_sigmoid,
@@ -67,7 +66,7 @@ from ogive.catalog.bits import (
     bitwise_or,
     bitwise_xor,
 )
-from ogive.catalog.clipping import clamp, clamp_grad, clip_grad, threshold
+from ogive.catalog.clipping import clamp, clamp_grad, clip, clip_grad, threshold
 from ogive.catalog.logic import (
     equal,
     greater,

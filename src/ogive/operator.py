@@ -66,6 +66,8 @@ class Operator(_native.OperatorCall):
     signatures: tuple[Signature, ...]
     keywords: ClassVar[tuple[str, ...]] = ()
     """What calls take besides the parameters and NumPy's own."""
+    numpy_keywords: ClassVar[tuple[str, ...]] = NUMPY_KEYWORDS
+    """Keywords that go to NumPy."""
 
     def __init__(
         self,
@@ -114,7 +116,7 @@ class Operator(_native.OperatorCall):
             default = "required" if p.is_required else f"default {p.default!r}"
             allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
             lines.append(f"Parameter {p.name}: {allowed}; {default}.")
-        lines.append(f"Other keywords are those of a numpy.ufunc: {', '.join(NUMPY_KEYWORDS)}.")
+        lines.append(f"Other keywords are those of a numpy.ufunc: {', '.join(self.numpy_keywords)}.")
         lines.append(
             "Raises ArgumentError, DTypeError, ShapeError, ParameterError or OutputError, before anything is written."
         )
@@ -159,7 +161,8 @@ class Operator(_native.OperatorCall):
 
     def _refuse_keyword(self, name: str) -> NoReturn:
         known = [*(parameter.name for parameter in self.parameters), *self.keywords]
-        allowed = ", ".join([*known, *NUMPY_KEYWORDS]) if known else f"no parameters; {', '.join(NUMPY_KEYWORDS)}"
+        of_numpy = ", ".join(self.numpy_keywords)
+        allowed = f"{', '.join(known)}, {of_numpy}" if known else f"no parameters; {of_numpy}"
         raise ArgumentError(message(self.name, f"there is no parameter {name!r}", allowed))
 
     def _structure(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -271,10 +274,18 @@ class Operator(_native.OperatorCall):
         dtype = next(t.dtype for t in tensors if isinstance(t, np.ndarray) and t.dtype.name == "bfloat16")
         return self(*(np.asarray(t, dtype) if type(t) in (float, int) else t for t in tensors), **keywords)
 
+    def _call_otherwise(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """A call with too few or too many tensors, or with None for one: refused, unless a subclass gives it a meaning."""
+        if len(args) != self.inputs:
+            self._refuse_arguments(args)
+        self._bind(tuple(keywords), tuple(keywords.values()))  # refuses an unknown keyword
+        name = self.tensors[next(i for i, arg in enumerate(args) if arg is None)]
+        raise ArgumentError(message(self.name, f"{name} is None", "an array or a number"))
+
     def _bind(self, names: tuple[str, ...], values: tuple[Any, ...]) -> tuple[np.ufunc, tuple[str, ...]]:
         """The ufunc for a set of keywords, and those keywords that are NumPy's."""
-        rest = tuple(name for name in names if name in NUMPY_KEYWORDS)
-        given = {name: value for name, value in zip(names, values, strict=True) if name not in NUMPY_KEYWORDS}
+        rest = tuple(name for name in names if name in self.numpy_keywords)
+        given = {name: value for name, value in zip(names, values, strict=True) if name not in self.numpy_keywords}
         return self.bind(**given), rest
 
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
