@@ -8,6 +8,9 @@ array([-0.7298743,  2.       ], dtype=float32)
 standards' front ends. Importing this package loads no compiler.
 """
 
+from importlib import import_module
+from typing import Any
+
 from ogive import formula
 from ogive.catalog.activations import (
     celu,
@@ -191,4 +194,19 @@ __all__ = [
     "where",
 ]
 
-__version__ = "0.1.0"
+#: The two standards' packages. Importing them takes time, so `ogive.onnx` is imported when it is first used.
+_FRONT_ENDS = ("directml", "onnx")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _FRONT_ENDS:
+        return import_module(f"ogive.{name}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("ogive")
+    raise AttributeError(f"module 'ogive' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_FRONT_ENDS, "__version__"])

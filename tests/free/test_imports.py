@@ -53,6 +53,7 @@ MAY_IMPORT = {
         "runtime",
     },
     "__main__": {"cli"},
+    "stubs": {"operator", "row_operator"},
     "__init__": {"catalog", "formula", "operator", "row_operator", "runtime"},
 }
 #: Made by functions when they are called, against the arrow: texts for people.
