@@ -117,6 +117,7 @@ class Operator(_native.OperatorCall):
             allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
             lines.append(f"Parameter {p.name}: {allowed}; {default}.")
         lines.append(f"Other keywords are those of a numpy.ufunc: {', '.join(self.numpy_keywords)}.")
+        lines.append("No floating-point flag is set, so numpy.errstate has no effect.")
         lines.append(
             "Raises ArgumentError, DTypeError, ShapeError, ParameterError or OutputError, before anything is written."
         )
@@ -405,6 +406,10 @@ def operator(
     a parameter make sense. ``truth_inputs`` are the tensors that hold truth values. ``integers`` is the
     formula for integer operands where it is another one; ``modular`` lets their arithmetic wrap around
     instead of saturating. ``onnx`` and ``directml`` are the standards' names of the same operator.
+
+    A formula is computed with 24 to 29 more bits than float32 has, and rounded once. Cancellation (``exp(x) - 1``) uses
+    them up, and intermediate results can overflow or underflow: use ``expm1``, ``log1p``, ``logistic`` and the like, and
+    measure with ``ogive accuracy module:operator``.
 
     >>> import ogive
     >>> @ogive.operator

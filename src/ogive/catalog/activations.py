@@ -5,6 +5,7 @@ in common (types, parameters, errors) is added to their docstrings by `Operator`
 
 Where a formula has a limit at an infinity but evaluates to NaN there (``-inf * 0``, ``inf / inf``), the limit is
 given: a large finite argument gives the same, and one overflow upstream must not poison a whole tensor.
+This holds for parameters other than 0: 0 times infinity is NaN.
 """
 
 from __future__ import annotations
