@@ -8,12 +8,9 @@ array([-0.7298743,  2.       ], dtype=float32)
 standards' front ends, which are loaded when they are first wanted. Importing this package loads no compiler.
 """
 
-from typing import TYPE_CHECKING
-
 from ogive import formula
 from ogive.catalog.activations import (
     celu,
-    clip,
     elu,
     gelu,
     hard_sigmoid,
@@ -69,7 +66,7 @@ from ogive.catalog.bits import (
     bitwise_or,
     bitwise_xor,
 )
-from ogive.catalog.clipping import clamp, clamp_grad, clip_grad, threshold
+from ogive.catalog.clipping import clamp, clamp_grad, clip, clip_grad, threshold
 from ogive.catalog.logic import (
     equal,
     greater,
@@ -196,35 +193,33 @@ __all__ = [
     "where",
 ]
 
-__version__ = "0.1.0"
-
 #: Parts that are loaded when they are first wanted: ``import ogive`` alone needs none of them.
 _PARTS = ("check", "directml", "dxdispatch", "onnx")
 
 
-if TYPE_CHECKING:
-    from ogive import check as check
-    from ogive import directml as directml
-    from ogive import dxdispatch as dxdispatch
-    from ogive import errors as errors
-    from ogive import onnx as onnx
-else:
+def __getattr__(name: str) -> object:
+    if name in _PARTS:
+        from importlib import import_module
 
-    def __getattr__(name: str) -> object:
-        if name in _PARTS:
-            from importlib import import_module
+        from ogive.errors import MissingNameError, MissingPackageError
+        from ogive.forking import no_fork
 
-            from ogive.errors import MissingNameError, MissingPackageError
-            from ogive.forking import no_fork
+        try:
+            with no_fork:  # a child could not load what another thread was loading when it forked
+                return import_module(f"ogive.{name}")
+        except MissingPackageError as error:  # hasattr() asks too, and takes only an AttributeError for a no
+            raise MissingNameError(str(error)) from error
+    if name == "__version__":
+        from importlib.metadata import PackageNotFoundError, version
 
-            try:
-                with no_fork:  # a child could not load what another thread was loading when it forked
-                    return import_module(f"ogive.{name}")
-            except MissingPackageError as error:  # hasattr() asks too, and takes only an AttributeError for a no
-                raise MissingNameError(str(error)) from error
-        raise AttributeError(f"module 'ogive' has no attribute {name!r}")
+        try:
+            return version("ogive")
+        except PackageNotFoundError:  # run from its sources, which do not say
+            return "unknown"
+    raise AttributeError(f"module 'ogive' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     """What is for users; modules that only the package itself needs are left out."""
-    return sorted([*__all__, *_PARTS, "errors", *(name for name in globals() if name.startswith("__"))])
+    names = (name for name in globals() if name.startswith("__"))
+    return sorted([*__all__, *_PARTS, "errors", "__version__", *names])

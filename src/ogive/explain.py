@@ -68,9 +68,6 @@ def _check_keywords(op: Operator, keywords: Mapping[str, Any]) -> None:
             raise ArgumentError(message(op.name, f"{name} is {value!r}", allowed))
     if keywords.get("dtype") is not None and keywords.get("signature") is not None:
         raise ArgumentError(message(op.name, "dtype and signature are both given", "one of them"))
-    if op.is_row_wise and "where" in keywords:
-        what = "where is not for operators of rows"
-        raise ArgumentError(message(op.name, what, way_out="Choose afterwards: numpy.where(mask, result, other)"))
     if keywords.get("dtype") is not None:
         _check_dtype(op, keywords["dtype"])
 

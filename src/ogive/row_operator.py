@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 import numpy as np
 
@@ -24,7 +24,7 @@ LAST = -1
 class RowOperator(Operator):
     """An operator whose formula looks at whole rows: their largest element, their sum.
 
-    Rows lie along ``axis``, the last one unless told otherwise; several axes together are one row. The ufunc
+    Rows lie along ``axis``, the last one unless told otherwise; several axes together are one row, and None means all axes. The ufunc
     is a generalised one, of signature (n)->(n).
 
     >>> import numpy as np, ogive
@@ -34,6 +34,7 @@ class RowOperator(Operator):
     """
 
     keywords = ("axis",)
+    numpy_keywords = tuple(name for name in NUMPY_KEYWORDS if name != "where")  # generalised ufuncs have no `where`
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         self.is_row_wise = True
@@ -41,6 +42,16 @@ class RowOperator(Operator):
         axis = inspect.Parameter("axis", inspect.Parameter.KEYWORD_ONLY, default=LAST)
         given = list(self.__signature__.parameters.values())
         self.__signature__ = self.__signature__.replace(parameters=[*given, axis])
+
+    def _refuse_keyword(self, name: str) -> NoReturn:
+        if name == "where":
+            way_out = f"Give -inf to what must not count: {self.name}(np.where(mask, x, -np.inf))"
+            raise ArgumentError(
+                message(self.name, "where is not taken, because a row is computed as a whole", "", way_out)
+            )
+        if name == "dim":
+            raise ArgumentError(message(self.name, "there is no parameter 'dim'", "axis, which is NumPy's name for it"))
+        super()._refuse_keyword(name)
 
     # ---- what the native call path asks
 
@@ -73,7 +84,7 @@ class RowOperator(Operator):
             if result is not NOT_ONE:
                 return result
         keywords.pop("axis", None)
-        rest = {name: keywords.pop(name) for name in NUMPY_KEYWORDS if name in keywords}
+        rest = {name: keywords.pop(name) for name in self.numpy_keywords if name in keywords}
         ufunc = self.bind(**keywords)
         if all(hasattr(tensor, "__array_ufunc__") and not isinstance(tensor, np.ndarray) for tensor in tensors):
             return ufunc(*tensors, axis=axis, **rest)
@@ -102,8 +113,10 @@ class RowOperator(Operator):
 
     # ---- axes
 
-    def row_axes(self, axis: int | Iterable[int], dimensions: int) -> tuple[int, ...]:
-        """The axes of a row, counted from the front."""
+    def row_axes(self, axis: int | Iterable[int] | None, dimensions: int) -> tuple[int, ...]:
+        """The axes of a row, counted from the front; None means all, as in NumPy and SciPy."""
+        if axis is None:
+            return tuple(range(dimensions))
         given = tuple(axis) if isinstance(axis, Iterable) else (axis,)
         allowed = f"whole numbers from {-dimensions} to {dimensions - 1}, each once"
         axes = tuple(a + dimensions if isinstance(a, int | np.integer) and a < 0 else a for a in given)
@@ -134,10 +147,8 @@ class RowOperator(Operator):
         lines = super()._documentation().splitlines()
         where = next(i for i, line in enumerate(lines) if line.startswith("Tensors: "))
         lines[where] = lines[where].replace("of any shapes that broadcast", "of one dimension or more")
-        lines.insert(
-            where + 1,
-            "Keyword axis: an axis or several; default -1. Objects of xarray take dim, the dimension's name, instead.",
-        )
+        axes = "an axis, a tuple of axes, or None for all of them; default -1"
+        lines.insert(where + 1, f"Keyword axis: {axes}. Objects of xarray take dim, the dimension's name, instead.")
         return "\n".join(lines)
 
 

@@ -148,7 +148,10 @@ def test_accuracy_of_parameters_and_rows(ogive):
     assert status == 0
     assert "softmax" in out
     for words, text in (
-        (["linear"], "linear cannot be measured in float32: give --parameter alpha=VALUE, --parameter beta=VALUE"),
+        (
+            ["parametric_softplus"],
+            "parametric_softplus cannot be measured in float32: give --parameter alpha=VALUE, --parameter beta=VALUE",
+        ),
         (["celu", "--parameter", "alpha"], "--parameter is 'alpha'; allowed: NAME=VALUE"),
         (["celu", "--parameter", "beta=1"], "celu has no parameter 'beta'; allowed: alpha"),
         (["celu", "--parameter", "alfa=1"], "celu has no parameter 'alfa'; did you mean alpha?"),

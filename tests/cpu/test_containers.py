@@ -431,9 +431,7 @@ def test_masked_rows_in_examples():
 
 @pytest.mark.parametrize("keyword", ["out", "where", "order", "subok"])
 def test_keywords_that_masked_rows_do_not_take(keyword):
-    with pytest.raises(
-        ArgumentError, match=f"softmax: {keyword} is not taken for rows of a masked array; allowed: axis"
-    ):
+    with pytest.raises(ArgumentError, match=f"softmax: {keyword} is not taken"):
         ogive.softmax(np.ma.array(X), **{keyword: np.empty_like(X)})
 
 

@@ -886,3 +886,21 @@ def test_formulas_may_use_the_larger_and_the_smaller_number(function, dtype):
     with np.errstate(invalid="ignore"):
         assert np.array_equal(of_products(a, b), function(a * 3, b * 3), equal_nan=dtype != "int32")
         assert np.array_equal(with_a_product(a, b), function(a, b * 3), equal_nan=dtype != "int32")
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: ogive.celu(None), "celu: x is None; allowed: an array or a number"),
+        (lambda: ogive.add([1.0], None), "add: b is None; allowed: an array or a number"),
+        (lambda: ogive.celu([1.0], **{f"k{i}": 1 for i in range(20)}), "celu: there is no parameter 'k0'"),
+    ],
+)
+def test_what_is_no_complete_call(call, text):
+    with pytest.raises(ArgumentError, match=text):
+        call()
+
+
+def test_linear_has_defaults():
+    assert ogive.linear([-2.0, 3.0]).tolist() == [-2, 3]
+    assert ogive.linear([-2.0, 3.0], alpha=2).tolist() == [-4, 6]

@@ -287,6 +287,25 @@ def test_hardmax_takes_the_first_and_counts_nan_as_largest():
     assert np.flatnonzero(ogive.hardmax(long)).tolist() == [70_001]
 
 
+def test_axis_none_means_all_axes():
+    """As in SciPy, and in NumPy's reductions."""
+    x = np.random.default_rng(5).normal(size=(3, 4, 5)).astype(np.float32)
+    expected = ogive.softmax(x.reshape(-1)).reshape(x.shape)
+    assert_same_bits(ogive.softmax(x, axis=None), expected)
+    assert_same_bits(ogive.softmax(x.T, axis=None, dtype="float32"), ogive.softmax(x.T, axis=(0, 1, 2)))
+    out = np.empty_like(x)
+    assert ogive.softmax(x, axis=None, out=out) is out
+    assert_same_bits(out, expected)
+    assert ogive.softmax(np.float32([1, 1]), axis=None).tolist() == [0.5, 0.5]
+    assert ogive.softmax(np.float32(3), axis=None) == 1
+
+
+@pytest.mark.parametrize("op", [ogive.softmax, ogive.log_softmax, ogive.hardmax], ids=lambda op: op.name)
+def test_help_lists_no_where(op):
+    assert "out, casting" in op.__doc__
+    assert "where, casting" not in op.__doc__
+
+
 def test_empty_arrays():
     assert ogive.softmax(np.ones((0, 5), np.float32)).shape == (0, 5)
     assert ogive.softmax(np.ones((5, 0), np.float32)).shape == (5, 0)
@@ -317,7 +336,17 @@ def test_empty_arrays():
         (
             lambda x: ogive.softmax(x, alpha=1.0),
             ArgumentError,
-            "softmax: there is no parameter 'alpha'; allowed: axis, out, where",
+            "softmax: there is no parameter 'alpha'; allowed: axis, out, casting",
+        ),
+        (
+            lambda x: ogive.softmax(x, where=x > 0),
+            ArgumentError,
+            r"softmax: where is not taken.* Give -inf to what must not count: softmax\(np.where\(mask, x, -np.inf\)\)",
+        ),
+        (
+            lambda x: ogive.softmax(x, dim=0),
+            ArgumentError,
+            "softmax: dim was given, but x is a ndarray, which has no named dimensions; .* Use axis=",
         ),
         (lambda x: ogive.softmax(x.astype(complex)), DTypeError, "softmax: x has dtype complex128; allowed: float16"),
         (lambda x: ogive.softmax(x, out=x[:2].copy()), ShapeError, "softmax: out has shape"),

@@ -91,6 +91,7 @@ MAY_IMPORT = {
         "runtime",
     },
     "__main__": {"cli"},
+    "stubs": {"operator", "row_operator"},
     # Front ends only when they are asked for: test_importing_loads_no_compiler_and_no_front_end.
     "__init__": {
         "catalog",
@@ -226,7 +227,7 @@ assert not hasattr(ogive, "onnx")
 try:
     ogive.onnx
 except ogive.errors.MissingNameError as error:
-    assert str(error) == 'ogive.onnx: the package onnx is not installed. Install it: pip install "ogive[onnx]"', error
+    assert str(error) == 'ogive.onnx: the package onnx is not installed. Install it: pip install onnx', error
     assert isinstance(error, AttributeError)
 else:
     raise AssertionError

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,23 @@ def test_the_diff_of_the_last_operator_is_what_is_in_the_sources():
 
 def test_type_checkers_find_the_types():
     assert (Path(ogive.__file__).parent / "py.typed").exists()
+
+
+def test_the_commands_of_the_contributors_page_exist():
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    named = set(re.findall(r"`make (\w+)", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")))
+    ci = set(re.findall(r"^make (\w+)", (ROOT / ".ci" / "run").read_text(encoding="utf-8"), re.MULTILINE))
+    assert {"develop", "lint", "types", "test", "sanitize"} <= named <= targets
+    assert {"lint", "types", "warnings"} <= ci <= targets
+
+
+def test_the_version_stands_in_one_place():
+    (version,) = re.findall(r"^  version: '(.+)',$", (ROOT / "meson.build").read_text(encoding="utf-8"), re.MULTILINE)
+    assert f"\n## {version}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    for name in ("pyproject.toml", "src/ogive/__init__.py", "CITATION.cff"):
+        assert version not in (ROOT / name).read_text(encoding="utf-8"), name
+    try:
+        installed = metadata.version("ogive")
+    except metadata.PackageNotFoundError:
+        pytest.skip("ogive runs from its folder here and is not installed")
+    assert ogive.__version__ == installed == version

@@ -5,6 +5,7 @@ in common (types, parameters, errors) is added to their docstrings by `Operator`
 
 Where a formula has a limit at an infinity but evaluates to NaN there (``-inf * 0``, ``inf / inf``), the limit is
 given: a large finite argument gives the same, and one overflow upstream must not poison a whole tensor.
+This holds for parameters other than 0: 0 times infinity is NaN.
 """
 
 from __future__ import annotations
@@ -19,7 +20,6 @@ from ogive.signature import NONZERO
 
 __all__ = [
     "celu",
-    "clip",
     "elu",
     "gelu",
     "hard_sigmoid",
@@ -80,26 +80,6 @@ def celu(x: Any, *, alpha: Any = 1.0) -> Any:
     Source: DirectML DML_ACTIVATION_CELU_OPERATOR_DESC (3_0); ONNX Celu-12, Celu-28.
     """
     return where(x >= 0, x, alpha * f.expm1(x / alpha))
-
-
-@operator(types=NUMBERS, onnx="Clip", directml="ELEMENT_WISE_CLIP1")
-def clip(x: Any, min: Any, max: Any, *, wins: Literal["max", "min"] = "max") -> Any:
-    """Clip to an interval: ``min(max(x, min), max)``.
-
-    The bounds are tensors that broadcast with x. Where they are in the wrong order the result is ``max``, as
-    ONNX has it; with ``wins="min"`` it is ``min``, as DirectML has it. NaN in x stays NaN; NaN as a bound is no bound.
-
-    Special cases (min = -1, max = 1): nan -> nan; 0 -> 0; -0 -> -0; inf -> 1; -inf -> -1; 1 -> 1; -1 -> -1;
-    largest -> 1; -largest -> -1; smallest -> smallest; -smallest -> -smallest; 1- -> 1-; 1+ -> 1; -1- -> -1;
-    -1+ -> -1+.
-
-    >>> import numpy as np
-    >>> clip(np.int32([-7, 0, 7]), np.int32(-5), np.int32(5))
-    array([-5,  0,  5], dtype=int32)
-
-    Source: ONNX Clip-1 to Clip-13; DirectML DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC (5_0).
-    """
-    return f.minimum(f.maximum(x, min), max) if wins == "max" else f.maximum(f.minimum(x, max), min)
 
 
 @operator(onnx="Elu", directml="ACTIVATION_ELU")
@@ -217,8 +197,13 @@ def leaky_relu(x: Any, *, alpha: Any = 0.01) -> Any:
 
 
 @operator(directml="ACTIVATION_LINEAR")
-def linear(x: Any, *, alpha: Any, beta: Any) -> Any:
-    """Affine function: ``alpha * x + beta``, rounded once. Neither parameter has a default.
+def linear(x: Any, *, alpha: Any = 1.0, beta: Any = 0.0) -> Any:
+    """Affine function: ``alpha * x + beta``, rounded once.
+
+    DirectML has no defaults for alpha and beta; those here are WebNN's.
+
+    Special cases: nan -> nan; 0 -> 0; -0 -> 0; inf -> inf; -inf -> -inf; largest -> largest; -largest -> -largest;
+    smallest -> smallest; -smallest -> -smallest.
 
     Special cases (alpha = 2, beta = 1): nan -> nan; 0 -> 1; -0 -> 1; inf -> inf; -inf -> -inf; largest -> inf;
     -largest -> -inf; smallest -> 1; -smallest -> 1.

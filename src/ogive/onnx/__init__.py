@@ -14,7 +14,7 @@ except ModuleNotFoundError as error:
     if error.name != "onnx":
         raise
     raise MissingPackageError(
-        message("ogive.onnx", "the package onnx is not installed", way_out='Install it: pip install "ogive[onnx]"')
+        message("ogive.onnx", "the package onnx is not installed", way_out="Install it: pip install onnx")
     ) from error
 
 from ogive.onnx.graph import ValueInfo

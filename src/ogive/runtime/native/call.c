@@ -8,6 +8,7 @@
  *
  *   _bind(names, values) -> (ufunc, names that are left for NumPy)     an unseen set of keywords
  *   _trace(args, keywords) -> Expression                               symbolic arguments
+ *   _call_otherwise(args, keywords) -> result                          another number of tensors, or None for one
  *   _over_axes(args, keywords) -> result                               rows that the loops do not take as they are
  *   _call_with_containers(args, keywords) -> result                    arrays of other libraries
  *   _explain(error, args, keywords) -> None                            raises what to tell the user
@@ -317,14 +318,15 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
     OgiveOperator *self = (OgiveOperator *)object;
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     const Py_ssize_t keyword_count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    int is_complete = nargs == self->inputs && keyword_count <= MAX_KEYWORDS;
     for (Py_ssize_t i = 0; i < nargs; ++i) {
         if (Py_TYPE(args[i]) == expression_type) {
             return call_python(self, "_trace", NULL, args, nargs, names);
         }
+        is_complete &= args[i] != Py_None;
     }
-    if (nargs != self->inputs || keyword_count > MAX_KEYWORDS) {
-        PyErr_SetNone(PyExc_TypeError); /* _explain finds the words */
-        return explain(self, args, nargs, names);
+    if (!is_complete) {
+        return call_python(self, "_call_otherwise", NULL, args, nargs, names);
     }
     bound_call bound;
     if (find(self, names, args + nargs, &bound) < 0) {

@@ -1,0 +1,39 @@
+# One command each for what .ci/run checks. `make PYTHON=python3.12 test` takes another Python than .venv's.
+PYTHON ?= .venv/bin/python
+export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
+
+.PHONY: help develop lint types stubs warnings test check sanitize
+
+help:  ## list the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+
+develop:  ## make .venv with an editable install that compiles what has changed when it is imported
+	python3 -m venv .venv
+	.venv/bin/python -m pip install --quiet meson-python meson ninja numpy
+	PATH="$(CURDIR)/.venv/bin:$(PATH)" .venv/bin/python -m pip install --quiet --no-build-isolation -e '.[lint]'
+
+lint:  ## style and format
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+
+types:  ## types of the package itself
+	$(PYTHON) -m mypy
+
+stubs:  ## write the stubs that editors and type checkers read
+	$(PYTHON) -m ogive.stubs > build-stub && mv build-stub src/ogive/__init__.pyi
+	$(PYTHON) -m ogive.directml.stubs > build-stub && mv build-stub src/ogive/directml/__init__.pyi
+
+warnings:  ## the native extension compiles without a warning (needs meson and ninja)
+	rm -rf build/warnings
+	meson setup --werror build/warnings
+	ninja -C build/warnings
+	rm -rf build/warnings
+
+test:  ## all tests; `make test TESTS=tests/cpu/test_rows.py` for some
+	$(PYTHON) -m pytest -q $(or $(TESTS),tests --pyargs ogive)
+
+check:  ## everything that CI does, from a fresh .venv
+	.ci/run
+
+sanitize:  ## the native extension under sanitizers (Linux, GCC, after `make check`)
+	.ci/sanitize

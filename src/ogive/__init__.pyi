@@ -1,0 +1,4418 @@
+"""Made by `python -m ogive.stubs`; do not edit."""
+
+# ruff: noqa: A001, A002  (operators and parameters have the standards' names)
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Unpack, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from ogive import check as check
+from ogive import directml as directml
+from ogive import dxdispatch as dxdispatch
+from ogive import errors as errors
+from ogive import formula
+from ogive import onnx as onnx
+from ogive.expression import Expression
+from ogive.operator import Operator, operator
+from ogive.row_operator import RowOperator, row_operator
+from ogive.runtime.threads import get_num_threads, register_threadpoolctl, set_num_threads, threads
+
+__all__ = [
+    "Operator",
+    "RowOperator",
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bit_count",
+    "bit_shift_left",
+    "bit_shift_right",
+    "bitwise_and",
+    "bitwise_not",
+    "bitwise_or",
+    "bitwise_xor",
+    "ceil",
+    "celu",
+    "clamp",
+    "clamp_grad",
+    "clip",
+    "clip_grad",
+    "cos",
+    "cosh",
+    "dequantize_linear",
+    "difference_square",
+    "div",
+    "elu",
+    "equal",
+    "erf",
+    "exp",
+    "floor",
+    "formula",
+    "gelu",
+    "get_num_threads",
+    "greater",
+    "greater_or_equal",
+    "hard_sigmoid",
+    "hard_swish",
+    "hardmax",
+    "identity",
+    "isinf",
+    "isnan",
+    "leaky_relu",
+    "less",
+    "less_or_equal",
+    "linear",
+    "log",
+    "log_softmax",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "max",
+    "mean",
+    "min",
+    "mish",
+    "mod",
+    "modulus_floor",
+    "modulus_truncate",
+    "mul",
+    "neg",
+    "operator",
+    "parametric_hard_swish",
+    "parametric_softplus",
+    "pow",
+    "prelu",
+    "quantize_linear",
+    "quantized_linear_add",
+    "reciprocal",
+    "register_threadpoolctl",
+    "relu",
+    "relu_grad",
+    "round",
+    "row_operator",
+    "scaled_tanh",
+    "selu",
+    "set_num_threads",
+    "shrink",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "softmax",
+    "softplus",
+    "softsign",
+    "sqrt",
+    "sub",
+    "swiglu",
+    "swish",
+    "tan",
+    "tanh",
+    "threads",
+    "threshold",
+    "thresholded_relu",
+    "where",
+]
+
+__version__: str
+_PARTS: tuple[str, ...]
+
+class _UFunc(Protocol):
+    def __array_ufunc__(self, *args: Any, **keywords: Any) -> Any: ...
+
+class _DLPack(Protocol):
+    def __dlpack__(self, *args: Any, **keywords: Any) -> Any: ...
+
+_Tensor = ArrayLike | _UFunc | _DLPack
+_Axis = SupportsIndex | Sequence[SupportsIndex] | None
+_Out = TypeVar("_Out")
+
+class _RowKeywords(TypedDict, total=False):
+    casting: Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+    order: Literal["K", "A", "C", "F"]
+    subok: bool
+
+class _RowTypes(_RowKeywords, total=False):
+    dtype: DTypeLike
+    signature: str | tuple[DTypeLike, ...]
+
+class _Keywords(_RowKeywords, total=False):
+    where: _Tensor
+
+class _Types(_Keywords, total=False):
+    dtype: DTypeLike
+    signature: str | tuple[DTypeLike, ...]
+
+_Bool = TypeVar("_Bool", bound=np.bool)
+_Bools = TypeVar("_Bools", bound=NDArray[np.bool] | np.bool)
+_Floating = TypeVar("_Floating", bound=np.floating[Any])
+_Floatings = TypeVar("_Floatings", bound=NDArray[np.floating[Any]] | np.floating[Any])
+_Integer = TypeVar("_Integer", bound=np.integer[Any])
+_Integers = TypeVar("_Integers", bound=NDArray[np.integer[Any]] | np.integer[Any])
+_Number = TypeVar("_Number", bound=np.number[Any])
+_Numbers = TypeVar("_Numbers", bound=NDArray[np.number[Any]] | np.number[Any])
+_Any = TypeVar("_Any", bound=np.number[Any] | np.bool)
+_Anys = TypeVar("_Anys", bound=NDArray[np.number[Any]] | np.number[Any] | NDArray[np.bool] | np.bool)
+
+class _Abs(Operator):
+    @overload
+    def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+abs: _Abs
+"""``abs(x)``
+
+Magnitude: ``abs(x)``. The smallest signed integer has no counterpart and stays what it is.
+"""
+
+class _Acos(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+acos: _Acos
+"""``acos(x)``
+
+Inverse cosine, in radians: ``acos(x)``, from 0 to pi.
+"""
+
+class _Acosh(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+acosh: _Acosh
+"""``acosh(x)``
+
+Inverse hyperbolic cosine: ``log(x + sqrt(x**2 - 1))``, without cancellation and without overflow.
+"""
+
+class _Add(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+add: _Add
+"""``add(a, b)``
+
+Sum of two: ``a + b``.
+"""
+
+class _Asin(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+asin: _Asin
+"""``asin(x)``
+
+Inverse sine, in radians: ``asin(x)``, from -pi/2 to pi/2.
+"""
+
+class _Asinh(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+asinh: _Asinh
+"""``asinh(x)``
+
+Inverse hyperbolic sine: ``log(x + sqrt(x**2 + 1))``, without cancellation and without overflow.
+"""
+
+class _Atan(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+atan: _Atan
+"""``atan(x)``
+
+Inverse tangent, in radians: ``atan(x)``, from -pi/2 to pi/2.
+"""
+
+class _Atan2(Operator):
+    @overload
+    def __call__(
+        self,
+        y: NDArray[_Floating],
+        x: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        y: NDArray[_Floating] | _Floating | float,
+        x: NDArray[_Floating],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(self, y: float, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        y: Expression,
+        x: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        y: Expression | float,
+        x: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, y: _Tensor, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, y: _Tensor, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+atan2: _Atan2
+"""``atan2(y, x)``
+
+Angle of the point (x, y) in radians: ``atan2(y, x)``, from -pi to pi.
+"""
+
+class _Atanh(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+atanh: _Atanh
+"""``atanh(x)``
+
+Inverse hyperbolic tangent: ``log((1 + x) / (1 - x)) / 2``, without cancellation.
+"""
+
+class _BitCount(Operator):
+    @overload
+    def __call__(self, x: NDArray[Any], /, *, out: None = None, **numpy: Unpack[_Keywords]) -> NDArray[np.uint8]: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.uint8: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+bit_count: _BitCount
+"""``bit_count(x)``
+
+Number of bits that are set: ``popcount(x)``, of the two's complement where x is negative.
+"""
+
+class _BitShiftLeft(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer],
+        b: NDArray[_Integer] | _Integer | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer] | _Integer | float,
+        b: NDArray[_Integer],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+bit_shift_left: _BitShiftLeft
+"""``bit_shift_left(a, b)``
+
+Shift to the left: ``a << b``; 0 where the shift is as long as the number.
+"""
+
+class _BitShiftRight(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer],
+        b: NDArray[_Integer] | _Integer | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer] | _Integer | float,
+        b: NDArray[_Integer],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+bit_shift_right: _BitShiftRight
+"""``bit_shift_right(a, b)``
+
+Shift to the right: ``a >> b``; 0 where the shift is as long as the number.
+"""
+
+class _BitwiseAnd(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer],
+        b: NDArray[_Integer] | _Integer | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer] | _Integer | float,
+        b: NDArray[_Integer],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+bitwise_and: _BitwiseAnd
+"""``bitwise_and(a, b)``
+
+Conjunction of bits: ``a & b``.
+"""
+
+class _BitwiseNot(Operator):
+    @overload
+    def __call__(self, x: _Integers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Integers: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+bitwise_not: _BitwiseNot
+"""``bitwise_not(x)``
+
+Complement of bits: ``~x``.
+"""
+
+class _BitwiseOr(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer],
+        b: NDArray[_Integer] | _Integer | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer] | _Integer | float,
+        b: NDArray[_Integer],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+bitwise_or: _BitwiseOr
+"""``bitwise_or(a, b)``
+
+Disjunction of bits: ``a | b``.
+"""
+
+class _BitwiseXor(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer],
+        b: NDArray[_Integer] | _Integer | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Integer] | _Integer | float,
+        b: NDArray[_Integer],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+bitwise_xor: _BitwiseXor
+"""``bitwise_xor(a, b)``
+
+Exclusive disjunction of bits: ``a ^ b``.
+"""
+
+class _Ceil(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+ceil: _Ceil
+"""``ceil(x)``
+
+Smallest integer that is not smaller: ``ceil(x)``.
+"""
+
+class _Celu(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+
+celu: _Celu
+"""``celu(x, *, alpha=1.0)``
+
+Continuously differentiable exponential linear unit: ``max(0, x) + min(0, alpha * (exp(x / alpha) - 1))``.
+
+Parameter alpha: any finite number but 0; default 1.0.
+"""
+
+class _Clamp(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        min: SupportsFloat | None = None,
+        max: SupportsFloat | None = None,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        min: Expression | SupportsFloat | None = None,
+        max: Expression | SupportsFloat | None = None,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        min: SupportsFloat | None = None,
+        max: SupportsFloat | None = None,
+        *,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        min: SupportsFloat | None = None,
+        max: SupportsFloat | None = None,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, min: SupportsFloat = ..., max: SupportsFloat = ...) -> np.ufunc: ...  # type: ignore[override]
+
+clamp: _Clamp
+"""``clamp(x, min=None, max=None)``
+
+Clip to an interval between two numbers: ``min(max, max(min, x))``.
+
+Parameter min: any number but NaN; default -inf.
+Parameter max: any number but NaN; default inf.
+"""
+
+class _ClampGrad(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number],
+        gradient: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        min: SupportsFloat,
+        max: SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number] | _Number | float,
+        gradient: NDArray[_Number],
+        /,
+        *,
+        min: SupportsFloat,
+        max: SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        gradient: Expression | float,
+        /,
+        *,
+        min: Expression | SupportsFloat,
+        max: Expression | SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        gradient: Expression,
+        /,
+        *,
+        min: Expression | SupportsFloat,
+        max: Expression | SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        gradient: _Tensor,
+        /,
+        *,
+        min: SupportsFloat,
+        max: SupportsFloat,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        gradient: _Tensor,
+        /,
+        *,
+        min: SupportsFloat,
+        max: SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, min: SupportsFloat, max: SupportsFloat) -> np.ufunc: ...  # type: ignore[override]
+
+clamp_grad: _ClampGrad
+"""``clamp_grad(x, gradient, *, min, max)``
+
+Gradient of `clamp`: ``0`` where x <= min or x >= max, ``gradient`` elsewhere, also where x is NaN.
+
+Parameter min: any number but NaN; required.
+Parameter max: any number but NaN; required.
+"""
+
+class _Clip(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number],
+        /,
+        min: NDArray[_Number] | _Number | float | None = None,
+        max: NDArray[_Number] | _Number | float | None = None,
+        *,
+        wins: Literal["max", "min"] = "max",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        min: Expression | float | None = None,
+        max: Expression | float | None = None,
+        *,
+        wins: Literal["max", "min"] = "max",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        min: _Tensor | None = None,
+        max: _Tensor | None = None,
+        *,
+        wins: Literal["max", "min"] = "max",
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        min: _Tensor | None = None,
+        max: _Tensor | None = None,
+        *,
+        wins: Literal["max", "min"] = "max",
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, wins: Literal["max", "min"] = "max") -> np.ufunc: ...  # type: ignore[override]
+
+clip: _Clip
+"""``clip(x, min=None, max=None, *, wins='max')``
+
+Clip to an interval: ``min(max(x, min), max)``.
+
+Parameter wins: 'max', 'min'; default 'max'.
+"""
+
+class _ClipGrad(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number],
+        gradient: NDArray[_Number] | _Number | float,
+        min: NDArray[_Number] | _Number | float,
+        max: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number] | _Number | float,
+        gradient: NDArray[_Number],
+        min: NDArray[_Number] | _Number | float,
+        max: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number] | _Number | float,
+        gradient: NDArray[_Number] | _Number | float,
+        min: NDArray[_Number],
+        max: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number] | _Number | float,
+        gradient: NDArray[_Number] | _Number | float,
+        min: NDArray[_Number] | _Number | float,
+        max: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        gradient: Expression | float,
+        min: Expression | float,
+        max: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        gradient: Expression,
+        min: Expression | float,
+        max: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        gradient: Expression | float,
+        min: Expression,
+        max: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        gradient: Expression | float,
+        min: Expression | float,
+        max: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        gradient: _Tensor,
+        min: _Tensor,
+        max: _Tensor,
+        /,
+        *,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        gradient: _Tensor,
+        min: _Tensor,
+        max: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+clip_grad: _ClipGrad
+"""``clip_grad(x, gradient, min, max)``
+
+Gradient of clipping between tensors: ``0`` where x <= min or x >= max, ``gradient`` elsewhere.
+"""
+
+class _Cos(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+cos: _Cos
+"""``cos(x)``
+
+Cosine of an angle in radians: ``cos(x)``, exactly reduced whatever the size of the angle.
+"""
+
+class _Cosh(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+cosh: _Cosh
+"""``cosh(x)``
+
+Hyperbolic cosine: ``(exp(x) + exp(-x)) / 2``, infinite only where the result is.
+"""
+
+class _DequantizeLinear(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: NDArray[_Floating],
+        zero_point: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        scale: float,
+        zero_point: float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        scale: Expression | float,
+        zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression,
+        zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression | float,
+        zero_point: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        zero_point: _Tensor,
+        /,
+        *,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        zero_point: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+dequantize_linear: _DequantizeLinear
+"""``dequantize_linear(x, scale, zero_point)``
+
+Integers as the numbers they stand for: ``(x - zero_point) * scale``, rounded once.
+"""
+
+class _DifferenceSquare(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+difference_square: _DifferenceSquare
+"""``difference_square(a, b)``
+
+Square of the difference: ``(a - b) * (a - b)``, rounded once.
+"""
+
+class _Div(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+div: _Div
+"""``div(a, b)``
+
+Quotient: ``a / b``; of integers rounded towards zero, and 0 where ``b`` is 0.
+"""
+
+class _Elu(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+
+elu: _Elu
+"""``elu(x, *, alpha=1.0)``
+
+Exponential linear unit: x where x >= 0, ``alpha * (exp(x) - 1)`` elsewhere.
+
+Parameter alpha: any finite number; default 1.0.
+"""
+
+class _Equal(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: NDArray[Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+equal: _Equal
+"""``equal(a, b)``
+
+Equality: ``a == b``; false where an operand is NaN.
+"""
+
+class _Erf(Operator):
+    @overload
+    def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+erf: _Erf
+"""``erf(x)``
+
+Error function: ``2 / sqrt(pi)`` times the integral of exp(-t**2) from 0 to x.
+"""
+
+class _Exp(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+exp: _Exp
+"""``exp(x)``
+
+Exponential function: ``exp(x)``.
+"""
+
+class _Floor(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+floor: _Floor
+"""``floor(x)``
+
+Largest integer that is not larger: ``floor(x)``.
+"""
+
+class _Gelu(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, approximate: Literal["none", "tanh"] = "none") -> np.ufunc: ...  # type: ignore[override]
+
+gelu: _Gelu
+"""``gelu(x, *, approximate='none')``
+
+Gaussian error linear unit: ``0.5 * x * (1 + erf(x / sqrt(2)))``.
+
+Parameter approximate: 'none', 'tanh'; default 'none'.
+"""
+
+class _Greater(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: NDArray[Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+greater: _Greater
+"""``greater(a, b)``
+
+Comparison: ``a > b``; false where an operand is NaN.
+"""
+
+class _GreaterOrEqual(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: NDArray[Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+greater_or_equal: _GreaterOrEqual
+"""``greater_or_equal(a, b)``
+
+Comparison: ``a >= b``; false where an operand is NaN.
+"""
+
+class _HardSigmoid(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 0.2,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 0.2,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 0.2,
+        beta: Expression | SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 0.2,
+        beta: SupportsFloat = 0.5,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 0.2,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 0.2, beta: SupportsFloat = 0.5) -> np.ufunc: ...  # type: ignore[override]
+
+hard_sigmoid: _HardSigmoid
+"""``hard_sigmoid(x, *, alpha=0.2, beta=0.5)``
+
+Piecewise linear sigmoid: ``max(0, min(alpha * x + beta, 1))``.
+
+Parameter alpha: any finite number; default 0.2.
+Parameter beta: any finite number; default 0.5.
+"""
+
+class _HardSwish(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+hard_swish: _HardSwish
+"""``hard_swish(x)``
+
+Piecewise swish: ``x * max(0, min(x / 6 + 1 / 2, 1))``.
+"""
+
+class _Hardmax(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, axis: _Axis = -1, out: None = None, **numpy: Unpack[_RowTypes]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+hardmax: _Hardmax
+"""``hardmax(x, *, axis=-1)``
+
+One where the row has its largest element for the first time, 0 elsewhere: ``x == max(x)``, once a row.
+"""
+
+class _Identity(Operator):
+    @overload
+    def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+identity: _Identity
+"""``identity(x)``
+
+Identity: ``x``. Of all NaN only the one canonical quiet NaN comes out.
+"""
+
+class _Isinf(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[Any],
+        /,
+        *,
+        detect_negative: Literal[1, 0] = 1,
+        detect_positive: Literal[1, 0] = 1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        detect_negative: Literal[1, 0] = 1,
+        detect_positive: Literal[1, 0] = 1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        detect_negative: Literal[1, 0] = 1,
+        detect_positive: Literal[1, 0] = 1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        detect_negative: Literal[1, 0] = 1,
+        detect_positive: Literal[1, 0] = 1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        detect_negative: Literal[1, 0] = 1,
+        detect_positive: Literal[1, 0] = 1,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(  # type: ignore[override]
+        self,
+        *,
+        detect_negative: Literal[1, 0] = 1,
+        detect_positive: Literal[1, 0] = 1,
+    ) -> np.ufunc: ...
+
+isinf: _Isinf
+"""``isinf(x, *, detect_negative=1, detect_positive=1)``
+
+Whether a number is infinite: ``abs(x) == inf``, or one of the two infinities.
+
+Parameter detect_negative: 1, 0; default 1.
+Parameter detect_positive: 1, 0; default 1.
+"""
+
+class _Isnan(Operator):
+    @overload
+    def __call__(self, x: NDArray[Any], /, *, out: None = None, **numpy: Unpack[_Keywords]) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+isnan: _Isnan
+"""``isnan(x)``
+
+Whether a number is NaN: ``x != x``.
+"""
+
+class _LeakyRelu(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 0.01,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 0.01,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 0.01,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 0.01,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 0.01,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 0.01) -> np.ufunc: ...  # type: ignore[override]
+
+leaky_relu: _LeakyRelu
+"""``leaky_relu(x, *, alpha=0.01)``
+
+Leaky rectified linear unit: x where x >= 0, ``alpha * x`` elsewhere.
+
+Parameter alpha: any finite number; default 0.01.
+"""
+
+class _Less(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: NDArray[Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+less: _Less
+"""``less(a, b)``
+
+Comparison: ``a < b``; false where an operand is NaN.
+"""
+
+class _LessOrEqual(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: NDArray[Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+less_or_equal: _LessOrEqual
+"""``less_or_equal(a, b)``
+
+Comparison: ``a <= b``; false where an operand is NaN.
+"""
+
+class _Linear(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        beta: SupportsFloat = 0.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        beta: SupportsFloat = 0.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.0,
+        beta: Expression | SupportsFloat = 0.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        beta: SupportsFloat = 0.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        beta: SupportsFloat = 0.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 1.0, beta: SupportsFloat = 0.0) -> np.ufunc: ...  # type: ignore[override]
+
+linear: _Linear
+"""``linear(x, *, alpha=1.0, beta=0.0)``
+
+Affine function: ``alpha * x + beta``, rounded once.
+
+Parameter alpha: any finite number; default 1.0.
+Parameter beta: any finite number; default 0.0.
+"""
+
+class _Log(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+log: _Log
+"""``log(x)``
+
+Natural logarithm: ``log(x)``; -inf at both zeros, NaN below.
+"""
+
+class _LogSoftmax(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, axis: _Axis = -1, out: None = None, **numpy: Unpack[_RowTypes]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+log_softmax: _LogSoftmax
+"""``log_softmax(x, *, axis=-1)``
+
+Logarithm of the softmax: ``x - max(x) - log(sum(exp(x - max(x))))``.
+"""
+
+class _LogicalAnd(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: NDArray[Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+logical_and: _LogicalAnd
+"""``logical_and(a, b)``
+
+Conjunction: ``a & b``.
+"""
+
+class _LogicalNot(Operator):
+    @overload
+    def __call__(self, x: NDArray[Any], /, *, out: None = None, **numpy: Unpack[_Keywords]) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+logical_not: _LogicalNot
+"""``logical_not(x)``
+
+Negation: ``~x``.
+"""
+
+class _LogicalOr(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: NDArray[Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+logical_or: _LogicalOr
+"""``logical_or(a, b)``
+
+Disjunction: ``a | b``.
+"""
+
+class _LogicalXor(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: NDArray[Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+logical_xor: _LogicalXor
+"""``logical_xor(a, b)``
+
+Exclusive disjunction: ``a ^ b``.
+"""
+
+class _Max(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+max: _Max
+"""``max(a, b)``
+
+Larger of two: ``max(a, b)``. NaN in either gives NaN; of two zeros the positive one is larger.
+"""
+
+class _Mean(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+mean: _Mean
+"""``mean(a, b)``
+
+Mean of two: ``(a + b) / 2``, which does not overflow; of integers rounded towards zero.
+"""
+
+class _Min(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+min: _Min
+"""``min(a, b)``
+
+Smaller of two: ``min(a, b)``. NaN in either gives NaN; of two zeros the negative one is smaller.
+"""
+
+class _Mish(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+mish: _Mish
+"""``mish(x)``
+
+Self-regularised activation: ``x * tanh(log(1 + exp(x)))``.
+"""
+
+class _Mod(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        fmod: Literal[0, 1] = 0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        fmod: Literal[0, 1] = 0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        fmod: Literal[0, 1] = 0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        fmod: Literal[0, 1] = 0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: _Tensor,
+        /,
+        *,
+        fmod: Literal[0, 1] = 0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: _Tensor,
+        /,
+        *,
+        fmod: Literal[0, 1] = 0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, fmod: Literal[0, 1] = 0) -> np.ufunc: ...  # type: ignore[override]
+
+mod: _Mod
+"""``mod(a, b, *, fmod=0)``
+
+Remainder of a division: ``a - b * floor(a / b)``; with ``fmod=1`` C's, ``a - b * trunc(a / b)``.
+
+Parameter fmod: 0, 1; default 0.
+"""
+
+class _ModulusFloor(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+modulus_floor: _ModulusFloor
+"""``modulus_floor(a, b)``
+
+Remainder with the sign of the divisor: ``a - b * floor(a / b)``.
+"""
+
+class _ModulusTruncate(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+modulus_truncate: _ModulusTruncate
+"""``modulus_truncate(a, b)``
+
+Remainder with the sign of the dividend: ``a - b * trunc(a / b)``, exactly.
+"""
+
+class _Mul(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+mul: _Mul
+"""``mul(a, b)``
+
+Product: ``a * b``.
+"""
+
+class _Neg(Operator):
+    @overload
+    def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+neg: _Neg
+"""``neg(x)``
+
+Negative: ``-x``. The smallest integer has no counterpart and stays what it is.
+"""
+
+class _ParametricHardSwish(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 0.16666666666666666,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 0.16666666666666666,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 0.16666666666666666,
+        beta: Expression | SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 0.16666666666666666,
+        beta: SupportsFloat = 0.5,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 0.16666666666666666,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(  # type: ignore[override]
+        self,
+        *,
+        alpha: SupportsFloat = 0.16666666666666666,
+        beta: SupportsFloat = 0.5,
+    ) -> np.ufunc: ...
+
+parametric_hard_swish: _ParametricHardSwish
+"""``parametric_hard_swish(x, *, alpha=0.16666666666666666, beta=0.5)``
+
+Piecewise swish with a gate of one's own: ``x * max(0, min(alpha * x + beta, 1))``.
+
+Parameter alpha: any finite number; default 0.16666666666666666.
+Parameter beta: any finite number; default 0.5.
+"""
+
+class _ParametricSoftplus(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat,
+        beta: SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat,
+        beta: SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat,
+        beta: Expression | SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat,
+        beta: SupportsFloat,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat,
+        beta: SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat, beta: SupportsFloat) -> np.ufunc: ...  # type: ignore[override]
+
+parametric_softplus: _ParametricSoftplus
+"""``parametric_softplus(x, *, alpha, beta)``
+
+Softplus, stretched both ways: ``alpha * log(1 + exp(beta * x))``. Neither parameter has a default.
+
+Parameter alpha: any finite number; required.
+Parameter beta: any finite number; required.
+"""
+
+class _Pow(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number],
+        exponent: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number] | _Number | float,
+        exponent: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        exponent: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        exponent: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        exponent: _Tensor,
+        /,
+        *,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, exponent: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+pow: _Pow
+"""``pow(x, exponent)``
+
+Power: ``x ** exponent``.
+"""
+
+class _Prelu(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number],
+        slope: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number] | _Number | float,
+        slope: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        slope: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        slope: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, slope: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, slope: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+prelu: _Prelu
+"""``prelu(x, slope)``
+
+Parametrised rectified linear unit: x where x >= 0, ``slope * x`` elsewhere.
+"""
+
+class _QuantizeLinear(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        zero_point: NDArray[_Integer],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        scale: Expression | float,
+        zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression,
+        zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression | float,
+        zero_point: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        zero_point: _Tensor,
+        /,
+        *,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        zero_point: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+quantize_linear: _QuantizeLinear
+"""``quantize_linear(x, scale, zero_point)``
+
+Numbers as integers: ``round(x / scale) + zero_point``, saturating; halves round to even, NaN to 0.
+"""
+
+class _QuantizedLinearAdd(Operator):
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        a_scale: _Tensor,
+        a_zero_point: _Tensor,
+        b: _Tensor,
+        b_scale: _Tensor,
+        b_zero_point: _Tensor,
+        output_scale: _Tensor,
+        output_zero_point: NDArray[_Integer],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Integer]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        a_scale: Expression | float,
+        a_zero_point: Expression | float,
+        b: Expression | float,
+        b_scale: Expression | float,
+        b_zero_point: Expression | float,
+        output_scale: Expression | float,
+        output_zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        a_scale: Expression,
+        a_zero_point: Expression | float,
+        b: Expression | float,
+        b_scale: Expression | float,
+        b_zero_point: Expression | float,
+        output_scale: Expression | float,
+        output_zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        a_scale: Expression | float,
+        a_zero_point: Expression,
+        b: Expression | float,
+        b_scale: Expression | float,
+        b_zero_point: Expression | float,
+        output_scale: Expression | float,
+        output_zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        a_scale: Expression | float,
+        a_zero_point: Expression | float,
+        b: Expression,
+        b_scale: Expression | float,
+        b_zero_point: Expression | float,
+        output_scale: Expression | float,
+        output_zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        a_scale: Expression | float,
+        a_zero_point: Expression | float,
+        b: Expression | float,
+        b_scale: Expression,
+        b_zero_point: Expression | float,
+        output_scale: Expression | float,
+        output_zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        a_scale: Expression | float,
+        a_zero_point: Expression | float,
+        b: Expression | float,
+        b_scale: Expression | float,
+        b_zero_point: Expression,
+        output_scale: Expression | float,
+        output_zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        a_scale: Expression | float,
+        a_zero_point: Expression | float,
+        b: Expression | float,
+        b_scale: Expression | float,
+        b_zero_point: Expression | float,
+        output_scale: Expression,
+        output_zero_point: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        a_scale: Expression | float,
+        a_zero_point: Expression | float,
+        b: Expression | float,
+        b_scale: Expression | float,
+        b_zero_point: Expression | float,
+        output_scale: Expression | float,
+        output_zero_point: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        a_scale: _Tensor,
+        a_zero_point: _Tensor,
+        b: _Tensor,
+        b_scale: _Tensor,
+        b_zero_point: _Tensor,
+        output_scale: _Tensor,
+        output_zero_point: _Tensor,
+        /,
+        *,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        a_scale: _Tensor,
+        a_zero_point: _Tensor,
+        b: _Tensor,
+        b_scale: _Tensor,
+        b_zero_point: _Tensor,
+        output_scale: _Tensor,
+        output_zero_point: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+quantized_linear_add: _QuantizedLinearAdd
+"""``quantized_linear_add(a, a_scale, a_zero_point, b, b_scale, b_zero_point, output_scale, output_zero_point)``
+
+Sum of two quantised tensors, quantised: ``round((x + y) / output_scale) + output_zero_point``.
+"""
+
+class _Reciprocal(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+reciprocal: _Reciprocal
+"""``reciprocal(x)``
+
+Reciprocal: ``1 / x``.
+"""
+
+class _Relu(Operator):
+    @overload
+    def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+relu: _Relu
+"""``relu(x)``
+
+Rectified linear unit: ``max(0, x)``.
+"""
+
+class _ReluGrad(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number],
+        gradient: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Number] | _Number | float,
+        gradient: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        gradient: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        gradient: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        gradient: _Tensor,
+        /,
+        *,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, gradient: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+relu_grad: _ReluGrad
+"""``relu_grad(x, gradient)``
+
+Gradient of the rectified linear unit: ``gradient`` where x > 0, 0 elsewhere.
+"""
+
+class _Round(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        mode: Literal["nearest_even", "truncate", "nearest_away"] = "nearest_even",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        mode: Literal["nearest_even", "truncate", "nearest_away"] = "nearest_even",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        mode: Literal["nearest_even", "truncate", "nearest_away"] = "nearest_even",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        mode: Literal["nearest_even", "truncate", "nearest_away"] = "nearest_even",
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        mode: Literal["nearest_even", "truncate", "nearest_away"] = "nearest_even",
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(  # type: ignore[override]
+        self,
+        *,
+        mode: Literal["nearest_even", "truncate", "nearest_away"] = "nearest_even",
+    ) -> np.ufunc: ...
+
+round: _Round
+"""``round(x, *, mode='nearest_even')``
+
+Rounding to an integer: ``round(x)``.
+
+Parameter mode: 'nearest_even', 'truncate', 'nearest_away'; default 'nearest_even'.
+"""
+
+class _ScaledTanh(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.0,
+        beta: Expression | SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        beta: SupportsFloat = 0.5,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 1.0, beta: SupportsFloat = 0.5) -> np.ufunc: ...  # type: ignore[override]
+
+scaled_tanh: _ScaledTanh
+"""``scaled_tanh(x, *, alpha=1.0, beta=0.5)``
+
+Hyperbolic tangent, stretched both ways: ``alpha * tanh(beta * x)``.
+
+Parameter alpha: any finite number; default 1.0.
+Parameter beta: any finite number; default 0.5.
+"""
+
+class _Selu(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 1.6732631921768188,
+        gamma: SupportsFloat = 1.0507010221481323,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.6732631921768188,
+        gamma: SupportsFloat = 1.0507010221481323,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.6732631921768188,
+        gamma: Expression | SupportsFloat = 1.0507010221481323,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.6732631921768188,
+        gamma: SupportsFloat = 1.0507010221481323,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.6732631921768188,
+        gamma: SupportsFloat = 1.0507010221481323,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(  # type: ignore[override]
+        self,
+        *,
+        alpha: SupportsFloat = 1.6732631921768188,
+        gamma: SupportsFloat = 1.0507010221481323,
+    ) -> np.ufunc: ...
+
+selu: _Selu
+"""``selu(x, *, alpha=1.6732631921768188, gamma=1.0507010221481323)``
+
+Scaled exponential linear unit: ``gamma * x`` where x > 0, ``gamma * (alpha * exp(x) - alpha)`` elsewhere.
+
+Parameter alpha: any finite number; default 1.6732631921768188.
+Parameter gamma: any finite number; default 1.0507010221481323.
+"""
+
+class _Shrink(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        *,
+        bias: SupportsFloat = 0.0,
+        lambd: SupportsFloat = 0.5,
+        first: Literal["positive", "negative"] = "positive",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        bias: Expression | SupportsFloat = 0.0,
+        lambd: Expression | SupportsFloat = 0.5,
+        first: Literal["positive", "negative"] = "positive",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        bias: SupportsFloat = 0.0,
+        lambd: SupportsFloat = 0.5,
+        first: Literal["positive", "negative"] = "positive",
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        bias: SupportsFloat = 0.0,
+        lambd: SupportsFloat = 0.5,
+        first: Literal["positive", "negative"] = "positive",
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(  # type: ignore[override]
+        self,
+        *,
+        bias: SupportsFloat = 0.0,
+        lambd: SupportsFloat = 0.5,
+        first: Literal["positive", "negative"] = "positive",
+    ) -> np.ufunc: ...
+
+shrink: _Shrink
+"""``shrink(x, *, bias=0.0, lambd=0.5, first='positive')``
+
+Shrink towards zero: ``x - bias`` where x > lambd, ``x + bias`` where x < -lambd, 0 elsewhere.
+
+Parameter bias: any finite number; default 0.0.
+Parameter lambd: any finite number; default 0.5.
+Parameter first: 'positive', 'negative'; default 'positive'.
+"""
+
+class _Sigmoid(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+sigmoid: _Sigmoid
+"""``sigmoid(x)``
+
+Logistic function: ``1 / (1 + exp(-x))``, without overflow and with subnormal results.
+"""
+
+class _Sign(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        *,
+        nan: Literal["nan", "zero"] = "nan",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        nan: Literal["nan", "zero"] = "nan",
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        nan: Literal["nan", "zero"] = "nan",
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        nan: Literal["nan", "zero"] = "nan",
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, nan: Literal["nan", "zero"] = "nan") -> np.ufunc: ...  # type: ignore[override]
+
+sign: _Sign
+"""``sign(x, *, nan='nan')``
+
+Sign: ``-1`` where x < 0, 1 where x > 0, 0 elsewhere.
+
+Parameter nan: 'nan', 'zero'; default 'nan'.
+"""
+
+class _Sin(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+sin: _Sin
+"""``sin(x)``
+
+Sine of an angle in radians: ``sin(x)``, exactly reduced whatever the size of the angle.
+"""
+
+class _Sinh(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+sinh: _Sinh
+"""``sinh(x)``
+
+Hyperbolic sine: ``(exp(x) - exp(-x)) / 2``, without cancellation, infinite only where the result is.
+"""
+
+class _Softmax(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, axis: _Axis = -1, out: None = None, **numpy: Unpack[_RowTypes]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+softmax: _Softmax
+"""``softmax(x, *, axis=-1)``
+
+Exponentials that add up to 1: ``exp(x - max(x)) / sum(exp(x - max(x)))``.
+"""
+
+class _Softplus(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        steepness: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        steepness: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        steepness: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        steepness: SupportsFloat = 1.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        steepness: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, steepness: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+
+softplus: _Softplus
+"""``softplus(x, *, steepness=1.0)``
+
+Smooth rectifier: ``log(1 + exp(steepness * x)) / steepness``, without overflow and without a threshold.
+
+Parameter steepness: any finite number but 0; default 1.0.
+"""
+
+class _Softsign(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+softsign: _Softsign
+"""``softsign(x)``
+
+Algebraic sigmoid: ``x / (1 + abs(x))``. The limits at the infinities are 1 and -1.
+"""
+
+class _Sqrt(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+sqrt: _Sqrt
+"""``sqrt(x)``
+
+Square root: ``sqrt(x)``; NaN below zero.
+"""
+
+class _Sub(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+sub: _Sub
+"""``sub(a, b)``
+
+Difference: ``a - b``.
+"""
+
+class _Swiglu(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating],
+        b: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating] | _Floating | float,
+        b: NDArray[_Floating],
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        a: float,
+        b: float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+
+swiglu: _Swiglu
+"""``swiglu(a, b, *, alpha=1.0)``
+
+Gated linear unit with a swish gate: ``a / (1 + exp(-alpha * a)) * b``, rounded once.
+
+Parameter alpha: any finite number; default 1.0.
+"""
+
+class _Swish(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+
+swish: _Swish
+"""``swish(x, *, alpha=1.0)``
+
+Sigmoid linear unit: ``x / (1 + exp(-alpha * x))``. The limit at -inf is -0.
+
+Parameter alpha: any finite number; default 1.0.
+"""
+
+class _Tan(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+tan: _Tan
+"""``tan(x)``
+
+Tangent of an angle in radians: ``tan(x)``, exactly reduced whatever the size of the angle.
+"""
+
+class _Tanh(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+tanh: _Tanh
+"""``tanh(x)``
+
+Hyperbolic tangent: ``(1 - exp(-2 x)) / (1 + exp(-2 x))``, without overflow and at most 1 in magnitude.
+"""
+
+class _Threshold(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        *,
+        min: SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        min: Expression | SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        min: SupportsFloat,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, min: SupportsFloat, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self, *, min: SupportsFloat) -> np.ufunc: ...  # type: ignore[override]
+
+threshold: _Threshold
+"""``threshold(x, *, min)``
+
+Clip from below: ``max(x, min)``. A bound of integers may be a fraction.
+
+Parameter min: any number but NaN; required.
+"""
+
+class _ThresholdedRelu(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+
+thresholded_relu: _ThresholdedRelu
+"""``thresholded_relu(x, *, alpha=1.0)``
+
+Rectified linear unit with a threshold: ``x`` where x > alpha, 0 elsewhere.
+
+Parameter alpha: any finite number; default 1.0.
+"""
+
+class _Where(Operator):
+    @overload
+    def __call__(
+        self,
+        condition: _Tensor,
+        a: NDArray[_Any],
+        b: NDArray[_Any] | _Any | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Any]: ...
+    @overload
+    def __call__(
+        self,
+        condition: _Tensor,
+        a: NDArray[_Any] | _Any | float,
+        b: NDArray[_Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Any]: ...
+    @overload
+    def __call__(
+        self,
+        condition: Expression,
+        a: Expression | float,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        condition: Expression | float,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        condition: Expression | float,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        condition: _Tensor,
+        a: _Tensor,
+        b: _Tensor,
+        /,
+        *,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        condition: _Tensor,
+        a: _Tensor,
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+
+where: _Where
+"""``where(condition, a, b)``
+
+Selection: ``a`` where the condition holds, ``b`` elsewhere.
+"""
