@@ -1,17 +1,21 @@
 """Locks that a fork leaves usable in the child.
 
 A child process has one thread, the one that forked, and a copy of every lock. A lock that another thread held at that
-moment would stay locked in the child for ever. So a fork waits for the end of what cannot be copied half-done
-(`no_fork`: compiling, loading modules), and the child releases the locks of all other objects (`lock`).
+moment would stay locked in the child for ever. So a fork waits for the end of what cannot be copied half-done: compiling
+(`no_fork`), and modules that are being loaded, whose locks are Python's. The child releases the locks of all other
+objects (`lock`).
 """
 
 from __future__ import annotations
 
+import _imp
 import os
 import threading
+import time
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from importlib import _bootstrap
 from typing import Any, Generic, TypeVar, overload
 
 __all__ = ["cached_property", "hold_over_fork", "lock", "no_fork"]
@@ -20,6 +24,9 @@ _T = TypeVar("_T")
 
 #: ``with no_fork:`` is for one thread at a time, and no other thread forks meanwhile.
 no_fork = threading.RLock()
+
+#: How many seconds a fork waits for other threads that load modules. A thread that loads one for ever must not stop it.
+LONGEST_WAIT = 10.0
 
 _held: list[AbstractContextManager[Any]] = [no_fork]
 _locks: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -41,12 +48,28 @@ def lock() -> threading.Lock:
     return made
 
 
+def _is_loading_elsewhere() -> bool:
+    """Whether another thread is in the middle of loading a module; asked while this one holds the import lock."""
+    here = threading.get_ident()
+    locks = [reference() for reference in list(getattr(_bootstrap, "_module_locks", {}).values())]
+    return any(getattr(lock, "owner", None) not in (None, here) for lock in locks)
+
+
 def _before() -> None:
-    for held in _held:
-        held.__enter__()
+    """Wait until nothing is half-done, and keep other threads from beginning anything."""
+    deadline = time.monotonic() + LONGEST_WAIT
+    while True:
+        for held in _held:
+            held.__enter__()
+        _imp.acquire_lock()  # from now on nobody begins to load a module
+        if not _is_loading_elsewhere() or time.monotonic() > deadline:
+            return
+        _after()
+        time.sleep(0.001)
 
 
 def _after() -> None:
+    _imp.release_lock()
     for held in reversed(_held):
         held.__exit__(None, None, None)
 

@@ -199,6 +199,26 @@ print(found)
     assert run(code.replace("BUSY", str(busy))) == (0, str([0] * 6), "")
 
 
+def test_children_load_a_module_that_another_thread_was_loading(tmp_path):
+    """Python's own lock of the module would be held in the child for ever."""
+    (tmp_path / "slowly_loaded.py").write_text("import time\ntime.sleep(0.5)\nvalue = 7\n")
+    code = f"""
+sys.path.insert(0, {str(tmp_path)!r})
+
+def load():
+    import slowly_loaded
+    return slowly_loaded.value == 7
+
+thread = threading.Thread(target=load)
+thread.start()
+time.sleep(0.2)
+child = fork(load, seconds=5)
+thread.join()
+print(statuses([child]))
+"""
+    assert run(code) == (0, "[0]", "")
+
+
 def test_children_load_and_run_models_though_another_thread_did():
     pytest.importorskip("onnx", reason="the models are ONNX's")
     code = """
