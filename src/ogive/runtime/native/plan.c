@@ -399,6 +399,9 @@ static PyObject *target(const plan_place *place, PyObject *const *values, PyObje
         }
         return Py_NewRef(PyTuple_GET_ITEM(workspace, place->index));
     case OVER:
+        if (values[place->index] == NULL) {
+            PyErr_SetString(PyExc_ValueError, "Plan: a step writes over an empty slot");
+        }
         return Py_XNewRef(values[place->index]);
     default:
         if (outs != NULL && place->index >= 0 && outs[place->index] != NULL) {
