@@ -143,28 +143,49 @@ def _listed(types: Iterable[ElementType]) -> str:
     return ", ".join(t.name for t in in_order(dict.fromkeys(types)))
 
 
-def _takes(taken: Iterable[ElementType], arg: Any, array: np.ndarray) -> bool:
+def _takes(taken: Iterable[ElementType], arg: Any, array: np.ndarray, *, is_weak: bool) -> bool:
     """Whether an operand can be of one of these types: as it is, or converted safely."""
-    if (
-        type(arg) in (int, float) and array.dtype != object
-    ):  # Python's numbers take any type of their kind, and of a higher one
+    if is_weak and array.dtype != object:  # it takes any type of its kind, and of a higher one
         return any(t.is_float or (type(arg) is int and t.name != "bool") for t in taken)
     return any(np.can_cast(array.dtype, t.numpy, "safe") for t in taken)
 
 
+def _are_weak(args: tuple[Any, ...], arrays: list[np.ndarray]) -> list[bool]:
+    """Which operands are Python's numbers that take the type of what stands beside them.
+
+    NumPy lets them if an array is of their kind or of a higher one. Otherwise they are int64 and float64.
+    """
+    kinds = "biuf"  # truth values, integers, floating-point numbers
+    numbers = [type(arg) in (int, float) for arg in args]
+    of_numbers = ["f" if type(arg) is float else "i" for arg, is_number in zip(args, numbers, strict=True) if is_number]
+    beside = [array.dtype.kind for array, is_number in zip(arrays, numbers, strict=True) if not is_number]
+    highest = max((kinds.find(kind) if kind in kinds else len(kinds) for kind in beside), default=-1)
+    if all(kinds.find(kind) <= highest for kind in of_numbers):
+        return numbers
+    return [False] * len(args)
+
+
 def _check_types(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
+    weak = _are_weak(args, arrays)
     for position, (name, arg, array) in enumerate(zip(op.tensors, args, arrays, strict=True)):
         taken = [signature.inputs[position] for signature in op.signatures]
-        if not _takes(taken, arg, array):
+        if not _takes(taken, arg, array, is_weak=weak[position]):
             what = f"{name} is None" if arg is None else f"{name} has dtype {array.dtype}"
             way_out = "" if arg is None else f"Convert it first: {name}.astype(...)"
+            if type(arg) in (int, float) and array.dtype != object:
+                what = f"{name} is {arg!r}, which is of type {array.dtype} here"
+                is_of_kind = taken[0].is_float if type(arg) is float else taken[0].is_integer
+                way_out = f"{'Say its type' if is_of_kind else 'Convert it first'}: numpy.{taken[0].name}({name})"
             raise DTypeError(message(op.name, what, _listed(taken), way_out))
     casting = keywords.get("casting", "same_kind")
     if casting in ("no", "equiv") and len({array.dtype for array in arrays}) > 1:
         what = f"casting is {casting!r}, and the operands have several dtypes: {_named(op, arrays, 'dtype')}"
         raise DTypeError(message(op.name, what, "operands of one dtype, or casting='same_kind'"))
     if not any(
-        all(_takes([t], arg, array) for t, arg, array in zip(signature.inputs, args, arrays, strict=True))
+        all(
+            _takes([t], arg, array, is_weak=is_weak)
+            for t, arg, array, is_weak in zip(signature.inputs, args, arrays, weak, strict=True)
+        )
         for signature in op.signatures
     ):
         what = f"no type takes all operands: {_named(op, arrays, 'dtype')}"

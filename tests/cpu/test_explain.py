@@ -35,6 +35,11 @@ WRONG = [
     ("add", [I8.astype("i8"), 2**70], {}, DTypeError, "b is a whole number of 71 bits, and takes the type of the arrays beside it, int64; allowed: -9223372036854775808 to 9223372036854775807. Convert the arrays to a larger type first"),
     ("add", [X, 10**400], {}, DTypeError, "b is a whole number of 1329 bits, and takes the type of the arrays beside it, float32; allowed: magnitudes below 2**1023"),
     ("add", [X, np.ones(4, "f4")], {}, ShapeError, "the shapes do not broadcast together: a (3,) and b (4,); allowed: equal sizes, or 1, from the last axis on"),
+    # Python's numbers, where nothing beside them says their type
+    ("dequantize_linear", [I8, 0.1, I8], {}, DTypeError, "scale is 0.1, which is of type float64 here; allowed: float16, float32. Say its type: numpy.float32(scale)"),
+    ("bit_shift_left", [59, 3], {}, DTypeError, "a is 59, which is of type int64 here; allowed: uint8, uint16, uint32, uint64. Say its type: numpy.uint8(a)"),
+    ("bitwise_and", [I8, 3.5], {}, DTypeError, "b is 3.5, which is of type float64 here; allowed: int8, uint8, int16, uint16, int32, uint32, int64, uint64. Convert it first: numpy.int8(b)"),
+    ("logical_and", [X > 0, 3], {}, DTypeError, "b is 3, which is of type int64 here; allowed: bool. Convert it first: numpy.bool(b)"),
     # out
     ("celu", [X], {"out": (X, X)}, OutputError, "out is a tuple of 2; allowed: an array"),
     ("celu", [X], {"out": ()}, OutputError, "out is a tuple of 0; allowed: an array"),
