@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 import numpy as np
 
 from ogive import _native
-from ogive.containers import NOT_ONE, call_exchanged
+from ogive.containers import NOT_ONE, call_exchanged, call_method
 from ogive.dtypes import BOOLEAN, FLOATS
 from ogive.engine.computation import Formula
 from ogive.errors import (
@@ -298,7 +298,7 @@ class Operator(_native.OperatorCall):
         >>> x
         array([2., 0., 1.])
         """
-        self.bind(**parameters).at(a, indices, *b)
+        self._method("at", a, indices, *b, **parameters)
 
     def resolve_dtypes(self, dtypes: Any, **keywords: Any) -> tuple[np.dtype, ...]:
         """``numpy.ufunc.resolve_dtypes``: the element types of the tensors and the results of a call.
@@ -310,9 +310,21 @@ class Operator(_native.OperatorCall):
         return self._any_ufunc.resolve_dtypes(dtypes, **keywords)
 
     def _method(self, name: str, *args: Any, **keywords: Any) -> Any:
+        is_at = name == "at"
+        if self.is_row_wise or self.nout != 1 or self.nin > 2 or (self.nin == 1 and not is_at):
+            how_many = (
+                f"{self.nin} tensor{'s' if self.nin > 1 else ''} and {self.nout} result{'s' if self.nout > 1 else ''}"
+            )
+            what = (
+                f"{name} was called, but it looks at whole rows"
+                if self.is_row_wise
+                else f"{name} was called, but it has {how_many}"
+            )
+            allowed = f"element-wise operators of {'one or two' if is_at else 'two'} tensors and one result"
+            raise ArgumentError(message(self.name, what, allowed))
         known = {parameter.name for parameter in self.parameters}
-        values = {key: keywords.pop(key) for key in list(keywords) if key in known}
-        return getattr(self.bind(**values), name)(*args, **keywords)
+        values = {key: keywords.pop(key) for key in list(keywords) if key in known or is_at}
+        return call_method(self, self.bind(**values), name, args, keywords)
 
     # ---- formula, kernels, ufuncs
 
