@@ -158,6 +158,11 @@ def test_methods_of_ufuncs_do_not_write_to_jax_arrays():
         ogive.add.at(jax.numpy.zeros(3), [0], 1.0)
 
 
+def test_meta_tensors_are_no_parameters(torch):
+    with pytest.raises(ParameterError, match="celu: alpha is of type Tensor, which gives no number .*; allowed: any"):
+        ogive.celu(X, alpha=torch.empty((), device="meta"))
+
+
 def test_the_imaginary_part_of_a_conjugate(torch):
     x = torch.tensor([1 + 1j, 2 - 3j]).conj().imag
     assert ogive.relu(x).tolist() == [0, 3]
