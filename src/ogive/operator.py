@@ -324,7 +324,14 @@ class Operator(_native.OperatorCall):
             raise ArgumentError(message(self.name, what, allowed))
         known = {parameter.name for parameter in self.parameters}
         values = {key: keywords.pop(key) for key in list(keywords) if key in known or is_at}
+        self._refuse_where_of_none(keywords)
         return call_method(self, self.bind(**values), name, args, keywords)
+
+    def _refuse_where_of_none(self, keywords: Mapping[str, Any]) -> None:
+        """NumPy reads None as False, and leaves the whole result as it was in memory."""
+        if "where" in keywords and keywords["where"] is None:
+            way_out = "Leave it out to compute all elements"
+            raise ArgumentError(message(self.name, "where is None", "an array of truth values", way_out))
 
     # ---- formula, kernels, ufuncs
 
@@ -444,6 +451,7 @@ class Operator(_native.OperatorCall):
 
     def _call_with_containers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call with arrays of other libraries, which NumPy's ufuncs would turn into NumPy arrays."""
+        self._refuse_where_of_none(keywords)
         result = call_exchanged(self, tensors, keywords)
         if result is not NOT_ONE:
             return result

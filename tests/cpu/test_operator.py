@@ -546,6 +546,7 @@ def test_methods_of_ufuncs_take_parameters():
         (lambda op: ogive.clip.at(X, 0, 1), ArgumentError, "clip: at .* 3 tensors .* allowed: .* one or two tensors"),
         (lambda op: ogive.softmax.reduce(X), ArgumentError, "softmax: reduce was called, but it looks at whole rows"),
         (lambda op: ogive.softmax.at(X, 0), ArgumentError, "softmax: at was called, but it looks at whole rows"),
+        (lambda op: ogive.add.reduce(X, where=None), ArgumentError, "add: where is None; allowed: .* Leave it out"),
     ],
 )
 def test_wrong_uses_of_methods_say_what_is_wrong(use, kind, text):
