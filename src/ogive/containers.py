@@ -13,6 +13,7 @@ No library is imported here. An object of a library exists only if the library i
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -452,7 +453,7 @@ def _masked_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
     mask = np.logical_or.reduce([np.ma.getmaskarray(array) for array in arrays])
     moved = [np.moveaxis(np.asarray(array.data), axes, last) for array in arrays]
     there = ~np.moveaxis(mask, axes, last)
-    rows = there.reshape(*there.shape[: -len(axes)], -1)
+    rows = there.reshape(*there.shape[: -len(axes)], math.prod(there.shape[-len(axes) :]))
     values = _ragged(compute, [array[there] for array in moved], rows.sum(axis=-1).reshape(-1))
     result = np.zeros(there.shape, values.dtype)
     result[there] = values

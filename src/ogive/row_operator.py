@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, overload
 
@@ -136,7 +137,7 @@ class RowOperator(Operator):
         last = range(-len(axes), 0)
         ordered = sorted(axes)
         rows = [np.moveaxis(array, ordered, last) for array in arrays]
-        flat = [row.reshape(*row.shape[: -len(axes)], -1) for row in rows]
+        flat = [row.reshape(*row.shape[: -len(axes)], math.prod(row.shape[-len(axes) :])) for row in rows]
         result: np.ndarray = np.moveaxis(ufunc(*flat, **keywords).reshape(rows[0].shape), last, ordered)
         if out is None:
             return result
