@@ -38,7 +38,7 @@ def explain(op: Operator, error: BaseException, args: tuple[Any, ...], keywords:
         _check_out(op, keywords.get("out"))
         arrays = _arrays(op, args)
         if isinstance(error, OverflowError):
-            _check_numbers(op, args, arrays)
+            _check_numbers(op, args, arrays, error)
             return
         _check_where(op, keywords, arrays)
         if isinstance(error, TypeError):
@@ -90,7 +90,7 @@ def _check_out(op: Operator, out: Any) -> None:
     for target in targets:
         if isinstance(target, np.ndarray) and not target.flags.writeable:
             raise OutputError(message(op.name, "out is a read-only array", "writable arrays"))
-        if target is not None and not hasattr(target, "__array_ufunc__"):
+        if isinstance(target, type) or (target is not None and not hasattr(target, "__array_ufunc__")):
             what, way_out = f"out is a {type(target).__name__}", "numpy.frombuffer makes an array of a buffer"
             raise OutputError(message(op.name, what, "an array", way_out))
 
@@ -118,25 +118,35 @@ def _arrays(op: Operator, args: tuple[Any, ...]) -> list[np.ndarray]:
     return [outline(op, name, arg) for name, arg in zip(op.tensors, args, strict=True)]
 
 
-def _check_numbers(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray]) -> None:
+def _check_numbers(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], error: OverflowError) -> None:
     """Python's integers take the type of the arrays beside them, which may be too small for them."""
     beside = [array for arg, array in zip(args, arrays, strict=True) if type(arg) is not int]
     try:
-        common = np.result_type(*beside)
-    except (TypeError, ValueError):  # there is none, or there are no arrays
+        common = np.result_type(*beside) if beside else np.dtype(np.int64)
+    except (TypeError, ValueError):  # there is none
         return
     for name, arg in zip(op.tensors, args, strict=True):
         if type(arg) is not int:
             continue
         shown = str(arg) if abs(arg) < 1 << 64 else f"a whole number of {arg.bit_length()} bits"
         what = f"{name} is {shown}, and takes the type of the arrays beside it, {common}"
+        if not beside:
+            what = f"{name} is {shown}, and is of type {common} where no array stands beside it"
         if common.kind in "iu":
             limits = np.iinfo(common)
             if not limits.min <= arg <= limits.max:
                 allowed = f"{limits.min} to {limits.max}"
-                raise DTypeError(message(op.name, what, allowed, "Convert the arrays to a larger type first"))
+                way_out = "Convert the arrays to a larger type first" if beside else f"Say its type: numpy.uint64({name})"
+                raise DTypeError(message(op.name, what, allowed, way_out))
         elif abs(arg) >> 1023:
             raise DTypeError(message(op.name, what, "magnitudes below 2**1023"))
+    # The operands are of several types, and only NumPy knows which of them the number takes.
+    for position, (name, arg) in enumerate(zip(op.tensors, args, strict=True)):
+        taken = [signature.inputs[position] for signature in op.signatures]
+        holds = next((t.name for t in taken if type(arg) is int and t.minimum <= arg <= t.maximum), None)
+        if type(arg) is int and len(set(taken)) > 1 and f" {arg} " in str(error):
+            way_out = f"Say its type: numpy.{holds}({name})" if holds else ""
+            raise DTypeError(message(op.name, f"{name} is {arg}, too large for its type here ({error})", "", way_out))
 
 
 def _listed(types: Iterable[ElementType]) -> str:
