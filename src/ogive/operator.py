@@ -430,8 +430,9 @@ class Operator(_native.OperatorCall):
             for signature in self.signatures
             for numbers_of_types in type_numbers(signature)
         ]
-        # The name tells apart what libraries such as Dask identify by name.
-        is_default = all(p.is_default(values[p.name]) for p in self.parameters)
+        # The name tells apart what libraries such as Dask identify by name. pandas would compute ufuncs that are called
+        # "mod" and "pow" by its own operators % and **, which have other results.
+        is_default = all(p.is_default(values[p.name]) for p in self.parameters) and self.name not in ("mod", "pow")
         shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
         ufunc = _native.make_ufunc(
             name=self.name if is_default else f"{self.name}({shown})",

@@ -163,6 +163,19 @@ def test_meta_tensors_are_no_parameters(torch):
         ogive.celu(X, alpha=torch.empty((), device="meta"))
 
 
+@pytest.mark.parametrize("make", ["Series", "DataFrame"])
+def test_pandas_computes_nothing_by_its_own_operators(make):
+    pd = library("pandas")
+    make = getattr(pd, make)
+    a, b = np.uint8([[127], [7]]), np.uint8([[0], [2]])
+    if make is pd.Series:
+        a, b = a[:, 0], b[:, 0]
+    for op in (ogive.mod, ogive.modulus_floor, ogive.pow, ogive.div):
+        same(op(make(a), make(b)).to_numpy(), op(a, b))
+    x, y = np.int16([2, -3]), np.int16([-1, 3])
+    same(ogive.pow(pd.Series(x), pd.Series(y)).to_numpy(), ogive.pow(x, y))
+
+
 def test_the_imaginary_part_of_a_conjugate(torch):
     x = torch.tensor([1 + 1j, 2 - 3j]).conj().imag
     assert ogive.relu(x).tolist() == [0, 3]
