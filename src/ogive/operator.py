@@ -22,6 +22,7 @@ from ogive.dtypes import BOOLEAN, FLOATS
 from ogive.engine.computation import Formula
 from ogive.errors import (
     ArgumentError,
+    DTypeError,
     FormulaError,
     ParameterError,
     message,
@@ -325,6 +326,7 @@ class Operator(_native.OperatorCall):
         known = {parameter.name for parameter in self.parameters}
         values = {key: keywords.pop(key) for key in list(keywords) if key in known or is_at}
         self._refuse_where_of_none(keywords)
+        self._refuse_text(keywords)
         return call_method(self, self.bind(**values), name, args, keywords)
 
     def _refuse_where_of_none(self, keywords: Mapping[str, Any]) -> None:
@@ -332,6 +334,13 @@ class Operator(_native.OperatorCall):
         if "where" in keywords and keywords["where"] is None:
             way_out = "Leave it out to compute all elements"
             raise ArgumentError(message(self.name, "where is None", "an array of truth values", way_out))
+
+    def _refuse_text(self, keywords: Mapping[str, Any]) -> None:
+        """NumPy writes numbers to text, cut off at its length, and their bits to records."""
+        out = keywords.get("out")
+        for target in out if isinstance(out, tuple) else (out,):
+            if isinstance(target, np.ndarray) and target.dtype.kind in "SUTV" and not target.dtype.isbuiltin == 2:
+                raise DTypeError(message(self.name, f"out has dtype {target.dtype}", "arrays of numbers"))
 
     # ---- formula, kernels, ufuncs
 
@@ -453,6 +462,7 @@ class Operator(_native.OperatorCall):
     def _call_with_containers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call with arrays of other libraries, which NumPy's ufuncs would turn into NumPy arrays."""
         self._refuse_where_of_none(keywords)
+        self._refuse_text(keywords)
         result = call_exchanged(self, tensors, keywords)
         if result is not NOT_ONE:
             return result

@@ -75,6 +75,7 @@ class RowOperator(Operator):
 
     def _over_axes(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The result over any axes, of anything that is an array."""
+        self._refuse_text(keywords)
         axis = keywords.get("axis", LAST)
         are_plain = all(type(tensor) is np.ndarray for tensor in tensors)
         if are_plain and type(axis) is int and axis >= 0 and all(tensor.ndim - 1 == axis for tensor in tensors):
