@@ -310,9 +310,9 @@ def _give_torch(operator: Any, argument: str, tensor: Any) -> GiveBack:
     torch = _library("torch")
 
     def give(array: np.ndarray) -> Any:
-        if array.dtype.isbuiltin == 1:
-            return torch.from_numpy(array)
         name = array.dtype.name
+        if name not in BY_VIEW:
+            return torch.from_numpy(array)
         return torch.from_numpy(array.view(BY_VIEW[name])).view(getattr(torch, name))
 
     return give

@@ -129,6 +129,12 @@ def test_torch_keywords(torch):
     same(ogive.add(x.bfloat16(), 2.0).float(), (x.bfloat16() + 2).float().numpy())
 
 
+def test_torch_tensors_beside_arrays_of_another_byte_order(torch):
+    result = ogive.atan2(X.astype(">f4"), torch.from_numpy(X + 1))
+    assert type(result) is torch.Tensor
+    same(result, ogive.atan2(X, X + 1))
+
+
 def test_methods_of_ufuncs_on_torch_tensors(torch):
     x = torch.from_numpy(X)
     for result, expected in (
