@@ -120,7 +120,8 @@ def _arrays(op: Operator, args: tuple[Any, ...]) -> list[np.ndarray]:
 
 def _check_numbers(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], error: OverflowError) -> None:
     """Python's integers take the type of the arrays beside them, which may be too small for them."""
-    beside = [array for arg, array in zip(args, arrays, strict=True) if type(arg) is not int]
+    # Truth values are of a lower kind: beside them, numbers have types of their own.
+    beside = [array for arg, array in zip(args, arrays, strict=True) if type(arg) is not int and array.dtype != bool]
     try:
         common = np.result_type(*beside) if beside else np.dtype(np.int64)
     except (TypeError, ValueError):  # there is none
@@ -131,12 +132,14 @@ def _check_numbers(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray]
         shown = str(arg) if abs(arg) < 1 << 64 else f"a whole number of {arg.bit_length()} bits"
         what = f"{name} is {shown}, and takes the type of the arrays beside it, {common}"
         if not beside:
-            what = f"{name} is {shown}, and is of type {common} where no array stands beside it"
+            what = f"{name} is {shown}, and is of type {common} where no array of numbers stands beside it"
         if common.kind in "iu":
             limits = np.iinfo(common)
             if not limits.min <= arg <= limits.max:
                 allowed = f"{limits.min} to {limits.max}"
-                way_out = "Convert the arrays to a larger type first" if beside else f"Say its type: numpy.uint64({name})"
+                way_out = (
+                    "Convert the arrays to a larger type first" if beside else f"Say its type: numpy.uint64({name})"
+                )
                 raise DTypeError(message(op.name, what, allowed, way_out))
         elif abs(arg) >> 1023:
             raise DTypeError(message(op.name, what, "magnitudes below 2**1023"))

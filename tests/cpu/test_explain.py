@@ -40,7 +40,8 @@ WRONG = [
     ("bit_shift_left", [59, 3], {}, DTypeError, "a is 59, which is of type int64 here; allowed: uint8, uint16, uint32, uint64. Say its type: numpy.uint8(a)"),
     ("bitwise_and", [I8, 3.5], {}, DTypeError, "b is 3.5, which is of type float64 here; allowed: int8, uint8, int16, uint16, int32, uint32, int64, uint64. Convert it first: numpy.int8(b)"),
     ("logical_and", [X > 0, 3], {}, DTypeError, "b is 3, which is of type int64 here; allowed: bool. Convert it first: numpy.bool(b)"),
-    ("max", [0, 2**63], {}, DTypeError, "b is 9223372036854775808, and is of type int64 where no array stands beside it; allowed: -9223372036854775808 to 9223372036854775807. Say its type: numpy.uint64(b)"),
+    ("max", [0, 2**63], {}, DTypeError, "b is 9223372036854775808, and is of type int64 where no array of numbers stands beside it; allowed: -9223372036854775808 to 9223372036854775807. Say its type: numpy.uint64(b)"),
+    ("where", [X > 0, 0, 2**63], {}, DTypeError, "b is 9223372036854775808, and is of type int64 where no array of numbers stands beside it; allowed: -9223372036854775808 to 9223372036854775807. Say its type: numpy.uint64(b)"),
     ("quantize_linear", [X, X, 130], {}, DTypeError, "zero_point is 130, too large for its type here (Python integer 130 out of bounds for int8). Say its type: numpy.uint8(zero_point)"),
     # out
     ("celu", [X], {"out": (X, X)}, OutputError, "out is a tuple of 2; allowed: an array"),
