@@ -13,6 +13,7 @@ No library is imported here. An object of a library exists only if the library i
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ import numpy as np
 
 from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, message
 
-__all__ = ["NOT_ONE", "call_exchanged", "call_on_rows", "is_xarray", "outline"]
+__all__ = ["NOT_ONE", "call_exchanged", "call_method", "call_on_rows", "is_xarray", "outline"]
 
 NOT_ONE: Any = object()
 """The answer of a function here if no argument is of a kind in its table."""
@@ -107,6 +108,39 @@ def _given(operator: Any, value: Any, kind: Exchanged | None, target: Any, give_
     except Exception as error:
         what = f"the result of dtype {array.dtype} cannot be put into the container that was given ({error})"
         raise DTypeError(message(operator.name, what, "", "Give a NumPy array, or say dtype=")) from error
+
+
+METHOD_ARGUMENTS = {"outer": ("a", "b"), "at": ("a", "indices", "b")}
+"""The names of positional arguments of a ufunc's methods, for messages; of the others the first is the array."""
+
+
+def call_method(operator: Any, ufunc: np.ufunc, method: str, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """A method of a ufunc, such as ``reduce``, on NumPy's arrays; its result as the first container of ``EXCHANGED``."""
+    names = METHOD_ARGUMENTS.get(method, ("array", "indices"))
+    arrays, give_back, out = list(args), None, keywords.get("out")
+    for i, (name, arg) in enumerate(zip(names, args, strict=False)):
+        kind = _kind_of(arg)
+        if kind:
+            arrays[i] = kind.take(operator, name, arg)
+            if give_back is None and out is None and method != "at":
+                give_back = kind.way_back(operator, name, arg)
+    written = args[0] if method == "at" and args else out[0] if isinstance(out, tuple) and len(out) == 1 else out
+    kind = _kind_of(written)
+    if kind and method == "at":
+        arrays[0] = _writable(operator, kind.take(operator, "out", written), written)
+    elif kind:
+        keywords["out"] = _writable(operator, kind.take(operator, "out", written), written)
+    if "dtype" in keywords:
+        keywords["dtype"] = _numpy_dtype(keywords["dtype"])
+    mask_kind = _kind_of(keywords.get("where"))
+    if mask_kind:
+        keywords["where"] = mask_kind.take(operator, "where", keywords["where"])
+    result = getattr(ufunc, method)(*arrays, **keywords)
+    if method == "at":
+        if kind:
+            kind.written(written)
+        return None
+    return _given(operator, result, kind, written, give_back)
 
 
 def call_on_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -276,9 +310,9 @@ def _give_torch(operator: Any, argument: str, tensor: Any) -> GiveBack:
     torch = _library("torch")
 
     def give(array: np.ndarray) -> Any:
-        if array.dtype.isbuiltin == 1:
-            return torch.from_numpy(array)
         name = array.dtype.name
+        if name not in BY_VIEW:
+            return torch.from_numpy(array)
         return torch.from_numpy(array.view(BY_VIEW[name])).view(getattr(torch, name))
 
     return give
@@ -419,7 +453,7 @@ def _masked_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
     mask = np.logical_or.reduce([np.ma.getmaskarray(array) for array in arrays])
     moved = [np.moveaxis(np.asarray(array.data), axes, last) for array in arrays]
     there = ~np.moveaxis(mask, axes, last)
-    rows = there.reshape(*there.shape[: -len(axes)], -1)
+    rows = there.reshape(*there.shape[: -len(axes)], math.prod(there.shape[-len(axes) :]))
     values = _ragged(compute, [array[there] for array in moved], rows.sum(axis=-1).reshape(-1))
     result = np.zeros(there.shape, values.dtype)
     result[there] = values

@@ -38,7 +38,7 @@ def explain(op: Operator, error: BaseException, args: tuple[Any, ...], keywords:
         _check_out(op, keywords.get("out"))
         arrays = _arrays(op, args)
         if isinstance(error, OverflowError):
-            _check_numbers(op, args, arrays)
+            _check_numbers(op, args, arrays, error)
             return
         _check_where(op, keywords, arrays)
         if isinstance(error, TypeError):
@@ -90,7 +90,7 @@ def _check_out(op: Operator, out: Any) -> None:
     for target in targets:
         if isinstance(target, np.ndarray) and not target.flags.writeable:
             raise OutputError(message(op.name, "out is a read-only array", "writable arrays"))
-        if target is not None and not hasattr(target, "__array_ufunc__"):
+        if isinstance(target, type) or (target is not None and not hasattr(target, "__array_ufunc__")):
             what, way_out = f"out is a {type(target).__name__}", "numpy.frombuffer makes an array of a buffer"
             raise OutputError(message(op.name, what, "an array", way_out))
 
@@ -118,53 +118,87 @@ def _arrays(op: Operator, args: tuple[Any, ...]) -> list[np.ndarray]:
     return [outline(op, name, arg) for name, arg in zip(op.tensors, args, strict=True)]
 
 
-def _check_numbers(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray]) -> None:
+def _check_numbers(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], error: OverflowError) -> None:
     """Python's integers take the type of the arrays beside them, which may be too small for them."""
-    beside = [array for arg, array in zip(args, arrays, strict=True) if type(arg) is not int]
+    # Truth values are of a lower kind: beside them, numbers have types of their own.
+    beside = [array for arg, array in zip(args, arrays, strict=True) if type(arg) is not int and array.dtype != bool]
     try:
-        common = np.result_type(*beside)
-    except (TypeError, ValueError):  # there is none, or there are no arrays
+        common = np.result_type(*beside) if beside else np.dtype(np.int64)
+    except (TypeError, ValueError):  # there is none
         return
     for name, arg in zip(op.tensors, args, strict=True):
         if type(arg) is not int:
             continue
         shown = str(arg) if abs(arg) < 1 << 64 else f"a whole number of {arg.bit_length()} bits"
         what = f"{name} is {shown}, and takes the type of the arrays beside it, {common}"
+        if not beside:
+            what = f"{name} is {shown}, and is of type {common} where no array of numbers stands beside it"
         if common.kind in "iu":
             limits = np.iinfo(common)
             if not limits.min <= arg <= limits.max:
                 allowed = f"{limits.min} to {limits.max}"
-                raise DTypeError(message(op.name, what, allowed, "Convert the arrays to a larger type first"))
+                way_out = (
+                    "Convert the arrays to a larger type first" if beside else f"Say its type: numpy.uint64({name})"
+                )
+                raise DTypeError(message(op.name, what, allowed, way_out))
         elif abs(arg) >> 1023:
             raise DTypeError(message(op.name, what, "magnitudes below 2**1023"))
+    # The operands are of several types, and only NumPy knows which of them the number takes.
+    for position, (name, arg) in enumerate(zip(op.tensors, args, strict=True)):
+        taken = [signature.inputs[position] for signature in op.signatures]
+        holds = next((t.name for t in taken if type(arg) is int and t.minimum <= arg <= t.maximum), None)
+        if type(arg) is int and len(set(taken)) > 1 and f" {arg} " in str(error):
+            way_out = f"Say its type: numpy.{holds}({name})" if holds else ""
+            raise DTypeError(message(op.name, f"{name} is {arg}, too large for its type here ({error})", "", way_out))
 
 
 def _listed(types: Iterable[ElementType]) -> str:
     return ", ".join(t.name for t in in_order(dict.fromkeys(types)))
 
 
-def _takes(taken: Iterable[ElementType], arg: Any, array: np.ndarray) -> bool:
+def _takes(taken: Iterable[ElementType], arg: Any, array: np.ndarray, *, is_weak: bool) -> bool:
     """Whether an operand can be of one of these types: as it is, or converted safely."""
-    if (
-        type(arg) in (int, float) and array.dtype != object
-    ):  # Python's numbers take any type of their kind, and of a higher one
+    if is_weak and array.dtype != object:  # it takes any type of its kind, and of a higher one
         return any(t.is_float or (type(arg) is int and t.name != "bool") for t in taken)
     return any(np.can_cast(array.dtype, t.numpy, "safe") for t in taken)
 
 
+def _are_weak(args: tuple[Any, ...], arrays: list[np.ndarray]) -> list[bool]:
+    """Which operands are Python's numbers that take the type of what stands beside them.
+
+    NumPy lets them if an array is of their kind or of a higher one. Otherwise they are int64 and float64.
+    """
+    kinds = "biuf"  # truth values, integers, floating-point numbers
+    numbers = [type(arg) in (int, float) for arg in args]
+    of_numbers = ["f" if type(arg) is float else "i" for arg, is_number in zip(args, numbers, strict=True) if is_number]
+    beside = [array.dtype.kind for array, is_number in zip(arrays, numbers, strict=True) if not is_number]
+    highest = max((kinds.find(kind) if kind in kinds else len(kinds) for kind in beside), default=-1)
+    if all(kinds.find(kind) <= highest for kind in of_numbers):
+        return numbers
+    return [False] * len(args)
+
+
 def _check_types(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
+    weak = _are_weak(args, arrays)
     for position, (name, arg, array) in enumerate(zip(op.tensors, args, arrays, strict=True)):
         taken = [signature.inputs[position] for signature in op.signatures]
-        if not _takes(taken, arg, array):
+        if not _takes(taken, arg, array, is_weak=weak[position]):
             what = f"{name} is None" if arg is None else f"{name} has dtype {array.dtype}"
             way_out = "" if arg is None else f"Convert it first: {name}.astype(...)"
+            if type(arg) in (int, float) and array.dtype != object:
+                what = f"{name} is {arg!r}, which is of type {array.dtype} here"
+                is_of_kind = taken[0].is_float if type(arg) is float else taken[0].is_integer
+                way_out = f"{'Say its type' if is_of_kind else 'Convert it first'}: numpy.{taken[0].name}({name})"
             raise DTypeError(message(op.name, what, _listed(taken), way_out))
     casting = keywords.get("casting", "same_kind")
     if casting in ("no", "equiv") and len({array.dtype for array in arrays}) > 1:
         what = f"casting is {casting!r}, and the operands have several dtypes: {_named(op, arrays, 'dtype')}"
         raise DTypeError(message(op.name, what, "operands of one dtype, or casting='same_kind'"))
     if not any(
-        all(_takes([t], arg, array) for t, arg, array in zip(signature.inputs, args, arrays, strict=True))
+        all(
+            _takes([t], arg, array, is_weak=is_weak)
+            for t, arg, array, is_weak in zip(signature.inputs, args, arrays, weak, strict=True)
+        )
         for signature in op.signatures
     ):
         what = f"no type takes all operands: {_named(op, arrays, 'dtype')}"
@@ -194,6 +228,7 @@ def _check_shapes(op: Operator, arrays: list[np.ndarray], keywords: Mapping[str,
     except ValueError:
         what = f"the shapes do not broadcast together: {_named(op, arrays, 'shape')}"
         raise ShapeError(message(op.name, what, "equal sizes, or 1, from the last axis on")) from None
+    shape = np.broadcast_shapes(shape, np.shape(keywords.get("where", True)))
     for target in _targets(keywords.get("out")):
         if isinstance(target, np.ndarray) and target.shape != shape:
             raise ShapeError(message(op.name, f"out has shape {target.shape}", f"{shape}"))

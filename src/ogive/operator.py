@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 import numpy as np
 
 from ogive import _native
-from ogive.containers import NOT_ONE, call_exchanged
+from ogive.containers import NOT_ONE, call_exchanged, call_method
 from ogive.dtypes import BOOLEAN, FLOATS
 from ogive.engine.computation import Formula
 from ogive.errors import (
     ArgumentError,
+    DTypeError,
     FormulaError,
     ParameterError,
     message,
@@ -298,7 +299,7 @@ class Operator(_native.OperatorCall):
         >>> x
         array([2., 0., 1.])
         """
-        self.bind(**parameters).at(a, indices, *b)
+        self._method("at", a, indices, *b, **parameters)
 
     def resolve_dtypes(self, dtypes: Any, **keywords: Any) -> tuple[np.dtype, ...]:
         """``numpy.ufunc.resolve_dtypes``: the element types of the tensors and the results of a call.
@@ -310,9 +311,36 @@ class Operator(_native.OperatorCall):
         return self._any_ufunc.resolve_dtypes(dtypes, **keywords)
 
     def _method(self, name: str, *args: Any, **keywords: Any) -> Any:
+        is_at = name == "at"
+        if self.is_row_wise or self.nout != 1 or self.nin > 2 or (self.nin == 1 and not is_at):
+            how_many = (
+                f"{self.nin} tensor{'s' if self.nin > 1 else ''} and {self.nout} result{'s' if self.nout > 1 else ''}"
+            )
+            what = (
+                f"{name} was called, but it looks at whole rows"
+                if self.is_row_wise
+                else f"{name} was called, but it has {how_many}"
+            )
+            allowed = f"element-wise operators of {'one or two' if is_at else 'two'} tensors and one result"
+            raise ArgumentError(message(self.name, what, allowed))
         known = {parameter.name for parameter in self.parameters}
-        values = {key: keywords.pop(key) for key in list(keywords) if key in known}
-        return getattr(self.bind(**values), name)(*args, **keywords)
+        values = {key: keywords.pop(key) for key in list(keywords) if key in known or is_at}
+        self._refuse_where_of_none(keywords)
+        self._refuse_text(keywords)
+        return call_method(self, self.bind(**values), name, args, keywords)
+
+    def _refuse_where_of_none(self, keywords: Mapping[str, Any]) -> None:
+        """NumPy reads None as False, and leaves the whole result as it was in memory."""
+        if "where" in keywords and keywords["where"] is None:
+            way_out = "Leave it out to compute all elements"
+            raise ArgumentError(message(self.name, "where is None", "an array of truth values", way_out))
+
+    def _refuse_text(self, keywords: Mapping[str, Any]) -> None:
+        """NumPy writes numbers to text, cut off at its length, and their bits to records."""
+        out = keywords.get("out")
+        for target in out if isinstance(out, tuple) else (out,):
+            if isinstance(target, np.ndarray) and target.dtype.kind in "SUTV" and not target.dtype.isbuiltin == 2:
+                raise DTypeError(message(self.name, f"out has dtype {target.dtype}", "arrays of numbers"))
 
     # ---- formula, kernels, ufuncs
 
@@ -411,8 +439,9 @@ class Operator(_native.OperatorCall):
             for signature in self.signatures
             for numbers_of_types in type_numbers(signature)
         ]
-        # The name tells apart what libraries such as Dask identify by name.
-        is_default = all(p.is_default(values[p.name]) for p in self.parameters)
+        # The name tells apart what libraries such as Dask identify by name. pandas would compute ufuncs that are called
+        # "mod" and "pow" by its own operators % and **, which have other results.
+        is_default = all(p.is_default(values[p.name]) for p in self.parameters) and self.name not in ("mod", "pow")
         shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
         ufunc = _native.make_ufunc(
             name=self.name if is_default else f"{self.name}({shown})",
@@ -432,6 +461,8 @@ class Operator(_native.OperatorCall):
 
     def _call_with_containers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call with arrays of other libraries, which NumPy's ufuncs would turn into NumPy arrays."""
+        self._refuse_where_of_none(keywords)
+        self._refuse_text(keywords)
         result = call_exchanged(self, tensors, keywords)
         if result is not NOT_ONE:
             return result

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, overload
 
@@ -74,6 +75,7 @@ class RowOperator(Operator):
 
     def _over_axes(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The result over any axes, of anything that is an array."""
+        self._refuse_text(keywords)
         axis = keywords.get("axis", LAST)
         are_plain = all(type(tensor) is np.ndarray for tensor in tensors)
         if are_plain and type(axis) is int and axis >= 0 and all(tensor.ndim - 1 == axis for tensor in tensors):
@@ -136,7 +138,7 @@ class RowOperator(Operator):
         last = range(-len(axes), 0)
         ordered = sorted(axes)
         rows = [np.moveaxis(array, ordered, last) for array in arrays]
-        flat = [row.reshape(*row.shape[: -len(axes)], -1) for row in rows]
+        flat = [row.reshape(*row.shape[: -len(axes)], math.prod(row.shape[-len(axes) :])) for row in rows]
         result: np.ndarray = np.moveaxis(ufunc(*flat, **keywords).reshape(rows[0].shape), last, ordered)
         if out is None:
             return result

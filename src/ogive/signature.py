@@ -96,12 +96,15 @@ class Parameter:
                     "is a tensor in an operator of your own",
                 )
             )
+        reason = ""
         try:
             number = None if _is_no_number(value) else float(value)
         except (TypeError, ValueError, OverflowError):
             number = None
+        except Exception as error:  # of the value's own library: a meta tensor has no number
+            number, reason = None, f", which gives no number ({error})"
         if number is None:
-            what, way_out = f"{self.name} is {_shown(value)}", _way_to_a_number(self.name, value)
+            what, way_out = f"{self.name} is {_shown(value)}{reason}", _way_to_a_number(self.name, value)
             raise ParameterError(message(operator_name, what, self.constraint.allowed, way_out))
         if not self.constraint.holds(number):
             raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))

@@ -104,6 +104,7 @@ WRONG = [
     ("clip.bind(min=0)", ArgumentError, r"cannot be bound. ogive.clamp.bind\(min=0, max=6\) binds numbers"),
     ("clip(x, mim=0)", ArgumentError, "clip: there is no parameter 'mim'; allowed: wins, min, max, out"),
     ("clamp(x, mim=0)", ArgumentError, "clamp: there is no parameter 'mim'; allowed: min, max, out"),
+    ("clamp(x, mim=None)", ArgumentError, "clamp: there is no parameter 'mim'; allowed: min, max, out"),
     ("clip(x, 0, wins='both')", ParameterError, "clip: wins is 'both'; allowed: 'max', 'min'"),
     ("clamp(x, min=x)", ParameterError, r"min is an array of shape \(9,\).* For arrays use ogive.clip\(x, min, max\)"),
     ("clamp(x, x, 1)", ParameterError, r"For arrays use ogive.clip\(x, min, max\)"),

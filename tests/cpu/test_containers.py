@@ -129,6 +129,59 @@ def test_torch_keywords(torch):
     same(ogive.add(x.bfloat16(), 2.0).float(), (x.bfloat16() + 2).float().numpy())
 
 
+def test_torch_tensors_beside_arrays_of_another_byte_order(torch):
+    result = ogive.atan2(X.astype(">f4"), torch.from_numpy(X + 1))
+    assert type(result) is torch.Tensor
+    same(result, ogive.atan2(X, X + 1))
+
+
+def test_methods_of_ufuncs_on_torch_tensors(torch):
+    x = torch.from_numpy(X)
+    for result, expected in (
+        (ogive.add.reduce(x, axis=0), ogive.add.reduce(X, axis=0)),
+        (ogive.add.reduce(x, axis=None, dtype=torch.float64), ogive.add.reduce(X, axis=None, dtype=np.float64)),
+        (ogive.add.reduce(x, axis=0, where=x > 0), ogive.add.reduce(X, axis=0, where=X > 0)),
+        (ogive.mul.accumulate(x, axis=1), ogive.mul.accumulate(X, axis=1)),
+        (ogive.max.reduceat(x, [0, 2]), ogive.max.reduceat(X, [0, 2])),
+        (ogive.sub.outer(x[0], X[:, 0]), ogive.sub.outer(X[0], X[:, 0])),
+    ):
+        assert type(result) is torch.Tensor
+        same(result, expected)
+    out = torch.empty(6)
+    assert ogive.add.reduce(X, axis=0, out=out) is out
+    same(out, ogive.add.reduce(X, axis=0))
+    assert ogive.add.reduce(x, axis=0, out=(out,)) is out
+    target = torch.zeros(3)
+    ogive.add.at(target, torch.tensor([0, 0, 2]), torch.ones(3))
+    assert target.tolist() == [2, 0, 1]
+    with pytest.raises(ArgumentError, match=r"add: array requires a gradient"):
+        ogive.add.reduce(torch.ones(2, requires_grad=True))
+
+
+def test_methods_of_ufuncs_do_not_write_to_jax_arrays():
+    jax = library("jax")
+    with pytest.raises(OutputError, match="add: out is a JAX array, which cannot be written to"):
+        ogive.add.at(jax.numpy.zeros(3), [0], 1.0)
+
+
+def test_meta_tensors_are_no_parameters(torch):
+    with pytest.raises(ParameterError, match="celu: alpha is of type Tensor, which gives no number .*; allowed: any"):
+        ogive.celu(X, alpha=torch.empty((), device="meta"))
+
+
+@pytest.mark.parametrize("make", ["Series", "DataFrame"])
+def test_pandas_computes_nothing_by_its_own_operators(make):
+    pd = library("pandas")
+    make = getattr(pd, make)
+    a, b = np.uint8([[127], [7]]), np.uint8([[0], [2]])
+    if make is pd.Series:
+        a, b = a[:, 0], b[:, 0]
+    for op in (ogive.mod, ogive.modulus_floor, ogive.pow, ogive.div):
+        same(op(make(a), make(b)).to_numpy(), op(a, b))
+    x, y = np.int16([2, -3]), np.int16([-1, 3])
+    same(ogive.pow(pd.Series(x), pd.Series(y)).to_numpy(), ogive.pow(x, y))
+
+
 def test_the_imaginary_part_of_a_conjugate(torch):
     x = torch.tensor([1 + 1j, 2 - 3j]).conj().imag
     assert ogive.relu(x).tolist() == [0, 3]

@@ -541,8 +541,12 @@ def test_methods_of_ufuncs_take_parameters():
         (lambda op: op.reduce(X), ArgumentError, "line: slope is missing; it has no default"),
         (lambda op: op.outer(X, X, slope=None), ParameterError, "line: slope is None; allowed: any finite number"),
         (lambda op: op.at(X.copy(), 0, 1.0, incline=1.0), ArgumentError, "line: there is no parameter 'incline'"),
-        (lambda op: ogive.celu.reduce(X), ValueError, "reduce only supported for binary functions"),
-        (lambda op: ogive.softmax.reduce(X), RuntimeError, "Reduction not defined on ufunc with signature"),
+        (lambda op: ogive.celu.reduce(X), ArgumentError, "celu: reduce was called, but it has 1 tensor and 1 result"),
+        (lambda op: ogive.celu.outer(X, X), ArgumentError, "allowed: element-wise operators of two tensors and one"),
+        (lambda op: ogive.clip.at(X, 0, 1), ArgumentError, "clip: at .* 3 tensors .* allowed: .* one or two tensors"),
+        (lambda op: ogive.softmax.reduce(X), ArgumentError, "softmax: reduce was called, but it looks at whole rows"),
+        (lambda op: ogive.softmax.at(X, 0), ArgumentError, "softmax: at was called, but it looks at whole rows"),
+        (lambda op: ogive.add.reduce(X, where=None), ArgumentError, "add: where is None; allowed: .* Leave it out"),
     ],
 )
 def test_wrong_uses_of_methods_say_what_is_wrong(use, kind, text):

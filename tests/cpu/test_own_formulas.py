@@ -9,6 +9,8 @@ import pytest
 
 import ogive
 from ogive import formula as f
+from ogive.accuracy.ulp import error_in_ulp
+from ogive.dtypes import element_type
 
 SPECIAL = np.array(
     [
@@ -302,3 +304,23 @@ def test_every_formula_of_the_catalogue_is_traced():
     for op in found:
         op.check_formula()
         assert op._formulas
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype"),
+    # cosh and sinh of bfloat16 are infinite there: they are numbers of float32 before they are multiplied.
+    [("exp", "bfloat16"), *((name, kind) for name in ("exp", "cosh", "sinh") for kind in ("float32", "float64"))],
+)
+def test_a_small_multiple_of_an_exponential_that_is_too_large(function, dtype):
+    """No clamp on the way shows: exp(95) is too large for float32, a thousandth of it is not."""
+    kind = element_type(dtype)
+
+    @ogive.operator
+    def small(x):
+        return 0.001 * getattr(f, function)(x)
+
+    largest = {"float32": 88.0, "bfloat16": 88.0, "float64": 709.0}[dtype]
+    x = (largest + np.arange(0, 400, 0.25)).astype(kind.numpy)
+    with np.errstate(over="ignore"):
+        exact = np.longdouble(0.001) * getattr(np, function)(x.astype(np.longdouble))
+    assert error_in_ulp(small(x), exact, kind).max() < 1

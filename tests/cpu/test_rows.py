@@ -306,6 +306,16 @@ def test_help_lists_no_where(op):
     assert "where, casting" not in op.__doc__
 
 
+@pytest.mark.parametrize("wrap", [np.asarray, np.ma.asarray])
+@pytest.mark.parametrize(("shape", "axis"), [((1, 0, 6), (0, 2)), ((0, 5, 2), None), ((6, 0, 3), (2, 0)), ((0, 0), 0)])
+def test_several_axes_of_empty_arrays(wrap, shape, axis):
+    x = wrap(np.empty(shape, np.float32))
+    result = ogive.softmax(x, axis=axis)
+    assert type(result) is type(x)
+    assert result.shape == shape
+    assert ogive.softmax(x, axis=-1).shape == shape
+
+
 def test_empty_arrays():
     assert ogive.softmax(np.ones((0, 5), np.float32)).shape == (0, 5)
     assert ogive.softmax(np.ones((5, 0), np.float32)).shape == (5, 0)

@@ -96,7 +96,9 @@ class BetweenNumbers(Clipping):
             if name in BOUNDS and math.prod(getattr(value, "shape", ())) != 1:
                 what = f"{name} is an array of shape {tuple(value.shape)}"
                 raise ParameterError(message(self.name, what, "a number", "For arrays use ogive.clip(x, min, max)"))
-        return super().checked_parameters({name: value for name, value in given.items() if value is not None})
+        return super().checked_parameters(
+            {name: value for name, value in given.items() if value is not None or name not in BOUNDS}
+        )
 
 
 def _between(kind: type[Clipping], constraints: Mapping[str, Constraint], **standards: str) -> Callable[..., Clipping]:

@@ -100,6 +100,8 @@ def dequantize_linear(x: Any, scale: Any, zero_point: Any) -> Any:
 def quantize_linear(x: Any, scale: Any, zero_point: Any) -> Any:
     """Numbers as integers: ``round(x / scale) + zero_point``, saturating; halves round to even, NaN to 0.
 
+    The quotient is a number of float32 (of int32, of float64) before it is rounded to an integer, as in ONNX.
+
     >>> import numpy as np
     >>> quantize_linear(np.float32([-1e9, 0.25, 0.75]), np.float32(0.5), np.uint8(128))
     array([  0, 128, 130], dtype=uint8)
@@ -131,8 +133,8 @@ def quantized_linear_add(
 ) -> Any:
     """Sum of two quantised tensors, quantised: ``round((x + y) / output_scale) + output_zero_point``.
 
-    x and y are the numbers that a and b stand for, ``(a - a_zero_point) * a_scale`` and so on. Halves round to
-    even; the result saturates.
+    x and y are the numbers that a and b stand for, ``(a - a_zero_point) * a_scale`` and so on: numbers of float32,
+    infinite if they are too large for it. So is the quotient. Halves round to even; the result saturates.
 
     >>> import numpy as np
     >>> one, zero = np.float32(1), np.uint8(0)

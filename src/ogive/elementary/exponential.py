@@ -57,8 +57,9 @@ EXACT_LOG_2 = {
     Format.F64: ("0x1.62e42fefa39efp-1", "0x1.abc9e3b39803fp-56"),
 }
 
-#: Where exp is so small that its product with the largest number rounds to zero, and where it is infinite.
-EXP_RANGE = {Format.F32: (-200.0, 89.0), Format.F64: (-1500.0, 710.0)}
+#: Where the product of exp with the largest number rounds to zero, and where that with the smallest normal number is
+#: infinite: the power of two is kept apart, so that a formula may multiply exp(100) by a small number.
+EXP_RANGE = {Format.F32: (-200.0, 200.0), Format.F64: (-1500.0, 1400.0)}
 
 #: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite.
 EXPM1_RANGE = {Format.F32: (-20.0, 89.0), Format.F64: (-40.0, 710.0)}

@@ -27,8 +27,8 @@ from ogive.transform.wide import Arithmetic, Wide
 
 __all__ = ["cosh", "sinh", "tanh"]
 
-#: Beyond these sinh and cosh are infinite.
-INFINITE = {Format.F32: 90.0, Format.F64: 711.0}
+#: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
+INFINITE = {Format.F32: 200.0, Format.F64: 1400.0}
 
 #: Beyond these tanh is 1 after rounding.
 SATURATED = {Format.F32: 10.0, Format.F64: 20.0}

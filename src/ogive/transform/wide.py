@@ -120,6 +120,9 @@ class Arithmetic(Machine):
         if a.exponent is None:
             return a
         low = None if a.low is None else self.scale_(a.low, a.exponent)
+        if low is not None and not self.is_bounded(a.interval):
+            # Far beyond the largest number the lower part overflows as well, perhaps to the other infinity.
+            low = self.low_part(replace(a, low=low, low_is_number=False))
         return replace(a, high=self.scale_(a.high, a.exponent), low=low, exponent=None, is_normal=False)
 
     def single(self, a: Wide) -> Expression:

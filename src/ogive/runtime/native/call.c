@@ -10,7 +10,7 @@
  *   _trace(args, keywords) -> Expression                               symbolic arguments
  *   _call_otherwise(args, keywords) -> result                          another number of tensors, or None for one
  *   _over_axes(args, keywords) -> result                               rows that the loops do not take as they are
- *   _call_with_containers(args, keywords) -> result                    arrays of other libraries
+ *   _call_with_containers(args, keywords) -> result                    arrays of other libraries, and what to refuse
  *   _explain(error, args, keywords) -> None                            raises what to tell the user
  */
 #include "native.h"
@@ -287,7 +287,11 @@ static PyObject *call_ufunc(const bound_call *bound, PyObject *const *args, Py_s
 /* Whether a value may be an array of another library that NumPy's ufuncs would turn into a NumPy array: a torch
  * tensor, for example. Objects with __array_ufunc__ get the call from NumPy. A tuple may be `out`. */
 static int may_be_container(PyObject *value) {
-    if (PyArray_Check(value) || PyFloat_Check(value) || PyLong_Check(value) || PyList_Check(value) ||
+    if (PyArray_Check(value)) { /* text as `out`: numbers would be cut off at its length */
+        return PyTypeNum_ISFLEXIBLE(PyArray_TYPE((PyArrayObject *)value)) ||
+               PyArray_TYPE((PyArrayObject *)value) == NPY_VSTRING;
+    }
+    if (PyFloat_Check(value) || PyLong_Check(value) || PyList_Check(value) ||
         PyUnicode_Check(value) || PyType_Check(value) || value == Py_None || PyArray_DescrCheck(value) ||
         PyArray_IsScalar(value, Generic)) {
         return 0;
@@ -303,11 +307,16 @@ static int may_be_container(PyObject *value) {
     return !PyObject_HasAttrString((PyObject *)Py_TYPE(value), "__array_ufunc__");
 }
 
-/* Whether one of the tensors, or a value of NumPy's keywords, may be such an array. */
-static int has_containers(const bound_call *bound, PyObject *const *args, Py_ssize_t nargs, Py_ssize_t keyword_count) {
+/* Whether Python has to look at a call: one of the tensors, or a value of NumPy's keywords, may be such an array, or
+ * `where` is None, which NumPy reads as False; or `out` holds text. */
+static int is_for_python(const bound_call *bound, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+    const Py_ssize_t keyword_count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     for (Py_ssize_t i = 0; i < nargs + keyword_count; ++i) {
-        const int is_parameter = i >= nargs && (bound->parameters >> (i - nargs) & 1);
-        if (!is_parameter && may_be_container(args[i])) {
+        if (i >= nargs && (bound->parameters >> (i - nargs) & 1)) {
+            continue;
+        }
+        if (may_be_container(args[i]) ||
+            (args[i] == Py_None && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i - nargs), "where") == 0)) {
             return 1;
         }
     }
@@ -337,7 +346,7 @@ static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, si
         result = ogive_call_directly(bound.direct, args, bound.out < 0 ? NULL : args[nargs + bound.out]);
     }
     if (result == NULL && !self->is_row_wise) {
-        result = has_containers(&bound, args, nargs, keyword_count)
+        result = is_for_python(&bound, args, nargs, names)
                      ? call_python(self, "_call_with_containers", NULL, args, nargs, names)
                      : call_ufunc(&bound, args, nargs, keyword_count);
     }

@@ -1,0 +1,429 @@
+"""Every operator of the catalogue a second time, in plain NumPy: what random calls are compared with.
+
+Nothing here is taken from Ogive's formulas, lowering or reference. Numbers are computed in a longer format than the
+element type: float64 for up to 32 bits, long double for float64. Integers are computed one by one with Python's whole
+numbers and fractions, exactly.
+"""
+
+# ruff: noqa: A006  # parameters have the names that the standards give them
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import scipy.special
+
+from ogive.accuracy.ulp import error_in_ulp
+from ogive.dtypes import ElementType
+
+#: Whether there is a longer format than float64. On some platforms long double is none: float64 is not compared there.
+HAS_LONGER_DOUBLE = np.finfo(np.longdouble).nmant > np.finfo(np.float64).nmant
+
+Array = Any
+
+
+# ---- floating-point numbers
+
+
+def special(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """A function of SciPy's, which has none for long double."""
+    return lambda x: function(x.astype(np.float64)).astype(x.dtype)
+
+
+def where(condition: Array, a: Any, b: Any) -> Array:
+    return np.where(condition, a, b)
+
+
+def zero_like(x: Array) -> Array:
+    return np.copysign(np.zeros_like(x), x)
+
+
+def celu(x, alpha):
+    return where(x >= 0, x, alpha * np.expm1(x / alpha))
+
+
+def elu(x, alpha):
+    return where(x >= 0, x, alpha * np.expm1(x))
+
+
+def gelu(x, approximate):
+    if approximate == "none":
+        value = 0.5 * x * special(scipy.special.erfc)(-x / np.sqrt(x.dtype.type(2)))
+    else:
+        pi = 4 * np.arctan(x.dtype.type(1))
+        value = x / (1 + np.exp(-2 * np.sqrt(2 / pi) * (x + 0.044715 * x**3)))
+    return where(x < -200, -0.0, value)
+
+
+def hard_sigmoid(x, alpha, beta):
+    return np.maximum(np.minimum(alpha * x + beta, 1), 0)
+
+
+def hard_swish(x):
+    return where(x >= 3, x, where(x <= -3, zero_like(x), x * (x + 3) / 6))
+
+
+def mish(x):
+    return np.maximum(x, -2000) * np.tanh(np.log1p(np.exp(x)))
+
+
+def parametric_hard_swish(x, alpha, beta):
+    gate = hard_sigmoid(x, alpha, beta)
+    return where(gate == 0, zero_like(x), x * gate)
+
+
+def selu(x, alpha, gamma):
+    return where(x > 0, gamma * x, gamma * alpha * np.expm1(x))
+
+
+def shrink(x, bias, lambd, first):
+    below, above = (x < -lambd, x + bias), (x > lambd, x - bias)
+    one, other = (above, below) if first == "positive" else (below, above)
+    return where(one[0], one[1], where(other[0], other[1], 0))
+
+
+def softsign(x):
+    return where(np.isinf(x), np.copysign(1, x), x / (1 + np.abs(x)))
+
+
+def swish(x, alpha):
+    u = alpha * x
+    return where(u < -2000, zero_like(x), x / (1 + np.exp(-u)))
+
+
+def round_to_integer(x, mode):
+    if mode == "nearest_away":
+        return np.copysign(np.floor(np.abs(x) + 0.5), x)
+    return np.rint(x) if mode == "nearest_even" else np.trunc(x)
+
+
+def clip(x, low, high, wins="max"):
+    """NaN as a bound is no bound."""
+    if wins == "min":
+        x = where(x > high, high, x)
+        return where(x < low, low, x)
+    x = where(x < low, low, x)
+    return where(x > high, high, x)
+
+
+def isinf(x, detect_negative, detect_positive):
+    return np.isneginf(x) & bool(detect_negative) | np.isposinf(x) & bool(detect_positive)
+
+
+def quantize_linear(x, scale, zero_point, of_int32):
+    quotient = x / scale
+    return np.rint(quotient if of_int32 else quotient.astype(np.float32)) + zero_point
+
+
+def quantized_linear_add(*operands):
+    """Exactly, up to the quotient in float32: a tie can be broken by a tiny summand."""
+
+    def one(a, a_scale, a_zero, b, b_scale, b_zero, scale, zero):
+        x, y = Fraction(int(a - a_zero)) * Fraction(a_scale), Fraction(int(b - b_zero)) * Fraction(b_scale)
+        return float(np.rint(np.float32((x + y) / Fraction(scale)))) + zero
+
+    return np.asarray(np.frompyfunc(one, 8, 1)(*operands), np.float64)
+
+
+def softmax(x):
+    e = np.exp(x - x.max(axis=-1, keepdims=True))
+    return e / e.sum(axis=-1, keepdims=True)
+
+
+def log_softmax(x):
+    """The largest element is left out of the sum, so that a logarithm near zero keeps its digits."""
+    at = x.argmax(axis=-1)[..., None]
+    distance = x - np.take_along_axis(x, at, axis=-1)
+    others = np.exp(distance)
+    np.put_along_axis(others, at, np.take_along_axis(distance, at, axis=-1), axis=-1)  # 0, or NaN at an infinity
+    return distance - np.log1p(others.sum(axis=-1, keepdims=True))
+
+
+def hardmax(x):
+    return (np.arange(x.shape[-1]) == x.argmax(axis=-1)[..., None]).astype(x.dtype)
+
+
+#: Of operands in the longer format, and the parameters by name.
+NUMBERS: dict[str, Callable[..., Array]] = {
+    "abs": np.abs,
+    "acos": np.arccos,
+    "acosh": np.arccosh,
+    "add": np.add,
+    "asin": np.arcsin,
+    "asinh": np.arcsinh,
+    "atan": np.arctan,
+    "atan2": np.arctan2,
+    "atanh": np.arctanh,
+    "ceil": np.ceil,
+    "celu": celu,
+    "clamp": lambda x, min, max: clip(x, min, max),
+    "clamp_grad": lambda x, gradient, min, max: where((x <= min) | (x >= max), 0, gradient),
+    "clip": clip,
+    "clip_grad": lambda x, gradient, min, max: where((x <= min) | (x >= max), 0, gradient),
+    "cos": np.cos,
+    "cosh": np.cosh,
+    "dequantize_linear": lambda x, scale, zero_point: (x - zero_point) * scale,
+    "difference_square": lambda a, b: (a - b) ** 2,
+    "div": np.divide,
+    "elu": elu,
+    "equal": np.equal,
+    "erf": special(scipy.special.erf),
+    "exp": np.exp,
+    "floor": np.floor,
+    "gelu": gelu,
+    "greater": np.greater,
+    "greater_or_equal": np.greater_equal,
+    "hard_sigmoid": hard_sigmoid,
+    "hard_swish": hard_swish,
+    "hardmax": hardmax,
+    "identity": np.positive,
+    "isinf": isinf,
+    "isnan": np.isnan,
+    "leaky_relu": lambda x, alpha: where(x >= 0, x, alpha * x),
+    "less": np.less,
+    "less_or_equal": np.less_equal,
+    "linear": lambda x, alpha, beta: alpha * x + beta,
+    "log": np.log,
+    "log_softmax": log_softmax,
+    "logical_and": np.logical_and,
+    "logical_not": np.logical_not,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+    "max": np.maximum,
+    "mean": lambda a, b: a / 2 + b / 2,
+    "min": np.minimum,
+    "mish": mish,
+    "mod": lambda a, b, fmod: np.fmod(a, b) if fmod else np.mod(a, b),
+    "modulus_floor": np.mod,
+    "modulus_truncate": np.fmod,
+    "mul": np.multiply,
+    "neg": np.negative,
+    "parametric_hard_swish": parametric_hard_swish,
+    "parametric_softplus": lambda x, alpha, beta: alpha * np.logaddexp(0, beta * x),
+    "pow": np.power,
+    "prelu": lambda x, slope: where(x >= 0, x, slope * x),
+    "quantize_linear": quantize_linear,
+    "quantized_linear_add": quantized_linear_add,
+    "reciprocal": lambda x: 1 / x,
+    "relu": lambda x: where(x <= 0, 0, x),
+    "relu_grad": lambda x, gradient: where(x > 0, gradient, 0),
+    "round": round_to_integer,
+    "scaled_tanh": lambda x, alpha, beta: alpha * np.tanh(beta * x),
+    "selu": selu,
+    "shrink": shrink,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sign": lambda x, nan: where(np.isnan(x) & (nan == "zero"), 0, np.sign(x)),
+    "sin": np.sin,
+    "sinh": np.sinh,
+    "softmax": softmax,
+    "softplus": lambda x, steepness: np.logaddexp(0, steepness * x) / steepness,
+    "softsign": softsign,
+    "sqrt": np.sqrt,
+    "sub": np.subtract,
+    "swiglu": lambda a, b, alpha: swish(a, alpha) * b,
+    "swish": swish,
+    "tan": np.tan,
+    "tanh": np.tanh,
+    "threshold": lambda x, min: clip(x, min, np.inf),
+    "thresholded_relu": lambda x, alpha: where(x > alpha, x, 0),
+    "where": where,
+}
+
+
+# ---- integers
+
+
+def quotient(a: int, b: int) -> int:
+    return 0 if b == 0 else int(Fraction(a, b))
+
+
+def remainder(a: int, b: int) -> int:
+    return 0 if b == 0 else a - b * quotient(a, b)
+
+
+def floored(a: int, b: int) -> int:
+    return 0 if b == 0 else a % b
+
+
+def power(x: int, exponent: int) -> int:
+    if exponent >= 0:
+        return pow(x, exponent, 1 << 64)  # the lower bits are those of the power
+    return {1: 1, -1: -1 if exponent % 2 else 1}.get(x, 0)
+
+
+def between(x, low, high, wins="max"):
+    return min(max(x, low), high) if wins == "max" else max(min(x, high), low)
+
+
+def shrink_one(x, bias, lambd, first):
+    below = x + Fraction(bias) if x < -lambd else None
+    above = x - Fraction(bias) if x > lambd else None
+    one, other = (above, below) if first == "positive" else (below, above)
+    return one if one is not None else other if other is not None else 0
+
+
+#: Of Python's whole numbers; what comes out is rounded towards zero, and saturates or wraps around.
+WHOLE_NUMBERS: dict[str, Callable[..., Any]] = {
+    "abs": abs,
+    "add": lambda a, b: a + b,
+    "bit_count": lambda x, bits: (x % (1 << bits)).bit_count(),
+    "bit_shift_left": lambda a, b, bits: a << b if b < bits else 0,
+    "bit_shift_right": lambda a, b, bits: a >> b if b < bits else 0,
+    "bitwise_and": lambda a, b: a & b,
+    "bitwise_not": lambda x: ~x,
+    "bitwise_or": lambda a, b: a | b,
+    "bitwise_xor": lambda a, b: a ^ b,
+    "clamp": lambda x, min, max: between(x, min, max),
+    "clamp_grad": lambda x, gradient, min, max: 0 if x <= min or x >= max else gradient,
+    "clip": between,
+    "clip_grad": lambda x, gradient, min, max: 0 if x <= min or x >= max else gradient,
+    "difference_square": lambda a, b: (a - b) ** 2,
+    "div": quotient,
+    "equal": lambda a, b: a == b,
+    "erf": lambda x: 0,
+    "greater": lambda a, b: a > b,
+    "greater_or_equal": lambda a, b: a >= b,
+    "identity": lambda x: x,
+    "less": lambda a, b: a < b,
+    "less_or_equal": lambda a, b: a <= b,
+    "max": max,
+    "mean": lambda a, b: Fraction(a + b, 2),
+    "min": min,
+    "mod": lambda a, b, fmod: remainder(a, b) if fmod else floored(a, b),
+    "modulus_floor": floored,
+    "modulus_truncate": remainder,
+    "mul": lambda a, b: a * b,
+    "neg": lambda x: -x,
+    "pow": power,
+    "prelu": lambda x, slope: x if x >= 0 else slope * x,
+    "relu": lambda x: max(x, 0),
+    "relu_grad": lambda x, gradient: gradient if x > 0 else 0,
+    "shrink": shrink_one,
+    "sign": lambda x, nan: (x > 0) - (x < 0),
+    "sub": lambda a, b: a - b,
+    "threshold": lambda x, min: max(x, min),
+    "where": lambda condition, a, b: a if condition else b,
+}
+
+#: Whose integers wrap around; all others saturate.
+WRAPPING = {
+    *("abs", "add", "bit_count", "bit_shift_left", "bit_shift_right", "bitwise_and", "bitwise_not", "bitwise_or"),
+    *(
+        "bitwise_xor",
+        "difference_square",
+        "div",
+        "mod",
+        "modulus_floor",
+        "modulus_truncate",
+        "mul",
+        "neg",
+        "pow",
+        "sub",
+    ),
+}
+
+#: The element types that parameters of float64 reach; with others they are rounded to float32.
+IN_FLOAT64 = {"float64", "int32", "int64", "uint32", "uint64"}
+
+#: These need the number of bits of their operands.
+OF_BITS = {"bit_count", "bit_shift_left", "bit_shift_right"}
+
+#: Largest error in ULP. docs/accuracy.md has what was measured: half a unit for 16 bits, below 1.3 but for rows.
+LIMITS = {"float16": 0.51, "bfloat16": 0.51, "float32": 1.0, "float64": 1.5}
+OF_ROWS = {"softmax": 3.0, "log_softmax": 3.0}
+
+#: SciPy has these in float64 alone, so that float64 is compared with what is itself only so accurate: erfc(x) loses
+#: x**2 units to the rounding of its argument, and more where the tail is subnormal.
+SCIPY_IN_FLOAT64 = {"erf": 4.0, "gelu": 20_000.0}
+
+#: Sums that cancel after a product which long double does not hold exactly: the error in float64 of |alpha x|.
+CANCELS: dict[str, Callable[..., Array]] = {
+    "hard_sigmoid": lambda x, alpha, beta: np.abs(alpha * x),
+    "linear": lambda x, alpha, beta: np.abs(alpha * x),
+    "parametric_hard_swish": lambda x, alpha, beta: np.abs(x * (alpha * x)),
+}
+
+
+def supports(name: str) -> bool:
+    """Whether every operator is here; a test asks."""
+    return name in NUMBERS or name in WHOLE_NUMBERS
+
+
+def evaluate(
+    name: str,
+    operands: Sequence[np.ndarray],
+    parameters: dict[str, Any],
+    kinds: Sequence[ElementType],
+    result: ElementType,
+) -> np.ndarray:
+    """The exact results, or nearly: in the longer format for floating types, else in the result's type."""
+    if not any(kind.name in IN_FLOAT64 for kind in kinds):  # parameters are rounded to what kernels compute in
+        parameters = {key: float(np.float32(v)) if type(v) is float else v for key, v in parameters.items()}
+    if name in WHOLE_NUMBERS and any(kind.is_integer for kind in kinds):
+        return whole_numbers(name, operands, parameters, kinds, result)
+    longer = np.longdouble if "float64" in (kind.name for kind in kinds) else np.float64
+    if name == "quantize_linear":
+        parameters = {"of_int32": kinds[0].name == "int32"}
+    numbers = {key: longer(value) if type(value) is float else value for key, value in parameters.items()}
+    with np.errstate(all="ignore"):
+        wide = [
+            array.astype(bool if kind.name == "bool" else longer) for array, kind in zip(operands, kinds, strict=True)
+        ]
+        value = np.asarray(NUMBERS[name](*wide, **numbers))
+    if result.is_float:
+        return value.astype(longer)
+    if result.is_integer:  # of quantisation: saturate, and NaN is 0
+        value = np.clip(np.where(np.isnan(value), 0, value), result.minimum, result.maximum)
+    return value.astype(result.numpy)
+
+
+def whole_numbers(name, operands, parameters, kinds, result):
+    compute = WHOLE_NUMBERS[name]
+    keywords = dict(parameters) | ({"bits": kinds[0].bits} if name in OF_BITS else {})
+
+    def one(*values):
+        value = compute(*values, **keywords)
+        if name in WRAPPING:
+            return (int(value) - result.minimum) % (1 << result.bits) + result.minimum
+        if value >= result.maximum or value <= result.minimum:
+            return result.maximum if value >= result.maximum else result.minimum
+        return int(value)
+
+    objects = [array.astype(object) for array in operands]
+    found = np.frompyfunc(one, len(objects), 1)(*objects)
+    return np.asarray(found, dtype=object).astype(result.numpy)
+
+
+def difference(
+    name: str,
+    actual: np.ndarray,
+    exact: np.ndarray,
+    operands: Sequence[np.ndarray],
+    parameters: dict[str, Any],
+    result: ElementType,
+) -> str:
+    """What is wrong with results: nothing, if the text is empty."""
+    if not result.is_float:
+        same = actual == exact
+        if name == "shrink" and result.is_integer:  # a small fraction may cost the last unit, as documented
+            same |= np.abs(actual.astype(object) - exact.astype(object)) <= (parameters["bias"] % 0.25 != 0)
+    elif result.name == "float64" and not HAS_LONGER_DOUBLE:
+        return ""
+    else:
+        limit = OF_ROWS.get(name, LIMITS[result.name])
+        if result.name == "float64":
+            limit = SCIPY_IN_FLOAT64.get(name, limit)
+        errors = error_in_ulp(np.atleast_1d(actual), np.atleast_1d(exact), result).reshape(actual.shape)
+        same = errors <= limit
+        if name in CANCELS and result.name == "float64":
+            with np.errstate(all="ignore"):
+                slack = CANCELS[name](*(x.astype(np.longdouble) for x in operands), **parameters) * 2.0**-60
+                same |= np.abs(actual - exact) <= slack
+    if np.all(same):
+        return ""
+    at = tuple(np.argwhere(~np.asarray(same))[0]) if np.ndim(same) else ()
+    given = [np.broadcast_to(x, actual.shape)[at].item() if x.size else x for x in operands]
+    return f"{name}{given} {parameters}: {actual[at]!r}, but plain NumPy has {exact[at]!r}"
