@@ -225,10 +225,10 @@ def _refuse_counts(
     names = ", ".join(measurements) if len(measurements) < 4 else "these operators"
     if samples is not None and not any(is_sampled):
         what = f"--samples is for float64, operators of several tensors, and rows; {names} in {dtype}"
-        raise click.UsageError(f"{what}: every input, or every 128th, is measured. --exhaustive takes every one")
+        raise click.UsageError(f"{what}: every input, or every 128th, is measured. Use --exhaustive for every one")
     if exhaustive and all(is_sampled):
         what = f"--exhaustive is for float32 and shorter types, and one tensor; {names} in {dtype}"
-        raise click.UsageError(f"{what}: there are too many inputs. --samples says how many are measured")
+        raise click.UsageError(f"{what}: there are too many inputs. Say with --samples how many to measure")
 
 
 def _read_parameter(text: str) -> tuple[str, Any]:

@@ -62,10 +62,11 @@ def command(
     With a model, --help also says what that model takes and returns.
     """
     is_json = model.suffix.lower() == ".json"
+    way_out = "Name the inputs in its resources" if is_json else "Use `ogive check --feature-level`"
     wrong = {"--input": inputs} if is_json else {"--feature-level": feature_level}
     for option, value in wrong.items():
         if value:
-            raise click.UsageError(f"{option} is not for {'JSON' if is_json else 'ONNX'} models")
+            raise click.UsageError(f"{option} was given, for a{' JSON' if is_json else 'n ONNX'} model. {way_out}")
     if memory_limit is None:
         from ogive.runtime.memory import available_memory
 
@@ -115,7 +116,7 @@ def _run_onnx(
     for text in inputs:
         name, file = _named_file(text)
         if name in files:
-            raise click.UsageError(f"--input {name} is given twice")
+            raise click.UsageError(f"--input {name} is given twice; allowed: one file for each input")
         files[name] = file
     given = {name: read_array(file) for name, file in files.items()}
     with progress() as display:

@@ -61,7 +61,9 @@ def _assembly(op: Operator, dtype: str, target: str | None) -> str:
         if signature.inputs[-1].name == dtype:
             chosen = TARGETS[target] if target else host_target()
             return assembly(emit(op.program(signature), chosen), chosen)
-    raise click.UsageError(f"--dtype is {dtype!r}; {op.name} has {short_types(op)}")
+    raise click.UsageError(
+        f"--dtype is {dtype!r}; allowed: {', '.join(dict.fromkeys(s.inputs[-1].name for s in op.signatures))}, for {op.name}"
+    )
 
 
 #: Columns of a curve without its frame.
