@@ -1,4 +1,4 @@
-"""``ogive accuracy``: measure the error of operators, over every input where that comes to an end."""
+"""``ogive accuracy``: measure the error of operators, over every input of the shorter types."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def command(
     else:
         out.print(_table(reports, digest))
         first = reports[0]
-        note = f"{first.dtype}, {first.count:,} inputs each; not nearest: results that are not the nearest number"
+        note = f"{first.dtype}, {first.count:,} inputs per operator; misrounded: results that are not the nearest {first.dtype}"
     out.print(Text(note), soft_wrap=True)
     mine = [contestants[0].op for contestants in measurements.values() if contestants[0].is_own]
     if any(isinstance(op, RowOperator) for op in mine):
@@ -243,8 +243,8 @@ def _read_parameter(text: str) -> tuple[str, Any]:
 
 def _table(reports: list[Report], digest: bool) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("operator", "largest error", "at", "not nearest", *(["digest"] if digest else [])):
-        table.add_column(title, justify="right" if title == "not nearest" else "left", no_wrap=True)
+    for title in ("operator", "largest error", "at", "misrounded", *(["digest"] if digest else [])):
+        table.add_column(title, justify="right" if title == "misrounded" else "left", no_wrap=True)
     for r in reports:
         digits = 17 if r.dtype == "float64" else 9
         place = ", ".join(f"{value:.{digits}g}" for value in r.worst_input) if r.worst > 0 else ""
