@@ -50,7 +50,7 @@ WRONG = [
     ("celu", [X], {"dtype": "f2", "casting": "safe"}, DTypeError, "dtype is float16, to which casting='safe' does not convert the operands: x float32; allowed: e->e, f->f, d->d. Convert the operands first, or leave it out"),
     ("celu", [X], {"where": np.ones(4, bool), "out": X.copy()}, ShapeError, "where has shape (4,); allowed: shapes that broadcast together with (3,)"),
     ("celu", [X], {"where": np.ones(3), "out": X.copy()}, DTypeError, "where has dtype float64; allowed: bool. Convert it first: where != 0"),
-    ("softmax", [X], {"where": np.ones(3, bool)}, ArgumentError, "where was given, but a row is computed as a whole. Give -inf to what must not count: softmax(np.where(mask, x, -np.inf))"),
+    ("softmax", [X], {"where": np.ones(3, bool)}, ArgumentError, "where is not taken, because a row is computed as a whole. Give -inf to what must not count: softmax(np.where(mask, x, -np.inf))"),
     ("add", [X, X.astype("f8")], {"casting": "no"}, DTypeError, "casting is 'no', and the operands have several dtypes: a float32 and b float64; allowed: operands of one dtype, or casting='same_kind'"),
     ("add", [X, X], {"casting": "bad"}, ArgumentError, "casting is 'bad'; allowed: 'no', 'equiv', 'safe', 'same_kind', 'unsafe'"),
     ("add", [X, X], {"order": "Q"}, ArgumentError, "order is 'Q'; allowed: 'C', 'F', 'A', 'K'"),

@@ -124,7 +124,7 @@ def module_level(x, *, gain=2.0):
         (
             lambda: ogive.celu(X.astype(complex)),
             DTypeError,
-            r"celu: x is a list with numbers of dtype complex128; allowed: float16, float32, float64, bfloat16\. Convert it first: x.astype",
+            r"celu: x has dtype complex128; allowed: float16, float32, float64, bfloat16\. Convert it first: x.astype",
         ),
         (
             lambda: ogive.isnan([1.0], dtype=ml_dtypes.bfloat16),

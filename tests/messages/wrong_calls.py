@@ -225,7 +225,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "where of rows",
             "ogive.softmax(ROWS, where=ROWS > 0)",
             "ArgumentError",
-            "softmax: where was given, but a row is computed as a whole. Give -inf to what must not count: softmax(np.where(mask, x, -np.inf))",
+            "softmax: where is not taken, because a row is computed as a whole. Give -inf to what must not count: softmax(np.where(mask, x, -np.inf))",
         ),
         (
             "integers for rows",
