@@ -46,7 +46,9 @@ class RowOperator(Operator):
     def _refuse_keyword(self, name: str) -> NoReturn:
         if name == "where":
             way_out = f"Give -inf to what must not count: {self.name}(np.where(mask, x, -np.inf))"
-            raise ArgumentError(message(self.name, "where is not taken, because a row is computed as a whole", "", way_out))
+            raise ArgumentError(
+                message(self.name, "where is not taken, because a row is computed as a whole", "", way_out)
+            )
         if name == "dim":
             raise ArgumentError(message(self.name, "there is no parameter 'dim'", "axis, which is NumPy's name for it"))
         super()._refuse_keyword(name)

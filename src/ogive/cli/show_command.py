@@ -15,8 +15,8 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("operator", type=OperatorName())
-@click.option("--asm", is_flag=True, help="Print the machine code of the kernel instead.")
-@click.option("--dtype", default=None, help="The element type for --asm; float32 by default.")
+@click.option("--asm", is_flag=True, help="Print the machine code of the kernel.")
+@click.option("--dtype", default=None, help="The element type for --asm. Default: float32.")
 @click.option("--target", default=None, help="The instruction set for --asm: x86-64, x86-64-v3, x86-64-v4, aarch64.")
 def command(operator: str, asm: bool, dtype: str | None, target: str | None) -> int:
     """Show one operator: its formula, its parameters, its types, its curve.
