@@ -197,7 +197,7 @@ def details(reports: dict[tuple[str, str], Report], dtype: str) -> str:
                     f"`{report.digest[:12]}`" if report.digest else "",
                 ]
             )
-    return table(["command", "largest error", "at", "not nearest", "digest"], rows, right=4)
+    return table(["command", "largest error", "at", "misrounded", "digest"], rows, right=4)
 
 
 def document(folder: Path = RESULTS) -> str:

@@ -169,7 +169,7 @@ class _Abs(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 abs: _Abs
 """``abs(x)``
@@ -188,7 +188,7 @@ class _Acos(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 acos: _Acos
 """``acos(x)``
@@ -207,7 +207,7 @@ class _Acosh(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 acosh: _Acosh
 """``acosh(x)``
@@ -260,7 +260,7 @@ class _Add(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 add: _Add
 """``add(a, b)``
@@ -279,7 +279,7 @@ class _Asin(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 asin: _Asin
 """``asin(x)``
@@ -298,7 +298,7 @@ class _Asinh(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 asinh: _Asinh
 """``asinh(x)``
@@ -317,7 +317,7 @@ class _Atan(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 atan: _Atan
 """``atan(x)``
@@ -372,7 +372,7 @@ class _Atan2(Operator):
     def __call__(self, y: _Tensor, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, y: _Tensor, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 atan2: _Atan2
 """``atan2(y, x)``
@@ -391,7 +391,7 @@ class _Atanh(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 atanh: _Atanh
 """``atanh(x)``
@@ -410,7 +410,7 @@ class _BitCount(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 bit_count: _BitCount
 """``bit_count(x)``
@@ -463,7 +463,7 @@ class _BitShiftLeft(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 bit_shift_left: _BitShiftLeft
 """``bit_shift_left(a, b)``
@@ -516,7 +516,7 @@ class _BitShiftRight(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 bit_shift_right: _BitShiftRight
 """``bit_shift_right(a, b)``
@@ -569,7 +569,7 @@ class _BitwiseAnd(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 bitwise_and: _BitwiseAnd
 """``bitwise_and(a, b)``
@@ -586,7 +586,7 @@ class _BitwiseNot(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 bitwise_not: _BitwiseNot
 """``bitwise_not(x)``
@@ -639,7 +639,7 @@ class _BitwiseOr(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 bitwise_or: _BitwiseOr
 """``bitwise_or(a, b)``
@@ -692,7 +692,7 @@ class _BitwiseXor(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 bitwise_xor: _BitwiseXor
 """``bitwise_xor(a, b)``
@@ -711,7 +711,7 @@ class _Ceil(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 ceil: _Ceil
 """``ceil(x)``
@@ -770,7 +770,7 @@ class _Celu(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...
 
 celu: _Celu
 """``celu(x, *, alpha=1.0)``
@@ -825,7 +825,7 @@ class _Clamp(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, min: SupportsFloat = ..., max: SupportsFloat = ...) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, min: SupportsFloat = ..., max: SupportsFloat = ...) -> np.ufunc: ...
 
 clamp: _Clamp
 """``clamp(x, min=None, max=None)``
@@ -909,7 +909,7 @@ class _ClampGrad(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, min: SupportsFloat, max: SupportsFloat) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, min: SupportsFloat, max: SupportsFloat) -> np.ufunc: ...
 
 clamp_grad: _ClampGrad
 """``clamp_grad(x, gradient, *, min, max)``
@@ -969,7 +969,7 @@ class _Clip(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, wins: Literal["max", "min"] = "max") -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, wins: Literal["max", "min"] = "max") -> np.ufunc: ...
 
 clip: _Clip
 """``clip(x, min=None, max=None, *, wins='max')``
@@ -1100,7 +1100,7 @@ class _ClipGrad(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 clip_grad: _ClipGrad
 """``clip_grad(x, gradient, min, max)``
@@ -1119,7 +1119,7 @@ class _Cos(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 cos: _Cos
 """``cos(x)``
@@ -1138,7 +1138,7 @@ class _Cosh(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 cosh: _Cosh
 """``cosh(x)``
@@ -1224,7 +1224,7 @@ class _DequantizeLinear(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 dequantize_linear: _DequantizeLinear
 """``dequantize_linear(x, scale, zero_point)``
@@ -1277,7 +1277,7 @@ class _DifferenceSquare(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 difference_square: _DifferenceSquare
 """``difference_square(a, b)``
@@ -1330,7 +1330,7 @@ class _Div(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 div: _Div
 """``div(a, b)``
@@ -1389,7 +1389,7 @@ class _Elu(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...
 
 elu: _Elu
 """``elu(x, *, alpha=1.0)``
@@ -1446,7 +1446,7 @@ class _Equal(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 equal: _Equal
 """``equal(a, b)``
@@ -1463,7 +1463,7 @@ class _Erf(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 erf: _Erf
 """``erf(x)``
@@ -1482,7 +1482,7 @@ class _Exp(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 exp: _Exp
 """``exp(x)``
@@ -1501,7 +1501,7 @@ class _Floor(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 floor: _Floor
 """``floor(x)``
@@ -1560,7 +1560,7 @@ class _Gelu(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, approximate: Literal["none", "tanh"] = "none") -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, approximate: Literal["none", "tanh"] = "none") -> np.ufunc: ...
 
 gelu: _Gelu
 """``gelu(x, *, approximate='none')``
@@ -1617,7 +1617,7 @@ class _Greater(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 greater: _Greater
 """``greater(a, b)``
@@ -1672,7 +1672,7 @@ class _GreaterOrEqual(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 greater_or_equal: _GreaterOrEqual
 """``greater_or_equal(a, b)``
@@ -1736,7 +1736,7 @@ class _HardSigmoid(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat = 0.2, beta: SupportsFloat = 0.5) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat = 0.2, beta: SupportsFloat = 0.5) -> np.ufunc: ...
 
 hard_sigmoid: _HardSigmoid
 """``hard_sigmoid(x, *, alpha=0.2, beta=0.5)``
@@ -1758,7 +1758,7 @@ class _HardSwish(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 hard_swish: _HardSwish
 """``hard_swish(x)``
@@ -1809,7 +1809,7 @@ class _Hardmax(RowOperator):
     ) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, axis: _Axis = -1, out: None = None, **numpy: Unpack[_RowTypes]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 hardmax: _Hardmax
 """``hardmax(x, *, axis=-1)``
@@ -1826,7 +1826,7 @@ class _Identity(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 identity: _Identity
 """``identity(x)``
@@ -1890,12 +1890,7 @@ class _Isinf(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(  # type: ignore[override]
-        self,
-        *,
-        detect_negative: Literal[1, 0] = 1,
-        detect_positive: Literal[1, 0] = 1,
-    ) -> np.ufunc: ...
+    def bind(self, *, detect_negative: Literal[1, 0] = 1, detect_positive: Literal[1, 0] = 1) -> np.ufunc: ...
 
 isinf: _Isinf
 """``isinf(x, *, detect_negative=1, detect_positive=1)``
@@ -1917,7 +1912,7 @@ class _Isnan(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 isnan: _Isnan
 """``isnan(x)``
@@ -1976,7 +1971,7 @@ class _LeakyRelu(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat = 0.01) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat = 0.01) -> np.ufunc: ...
 
 leaky_relu: _LeakyRelu
 """``leaky_relu(x, *, alpha=0.01)``
@@ -2033,7 +2028,7 @@ class _Less(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 less: _Less
 """``less(a, b)``
@@ -2088,7 +2083,7 @@ class _LessOrEqual(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 less_or_equal: _LessOrEqual
 """``less_or_equal(a, b)``
@@ -2152,7 +2147,7 @@ class _Linear(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat = 1.0, beta: SupportsFloat = 0.0) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat = 1.0, beta: SupportsFloat = 0.0) -> np.ufunc: ...
 
 linear: _Linear
 """``linear(x, *, alpha=1.0, beta=0.0)``
@@ -2174,7 +2169,7 @@ class _Log(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 log: _Log
 """``log(x)``
@@ -2225,7 +2220,7 @@ class _LogSoftmax(RowOperator):
     ) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, axis: _Axis = -1, out: None = None, **numpy: Unpack[_RowTypes]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 log_softmax: _LogSoftmax
 """``log_softmax(x, *, axis=-1)``
@@ -2280,7 +2275,7 @@ class _LogicalAnd(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 logical_and: _LogicalAnd
 """``logical_and(a, b)``
@@ -2299,7 +2294,7 @@ class _LogicalNot(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 logical_not: _LogicalNot
 """``logical_not(x)``
@@ -2354,7 +2349,7 @@ class _LogicalOr(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 logical_or: _LogicalOr
 """``logical_or(a, b)``
@@ -2409,7 +2404,7 @@ class _LogicalXor(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 logical_xor: _LogicalXor
 """``logical_xor(a, b)``
@@ -2462,7 +2457,7 @@ class _Max(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 max: _Max
 """``max(a, b)``
@@ -2515,7 +2510,7 @@ class _Mean(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 mean: _Mean
 """``mean(a, b)``
@@ -2568,7 +2563,7 @@ class _Min(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 min: _Min
 """``min(a, b)``
@@ -2587,7 +2582,7 @@ class _Mish(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 mish: _Mish
 """``mish(x)``
@@ -2662,7 +2657,7 @@ class _Mod(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, fmod: Literal[0, 1] = 0) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, fmod: Literal[0, 1] = 0) -> np.ufunc: ...
 
 mod: _Mod
 """``mod(a, b, *, fmod=0)``
@@ -2717,7 +2712,7 @@ class _ModulusFloor(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 modulus_floor: _ModulusFloor
 """``modulus_floor(a, b)``
@@ -2770,7 +2765,7 @@ class _ModulusTruncate(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 modulus_truncate: _ModulusTruncate
 """``modulus_truncate(a, b)``
@@ -2823,7 +2818,7 @@ class _Mul(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 mul: _Mul
 """``mul(a, b)``
@@ -2840,7 +2835,7 @@ class _Neg(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 neg: _Neg
 """``neg(x)``
@@ -2904,12 +2899,7 @@ class _ParametricHardSwish(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(  # type: ignore[override]
-        self,
-        *,
-        alpha: SupportsFloat = 0.16666666666666666,
-        beta: SupportsFloat = 0.5,
-    ) -> np.ufunc: ...
+    def bind(self, *, alpha: SupportsFloat = 0.16666666666666666, beta: SupportsFloat = 0.5) -> np.ufunc: ...
 
 parametric_hard_swish: _ParametricHardSwish
 """``parametric_hard_swish(x, *, alpha=0.16666666666666666, beta=0.5)``
@@ -2976,7 +2966,7 @@ class _ParametricSoftplus(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat, beta: SupportsFloat) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat, beta: SupportsFloat) -> np.ufunc: ...
 
 parametric_softplus: _ParametricSoftplus
 """``parametric_softplus(x, *, alpha, beta)``
@@ -3040,7 +3030,7 @@ class _Pow(Operator):
     ) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, exponent: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 pow: _Pow
 """``pow(x, exponent)``
@@ -3093,7 +3083,7 @@ class _Prelu(Operator):
     def __call__(self, x: _Tensor, slope: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, slope: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 prelu: _Prelu
 """``prelu(x, slope)``
@@ -3168,7 +3158,7 @@ class _QuantizeLinear(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 quantize_linear: _QuantizeLinear
 """``quantize_linear(x, scale, zero_point)``
@@ -3353,7 +3343,7 @@ class _QuantizedLinearAdd(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 quantized_linear_add: _QuantizedLinearAdd
 """``quantized_linear_add(a, a_scale, a_zero_point, b, b_scale, b_zero_point, output_scale, output_zero_point)``
@@ -3372,7 +3362,7 @@ class _Reciprocal(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 reciprocal: _Reciprocal
 """``reciprocal(x)``
@@ -3389,7 +3379,7 @@ class _Relu(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 relu: _Relu
 """``relu(x)``
@@ -3450,7 +3440,7 @@ class _ReluGrad(Operator):
     ) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, gradient: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 relu_grad: _ReluGrad
 """``relu_grad(x, gradient)``
@@ -3509,11 +3499,7 @@ class _Round(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(  # type: ignore[override]
-        self,
-        *,
-        mode: Literal["nearest_even", "truncate", "nearest_away"] = "nearest_even",
-    ) -> np.ufunc: ...
+    def bind(self, *, mode: Literal["nearest_even", "truncate", "nearest_away"] = "nearest_even") -> np.ufunc: ...
 
 round: _Round
 """``round(x, *, mode='nearest_even')``
@@ -3579,7 +3565,7 @@ class _ScaledTanh(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat = 1.0, beta: SupportsFloat = 0.5) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat = 1.0, beta: SupportsFloat = 0.5) -> np.ufunc: ...
 
 scaled_tanh: _ScaledTanh
 """``scaled_tanh(x, *, alpha=1.0, beta=0.5)``
@@ -3646,7 +3632,7 @@ class _Selu(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(  # type: ignore[override]
+    def bind(
         self,
         *,
         alpha: SupportsFloat = 1.6732631921768188,
@@ -3711,7 +3697,7 @@ class _Shrink(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(  # type: ignore[override]
+    def bind(
         self,
         *,
         bias: SupportsFloat = 0.0,
@@ -3740,7 +3726,7 @@ class _Sigmoid(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 sigmoid: _Sigmoid
 """``sigmoid(x)``
@@ -3789,7 +3775,7 @@ class _Sign(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, nan: Literal["nan", "zero"] = "nan") -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, nan: Literal["nan", "zero"] = "nan") -> np.ufunc: ...
 
 sign: _Sign
 """``sign(x, *, nan='nan')``
@@ -3810,7 +3796,7 @@ class _Sin(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 sin: _Sin
 """``sin(x)``
@@ -3829,7 +3815,7 @@ class _Sinh(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 sinh: _Sinh
 """``sinh(x)``
@@ -3880,7 +3866,7 @@ class _Softmax(RowOperator):
     ) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, axis: _Axis = -1, out: None = None, **numpy: Unpack[_RowTypes]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 softmax: _Softmax
 """``softmax(x, *, axis=-1)``
@@ -3939,7 +3925,7 @@ class _Softplus(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, steepness: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, steepness: SupportsFloat = 1.0) -> np.ufunc: ...
 
 softplus: _Softplus
 """``softplus(x, *, steepness=1.0)``
@@ -3960,7 +3946,7 @@ class _Softsign(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 softsign: _Softsign
 """``softsign(x)``
@@ -3979,7 +3965,7 @@ class _Sqrt(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 sqrt: _Sqrt
 """``sqrt(x)``
@@ -4032,7 +4018,7 @@ class _Sub(Operator):
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 sub: _Sub
 """``sub(a, b)``
@@ -4118,7 +4104,7 @@ class _Swiglu(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...
 
 swiglu: _Swiglu
 """``swiglu(a, b, *, alpha=1.0)``
@@ -4179,7 +4165,7 @@ class _Swish(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...
 
 swish: _Swish
 """``swish(x, *, alpha=1.0)``
@@ -4200,7 +4186,7 @@ class _Tan(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 tan: _Tan
 """``tan(x)``
@@ -4219,7 +4205,7 @@ class _Tanh(Operator):
     def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 tanh: _Tanh
 """``tanh(x)``
@@ -4260,7 +4246,7 @@ class _Threshold(Operator):
     ) -> _Out: ...
     @overload
     def __call__(self, x: _Tensor, /, *, min: SupportsFloat, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
-    def bind(self, *, min: SupportsFloat) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, min: SupportsFloat) -> np.ufunc: ...
 
 threshold: _Threshold
 """``threshold(x, *, min)``
@@ -4321,7 +4307,7 @@ class _ThresholdedRelu(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...
 
 thresholded_relu: _ThresholdedRelu
 """``thresholded_relu(x, *, alpha=1.0)``
@@ -4409,7 +4395,7 @@ class _Where(Operator):
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
-    def bind(self) -> np.ufunc: ...  # type: ignore[override]
+    def bind(self) -> np.ufunc: ...
 
 where: _Where
 """``where(condition, a, b)``

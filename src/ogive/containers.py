@@ -22,7 +22,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, message
+from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, described, message
 
 __all__ = ["NOT_ONE", "call_exchanged", "call_method", "call_on_rows", "is_xarray", "outline"]
 
@@ -189,7 +189,7 @@ def _refuse_conversion(operator: Any, argument: str, value: Any, error: Exceptio
     if isinstance(value, list | tuple):
         is_ragged = "inhomogeneous" in str(error)
         reason = "whose rows are not equally long" if is_ragged else f"that makes no array ({error})"
-        what = f"{argument} is a {type(value).__name__} {reason}"
+        what = f"{argument} is {described(value)} {reason}"
         way_out = "Compute row by row, or give an awkward array"
         raise ShapeError(message(operator.name, what, "arrays, and lists of equally long rows", way_out)) from error
     what = f"{argument} is a {_type_name(value)}, which NumPy cannot read ({error})"

@@ -1,11 +1,13 @@
-"""The exceptions of Ogive, and the one function that words a message.
+"""The exceptions of Ogive, and the functions that word a message.
 
 Every class also derives from the built-in that fits, so that ``except ValueError`` keeps working.
 """
 
 from __future__ import annotations
 
+import math
 import pickle
+import reprlib
 
 __all__ = [
     "ArgumentError",
@@ -21,6 +23,8 @@ __all__ = [
     "PickleError",
     "ShapeError",
     "UnsupportedError",
+    "by_position",
+    "described",
     "message",
 ]
 
@@ -89,3 +93,30 @@ def message(subject: str, what: str, allowed: str = "", way_out: str = "") -> st
     if way_out:
         text += f". {way_out}"
     return text
+
+
+def by_position(count: int) -> str:
+    """How many arguments were given by position, in words."""
+    return f"{count or 'no'} argument{' was' if count == 1 else 's were'} given by position"
+
+
+def described(value: object) -> str:
+    """A wrong value as a message names it: itself where it is short, else what it is.
+
+    >>> described(None), described("1.5"), described([1, 2]), described(range)
+    ('None', "'1.5'", 'a list', 'the class range')
+    """
+    if type(value) is int and abs(value) >= 10**20:  # printing it could take long, and Python forbids it at some length
+        return f"a whole number of about {int(math.log10(abs(value))) + 1} digits"
+    shape = getattr(value, "shape", None)
+    is_scalar = shape == () and type(value).__module__ == "numpy"
+    if value is None or is_scalar or isinstance(value, int | float | complex | str | bytes):
+        return reprlib.repr(value)
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    if isinstance(shape, tuple) and hasattr(value, "dtype"):
+        return f"an array of shape {tuple(shape)}"
+    if callable(value) and hasattr(value, "__name__"):
+        return f"the function {value.__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'AEIOUaeiou' else 'a'} {name}"

@@ -13,7 +13,7 @@ import numpy as np
 
 from ogive.containers import outline
 from ogive.dtypes import ElementType, element_type_of
-from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ShapeError, message
+from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ShapeError, described, message
 from ogive.signature import in_order
 
 if TYPE_CHECKING:
@@ -85,13 +85,13 @@ def _check_dtype(op: Operator, given: Any) -> None:
 def _check_out(op: Operator, out: Any) -> None:
     targets, wanted = _targets(out), len(op.signatures[0].outputs)
     if len(targets) != wanted:
-        what = f"out is a tuple of {len(targets)}"
+        what = f"out has {len(targets)} arrays"
         raise OutputError(message(op.name, what, "an array" if wanted == 1 else f"a tuple of {wanted} arrays"))
     for target in targets:
         if isinstance(target, np.ndarray) and not target.flags.writeable:
             raise OutputError(message(op.name, "out is a read-only array", "writable arrays"))
         if isinstance(target, type) or (target is not None and not hasattr(target, "__array_ufunc__")):
-            what, way_out = f"out is a {type(target).__name__}", "numpy.frombuffer makes an array of a buffer"
+            what, way_out = f"out is {described(target)}", "Make an array of a buffer with numpy.frombuffer"
             raise OutputError(message(op.name, what, "an array", way_out))
 
 
@@ -156,6 +156,17 @@ def _listed(types: Iterable[ElementType]) -> str:
     return ", ".join(t.name for t in in_order(dict.fromkeys(types)))
 
 
+def _of_wrong_type(name: str, arg: Any, array: np.ndarray, taken: str) -> tuple[str, str, str]:
+    """What an operand is, the element types that are allowed, and the way out."""
+    if hasattr(arg, "dtype"):
+        return f"{name} has dtype {array.dtype}", taken, f"Convert it first: {name}.astype(...)"
+    allowed = f"an array or a number, of {taken}"
+    if array.dtype == object or isinstance(arg, str | bytes):
+        return f"{name} is {described(arg)}", allowed, ""
+    kind = "text" if array.dtype.kind in "US" else f"numbers of dtype {array.dtype}"
+    return f"{name} is {described(arg)} with {kind}", allowed, "Convert it first: numpy.array(..., dtype=...)"
+
+
 def _takes(taken: Iterable[ElementType], arg: Any, array: np.ndarray, *, is_weak: bool) -> bool:
     """Whether an operand can be of one of these types: as it is, or converted safely."""
     if is_weak and array.dtype != object:  # it takes any type of its kind, and of a higher one
@@ -183,13 +194,12 @@ def _check_types(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], 
     for position, (name, arg, array) in enumerate(zip(op.tensors, args, arrays, strict=True)):
         taken = [signature.inputs[position] for signature in op.signatures]
         if not _takes(taken, arg, array, is_weak=weak[position]):
-            what = f"{name} is None" if arg is None else f"{name} has dtype {array.dtype}"
-            way_out = "" if arg is None else f"Convert it first: {name}.astype(...)"
             if type(arg) in (int, float) and array.dtype != object:
                 what = f"{name} is {arg!r}, which is of type {array.dtype} here"
                 is_of_kind = taken[0].is_float if type(arg) is float else taken[0].is_integer
                 way_out = f"{'Say its type' if is_of_kind else 'Convert it first'}: numpy.{taken[0].name}({name})"
-            raise DTypeError(message(op.name, what, _listed(taken), way_out))
+                raise DTypeError(message(op.name, what, _listed(taken), way_out))
+            raise DTypeError(message(op.name, *_of_wrong_type(name, arg, array, _listed(taken))))
     casting = keywords.get("casting", "same_kind")
     if casting in ("no", "equiv") and len({array.dtype for array in arrays}) > 1:
         what = f"casting is {casting!r}, and the operands have several dtypes: {_named(op, arrays, 'dtype')}"
@@ -208,7 +218,8 @@ def _check_types(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], 
         if isinstance(target, np.ndarray):
             given = " and ".join(str(array.dtype) for array in arrays)
             what = f"out has dtype {target.dtype}, which cannot take the result for {given}"
-            raise DTypeError(message(op.name, what))
+            allowed = _listed(t for signature in op.signatures for t in signature.outputs)
+            raise DTypeError(message(op.name, what, allowed, "Give casting='unsafe' to cut the result to any dtype"))
     _check_loop(op, arrays, keywords)
 
 
@@ -219,7 +230,9 @@ def _check_loop(op: Operator, arrays: list[np.ndarray], keywords: Mapping[str, A
             casting = keywords.get("casting", "same_kind")
             asked = np.dtype(keywords[name]) if name == "dtype" else repr(keywords[name])
             what = f"{name} is {asked}, to which casting={casting!r} does not convert the operands"
-            raise DTypeError(message(op.name, f"{what}: {_named(op, arrays, 'dtype')}"))
+            allowed = ", ".join(op.types)
+            way_out = "Convert the operands first, or leave it out"
+            raise DTypeError(message(op.name, f"{what}: {_named(op, arrays, 'dtype')}", allowed, way_out))
 
 
 def _check_shapes(op: Operator, arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:

@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Literal, NoReturn, cast
 import numpy as np
 
 from ogive import forking
-from ogive.errors import FormulaError
+from ogive.errors import FormulaError, described
 
 __all__ = [
     "ELEMENTS",
@@ -248,7 +248,7 @@ def _operator(name: str, *, swapped: bool = False) -> Callable[..., Any]:
 
 _VALUE = "which is known only when it runs"
 _ELEMENT = "an expression stands for one element"
-_SHIFT = "ogive.formula.bit_shift_left and bit_shift_right move the bits of integers; x * 2.0**n scales"
+_SHIFT = "Use ogive.formula.bit_shift_left and bit_shift_right for the bits of integers, x * 2.0**n to scale"
 
 
 class Term(Expression):
@@ -344,7 +344,7 @@ class Term(Expression):
     __bool__ = _refusing(
         f"asks whether an expression is true, {_VALUE}",
         "Write where(condition, a, b) instead of if, `and`, `or`, min() and max(); (a < x) & (x < b) for a < x < b; "
-        "(x == 0) | (x == 1) for `x in (0, 1)`; and annotate a parameter that selects a branch with Literal[...]",
+        "(x == 0) | (x == 1) for `x in (0, 1)`. Annotate a parameter that selects with Literal[...]",
     )
     __float__ = __int__ = __complex__ = __index__ = _refusing(
         f"asks for the value of an expression, {_VALUE}",
@@ -353,7 +353,7 @@ class Term(Expression):
     )
     __iter__ = __len__ = __contains__ = _refusing(
         "takes an expression for a sequence, but it stands for one element and cannot be iterated",
-        "A formula is written for one element; in @ogive.row_operator() row_sum, row_max and row_min see a whole row",
+        "Write the formula for one element, or use row_sum, row_max and row_min in @ogive.row_operator()",
     )
     __getitem__ = __setitem__ = __delitem__ = _refusing(
         f"takes elements of an expression by index, but {_ELEMENT} and cannot be indexed",
@@ -434,32 +434,36 @@ def lift(value: object) -> Term:
     raise FormulaError(_not_combined(value))
 
 
+#: What a formula can combine expressions with.
+_COMBINED = "numbers, truth values and expressions"
+
+
 def _not_combined(value: object) -> str:
     """Why a formula cannot use this value, and what it can."""
     if value is None:
-        return "the formula combines an expression with None. A helper function may lack its `return`"
+        return "the formula combines an expression with None. Check that helper functions `return` their results"
     if isinstance(value, str | bytes):
         return (
-            f"the formula combines an expression with the text {value!r}; numbers, truth values and expressions can "
-            "be combined. A parameter that selects by a text needs the annotation Literal[...] with its choices"
+            f"the formula combines an expression with the text {value!r}; allowed: {_COMBINED}. "
+            "Annotate a parameter that selects by a text with Literal[...] and its choices"
         )
     shape = getattr(value, "shape", None)
     if isinstance(shape, tuple) or isinstance(value, list | tuple):
-        what = f"an array of shape {tuple(shape)}" if isinstance(shape, tuple) else f"a {type(value).__name__}"
+        what = f"an array of shape {tuple(shape)}" if isinstance(shape, tuple) else described(value)
         return (
-            f"the formula combines an expression with {what}; numbers, truth values and expressions can be combined. "
+            f"the formula combines an expression with {what}; allowed: {_COMBINED}. "
             "Pass arrays as tensor arguments: def operator(x, weights)"
         )
     return (
-        f"the formula combines an expression with a value of type {type(value).__name__}; "
-        "numbers, truth values and expressions can be combined. Convert it to a float or an int first"
+        f"the formula combines an expression with {described(value)}; allowed: {_COMBINED}. "
+        f"{'Call it first' if callable(value) else 'Convert it to a float or an int first'}"
     )
 
 
 #: What operations on truth values alone make, as NumPy has it: another operation on them.
 _OF_TRUTHS = {"add": "or", "multiply": "and", "larger": "or", "smaller": "and"}
 _NOT_OF_TRUTHS = {
-    "subtract": "`-` has no meaning between two truth values. Write a ^ b for whether they differ",
+    "subtract": "`-` has no meaning between two truth values. Write a ^ b to ask whether they differ",
     "negate": "`-` has no meaning for a truth value. Write ~a for the opposite",
 }
 _OF_TRUTHS_ONLY = {"and": "&", "or": "|", "exclusive_or": "^", "not": "~", "row_first": "row_first"}
@@ -473,7 +477,7 @@ def formula_node(operation: str, *operands: Term) -> Term:
         if not all(truths):
             raise FormulaError(
                 f"`{_OF_TRUTHS_ONLY[operation]}`: an operand is a number; allowed: truth values, which comparisons "
-                "such as x > 0 make. ogive.formula.bit_and, bit_or, bit_xor and bit_not work on the bits of integers"
+                "such as x > 0 make. Use ogive.formula.bit_and, bit_or, bit_xor and bit_not for the bits of integers"
             )
     elif operation == "select":
         if truths[1] != truths[2]:

@@ -458,8 +458,8 @@ def round(x: object, decimals: object = 0) -> Term:  # noqa: A001  # Python's an
     """The nearest integer; of two equally near ones the even one."""
     if decimals not in (0, None):
         raise FormulaError(
-            f"round: decimals is {decimals!r}; allowed: 0. Write round(x * 100) / 100 for two decimals, and mind "
-            "that decimal fractions are no numbers of binary formats"
+            f"round: decimals is {decimals!r}; allowed: 0. Write round(x * 100) / 100 for two decimals; "
+            "binary numbers hold most decimal fractions only nearly"
         )
     return round_even(x)
 
@@ -528,8 +528,8 @@ def _without_cancellation(name: str, rest: str, *operands: object) -> tuple[Term
     a, b = (as_number(lift(operand)) for operand in operands)
     if not any(n.operation == "constant" and n.attribute >= 0 for n in (a, b)):
         raise FormulaError(
-            f"{name}: neither operand is a constant that is not negative, such as 0; where the result is near zero, most "
-            f"of its digits would be lost. Where that does not matter, write larger(a, b) + {rest}"
+            f"{name}: neither operand is a constant from 0 on, so most digits of results near zero would be lost; "
+            f"allowed: one constant from 0 on. Write larger(a, b) + {rest} where that does not matter"
         )
     return a, b
 

@@ -96,7 +96,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "where": f.where,
 }
 
-_ROWS = "In @ogive.row_operator(), ogive.formula.{} does it for a row"
+_ROWS = "Use ogive.formula.{} for a row, in @ogive.row_operator()"
 
 #: What to write in place of functions that have no meaning for one element.
 WAYS_OUT = {
@@ -109,9 +109,9 @@ WAYS_OUT = {
     "min": _ROWS.format("row_min"),
     "sum": _ROWS.format("row_sum"),
     "ldexp": "Write x * 2.0**n",
-    "left_shift": "ogive.formula.bit_shift_left moves the bits of integers",
-    "right_shift": "ogive.formula.bit_shift_right moves the bits of integers, and moves zeros in",
-    "bitwise_count": "ogive.formula.bit_count counts the bits of an integer as it is stored",
+    "left_shift": "Use ogive.formula.bit_shift_left for the bits of integers",
+    "right_shift": "Use ogive.formula.bit_shift_right for the bits of integers; it moves zeros in",
+    "bitwise_count": "Use ogive.formula.bit_count, which counts the bits of an integer as it is stored",
     "matmul": "Multiply matrices outside of the formula",
     "dot": "Multiply matrices outside of the formula",
 }
@@ -138,7 +138,7 @@ def _call(
 ) -> Any:
     function = table.get(name)
     if function is None:
-        way_out = WAYS_OUT.get(name, "help(ogive.formula) lists what there is")
+        way_out = WAYS_OUT.get(name, "See help(ogive.formula) for the functions that there are")
         raise FormulaError(
             f"the formula calls numpy.{name}, which has no meaning for an expression: it stands for one element, "
             f"or ogive.formula has no such function. {way_out}"

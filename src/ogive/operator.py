@@ -25,6 +25,8 @@ from ogive.errors import (
     DTypeError,
     FormulaError,
     ParameterError,
+    by_position,
+    described,
     message,
 )
 from ogive.expression import Expression, Format, Term, lift, node
@@ -115,9 +117,9 @@ class Operator(_native.OperatorCall):
         self.identity = identity
         self.reorderable = reorderable or identity is not None
         if self.reorderable and (self.inputs != 2 or len(self.signatures[0].outputs) != 1 or self.is_row_wise):
-            what = "it has an identity, or is reorderable"
+            what = "identity or reorderable was given"
             raise FormulaError(
-                message(self.name, what, "that for element-wise operators of two tensors and one result")
+                message(self.name, what, "both for element-wise operators of two tensors and one result only")
             )
 
     def __repr__(self) -> str:
@@ -157,7 +159,7 @@ class Operator(_native.OperatorCall):
 
     # ---- parameters
 
-    def bind(self, **parameters: Any) -> np.ufunc:
+    def bind(self, /, *arguments: Any, **parameters: Any) -> np.ufunc:
         """The ``numpy.ufunc`` with these parameters: the fastest way to call, and a callback for others.
 
         Libraries that ask whether a function is a ``numpy.ufunc`` want this one: pandas hands it whole columns in
@@ -170,6 +172,9 @@ class Operator(_native.OperatorCall):
         >>> f(np.float32([-1.0, 2.0]))
         array([-0.7298743,  2.       ], dtype=float32)
         """
+        if arguments:
+            what, allowed = f"bind was given {described(arguments[0])} by position", "parameters, by name"
+            raise ArgumentError(message(self.name, what, allowed, f"Give arrays to the result: {self.name}.bind()(x)"))
         values = self.checked_parameters(parameters)
         key = _key(values)
         ufunc = self._bound.get(key)
@@ -190,11 +195,22 @@ class Operator(_native.OperatorCall):
         values = {}
         for parameter in self.parameters:
             if parameter.name not in given and parameter.is_required:
-                raise ArgumentError(message(self.name, f"{parameter.name} is missing; it has no default"))
+                raise ArgumentError(
+                    message(
+                        self.name,
+                        f"{parameter.name} is missing, and has no default",
+                        "",
+                        f"Give {parameter.name} a value",
+                    )
+                )
             values[parameter.name] = parameter.checked(self.name, given.get(parameter.name, parameter.default))
         return values
 
     def _refuse_keyword(self, name: str) -> NoReturn:
+        if name in self.numpy_keywords:  # in a call it is taken before
+            parameters = ", ".join(parameter.name for parameter in self.parameters) or "none"
+            way_out = f"Give {name} when you call the result"
+            raise ArgumentError(message(self.name, f"{name} is no parameter", parameters, way_out))
         known = [*(parameter.name for parameter in self.parameters), *self.keywords]
         of_numpy = ", ".join(self.numpy_keywords)
         allowed = f"{', '.join(known)}, {of_numpy}" if known else f"no parameters; {of_numpy}"
@@ -352,7 +368,11 @@ class Operator(_native.OperatorCall):
         numeric = {parameter.name: parameter for parameter in self.numeric_parameters}
         for name in choices:
             if name in numeric:
-                raise ParameterError(message(self.name, f"{name} is a number and stays open in the formula"))
+                raise ParameterError(
+                    message(
+                        self.name, f"{name} was given, a number that stays open in the formula", "", f"Leave {name} out"
+                    )
+                )
         defaults = {p.name: p.default for p in self.parameters if p.choices}
         function = self.integer_function if for_integers else self.function
         structure = (function, _key(defaults | choices))
@@ -503,9 +523,9 @@ class Operator(_native.OperatorCall):
         raise ArgumentError(
             message(
                 self.name,
-                f"{len(args)} positional arguments were given",
+                by_position(len(args)),
                 f"{self.inputs} {many} ({', '.join(self.tensors)})",
-                f"Everything else is a keyword: {', '.join(f'{name}=' for name in names)}",
+                f"Give all else by name: {', '.join(f'{name}=' for name in names)}",
             )
         )
 

@@ -11,6 +11,7 @@ import inspect
 import io
 import math
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -138,10 +139,14 @@ def _packed(name: str, value: object) -> bytes:
         if cloudpickle is not None:
             return bytes(cloudpickle.dumps(value))
     if cause is not None:
-        what = f"it cannot be pickled, because a condition or a choice of its parameters cannot: {cause}"
+        what = f"it cannot be pickled, because a condition or a choice of its parameters cannot: {_ADDRESS.sub('', str(cause))}"
         way_out = "Use functions and classes of an importable module, or import cloudpickle first"
         raise PickleError(message(name, what, way_out=way_out)) from cause
     return packed
+
+
+#: Where objects are in memory, which differs in every run.
+_ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @lru_cache(maxsize=64)

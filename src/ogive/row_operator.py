@@ -12,7 +12,7 @@ import numpy as np
 from ogive import _native
 from ogive.containers import NOT_ONE, call_exchanged, call_on_rows, is_xarray
 from ogive.dtypes import FLOATS
-from ogive.errors import ArgumentError, ParameterError, message
+from ogive.errors import ArgumentError, ParameterError, described, message
 from ogive.operator import Operator, check_at_once
 from ogive.signature import NUMPY_KEYWORDS, Signature, TypeLike, element_types_given, in_order
 
@@ -70,7 +70,7 @@ class RowOperator(Operator):
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         axis = keywords.pop("axis", LAST)
         if not _is_last(axis):
-            raise ParameterError(message(self.name, f"axis is {axis!r} inside a formula", f"{LAST}"))
+            raise ParameterError(message(self.name, f"axis is {axis!r} inside a formula", f"{LAST}, the last axis"))
         return super()._trace(args, keywords)
 
     def _over_axes(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -99,9 +99,7 @@ class RowOperator(Operator):
     def _in_containers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The result for arrays of other libraries, or ``NOT_ONE``."""
         if self._names_dimensions(keywords) and not any(map(is_xarray, tensors)):
-            what = (
-                f"dim was given, but {self.tensors[0]} is a {type(tensors[0]).__name__}, which has no named dimensions"
-            )
+            what = f"dim was given, but {self.tensors[0]} is {described(tensors[0])}, which has no named dimensions"
             raise ArgumentError(message(self.name, what, "dim for xarray objects", "Use axis="))
         for call in (call_exchanged, call_on_rows):
             result = call(self, tensors, dict(keywords))
@@ -124,7 +122,9 @@ class RowOperator(Operator):
         axes = tuple(a + dimensions if isinstance(a, int | np.integer) and a < 0 else a for a in given)
         if not axes or any(not isinstance(a, int | np.integer) or not 0 <= a < dimensions for a in axes):
             what = f"axis is {axis!r} for an array of {dimensions} dimensions"
-            raise ParameterError(message(self.name, what, allowed if dimensions else "arrays of one dimension or more"))
+            if not dimensions:
+                what, allowed = f"{self.tensors[0]} is a single number", "arrays of one dimension or more"
+            raise ParameterError(message(self.name, what, allowed))
         if len(set(axes)) < len(axes):
             raise ParameterError(message(self.name, f"axis is {axis!r}, which names one twice", allowed))
         return tuple(int(a) for a in axes)

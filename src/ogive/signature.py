@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
-import reprlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
-from ogive.errors import FormulaError, ParameterError, message
+from ogive.errors import FormulaError, ParameterError, described, message
 
 __all__ = [
     "ANY",
@@ -84,16 +83,16 @@ class Parameter:
         if self.choices:
             if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in self.choices):
                 allowed = ", ".join(map(repr, self.choices))
-                raise ParameterError(message(operator_name, f"{self.name} is {_shown(value)}", allowed))
+                raise ParameterError(message(operator_name, f"{self.name} is {described(value)}", allowed))
             return value
         if getattr(value, "ndim", 0):
             raise ParameterError(
                 message(
                     operator_name,
                     f"{self.name} is an array of shape {tuple(getattr(value, 'shape', ()))}",
-                    f"one number for all elements: {self.constraint.allowed}",
-                    f"Pass a single one, such as {self.name}=float(...); what differs from element to element "
-                    "is a tensor in an operator of your own",
+                    f"{self.constraint.allowed}, one for all elements",
+                    f"Pass a single one, such as {self.name}=float(...). For a number per element, "
+                    "write an operator of your own with a tensor in its place",
                 )
             )
         reason = ""
@@ -104,7 +103,7 @@ class Parameter:
         except Exception as error:  # of the value's own library: a meta tensor has no number
             number, reason = None, f", which gives no number ({error})"
         if number is None:
-            what, way_out = f"{self.name} is {_shown(value)}{reason}", _way_to_a_number(self.name, value)
+            what, way_out = f"{self.name} is {described(value)}{reason}", _way_to_a_number(self.name, value)
             raise ParameterError(message(operator_name, what, self.constraint.allowed, way_out))
         if not self.constraint.holds(number):
             raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))
@@ -112,7 +111,7 @@ class Parameter:
             allowed = (
                 "0 and magnitudes from 2**-126 to 3.4e38: parameters are float32 numbers, whatever the element type"
             )
-            way_out = "A tensor argument takes any number of the element type"
+            way_out = "Use a tensor argument for any number of the element type"
             raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed, way_out))
         return number
 
@@ -135,15 +134,6 @@ def _way_to_a_number(name: str, value: Any) -> str:
         return f"Write the number itself: {name}={float(value)!r}"
     except ValueError:
         return ""
-
-
-def _shown(value: Any) -> str:
-    """A wrong value in a message: itself where that is short and readable, else what it is."""
-    if type(value) is int and abs(value) >= 10**20:  # printing it could take long, and Python forbids it at some length
-        return f"a whole number of about {int(math.log10(abs(value))) + 1} digits"
-    if value is None or isinstance(value, int | float | complex | str | bytes):
-        return reprlib.repr(value)
-    return f"of type {type(value).__name__}"
 
 
 class Signature(NamedTuple):
@@ -217,28 +207,41 @@ def read_signature(
     for name, entry in signature.parameters.items():
         if entry.kind is entry.POSITIONAL_OR_KEYWORD or entry.kind is entry.POSITIONAL_ONLY:
             if entry.default is not entry.empty:
-                what = f"its positional argument {name} has a default, but positional arguments are tensors"
-                way_out = f"Make it a parameter: def {function.__name__}(..., *, {name}={entry.default!r})"
-                raise FormulaError(message(function.__name__, what, "defaults of keyword-only arguments", way_out))
+                what = f"its tensor {name} has a default, {entry.default!r}"
+                way_out = f"Make it a parameter: def {_nameable(function)}(..., *, {name}={entry.default!r})"
+                raise FormulaError(
+                    message(function.__name__, what, "defaults of parameters, which are keyword-only", way_out)
+                )
             tensors.append(name)
         elif entry.kind is entry.KEYWORD_ONLY and name not in NUMPY_KEYWORDS:
             _check_default(function.__name__, name, entry.default, choices.get(name, ()))
             parameters.append(Parameter(name, entry.default, constraints.get(name, FINITE), choices.get(name, ())))
         else:
             is_taken = name in NUMPY_KEYWORDS
-            what = f"its argument {name} is {'a keyword of NumPy' if is_taken else entry.kind.description}"
-            way_out = "Call it otherwise" if is_taken else "Write each argument by its name"
+            what = (
+                f"its argument {name} is {'a keyword of NumPy' if is_taken else 'any number of arguments (`*`, `**`)'}"
+            )
+            way_out = "Give it another name" if is_taken else "Write each argument by its name"
             allowed = "positional tensors and keyword-only parameters"
             raise FormulaError(message(function.__name__, what, allowed, way_out))
     if not tensors:
-        way_out = f"Write def {function.__name__}(x, ...)"
+        way_out = f"Write def {_nameable(function)}(x, ...)"
         raise FormulaError(message(function.__name__, "it has no tensor argument", "one or more, before `*`", way_out))
     unknown = set(constraints) - {parameter.name for parameter in parameters}
     if unknown:
         raise FormulaError(
-            message(function.__name__, f"constraints name {', '.join(sorted(unknown))}", "its parameters")
+            message(
+                function.__name__,
+                f"constraints name {', '.join(sorted(unknown))}",
+                f"its parameters: {', '.join(p.name for p in parameters) or 'none'}",
+            )
         )
     return tuple(tensors), tuple(parameters)
+
+
+def _nameable(function: Callable[..., Any]) -> str:
+    """A name for a `def`: a lambda has none."""
+    return function.__name__ if function.__name__.isidentifier() else "name"
 
 
 def without_annotations(signature: inspect.Signature) -> inspect.Signature:

@@ -107,7 +107,7 @@ def _operator(op: Operator) -> list[str]:
     lines = [f"class {kind}({'RowOperator' if isinstance(op, RowOperator) else 'Operator'}):"]
     for arguments, result in _calls(op):
         lines += ["    @overload", *_function("__call__", arguments, result)]
-    lines += _function("bind", _parameters(op, "SupportsFloat"), "np.ufunc", "  # type: ignore[override]")
+    lines += _function("bind", _parameters(op, "SupportsFloat"), "np.ufunc", "")
     return [*lines, "", f"{op.name}: {kind}", *_documentation(op)]
 
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from types import CodeType, TracebackType
 from typing import Any
 
-from ogive.errors import FormulaError, message
+from ogive.errors import FormulaError, described, message
 from ogive.expression import Expression, Term, lift, tracing, walk
 
 __all__ = ["check_function", "results_of", "trace"]
@@ -35,7 +35,9 @@ def check_function(function: Any) -> inspect.Signature:
         way_out = "Decorate a function, or the method __call__ written as one"
         raise FormulaError(message(decorator, f"the class {function.__name__} was given", _WANTED, way_out))
     if hasattr(function, "check_formula"):
-        raise FormulaError(message(decorator, f"{function!r} was given, which is an operator already", _WANTED))
+        raise FormulaError(
+            message(decorator, f"{function!r} was given, which is an operator already", _WANTED, "Use it as it is")
+        )
     if hasattr(function, "nin") and hasattr(function, "nout"):
         way_out = f"Call it in a function: lambda x: numpy.{getattr(function, '__name__', 'exp')}(x)"
         raise FormulaError(message(decorator, f"{function!r} was given", _WANTED, way_out))
@@ -98,9 +100,9 @@ def results_of(value: Any, outputs: int) -> tuple[Expression, ...]:
         raise FormulaError("the formula returns None. Give the result with `return`")
     if inspect.isawaitable(value) or inspect.isgenerator(value):
         value.close() if hasattr(value, "close") else None
-        raise FormulaError(f"the formula returns a {type(value).__name__}. Return an expression")
+        raise FormulaError(f"the formula returns {described(value)}. Return an expression")
     if isinstance(value, list | dict | set):
-        what = f"the formula returns a {type(value).__name__}"
+        what = f"the formula returns {described(value)}"
         raise FormulaError(f"{what}; allowed: an expression, or a tuple with one for each output")
     if callable(value) and not isinstance(value, Term):
         raise FormulaError(f"the formula returns {value!r}, a function. Call it, and return its result")
@@ -117,7 +119,7 @@ def _refuse_rows(roots: tuple[Expression, ...]) -> None:
     found = sorted({current.operation for current in walk(*roots)} & _OF_ROWS)
     if found:
         raise FormulaError(
-            f"the formula uses {', '.join(found)}, which looks at a whole row, and @ogive.operator sees one element. "
+            f"the formula uses {', '.join(found)} of a whole row, and @ogive.operator sees one element. "
             "Use @ogive.row_operator() in its place"
         )
 
@@ -178,7 +180,7 @@ def _note(name: str, function: Callable[..., Any], error: BaseException) -> None
     error.add_note(f"This is from the formula of {name}. {_place(function, error.__traceback__)}")
 
 
-_VOCABULARY = "help(ogive.formula) lists what there is"
+_VOCABULARY = "See help(ogive.formula) for the functions that there are"
 
 
 def _is_in_vocabulary(name: str) -> bool:

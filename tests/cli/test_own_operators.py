@@ -78,11 +78,11 @@ def test_show(ogive, folder):  # noqa: F811
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("my_operators:plain", "my_operators:plain is a function, not an operator. Put @ogive.operator before"),
-        ("my_operators:Inside", "my_operators:Inside is a type, not an operator"),
+        ("my_operators:plain", "my_operators:plain is the function plain, not an operator. Put @ogive.operator before"),
+        ("my_operators:Inside", "my_operators:Inside is the class Inside, not an operator"),
         ("my_operators:np", "my_operators:np is a module, not an operator. Name an operator of the module"),
-        ("my_operators:nope", "my_operators has no 'nope'; its operators: shrinkage, gated, without_sum, steep"),
-        ("json:nope", "json has no 'nope'; it has no operators"),
+        ("my_operators:nope", "my_operators has no 'nope'; allowed: shrinkage, gated, without_sum, steep"),
+        ("json:nope", "json has no 'nope'; allowed: a name of an operator, and it has none"),
         (
             "my_operators:",
             "the operator is 'my_operators:'; allowed: a name of `ogive list`, module:name, file.py:name",

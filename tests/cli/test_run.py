@@ -117,7 +117,7 @@ def test_the_example_is_what_its_script_makes():
         ),
         (["--iterations", "0"], "Invalid value for '--iterations'"),
         (["--input", "x={model}"], "it is not a .npy file with one array of numbers"),
-        ([], "the inputs 'x' and 'w' are missing. It takes x: float32[N], w: float32[N]"),
+        ([], "the inputs 'x' and 'w' are missing. Give x: float32[N], w: float32[N]"),
         (["--input", "q={folder}/x.npy"], "there is no input 'q'; allowed: x, w"),
         (["--input", "x={folder}/x.npy", "--input", "w={folder}/two.npy"], "where N is 2; allowed: N = 3"),
         (["--input", "x={folder}/x.npy", "--input", "w={folder}/double.npy"], "its dtype is float64; allowed: float32"),

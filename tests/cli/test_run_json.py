@@ -54,7 +54,7 @@ def test_iterations_and_level(ogive, tmp_path):  # noqa: F811
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (("--input", "x=x.npy"), "--input is not for JSON models"),
+        (("--input", "x=x.npy"), "--input was given, for a JSON model. Name the inputs in its resources"),
         (("--iterations", "0"), "Invalid value for '--iterations'"),
         (("--feature-level", "9_9"), "Device: feature_level is '9_9'; allowed: 1_0"),
         (("--feature-level", "1_0"), "model.json, line 25, /dispatchables/clip/desc/InputTensor"),
@@ -70,7 +70,7 @@ def test_wrong_calls(ogive, tmp_path, arguments, text):  # noqa: F811
 def test_an_option_for_json_alone(ogive):  # noqa: F811
     status, _, err = ogive("run", str(EXAMPLES / "threshold.onnx"), "--feature-level", "3_0")
     assert status == 2
-    assert "--feature-level is not for ONNX models" in err
+    assert "--feature-level was given, for an ONNX model. Use `ogive check" in err
 
 
 def test_one_json_object(ogive, tmp_path):  # noqa: F811

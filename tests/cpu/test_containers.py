@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError
+from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, described
 from ogive.formula import exp, row_max, row_sum
 
 ROW_OPERATORS = [ogive.softmax, ogive.log_softmax, ogive.hardmax]
@@ -165,7 +165,7 @@ def test_methods_of_ufuncs_do_not_write_to_jax_arrays():
 
 
 def test_meta_tensors_are_no_parameters(torch):
-    with pytest.raises(ParameterError, match="celu: alpha is of type Tensor, which gives no number .*; allowed: any"):
+    with pytest.raises(ParameterError, match="celu: alpha is .*, which gives no number .*; allowed: any"):
         ogive.celu(X, alpha=torch.empty((), device="meta"))
 
 
@@ -442,7 +442,7 @@ def test_ragged_lists_are_refused(op):
 @pytest.mark.parametrize("out", [[0.0] * 6, bytearray(96), memoryview(bytearray(96)), "text", 5])
 @pytest.mark.parametrize("op", [ogive.celu, ogive.softmax], ids=lambda op: op.name)
 def test_outputs_that_are_no_arrays_are_refused(op, out):
-    with pytest.raises(OutputError, match=f"{op.name}: out is a {type(out).__name__}; allowed: an array"):
+    with pytest.raises(OutputError, match=f"{op.name}: out is {described(out)}; allowed: an array"):
         op(X, out=out)
 
 
@@ -641,7 +641,7 @@ def test_xarray_refusals(xr):
 
 
 def test_dim_is_for_xarray():
-    with pytest.raises(ArgumentError, match="softmax: dim was given, but x is a ndarray, .* Use axis="):
+    with pytest.raises(ArgumentError, match="softmax: dim was given, but x is an array of shape .* Use axis="):
         ogive.softmax(X, dim=1)
     with pytest.raises(ArgumentError, match="celu: there is no parameter 'dim'"):
         ogive.celu(X, dim=1)

@@ -49,13 +49,13 @@ def module_level(x, *, gain=2.0):
         (
             lambda: ogive.celu(X, 1.5),
             ArgumentError,
-            r"celu: 2 positional arguments were given; allowed: 1 tensor \(x\)\. Everything else is a keyword: alpha=, out=",
+            r"celu: 2 arguments were given by position; allowed: 1 tensor \(x\)\. Give all else by name: alpha=, out=",
         ),
-        (lambda: ogive.celu(), ArgumentError, "celu: 0 positional arguments were given"),
+        (lambda: ogive.celu(), ArgumentError, "celu: no arguments were given by position"),
         (
             lambda: ogive.prelu(X),
             ArgumentError,
-            r"prelu: 1 positional arguments were given; allowed: 2 tensors \(x, slope\)",
+            r"prelu: 1 argument was given by position; allowed: 2 tensors \(x, slope\)",
         ),
         (
             lambda: ogive.celu(X, aplha=1.5),
@@ -87,14 +87,18 @@ def module_level(x, *, gain=2.0):
             ParameterError,
             r"celu: alpha is True; allowed: any finite number but 0\. Write the number itself: alpha=1\.0$",
         ),
-        (lambda: ogive.celu(X, alpha=np.True_), ParameterError, "celu: alpha is of type bool; allowed: any finite"),
-        (lambda: ogive.celu(X, alpha=np.array("1.5")), ParameterError, "celu: alpha is of type ndarray; allowed"),
-        (lambda: ogive.celu(X, alpha=np.complex64(1)), ParameterError, "celu: alpha is of type complex64; allowed"),
+        (lambda: ogive.celu(X, alpha=np.True_), ParameterError, "celu: alpha is np.True_; allowed: any finite"),
+        (lambda: ogive.celu(X, alpha=np.array("1.5")), ParameterError, r"celu: alpha is array\('1.5', .*; allowed"),
+        (
+            lambda: ogive.celu(X, alpha=np.complex64(1)),
+            ParameterError,
+            r"celu: alpha is np.complex64\(1\+0j\); allowed",
+        ),
         (lambda: ogive.celu(X, alpha=1j), ParameterError, "celu: alpha is 1j; allowed: any finite number but 0$"),
         (lambda: ogive.celu(X, alpha=b"2"), ParameterError, "celu: alpha is b'2'; allowed: any finite number but 0"),
         (lambda: ogive.celu(X, alpha="9" * 5000), ParameterError, r"celu: alpha is '9+\.\.\.9+'; allowed"),
         (lambda: ogive.celu(X, alpha=None), ParameterError, "celu: alpha is None; allowed: any finite number but 0$"),
-        (lambda: ogive.celu(X, alpha=[1.5]), ParameterError, "celu: alpha is of type list; allowed: any finite number"),
+        (lambda: ogive.celu(X, alpha=[1.5]), ParameterError, "celu: alpha is a list; allowed: any finite number"),
         (
             lambda: ogive.celu(X, alpha=10**400),
             ParameterError,
@@ -112,7 +116,7 @@ def module_level(x, *, gain=2.0):
             lambda: ogive.celu(X, alpha=np.ones(2)),
             ParameterError,
             (
-                r"celu: alpha is an array of shape \(2,\); allowed: one number for all elements: any finite number but 0\. "
+                r"celu: alpha is an array of shape \(2,\); allowed: any finite number but 0, one for all elements\. "
                 r"Pass a single one, such as alpha=float\(\.\.\.\)"
             ),
         ),
@@ -138,10 +142,18 @@ def module_level(x, *, gain=2.0):
             DTypeError,
             "dequantize_linear: dtype is bfloat16; allowed: float16, float32",
         ),
-        (lambda: ogive.celu([1j], dtype=ml_dtypes.bfloat16), DTypeError, "celu: x has dtype complex128; allowed"),
-        (lambda: ogive.add(np.ones(2, ml_dtypes.bfloat16), 2**70), DTypeError, "add: b has dtype object; allowed"),
-        (lambda: ogive.celu(["a"]), DTypeError, "celu: x has dtype <U1; allowed: float16"),
-        (lambda: ogive.celu(object()), DTypeError, "celu: x has dtype object; allowed"),
+        (
+            lambda: ogive.celu([1j], dtype=ml_dtypes.bfloat16),
+            DTypeError,
+            "celu: x is a list with numbers of dtype complex128; allowed",
+        ),
+        (
+            lambda: ogive.add(np.ones(2, ml_dtypes.bfloat16), 2**70),
+            DTypeError,
+            "add: b is a whole number of about 22 digits; allowed",
+        ),
+        (lambda: ogive.celu(["a"]), DTypeError, "celu: x is a list with text; allowed: .* of float16"),
+        (lambda: ogive.celu(object()), DTypeError, "celu: x is an object; allowed"),
         (
             lambda: ogive.prelu(X, X[:7]),
             ShapeError,
@@ -493,9 +505,9 @@ def test_an_operator_of_ones_own_says_how_it_reduces():
         ),
         (
             lambda: ogive.operator(identity=0)(lambda a: a),
-            "it has an identity, or is reorderable; allowed: that for element-wise operators of two tensors and one",
+            "identity or reorderable was given; allowed: both for element-wise operators of two tensors and one",
         ),
-        (lambda: ogive.operator(reorderable=True)(lambda a, b, c: a), "<lambda>: it has an identity, or is reorder"),
+        (lambda: ogive.operator(reorderable=True)(lambda a, b, c: a), "<lambda>: identity or reorder"),
     ],
 )
 def test_identities_that_make_no_sense(make, text):
@@ -538,7 +550,7 @@ def test_methods_of_ufuncs_take_parameters():
 @pytest.mark.parametrize(
     ("use", "kind", "text"),
     [
-        (lambda op: op.reduce(X), ArgumentError, "line: slope is missing; it has no default"),
+        (lambda op: op.reduce(X), ArgumentError, "line: slope is missing, and has no default. Give slope a value"),
         (lambda op: op.outer(X, X, slope=None), ParameterError, "line: slope is None; allowed: any finite number"),
         (lambda op: op.at(X.copy(), 0, 1.0, incline=1.0), ArgumentError, "line: there is no parameter 'incline'"),
         (lambda op: ogive.celu.reduce(X), ArgumentError, "celu: reduce was called, but it has 1 tensor and 1 result"),
@@ -631,14 +643,17 @@ def test_required_parameters():
         return alpha * x + beta
 
     assert line(np.float64([2.0]), alpha=3, beta=4).tolist() == [10.0]
-    with pytest.raises(ArgumentError, match="line: beta is missing; it has no default"):
+    with pytest.raises(ArgumentError, match="line: beta is missing, and has no default"):
         line(X, alpha=1)
 
 
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda: ogive.operator(lambda *x: x), "its argument x is variadic positional; allowed: positional tensors"),
+        (
+            lambda: ogive.operator(lambda *x: x),
+            "its argument x is any number of arguments .*; allowed: positional tensors",
+        ),
         (lambda: ogive.operator(3), "ogive.operator: 3 was given; allowed: a function that is a formula"),
         (lambda: ogive.operator(lambda: 1), "it has no tensor argument"),
         (lambda: ogive.operator(constraints={"beta": NONZERO})(lambda x, *, alpha=1.0: x), "constraints name beta"),
@@ -660,7 +675,7 @@ def test_calls_with_expressions():
         ogive.celu(x, alpha=0)
     with pytest.raises(ArgumentError, match="there is no parameter 'beta'"):
         ogive.celu(x, beta=0)
-    with pytest.raises(ArgumentError, match="2 positional arguments"):
+    with pytest.raises(ArgumentError, match="2 arguments were given by position"):
         ogive.celu(x, x)
 
 

@@ -603,7 +603,7 @@ RULES = {
     ),
     "no operator": (
         ONE | {"nodes": [DEVICE.CompileOperator(relu())]},
-        r"Nodes\[0\].Operator is of type CompiledOperator; allowed: operators that a device has created",
+        r"Nodes\[0\].Operator is a CompiledOperator; allowed: operators that a device has created",
     ),
 }
 
@@ -626,12 +626,14 @@ def test_levels():
         plain = graph([relu(x, device=device)], [(0, 0, 0)], [], [(0, 0, 0)])
         error = refusal_of(device.CompileGraph, plain)
         if LEVELS.index(level) < LEVELS.index("2_1"):
-            assert f"called on a device of DML_FEATURE_LEVEL_{level}; allowed: DML_FEATURE_LEVEL_2_1" in str(error)
+            assert f"needs DML_FEATURE_LEVEL_2_1 or later, and the device has DML_FEATURE_LEVEL_{level}" in str(error)
             continue
         assert error is None
         error = refusal_of(device.CompileGraph, graph([zeros, relu(x, device=device)], [], [(0, 0, 1, 0)], [(1, 0, 0)]))
         if LEVELS.index(level) < LEVELS.index("6_2"):
-            text = f"a constant, on a device of DML_FEATURE_LEVEL_{level}; allowed: constants at DML_FEATURE_LEVEL_6_2"
+            text = (
+                f"a constant, and the device has DML_FEATURE_LEVEL_{level}; allowed: constants at DML_FEATURE_LEVEL_6_2"
+            )
             assert text in str(error)
         else:
             assert error is None
@@ -669,12 +671,12 @@ def test_data_sizes_of_constants():
         dml.DML_CONSTANT_DATA_GRAPH_NODE_DESC(bytes(96), 97)
     part = dml.DML_CONSTANT_DATA_GRAPH_NODE_DESC(bytes(200), 96)
     assert DEVICE.CompileGraph(graph([part, relu()], [], [(0, 0, 1, 0)], [(1, 0, 0)])).dispatch([])
-    with pytest.raises(dml.DMLError, match="Data is of type NoneType; allowed: NumPy arrays"):
+    with pytest.raises(dml.DMLError, match="Data is None; allowed: NumPy arrays"):
         dml.DML_CONSTANT_DATA_GRAPH_NODE_DESC(None)
 
 
 def test_arguments_of_compile_graph():
-    with pytest.raises(dml.DMLError, match="CompileGraph: desc is of type list; allowed: DML_GRAPH_DESC"):
+    with pytest.raises(dml.DMLError, match="CompileGraph: desc is a list; allowed: DML_GRAPH_DESC"):
         DEVICE.CompileGraph([])
     with pytest.raises(dml.DMLError, match="flags is 16"):
         DEVICE.CompileGraph(chain(1), 16)

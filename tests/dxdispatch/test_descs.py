@@ -117,7 +117,9 @@ def test_fused_activations(name, write):
     assert found == desc
     written = members(desc, abbreviated)
     written["FusedActivation"]["InputTensor"] = {"DataType": "FLOAT32", "Sizes": [1]}
-    with pytest.raises(ModelError, match="/FusedActivation/InputTensor: a fused activation has no tensors"):
+    with pytest.raises(
+        ModelError, match="/FusedActivation/InputTensor: it was given, but a fused activation has no tensors"
+    ):
         operator_desc(place({"type": "ELEMENT_WISE_ADD1"} | written))
     written["FusedActivation"] = {"Type": "ELEMENT_WISE_ADD1", "FusedActivation": written["FusedActivation"]}
     with pytest.raises(ModelError, match="/FusedActivation/FusedActivation/InputTensor"):

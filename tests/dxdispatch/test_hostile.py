@@ -213,7 +213,7 @@ def test_a_feature_level_refuses_what_it_does_not_have(tmp_path):
     desc = {"InputTensor": TENSOR, "OutputTensor": TENSOR}
     model = changed((("dispatchables", "clip"), {"type": "ACTIVATION_GELU", "desc": desc}))
     assert run(tmp_path, model, feature_level="5_1")[3].startswith("Resource 'y': 0.841345")
-    with pytest.raises(ModelError, match=r"/dispatchables/clip/desc: .*DML_FEATURE_LEVEL_5_1 and above"):
+    with pytest.raises(ModelError, match=r"/dispatchables/clip/desc: .*needs DML_FEATURE_LEVEL_5_1 or later"):
         run(tmp_path, model, feature_level="5_0")
 
 

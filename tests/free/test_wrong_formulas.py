@@ -93,8 +93,8 @@ TRACED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.asarray(x) + 1, "makes an array of an expression"),
     (lambda x: np.array([x, 1])[0], "makes an array of an expression"),
     (lambda x: np.nan_to_num(x), "posinf or neginf is missing.*Say both"),
-    (lambda x: np.logaddexp(x, -x), "write larger\\(a, b\\) \\+ log1p"),
-    (lambda x: np.logaddexp2(x, -1), "write larger\\(a, b\\) \\+ log2"),
+    (lambda x: np.logaddexp(x, -x), "Write larger\\(a, b\\) \\+ log1p"),
+    (lambda x: np.logaddexp2(x, -1), "Write larger\\(a, b\\) \\+ log2"),
     (lambda x: np.select([x > 0], [1, 2]), "1 conditions and 2 choices"),
     (lambda x: x.sum(), "asks for .sum of an expression.*help\\(ogive.formula\\)"),
     (lambda x: x.clip(0, 1), "asks for .clip of an expression.*Write ogive.formula.clip\\(x\\)"),
@@ -107,9 +107,9 @@ TRACED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: f.exp, "returns .*, a function. Call it"),
     (lambda x: "text", "with the text 'text'"),
     (recursive, "calls itself, without an end.*Write a loop"),
-    (lambda x: f.row_sum(x), "uses row_sum, which looks at a whole row.*Use @ogive.row_operator\\(\\)"),
+    (lambda x: f.row_sum(x), "uses row_sum of a whole row.*Use @ogive.row_operator\\(\\)"),
     (lambda x: ogive.softmax(x), "uses row_max, row_sum.*Use @ogive.row_operator\\(\\)"),
-    (selects_without_annotation, "needs the annotation Literal\\[...\\]"),
+    (selects_without_annotation, "Annotate a parameter that selects by a text with Literal\\[...\\]"),
 ]
 
 
@@ -252,12 +252,12 @@ def constraint_of_nothing():
 
 #: What is wrong before a formula is traced.
 DECLARED: list[tuple[Callable[[], Any], str]] = [
-    (positional_default, "op: its positional argument slope has a default.*def op\\(..., \\*, slope=0.1\\)"),
+    (positional_default, "op: its tensor slope has a default, 0.1; .*def op\\(..., \\*, slope=0.1\\)"),
     (generator, "op: the function is a generator.*Give the result with `return`"),
     (coroutine, "op: the function is a coroutine"),
     (asynchronous_generator, "op: the function is an asynchronous generator"),
-    (variadic, "op: its argument x is variadic positional.*Write each argument by its name"),
-    (variadic_keywords, "op: its argument rest is variadic keyword"),
+    (variadic, "op: its argument x is any number of arguments.*Write each argument by its name"),
+    (variadic_keywords, "op: its argument rest is any number of arguments"),
     (no_tensor, "op: it has no tensor argument; allowed: one or more, before `\\*`. Write def op\\(x, ...\\)"),
     (keyword_of_numpy, "op: its argument out is a keyword of NumPy"),
     (default_text, "op: its parameter mode has the default 'a'; allowed: numbers.*mode: Literal\\['a', ...\\] = 'a'"),
@@ -329,7 +329,7 @@ def test_the_range_of_parameters():
         return x * slope
 
     with pytest.raises(
-        ParameterError, match="op: slope is 1e\\+300; allowed: .* float32 numbers.* A tensor argument takes"
+        ParameterError, match="op: slope is 1e\\+300; allowed: .* float32 numbers.* Use a tensor argument"
     ):
         ogive.operator(op)
 

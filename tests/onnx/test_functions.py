@@ -89,7 +89,7 @@ def test_a_function_of_the_model_comes_before_an_operator():
         ("f () => (y) { y = Constant <value = float {1.0}> () }", "it has 1 inputs; allowed: 0, as the function"),
         ("f (x) => () { y = Neg(x) }", "it has 1 outputs; allowed: 0, as the function"),
         ("f (x) => (z) { y = Neg(x) }", "nothing in the function computes its output 'z'"),
-        ("f (x) => (y) { y = Neg(q) }", "in the function f: its input 'q' is nothing that comes before it"),
+        ("f (x) => (y) { y = Neg(q) }", "in the function f: its input 'q' is not computed before it"),
         ("f (x, x) => (y) { y = Neg(x) }", "the function has two inputs 'x'"),
         ("f (x, other) => (y) { y = Neg(other) }", "in the function f: its input X is missing"),
         ("f (x) => (y) { y = Neg <a: float = @a> (x) }", "refers to 'a'; allowed: an attribute of the function: none"),

@@ -67,7 +67,7 @@ def test_names_of_any_kind():
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda m: m(), ArgumentError, "the inputs 'x' and 'w' are missing. It takes x: float32.N., w: float32.N."),
+        (lambda m: m(), ArgumentError, "the inputs 'x' and 'w' are missing. Give x: float32.N., w: float32.N."),
         (lambda m: m(X), ArgumentError, "the input 'w' is missing"),
         (lambda m: m(X, W, X), ArgumentError, "3 inputs were given; allowed: at most 2: x, w"),
         (lambda m: m(X, x=X), ArgumentError, "the input 'x' was given twice"),
@@ -75,9 +75,9 @@ def test_names_of_any_kind():
         (lambda m: m(X.astype(float), W), DTypeError, "input 'x': its dtype is float64; allowed: float32. Convert it first"),
         (lambda m: m(X, W.astype(">f4")), DTypeError, "input 'w': its dtype is >f4; allowed: float32"),
         (lambda m: m([1.0, 2.0], W), DTypeError, "input 'x': its dtype is float64"),
-        (lambda m: m("text", W), DTypeError, "input 'x': its dtype is <U4"),
-        (lambda m: m(None, W), DTypeError, "input 'x': its dtype is object"),
-        (lambda m: m(X.reshape(1, 2), W), ShapeError, r"input 'x': its shape is \(1, 2\); allowed: 1 axes: \(N\)"),
+        (lambda m: m("text", W), DTypeError, "input 'x': it is 'text'; allowed: an array of float32"),
+        (lambda m: m(None, W), DTypeError, "input 'x': it is None; allowed: an array of float32"),
+        (lambda m: m(X.reshape(1, 2), W), ShapeError, r"input 'x': its shape is \(1, 2\); allowed: shapes \(N\)"),
         (lambda m: m(X, W[:1]), ShapeError, r"input 'w': its shape is \(1,\), where N is 1; allowed: N = 2, as in the input 'x'"),
     ],
 )  # fmt: skip
@@ -88,7 +88,7 @@ def test_what_a_call_refuses(two, call, error, text):
 
 def test_fixed_sizes():
     model = ogive.onnx.load(text_model("t (float[3, N] x) => (float[3, N] y) { y = Relu(x) }"))
-    with pytest.raises(ShapeError, match=r"its shape is \(2, 3\); allowed: 2 axes: \(3, N\)"):
+    with pytest.raises(ShapeError, match=r"its shape is \(2, 3\); allowed: shapes \(3, N\)"):
         model(np.zeros((2, 3), np.float32))
 
 
@@ -116,7 +116,7 @@ def test_sequences_and_optional_values():
     results = model(items)
     assert all(map(same_bits, results, items))
     assert not any(map(np.shares_memory, results, items))
-    with pytest.raises(DTypeError, match="input 'x': it is a ndarray; allowed: a list, for seq"):
+    with pytest.raises(DTypeError, match="input 'x': it is an array of shape .*; allowed: a list, for seq"):
         model(X)
     with pytest.raises(DTypeError, match="input 'x', item 1: its dtype is float64; allowed: float32"):
         model([X, X.astype(float)])
@@ -128,7 +128,7 @@ def test_text():
         result = model(array)
         assert result.dtype == object
         assert result.tolist() == [["a"], ["b"]]
-    with pytest.raises(DTypeError, match="it contains a int; allowed: str"):
+    with pytest.raises(DTypeError, match="it contains [0-9]+; allowed: str"):
         model(np.array(["a", 1], object))
 
 
@@ -183,12 +183,12 @@ def test_the_package_of_the_same_name_is_another():
 @pytest.mark.parametrize(
     ("args", "text"),
     [
-        ((["y"], {"x": np.ones(2, "f4")}), "inputs is of type list; allowed: a mapping of names to arrays. The inputs"),
+        ((["y"], {"x": np.ones(2, "f4")}), "the inputs are a list; allowed: a mapping of names to arrays. The inputs"),
         (
             (None, {"x": np.ones(2, "f4")}),
-            "inputs is of type NoneType; allowed: .* The inputs come first, the names of",
+            "the inputs are None; allowed: .* The inputs come first, the names of",
         ),
-        ((np.ones(2, "f4"),), "inputs is of type ndarray; allowed: a mapping of names to arrays"),
+        ((np.ones(2, "f4"),), "the inputs are an array of shape .*; allowed: a mapping of names to arrays"),
         (({"x": np.ones(2, "f4")}, "y"), r"outputs is the text 'y'; allowed: a list of names. Write \['y'\]"),
         (({"x": np.ones(2, "f4")}, [["y"]]), r"there is no output \['y'\]; allowed: y"),
         (({"x": np.ones(2, "f4")}, ["z"]), "there is no output 'z'; allowed: y"),

@@ -13,7 +13,7 @@ from typing import Any, Literal, NoReturn
 
 from ogive import formula as f
 from ogive.dtypes import NUMBERS
-from ogive.errors import ArgumentError, ParameterError, message
+from ogive.errors import ArgumentError, ParameterError, by_position, message
 from ogive.operator import Operator, operator
 from ogive.signature import ANY, Constraint, Signature, in_order
 
@@ -58,7 +58,7 @@ class Clipping(Operator):
         return args[0], [args[i] if i < len(args) else rest.pop(name, None) for i, name in enumerate(BOUNDS, 1)], rest
 
     def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
-        given = "x is None" if args and args[0] is None else f"{len(args)} positional arguments were given"
+        given = "x is None" if args and args[0] is None else by_position(len(args))
         usual = f"{self.name}(x, 0, 6), {self.name}(x, min=0, max=6), {self.name}(x, None, 6)"
         raise ArgumentError(message(self.name, given, f"x, min and max, by position or by name: {usual}"))
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ogive.check.report import Finding, Report
 from ogive.directml.data import FEATURE_LEVELS
-from ogive.errors import ParameterError, message
+from ogive.errors import ArgumentError, ParameterError, described, message
 
 __all__ = ["Finding", "Report", "check"]
 
@@ -21,8 +21,8 @@ def check(path: str | os.PathLike[str], feature_level: str = _HIGHEST) -> Report
     """Check a model against a feature level ("3_0"): an ONNX file, or a .json file in the format of DxDispatch.
 
     Of an ONNX node, the types and ranks are held against the support tables of the DirectML operator that it maps
-    to; of a JSON desc, everything that ``CreateOperator`` looks at. Raises ParameterError for a level that there is
-    not, ModelError for what is no model, and OSError where the file cannot be read.
+    to; of a JSON desc, everything that ``CreateOperator`` looks at. Raises ParameterError for an unknown
+    level, ModelError for a file that is no model, and OSError if the file cannot be read.
 
     >>> import pathlib, tempfile
     >>> from onnx import parser
@@ -37,7 +37,9 @@ def check(path: str | os.PathLike[str], feature_level: str = _HIGHEST) -> Report
     >>> report.refused[0].reasons[0]
     'InputTensor is INT32; allowed: FLOAT32, FLOAT16 at 3_0. 5_1 takes it'
     """
-    name = feature_level.removeprefix("DML_FEATURE_LEVEL_")
+    if not isinstance(path, str | os.PathLike):
+        raise ArgumentError(message("ogive.check", f"the path is {described(path)}", "a path of a model"))
+    name = str(feature_level).removeprefix("DML_FEATURE_LEVEL_")
     if name not in FEATURE_LEVELS:
         what = f"feature_level is {feature_level!r}"
         raise ParameterError(message("ogive.check", what, ", ".join(FEATURE_LEVELS)))

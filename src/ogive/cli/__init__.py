@@ -87,7 +87,7 @@ def _status(arguments: list[str]) -> int:
         return 2
     except click.UsageError as error:
         # What click itself has found says little: the help says the rest.
-        is_from_click = type(error) is not click.UsageError
+        is_from_click = type(error) is not click.UsageError or error.format_message().startswith("Got unexpected")
         _complain(error.format_message() + (_way_out(error) if is_from_click else ""))
     except click.ClickException as error:
         _complain(error.format_message())
@@ -100,7 +100,8 @@ def _status(arguments: list[str]) -> int:
         sys.stderr.close()
         return 0
     except OSError as error:
-        _complain(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        way_out = _CHECK if isinstance(error, _OF_PATHS) else ""
+        _complain(f"{error.filename}: {error.strerror}{way_out}" if error.filename else str(error))
     except UnicodeEncodeError as error:
         _complain(f"the output's encoding, {error.encoding}, cannot write {error.object[error.start]!a}")
     except MemoryError as error:
@@ -119,6 +120,11 @@ def _is_debugged(arguments: list[str]) -> bool:
     """Whether tracebacks are wanted. The option stands before the command."""
     before = arguments[: next((i for i, word in enumerate(arguments) if word in COMMANDS), len(arguments))]
     return "--debug" in before or os.environ.get("OGIVE_DEBUG", "0") not in ("", "0")
+
+
+#: What to do about a file that cannot be read or written.
+_CHECK = ". Check the path and its permissions"
+_OF_PATHS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
 def _way_out(error: click.UsageError) -> str:

@@ -1,4 +1,4 @@
-"""``ogive accuracy``: measure the error of operators, over every input where that comes to an end."""
+"""``ogive accuracy``: measure the error of operators, over every input of the shorter types."""
 
 from __future__ import annotations
 
@@ -34,20 +34,28 @@ SAMPLES = 10_000_000
 @click.command()
 @click.argument("operators", nargs=-1, metavar="[OPERATOR]...", type=OperatorName())
 @click.option("--dtype", default="float32", show_default=True, type=click.Choice([t.name for t in FLOATS]))
-@click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Other than the default.")
-@click.option("--exhaustive", is_flag=True, help="Every input, not every 128th: minutes for float32.")
 @click.option(
-    "--samples", type=click.IntRange(1), help=f"How many, where not every input is taken; {SAMPLES:,} by default."
+    "--parameter",
+    "parameters",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A parameter and its value.",
+)
+@click.option("--exhaustive", is_flag=True, help="Measure every input, not every 128th. Takes minutes for float32.")
+@click.option(
+    "--samples",
+    type=click.IntRange(1),
+    help=f"Number of samples, for operators measured on samples. Default: {SAMPLES:,}.",
 )
 @click.option("--save", type=click.Path(file_okay=False, path_type=Path), help="Keep the results in this folder.")
-@click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)), help="Measure this one too.")
-@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 1024), help="Threads.")
+@click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)), help="Measure this library too.")
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 1024), help="Number of threads.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--digest", is_flag=True, help="Print a digest of all results: it is the same on every machine.")
+@click.option("--digest", is_flag=True, help="Print a digest of all results, which is the same on every machine.")
 @click.option(
     "--histogram/--no-histogram",
     default=None,
-    help="Print how many results have which error; without either, of a single operator.",
+    help="Print a histogram of the errors. Default: for a single operator only.",
 )
 def command(
     operators: tuple[str, ...],
@@ -62,19 +70,19 @@ def command(
     digest: bool,
     histogram: bool | None,
 ) -> int:
-    """Measure the error of operators, in units in the last place, and print where it is largest and how it is spread.
+    """Measure the error of operators in units in the last place (ULP): the largest error, its input, and a histogram.
 
-    OPERATOR is a name of `ogive list`, or one of your own: module:name, where the module is in the current folder or
-    installed, or file.py:name. Without any, all operators of one tensor are measured. Your own are compared with
-    a longer reference, as terms of their formulas may cancel.
+    OPERATOR is a name that `ogive list` prints, or an operator of your own: file.py:name, or module:name for a module
+    in the current folder or an installed one. Without OPERATOR, all operators of one tensor are measured. The reference
+    for your own operators has more digits, because terms of their formulas may cancel.
 
-    float16 and bfloat16 are always measured over all 65,536 inputs. float64 and operators of several tensors are
-    measured on samples, and then round those with the largest errors; row-wise operators on rows of several lengths.
+    float16 and bfloat16 are measured over all 65,536 inputs. float64 and operators of several tensors are measured on
+    samples, with a search near the largest errors. Row-wise operators are measured on rows of several lengths.
 
-    With --peer the same is done with another library's results, side by side.
+    --peer measures another library beside Ogive.
 
-    With --save each result is written to a file of its own as soon as it is there, and is not measured again
-    while the operator computes the same and no more inputs are asked for: what was interrupted goes on.
+    --save writes each result to a file as soon as it is measured. A result that is in the folder is not measured again,
+    unless the operator has changed or you ask for more inputs. So an interrupted measurement continues.
     """
     from ogive.catalog import OPERATORS
 
@@ -125,7 +133,7 @@ def command(
     else:
         out.print(_table(reports, digest))
         first = reports[0]
-        note = f"{first.dtype}, {first.count:,} inputs each; not nearest: results that are not the nearest number"
+        note = f"{first.dtype}, {first.count:,} inputs per operator; misrounded: results that are not the nearest {first.dtype}"
     out.print(Text(note), soft_wrap=True)
     mine = [contestants[0].op for contestants in measurements.values() if contestants[0].is_own]
     if any(isinstance(op, RowOperator) for op in mine):
@@ -225,10 +233,10 @@ def _refuse_counts(
     names = ", ".join(measurements) if len(measurements) < 4 else "these operators"
     if samples is not None and not any(is_sampled):
         what = f"--samples is for float64, operators of several tensors, and rows; {names} in {dtype}"
-        raise click.UsageError(f"{what}: every input, or every 128th, is measured. --exhaustive takes every one")
+        raise click.UsageError(f"{what}: every input, or every 128th, is measured. Use --exhaustive for every one")
     if exhaustive and all(is_sampled):
         what = f"--exhaustive is for float32 and shorter types, and one tensor; {names} in {dtype}"
-        raise click.UsageError(f"{what}: there are too many inputs. --samples says how many are measured")
+        raise click.UsageError(f"{what}: there are too many inputs. Say with --samples how many to measure")
 
 
 def _read_parameter(text: str) -> tuple[str, Any]:
@@ -243,8 +251,8 @@ def _read_parameter(text: str) -> tuple[str, Any]:
 
 def _table(reports: list[Report], digest: bool) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("operator", "largest error", "at", "not nearest", *(["digest"] if digest else [])):
-        table.add_column(title, justify="right" if title == "not nearest" else "left", no_wrap=True)
+    for title in ("operator", "largest error", "at", "misrounded", *(["digest"] if digest else [])):
+        table.add_column(title, justify="right" if title == "misrounded" else "left", no_wrap=True)
     for r in reports:
         digits = 17 if r.dtype == "float64" else 9
         place = ", ".join(f"{value:.{digits}g}" for value in r.worst_input) if r.worst > 0 else ""

@@ -26,7 +26,9 @@ _WORDS = {
 
 @click.command()
 @click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--feature-level", default="6_4", show_default=True, type=FEATURE_LEVEL, help="The DirectML device's.")
+@click.option(
+    "--feature-level", default="6_4", show_default=True, type=FEATURE_LEVEL, help="The feature level of the device."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
 def command(model: Path, feature_level: str, as_json: bool) -> int:
     """Check what a DirectML device of a feature level would refuse of a model.

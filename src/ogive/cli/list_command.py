@@ -32,7 +32,9 @@ def command(pattern: str) -> int:
 
     rows = [op for op in OPERATORS.values() if pattern.lower() in f"{op.name} {op.onnx} {op.directml}".lower()]
     if not rows:
-        raise click.UsageError(f"no operator has {pattern!r} in its names; `ogive list` shows all")
+        raise click.UsageError(
+            f"no operator has {pattern!r} in its names; allowed: a part of a name that `ogive list` prints"
+        )
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("operator", "ONNX", "DirectML", "element types"):
         table.add_column(title, no_wrap=title != "element types")

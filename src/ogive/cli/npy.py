@@ -37,5 +37,5 @@ def read_array(path: Path) -> np.ndarray:
     except OSError:
         raise
     except Exception as error:  # NumPy answers a damaged header with errors of many kinds
-        what, way_out = "it is not a .npy file with one array of numbers", "numpy.save writes one"
+        what, way_out = "it is not a .npy file with one array of numbers", "Write one with numpy.save"
         raise ModelError(message(str(path), what, way_out=way_out)) from error

@@ -14,7 +14,7 @@ import click
 import numpy as np
 from click.shell_completion import CompletionItem
 
-from ogive.errors import OgiveError
+from ogive.errors import OgiveError, described
 from ogive.operator import Operator
 
 __all__ = ["OperatorName", "find", "own"]
@@ -42,7 +42,9 @@ def find(name: str) -> Operator:
         if wanted in (op.name, (op.onnx or "").lower(), (op.directml or "").lower()):
             return op
     near = difflib.get_close_matches(wanted, OPERATORS, 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`ogive list` shows all, module:name is one of your own"
+    hint = (
+        f"did you mean {' or '.join(near)}?" if near else "allowed: the names that `ogive list` prints, or module:name"
+    )
     raise click.UsageError(f"there is no operator {name!r}; {hint}")
 
 
@@ -61,11 +63,11 @@ def own(text: str) -> tuple[Operator, dict[str, Any]]:
             found = getattr(found, part)
         except AttributeError:
             known = [key for key, value in vars(module).items() if _bound(value) is not None]
-            hint = f"its operators: {', '.join(known)}" if known else "it has no operators"
+            hint = f"allowed: {', '.join(known)}" if known else "allowed: a name of an operator, and it has none"
             raise click.UsageError(f"{place} has no {name!r}; {hint}") from None
     bound = _bound(found)
     if bound is None:
-        what = f"{text} is a {type(found).__name__}, not an operator"
+        what = f"{text} is {described(found)}, not an operator"
         way_out = "Put @ogive.operator before the function" if callable(found) else "Name an operator of the module"
         raise click.UsageError(f"{what}. {way_out}")
     return bound
@@ -106,7 +108,9 @@ def _module_named(name: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
             what = f"there is no module {name!r} in the current folder or among the installed packages"
-            raise click.UsageError(f"{what}; a file is given by its path: {name.replace('.', '/')}.py:name") from error
+            raise click.UsageError(
+                f"{what}; allowed: module:name, and file.py:name such as {name.replace('.', '/')}.py:name"
+            ) from error
         raise
 
 

@@ -34,15 +34,21 @@ __all__ = ["command"]
     "--output",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="ONNX: write each output here. JSON: where writeFile writes to, else the current folder.",
+    help="ONNX: write each output to this folder. JSON: the folder of writeFile; default: the current folder.",
 )
-@click.option("--feature-level", type=FEATURE_LEVEL, help="JSON: the DirectML device's, such as 3_0; else the highest.")
+@click.option(
+    "--feature-level",
+    type=FEATURE_LEVEL,
+    help="JSON: the feature level of the device, such as 3_0. Default: the highest.",
+)
 @click.option(
     "--iterations",
     type=click.IntRange(1),
-    help="ONNX: how often the model runs. JSON: how often every dispatch runs. The time is the median, without the first.",
+    help="ONNX: number of runs of the model. JSON: runs of every dispatch. The time is the median without the first.",
 )
-@click.option("--memory-limit", type=MEMORY, help="Memory for the arrays of a run, such as 4GiB; else what is free.")
+@click.option(
+    "--memory-limit", type=MEMORY, help="Memory for the arrays of a run, such as 4GiB. Default: the free memory."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     model: Path,
@@ -53,19 +59,21 @@ def command(
     memory_limit: int | None,
     as_json: bool,
 ) -> int:
-    """Run a model, and say what ran and what came out.
+    """Run a model, and print what ran and its results.
 
-    MODEL is an .onnx file: prints what ran, and of every input and output the range and the number of zeros, NaN and
-    infinities, with a picture of how the numbers are spread; with --output, writes each output to NAME.npy in that
-    folder. Or MODEL is a .json file in the format of DxDispatch, which says itself what to run and what to print.
+    MODEL is an .onnx file. The command prints what ran, and for every input and output its range, the number of zeros,
+    NaN and infinities, and a picture of its distribution. With --output it writes each output to NAME.npy in that folder.
 
-    With a model, --help also says what that model takes and returns.
+    MODEL can also be a .json file in the format of DxDispatch, which says itself what to run and what to print.
+
+    `ogive run MODEL --help` also prints the inputs and outputs of that model.
     """
     is_json = model.suffix.lower() == ".json"
+    way_out = "Name the inputs in its resources" if is_json else "Use `ogive check --feature-level`"
     wrong = {"--input": inputs} if is_json else {"--feature-level": feature_level}
     for option, value in wrong.items():
         if value:
-            raise click.UsageError(f"{option} is not for {'JSON' if is_json else 'ONNX'} models")
+            raise click.UsageError(f"{option} was given, for a{' JSON' if is_json else 'n ONNX'} model. {way_out}")
     if memory_limit is None:
         from ogive.runtime.memory import available_memory
 
@@ -115,7 +123,7 @@ def _run_onnx(
     for text in inputs:
         name, file = _named_file(text)
         if name in files:
-            raise click.UsageError(f"--input {name} is given twice")
+            raise click.UsageError(f"--input {name} is given twice; allowed: one file for each input")
         files[name] = file
     given = {name: read_array(file) for name, file in files.items()}
     with progress() as display:

@@ -15,8 +15,8 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("operator", type=OperatorName())
-@click.option("--asm", is_flag=True, help="Print the machine code of the kernel instead.")
-@click.option("--dtype", default=None, help="The element type for --asm; float32 by default.")
+@click.option("--asm", is_flag=True, help="Print the machine code of the kernel.")
+@click.option("--dtype", default=None, help="The element type for --asm. Default: float32.")
 @click.option("--target", default=None, help="The instruction set for --asm: x86-64, x86-64-v3, x86-64-v4, aarch64.")
 def command(operator: str, asm: bool, dtype: str | None, target: str | None) -> int:
     """Show one operator: its formula, its parameters, its types, its curve.
@@ -61,7 +61,9 @@ def _assembly(op: Operator, dtype: str, target: str | None) -> str:
         if signature.inputs[-1].name == dtype:
             chosen = TARGETS[target] if target else host_target()
             return assembly(emit(op.program(signature), chosen), chosen)
-    raise click.UsageError(f"--dtype is {dtype!r}; {op.name} has {short_types(op)}")
+    raise click.UsageError(
+        f"--dtype is {dtype!r}; allowed: {', '.join(dict.fromkeys(s.inputs[-1].name for s in op.signatures))}, for {op.name}"
+    )
 
 
 #: Columns of a curve without its frame.

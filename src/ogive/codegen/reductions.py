@@ -14,7 +14,8 @@ __all__ = ["Accumulator"]
 
 REGISTER_BITS = 512
 
-#: How many numbers of the rows' records a reduction's lanes take until all rows are through: two registers a row.
+#: Doubles of a row's record that hold a reduction's vector accumulators, two registers, until their lanes are joined
+#: for all rows at once.
 ASIDE = 2 * REGISTER_BITS // 64
 
 

@@ -16,6 +16,7 @@ from ogive.directml.errors import refuse
 from ogive.directml.memory import Region, bytes_of
 from ogive.directml.structure import CONVERTERS, Entry, Structure, arrays
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type, view
+from ogive.errors import described
 
 __all__ = [
     "DML_BINDING_DESC",
@@ -97,7 +98,7 @@ class DML_BINDING_DESC(Structure):
     def _check(self) -> None:
         wanted = _BINDING_TYPES[type(self.Desc)]
         if self.Type != wanted:
-            shown = "None" if self.Desc is None else f"a {type(self.Desc).__name__}"
+            shown = "None" if self.Desc is None else described(self.Desc)
             refuse(type(self).__name__, f"Type is {self.Type} where Desc is {shown}", str(wanted), member="Type")
 
 
@@ -154,7 +155,7 @@ def _buffer_binding(owner: str, name: str, value: Any) -> DML_BUFFER_BINDING:
 
 def _binding(owner: str, name: str, value: Any) -> Any:
     if not isinstance(value, DML_BUFFER_BINDING | DML_BUFFER_ARRAY_BINDING):
-        what = f"{name} is of type {type(value).__name__}"
+        what = f"{name} is {described(value)}"
         refuse(owner, what, "DML_BUFFER_BINDING, DML_BUFFER_ARRAY_BINDING or None", member=name)
     return value
 

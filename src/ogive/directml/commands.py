@@ -9,6 +9,7 @@ from ogive.directml.errors import refuse
 from ogive.directml.objects import DeviceChild
 from ogive.directml.operators import CompiledOperator, Dispatchable, OperatorInitializer
 from ogive.directml.table import BindingTable, Bound
+from ogive.errors import described
 
 __all__ = ["CommandList", "CommandRecorder"]
 
@@ -62,7 +63,7 @@ class CommandRecorder(DeviceChild):
             ("bindings", bindings, BindingTable),
         ):
             if not isinstance(value, kind):
-                refuse(subject, f"{name} is of type {type(value).__name__}", f"a {kind.__name__}", member=name)
+                refuse(subject, f"{name} is {described(value)}", f"a {kind.__name__}", member=name)
         self._device._require_own(subject, dispatchable)
         self._device._require_own(subject, bindings)
         if bindings._dispatchable is not dispatchable:

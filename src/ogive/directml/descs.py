@@ -14,6 +14,7 @@ from ogive.directml.data import OperatorFacts, facts
 from ogive.directml.enumerations import DML_OPERATOR_TYPE, ENUMERATIONS, level_name
 from ogive.directml.errors import refuse
 from ogive.directml.structure import CONVERTERS, REQUIRED, Entry, Structure, structures
+from ogive.errors import described
 
 __all__ = ["DML_OPERATOR_DESC", "OperatorDesc", "desc_class", "in_place_rule"]
 
@@ -125,7 +126,7 @@ class DML_OPERATOR_DESC(Structure):
 
     def _check(self) -> None:
         if self.Desc.Type != self.Type:
-            what = f"Type is {self.Type} for a {type(self.Desc).__name__}"
+            what = f"Type is {self.Type} for {described(self.Desc)}"
             refuse("DML_OPERATOR_DESC", what, str(self.Desc.Type), member="Type")
 
 

@@ -26,6 +26,7 @@ from ogive.directml.operators import (
 from ogive.directml.structure import CONVERTERS, Structure
 from ogive.directml.support import validate
 from ogive.directml.table import BindingTable
+from ogive.errors import described
 
 __all__ = ["Device"]
 
@@ -122,7 +123,7 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         self._require()
         subject = "IDMLDevice::CompileOperator"
         if not isinstance(operator, Operator):
-            refuse(subject, f"operator is of type {type(operator).__name__}", "an operator", member="operator")
+            refuse(subject, f"operator is {described(operator)}", "an operator", member="operator")
         self._require_own(subject, operator)
         checked = CONVERTERS["DML_EXECUTION_FLAGS"](subject, "flags", flags)
         return compile_operator(self, operator, checked)
@@ -136,7 +137,7 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         self._require()
         subject = "IDMLDevice1::CompileGraph"
         if not isinstance(desc, DML_GRAPH_DESC):
-            refuse(subject, f"desc is of type {type(desc).__name__}", "DML_GRAPH_DESC", member="desc")
+            refuse(subject, f"desc is {described(desc)}", "DML_GRAPH_DESC", member="desc")
         checked = CONVERTERS["DML_EXECUTION_FLAGS"](subject, "flags", flags)
         return compile_graph(self, self._level, desc, checked)
 

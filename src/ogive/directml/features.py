@@ -8,6 +8,7 @@ from ogive.directml.data import DATA_TYPES, FEATURE_LEVELS
 from ogive.directml.enumerations import DML_FEATURE, DML_FEATURE_LEVEL, DML_TENSOR_DATA_TYPE, level_name, short_name
 from ogive.directml.errors import HRESULT, refuse
 from ogive.directml.structure import CONVERTERS, Entry, Structure, short
+from ogive.errors import described
 
 __all__ = [
     "DML_FEATURE_DATA_FEATURE_LEVELS",
@@ -60,7 +61,7 @@ def answer(level: int, feature: Any, query: Any) -> Structure:
         refuse(subject, f"feature is {feature}", known, member="feature", hresult=HRESULT.DXGI_ERROR_UNSUPPORTED)
     asked = CONVERTERS["DML_FEATURE"](subject, "feature", feature)
     if type(query) is not _QUERIES[asked]:
-        what = f"the query for {asked} is of type {type(query).__name__}"
+        what = f"the query for {asked} is {described(query)}"
         refuse(subject, what, _QUERIES[asked].__name__, member="query")
     if isinstance(query, DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT):
         return DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(_is_supported(level, query.DataType))

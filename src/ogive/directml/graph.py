@@ -16,6 +16,7 @@ from ogive.directml.memory import bytes_of
 from ogive.directml.operators import CompiledOperator, Operator, accepted_operator, single_node
 from ogive.directml.plan import make_plan
 from ogive.directml.structure import CONVERTERS, Entry, Structure, arrays, structures
+from ogive.errors import described
 
 if TYPE_CHECKING:
     from ogive.directml.device import Device
@@ -146,7 +147,7 @@ class DML_GRAPH_EDGE_DESC(Structure):
 def _check_type(desc: Structure, types: Mapping[Any, Any]) -> None:
     wanted = types[type(desc.Desc)]
     if desc.Type != wanted:
-        what = f"Type is {desc.Type} for a {type(desc.Desc).__name__}"
+        what = f"Type is {desc.Type} for {described(desc.Desc)}"
         refuse(type(desc).__name__, what, str(wanted), member="Type")
 
 
@@ -228,8 +229,8 @@ class _Wiring:
 
     def __init__(self, device: Device, level: int, graph: DML_GRAPH_DESC) -> None:
         if level < _FIRST_LEVEL:
-            what = f"it is called on a device of {level_name(level)}"
-            refuse("IDMLDevice1::CompileGraph", what, f"{level_name(_FIRST_LEVEL)} and above")
+            what = f"it needs {level_name(_FIRST_LEVEL)} or later, and the device has {level_name(level)}"
+            refuse("IDMLDevice1::CompileGraph", what, "", 'Make a device with Device("2_1")')
         self.device = device
         self.level = level
         self.graph = graph
@@ -264,13 +265,13 @@ class _Wiring:
         name = self._node(index)
         if isinstance(node, DML_CONSTANT_DATA_GRAPH_NODE_DESC):
             if self.level < _FIRST_LEVEL_WITH_CONSTANTS:
-                what = f"{name} is a constant, on a device of {level_name(self.level)}"
-                self._refuse(what, f"constants at {level_name(_FIRST_LEVEL_WITH_CONSTANTS)} and above", name)
+                what = f"{name} is a constant, and the device has {level_name(self.level)}"
+                self._refuse(what, f"constants at {level_name(_FIRST_LEVEL_WITH_CONSTANTS)} and later", name)
             self._constant_of[index] = len(self.constants)
             self.constants.append(node.memory[: node.DataSize].copy())
             return
         if not isinstance(node.Operator, Operator):
-            what = f"{name}.Operator is of type {type(node.Operator).__name__}"
+            what = f"{name}.Operator is {described(node.Operator)}"
             self._refuse(what, "operators that a device has created", name)
         self.device._require_own(f"DML_GRAPH_DESC: {name}", node.Operator)
         self.operators[index] = node.Operator

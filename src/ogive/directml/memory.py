@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ogive.directml.errors import refuse
+from ogive.errors import described
 
 __all__ = ["Region", "bytes_of"]
 
@@ -45,7 +46,7 @@ def bytes_of(subject: str, name: str, buffer: Any) -> np.ndarray:
             exported = memoryview(buffer)
         except TypeError:
             allowed = "NumPy arrays, bytearray, memoryview, mmap and other objects with a buffer"
-            refuse(subject, f"{name} is of type {type(buffer).__name__}", allowed, member=name)
+            refuse(subject, f"{name} is {described(buffer)}", allowed, member=name)
         if "O" in re.sub(":[^:]*:", "", exported.format):
             refuse(subject, f"{name} holds Python objects", "buffers of numbers or bytes", member=name)
         contiguous = exported.c_contiguous

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import UUID
 
 from ogive.directml.errors import HRESULT, refuse
+from ogive.errors import described
 
 if TYPE_CHECKING:
     from ogive.directml.device import Device
@@ -44,7 +45,7 @@ class Object:
     def _put(self, method: str, guid: Any, data: Any) -> None:
         if not isinstance(guid, UUID):
             subject = f"{self.INTERFACE}::{method}"
-            refuse(subject, f"guid is of type {type(guid).__name__}", "a uuid.UUID", member="guid")
+            refuse(subject, f"guid is {described(guid)}", "a uuid.UUID", member="guid")
         if data is None:
             self._private.pop(guid, None)
         else:

@@ -27,6 +27,7 @@ from ogive.directml.memory import Region
 from ogive.directml.objects import DeviceChild
 from ogive.directml.plan import Feed, Node, Plan, make_plan, native_plan
 from ogive.directml.structure import short
+from ogive.errors import described
 from ogive.pickling import plain_bytes
 
 if TYPE_CHECKING:
@@ -297,7 +298,7 @@ class CompiledOperator(Dispatchable):
 
     def _in_order(self, subject: str, given: Any, wanted: Any) -> dict[int, Any]:
         if isinstance(given, np.ndarray | bytes | bytearray | memoryview) or not isinstance(given, Sequence):
-            what = f"inputs is of type {type(given).__name__}"
+            what = f"inputs is {described(given)}"
             refuse(subject, what, "a list of buffers, or a dictionary by name", "Write [x] for one input")
         if not len(given) and not wanted:
             return {}
@@ -330,7 +331,7 @@ class CompiledOperator(Dispatchable):
                     refuse(subject, f"there is no output {short(key)}", allowed, member=str(key))
                 listed[index] = buffer
         elif isinstance(given, np.ndarray | bytes | bytearray | memoryview) or not isinstance(given, Sequence):
-            what = f"outputs is of type {type(given).__name__}"
+            what = f"outputs is {described(given)}"
             refuse(subject, what, "a list of buffers, or a dictionary by name", "Write [y] for one output")
         else:
             listed = list(given)
@@ -477,10 +478,10 @@ class OperatorInitializer(Dispatchable):
         subject = f"{self.INTERFACE}::Reset"
         self._device._require()
         if not isinstance(operators, Sequence):
-            refuse(subject, f"operators is of type {type(operators).__name__}", "a sequence of compiled operators")
+            refuse(subject, f"operators is {described(operators)}", "a sequence of compiled operators")
         for index, operator in enumerate(operators):
             if not isinstance(operator, CompiledOperator):
-                what = f"operators[{index}] is of type {type(operator).__name__}"
+                what = f"operators[{index}] is {described(operator)}"
                 refuse(subject, what, "compiled operators", member=f"operators[{index}]")
             self._device._require_own(subject, operator)
         self._operators = tuple(operators)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ogive.directml.enumerations import ENUMERATIONS, members
 from ogive.directml.errors import refuse
+from ogive.errors import described
 
 __all__ = ["CONVERTERS", "REQUIRED", "Converter", "Entry", "Structure", "arrays", "items", "short", "structures"]
 
@@ -140,12 +141,14 @@ Converter = Callable[[str, str, Any], Any]
 
 def short(value: object) -> str:
     """A value for a message: what it is, or how long it is."""
+    if isinstance(value, type | np.ndarray):
+        return described(value)
     if hasattr(value, "__len__") and not isinstance(value, Structure):
         length = len(value)
         if length > 16:
-            return f"of type {type(value).__name__} with {length} entries"
+            return f"{described(value)} with {length} entries"
     text = repr(value)
-    return text if len(text) <= 200 else f"of type {type(value).__name__}"
+    return text if len(text) <= 200 else described(value)
 
 
 def _float(owner: str, name: str, value: Any) -> float:

@@ -36,11 +36,8 @@ def validate(desc: OperatorDesc, level: int) -> None:
     introduced = FEATURE_LEVELS[operator.introduced]
     row = operator.row(level)
     if level < introduced or row is None:
-        refuse(
-            operator.type_name,
-            f"it is created on a device of {level_name(level)}",
-            f"{level_name(introduced)} and above, where it was introduced",
-        )
+        what = f"it needs {level_name(introduced)} or later, and the device has {level_name(level)}"
+        refuse(operator.type_name, what, "", f'Make a device with Device("{operator.introduced}")')
     for member in operator.tensors:
         _validate_tensor(desc, member, row[member.name], level)
     for rule in rules(operator.name):
@@ -127,7 +124,7 @@ def _validate_numbers(desc: OperatorDesc) -> None:
         if name in _PLAIN:
             continue
         if math.isnan(value):
-            _refuse(desc, name, "is NaN", "numbers")
+            _refuse(desc, name, "is NaN", "any number but NaN")
         if math.isinf(value) and name not in _BOUNDS:
             _refuse(desc, name, f"is {value}", "finite numbers")
 

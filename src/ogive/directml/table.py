@@ -20,6 +20,7 @@ from ogive.directml.errors import refuse
 from ogive.directml.memory import Region
 from ogive.directml.objects import DeviceChild
 from ogive.directml.operators import CompiledOperator, Dispatchable, OperatorInitializer, resource_region
+from ogive.errors import described
 
 if TYPE_CHECKING:
     from ogive.directml.device import Device
@@ -69,10 +70,10 @@ class BindingTable(DeviceChild):
 
     def _check_desc(self, subject: str, desc: DML_BINDING_TABLE_DESC) -> None:
         if not isinstance(desc, DML_BINDING_TABLE_DESC):
-            refuse(subject, f"desc is of type {type(desc).__name__}", "DML_BINDING_TABLE_DESC or None", member="desc")
+            refuse(subject, f"desc is {described(desc)}", "DML_BINDING_TABLE_DESC or None", member="desc")
         target = desc.Dispatchable
         if not isinstance(target, CompiledOperator | OperatorInitializer):
-            what = f"Dispatchable is of type {type(target).__name__}"
+            what = f"Dispatchable is {described(target)}"
             refuse("DML_BINDING_TABLE_DESC", what, "a compiled operator or an initialiser", member="Dispatchable")
         self._device._require_own(subject, target)
         needed = target.GetBindingProperties().RequiredDescriptorCount
@@ -135,7 +136,7 @@ class BindingTable(DeviceChild):
         if bindings is None:
             return []
         if not isinstance(bindings, list | tuple):
-            what = f"bindings is of type {type(bindings).__name__}"
+            what = f"bindings is {described(bindings)}"
             refuse(subject, what, "a list of bindings", "Write [binding] for one", member="bindings")
         return [unwrapped(binding) for binding in bindings]
 
@@ -144,7 +145,7 @@ class BindingTable(DeviceChild):
         if inner is None:
             return None
         if not isinstance(inner, DML_BUFFER_BINDING):
-            refuse(subject, f"{name} is bound to a {type(inner).__name__}", "DML_BUFFER_BINDING or None", member=name)
+            refuse(subject, f"{name} is bound to {described(inner)}", "DML_BUFFER_BINDING or None", member=name)
         return resource_region(subject, name, inner, size)
 
     # ---- of compiled operators

@@ -64,9 +64,11 @@ def operator_desc(place: Place, *, beside: Collection[str] = (), is_fused: bool 
     for member in operator.members:
         is_without = is_fused and member.is_tensor
         if member.name not in given and not member.optional and not is_without:
-            inner.refuse(f"{member.name} is missing")
+            inner.refuse(f"{member.name} is missing", "", f'Add "{member.name}"')
         if member.name in given and is_without:
-            given[member.name].refuse("a fused activation has no tensors of its own")
+            given[member.name].refuse(
+                "it was given, but a fused activation has no tensors of its own", "", "Leave it out"
+            )
         values[member.name] = _value(member, given) if member.name in given else None
     with placed(inner):
         return desc_class(operator.struct)(**values), inner

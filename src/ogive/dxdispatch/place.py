@@ -108,7 +108,7 @@ class Place:
                 self.at(name).refuse("there is no such member", ", ".join(sorted(allowed)), way_out)
         for name in required:
             if name not in self.value:
-                self.refuse(f"{name} is missing")
+                self.refuse(f"{name} is missing", "", f"Add {json.dumps(name)}")
         return {name: self.at(name) for name in self.value}
 
     def entries(self) -> list[Place]:

@@ -76,13 +76,19 @@ class Document:
         try:
             return decoder.decode(self.text)
         except json.JSONDecodeError as error:
-            self._refuse_at(self.text, error.pos, error.msg[0].lower() + error.msg[1:])
+            self._refuse_at(
+                self.text, error.pos, error.msg[0].lower() + error.msg[1:], "JSON with comments and last commas"
+            )
         except ModelError:
             raise
         except RecursionError:
-            raise ModelError(message(self.name, "its arrays and objects are nested too deeply")) from None
+            raise ModelError(
+                message(self.name, "its arrays and objects are nested too deeply", "a few hundred levels")
+            ) from None
         except ValueError:  # Python's limit for turning text into an integer
-            raise ModelError(message(self.name, "it has a number with thousands of digits")) from None
+            raise ModelError(
+                message(self.name, "it has a number with thousands of digits", "up to 4,300 digits")
+            ) from None
 
     def _refuse_constant(self, name: str) -> NoReturn:
         at = re.search(rf"(?<![\w\"]){re.escape(name)}", self.text)
@@ -132,7 +138,7 @@ def read_document(path: str | os.PathLike[str]) -> Document:
     """The document in a file. Raises ModelError for what is no JSON, and OSError where it cannot be read."""
     name = os.fspath(path)
     if not is_regular(Path(path)):
-        raise ModelError(message(name, "it is not a regular file"))
+        raise ModelError(message(name, "it is not a regular file", "files on disk"))
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 
-from ogive.errors import ArgumentError, ModelError, UnsupportedError, message
+from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type, type_of_proto
 from ogive.onnx.dispatch import implementation
@@ -48,6 +49,11 @@ MOST_SHOWN = 80
 MOST_INPUTS = 32
 
 
+#: What a file has to be, and where a value has to come from.
+_WANTED = "what onnx.save writes"
+_COMPUTED = "inputs, initialisers and outputs of earlier nodes"
+
+
 def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Path | None, str]:
     """The model, the folder it lies in, and how messages call it."""
     if isinstance(source, ModelProto):
@@ -56,12 +62,12 @@ def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[Mod
         return _parsed(bytes(source), "model"), None, "model"
     if not isinstance(source, str | os.PathLike):
         raise ArgumentError(
-            message("ogive.onnx.load", f"the model is a {type(source).__name__}", "a path, bytes, an onnx.ModelProto")
+            message("ogive.onnx.load", f"the model is {described(source)}", "a path, bytes, an onnx.ModelProto")
         )
     path = Path(source)
     found = opened(path)
     if found is None:
-        raise ModelError(message(str(path), "it is not a regular file"))
+        raise ModelError(message(str(path), "it is not a regular file", "files on disk"))
     with found[0] as file:
         data = file.read()
     return _parsed(data, path.name), path.parent, path.name
@@ -77,7 +83,7 @@ def _check_text(model: ModelProto, subject: str) -> None:
                 for text in (value,) if isinstance(value, str | bytes) else value:
                     if isinstance(text, bytes):
                         what = f"a {declared.name} in a {current.DESCRIPTOR.name} is not UTF-8: {text[:60]!r}"
-                        raise ModelError(message(subject, what))
+                        raise ModelError(message(subject, what, "text in UTF-8"))
             elif declared.type == declared.TYPE_MESSAGE:
                 waiting.extend((value,) if hasattr(value, "ListFields") else value)
 
@@ -87,7 +93,7 @@ def _parsed(data: bytes, subject: str) -> ModelProto:
     try:
         model.ParseFromString(data)
     except DecodeError as error:
-        raise ModelError(message(subject, "it is not an ONNX model, or damaged")) from error
+        raise ModelError(message(subject, "it is not an ONNX model, or damaged", _WANTED)) from error
     return model
 
 
@@ -104,12 +110,12 @@ def graph_of(
     ``initialisers`` are given if the model is without their data.
     """
     if not model.HasField("graph"):
-        raise ModelError(message(subject, "it is not an ONNX model, or damaged: there is no graph"))
+        raise ModelError(message(subject, "it is not an ONNX model, or damaged: there is no graph", _WANTED))
     if not 1 <= model.ir_version <= onnx.IR_VERSION:
         what, allowed = f"its ir_version is {model.ir_version}", f"1 to {onnx.IR_VERSION}"
         if model.ir_version < 1:
             raise ModelError(message(subject, what, allowed))
-        raise UnsupportedError(message(subject, what, allowed, "Newer versions need a newer onnx"))
+        raise UnsupportedError(message(subject, what, allowed, "Install a newer onnx for newer versions"))
     _check_text(model, subject)
     opsets = _opsets(model, subject)
     builder = _Builder(folder, functions_of(model.functions, subject), node_limit)
@@ -141,7 +147,11 @@ def _opsets(model: ModelProto | FunctionProto, subject: str) -> dict[str, int]:
     for entry in model.opset_import:
         domain = domain_of(entry.domain)
         if found.setdefault(domain, entry.version) != entry.version:
-            raise ModelError(message(subject, f"it imports {domain!r} twice: {found[domain]} and {entry.version}"))
+            raise ModelError(
+                message(
+                    subject, f"it imports {domain!r} twice: {found[domain]} and {entry.version}", "one version of each"
+                )
+            )
     if not found and isinstance(model, ModelProto) and model.ir_version < 3:
         found[""] = 1  # the standard had no opsets yet
     if "" in found:
@@ -196,9 +206,9 @@ class _Builder:
         found: dict[str, np.ndarray] = {}
         for tensor in proto.initializer:
             if not tensor.name:
-                raise ModelError(message(subject, "an initialiser has no name"))
+                raise ModelError(message(subject, "an initialiser has no name", "a name for each"))
             if tensor.name in found:
-                raise ModelError(message(subject, f"there are two initialisers {tensor.name!r}"))
+                raise ModelError(message(subject, f"there are two initialisers {tensor.name!r}", "each name once"))
             found[tensor.name] = array_from(tensor, self.folder, f"initialiser {tensor.name!r}")
         if proto.sparse_initializer:
             name = proto.sparse_initializer[0].values.name
@@ -220,7 +230,7 @@ class _Builder:
             name = info.name
             if not name or name in scope.values:
                 what = f"there are two inputs {name!r}" if name else "an input has no name"
-                raise ModelError(message(subject, what))
+                raise ModelError(message(subject, what, "each name once"))
             kind = _required_type(info, "input", subject)
             default = initialisers.get(name)
             shape = _declared_shape(info.type, f"{subject}, input {name!r}")
@@ -249,16 +259,16 @@ class _Builder:
         for info in infos:
             name = info.name
             if name in known:
-                raise ModelError(message(subject, f"there are two outputs {name!r}"))
+                raise ModelError(message(subject, f"there are two outputs {name!r}", "each name once"))
             known.add(name)
             value = scope.values.get(name)
             if value is None:
-                raise ModelError(message(subject, f"no node computes the output {name!r}"))
+                raise ModelError(message(subject, f"no node computes the output {name!r}", _COMPUTED))
             shape = _declared_shape(info.type, f"{subject}, output {name!r}") if info.HasField("type") else None
             graph.outputs.append(ValueInfo(name, graph.types[value], shape))
             graph.results.append(value)
         if not graph.outputs:
-            raise ModelError(message(subject, "the graph has no outputs"))
+            raise ModelError(message(subject, "the graph has no outputs", "one or more"))
 
     def _drop_unused(self) -> None:
         """Keep what the outputs need."""
@@ -295,10 +305,14 @@ class _Builder:
                 message(label, f"it is an operator of {domain!r}", "ONNX's own operators, and functions of the model")
             )
         if version is None:
-            raise ModelError(message(label, "the model imports no opset of ONNX's own operators"))
+            raise ModelError(
+                message(label, "the model imports no opset of ONNX's own operators", "", "Add one to opset_import")
+            )
         schema = schemas.schema_of(proto.op_type, version)
         if schema is None:
-            raise ModelError(message(label, f"opset {version} has no operator {proto.op_type!r}"))
+            raise ModelError(
+                message(label, f"opset {version} has no operator {proto.op_type!r}", "", _nearest(proto.op_type))
+            )
         node = self._checked(proto, schema, version, inputs, label)
         bound = schemas.input_types(schema, node.input_types, node.inputs, label)
         types = schemas.output_types(schema, proto.output, bound, label)
@@ -314,7 +328,7 @@ class _Builder:
         body = schema_function(schema, proto, version, protos)
         what = f"Ogive has no operator {proto.op_type} (opset {version})"
         if body is None:
-            raise UnsupportedError(message(label, what, way_out="ogive.onnx.supported() lists what it has"))
+            raise UnsupportedError(message(label, what, way_out="See ogive.onnx.supported() for those it has"))
         try:
             self._call(body, proto, inputs, scope, label)
         except UnsupportedError as error:
@@ -341,7 +355,7 @@ class _Builder:
         if not name:
             return None
         if name not in scope.values:
-            raise ModelError(message(label, f"its input {name!r} is nothing that comes before it"))
+            raise ModelError(message(label, f"its input {name!r} is not computed before it", _COMPUTED))
         return scope.values[name]
 
     def _unique(self, name: str, scope: _Scope) -> str:
@@ -401,9 +415,11 @@ class _Builder:
         """Put the body of a function in the place of a node."""
         key = key_of(proto)
         if key in scope.calls:
-            raise ModelError(message(label, f"the function {key[1]!r} calls itself"))
+            raise ModelError(message(label, f"the function {key[1]!r} calls itself", "functions without recursion"))
         if len(scope.calls) >= DEEPEST_CALL:
-            raise UnsupportedError(message(label, f"functions call each other more than {DEEPEST_CALL} deep"))
+            raise UnsupportedError(
+                message(label, f"functions call each other more than {DEEPEST_CALL} deep", f"{DEEPEST_CALL}")
+            )
         for kind, given, formal in (("inputs", inputs, function.input), ("outputs", proto.output, function.output)):
             if len(given) > len(formal):
                 raise ModelError(message(label, f"it has {len(given)} {kind}", f"{len(formal)}, as the function"))
@@ -415,7 +431,7 @@ class _Builder:
         )
         for position, name in enumerate(function.input):
             if name in inner.values:
-                raise ModelError(message(label, f"the function has two inputs {name!r}"))
+                raise ModelError(message(label, f"the function has two inputs {name!r}", "each name once"))
             inner.values[name] = inputs[position] if position < len(inputs) else None
         for position, node in enumerate(function.node):
             self.expanded_nodes += 1
@@ -430,7 +446,7 @@ class _Builder:
             self._refuse_known(name, scope, label)
             value = inner.values.get(result)
             if value is None:
-                raise ModelError(message(label, f"nothing in the function computes its output {result!r}"))
+                raise ModelError(message(label, f"nothing in the function computes its output {result!r}", _COMPUTED))
             scope.values[name] = value
 
     def _take_bytes(self, proto: FunctionProto | NodeProto, label: str) -> None:
@@ -479,6 +495,12 @@ def _required_type(info: ValueInfoProto, role: str, subject: str) -> str:
     if "map(" in kind or "sparse_" in kind:
         raise UnsupportedError(message(subject, f"the {role} {info.name!r} is {kind}", "tensors, sequences, optional"))
     return kind
+
+
+def _nearest(operator: str) -> str:
+    """What may have been meant by an operator that ONNX does not have."""
+    near = get_close_matches(operator, {schema.name for schema in onnx.defs.get_all_schemas()}, 1)
+    return f"Did you mean {near[0]}?" if near else "Check its name, and its domain"
 
 
 def _declared_shape(proto: TypeProto, subject: str) -> Shape | None:

@@ -14,7 +14,7 @@ from onnx import ModelProto
 
 from ogive import forking
 from ogive._native import ModelCall, inherit_vectorcall
-from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, message
+from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, described, message
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.delivery import Delivery
 from ogive.onnx.graph import Graph, ValueInfo
@@ -274,7 +274,7 @@ class Model(ModelCall):
                 what = f"out names {name!r}, which is not computed"
                 raise ArgumentError(message(self._name, what, ", ".join(outputs)))
             if not isinstance(array, np.ndarray):
-                raise OutputError(message(self._name, f"out[{name!r}] is a {type(array).__name__}", "a NumPy array"))
+                raise OutputError(message(self._name, f"out[{name!r}] is {described(array)}", "a NumPy array"))
             if not array.flags.writeable:
                 raise OutputError(message(self._name, f"out[{name!r}] is a read-only array", "writable arrays"))
         return given
@@ -334,7 +334,7 @@ class Model(ModelCall):
                     else f"the input {missing[0]!r} is"
                 )
                 what = f"{subject} missing"
-                raise ArgumentError(message(self._name, what, way_out=f"It takes {', '.join(map(str, self.inputs))}"))
+                raise ArgumentError(message(self._name, what, way_out=f"Give {', '.join(map(str, self.inputs))}"))
             else:
                 value = self._graph.defaults[info.name]
             if isinstance(value, np.ndarray) and info.shape is not None:
@@ -356,7 +356,7 @@ def _takes_any_shape(inputs: Sequence[ValueInfo]) -> bool:
 def _check_order(subject: str, inputs: object, outputs: object) -> None:
     """Refuse the arguments of `Model.run` in ONNX Runtime's order, whose result is a list."""
     if not isinstance(inputs, Mapping):
-        what = f"inputs is of type {type(inputs).__name__}"
+        what = f"the inputs are {described(inputs)}"
         way_out = 'The inputs come first, the names of outputs second: run({"x": array}, ["y"]) returns {"y": array}'
         raise ArgumentError(message(subject, what, "a mapping of names to arrays", way_out))
     if isinstance(outputs, str):
@@ -370,13 +370,15 @@ def _checked_value(value: Any, kind: str, subject: str) -> Any:
         return None if value is None else _checked_value(value, kind[len("optional(") : -1], subject)
     if kind.startswith("seq("):
         if not isinstance(value, list | tuple):
-            raise DTypeError(message(subject, f"it is a {type(value).__name__}", f"a list, for {kind}"))
+            raise DTypeError(message(subject, f"it is {described(value)}", f"a list, for {kind}"))
         inner = kind[len("seq(") : -1]
         return [_checked_value(item, inner, f"{subject}, item {i}") for i, item in enumerate(value)]
     dtype, array = DATA_TYPES[kind].numpy, np.asarray(value)
     if kind == "tensor(string)":
         return _texts(array, subject)
     if array.dtype != dtype:
+        if array.dtype.kind in "OSU" and not isinstance(value, np.ndarray):  # text, None or an object
+            raise DTypeError(message(subject, f"it is {described(value)}", f"an array of {dtype.name}"))
         way_out = f"Convert it first: array.astype({dtype.name!r})"
         raise DTypeError(message(subject, f"its dtype is {array.dtype}", dtype.name, way_out))
     return array if array.dtype.num == dtype.num else array.view(dtype)
@@ -386,7 +388,7 @@ def _texts(array: np.ndarray, subject: str) -> np.ndarray:
     objects = array.astype(object)
     for item in objects.flat:
         if not isinstance(item, str):
-            raise DTypeError(message(subject, f"it contains a {type(item).__name__}", "str"))
+            raise DTypeError(message(subject, f"it contains {described(item)}", "str"))
     return objects
 
 
@@ -406,7 +408,8 @@ def _check_shape(shape: tuple[int, ...], info: ValueInfo, sizes: dict[str, tuple
             fits = False
     if not fits:
         shown = ", ".join("?" if size is None else str(size) for size in declared)
-        what, allowed = f"its shape is {shape}", f"{len(declared)} axes: ({shown})"
+        what = f"its shape is {shape}"
+        allowed = f"shapes ({shown})" if len(declared) else "a single number"
         raise ShapeError(message(f"{model}, input {info.name!r}", what, allowed))
 
 

@@ -38,10 +38,14 @@ def reshape(data: np.ndarray, *, shape: Any = (), allowzero: int = 0) -> np.ndar
     if -1 in sizes:
         rest = math.prod(size for size in sizes if size != -1)
         if rest == 0 or data.size % rest:
-            raise ShapeError(f"shape is {wanted}, into which data of shape {data.shape} does not fit")
+            raise ShapeError(
+                f"shape is {wanted}; allowed: shapes of {data.size} elements, as data of shape {data.shape} has"
+            )
         sizes[sizes.index(-1)] = data.size // rest
     if math.prod(sizes) != data.size:
-        raise ShapeError(f"shape is {wanted}, into which data of shape {data.shape} does not fit")
+        raise ShapeError(
+            f"shape is {wanted}; allowed: shapes of {data.size} elements, as data of shape {data.shape} has"
+        )
     return data.reshape(_checked_rank(sizes))
 
 

@@ -70,20 +70,24 @@ def attribute_values(schema: OpSchema, node: NodeProto, label: str, folder: Path
     for attribute in node.attribute:
         name = attribute.name
         if name in values:
-            raise ModelError(message(label, f"it has the attribute {name!r} twice"))
+            raise ModelError(message(label, f"it has the attribute {name!r} twice", "each attribute once"))
         declared = schema.attributes.get(name)
         if declared is None:
             known = ", ".join(sorted(schema.attributes)) or "none"
             raise ModelError(message(label, f"there is no attribute {name!r}", known))
         if attribute.ref_attr_name:
-            raise ModelError(message(label, f"the attribute {name!r} refers to one of a function, outside of any"))
+            raise ModelError(
+                message(label, f"the attribute {name!r} refers to one of a function, outside of any", "values")
+            )
         if _type_name(attribute.type) != _type_name(declared.type):
             given, wanted = _type_name(attribute.type), _type_name(declared.type)
             raise ModelError(message(label, f"the attribute {name!r} is of type {given}", wanted))
         values[name] = _attribute_value(attribute, label, folder)
     for name, declared in schema.attributes.items():
         if declared.required and name not in values:
-            raise ModelError(message(label, f"the attribute {name!r} is missing"))
+            raise ModelError(
+                message(label, f"the attribute {name!r} is missing", f"{_type_name(declared.type)}, without a default")
+            )
     return values
 
 
@@ -97,7 +101,7 @@ def _attribute_value(attribute: AttributeProto, label: str, folder: Path | None)
     try:
         return reader(attribute)
     except UnicodeDecodeError as error:
-        raise ModelError(message(label, f"the attribute {attribute.name!r} is not UTF-8")) from error
+        raise ModelError(message(label, f"the attribute {attribute.name!r} is not UTF-8", "text in UTF-8")) from error
 
 
 def _type_name(kind: Any) -> str:
@@ -147,7 +151,9 @@ def input_types(
         kind = types[position] if position < len(types) else None
         if kind is None:
             if formal.option != _Option.Optional:
-                raise ModelError(message(label, f"its input {formal.name} is missing"))
+                raise ModelError(
+                    message(label, f"its input {formal.name} is missing", "leaving out optional inputs only")
+                )
             continue
         if kind not in formal.types:
             what = f"its input {formal.name} ({names[position]!r}) is {kind}"

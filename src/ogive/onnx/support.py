@@ -42,7 +42,7 @@ class Support:
 def supported() -> tuple[Support, ...]:
     """Every version of every operator that Ogive has, with its types, in the order of names and versions.
 
-    Operators that are not here load too if ONNX defines them as functions of operators that are.
+    Operators that ONNX defines as functions also load, if their bodies use only operators listed here.
 
     >>> [row.version for row in ogive.onnx.supported() if row.operator == "Relu"]
     [1, 6, 13, 14]

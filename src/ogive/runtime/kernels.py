@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
-#: A second thread pays from this cost of all elements on: 4 us of work, several times what telling it takes.
+#: The cost of all elements from which a job is split among threads: about 4 us of work, several times the cost of
+#: waking a worker.
 PARALLEL_COST = 1 << 19
 
 #: A short program moves memory, which costs about as much an element.

@@ -74,5 +74,5 @@ WIDTH_OF_FLOAT64 = 1.72
 
 
 def _width(current: Expression) -> float:
-    """How long it takes beside the same of float32."""
+    """The cost of the width of the operands, relative to float32."""
     return WIDTH_OF_FLOAT64 if max(operand.format.bits for operand in (current, *current.operands)) == 64 else 1.0

@@ -24,7 +24,7 @@ class Vertex(NamedTuple):
     """A node as clustering sees it."""
 
     space: Hashable
-    """What nodes of one island have in common; None: the node stays alone"""
+    """The iteration space. Only nodes with equal spaces may be fused; None forbids it"""
     predecessors: tuple[tuple[int, bool], ...]
     """Nodes that feed it, and whether an edge carries elements to the same places"""
     reads: tuple[Hashable, ...]

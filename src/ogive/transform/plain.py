@@ -44,9 +44,8 @@ class Plain:
     units: float = 0.0
     """The same in units in its last place, where rounding is off by half of one."""
     is_ragged: bool = False
-    """Whether it has as many bits as quotients and roots of elements and products with parameters. Sums and products of
-    elements have few, and are ties more often: from 7.5 to 8 one of two is if 0.5 is added, and of hard_swish one of 300,
-    which would cost what the others save."""
+    """Whether its low-order bits are as good as random: quotients, roots, products with parameters. Only then are near
+    ties rare enough that the branch for them pays. Sums and products of elements have few bits, and are ties often."""
 
     @property
     def is_usable(self) -> bool:

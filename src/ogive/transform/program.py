@@ -81,9 +81,9 @@ class Program:
     scratch: tuple[Format, ...] = ()
     """The rows of the kernel's own; as operands they follow the outputs."""
     parameter_count: int = 0
-    """How many values a kernel gets that are no row values."""
+    """How many scalar parameters a kernel gets at run time."""
     usual: Usual | None = None
-    """What most blocks of elements take, bit for bit the results."""
+    """The fast path of most blocks of elements, with the same bits."""
 
     @property
     def roots(self) -> tuple[Expression, ...]:

@@ -101,7 +101,7 @@ class Reals:
         self.leaves_within_row: dict[Expression, tuple[bool, bool]] = {}
         """Whether an input, and whether a reduction is among what a node depends on."""
         self.rests: dict[Expression, tuple[Expression, Expression]] = {}
-        """What sums of exponentials are to be divided by the exponential of."""
+        """A row_sum node -> the logarithm of the scale left in the sum: the true sum is ``value * exp(-rest)``."""
 
     # ---- rows
 
@@ -311,7 +311,10 @@ class Reals:
         return m.select_rare_(m.not_(m.is_finite_(common)), m.canonical_(value), value)
 
     def _common_to_nan(self, root: Expression) -> Expression | None:
-        """A number that is the same in the whole row, and not finite where an element's result is NaN."""
+        """A value of the whole row that is not finite exactly if a result of the row is NaN; None if there is none.
+
+        With it, one test a row replaces one an element.
+        """
         if _is_share(root):
             return self._share(root)[1].high
         parts = self._of_element(root) if root.operation in ("add", "subtract") else None
@@ -485,7 +488,11 @@ class Reals:
         return value
 
     def _rarely_tied(self, root: Expression, storage: Format) -> Expression:
-        """The same as `_narrowed`; in plain arithmetic where that is less work and good enough, as it nearly always is."""
+        """Round to a 16-bit type, as `_narrowed` does.
+
+        Uncorrected float32 is enough where its error bound excludes a second rounding, which is everywhere but near
+        ties. There the corrected result is taken.
+        """
         careful = self._narrowed(root, storage)
         near = plain(self, root) if self.m.format is Format.F32 else None
         most = cost([careful])

@@ -319,7 +319,7 @@ def test_what_a_level_does_not_take_is_refused_where_it_is_written():
         (lambda x: dml.activation_linear(x, alpha=1), ArgumentError, "^activation_linear: missing a required .*beta"),
         (lambda x: dml.activation_elu(x, beta=1), ArgumentError, "unexpected keyword argument 'beta'.*; allowed: acti"),
         (lambda x: dml.activation_elu(x, 2.0), ArgumentError, r"too many positional .*\(input, \*, alpha=1.0\)"),
-        (lambda x: dml.activation_elu(np.zeros(3)), ArgumentError, "input is array.*Use graph.constant"),
+        (lambda x: dml.activation_elu(np.zeros(3)), ArgumentError, "input is an array.*Use graph.constant"),
         (lambda x: dml.pow(x, "2"), dml.DMLError, "Exponent is '2'; allowed: a number"),
         (lambda x: dml.abs(x, scale_bias=2.0), ParameterError, r"scale_bias is 2.0; allowed: a pair \(scale, bias\)"),
         (lambda x: dml.abs(x, scale_bias=(1, 2, 3)), ParameterError, "allowed: a pair"),

@@ -15,9 +15,8 @@ from ogive.directml.builder.tensors import TensorDesc
 from ogive.directml.device import Device
 from ogive.directml.errors import refuse
 from ogive.directml.operators import CompiledOperator
-from ogive.directml.structure import short
 from ogive.directml.tensor import View
-from ogive.errors import ArgumentError, message
+from ogive.errors import ArgumentError, described, message
 from ogive.pickling import plain_bytes
 
 __all__ = ["CompiledGraph", "Slot"]
@@ -201,7 +200,7 @@ class CompiledGraph:
         """The data of the inputs by their numbers. Everything is checked before anything is converted."""
         if not isinstance(given, Mapping):
             way_out = "Write {x: array}, or {'name': array}"
-            raise ArgumentError(message(subject, f"the inputs are {short(given)}", "a dictionary", way_out))
+            raise ArgumentError(message(subject, f"the inputs are {described(given)}", "a dictionary", way_out))
         found: dict[Slot, Any] = {}
         for key, value in given.items():
             slot = self._slot(subject, key)
@@ -230,7 +229,7 @@ class CompiledGraph:
         elif isinstance(key, str):
             slot = self._by_name.get(key)
         else:
-            what = f"a key is of type {type(key).__name__}"
+            what = f"a key is {described(key)}"
             raise ArgumentError(message(subject, what, "expressions and names of inputs"))
         if slot is None:
             is_name = isinstance(key, str)

@@ -11,7 +11,7 @@ import numpy as np
 from ogive.directml.builder.tensors import Described, TensorDesc
 from ogive.directml.enumerations import DML_ROUNDING_MODE
 from ogive.directml.structure import short
-from ogive.errors import ArgumentError, ParameterError, message
+from ogive.errors import ArgumentError, ParameterError, described, message
 
 if TYPE_CHECKING:
     from ogive.directml.builder.graph import Graph
@@ -187,7 +187,7 @@ class Expression(Described):
         "float", "an expression was asked for its value", "Use the functions of ogive.directml in place of math's"
     )
     __iter__ = __len__ = __contains__ = __getitem__ = _refusing(
-        "[]", "an expression was asked for its elements", "dml.reinterpret makes views of a tensor"
+        "[]", "an expression was asked for its elements", "Use dml.reinterpret for views of a tensor"
     )
     __floordiv__ = __rfloordiv__ = __divmod__ = __rdivmod__ = _refusing(
         "//", "DirectML has no operator for it", "Write dml.floor(x / y); the quotient is rounded before"
@@ -295,7 +295,7 @@ def _binary(function: str, symbol: str, left: Any, right: Any) -> Expression:
 
 def _check_number(symbol: str, x: Expression, number: Any) -> None:
     if isinstance(number, np.ndarray | list | tuple):
-        what = f"an operand is of type {type(number).__name__}"
+        what = f"an operand is {described(number)}"
         raise ArgumentError(message(symbol, what, "expressions and numbers", "Use graph.constant(array)"))
     if isinstance(number, bool | np.bool) or not isinstance(number, numbers.Real | np.floating):
         raise ArgumentError(message(symbol, f"an operand is {short(number)}", "expressions and numbers"))

@@ -65,7 +65,7 @@ def _made(function: Function) -> Callable[..., Expression]:
 def _refusing(name: str) -> Callable[..., NoReturn]:
     def refuse_it(*args: Any, **keywords: Any) -> NoReturn:
         raise UnsupportedError(
-            message(name, "it is out of scope", "activations, element-wise operators, cast and fill_value_...")
+            message(name, "it is out of scope", "activations, element-wise operators, cast and fill_value functions")
         )
 
     _name(refuse_it, name)

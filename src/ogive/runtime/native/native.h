@@ -9,11 +9,12 @@
  *   rows.c     the loop of row-wise kernels: stages, reductions, threads
  *   ufunc.c    a numpy.ufunc made from kernels
  *   call.c     the call path of an operator: keywords -> bound ufunc
- *   direct.c   calls that need nothing of what a ufunc does besides
+ *   direct.c   calls that need only the loop of a ufunc
+ *   plan.c     computations of several kernels, run without Python
  *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
- * Everything that arrives from Python is checked where it arrives (code.c, kernel.c, ufunc.c, call.c, direct.c);
+ * Everything that arrives from Python is checked where it arrives (code.c, kernel.c, ufunc.c, call.c, direct.c, plan.c);
  * the loops (elements.c, grid.c, rows.c, table.c) and pool.c then trust it.
  */
 #ifndef OGIVE_NATIVE_H
