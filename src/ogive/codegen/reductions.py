@@ -14,7 +14,7 @@ __all__ = ["Accumulator"]
 
 REGISTER_BITS = 512
 
-#: How many numbers of the rows' records a reduction's lanes take until all rows are through: two registers a row.
+#: Numbers of a row's record that hold a reduction's lanes until they are joined into one: two registers a row.
 ASIDE = 2 * REGISTER_BITS // 64
 
 

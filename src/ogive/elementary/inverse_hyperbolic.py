@@ -44,7 +44,7 @@ def asinh(m: Arithmetic, x: Wide) -> Wide:
 def acosh(m: Arithmetic, x: Wide) -> Wide:
     """The inverse hyperbolic cosine."""
     x = m.unscaled(x)
-    # Of negative numbers 0 is like: less than 1.
+    # Negative numbers become 0: like them it is below the domain, and gives NaN.
     t = m.subtract(m.clamped(x, 0.0, LARGE[m.goal]), m.wide(1.0))
     root = m.square_root(m.multiply(t, m.add(t, m.wide(2.0))))
     return _log1p(m, x, replace(m.add(t, root), interval=Interval(0.0, 2 * LARGE[m.goal])))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
-#: A second thread pays from this cost of all elements on: 4 us of work, several times what telling it takes.
+#: The smallest cost of a call that is split among threads: about 4 us of work, several times what waking one takes.
 PARALLEL_COST = 1 << 19
 
 #: A short program moves memory, which costs about as much an element.

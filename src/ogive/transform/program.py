@@ -81,7 +81,7 @@ class Program:
     scratch: tuple[Format, ...] = ()
     """The rows of the kernel's own; as operands they follow the outputs."""
     parameter_count: int = 0
-    """How many values a kernel gets that are no row values."""
+    """How many numbers are passed at run time: the open parameters."""
     usual: Usual | None = None
     """What most blocks of elements take, bit for bit the results."""
 

@@ -101,7 +101,7 @@ class Reals:
         self.leaves_within_row: dict[Expression, tuple[bool, bool]] = {}
         """Whether an input, and whether a reduction is among what a node depends on."""
         self.rests: dict[Expression, tuple[Expression, Expression]] = {}
-        """What sums of exponentials are to be divided by the exponential of."""
+        """For a sum of exponentials: the logarithm of the factor left in it. The true sum is value * exp(-rest)."""
 
     # ---- rows
 
@@ -311,7 +311,10 @@ class Reals:
         return m.select_rare_(m.not_(m.is_finite_(common)), m.canonical_(value), value)
 
     def _common_to_nan(self, root: Expression) -> Expression | None:
-        """A number that is the same in the whole row, and not finite where an element's result is NaN."""
+        """A number of the row that is not finite if a result of the row is NaN; None if none is known.
+
+        One test a row takes the place of one an element.
+        """
         if _is_share(root):
             return self._share(root)[1].high
         parts = self._of_element(root) if root.operation in ("add", "subtract") else None

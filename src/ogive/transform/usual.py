@@ -1,4 +1,4 @@
-"""Usual operands: where none is large, the same results take fewer instructions.
+"""A fast path: where no operand of a block is large, a shorter program has the same bits.
 
 Clamps keep away what would overflow, and results are looked at for NaN: 4 of 50 instructions of sigmoid, at both ends
 of the longest chain of instructions that wait for each other. One comparison with the operand takes their place, and

@@ -76,7 +76,7 @@ class Arithmetic(Machine):
         return Arithmetic(Format.F64, goal=self.format)
 
     def lengthened(self, a: Wide) -> Wide:
-        """The number as one of ``longer``."""
+        """The number in the arithmetic of ``longer``: converted to float64."""
         parts = [None if part is None else self.converted(part, Format.F64) for part in (a.high, a.low, a.exponent)]
         high, low, exponent = parts
         assert high is not None

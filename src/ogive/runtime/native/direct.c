@@ -57,9 +57,9 @@ static OgiveLoopData *find_loop(OgiveDirect *direct, PyObject *const *inputs, in
     return &direct->loops[i];
 }
 
-/* Whether a call gives the interpreter's lock away: from about 1 us of work on, a quarter of what a second thread pays
- * for. NumPy does from 500 elements on; but giving it away and taking it back costs 30 to 60 ns, which is a third of
- * the time of a short operator of 1,024 elements. */
+/* Whether to release the GIL: from about 1 us of work on, a quarter of what is split among threads. NumPy releases it
+ * from 500 elements on; but releasing and taking it again costs 30 to 60 ns, a third of the time of a short operator of
+ * 1,024 elements. */
 static int lets_others_run(const OgiveLoopData *loop, npy_intp count) {
     return count >= loop->kernel->parallel_threshold / 4; /* which is 0 for what is yet to be compiled */
 }

@@ -10,11 +10,12 @@
  *   ufunc.c    a numpy.ufunc made from kernels
  *   call.c     the call path of an operator: keywords -> bound ufunc
  *   direct.c   calls that need nothing of what a ufunc does besides
+ *   plan.c     runs of a graph without Python between its kernels
  *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
- * Everything that arrives from Python is checked where it arrives (code.c, kernel.c, ufunc.c, call.c, direct.c);
- * the loops (elements.c, grid.c, rows.c, table.c) and pool.c then trust it.
+ * Everything that arrives from Python is checked where it arrives (code.c, kernel.c, ufunc.c, call.c, direct.c,
+ * plan.c); the loops (elements.c, grid.c, rows.c, table.c) and pool.c then trust it.
  */
 #ifndef OGIVE_NATIVE_H
 #define OGIVE_NATIVE_H
