@@ -35,5 +35,5 @@ test:  ## all tests; `make test TESTS=tests/cpu/test_rows.py` for some
 check:  ## everything that CI does, from a fresh .venv
 	.ci/run
 
-sanitize:  ## the native extension under sanitizers (Linux, GCC, after `make check`)
+sanitize:  ## the native extension under sanitizers (Linux, GCC)
 	.ci/sanitize

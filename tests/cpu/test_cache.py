@@ -116,6 +116,17 @@ def test_a_file_that_others_can_write_is_not_run(folder, compilations):
 
 
 @posix
+@pytest.mark.parametrize(("mode", "times"), [(0o700, 1), (0o777, 2)])
+def test_of_a_folder_that_is_a_link_the_folder_behind_it_is_checked(folder, compilations, tmp_path, mode, times):
+    (tmp_path / "behind").mkdir()
+    (tmp_path / "behind").chmod(mode)
+    folder.symlink_to(tmp_path / "behind")
+    computes()
+    computes()
+    assert len(compilations) == times
+
+
+@posix
 def test_links_are_not_followed(folder, compilations, tmp_path):
     computes()
     (file,) = folder.iterdir()

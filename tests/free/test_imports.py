@@ -233,3 +233,26 @@ else:
     raise AssertionError
 """
     assert "ogive.onnx.model" not in loaded_by(code)
+
+
+@pytest.mark.parametrize("model", ['"model.onnx"', "model_of_json()"], ids=["a model", "a JSON model that has one"])
+def test_a_check_without_the_package_onnx(model):
+    code = f"""
+import json, os, pathlib, tempfile
+sys.modules["onnx"] = None
+import ogive
+os.chdir(tempfile.mkdtemp())
+pathlib.Path("model.onnx").write_bytes(b"")
+def model_of_json():
+    member = {{"type": "onnx", "sourcePath": "model.onnx"}}
+    path = pathlib.Path("model.json")
+    path.write_text(json.dumps({{"resources": {{}}, "dispatchables": {{"m": member}}, "commands": []}}))
+    return path
+try:
+    ogive.check.check({model})
+except ogive.errors.MissingPackageError as error:
+    assert str(error) == 'ogive.onnx: the package onnx is not installed. Install it: pip install onnx', error
+else:
+    raise AssertionError
+"""
+    assert "ogive.check" in loaded_by(code)

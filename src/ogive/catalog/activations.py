@@ -368,8 +368,9 @@ def shrink(x: Any, *, bias: Any = 0.0, lambd: Any = 0.5, first: Literal["positiv
     With bias 0 that is hard shrinking, with bias = lambd soft thresholding. Both comparisons are strict. NaN
     is neither larger nor smaller, so it gives 0. Where ``lambd`` is negative both can hold: x > lambd is
     tested first, as DirectML lists it; ONNX lists the other first, which is ``first="negative"``. Integers
-    are computed as the real numbers that they are: on unsigned types x < -lambd is never true for
-    lambd >= 0, and results that the type cannot hold saturate.
+    are computed as real numbers and cut off: on unsigned types x < -lambd is never true for
+    lambd >= 0, and results that the type cannot hold saturate. A bias with a small fraction, such as 5e-4,
+    can be lost beside a large integer.
 
     Special cases: nan -> 0; 0 -> 0; -0 -> 0; inf -> inf; -inf -> -inf; 0.5 -> 0; -0.5 -> 0; largest -> largest;
     -largest -> -largest; smallest -> 0; -smallest -> 0; 0.5- -> 0; 0.5+ -> 0.5+; -0.5- -> -0.5-; -0.5+ -> 0.
