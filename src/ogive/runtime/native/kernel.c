@@ -91,12 +91,11 @@ static npy_intp staged_elements(npy_intp bytes, npy_intp block) {
 static int accept(OgiveKernel *kernel, PyObject *answer) {
     PyObject *code, *stages, *scratch;
     Py_ssize_t block, threshold;
-    int looks_up;
-    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!np", ogive_code_type, &code, &block, &PyTuple_Type,
-                                                    &stages, &PyTuple_Type, &scratch, &threshold, &looks_up)) {
+    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!n", ogive_code_type, &code, &block, &PyTuple_Type,
+                                                    &stages, &PyTuple_Type, &scratch, &threshold)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError,
-                            "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold, whether to look up)");
+                            "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold)");
         }
         return -1;
     }
@@ -118,17 +117,11 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         PyErr_SetString(PyExc_ValueError, "Kernel: it was made for elements, and its code is for rows");
         return -1;
     }
-    if (looks_up && (kernel->row_wise || kernel->inputs != 1 || kernel->outputs != 1 || kernel->itemsizes[0] != 2 ||
-                     kernel->itemsizes[1] != 2)) {
-        PyErr_SetString(PyExc_ValueError, "Kernel: only results of 2 bytes of one element of 2 bytes can be looked up");
-        return -1;
-    }
     for (int s = 0; s < kernel->stages; ++s) {
         kernel->functions[s] = ogive_code_entry(code, s);
     }
     kernel->block = block;
     kernel->staged = staged_elements(kernel->bytes, block);
-    kernel->looks_up = looks_up;
     kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
     kernel->code = Py_NewRef(code);
     atomic_store(&kernel->function, kernel->functions[0]);
@@ -237,8 +230,8 @@ static PyType_Slot kernel_slots[] = {
     {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False)\n--\n\n"
                 "An operator for one combination of element types, given by their sizes in bytes. `resolve`\n"
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
-                "takes at a time, the reductions of each stage, the sizes of rows kept between stages, from how many\n"
-                "elements on threads pay, and whether results are looked up in a table of them all."},
+                "takes at a time, the reductions of each stage, the sizes of rows kept between stages, and from\n"
+                "how many elements on threads pay."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_traverse, kernel_traverse},
