@@ -22,7 +22,7 @@ from ogive.expression import Expression
 from ogive.transform.conversions import fewer_conversions
 from ogive.transform.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
 from ogive.transform.policy import arithmetic_of
-from ogive.transform.program import Program
+from ogive.transform.program import Program, Source
 from ogive.transform.reals import Reals
 from ogive.transform.usual import usual
 
@@ -54,7 +54,10 @@ def lower(
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     results = fewer_conversions([real.store(root, t) for root, t in zip(roots, outputs, strict=True)])
     made = Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
-    return made if stages else replace(made, usual=usual(roots, inputs, outputs, arithmetic, results))
+    if stages:
+        return made
+    source = Source(tuple(roots), arithmetic)
+    return replace(made, usual=usual(roots, inputs, outputs, arithmetic, results), source=source)
 
 
 def _integers(
