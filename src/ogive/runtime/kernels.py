@@ -24,12 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
-#: A second thread pays from this cost of all elements on: 4 us of work, several times what telling it takes.
-PARALLEL_COST = 1 << 19
-
-#: A short program moves memory, which costs about as much an element.
-SMALLEST_COST = 12
-
 #: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
 #: of rows kept between stages, and from how many elements on threads pay.
 Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int]
@@ -127,7 +121,7 @@ def make_kernel(
                 "block": block_size(program),
                 "stages": [[reduction.kind for reduction in stage.reductions] for stage in program.stages],
                 "scratch": [f.bits // 8 for f in program.scratch],
-                "threshold": int(PARALLEL_COST / max(price, SMALLEST_COST)),
+                "threshold": int(chosen.tuning.parallel_cost / max(price, chosen.tuning.smallest_cost)),
             }
             if note is not None:
                 cache.store_note(note, known)
