@@ -21,7 +21,7 @@ class Kernel:
         self,
         inputs: tuple[int, ...],
         outputs: tuple[int, ...],
-        resolve: Callable[[], tuple[Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int]],
+        resolve: Callable[[], tuple[Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int]],
         row_wise: bool = False,
     ) -> None: ...
     def prepare(self) -> None: ...

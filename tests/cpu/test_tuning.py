@@ -17,6 +17,7 @@ OTHERS = {
     "much at a time": {"registers_at_a_time": 16, "elements_at_a_time": 256},
     "as if long": {"long_program": 0},
     "prefetch always": {"bytes_from_afar": 0, "bytes_fetched_ahead": 64},
+    "stream always": {"streamed_eighths": 0},
     "threads early": {"parallel_cost": 1, "smallest_cost": 100},
 }
 

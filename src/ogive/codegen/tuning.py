@@ -28,6 +28,8 @@ class Tuning:
     """Software prefetch: how far ahead of their use inputs are prefetched."""
     bytes_from_afar: int
     """From how many bytes of all operands on they are. Fewer are in a cache already."""
+    streamed_eighths: int
+    """From how many bytes of all operands on results are written past the caches, in eighths of the last cache."""
     parallel_cost: int
     """From which cost of all elements (cost.py) on a second thread pays: several times what waking it takes."""
     smallest_cost: int
@@ -39,6 +41,7 @@ SHARED = {
     "long_program": 500,
     "bytes_fetched_ahead": 4096,
     "bytes_from_afar": 1 << 21,
+    "streamed_eighths": 9,
     "parallel_cost": 1 << 19,
     "smallest_cost": 12,
 }

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
 #: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
-#: of rows kept between stages, and from how many elements on threads pay.
-Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int]
+#: of rows kept between stages, from how many elements on threads pay, and from how many eighths of the last cache on
+#: results are written past it.
+Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int]
 
 #: The parts of the package that no machine code follows from. What they ask for is in the formula's text.
 NO_ENGINE = frozenset({"accuracy", "catalog", "check", "cli", "directml", "dxdispatch", "onnx", "peers"})
@@ -127,7 +128,7 @@ def make_kernel(
                 cache.store_note(note, known)
         code = _native.Code(image.code, image.entries, image.imports)
         stages = (*map(tuple, known["stages"]), ())
-        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"]
+        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], chosen.tuning.streamed_eighths
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
     return _native.Kernel(*sizes, resolve, row_wise)

@@ -79,6 +79,7 @@ static int read_stages(OgiveKernel *kernel, PyObject *stages, int entries) {
 }
 
 #define MOST_STAGED 2048
+#define MOST_EIGHTHS 4096 /* of the last cache: far more than memory has */
 
 /* How many elements are staged at a time: whole blocks, of whole lines unless there are many operands. */
 static npy_intp staged_elements(npy_intp bytes, npy_intp block) {
@@ -90,12 +91,12 @@ static npy_intp staged_elements(npy_intp bytes, npy_intp block) {
 /* Takes over what `resolve` answered; 0, or -1 with an error set. */
 static int accept(OgiveKernel *kernel, PyObject *answer) {
     PyObject *code, *stages, *scratch;
-    Py_ssize_t block, threshold;
-    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!n", ogive_code_type, &code, &block, &PyTuple_Type,
-                                                    &stages, &PyTuple_Type, &scratch, &threshold)) {
+    Py_ssize_t block, threshold, eighths;
+    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn", ogive_code_type, &code, &block, &PyTuple_Type,
+                                                    &stages, &PyTuple_Type, &scratch, &threshold, &eighths)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError,
-                            "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold)");
+                            "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold, streaming threshold)");
         }
         return -1;
     }
@@ -103,6 +104,11 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         PyErr_Format(PyExc_ValueError,
                      "Kernel: block is %zd; divisors of %d up to %zd are possible for %zd bytes an element", block,
                      OGIVE_ELEMENTS_OF_LINES, (Py_ssize_t)(OGIVE_STAGING_BYTES / kernel->bytes), (Py_ssize_t)kernel->bytes);
+        return -1;
+    }
+    if (eighths < 0 || eighths > MOST_EIGHTHS) {
+        PyErr_Format(PyExc_ValueError, "Kernel: the streaming threshold is %zd eighths of the last cache; 0 to %d are possible",
+                     eighths, MOST_EIGHTHS);
         return -1;
     }
     if (atomic_load(&kernel->function) != NULL) { /* another thread was here while the compiler ran */
@@ -122,6 +128,7 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
     }
     kernel->block = block;
     kernel->staged = staged_elements(kernel->bytes, block);
+    kernel->stream_threshold = ogive_last_level_cache() / 8 * (size_t)eighths;
     kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
     kernel->code = Py_NewRef(code);
     atomic_store(&kernel->function, kernel->functions[0]);
@@ -230,8 +237,8 @@ static PyType_Slot kernel_slots[] = {
     {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False)\n--\n\n"
                 "An operator for one combination of element types, given by their sizes in bytes. `resolve`\n"
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
-                "takes at a time, the reductions of each stage, the sizes of rows kept between stages, and from\n"
-                "how many elements on threads pay."},
+                "takes at a time, the reductions of each stage, the sizes of rows kept between stages, from how many\n"
+                "elements on threads pay, and from how many eighths of the last cache on streaming does."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_traverse, kernel_traverse},

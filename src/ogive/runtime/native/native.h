@@ -69,7 +69,7 @@ enum ogive_reduction { OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST };
 typedef struct {
     PyObject_HEAD
     _Atomic(ogive_kernel_function) function; /* of the first stage; NULL until resolved, then the rest is set */
-    /* () -> (Code, block, stages, scratch, parallel threshold); called once, then dropped */
+    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold); called once, then dropped */
     PyObject *resolve;
     PyObject *code;    /* the Code that the functions lie in */
     int row_wise;      /* whether it may have several stages */
@@ -81,6 +81,7 @@ typedef struct {
     npy_intp block;                         /* elements that the code takes at a time, a power of two */
     npy_intp staged;                        /* elements that are staged at a time, where it cannot have them as they lie */
     npy_intp parallel_threshold;            /* fewer elements than this: one thread */
+    size_t stream_threshold;                /* fewer bytes of all operands than this: results go through the caches */
     int stages;
     ogive_kernel_function functions[OGIVE_MAX_STAGES];
     int reductions_of[OGIVE_MAX_STAGES];
