@@ -1,7 +1,7 @@
 """The only emitter: a primitive graph as LLVM IR.
 
 The kernel is a loop over blocks of elements, after one that takes several blocks at a time: the instructions of one
-block wait for each other, those of several fill the gaps. Where a program has shorter graphs for usual operands
+block wait for each other, those of several fill the gaps. Where a program has a fast path for operands that are not large
 (transform/usual.py), it decides at each turn between these and the results'. Nodes that depend on parameters alone are
 computed once, as scalars, before the loops. There is no fast-math flag, no contraction and no call of a library
 function anywhere.
