@@ -438,7 +438,8 @@ class Operator(_native.OperatorCall):
         that it computes in. The others stay open.
         """
         from ogive.transform.fold import fold
-        from ogive.transform.lower import computes_in, lower
+        from ogive.transform.lower import lower
+        from ogive.transform.policy import computes_in
 
         numeric = {parameter.name for parameter in self.numeric_parameters}
         numbers = {name: value for name, value in parameters.items() if name in numeric}

@@ -67,24 +67,25 @@ def test_misuse_is_an_error(make, kind):
     ("answer", "kind"),
     [
         (5, TypeError),
-        ((5, 16, ((),), (), 100, False), TypeError),
-        ((code(), 16, ((),), 100, False), TypeError),
-        ((code(), 0, ((),), (), 100, False), ValueError),
-        ((code(), 10**6, ((),), (), 100, False), ValueError),
-        ((code(), 48, ((),), (), 100, False), ValueError),
-        ((code(), 128, ((),), (), 100, False), ValueError),
-        ((code(), 16, (), (), 100, False), ValueError),
-        ((code(), 16, ((), ()), (), 100, False), ValueError),
-        ((code(entries=(0, 4)), 16, ((), ()), (), 100, False), ValueError),
-        ((code(entries=(0, 4)), 16, (("row_max",), ()), (), 100, False), ValueError),
-        ((code(), 16, ((),), (4,), 100, False), ValueError),
-        ((code(entries=(0, 4)), 16, (("row_max",), ("row_sum",)), (), 100, False), ValueError),
-        ((code(entries=(0, 4)), 16, (("row_max",) * 9, ()), (), 100, False), ValueError),
-        ((code(entries=(0, 4)), 16, (("row_product",), ()), (), 100, False), ValueError),
-        ((code(entries=(0, 4)), 16, ((5,), ()), (), 100, False), TypeError),
-        ((code(entries=(0, 4)), 16, (("row_max",), ()), (3,), 100, False), ValueError),
-        ((code(), 16, ((),), (), 100, True), ValueError),
+        ((5, 16, ((),), (), 100, 9), TypeError),
+        ((code(), 16, ((),), 100, 9), TypeError),
+        ((code(), 0, ((),), (), 100, 9), ValueError),
+        ((code(), 10**6, ((),), (), 100, 9), ValueError),
+        ((code(), 48, ((),), (), 100, 9), ValueError),
+        ((code(), 128, ((),), (), 100, 9), ValueError),
+        ((code(), 16, (), (), 100, 9), ValueError),
+        ((code(), 16, ((), ()), (), 100, 9), ValueError),
+        ((code(entries=(0, 4)), 16, ((), ()), (), 100, 9), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_max",), ()), (), 100, 9), ValueError),
+        ((code(), 16, ((),), (4,), 100, 9), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_max",), ("row_sum",)), (), 100, 9), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_max",) * 9, ()), (), 100, 9), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_product",), ()), (), 100, 9), ValueError),
+        ((code(entries=(0, 4)), 16, ((5,), ()), (), 100, 9), TypeError),
+        ((code(entries=(0, 4)), 16, (("row_max",), ()), (3,), 100, 9), ValueError),
         ((code(), 16, ((),), (), 100), TypeError),
+        ((code(), 16, ((),), (), 100, -1), ValueError),
+        ((code(), 16, ((),), (), 100, 5000), ValueError),
     ],
 )
 def test_what_resolve_returns_is_checked(answer, kind):
@@ -95,7 +96,7 @@ def test_what_resolve_returns_is_checked(answer, kind):
 
 
 def test_a_failing_resolve_can_be_tried_again():
-    answers = iter([ValueError("not yet"), (code(), 16, ((),), (), 100, False)])
+    answers = iter([ValueError("not yet"), (code(), 16, ((),), (), 100, 9)])
 
     def resolve():
         answer = next(answers)

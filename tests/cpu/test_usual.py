@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 import ogive
 from ogive import formula as f
+from ogive.catalog import OPERATORS
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.elementary import FINAL
 from ogive.expression import Expression, Format, constant, lift, node, walk
 from ogive.runtime.kernels import make_ufunc
+from ogive.transform.cost import cost
 from ogive.transform.fuse import fuse
 from ogive.transform.interval import Interval
 from ogive.transform.lower import lower
@@ -89,10 +91,111 @@ def test_short_formulas_and_several_operands_have_none():
 
 
 def test_a_single_fused_step_keeps_them():
-    op, program = PROGRAMS[0]
+    _, program = PROGRAMS[0]
     assert fuse(program.inputs, [(program, [0])], [1]).usual is program.usual
-    twice = fuse(program.inputs, [(program, [0]), (program, [1])], [2])
-    assert twice.usual is None, op.name
+
+
+# ---- fused programs
+
+
+def single_program(name):
+    op = OPERATORS[name]
+    signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
+    return op.program(signature, **{p.name: p.choices[0] for p in op.parameters if p.choices})
+
+
+def chain(*names):
+    steps = [(single_program(name), [i]) for i, name in enumerate(names)]
+    return fuse((SINGLE,), steps, [len(names)])
+
+
+def halves():
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("sigmoid", "tanh"),
+        ("tanh", "sigmoid"),
+        ("relu", "sigmoid"),
+        ("sigmoid", "relu"),
+        ("gelu", "tanh", "sigmoid"),
+        ("tanh", "exp", "sigmoid"),
+        ("exp", "exp", "tanh"),  # the second one overflows where the first is large
+        ("softplus", "log", "tanh"),  # minus infinity, where softplus is zero
+        ("tanh", "log", "sigmoid"),
+        ("sin", "tanh"),
+        ("mish", "selu", "swish"),
+    ],
+    ids="-".join,
+)
+def test_fused_programs_have_one(names):
+    program = chain(*names)
+    assert program.usual is not None
+    assert cost(program.usual.results) < cost(program.results)
+    with np.errstate(all="ignore"):
+        assert_no_difference(program, [1.0] * program.parameter_count, inputs(), halves())
+
+
+def test_a_fused_one_has_those_of_all_its_steps():
+    saved = {name: cost(single_program(name).results) - cost(single_program(name).usual.results) for name in CHOSEN}
+    both = chain("sigmoid", "tanh")
+    assert cost(both.results) - cost(both.usual.results) == pytest.approx(saved["sigmoid"] + saved["tanh"])
+
+
+@pytest.mark.parametrize("alpha", [1.0, -0.75, 1e-30, 30.0, 1e30])
+@pytest.mark.parametrize("names", [("celu", "tanh"), ("sigmoid", "celu"), ("tanh", "scaled_tanh"), ("relu", "swish")])
+def test_parameters_of_later_steps_decide_too(names, alpha):
+    """alpha scales what tanh returns: 1e30 times it is large whatever the operand."""
+    program = chain(*names)
+    assert program.usual is not None
+    with np.errstate(all="ignore"):
+        x = inputs()
+        assert_no_difference(program, [alpha] * program.parameter_count, x, x * np.float32(alpha), halves())
+
+
+def test_values_used_twice_and_several_inputs():
+    sigmoid, mul, add, tanh = map(single_program, ("sigmoid", "mul", "add", "tanh"))
+    steps = [(sigmoid, [0]), (mul, [2, 0]), (add, [3, 1]), (tanh, [4]), (sigmoid, [3])]
+    program = fuse((SINGLE, SINGLE), steps, [5, 3, 6])
+    assert program.usual is not None
+    assert {n.attribute for n in walk(program.usual.magnitude) if n.operation == "input"} == {0, 1}
+    shorter, careful = make_ufunc("usual", program), make_ufunc("careful", replace(program, usual=None))
+    x = inputs()
+    for y in (np.random.default_rng(2).permutation(x), np.random.default_rng(3).normal(0, 9, x.shape).astype(x.dtype)):
+        with np.errstate(all="ignore"):
+            for a, b in zip(shorter(x, y), careful(x, y), strict=True):
+                assert_same_bits(a, b, x, y)
+
+
+def test_inputs_that_no_fast_path_needs_are_not_looked_at():
+    sigmoid, mul = map(single_program, ("sigmoid", "mul"))
+    program = fuse((SINGLE, SINGLE), [(sigmoid, [0]), (mul, [2, 1])], [3])
+    assert {n.attribute for n in walk(program.usual.magnitude) if n.operation == "input"} == {0}
+
+
+def test_what_might_be_no_number_ends_it():
+    """log is NaN of negative numbers, so nothing is known of what follows."""
+    assert chain("log", "tanh", "sigmoid").usual is None
+
+
+def test_long_chains_have_one_path():
+    assert chain("tanh", "sigmoid").usual is not None
+    assert chain(*["tanh", "sigmoid"] * 10).usual is None
+
+
+STEPS = ["relu", "abs", "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "celu", "elu", "hard_sigmoid", "sin", "atan"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), alpha=st.sampled_from([1.0, -2.5, 1e-20, 1e30]))
+def test_any_chain(data: st.DataObject, alpha: float) -> None:
+    names = data.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4))
+    program = chain(*names)
+    if program.usual is not None:
+        with np.errstate(all="ignore"):
+            assert_no_difference(program, [alpha] * program.parameter_count, inputs(2048), inputs(512) * alpha)
 
 
 def test_rows_have_none():

@@ -26,33 +26,29 @@ def block_size(program: Program) -> int:
     return lanes
 
 
-#: Registers that a value fills in the loop over several blocks; and of the longest ones, of which there are 32, as many
-#: as hold these elements: with 64 numbers of float64 at a time instead of 32, mish takes 16 % less time, tan and
-#: acosh 8 to 14 %, swiglu, sinh, cosh and gelu 4 to 6 %, most others 2 to 7 %.
-REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME = 4, 64
-
-#: Fused programs of more instructions take half as many: 200 nodes one after the other compile in 160 ms so, in place of
-#: 210, and run in 1.8 ms for 65,536 elements, in place of 0.9; one register would be 100 and 3.4.
-LONG_PROGRAM = 500
+#: Elements that are added in pairs are taken in groups of at least so many blocks and elements. Which pairs there are
+#: decides bits of sums: these numbers never change, whatever a target's tuning.
+BLOCKS_OF_A_GROUP, ELEMENTS_OF_A_GROUP = 4, 64
 
 
 def blocks_at_a_time(program: Program, target: Target) -> int:
     """How many blocks the first loop takes at a time; 1 if there is none."""
-    registers = REGISTERS_AT_A_TIME
-    wanted = ELEMENTS_AT_A_TIME // block_size(program)
-    if target.vector_bytes == 64:
-        registers = max(registers, wanted)
-    if program.size > LONG_PROGRAM:
+    tuning, block = target.tuning, block_size(program)
+    registers = max(tuning.registers_at_a_time, tuning.elements_at_a_time // block)
+    if program.size > tuning.long_program:
         registers //= 2
-    return max(2 if _adds_pairs(program) else 1, registers * target.vector_bytes // 64)
+    found = max(1, registers * target.vector_bytes // 64)
+    # Groups of pairs are taken as a whole.
+    return min(max(2, found), _elements_of_pairs(block) // block) if _adds_pairs(program) else found
 
 
 def elements_of_a_group(program: Program, of_a_turn: int) -> int:
     """What divides the number of elements that the loop over several blocks takes, if a turn takes so many."""
-    # What is added in pairs must not depend on how many blocks a target takes at a time.
-    if _adds_pairs(program):
-        return max(block_size(program) * REGISTERS_AT_A_TIME, ELEMENTS_AT_A_TIME)
-    return of_a_turn
+    return _elements_of_pairs(block_size(program)) if _adds_pairs(program) else of_a_turn
+
+
+def _elements_of_pairs(block: int) -> int:
+    return max(block * BLOCKS_OF_A_GROUP, ELEMENTS_OF_A_GROUP)
 
 
 def _adds_pairs(program: Program) -> bool:

@@ -1,7 +1,7 @@
 """The only emitter: a primitive graph as LLVM IR.
 
 The kernel is a loop over blocks of elements, after one that takes several blocks at a time: the instructions of one
-block wait for each other, those of several fill the gaps. Where a program has shorter graphs for usual operands
+block wait for each other, those of several fill the gaps. Where a program has a fast path for operands that are not large
 (transform/usual.py), it decides at each turn between these and the results'. Nodes that depend on parameters alone are
 computed once, as scalars, before the loops. There is no fast-math flag, no contraction and no call of a library
 function anywhere.
@@ -28,10 +28,6 @@ ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512
 
 #: What has to divide the addresses of outputs that are written past the caches.
 STREAM_ALIGNMENT = 64
-
-#: How far ahead of their use operands are asked for, where all of them together have so many bytes or results go past
-#: the caches. Closer ones are there anyway: asking takes sums of 2**16 float32 a sixth more time.
-BYTES_FETCHED_AHEAD, BYTES_FROM_AFAR = 4096, 1 << 21
 
 #: How many numbers a stage may compute for all its rows at once; they follow the findings of all stages.
 MOST_AHEAD = 16
@@ -91,7 +87,7 @@ def emit(program: Program, target: Target) -> str:
     ]
     declarations = {text: None for writer in writers for text in writer.declarations.values()}
     header = [f'target triple = "{target.triple}"', *declarations]
-    attributes = f'{ATTRIBUTES} "tune-cpu"="{target.tuning}"'
+    attributes = f'{ATTRIBUTES} "tune-cpu"="{target.tuning.scheduled_for}"'
     footer = [f"attributes #0 = {{ {attributes} }}", '!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}"]
     return "\n".join([*header, *functions, *footer, ""])
 
@@ -262,7 +258,7 @@ class _Function(Writer):
         if not self.program.stages:
             self.lines += ["  br i1 %from_afar, label %fetch, label %fetched", "fetch:"]
             for operand, form in enumerate(operand_types[:inputs]):
-                self._fetch(operand, form, str(BYTES_FETCHED_AHEAD))
+                self._fetch(operand, form, str(self.target.tuning.bytes_fetched_ahead))
             self.lines += ["  br label %fetched", "fetched:"]
             self.label = "fetched"
         elif self.between:
@@ -288,7 +284,7 @@ class _Function(Writer):
             bits = sum(STORAGE[t.name].bits for t in (*self.program.inputs, *self.program.outputs))
             return [
                 *(f"define void @{name}({parameters}) #0 {{", "begin:", *slots, *loads),
-                f"  %many = icmp ugt i64 %count, {BYTES_FROM_AFAR * 8 // bits}",
+                f"  %many = icmp ugt i64 %count, {self.target.tuning.bytes_from_afar * 8 // bits}",
                 "  %from_afar = or i1 %many, %stream",
             ]
         parameters = "ptr %operands, i64 %count, ptr %records, i64 %rows, ptr %steps, i64 %first"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ogive import _native
+from ogive.codegen.tuning import TUNINGS, Tuning
 from ogive.errors import CompileError, message
 
 __all__ = ["TARGETS", "Target", "host_target"]
@@ -25,13 +26,16 @@ class Target:
     name: str
     architecture: str
     processor: str
-    tuning: str
-    """Whose latencies instructions are put in order for."""
     features: str
     vector_bytes: int
     has_half_conversion: bool
     has_rounding: bool
     has_avx512: bool
+
+    @property
+    def tuning(self) -> Tuning:
+        """What was measured to be fast on it."""
+        return TUNINGS[self.name]
 
     @property
     def triple(self) -> str:
@@ -46,15 +50,12 @@ class Target:
 TARGETS = {
     row.name: row
     for row in (
-        #      name         architecture processor    tuning       features    bytes  half   round  scale
-        Target("x86-64", "x86_64", "x86-64", "x86-64", "", 16, False, False, False),
-        Target("x86-64-v3", "x86_64", "x86-64-v3", "x86-64-v3", "", 32, True, True, False),
-        # By itself LLVM takes the highest level for the first processor that had it. With the order for this one, on
-        # that of docs/performance.md, softplus takes 26 % less time, tanh 10 %, asinh 8 %, 31 operators 3 % on average;
-        # sigmoid takes 3 % more.
-        Target("x86-64-v4", "x86_64", "x86-64-v4", "znver4", "", 64, True, True, True),
+        #      name         architecture processor    features    bytes  half   round  scale
+        Target("x86-64", "x86_64", "x86-64", "", 16, False, False, False),
+        Target("x86-64-v3", "x86_64", "x86-64-v3", "", 32, True, True, False),
+        Target("x86-64-v4", "x86_64", "x86-64-v4", "", 64, True, True, True),
         # Register x18 belongs to the system on macOS and Windows.
-        Target("aarch64", "aarch64", "generic", "generic", "+reserve-x18", 16, True, True, False),
+        Target("aarch64", "aarch64", "generic", "+reserve-x18", 16, True, True, False),
     )
 }
 

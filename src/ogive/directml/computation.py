@@ -353,7 +353,7 @@ def _formula(
     is_scaled: bool,
 ) -> Formula:
     """The operator's formula with these operands, scaled before anything is rounded."""
-    from ogive.transform.fuse import substituted
+    from ogive.transform.program import substituted
 
     *inputs, output = types
     if not is_scaled and all(operand.kind == "input" for operand in operands):

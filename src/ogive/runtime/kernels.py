@@ -24,22 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
-#: The cost of all elements from which a job is split among threads: about 4 us of work, several times the cost of
-#: waking a worker.
-PARALLEL_COST = 1 << 19
-
-#: A short program moves memory, which costs about as much an element.
-SMALLEST_COST = 12
-
 #: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
-#: of rows kept between stages, from how many elements on threads pay, and whether results are looked up in a table.
-Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, bool]
+#: of rows kept between stages, from how many elements on threads pay, and from how many eighths of the last cache on
+#: results are written past it.
+Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int]
 
 #: The parts of the package that no machine code follows from. What they ask for is in the formula's text.
 NO_ENGINE = frozenset({"accuracy", "catalog", "check", "cli", "directml", "dxdispatch", "onnx", "peers"})
-
-#: A result of 16 bits costs as much to look up as to compute in registers of 64 bytes.
-LOOK_UP_COST = 45
 
 
 def compiled(program: Program, target: Target) -> tuple[str, Image]:
@@ -95,12 +86,6 @@ def _note_name(identity: str, target: Target) -> str | None:
         return None
 
 
-def _looks_up(program: Program, price: float, target: Target) -> bool:
-    """Whether a table of all results is faster than computing them: an element has 16 bits, and the formula is long."""
-    sizes = [t.itemsize for t in (*program.inputs, *program.outputs)]
-    return not program.stages and sizes == [2, 2] and price * 64 / target.vector_bytes > LOOK_UP_COST
-
-
 def make_kernel(
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
@@ -137,14 +122,13 @@ def make_kernel(
                 "block": block_size(program),
                 "stages": [[reduction.kind for reduction in stage.reductions] for stage in program.stages],
                 "scratch": [f.bits // 8 for f in program.scratch],
-                "threshold": int(PARALLEL_COST / max(price, SMALLEST_COST)),
-                "looks_up": _looks_up(program, price, chosen),
+                "threshold": int(chosen.tuning.parallel_cost / max(price, chosen.tuning.smallest_cost)),
             }
             if note is not None:
                 cache.store_note(note, known)
         code = _native.Code(image.code, image.entries, image.imports)
         stages = (*map(tuple, known["stages"]), ())
-        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], known["looks_up"]
+        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], chosen.tuning.streamed_eighths
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
     return _native.Kernel(*sizes, resolve, row_wise)

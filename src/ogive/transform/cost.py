@@ -1,8 +1,8 @@
-"""What a program costs: an estimate of its time, to choose between two that compute the same.
+"""What a program costs: an estimate of its time, to choose between two that compute the same bits.
 
-The unit is the time of one fused multiply-add on a register of float32, 0.125 ns on the processor of
-docs/performance.md; the costs are throughputs measured there, of loops of one instruction on 12 registers. They are the
-same on every machine on purpose: programs, and with them the bits of results, must not depend on where they run.
+The unit is the time of one fused multiply-add on a register of float32; the costs are throughputs of loops of one
+instruction on 12 registers, measured on the processor of docs/performance.md. No cost decides a bit of a result: which
+arithmetic a formula gets is a rule of its own (policy.py).
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ def _cost(current: Expression) -> float:
     return COSTS.get(current.operation, 1.0) * _width(current)
 
 
-#: Twice the registers take less than twice the time: loops in float64 wait less. (With 1.75, tanh would be left in
-#: float32, where it takes a third more time; with 1.65, hard_swish of float16 would not, which takes 20 % more in
-#: float64.)
+#: Twice the registers take less than twice the time: loops in float64 wait less.
 WIDTH_OF_FLOAT64 = 1.72
 
 

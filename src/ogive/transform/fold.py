@@ -15,7 +15,7 @@ from typing import Any
 
 from ogive.expression import Expression, Format, constant, node, walk
 
-__all__ = ["OPERATORS", "fold"]
+__all__ = ["fold"]
 
 #: What Python's operators do: to fractions, and to arrays.
 OPERATORS: dict[str, Callable[..., Any]] = {

@@ -1,7 +1,7 @@
 """Fuse: several programs, one after the other on the same elements, become one.
 
 What is rounded to an element type between two operators stays rounded, so fusing changes no bit; it saves
-the trips through memory.
+the trips through memory. The fast paths of the programs become one (usual.py).
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ogive.dtypes import ElementType
-from ogive.expression import Expression, node, walk
-from ogive.transform.program import STORAGE, Program
+from ogive.expression import node
+from ogive.transform.program import STORAGE, Program, substituted
+from ogive.transform.usual import usual_of_steps
 
-__all__ = ["fuse", "substituted"]
+__all__ = ["fuse"]
 
 
 def fuse(
@@ -40,29 +41,11 @@ def fuse(
         types.extend(program.outputs)
         first = end
     if len(steps) == 1 and [*operands, *outputs] == list(range(len(types))):
-        return program  # with what it has for usual operands
+        return program
     return Program(
         tuple(inputs),
         tuple(types[i] for i in outputs),
         tuple(values[i] for i in outputs),
         parameter_count=first,
+        usual=usual_of_steps(inputs, steps, outputs, values),
     )
-
-
-def substituted(
-    roots: Sequence[Expression], operands: Sequence[Expression], first: int, end: int
-) -> tuple[Expression, ...]:
-    """The graphs with ``operands`` in the place of their inputs, their parameters numbered ``first`` to ``end``."""
-    done: dict[Expression, Expression] = {}
-    for current in walk(*roots):
-        if current.operation == "input":
-            done[current] = operands[current.attribute]
-        elif current.operation == "parameter":
-            position, name = current.attribute
-            if first + position >= end:
-                raise ValueError(f"fuse: parameter {name} of a step is not bound")
-            done[current] = node("parameter", (), (first + position, name), current.format)
-        else:
-            inner = tuple(done[operand] for operand in current.operands)
-            done[current] = node(current.operation, inner, current.attribute, current.format)
-    return tuple(done[root] for root in roots)

@@ -3,7 +3,7 @@
 Four ways to compute, chosen by what the graph contains and what its operands are:
 
 * **real** (floating types, and integers in operators such as Shrink): in float32 or float64 with
-  corrections (`Wide`), or in float64 without them for results of fewer bits, whichever costs less; rounded once to
+  corrections (`Wide`), or in float64 without them for results of fewer bits (policy.py says which); rounded once to
   the element type; to integers towards zero, saturating.
 * **chosen** (integers, in graphs that only compare and select, such as Relu): in the integer type itself,
   which is exact and fast.
@@ -18,17 +18,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ogive.dtypes import ElementType
-from ogive.expression import Expression, Format, walk
+from ogive.expression import Expression
 from ogive.transform.conversions import fewer_conversions
-from ogive.transform.cost import cost
 from ogive.transform.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
-from ogive.transform.program import Program
+from ogive.transform.policy import arithmetic_of
+from ogive.transform.program import Program, Source
 from ogive.transform.reals import Reals
-from ogive.transform.rowwise import REDUCTIONS
 from ogive.transform.usual import usual
-from ogive.transform.wide import Arithmetic
 
-__all__ = ["computes_in", "lower"]
+__all__ = ["lower"]
 
 
 def lower(
@@ -42,40 +40,24 @@ def lower(
 ) -> Program:
     """The program that computes the formulas for operands of these element types.
 
-    ``open_roots`` are the formulas as they were before parameters were bound, if any were. They decide in which format
-    is computed, so that bound and open parameters give the same bits.
+    ``open_roots`` are the formulas as they were before parameters were bound, if any were. They decide about the
+    arithmetic, so that bound and open parameters give the same bits.
     """
     types = (*inputs, *outputs)
     integers = None if any(t.is_float for t in types) else _integers(roots, inputs, outputs, modular=modular)
     if integers is not None:
         results = tuple(integers.store(root, t) for root, t in zip(roots, outputs, strict=True))
         return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count)
-    form = Format.F64 if computes_in(inputs, outputs) == "float64" else Format.F32
-
-    def program(roots: Sequence[Expression], arithmetic: Arithmetic) -> Program:
-        real = Reals(arithmetic, tuple(inputs))
-        stages = real.reduce(roots, first_scratch=len(types))
-        scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-        results = fewer_conversions([real.store(root, t) for root, t in zip(roots, outputs, strict=True)])
-        return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
-
-    def with_usual(made: Program, arithmetic: Arithmetic) -> Program:
-        return made if made.stages else replace(made, usual=usual(roots, inputs, outputs, arithmetic, made.results))
-
-    arithmetic = Arithmetic(form)
-    is_strict = any(t.name == "bfloat16" or t.is_integer for t in outputs)
-    if form is Format.F64 or is_strict or not _may_be_longer(roots):
-        return with_usual(program(roots, arithmetic), arithmetic)
-    # Corrections in float32, or twice as many registers: the longer a formula, the more there is to correct. (Results
-    # in bfloat16 are promised to be the nearest number. Corrections see on which side of a tie a value lies that
-    # is 1e-14 units away from it, as softplus(33.75) is; float64 does not. And what becomes an
-    # integer is cut off: 3**2 must not be 8.)
-    candidates = (arithmetic, arithmetic.longer)
-    programs = [program(open_roots or roots, candidate) for candidate in candidates]
-    costs = [cost(found.results) for found in programs]
-    chosen = costs.index(min(costs))
-    made = program(roots, candidates[chosen]) if open_roots else programs[chosen]
-    return with_usual(made, candidates[chosen])
+    arithmetic = arithmetic_of(open_roots or roots, inputs, outputs)
+    real = Reals(arithmetic, tuple(inputs))
+    stages = real.reduce(roots, first_scratch=len(types))
+    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
+    results = fewer_conversions([real.store(root, t) for root, t in zip(roots, outputs, strict=True)])
+    made = Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
+    if stages:
+        return made
+    source = Source(tuple(roots), arithmetic)
+    return replace(made, usual=usual(roots, inputs, outputs, arithmetic, results), source=source)
 
 
 def _integers(
@@ -87,17 +69,3 @@ def _integers(
         return Integers(tuple(inputs))
     form = format_of_whole_numbers(roots, types)
     return None if form is None else Saturating(tuple(inputs), form)
-
-
-#: What depends on how its operand is rounded, and what rows do with their own formats.
-_STEPS = {"floor", "ceiling", "truncate", "round_even", "remainder"}
-
-
-def _may_be_longer(roots: Sequence[Expression]) -> bool:
-    """Whether a program in float32 with corrections could as well be one in float64 without."""
-    return {current.operation for current in walk(*roots)}.isdisjoint(_STEPS | REDUCTIONS)
-
-
-def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> str:
-    """The format in which real numbers are computed for these operands."""
-    return max(t.computes_in for t in (*inputs, *outputs))

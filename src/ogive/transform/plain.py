@@ -1,8 +1,7 @@
 """Plain arithmetic: each operation rounded, and a bound of what all of them together are off by.
 
 A result of 16 bits needs to be known better only where it is nearly a tie, as one of 1,000 to 8,000 is
-(`is_nearly_tied` in rounding.py). The others take a third of the instructions so. Of a single float16 operand, all
-results can be tried beforehand (trial.py).
+(`is_nearly_tied` in rounding.py). The others take a third of the instructions so.
 """
 
 from __future__ import annotations

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from ogive.dtypes import ElementType
-from ogive.expression import Expression, Format, node
+from ogive.expression import Expression, Format, node, walk
 from ogive.transform.cost import varying
 
-__all__ = ["STORAGE", "Program", "Reduction", "Stage", "Summation", "Usual", "stored_operand"]
+if TYPE_CHECKING:
+    from ogive.transform.wide import Arithmetic
+
+__all__ = ["STORAGE", "Program", "Reduction", "Source", "Stage", "Summation", "Usual", "stored_operand", "substituted"]
 
 #: How the numbers of an element type are stored.
 STORAGE = {
@@ -59,13 +64,24 @@ class Stage:
 
 @dataclass(frozen=True)
 class Usual:
-    """Shorter graphs of the same results, where no operand is unusual."""
+    """Fast path: shorter graphs of the same results, where no operand is large or NaN."""
 
     magnitude: Expression
-    """The operand's bits without the sign: as unsigned integers, numbers are in order, and NaN is the largest."""
+    """The operand's bits without the sign: as unsigned integers, numbers are in order, and NaN is the largest.
+    Of several operands the largest."""
     limit: Expression
-    """From which magnitude on it is unusual."""
+    """From which magnitude on the fast path is not taken. It may depend on parameters."""
     results: tuple[Expression, ...]
+    most: float
+    """The limit, or what it is less than if it depends on parameters."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The formulas about real numbers that a program was made from, and the arithmetic that computes them."""
+
+    formulas: tuple[Expression, ...]
+    arithmetic: Arithmetic
 
 
 @dataclass(frozen=True)
@@ -84,6 +100,8 @@ class Program:
     """How many scalar parameters a kernel gets at run time."""
     usual: Usual | None = None
     """The fast path of most blocks of elements, with the same bits."""
+    source: Source | None = field(default=None, compare=False)
+    """None for integers, for rows and for fused programs."""
 
     @property
     def roots(self) -> tuple[Expression, ...]:
@@ -101,3 +119,22 @@ class Program:
 def stored_operand(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:
     """An operand of a formula as it lies in memory."""
     return node("input", (), leaf.attribute, STORAGE[types[leaf.attribute].name])
+
+
+def substituted(
+    roots: Sequence[Expression], operands: Sequence[Expression], first: int, end: int
+) -> tuple[Expression, ...]:
+    """The graphs with ``operands`` in the place of their inputs, their parameters numbered ``first`` to ``end``."""
+    done: dict[Expression, Expression] = {}
+    for current in walk(*roots):
+        if current.operation == "input":
+            done[current] = operands[current.attribute]
+        elif current.operation == "parameter":
+            position, name = current.attribute
+            if first + position >= end:
+                raise ValueError(f"fuse: parameter {name} of a step is not bound")
+            done[current] = node("parameter", (), (first + position, name), current.format)
+        else:
+            inner = tuple(done[operand] for operand in current.operands)
+            done[current] = node(current.operation, inner, current.attribute, current.format)
+    return tuple(done[root] for root in roots)

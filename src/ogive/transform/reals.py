@@ -40,7 +40,6 @@ from ogive.transform.rowwise import (
     summed_exponential,
     within_row,
 )
-from ogive.transform.trial import exceptions
 from ogive.transform.wide import Arithmetic, Wide
 
 __all__ = ["Reals"]
@@ -488,26 +487,17 @@ class Reals:
         return value
 
     def _rarely_tied(self, root: Expression, storage: Format) -> Expression:
-        """Round to a 16-bit type, as `_narrowed` does.
+        """The same as `_narrowed`, without corrections where a bound of the error excludes that they decide.
 
-        Uncorrected float32 is enough where its error bound excludes a second rounding, which is everywhere but near
-        ties. There the corrected result is taken.
+        Near a tie they might; there is the corrected number taken. So the bits are the same, and costs may choose.
         """
         careful = self._narrowed(root, storage)
         near = plain(self, root) if self.m.format is Format.F32 else None
         most = cost([careful])
-        if near is None or not near.off or cost([near.value]) >= most:
+        if near is None or not near.off or not near.is_ragged or cost([near.value]) >= most:
             return careful
-        found = exceptions(root, near) if storage is Format.F16 and self.inputs == (HALF,) else None
-        if found is not None:
-            short, x = near.value, self.number(node("input", (), 0, Format.NUMBER)).high
-            for operand, result in found.items():
-                short = self.m.select_(self.m.equal_(x, self.m.number(operand)), self.m.number(result), short)
-        elif near.is_ragged:
-            is_rare = is_nearly_tied(self.m, near.value, near.units, storage)
-            short = self.m.select_rare_(is_rare, careful, near.value)
-        else:
-            return careful
+        is_rare = is_nearly_tied(self.m, near.value, near.units, storage)
+        short = self.m.select_rare_(is_rare, careful, near.value)
         return short if cost([short]) < most else careful
 
     def _narrowed(self, root: Expression, storage: Format) -> Expression:

@@ -8,7 +8,8 @@ comparison. So it makes no difference to results which path a block takes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from ogive.dtypes import ElementType
 from ogive.elementary import FINAL
@@ -17,18 +18,24 @@ from ogive.transform.conversions import fewer_conversions
 from ogive.transform.cost import cost
 from ogive.transform.interval import Interval
 from ogive.transform.machine import Machine
-from ogive.transform.program import Usual
+from ogive.transform.program import Program, Usual, substituted
 from ogive.transform.reals import Reals
 from ogive.transform.wide import Arithmetic, Wide
 
-__all__ = ["usual"]
+__all__ = ["usual", "usual_of_steps"]
 
-#: From which magnitude on operands are unusual. Below the first nothing overflows that float64 computes for float32,
-#: below the second exp() is a normal number of float32, below the third are the arguments of gelu.
+#: The magnitudes that are tried as limits of the fast path; the one that saves most is taken. Below the first nothing
+#: overflows that float64 computes for float32. Below the second exp() is a normal number of float32. Below the third
+#: formulas decide which of their own branches to take: gelu and softplus have a fast path by it alone.
 LIMITS = (256.0, 87.25, 36.0)
 
-#: What must be saved, in the unit of costs: saving 1.2 of 75 took no time off gelu.
+#: What the path must save, in the unit of costs, beside its comparison: the branch itself takes time too.
 WORTHWHILE = 1.4
+
+#: Longer programs have one path only: a second one takes half as long again to compile.
+MOST_COST_OF_STEPS = 600
+
+SINGLE = Machine(Format.F32)
 
 #: Operations that never make NaN of numbers, infinities among them.
 ALWAYS_NUMBERS = frozenset(
@@ -47,55 +54,154 @@ def usual(
     arithmetic: Arithmetic,
     results: Sequence[Expression],
 ) -> Usual | None:
-    """The shorter form of the results, where there is one that is worth a comparison.
-
-    Numbers with corrections could differ in what is lost of them; those without, and the final functions, do not.
-    """
-    is_same = not arithmetic.extended or all(root.operation in FINAL for root in roots)
-    if len(inputs) != 1 or {t.name for t in (*inputs, *outputs)} != {"float32"} or not is_same:
+    """The shorter form of the results, where there is one that is worth a comparison."""
+    if len(inputs) != 1 or not _is_of_singles(inputs, outputs) or not _has_same_bits(arithmetic, roots):
         return None
     best, least = None, cost(results) - WORTHWHILE
     for limit in LIMITS:
         reals = _UsualReals(arithmetic, tuple(inputs), limit)
         found = fewer_conversions([reals.store(root, t) for root, t in zip(roots, outputs, strict=True)])
-        candidate = Usual(*reals.magnitude_and_limit(), found)
-        is_usual = node("less", (candidate.magnitude, candidate.limit), None, Format.BIT)
-        price = cost((is_usual, *found))
+        least_limit = SINGLE.number(limit)
+        for other in reals.limits():
+            least_limit = SINGLE.select_(SINGLE.less_(other, least_limit), other, least_limit)
+        candidate = Usual(_magnitude(node("input", (), 0, Format.F32)), _bits(least_limit), found, limit)
+        price = _price(candidate)
         if price < least:
             best, least = candidate, price
     return best
 
 
-class _UsualReals(Reals):
-    """What is needed only where the operand, and its products with parameters, are smaller than a limit."""
+def _is_of_singles(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> bool:
+    return {t.name for t in (*inputs, *outputs)} == {"float32"}
 
-    def __init__(self, arithmetic: Arithmetic, inputs: tuple[ElementType, ...], limit: float) -> None:
+
+def _has_same_bits(arithmetic: Arithmetic, roots: Sequence[Expression]) -> bool:
+    """Whether known intervals change no bit. Numbers with corrections could differ in what is lost of them."""
+    return not arithmetic.extended or all(root.operation in FINAL for root in roots)
+
+
+def _bits(single: Expression) -> Expression:
+    return node("bitcast", (single,), None, Format.U32)
+
+
+def _magnitude(operand: Expression) -> Expression:
+    return _bits(SINGLE.abs_(operand))
+
+
+def _price(path: Usual) -> float:
+    """What an element costs that is usual."""
+    return cost((node("less", (path.magnitude, path.limit), None, Format.BIT), *path.results))
+
+
+def usual_of_steps(
+    inputs: Sequence[ElementType],
+    steps: Sequence[tuple[Program, Sequence[int]]],
+    outputs: Sequence[int],
+    careful: Sequence[Expression],
+) -> Usual | None:
+    """The fast path of programs one after the other, where it is worth a comparison. fuse.py numbers the values;
+    ``careful`` are they.
+
+    Where the inputs are smaller than a limit, intervals say how large the results of the first steps are at most, with
+    these how large those of the next are, and so on. A step with such operands is lowered once more, for them alone.
+    All other steps are computed as ever. So the bits are the same.
+    """
+    paths = [program.usual for program, _ in steps if program.usual is not None]
+    price = cost([careful[i] for i in outputs])
+    if not paths or price > MOST_COST_OF_STEPS:
+        return None
+    limit = min(path.most for path in paths)
+    checked = _inputs_to_check(inputs, steps)
+    largest: list[float | None] = [limit if i in checked else None for i in range(len(inputs))]
+    values = list(careful[: len(inputs)])
+    least_limit = SINGLE.number(limit)
+    first = 0
+    for program, operands in steps:
+        end = first + program.parameter_count
+        given = [values[i] for i in operands]
+        known = _known(program, [largest[i] for i in operands], limit)
+        values.extend(substituted(program.results if known is None else known.results, given, first, end))
+        largest.extend([None] * len(program.outputs) if known is None else known.largest)
+        for other in () if known is None else substituted(known.limits, given, first, end):
+            if operands[0] < len(inputs):
+                least_limit = SINGLE.select_(SINGLE.less_(other, least_limit), other, least_limit)
+            else:  # parameters decide: all elements are small enough, or the path is not taken
+                most = SINGLE.number(SINGLE.rounded(Fraction(_around_zero(largest[operands[0]] or 0.0).high)))
+                least_limit = SINGLE.select_(SINGLE.less_(most, other), least_limit, SINGLE.number(0.0))
+        first = end
+    magnitude = _magnitude(values[checked[0]])
+    for other in (_magnitude(values[i]) for i in checked[1:]):
+        is_larger = node("less", (magnitude, other), None, Format.BIT)
+        magnitude = node("select", (is_larger, other, magnitude), None, Format.U32)
+    found = Usual(magnitude, _bits(least_limit), tuple(values[i] for i in outputs), limit)
+    return found if _price(found) < price - WORTHWHILE else None
+
+
+def _inputs_to_check(inputs: Sequence[ElementType], steps: Sequence[tuple[Program, Sequence[int]]]) -> list[int]:
+    """The inputs of float32 that a step with a fast path depends on."""
+    begins = []
+    count = len(inputs)
+    for program, _ in steps:
+        begins.append(count)
+        count += len(program.outputs)
+    needed: set[int] = set()
+    for (program, operands), begin in zip(reversed(steps), reversed(begins), strict=True):
+        if program.usual is not None or not needed.isdisjoint(range(begin, begin + len(program.outputs))):
+            needed.update(operands)
+    return [i for i, t in enumerate(inputs) if i in needed and t.name == "float32"]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A step for operands in known intervals."""
+
+    results: tuple[Expression, ...]
+    largest: tuple[float | None, ...]
+    """What no magnitude of a result is larger than."""
+    limits: tuple[Expression, ...]
+    """What the magnitude of its operand must be less than."""
+
+
+def _known(program: Program, largest: Sequence[float | None], limit: float) -> _Known | None:
+    """The step where no magnitude of an operand is larger; None where that says nothing about it."""
+    source = program.source
+    magnitudes = [magnitude for magnitude in largest if magnitude is not None]
+    if source is None or len(magnitudes) < len(largest) or not _is_of_singles(program.inputs, program.outputs):
+        return None
+    arithmetic, roots = source.arithmetic, source.formulas
+    if len(magnitudes) == 1:
+        reals: _KnownReals = _UsualReals(arithmetic, program.inputs, limit, magnitudes[0])
+    else:
+        reals = _KnownReals(arithmetic, program.inputs, list(map(_around_zero, magnitudes)))
+    results = program.results
+    if _has_same_bits(arithmetic, roots):
+        stored = [reals.store(root, t) for root, t in zip(roots, program.outputs, strict=True)]
+        results = fewer_conversions(stored)
+    limits = reals.limits() if isinstance(reals, _UsualReals) else ()
+    return _Known(results, tuple(map(reals.largest_result, roots)), tuple(limits))
+
+
+class _KnownReals(Reals):
+    """What is needed only where the operands are numbers, in certain intervals around zero."""
+
+    def __init__(
+        self, arithmetic: Arithmetic, inputs: tuple[ElementType, ...], operands_lie: Sequence[Interval]
+    ) -> None:
         super().__init__(arithmetic, inputs)
-        self.limit = limit
-        most = limit * (1 + 2.0**-10)  # products are rounded
-        self.operands_lie = Interval(-most, most)
+        self.lies = operands_lie
         self.scales: dict[Expression, Expression] = {}
-        """What products multiply the operand by."""
+        """What products multiply the operand by, where they are known to be small."""
         self.are_numbers: dict[Expression, bool] = {}
 
-    def magnitude_and_limit(self) -> tuple[Expression, Expression]:
-        """Where the first is no less than the second, the operand is NaN, or that or one of its products too large."""
-        m, single = self.m, Machine(Format.F32)
-        limit = single.number(self.limit)
-        for scale in self.scales.values():
-            other = m.div_(m.number(self.limit), m.abs_(self.number(scale).high))
-            other = node("convert", (other,), None, Format.F32)
-            limit = single.select_(single.less_(other, limit), other, limit)
-        magnitude = single.abs_(node("input", (), 0, Format.F32))
-        bits, limit_bits = (node("bitcast", (number,), None, Format.U32) for number in (magnitude, limit))
-        return bits, limit_bits
+    def largest_result(self, root: Expression) -> float | None:
+        """What no magnitude of the result is larger than, rounded to float32; None where it may be NaN or infinite."""
+        if root.format is not Format.NUMBER or not self._is_number(root):
+            return None
+        largest = max(1.0, self.number(root).interval.largest_magnitude)
+        return largest if largest < SINGLE.largest / 2 else None
 
-    def _number(self, root: Expression) -> Wide:
-        value, scale = super()._number(root), _scale(root)
-        if scale is None:
-            return value
-        self.scales[root] = scale
-        return replace(value, interval=self.operands_lie)
+    def _input(self, root: Expression) -> Wide:
+        return replace(super()._input(root), interval=self.lies[root.attribute])
 
     def _decided(self, root: Expression) -> Expression | None:
         condition, a, b = root.operands
@@ -138,6 +244,40 @@ class _UsualReals(Reals):
             case "log1p" | "square_root":
                 return intervals[0].low >= 0
         return current.operation in ALWAYS_NUMBERS
+
+
+class _UsualReals(_KnownReals):
+    """What is needed only where the operand, and its products with parameters, are smaller than a limit."""
+
+    def __init__(
+        self,
+        arithmetic: Arithmetic,
+        inputs: tuple[ElementType, ...],
+        limit: float,
+        largest: float | None = None,
+    ) -> None:
+        """``largest`` is the operand's largest magnitude, if that is not the limit."""
+        self.limit = limit
+        self.products_lie = _around_zero(limit)
+        super().__init__(arithmetic, inputs, [_around_zero(largest or limit)])
+
+    def limits(self) -> list[Expression]:
+        """From which magnitudes of the operand on its products with parameters are too large."""
+        m = self.m
+        quotients = [m.div_(m.number(self.limit), m.abs_(self.number(scale).high)) for scale in self.scales.values()]
+        return [node("convert", (quotient,), None, Format.F32) for quotient in quotients]
+
+    def _number(self, root: Expression) -> Wide:
+        value, scale = super()._number(root), _scale(root)
+        if scale is None:
+            return value
+        self.scales[root] = scale
+        return replace(value, interval=self.products_lie)
+
+
+def _around_zero(limit: float) -> Interval:
+    most = limit * (1 + 2.0**-10)  # products are rounded
+    return Interval(-most, most)
 
 
 def _scale(root: Expression) -> Expression | None:

@@ -136,7 +136,6 @@ static void run_elements(char **args, npy_intp count, const npy_intp *steps, Ogi
     if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
         return;
     }
-    ogive_table_consider(loop, count, &context.function, &context.values);
     context.chunk = kernel->staged;
     int contiguous_outputs = 1;
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
@@ -179,8 +178,7 @@ void ogive_plain_elements(char **args, npy_intp count, const npy_intp *steps, Og
     const OgiveKernel *kernel = loop->kernel;
     const ogive_kernel_function function = atomic_load_explicit(&kernel->function, memory_order_acquire);
     /* A few whole blocks leave nothing to be decided: 5 ns of the 40 of a short call. */
-    if (function != NULL && count < kernel->parallel_threshold && (count & (kernel->block - 1)) == 0 &&
-        !kernel->looks_up) {
+    if (function != NULL && count < kernel->parallel_threshold && (count & (kernel->block - 1)) == 0) {
         const ogive_fp_state saved = ogive_fp_enter();
         function((void *const *)args, count, loop->parameters, 0);
         ogive_fp_leave(saved);

@@ -218,7 +218,6 @@ void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, 
     for (int a = 0; a < axis_count; ++a) {
         count *= axes[a].length;
     }
-    ogive_table_consider(loop, count, &context.function, &context.values);
     const int conflict = conflicting_axis(kernel, axes, axis_count);
     const npy_intp width = axes[0].length;
     npy_intp begin = 0, end = 0; /* of what is streamed */

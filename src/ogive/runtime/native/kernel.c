@@ -79,6 +79,7 @@ static int read_stages(OgiveKernel *kernel, PyObject *stages, int entries) {
 }
 
 #define MOST_STAGED 2048
+#define MOST_EIGHTHS 4096 /* of the last cache: far more than memory has */
 
 /* How many elements are staged at a time: whole blocks, of whole lines unless there are many operands. */
 static npy_intp staged_elements(npy_intp bytes, npy_intp block) {
@@ -90,13 +91,12 @@ static npy_intp staged_elements(npy_intp bytes, npy_intp block) {
 /* Takes over what `resolve` answered; 0, or -1 with an error set. */
 static int accept(OgiveKernel *kernel, PyObject *answer) {
     PyObject *code, *stages, *scratch;
-    Py_ssize_t block, threshold;
-    int looks_up;
-    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!np", ogive_code_type, &code, &block, &PyTuple_Type,
-                                                    &stages, &PyTuple_Type, &scratch, &threshold, &looks_up)) {
+    Py_ssize_t block, threshold, eighths;
+    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn", ogive_code_type, &code, &block, &PyTuple_Type,
+                                                    &stages, &PyTuple_Type, &scratch, &threshold, &eighths)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError,
-                            "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold, whether to look up)");
+                            "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold, streaming threshold)");
         }
         return -1;
     }
@@ -104,6 +104,11 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         PyErr_Format(PyExc_ValueError,
                      "Kernel: block is %zd; divisors of %d up to %zd are possible for %zd bytes an element", block,
                      OGIVE_ELEMENTS_OF_LINES, (Py_ssize_t)(OGIVE_STAGING_BYTES / kernel->bytes), (Py_ssize_t)kernel->bytes);
+        return -1;
+    }
+    if (eighths < 0 || eighths > MOST_EIGHTHS) {
+        PyErr_Format(PyExc_ValueError, "Kernel: the streaming threshold is %zd eighths of the last cache; 0 to %d are possible",
+                     eighths, MOST_EIGHTHS);
         return -1;
     }
     if (atomic_load(&kernel->function) != NULL) { /* another thread was here while the compiler ran */
@@ -118,17 +123,12 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         PyErr_SetString(PyExc_ValueError, "Kernel: it was made for elements, and its code is for rows");
         return -1;
     }
-    if (looks_up && (kernel->row_wise || kernel->inputs != 1 || kernel->outputs != 1 || kernel->itemsizes[0] != 2 ||
-                     kernel->itemsizes[1] != 2)) {
-        PyErr_SetString(PyExc_ValueError, "Kernel: only results of 2 bytes of one element of 2 bytes can be looked up");
-        return -1;
-    }
     for (int s = 0; s < kernel->stages; ++s) {
         kernel->functions[s] = ogive_code_entry(code, s);
     }
     kernel->block = block;
     kernel->staged = staged_elements(kernel->bytes, block);
-    kernel->looks_up = looks_up;
+    kernel->stream_threshold = ogive_last_level_cache() / 8 * (size_t)eighths;
     kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
     kernel->code = Py_NewRef(code);
     atomic_store(&kernel->function, kernel->functions[0]);
@@ -238,7 +238,7 @@ static PyType_Slot kernel_slots[] = {
                 "An operator for one combination of element types, given by their sizes in bytes. `resolve`\n"
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
                 "takes at a time, the reductions of each stage, the sizes of rows kept between stages, from how many\n"
-                "elements on threads pay, and whether results are looked up in a table of them all."},
+                "elements on threads pay, and from how many eighths of the last cache on streaming does."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_traverse, kernel_traverse},

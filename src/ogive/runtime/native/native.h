@@ -3,7 +3,6 @@
  *   code.c     executable memory that holds one compiled kernel
  *   pool.c     the threads
  *   kernel.c   a kernel: code that is compiled when it is first needed
- *   table.c    results that are looked up where that is faster than computing them
  *   elements.c the loop of element-wise kernels: floating-point environment, strides, threads
  *   grid.c     the same over several dimensions, for any layout
  *   rows.c     the loop of row-wise kernels: stages, reductions, threads
@@ -15,7 +14,7 @@
  *   module.c   the Python module ogive._native
  *
  * Everything that arrives from Python is checked where it arrives (code.c, kernel.c, ufunc.c, call.c, direct.c, plan.c);
- * the loops (elements.c, grid.c, rows.c, table.c) and pool.c then trust it.
+ * the loops (elements.c, grid.c, rows.c) and pool.c then trust it.
  */
 #ifndef OGIVE_NATIVE_H
 #define OGIVE_NATIVE_H
@@ -71,7 +70,7 @@ enum ogive_reduction { OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST };
 typedef struct {
     PyObject_HEAD
     _Atomic(ogive_kernel_function) function; /* of the first stage; NULL until resolved, then the rest is set */
-    /* () -> (Code, block, stages, scratch, parallel threshold, whether to look up); called once, then dropped */
+    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold); called once, then dropped */
     PyObject *resolve;
     PyObject *code;    /* the Code that the functions lie in */
     int row_wise;      /* whether it may have several stages */
@@ -83,7 +82,7 @@ typedef struct {
     npy_intp block;                         /* elements that the code takes at a time, a power of two */
     npy_intp staged;                        /* elements that are staged at a time, where it cannot have them as they lie */
     npy_intp parallel_threshold;            /* fewer elements than this: one thread */
-    int looks_up;                           /* whether looking results up is faster than computing them */
+    size_t stream_threshold;                /* fewer bytes of all operands than this: results go through the caches */
     int stages;
     ogive_kernel_function functions[OGIVE_MAX_STAGES];
     int reductions_of[OGIVE_MAX_STAGES];
@@ -101,8 +100,6 @@ typedef struct {
     OgiveKernel *kernel;
     const double *parameters;
     int parameter_count;
-    _Atomic(const void *) table; /* table.c: results for these parameters, or NULL */
-    _Atomic npy_intp computed;   /* elements without it, up to where it pays */
 } OgiveLoopData;
 
 extern PyTypeObject *ogive_kernel_type;
@@ -126,11 +123,6 @@ ogive_kernel_function ogive_code_entry(PyObject *code, int index);
 /* kernel.c: the function of the first stage, compiled if need be; NULL with an error set. May be called with
  * or without the interpreter's lock. */
 ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel);
-
-/* table.c: puts a look-up in the place of the code and its parameters, where there are enough elements for it. */
-void ogive_table_consider(OgiveLoopData *loop, npy_intp count, ogive_kernel_function *function, const void **values);
-void ogive_table_free(OgiveLoopData *loop);
-int ogive_table_count(void); /* of the process */
 
 /* elements.c, rows.c: each a PyUFuncGenericFunction whose data is an OgiveLoopData. */
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);

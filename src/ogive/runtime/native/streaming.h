@@ -9,12 +9,10 @@
 #endif
 
 /* Whether the results would push everything else out of the caches and not be there when they are needed: what
- * is written is no operand, and all operands together are larger than the last cache by an eighth. (Where that holds
- * 32 MiB, abs of 32 MiB takes 0.66 to 0.85 of the time with results that are kept, of 40 MiB 0.99 to 1.12, of 48 MiB
- * 1.13 to 1.24.) Operands that overlap otherwise must have been dealt with before. */
+ * is written is no operand, and all operands together are larger than the last cache by as much as the target's tuning
+ * says. Operands that overlap otherwise must have been dealt with before. */
 static inline int ogive_streaming_pays(const OgiveKernel *kernel, char *const *operands, npy_intp count) {
-    const size_t cache = ogive_last_level_cache();
-    if ((size_t)count < (cache + cache / 8) / (size_t)kernel->bytes) {
+    if ((size_t)count < kernel->stream_threshold / (size_t)kernel->bytes) {
         return 0;
     }
     for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {

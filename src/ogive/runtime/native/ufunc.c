@@ -36,9 +36,6 @@ static void block_dealloc(PyObject *object) {
     ufunc_block *block = (ufunc_block *)object;
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
-    for (int i = 0; i < block->loop_count; ++i) {
-        ogive_table_free(&block->loops[i]);
-    }
     Py_XDECREF(block->kernels);
     PyMem_Free(block->parameters);
     PyMem_Free(block->loops);
