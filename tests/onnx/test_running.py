@@ -112,7 +112,7 @@ def test_only_what_is_needed_is_computed_before_a_function():
 
 
 def test_large_islands_are_cut(monkeypatch):
-    from ogive.transform import islands
+    from ogive.engine import islands
 
     lines = ["a0 = Neg(x)"] + [f"a{i + 1} = Add(a{i}, x{i % 70})" for i in range(80)]
     names = ", ".join(f"float[N] x{i}" for i in range(70))

@@ -21,7 +21,7 @@ from ogive.directml.memory import Region
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
 from ogive.dtypes import ElementType
 from ogive.engine.computation import Fused, kernel_of, make_ufunc
-from ogive.transform.islands import Vertex, islands, narrow_enough
+from ogive.engine.islands import Vertex, islands, narrow_enough
 
 __all__ = ["Feed", "Node", "Plan", "make_plan", "native_plan"]
 

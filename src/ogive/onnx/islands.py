@@ -14,9 +14,9 @@ import numpy as np
 
 from ogive.dtypes import ElementType
 from ogive.engine.computation import Computation, Element, Fused, make_ufunc
+from ogive.engine.islands import Vertex, islands, narrow_enough
 from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise
-from ogive.transform.islands import Vertex, islands, narrow_enough
 
 __all__ = ["NO_CONSTANTS", "Constants", "Island", "islands_of", "make_kernel"]
 
