@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -18,10 +17,12 @@ from ogive import _native
 from ogive.directml.computation import Computation, Elementwise, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.memory import Region
-from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
+from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View
 from ogive.dtypes import ElementType
-from ogive.engine.computation import Fused, kernel_of, make_ufunc
-from ogive.engine.islands import Vertex, islands, narrow_enough
+from ogive.engine import graph as engine
+from ogive.engine.computation import kernel_of
+from ogive.engine.fusion import Island, fused
+from ogive.engine.graph import Value
 
 __all__ = ["Feed", "Node", "Plan", "make_plan", "native_plan"]
 
@@ -37,9 +38,8 @@ class Feed(NamedTuple):
     kind: ElementType
 
     @property
-    def key(self) -> Hashable:
-        """Feeds with one key are the same elements in the same order."""
-        return self.area, self.number, self.desc.layout, self.kind
+    def value(self) -> Value:
+        return Value((self.area, self.number), self.kind, self.desc.Sizes, self.desc.layout)
 
 
 class Node(NamedTuple):
@@ -50,6 +50,15 @@ class Node(NamedTuple):
     desc: DML_BUFFER_TENSOR_DESC
     """The output's"""
     kind: ElementType
+
+    def translated(self, number: int) -> engine.Node:
+        """The node as the engine sees it."""
+        made = self.computation
+        result = Value(("node", number), self.kind, self.desc.Sizes, self.desc.layout)
+        operands = tuple(feed.value for feed in self.feeds)
+        if isinstance(made, Whole):
+            return engine.Node(made.name, result, operands, None)
+        return engine.Node(made.name, result, operands, made.formulas, made.parameters)
 
 
 class Place(NamedTuple):
@@ -135,52 +144,21 @@ def make_plan(
     for index, size in owned.items():
         persistent[index] = (end, size)
         end += _rounded_up(size)
-    consumers, results = _consumers(nodes), Counter(outputs)
-    operands = partial(_operands, nodes, consumers, results)
-    groups = [part for group in islands(_vertices(nodes)) for part in narrow_enough(group, operands)]
-    places, temporary_size = _places(nodes, consumers, groups)
+    translated = tuple(node.translated(number) for number, node in enumerate(nodes))
+    # Several outputs may be one value. Where the caller has them lie, no step reads.
+    stored = Counter[Hashable](("node", number) for number in outputs)
+    islands = fused(engine.Graph(translated, stored, can_read_stored=False))
+    groups = [[_number(node.result) for node in island.nodes] for island in islands]
+    places, temporary_size = _places(nodes, _consumers(nodes), groups)
     maker = _StepMaker(nodes, outputs, persistent, places)
-    steps = tuple(map(maker.step, groups))
+    steps = tuple(map(maker.step, islands))
     return Plan(steps, temporary_size, persistent, tuple(constants))
 
 
-# ---- islands
-
-
-def _vertices(nodes: Sequence[Node]) -> list[Vertex]:
-    return [
-        Vertex(
-            space=node.desc.Sizes if isinstance(node.computation, Elementwise) else None,
-            predecessors=tuple(
-                (feed.number, _carries(nodes, node, feed)) for feed in node.feeds if feed.area == "node"
-            ),
-            reads=tuple(dict.fromkeys(feed.key for feed in node.feeds if feed.area != "node")),
-            instructions=node.computation.formulas.size if isinstance(node.computation, Elementwise) else 0,
-        )
-        for node in nodes
-    ]
-
-
-def _carries(nodes: Sequence[Node], node: Node, feed: Feed) -> bool:
-    """Whether an edge carries every element to the element at the same place."""
-    source = nodes[feed.number]
-    return (
-        isinstance(source.computation, Elementwise)
-        and isinstance(node.computation, Elementwise)
-        and source.desc.layout == feed.desc.layout
-        and source.kind is feed.kind
-    )
-
-
-def _outside(nodes: Sequence[Node], group: Sequence[int]) -> list[Feed]:
-    """What a group reads from outside, everything once."""
-    members = set(group)
-    found: dict[Hashable, Feed] = {}
-    for index in group:
-        for feed in nodes[index].feeds:
-            if feed.area != "node" or feed.number not in members:
-                found.setdefault(feed.key, feed)
-    return list(found.values())
+def _number(value: Value) -> int:
+    """The number of an array in its area."""
+    _, number = cast(tuple[str, int], value.array)
+    return number
 
 
 def _consumers(nodes: Sequence[Node]) -> list[set[int]]:
@@ -190,14 +168,6 @@ def _consumers(nodes: Sequence[Node]) -> list[set[int]]:
             if feed.area == "node":
                 consumers[feed.number].add(index)
     return consumers
-
-
-def _operands(
-    nodes: Sequence[Node], consumers: Sequence[set[int]], results: Mapping[int, int], group: Sequence[int]
-) -> int:
-    """How many operands a kernel of the group has."""
-    members = set(group)
-    return len(_outside(nodes, group)) + sum(results.get(i, 0) + bool(consumers[i] - members) for i in group)
 
 
 # ---- memory
@@ -299,57 +269,35 @@ class _StepMaker:
         self.persistent = persistent
         self.places = places
 
-    def step(self, group: Sequence[int]) -> Step:
-        """The step that computes a group."""
-        feeds = _outside(self.nodes, group)
-        results = [(index, place) for index in group for place in self._results(index)]
-        inputs = tuple(map(self._source, feeds))
-        outputs = tuple(place for _, place in results)
-        computation = self.nodes[group[0]].computation
+    def step(self, island: Island) -> Step:
+        """The step that computes an island."""
+        inputs = tuple(map(self._source, island.inputs))
+        outputs = tuple(place for node in island.nodes for place in self._results(node.result))
+        computation = self.nodes[_number(island.nodes[0].result)].computation
         if isinstance(computation, Whole):
             return Step(computation.name, computation.function, inputs, outputs)
-        fused, parameters = self._fused(group, feeds, [index for index, _ in results])
-        name = computation.name if len(group) == 1 else f"{len(group)} operators"
-        return Step(name, _elementwise(name, fused, parameters), inputs, outputs)
+        kernel_of(island.computation).prepare()
+        return Step(island.name, island.ufunc(), inputs, outputs)
 
-    def _source(self, feed: Feed) -> Place:
-        seen = view(feed.desc, feed.kind)
-        if feed.area == "node":
-            return Place("temporary", 0, self.places[feed.number], seen)
-        if feed.area == "input" and feed.number in self.persistent:
-            return Place("persistent", 0, self.persistent[feed.number][0], seen)
-        return Place(feed.area, feed.number, 0, seen)
+    def _source(self, value: Value) -> Place:
+        area, number = cast(tuple[Literal["input", "constant", "node"], int], value.array)
+        if area == "node":
+            return Place("temporary", 0, self.places[number], _view(value))
+        if area == "input" and number in self.persistent:
+            return Place("persistent", 0, self.persistent[number][0], _view(value))
+        return Place(area, number, 0, _view(value))
 
-    def _results(self, index: int) -> list[Place]:
-        seen = view(self.nodes[index].desc, self.nodes[index].kind)
-        found = [Place("output", number, 0, seen) for number in self.outputs.get(index, ())]
+    def _results(self, value: Value) -> list[Place]:
+        index = _number(value)
+        found = [Place("output", number, 0, _view(value)) for number in self.outputs.get(index, ())]
         if index in self.places:
-            found.append(Place("temporary", 0, self.places[index], seen))
+            found.append(Place("temporary", 0, self.places[index], _view(value)))
         return found
 
-    def _fused(
-        self, group: Sequence[int], feeds: Sequence[Feed], results: Sequence[int]
-    ) -> tuple[Fused, tuple[float, ...]]:
-        numbers: dict[Hashable, int] = {feed.key: number for number, feed in enumerate(feeds)}
-        produced: dict[int, int] = {}
-        steps, parameters = [], list[float]()
-        for index in group:
-            node = self.nodes[index]
-            assert isinstance(node.computation, Elementwise)
-            operands = tuple(
-                produced[feed.number] if feed.area == "node" and feed.number in produced else numbers[feed.key]
-                for feed in node.feeds
-            )
-            steps.append((node.computation.formulas, operands))
-            parameters += node.computation.parameters
-            produced[index] = len(feeds) + len(produced)
-        kinds = tuple(feed.kind for feed in feeds)
-        return Fused(kinds, tuple(steps), tuple(produced[index] for index in results)), tuple(parameters)
 
-
-def _elementwise(name: str, fused: Fused, parameters: tuple[float, ...]) -> np.ufunc:
-    kernel_of(fused).prepare()
-    return make_ufunc(name, fused, parameters)
+def _view(value: Value) -> View:
+    _, sizes, strides = cast(Layout, value.view)
+    return View(sizes, value.type.numpy, tuple(stride * value.type.itemsize for stride in strides))
 
 
 # ---- plain calls

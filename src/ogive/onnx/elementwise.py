@@ -49,7 +49,6 @@ def from_catalogue(node: Node, op: Operator, output_type: str) -> Implementation
         rule_of(node),
         op.computation(signature, **choices),
         tuple(parameters[parameter.name] for parameter in op.numeric_parameters),
-        partial(op.bind, **parameters) if signature in op.signatures else None,
     )
 
 
