@@ -1,7 +1,6 @@
 """Compiled graphs: the rules for nodes and edges, and the bits of running node by node."""
 
 import gc
-import itertools
 import weakref
 
 import numpy as np
@@ -345,26 +344,6 @@ def test_temporary_memory_of_the_short_way(monkeypatch):
     with pytest.raises(dml.DMLError, match="256 bytes are wanted, which are not there") as caught:
         compiled.dispatch([x], [bytearray(96)])
     assert caught.value.hresult == dml.HRESULT.E_OUTOFMEMORY
-
-
-@given(st.lists(st.tuples(st.booleans(), st.integers(1, 2000), st.integers(0, 100)), max_size=60))
-def test_places_never_overlap(actions):
-    """Memory is taken and given back in any order."""
-    from ogive.directml.plan import _Allocator
-
-    allocator, taken = _Allocator(), []
-    for takes, size, which in actions:
-        if takes or not taken:
-            taken.append((allocator.take(size), size))
-        else:
-            allocator.give_back(*taken.pop(which % len(taken)))
-        spans = sorted((offset, offset + size) for offset, size in taken)
-        assert all(offset % 256 == 0 for offset, _ in spans)
-        assert all(end <= begin for (_, end), (begin, _) in itertools.pairwise(spans))
-        assert all(end <= allocator.end for _, end in spans)
-    while taken:
-        allocator.give_back(*taken.pop())
-    assert allocator.gaps == ([(0, allocator.end)] if allocator.end else [])
 
 
 def test_intermediate_memory_is_used_again():
