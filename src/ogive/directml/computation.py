@@ -19,10 +19,11 @@ from ogive.catalog import OPERATORS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import short_name
 from ogive.directml.errors import DMLError, refuse
-from ogive.directml.formulas import cast, sequence
+from ogive.directml.formulas import sequence
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
+from ogive.engine.casting import cast
 from ogive.engine.computation import Formula, Fused, make_ufunc
 from ogive.errors import ParameterError
 from ogive.expression import Expression, Format, constant, lift, node
@@ -105,7 +106,7 @@ def find(operator_name: str) -> Operator:
     >>> find("ELEMENT_WISE_TANH")
     <operator tanh(x)>
     """
-    known = (*OPERATORS.values(), cast, sequence)
+    known = (*OPERATORS.values(), sequence)
     listed = {operator.directml: operator for operator in known if operator.directml is not None}
     others = next((row for row in SHARED if operator_name in row), ())
     return next(listed[name] for name in (operator_name, *others) if name in listed)
@@ -119,6 +120,8 @@ def computation(desc: OperatorDesc) -> Callable[[], Computation]:
     name = desc.FACTS.name
     if name in FILLS:
         return partial(FILLS[name], desc)
+    if name == "CAST":
+        return lambda: Elementwise("cast", cast(*_kinds(desc)), ())
     if is_rowwise(name):
         return _rowwise(desc, find(name))
     recipe = _recipe(desc, find(name))
