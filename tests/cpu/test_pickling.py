@@ -119,7 +119,7 @@ def rebuilt(op):
 
 
 #: Caches, and the Python functions in whose place the graph comes.
-NOT_COMPARED = {"function", "integer_function", "__wrapped__", "_bound", "_kernels", "_formulas"}
+NOT_COMPARED = {"function", "integer_function", "__wrapped__", "_bound", "_kernels", "_formulas", "_any_ufunc"}
 
 
 @pytest.mark.parametrize("name", CATALOGUE)
@@ -128,7 +128,7 @@ def test_nothing_is_lost_by_value(name):
     op = CATALOGUE[name]
     new = rebuilt(op)
     assert type(new) is type(op)
-    assert vars(new).keys() == vars(op).keys()
+    assert vars(new).keys() - NOT_COMPARED == vars(op).keys() - NOT_COMPARED
     for attribute in vars(op).keys() - NOT_COMPARED:
         assert getattr(new, attribute) == getattr(op, attribute), attribute
     assert repr(new) == repr(op)
