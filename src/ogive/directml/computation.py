@@ -356,8 +356,6 @@ def _formula(
     is_scaled: bool,
 ) -> Formula:
     """The operator's formula with these operands, scaled before anything is rounded."""
-    from ogive.transform.fuse import substituted
-
     *inputs, output = types
     if not is_scaled and all(operand.kind == "input" for operand in operands):
         return operator.computation(Signature(tuple(inputs), (output,)), **choices)
@@ -375,9 +373,10 @@ def _formula(
     if is_scaled:
         leaves[0] = _scaled(leaves[0])
     is_whole = not any(t.is_float for t in inputs) and all(operand.kind != "parameter" for operand in operands)
-    roots = substituted(operator.formula(for_integers=is_whole, **choices), leaves, first, first + own)
-    is_modular = operator.modular and is_whole
-    return Formula(roots, tuple(inputs), (output,), modular=is_modular, parameter_count=next(positions))
+    roots = operator.formula(for_integers=is_whole, **choices)
+    modular = operator.modular and is_whole
+    made = Formula(roots, tuple(inputs), (output,), modular=modular, parameter_count=own)
+    return made.applied_to(leaves, tuple(inputs), first, next(positions))
 
 
 def _leaf(position: int | float | str) -> Expression:
