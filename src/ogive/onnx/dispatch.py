@@ -14,9 +14,9 @@ from ogive.onnx import elementwise, formulas
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
-from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Alias, Constant, Elementwise, Function, Implementation
 from ogive.onnx.movement import MOVEMENTS, SHAPE_ONLY
+from ogive.onnx.node import Node
 from ogive.onnx.reductions import REDUCTIONS
 from ogive.onnx.rowwise import row_wise
 

@@ -18,8 +18,8 @@ from ogive.expression import node as expression
 from ogive.onnx import formulas
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.data_types import DATA_TYPES, element_types
-from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Alias, Elementwise, Function, Implementation
+from ogive.onnx.node import Node
 from ogive.operator import Operator
 from ogive.row_operator import RowOperator
 from ogive.signature import Signature
