@@ -537,3 +537,13 @@ def outcome(model, inputs):
         return model.run(inputs)
     except ShapeError as error:
         return str(error)
+
+
+def test_equal_islands_share_a_kernel_and_others_do_not():
+    """Two nodes of one operator are one kernel, called twice; with -0.0 in place of 0.0 they are two."""
+    text = """t (float[N, N] x) => (float[N, N] y) {
+        a = LeakyRelu <alpha = 0.0> (x)  b = Transpose(a)  y = LeakyRelu <alpha = ALPHA> (b) }"""
+    for alpha, count in (("0.0", 1), ("-0.0", 2)):
+        model = check(text.replace("ALPHA", alpha), {"x": floats(7, 7)})
+        kernels = [call for call, is_kernel, *_ in plan_of(model).steps if is_kernel]
+        assert (len(kernels), len(set(map(id, kernels)))) == (2, count)

@@ -29,7 +29,10 @@ from ogive.engine.graph import Constants, Graph, Node, Value
 from ogive.engine.islands import Vertex, islands, narrow_enough
 from ogive.forking import cached_property
 
-__all__ = ["Island", "fused"]
+__all__ = ["Island", "fused", "island_of"]
+
+#: A computation, and the numbers of its operands.
+Step = tuple[Computation, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +52,30 @@ class Island:
     @cached_property
     def computation(self) -> Fused:
         """What computes the outputs from the inputs."""
-        return _computation(self)
+        steps, results = self.wired()
+        return Fused(tuple(value.type for value in self.inputs), tuple(steps), results)
+
+    def wired(self) -> tuple[list[Step], tuple[int, ...]]:
+        """The computations with the numbers of their operands, and the numbers of the outputs, as in `Fused`."""
+
+        def key(value: Value) -> Hashable:
+            """Constants go by their array: nodes of constants fill no space."""
+            return value.array if value.array in self.constants else value
+
+        numbers = {key(value): number for number, value in enumerate(self.inputs)}
+        steps: list[Step] = []
+
+        def add(value: Value, computation: Computation, operands: Collection[Value] = ()) -> None:
+            steps.append((computation, tuple(numbers[key(operand)] for operand in operands)))
+            numbers[key(value)] = len(self.inputs) + len(steps) - 1
+
+        for node in self._computed:
+            assert node.computation is not None
+            for operand in node.operands:
+                if key(operand) not in numbers:
+                    add(operand, self.constants.numbers[operand.array])
+            add(node.result, node.computation, node.operands)
+        return steps, tuple(numbers[key(value)] for value in self.outputs)
 
     @property
     def parameters(self) -> tuple[float, ...]:
@@ -73,29 +99,27 @@ def fused(graph: Graph, largest: int | None = None) -> list[Island]:
 
     A kernel has no more than ``largest`` instructions, 2,048 if that is not given; with 0 each node stays alone.
     """
-    readers: dict[Hashable, set[int]] = {}
-    for index, node in enumerate(graph.nodes):
-        for operand in node.operands:
-            readers.setdefault(operand.array, set()).add(index)
-
-    def island(group: Sequence[int]) -> Island:
-        members = frozenset(group)
-        outputs: list[Value] = []
-        for index in group:
-            result = graph.nodes[index].result
-            count = graph.stored.get(result.array, 0)
-            if not (count and graph.can_read_stored):
-                count += not readers.get(result.array, set()) <= members
-            outputs += [result] * count
-        nodes = tuple(graph.nodes[index] for index in group)
-        return Island(nodes, _inputs(nodes, graph.constants), tuple(outputs), graph.constants)
 
     def operands(group: Sequence[int]) -> int:
-        made = island(group)
+        made = island_of(graph, group)
         return len(made.inputs) + len(made.outputs)
 
     groups = islands(_vertices(graph), largest)
-    return [island(part) for group in groups for part in narrow_enough(group, operands)]
+    return [island_of(graph, part) for group in groups for part in narrow_enough(group, operands)]
+
+
+def island_of(graph: Graph, group: Sequence[int]) -> Island:
+    """The island of the nodes of these numbers."""
+    members = frozenset(group)
+    outputs: list[Value] = []
+    for number in group:
+        result = graph.nodes[number].result
+        count = graph.stored.get(result.array, 0)
+        if not (count and graph.can_read_stored):
+            count += not graph.readers.get(result.array, set()) <= members
+        outputs += [result] * count
+    nodes = tuple(graph.nodes[number] for number in group)
+    return Island(nodes, _inputs(nodes, graph.constants), tuple(outputs), graph.constants)
 
 
 def _vertices(graph: Graph) -> list[Vertex]:
@@ -137,25 +161,3 @@ def _any_number(used: Collection[Value], constants: Constants) -> Value:
     needed = constants.needed_for({value.array for value in used})
     values = [*used, *(operand for node in needed for operand in node.operands)]
     return next(value for value in values if value.array in constants.numbers)
-
-
-def _computation(island: Island) -> Fused:
-    def key(value: Value) -> Hashable:
-        """Constants go by their array: nodes of constants fill no space."""
-        return value.array if value.array in island.constants else value
-
-    numbers = {key(value): number for number, value in enumerate(island.inputs)}
-    steps: list[tuple[Computation, tuple[int, ...]]] = []
-
-    def add(value: Value, computation: Computation, operands: Collection[Value] = ()) -> None:
-        steps.append((computation, tuple(numbers[key(operand)] for operand in operands)))
-        numbers[key(value)] = len(island.inputs) + len(steps) - 1
-
-    for node in island._computed:
-        assert node.computation is not None
-        for operand in node.operands:
-            if key(operand) not in numbers:
-                add(operand, island.constants.numbers[operand.array])
-        add(node.result, node.computation, node.operands)
-    kinds = tuple(value.type for value in island.inputs)
-    return Fused(kinds, tuple(steps), tuple(numbers[key(value)] for value in island.outputs))

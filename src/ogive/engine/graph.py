@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ogive.dtypes import ElementType
 from ogive.engine.computation import Computation, Element
+from ogive.forking import cached_property
 
 __all__ = ["NO_CONSTANTS", "Constants", "Graph", "Node", "Value"]
 
@@ -79,3 +80,12 @@ class Graph:
     constants: Constants = NO_CONSTANTS
     can_read_stored: bool = True
     """Whether other kernels read a result where it is stored for the outside; else it is stored for them once more."""
+
+    @cached_property
+    def readers(self) -> dict[Hashable, set[int]]:
+        """By array, which nodes read it."""
+        found: dict[Hashable, set[int]] = {}
+        for number, node in enumerate(self.nodes):
+            for operand in node.operands:
+                found.setdefault(operand.array, set()).add(number)
+        return found

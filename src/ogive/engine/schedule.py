@@ -123,6 +123,8 @@ class Allocator:
         return offset
 
     def give_back(self, offset: int, size: int) -> None:
+        if not size:
+            return
         self.gaps.append((offset, self.rounded_up(size)))
         self.gaps.sort()
         merged: list[tuple[int, int]] = []

@@ -43,7 +43,8 @@ class Outline:
 
     def kernel(self, island: Island) -> np.ufunc:
         """The ufunc of an island, compiled when it is first called. Equal islands share it."""
-        key = island.computation.identity, tuple(map(repr, island.parameters))  # 0.0 is not -0.0
+        # The outline keeps what the keys of computations are made of. 0.0 is not -0.0.
+        key = island.computation.key, tuple(map(repr, island.parameters))
         with self.lock:
             kernel = self.kernels.get(key)
             if kernel is None:
