@@ -87,7 +87,7 @@ def test_rounding_between_nodes_is_kept():
 
 def test_other_numbers_need_no_other_code():
     """Numbers of descs stay open in fused kernels: graphs that differ in them only share their code."""
-    from ogive.engine.computation import _kernel as kernels
+    from ogive.engine.computation import _kept as kernels
 
     def celu(alpha):
         return DEVICE.CreateOperator(dml.DML_ACTIVATION_CELU_OPERATOR_DESC(X, X, Alpha=alpha))
@@ -101,6 +101,20 @@ def test_other_numbers_need_no_other_code():
     compiled = build(0.75, -1.5)
     assert kernels.cache_info().misses == before
     assert_same_bits(compiled.dispatch([x])[0], ogive.celu(ogive.celu(x, alpha=0.75), alpha=-1.5))
+
+
+def test_compiling_leaves_nothing_to_compile(monkeypatch):
+    from ogive.runtime import kernels
+
+    x, nodes = data(), [relu(), add(), relu(), add(), add()]
+    between = [(i, 0, i + 1, slot) for i in range(4) for slot in range(1 + (i % 2 == 0 or i == 3))]
+    compiled = DEVICE.CompileGraph(graph(nodes, [(0, 0, 0)], between, [(4, 0, 0)]))
+
+    def compiles():
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(kernels, "host_target", compiles)
+    assert_same_bits(compiled.dispatch([x])[0], ogive.relu(x) * 8)
 
 
 def test_a_node_may_feed_several_nodes_and_outputs():

@@ -193,8 +193,9 @@ class _StepMaker:
         computation = self.nodes[_number(island.nodes[0].result)].computation
         if isinstance(computation, Whole):
             return Step(computation.name, computation.function, inputs, outputs)
+        ufunc = island.ufunc()
         kernel_of(island.computation).prepare()
-        return Step(island.name, island.ufunc(), inputs, outputs)
+        return Step(island.name, ufunc, inputs, outputs)
 
     def _source(self, value: Value) -> Place:
         area, number = cast(tuple[Literal["input", "constant", "node"], int], value.array)
