@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from itertools import count, islice, product
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 
@@ -19,7 +18,7 @@ import numpy as np
 from ogive import _native
 from ogive.containers import NOT_ONE, call_exchanged, call_method
 from ogive.dtypes import BOOLEAN, FLOATS
-from ogive.engine.computation import Formula
+from ogive.engine.computation import Formula, kernel_of
 from ogive.errors import (
     ArgumentError,
     DTypeError,
@@ -417,40 +416,32 @@ class Operator(_native.OperatorCall):
 
     def kernel(self, signature: Signature, **choices: Any) -> _native.Kernel:
         """The kernel for one combination of element types; its numeric parameters stay open."""
-        from ogive.runtime.kernels import make_kernel
-
         key = (signature, _key(choices))
         if key not in self._kernels:
-            program = partial(self.program, signature, **choices)
-            identity = lambda: self.computation(signature, **choices).identity  # noqa: E731
-            self._kernels[key] = make_kernel(*signature, program, row_wise=self.is_row_wise, make_identity=identity)
+            self._kernels[key] = kernel_of(self.computation(signature, **choices))
         return self._kernels[key]
 
-    def computation(self, signature: Signature, **choices: Any) -> Formula:
-        """The formula for one combination of element types, not lowered yet; its numeric parameters stay open."""
-        roots = self.formula(for_integers=signature.is_of_integers, **choices)
-        return Formula(roots, *signature, modular=self.modular, parameter_count=len(self.numeric_parameters))
-
-    def program(self, signature: Signature, **parameters: Any) -> Program:
-        """What is computed for one combination of element types.
+    def computation(self, signature: Signature, **parameters: Any) -> Formula:
+        """The formula for one combination of element types, not lowered yet.
 
         Numeric parameters that are given become constants; as in a kernel they are rounded to the format
         that it computes in. The others stay open.
         """
-        from ogive.transform.fold import fold
-        from ogive.transform.lower import lower
-        from ogive.transform.policy import computes_in
-
         numeric = {parameter.name for parameter in self.numeric_parameters}
-        numbers = {name: value for name, value in parameters.items() if name in numeric}
-        if computes_in(signature.inputs, signature.outputs) == "float32":
-            numbers = {name: float(np.float32(value)) for name, value in numbers.items()}
+        bound = tuple((name, value) for name, value in parameters.items() if name in numeric)
         choices = {name: value for name, value in parameters.items() if name not in numeric}
-        formula = self.formula(for_integers=signature.is_of_integers, **choices)
-        roots = [fold(root, numbers) for root in formula]
-        open_roots = [fold(root) for root in formula] if numbers else None
-        open_count = len(numeric) if len(numbers) < len(numeric) else 0
-        return lower(roots, *signature, modular=self.modular, parameter_count=open_count, open_roots=open_roots)
+        return Formula(
+            self.formula(for_integers=signature.is_of_integers, **choices),
+            *signature,
+            modular=self.modular,
+            parameter_count=len(numeric) if len(bound) < len(numeric) else 0,
+            is_row_wise=self.is_row_wise,
+            bound=bound,
+        )
+
+    def program(self, signature: Signature, **parameters: Any) -> Program:
+        """What is computed for one combination of element types, with parameters as in ``computation``."""
+        return self.computation(signature, **parameters).program
 
     def _make_ufunc(self, values: Mapping[str, Any]) -> np.ufunc:
         choices = {p.name: values[p.name] for p in self.parameters if p.choices}

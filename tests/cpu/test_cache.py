@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import stat
 import subprocess
@@ -14,6 +15,7 @@ from ogive import celu
 from ogive.codegen import compiler, link
 from ogive.codegen.link import Image
 from ogive.codegen.target import host_target
+from ogive.engine import computation
 from ogive.errors import CompileError
 from ogive.runtime import cache, kernels
 from ogive.runtime.kernels import compiled, make_ufunc
@@ -331,10 +333,23 @@ except ogive.errors.CompileError as error:
 
 
 def fresh(programs):
-    """An operator like celu that has no kernels yet; ``programs`` counts how often its program is made."""
+    """An operator like celu, whose kernels are forgotten; ``programs`` counts how often its program is made."""
+
+    class Counted(computation.Formula):
+        @property
+        def program(self):
+            programs.append(1)
+            return super().program
+
+    computation._kernels.clear()
     made = ogive.operator(celu.function)
-    original = made.program
-    made.program = lambda *args, **choices: programs.append(1) or original(*args, **choices)
+    original = made.computation
+
+    def counted(*args, **choices):
+        formula = original(*args, **choices)
+        return Counted(**{field.name: getattr(formula, field.name) for field in dataclasses.fields(formula)})
+
+    made.computation = counted
     return made
 
 

@@ -1,12 +1,18 @@
 """Computations answer what a front end asks without lowering; equal computations share a kernel."""
 
+import gc
+import itertools
+import weakref
+
 import numpy as np
 import pytest
 
 import ogive
+from ogive import formula
 from ogive.dtypes import element_type
 from ogive.engine import computation
 from ogive.engine.computation import Element, Formula, Fused, kernel_of, make_ufunc
+from ogive.expression import Format, lift, node
 from ogive.runtime import cache
 from ogive.signature import Signature
 from ogive.transform import lower as lowering
@@ -23,14 +29,20 @@ def chain(*operators):
     return Fused((F32,), steps, (len(operators),))
 
 
+def forget():
+    """Have kernels made anew."""
+    computation._kept.cache_clear()
+    computation._kernels.clear()
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("OGIVE_CACHE", str(tmp_path / "kernels"))
     cache._folder.cache_clear()
-    computation._kernel.cache_clear()
+    forget()
     yield tmp_path / "kernels"
     cache._folder.cache_clear()
-    computation._kernel.cache_clear()
+    forget()
 
 
 def test_a_fused_kernel_computes_step_by_step():
@@ -53,6 +65,62 @@ def test_an_element_is_the_same_for_all():
 def test_a_fusion_of_one_step_is_that_step():
     assert chain(ogive.tanh).identity == of(ogive.tanh).identity
     assert kernel_of(chain(ogive.tanh)) is kernel_of(of(ogive.tanh))
+
+
+def test_functions_and_models_share_kernels():
+    signature = Signature((F32,), (F32,))
+    twins = [ogive.operator(lambda x, *, a=1.0: formula.tanh(x) * a + 0.625) for _ in range(2)]
+    kernel = twins[0].kernel(signature)
+    assert twins[1].kernel(signature) is kernel
+    assert kernel_of(chain(twins[0])) is kernel
+    assert kernel_of(twins[0].computation(signature, a=2.0)) is not kernel
+    assert ogive.operator(lambda x, *, b=1.0: formula.tanh(x) * b + 0.625).kernel(signature) is not kernel
+
+
+def formula_of(roots, **keywords):
+    return Formula(roots, (F32,), (F32,), **keywords)
+
+
+def test_keys_tell_apart_what_identities_do():
+    roots = ogive.celu.formula()
+    made = [
+        formula_of(roots, parameter_count=1),
+        *(formula_of(roots, bound=(("alpha", value),)) for value in (0.0, -0.0, 1.0)),
+        formula_of(roots, parameter_count=1, is_row_wise=True),
+        formula_of(roots, parameter_count=1, modular=True),
+        chain(ogive.tanh, ogive.exp),
+        chain(ogive.exp, ogive.tanh),
+        *(Element(value, kind) for kind in (F32, I8) for value in (0, 1)),
+        Element(-0.0, F32),
+    ]
+    for one, other in itertools.combinations(made, 2):
+        assert one.identity != other.identity
+        assert one.key != other.key
+    for one, again in zip(made[-5:], [Element(m.value, m.kind) for m in made[-5:]], strict=True):
+        assert one.key == again.key
+
+
+def test_kernels_that_nobody_holds_are_freed():
+    kernel = weakref.ref(ogive.operator(lambda x: formula.tanh(x) + 0.3125).kernel(Signature((F32,), (F32,))))
+    gc.collect()
+    assert kernel() is None
+
+
+def test_bound_parameters_are_rounded_as_open_ones():
+    """To float32, where the kernel computes in it."""
+    x = np.linspace(-4, 4, 1000, dtype=np.float32)
+    signature = Signature((F32,), (F32,))
+    made = make_ufunc("celu", ogive.celu.computation(signature, alpha=0.1))
+    assert np.array_equal(made(x), ogive.celu(x, alpha=0.1))
+    assert ogive.celu.program(signature, alpha=0.1).parameter_count == 0
+
+
+def test_a_formula_of_other_operands():
+    x = node("input", (), 0, Format.NUMBER)
+    scale = node("parameter", (), (0, "scale"), Format.NUMBER)
+    made = of(ogive.celu).applied_to([lift(x) * lift(scale)], (F32,), 1, 2)
+    a = np.linspace(-4, 4, 1000, dtype=np.float32)
+    assert np.array_equal(make_ufunc("scaled", made, (2.0, 1.5))(a), ogive.celu(a * 2, alpha=1.5))
 
 
 @pytest.mark.parametrize(
@@ -83,7 +151,7 @@ def test_what_the_cache_knows_is_not_lowered_again(folder, monkeypatch):
     def lower(*args, **keywords):
         raise AssertionError("lowered again")
 
-    computation._kernel.cache_clear()
+    forget()
     monkeypatch.setattr(lowering, "lower", lower)
     assert np.array_equal(make_ufunc("chain", chain(ogive.tanh, ogive.exp))(x), first)
 

@@ -19,10 +19,11 @@ from ogive.catalog import OPERATORS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import short_name
 from ogive.directml.errors import DMLError, refuse
-from ogive.directml.formulas import cast, sequence
+from ogive.directml.formulas import sequence
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
+from ogive.engine.casting import cast
 from ogive.engine.computation import Formula, Fused, make_ufunc
 from ogive.errors import ParameterError
 from ogive.expression import Expression, Format, constant, lift, node
@@ -105,7 +106,7 @@ def find(operator_name: str) -> Operator:
     >>> find("ELEMENT_WISE_TANH")
     <operator tanh(x)>
     """
-    known = (*OPERATORS.values(), cast, sequence)
+    known = (*OPERATORS.values(), sequence)
     listed = {operator.directml: operator for operator in known if operator.directml is not None}
     others = next((row for row in SHARED if operator_name in row), ())
     return next(listed[name] for name in (operator_name, *others) if name in listed)
@@ -119,6 +120,8 @@ def computation(desc: OperatorDesc) -> Callable[[], Computation]:
     name = desc.FACTS.name
     if name in FILLS:
         return partial(FILLS[name], desc)
+    if name == "CAST":
+        return lambda: Elementwise("cast", cast(*_kinds(desc)), ())
     if is_rowwise(name):
         return _rowwise(desc, find(name))
     recipe = _recipe(desc, find(name))
@@ -353,8 +356,6 @@ def _formula(
     is_scaled: bool,
 ) -> Formula:
     """The operator's formula with these operands, scaled before anything is rounded."""
-    from ogive.transform.program import substituted
-
     *inputs, output = types
     if not is_scaled and all(operand.kind == "input" for operand in operands):
         return operator.computation(Signature(tuple(inputs), (output,)), **choices)
@@ -372,9 +373,10 @@ def _formula(
     if is_scaled:
         leaves[0] = _scaled(leaves[0])
     is_whole = not any(t.is_float for t in inputs) and all(operand.kind != "parameter" for operand in operands)
-    roots = substituted(operator.formula(for_integers=is_whole, **choices), leaves, first, first + own)
-    is_modular = operator.modular and is_whole
-    return Formula(roots, tuple(inputs), (output,), modular=is_modular, parameter_count=next(positions))
+    roots = operator.formula(for_integers=is_whole, **choices)
+    modular = operator.modular and is_whole
+    made = Formula(roots, tuple(inputs), (output,), modular=modular, parameter_count=own)
+    return made.applied_to(leaves, tuple(inputs), first, next(positions))
 
 
 def _leaf(position: int | float | str) -> Expression:

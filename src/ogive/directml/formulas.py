@@ -1,29 +1,15 @@
-"""What DirectML has beside the catalogue: conversions between types, which no function on arrays needs."""
+"""What DirectML has beside the catalogue, and no function on arrays needs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import product
 from typing import Any
 
 from ogive.dtypes import NUMBERS
 from ogive.operator import Operator
 from ogive.signature import Signature
 
-__all__ = ["cast", "sequence"]
-
-
-def _cast(x: Any) -> Any:
-    """The number as it is; the types do the rest."""
-    return x
-
-
-def _pairs(tensors: tuple[str, ...]) -> Iterable[Signature]:
-    return [Signature((source,), (result,)) for source, result in product(NUMBERS, repeat=2)]
-
-
-#: To integers: from floats towards zero, saturating, NaN to 0; from integers modulo the size of the type.
-cast = Operator(_cast, _pairs, {}, modular=True, directml="CAST")
+__all__ = ["sequence"]
 
 
 def _sequence(index: Any, start: Any, delta: Any) -> Any:

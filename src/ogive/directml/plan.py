@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
 from ogive import _native
-from ogive.directml.computation import Computation, Elementwise, Whole
+from ogive.directml.computation import Computation, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.memory import Region
-from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, View, view
+from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View
 from ogive.dtypes import ElementType
-from ogive.engine.computation import Fused, kernel_of, make_ufunc
-from ogive.transform.islands import Vertex, islands, narrow_enough
+from ogive.engine import graph as engine
+from ogive.engine.computation import kernel_of
+from ogive.engine.fusion import Island, fused
+from ogive.engine.graph import Value
+from ogive.engine.schedule import Allocator, Array, Schedule, Task, Temporary, Workspace, schedule
 
 __all__ = ["Feed", "Node", "Plan", "make_plan", "native_plan"]
 
@@ -37,9 +38,8 @@ class Feed(NamedTuple):
     kind: ElementType
 
     @property
-    def key(self) -> Hashable:
-        """Feeds with one key are the same elements in the same order."""
-        return self.area, self.number, self.desc.layout, self.kind
+    def value(self) -> Value:
+        return Value((self.area, self.number), self.kind, self.desc.Sizes, self.desc.layout)
 
 
 class Node(NamedTuple):
@@ -50,6 +50,15 @@ class Node(NamedTuple):
     desc: DML_BUFFER_TENSOR_DESC
     """The output's"""
     kind: ElementType
+
+    def translated(self, number: int) -> engine.Node:
+        """The node as the engine sees it."""
+        made = self.computation
+        result = Value(("node", number), self.kind, self.desc.Sizes, self.desc.layout)
+        operands = tuple(feed.value for feed in self.feeds)
+        if isinstance(made, Whole):
+            return engine.Node(made.name, result, operands, None)
+        return engine.Node(made.name, result, operands, made.formulas, made.parameters)
 
 
 class Place(NamedTuple):
@@ -86,11 +95,8 @@ class Plan(NamedTuple):
     temporary_size: int
     persistent: Mapping[int, tuple[int, int]]
     """Of each input that is bound at initialisation: its offset in the persistent resource, and its size"""
+    persistent_size: int
     constants: tuple[np.ndarray, ...]
-
-    @property
-    def persistent_size(self) -> int:
-        return max((offset + _rounded_up(size) for offset, size in self.persistent.values()), default=0)
 
     def execute(
         self,
@@ -130,155 +136,36 @@ def make_plan(
     ``outputs``: for each output the node that it comes from. ``owned``: the sizes of the inputs that are bound
     at initialisation. Compiles the kernels.
     """
-    persistent: dict[int, tuple[int, int]] = {}
-    end = 0
-    for index, size in owned.items():
-        persistent[index] = (end, size)
-        end += _rounded_up(size)
-    consumers, results = _consumers(nodes), Counter(outputs)
-    operands = partial(_operands, nodes, consumers, results)
-    groups = [part for group in islands(_vertices(nodes)) for part in narrow_enough(group, operands)]
-    places, temporary_size = _places(nodes, consumers, groups)
-    maker = _StepMaker(nodes, outputs, persistent, places)
-    steps = tuple(map(maker.step, groups))
-    return Plan(steps, temporary_size, persistent, tuple(constants))
+    owner = Allocator(_ALIGNMENT)
+    persistent = {index: (owner.take(size), size) for index, size in owned.items()}
+    translated = tuple(node.translated(number) for number, node in enumerate(nodes))
+    # Several outputs may be one value. Where the caller has them lie, no step reads.
+    stored = Counter[Hashable](("node", number) for number in outputs)
+    islands = fused(engine.Graph(translated, stored, can_read_stored=False))
+    scheduled = _schedule(islands, nodes)
+    maker = _StepMaker(nodes, outputs, persistent, scheduled.offsets)
+    steps = tuple(map(maker.step, islands))
+    return Plan(steps, scheduled.size, persistent, owner.end, tuple(constants))
 
 
-# ---- islands
+def _number(value: Value) -> int:
+    """The number of an array in its area."""
+    _, number = cast(tuple[str, int], value.array)
+    return number
 
 
-def _vertices(nodes: Sequence[Node]) -> list[Vertex]:
-    return [
-        Vertex(
-            space=node.desc.Sizes if isinstance(node.computation, Elementwise) else None,
-            predecessors=tuple(
-                (feed.number, _carries(nodes, node, feed)) for feed in node.feeds if feed.area == "node"
-            ),
-            reads=tuple(dict.fromkeys(feed.key for feed in node.feeds if feed.area != "node")),
-            instructions=node.computation.formulas.size if isinstance(node.computation, Elementwise) else 0,
-        )
-        for node in nodes
-    ]
-
-
-def _carries(nodes: Sequence[Node], node: Node, feed: Feed) -> bool:
-    """Whether an edge carries every element to the element at the same place."""
-    source = nodes[feed.number]
-    return (
-        isinstance(source.computation, Elementwise)
-        and isinstance(node.computation, Elementwise)
-        and source.desc.layout == feed.desc.layout
-        and source.kind is feed.kind
-    )
-
-
-def _outside(nodes: Sequence[Node], group: Sequence[int]) -> list[Feed]:
-    """What a group reads from outside, everything once."""
-    members = set(group)
-    found: dict[Hashable, Feed] = {}
-    for index in group:
-        for feed in nodes[index].feeds:
-            if feed.area != "node" or feed.number not in members:
-                found.setdefault(feed.key, feed)
-    return list(found.values())
-
-
-def _consumers(nodes: Sequence[Node]) -> list[set[int]]:
-    consumers: list[set[int]] = [set() for _ in nodes]
-    for index, node in enumerate(nodes):
-        for feed in node.feeds:
-            if feed.area == "node":
-                consumers[feed.number].add(index)
-    return consumers
-
-
-def _operands(
-    nodes: Sequence[Node], consumers: Sequence[set[int]], results: Mapping[int, int], group: Sequence[int]
-) -> int:
-    """How many operands a kernel of the group has."""
-    members = set(group)
-    return len(_outside(nodes, group)) + sum(results.get(i, 0) + bool(consumers[i] - members) for i in group)
-
-
-# ---- memory
-
-
-def _rounded_up(size: int) -> int:
-    return -(-size // _ALIGNMENT) * _ALIGNMENT
-
-
-class _Allocator:
-    """Places in one block of memory, given back and used again: the first gap that is large enough."""
-
-    def __init__(self) -> None:
-        self.gaps: list[tuple[int, int]] = []
-        self.end = 0
-
-    def take(self, size: int) -> int:
-        size = _rounded_up(size)
-        for position, (offset, length) in enumerate(self.gaps):
-            if length >= size:
-                self.gaps[position : position + 1] = [(offset + size, length - size)] if length > size else []
-                return offset
-        if self.gaps and sum(self.gaps[-1]) == self.end:  # the last gap grows
-            offset, _ = self.gaps.pop()
-        else:
-            offset = self.end
-        self.end = offset + size
-        return offset
-
-    def give_back(self, offset: int, size: int) -> None:
-        self.gaps.append((offset, _rounded_up(size)))
-        self.gaps.sort()
-        merged: list[tuple[int, int]] = []
-        for start, length in self.gaps:
-            if merged and sum(merged[-1]) == start:
-                merged[-1] = (merged[-1][0], merged[-1][1] + length)
-            else:
-                merged.append((start, length))
-        self.gaps = merged
-
-
-def _places(
-    nodes: Sequence[Node], consumers: Sequence[set[int]], groups: Sequence[Sequence[int]]
-) -> tuple[dict[int, int], int]:
-    """The offsets in the temporary resource of the nodes that other groups read, and its size."""
-    step_of = {index: step for step, group in enumerate(groups) for index in group}
-    last_use = {
-        index: max(step_of[reader] for reader in readers)
-        for index, readers in enumerate(consumers)
-        if any(step_of[reader] != step_of[index] for reader in readers)
-    }
-    dying_at: dict[int, list[int]] = {}
-    for index, step in last_use.items():
-        dying_at.setdefault(step, []).append(index)
-    allocator, offsets = _Allocator(), dict[int, int]()
-    for step, group in enumerate(groups):
-        dying = dying_at.get(step, [])
-        for index in group:
-            if index not in last_use:
-                continue
-            heir = next((other for other in dying if _may_inherit(nodes, group, other, index)), None)
-            if heir is None:
-                offsets[index] = allocator.take(nodes[index].desc.TotalTensorSizeInBytes)
-            else:  # computed in place
-                dying.remove(heir)
-                offsets[index] = offsets[heir]
-        for index in dying:
-            allocator.give_back(offsets[index], nodes[index].desc.TotalTensorSizeInBytes)
-    return offsets, allocator.end
-
-
-def _may_inherit(nodes: Sequence[Node], group: Sequence[int], old: int, new: int) -> bool:
-    """Whether a kernel may write one node's elements over those of another, which nothing reads later."""
-    source, target = nodes[old], nodes[new]
-    feeds = [feed for index in group for feed in nodes[index].feeds if feed.area == "node" and feed.number == old]
-    return (
-        isinstance(target.computation, Elementwise)
-        and source.desc.layout == target.desc.layout
-        and source.desc.TotalTensorSizeInBytes == target.desc.TotalTensorSizeInBytes
-        and all(feed.desc.layout == target.desc.layout for feed in feeds)
-    )
+def _schedule(islands: Sequence[Island], nodes: Sequence[Node]) -> Schedule:
+    """Where the results lie that other islands read: in the temporary resource."""
+    read = {value.array for island in islands for value in island.inputs}
+    tasks = []
+    for island in islands:
+        members = (node.result for node in island.nodes)
+        made = [value for value in members if value.array in read]
+        sizes = [nodes[_number(value)].desc.TotalTensorSizeInBytes for value in made]
+        arrays = tuple(Array(value.array, size, value.view) for value, size in zip(made, sizes, strict=True))
+        reads = tuple((value.array, value.view) for value in island.inputs)
+        tasks.append(Task(reads, arrays, island.nodes[0].computation is not None))
+    return schedule(tasks, _ALIGNMENT)
 
 
 # ---- steps
@@ -290,7 +177,7 @@ class _StepMaker:
         nodes: Sequence[Node],
         outputs: Sequence[int],
         persistent: Mapping[int, tuple[int, int]],
-        places: Mapping[int, int],
+        places: Mapping[Hashable, int],
     ) -> None:
         self.nodes = nodes
         self.outputs: dict[int, list[int]] = {}
@@ -299,57 +186,35 @@ class _StepMaker:
         self.persistent = persistent
         self.places = places
 
-    def step(self, group: Sequence[int]) -> Step:
-        """The step that computes a group."""
-        feeds = _outside(self.nodes, group)
-        results = [(index, place) for index in group for place in self._results(index)]
-        inputs = tuple(map(self._source, feeds))
-        outputs = tuple(place for _, place in results)
-        computation = self.nodes[group[0]].computation
+    def step(self, island: Island) -> Step:
+        """The step that computes an island."""
+        inputs = tuple(map(self._source, island.inputs))
+        outputs = tuple(place for node in island.nodes for place in self._results(node.result))
+        computation = self.nodes[_number(island.nodes[0].result)].computation
         if isinstance(computation, Whole):
             return Step(computation.name, computation.function, inputs, outputs)
-        fused, parameters = self._fused(group, feeds, [index for index, _ in results])
-        name = computation.name if len(group) == 1 else f"{len(group)} operators"
-        return Step(name, _elementwise(name, fused, parameters), inputs, outputs)
+        ufunc = island.ufunc()
+        kernel_of(island.computation).prepare()
+        return Step(island.name, ufunc, inputs, outputs)
 
-    def _source(self, feed: Feed) -> Place:
-        seen = view(feed.desc, feed.kind)
-        if feed.area == "node":
-            return Place("temporary", 0, self.places[feed.number], seen)
-        if feed.area == "input" and feed.number in self.persistent:
-            return Place("persistent", 0, self.persistent[feed.number][0], seen)
-        return Place(feed.area, feed.number, 0, seen)
+    def _source(self, value: Value) -> Place:
+        area, number = cast(tuple[Literal["input", "constant", "node"], int], value.array)
+        if area == "node":
+            return Place("temporary", 0, self.places[value.array], _view(value))
+        if area == "input" and number in self.persistent:
+            return Place("persistent", 0, self.persistent[number][0], _view(value))
+        return Place(area, number, 0, _view(value))
 
-    def _results(self, index: int) -> list[Place]:
-        seen = view(self.nodes[index].desc, self.nodes[index].kind)
-        found = [Place("output", number, 0, seen) for number in self.outputs.get(index, ())]
-        if index in self.places:
-            found.append(Place("temporary", 0, self.places[index], seen))
+    def _results(self, value: Value) -> list[Place]:
+        found = [Place("output", number, 0, _view(value)) for number in self.outputs.get(_number(value), ())]
+        if value.array in self.places:
+            found.append(Place("temporary", 0, self.places[value.array], _view(value)))
         return found
 
-    def _fused(
-        self, group: Sequence[int], feeds: Sequence[Feed], results: Sequence[int]
-    ) -> tuple[Fused, tuple[float, ...]]:
-        numbers: dict[Hashable, int] = {feed.key: number for number, feed in enumerate(feeds)}
-        produced: dict[int, int] = {}
-        steps, parameters = [], list[float]()
-        for index in group:
-            node = self.nodes[index]
-            assert isinstance(node.computation, Elementwise)
-            operands = tuple(
-                produced[feed.number] if feed.area == "node" and feed.number in produced else numbers[feed.key]
-                for feed in node.feeds
-            )
-            steps.append((node.computation.formulas, operands))
-            parameters += node.computation.parameters
-            produced[index] = len(feeds) + len(produced)
-        kinds = tuple(feed.kind for feed in feeds)
-        return Fused(kinds, tuple(steps), tuple(produced[index] for index in results)), tuple(parameters)
 
-
-def _elementwise(name: str, fused: Fused, parameters: tuple[float, ...]) -> np.ufunc:
-    kernel_of(fused).prepare()
-    return make_ufunc(name, fused, parameters)
+def _view(value: Value) -> View:
+    _, sizes, strides = cast(Layout, value.view)
+    return View(sizes, value.type.numpy, tuple(stride * value.type.itemsize for stride in strides))
 
 
 # ---- plain calls
@@ -365,19 +230,6 @@ class _Called(NamedTuple):
         return out
 
 
-@dataclass(frozen=True)
-class _Memory:
-    """Makes the temporary resource of a run, and the arrays in it."""
-
-    size: int
-    places: tuple[Place, ...]
-
-    def __call__(self, _: tuple[int, ...] | None, /) -> tuple[np.ndarray, ...]:
-        memory = np.empty(self.size + _ALIGNMENT, np.uint8)
-        start = -memory.ctypes.data % _ALIGNMENT
-        return tuple(place.view.over(memory, start + place.offset) for place in self.places)
-
-
 def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[View | None]) -> _native.Plan | None:
     """The plan for calls with one packed array a tensor, in native code; None where it is not as simple as that.
 
@@ -388,7 +240,7 @@ def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[Vie
         return None
     slots: dict[Place, int] = {Place("input", n, 0, seen): n for n, seen in enumerate(inputs) if seen is not None}
     start: list[Any] = [None] * len(slots)
-    buffers: list[Place] = []
+    buffers: list[Temporary] = []
     results: dict[int, int] = {}
     written: dict[tuple[str, int, int], Place] = {}
     steps = []
@@ -417,7 +269,7 @@ def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[Vie
                 places.append(("fresh", place.view.shape, place.view.dtype))
             else:
                 places.append(("buffer", len(buffers)))
-                buffers.append(place)
+                buffers.append(Temporary(place.offset, *place.view))
         is_kernel = isinstance(step.call, np.ufunc)
         if not is_kernel and len(made) > 1:
             return None
@@ -431,7 +283,7 @@ def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[Vie
         results=tuple(results[number] for number in range(len(outputs))),
         is_own=(True,) * len(outputs),
         separate=lambda value, is_own: value,
-        make_workspace=_Memory(plan.temporary_size, tuple(buffers)),
+        make_workspace=Workspace(plan.temporary_size, tuple(buffers)),
         workspace_bytes=plan.temporary_size,
         uniform=False,
         most_elements=0,

@@ -2,15 +2,16 @@
 
 A computation answers three questions without lowering its formulas: which kernel it needs (``identity``), how
 long the kernel will be (``size``), and how many numbers the kernel takes at run time (``parameter_count``). Only
-a kernel that is in no cache asks for the ``program``.
+a kernel that is in no cache asks for the ``program``. Functions and models with equal computations share a kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
+from weakref import WeakValueDictionary
 
 import numpy as np
 
@@ -47,8 +48,16 @@ class Computation(Protocol):
         """How many numbers a kernel of the computation takes at run time."""
 
     @property
+    def is_row_wise(self) -> bool:
+        """Whether an element may depend on others of its row."""
+
+    @property
     def identity(self) -> str:
         """A text that is the same exactly for computations that have the same program."""
+
+    @property
+    def key(self) -> Hashable:
+        """The same exactly for computations of one identity, in this process and while they live; found faster."""
 
     @property
     def size(self) -> int:
@@ -61,7 +70,7 @@ class Computation(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Formula:
-    """Formulas for operands of certain element types; parameters that they leave open stay open."""
+    """Formulas for operands of certain element types; parameters that are not bound stay open."""
 
     roots: tuple[Expression, ...]
     inputs: tuple[ElementType, ...]
@@ -69,11 +78,23 @@ class Formula:
     modular: bool = False
     """Whether integers wrap around."""
     parameter_count: int = 0
+    """How many stay open."""
+    is_row_wise: bool = False
+    bound: tuple[tuple[str, float], ...] = ()
+    """Parameters that are constants, with their values."""
 
     @cached_property
     def identity(self) -> str:
+        return f"{self._rest}\n{python(*self.roots)}"
+
+    @cached_property
+    def key(self) -> Hashable:
+        return self._rest, *map(id, self.roots)  # equal graphs are one graph
+
+    @cached_property
+    def _rest(self) -> str:
         types = [[t.name for t in side] for side in (self.inputs, self.outputs)]
-        return f"{types} {self.modular} {self.parameter_count}\n{python(*self.roots)}"
+        return f"{types} {self.modular} {self.parameter_count} {self.is_row_wise} {self.bound}"
 
     @cached_property
     def size(self) -> int:
@@ -84,9 +105,31 @@ class Formula:
     def program(self) -> Program:
         from ogive.transform.fold import fold
         from ogive.transform.lower import lower
+        from ogive.transform.policy import computes_in
 
-        roots = [fold(root) for root in self.roots]
-        return lower(roots, self.inputs, self.outputs, modular=self.modular, parameter_count=self.parameter_count)
+        numbers = dict(self.bound)
+        if computes_in(self.inputs, self.outputs) == "float32":  # as a kernel gets those that stay open
+            numbers = {name: float(np.float32(value)) for name, value in self.bound}
+        return lower(
+            [fold(root, numbers) for root in self.roots],
+            self.inputs,
+            self.outputs,
+            modular=self.modular,
+            parameter_count=self.parameter_count,
+            open_roots=[fold(root) for root in self.roots] if numbers else None,
+        )
+
+    def applied_to(
+        self, operands: Sequence[Expression], inputs: tuple[ElementType, ...], first: int, parameter_count: int
+    ) -> Formula:
+        """The formulas of other operands, which are graphs of ``inputs``.
+
+        Of the ``parameter_count`` parameters that there are then, the formulas' own begin at number ``first``.
+        """
+        from ogive.transform.program import substituted
+
+        roots = substituted(self.roots, operands, first, first + self.parameter_count)
+        return replace(self, roots=roots, inputs=inputs, parameter_count=parameter_count)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +141,7 @@ class Element:
 
     inputs = ()
     parameter_count = 0
+    is_row_wise = False
     size = 0
 
     @property
@@ -107,6 +151,8 @@ class Element:
     @property
     def identity(self) -> str:
         return f"{self.kind.name} {self.value!r}"
+
+    key = identity
 
     @cached_property
     def program(self) -> Program:
@@ -133,6 +179,7 @@ class Fused:
     inputs: tuple[ElementType, ...]
     steps: tuple[tuple[Computation, tuple[int, ...]], ...]
     results: tuple[int, ...]
+    is_row_wise = False
 
     @cached_property
     def outputs(self) -> tuple[ElementType, ...]:
@@ -163,6 +210,12 @@ class Fused:
         return "\n".join(lines)
 
     @cached_property
+    def key(self) -> Hashable:
+        if self.is_one_step:
+            return self.steps[0][0].key
+        return self.inputs, self.results, *((step.key, operands) for step, operands in self.steps)
+
+    @cached_property
     def size(self) -> int:
         return sum(step.size for step, _ in self.steps)
 
@@ -173,33 +226,54 @@ class Fused:
         return fuse(self.inputs, [(step.program, operands) for step, operands in self.steps], self.results)
 
 
+class _ByKey:
+    """A computation as a key of a table: equal to every other one of its identity. It keeps what the key is made of."""
+
+    __slots__ = ("computation", "key")
+
+    def __init__(self, computation: Computation) -> None:
+        self.computation, self.key = computation, computation.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _ByKey) and self.key == other.key
+
+
+#: The kernels that somebody holds.
+_kernels: WeakValueDictionary[_ByKey, _native.Kernel] = WeakValueDictionary()
+
+
 def kernel_of(computation: Computation) -> _native.Kernel:
     """The kernel of a computation, compiled or read from the disk when it is first called.
 
     Computations of one identity share a kernel, whatever front end they come from.
     """
-    return _kernel(_ByIdentity(computation))
+    return _kernel(_ByKey(computation))
 
 
-class _ByIdentity:
-    """A computation as a key: equal to every other one of its identity."""
-
-    def __init__(self, computation: Computation) -> None:
-        self.computation = computation
-
-    def __hash__(self) -> int:
-        return hash(self.computation.identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and self.computation.identity == other.computation.identity
+def _kernel(key: _ByKey) -> _native.Kernel:
+    found = _kernels.get(key)
+    if found is not None:
+        return found
+    with no_fork:  # a child could not load what was half loaded when it forked
+        from ogive.runtime.kernels import make_kernel
+    made = key.computation
+    kernel = make_kernel(
+        made.inputs,
+        made.outputs,
+        lambda: made.program,
+        row_wise=made.is_row_wise,
+        make_identity=lambda: made.identity,
+    )
+    return _kernels.setdefault(key, kernel)
 
 
 @lru_cache(maxsize=512)
-def _kernel(key: _ByIdentity) -> _native.Kernel:
-    made = key.computation
-    with no_fork:  # a child could not load what was half loaded when it forked
-        from ogive.runtime.kernels import make_kernel
-    return make_kernel(made.inputs, made.outputs, lambda: made.program, make_identity=lambda: made.identity)
+def _kept(key: _ByKey) -> _native.Kernel:
+    """The kernel, for models that are loaded again."""
+    return _kernel(key)
 
 
 def make_ufunc(name: str, computation: Computation, parameters: Sequence[float] = ()) -> np.ufunc:
@@ -213,6 +287,7 @@ def make_ufunc(name: str, computation: Computation, parameters: Sequence[float] 
         doc="",
         inputs=len(computation.inputs),
         outputs=len(computation.outputs),
-        loops=[(tuple(t.type_numbers[0] for t in operands), kernel_of(computation))],
+        loops=[(tuple(t.type_numbers[0] for t in operands), _kept(_ByKey(computation)))],
         parameters=tuple(parameters),
+        row_wise=computation.is_row_wise,
     )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ogive.errors import ShapeError, message
-from ogive.onnx.graph import Node
+from ogive.onnx.node import Node
 
 __all__ = ["Rule", "broadcast_shape", "rule_of"]
 

@@ -1,10 +1,7 @@
-"""Cast and CastLike: between the element types of kernels as programs, so that they fuse; else with NumPy.
+"""Cast and CastLike to and from types that kernels do not compute with.
 
-Rules of the standard: floats round to the nearest float, to even, and become infinite beyond its range;
-integers lose their higher bits; a number is true where it is not zero. The standard leaves open what a float
-beyond the range of an integer becomes: here it saturates, NaN becomes zero, and a fraction is cut off.
-Integers of 2 and 4 bits are the lower bits of int8. Floats of 8 bits follow the tables in the standard's
-text; smaller ones always saturate, and have no NaN to keep.
+Between types of kernels engine/casting.py has the rules. Integers of 2 and 4 bits are the lower bits of int8. Floats
+of 8 bits follow the tables in the standard's text; smaller ones always saturate, and have no NaN to keep.
 """
 
 from __future__ import annotations
@@ -13,25 +10,12 @@ from functools import cache
 
 import numpy as np
 
-from ogive.dtypes import BOOLEAN, ElementType, element_type
-from ogive.engine.computation import Formula, make_ufunc
-from ogive.expression import Expression, Format, node
-from ogive.formula import equal, where
+from ogive.dtypes import ElementType, element_type
+from ogive.engine.casting import cast
+from ogive.engine.computation import make_ufunc
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["cast", "convert"]
-
-
-def cast(source: ElementType, result: ElementType) -> Formula:
-    """The conversion of elements of one type to another."""
-    x = node("input", (), 0, Format.TRUTH if source is BOOLEAN else Format.NUMBER)
-    root: Expression = x
-    if source is BOOLEAN and result is not BOOLEAN:
-        root = where(x, 1, 0)
-    elif result is BOOLEAN and source is not BOOLEAN:
-        root = ~equal(x, 0)
-    # Integers lose higher bits; computed as real numbers they would saturate.
-    return Formula((root,), (source,), (result,), modular=not (source.is_float or result.is_float))
+__all__ = ["convert"]
 
 
 @cache

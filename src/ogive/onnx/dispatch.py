@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from ogive.engine.casting import cast
 from ogive.errors import ModelError, UnsupportedError, message
 from ogive.onnx import elementwise, formulas
 from ogive.onnx.broadcasting import rule_of
-from ogive.onnx.casting import cast, convert
+from ogive.onnx.casting import convert
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
-from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Alias, Constant, Elementwise, Function, Implementation
 from ogive.onnx.movement import MOVEMENTS, SHAPE_ONLY
+from ogive.onnx.node import Node
 from ogive.onnx.reductions import REDUCTIONS
 from ogive.onnx.rowwise import row_wise
 

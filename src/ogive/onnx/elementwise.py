@@ -18,8 +18,8 @@ from ogive.expression import node as expression
 from ogive.onnx import formulas
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.data_types import DATA_TYPES, element_types
-from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Alias, Elementwise, Function, Implementation
+from ogive.onnx.node import Node
 from ogive.operator import Operator
 from ogive.row_operator import RowOperator
 from ogive.signature import Signature
@@ -49,7 +49,6 @@ def from_catalogue(node: Node, op: Operator, output_type: str) -> Implementation
         rule_of(node),
         op.computation(signature, **choices),
         tuple(parameters[parameter.name] for parameter in op.numeric_parameters),
-        partial(op.bind, **parameters) if signature in op.signatures else None,
     )
 
 

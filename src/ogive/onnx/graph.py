@@ -6,16 +6,14 @@ a value that only renames another (Identity) is gone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from ogive.onnx.implementation import Elementwise, Function
+from ogive.onnx.data_types import DATA_TYPES
+from ogive.onnx.implementation import Elementwise, Function
 
-__all__ = ["Graph", "Node", "Step", "ValueInfo"]
+__all__ = ["Graph", "Step", "ValueInfo"]
 
 Shape = tuple[int | str | None, ...]
 
@@ -38,8 +36,6 @@ class ValueInfo:
     @property
     def dtype(self) -> np.dtype | None:
         """NumPy's dtype of a tensor; None for values of other kinds."""
-        from ogive.onnx.data_types import DATA_TYPES
-
         row = DATA_TYPES.get(self.type)
         return None if row is None else row.numpy
 
@@ -47,37 +43,6 @@ class ValueInfo:
         kind = self.type if self.dtype is None else self.dtype.name
         sizes = "" if self.shape is None else ", ".join("?" if size is None else str(size) for size in self.shape)
         return f"{self.name}: {kind}" if self.shape is None else f"{self.name}: {kind}[{sizes}]"
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """One node, checked against the schema that its opset selects."""
-
-    operator: str
-    version: int
-    """The version of the operator: the opset that brought its schema."""
-    label: str
-    """How messages call the node."""
-    inputs: tuple[str | None, ...]
-    """None for an optional input that is left out."""
-    outputs: tuple[str, ...]
-    parameters: tuple[str, ...]
-    """What the schema calls each of the inputs."""
-    input_types: tuple[str | None, ...]
-    attributes: Mapping[str, Any]
-    """With the schema's defaults; those without default and value are not there."""
-    given: frozenset[str]
-    """The attributes that the model itself sets."""
-
-    @property
-    def operands(self) -> tuple[str, ...]:
-        """The inputs that are there."""
-        return tuple(name for name in self.inputs if name is not None)
-
-    @property
-    def operand_parameters(self) -> tuple[str, ...]:
-        """What the schema calls the inputs that are there."""
-        return tuple(p for p, name in zip(self.parameters, self.inputs, strict=True) if name is not None)
 
 
 @dataclass(frozen=True, eq=False)

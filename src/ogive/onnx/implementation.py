@@ -42,8 +42,6 @@ class Elementwise:
     computation: Computation
     parameters: tuple[float, ...] = ()
     """The values of the parameters that the computation leaves open."""
-    bind: Callable[[], np.ufunc] | None = None
-    """The catalogue's ufunc of the same computation, where there is one."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,10 @@ from ogive.onnx.files import opened
 from ogive.onnx.formulas import REPEATED, SUMS
 from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of, schema_function
 from ogive.onnx.functions import normal_domain as domain_of
-from ogive.onnx.graph import Graph, Node, Shape, Step, ValueInfo
+from ogive.onnx.graph import Graph, Shape, Step, ValueInfo
 from ogive.onnx.implementation import Alias, Constant, Implementation
 from ogive.onnx.limits import LARGEST_RANK
+from ogive.onnx.node import Node
 from ogive.onnx.tensors import array_from
 
 __all__ = ["graph_of", "read_model", "without_data"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -10,10 +10,12 @@ import numpy as np
 
 from ogive import forking
 from ogive.dtypes import ElementType
+from ogive.engine.computation import Element
+from ogive.engine.fusion import Island
+from ogive.engine.graph import NO_CONSTANTS, Constants, Node, Value
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.graph import Graph, Step
 from ogive.onnx.implementation import Elementwise
-from ogive.onnx.islands import NO_CONSTANTS, Constants, Island, make_kernel
 
 __all__ = ["Outline", "outline"]
 
@@ -36,24 +38,26 @@ class Outline:
     """For each value the steps, by their output, that need its elements."""
     constants: Constants
     fuse: bool
-    kernels: dict[tuple[tuple[str, ...], ...], np.ufunc]
+    kernels: dict[tuple[Hashable, ...], np.ufunc]
     lock: Lock
 
-    def kernel(self, island: Island, types: Mapping[str, ElementType]) -> np.ufunc:
-        """The ufunc of an island, compiled when it is first called."""
+    def kernel(self, island: Island) -> np.ufunc:
+        """The ufunc of an island, compiled when it is first called. Equal islands share it."""
+        # The outline keeps what the keys of computations are made of. 0.0 is not -0.0.
+        key = island.computation.key, tuple(map(repr, island.parameters))
         with self.lock:
-            kernel = self.kernels.get(island.key)
+            kernel = self.kernels.get(key)
             if kernel is None:
-                kernel = self.kernels[island.key] = _kernel(island, types, self.constants)
+                kernel = self.kernels[key] = island.ufunc()
             return kernel
 
 
-def _kernel(island: Island, types: Mapping[str, ElementType], constants: Constants) -> np.ufunc:
-    """A step alone is the catalogue's ufunc, which other models and calls share, if it has no constant in it."""
-    made = island.steps[0].made
-    if len(island.steps) == 1 and island.inputs == made.operands and isinstance(made, Elementwise) and made.bind:
-        return made.bind()
-    return make_kernel(island, types, constants)
+def element_wise(step: Step, types: Mapping[str, ElementType], shapes: Mapping[str, Hashable]) -> Node:
+    """An element-wise step as a node of the engine."""
+    made = step.made
+    assert isinstance(made, Elementwise)
+    result, *operands = (Value(value, types[value], shapes.get(value)) for value in (step.output, *made.operands))
+    return Node(step.label.split()[0], result, tuple(operands), made.computation, made.parameters)
 
 
 def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
@@ -89,13 +93,17 @@ def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
 
 
 def _constants(arrays: dict[str, np.ndarray], types: dict[str, ElementType], steps: Sequence[Step]) -> Constants:
-    elements = {value: array for value, array in arrays.items() if array.size == 1 and value in types}
-    inside: dict[str, Step] = {}
-    counts = dict.fromkeys(elements, 0)
+    numbers: dict[Hashable, Element] = {
+        value: Element(array.reshape(()).item(), types[value])
+        for value, array in arrays.items()
+        if array.size == 1 and value in types
+    }
+    nodes = dict[Hashable, Node]()
+    counts = dict.fromkeys(numbers, 0)
     for step in steps:
         if isinstance(step.made, Elementwise) and all(value in counts for value in step.made.operands):
             count = 1 + sum(counts[value] for value in step.made.operands)
             if count <= MOST_CONSTANT_STEPS:
                 counts[step.output] = count
-                inside[step.output] = step
-    return Constants(elements, inside)
+                nodes[step.output] = element_wise(step, types, {})
+    return Constants(numbers, nodes)

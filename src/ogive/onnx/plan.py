@@ -1,64 +1,24 @@
 """The plan of a run: what to call in which order, and in which memory every value lies.
 
-A plan is made once for the shapes of the inputs, from the record of the first run. Values of kernels lie in
-buffers that are reused when nobody needs a value any more; a kernel writes over one of its inputs where that
-is the last use of it. Results get arrays of their own.
+A plan is made once for the shapes of the inputs, from the record of the first run. The engine says where values lie
+that only kernels need. Results get arrays of their own.
 """
 
 from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ogive._native import Plan, ShapesChanged
+from ogive.engine.schedule import ALIGNMENT, Array, Task, Temporary, Workspace, schedule
 from ogive.onnx.tracing import FunctionCall, KernelCall, Record, Shape, called
 
 __all__ = ["Plan", "ShapesChanged", "make_plan", "separate"]
-
-#: Buffers begin at multiples of this: a line of the cache, and the widest register.
-ALIGNMENT = 64
-
-
-@dataclass(frozen=True)
-class Fresh:
-    """A result: an array of its own."""
-
-    shape: Shape
-    dtype: np.dtype
-
-
-@dataclass(frozen=True)
-class Buffered:
-    """A view of a buffer, by its place in the workspace."""
-
-    position: int
-
-
-@dataclass(frozen=True)
-class InPlace:
-    """Over an input of the kernel, by its slot."""
-
-    slot: int
-
-
-Place = Fresh | Buffered | InPlace
-
-
-def _native_place(place: Place | None) -> tuple[Any, ...]:
-    """A place as the native plan reads it; None is an array that a function makes."""
-    match place:
-        case Fresh(shape, dtype):
-            return ("fresh", shape, dtype)
-        case Buffered(position):
-            return ("buffer", position)
-        case InPlace(slot):
-            return ("over", slot)
-    return ("own",)
 
 
 @dataclass(frozen=True)
@@ -77,27 +37,6 @@ class _Function:
         return result
 
 
-@dataclass(frozen=True)
-class _Workspace:
-    """Makes the buffers of a run, and the views of them that its values are."""
-
-    sizes: tuple[int, ...]
-    """Of the buffers in bytes."""
-    views: tuple[tuple[int, Shape, np.dtype], ...]
-    """(buffer, shape, type)."""
-
-    def __call__(self, shape: Shape | None) -> tuple[np.ndarray, ...]:
-        """``shape``: what every view has in a plan for any shape."""
-        kinds = [(buffer, old if shape is None else shape, dtype) for buffer, old, dtype in self.views]
-        sizes = list(self.sizes)
-        for buffer, new, dtype in kinds:
-            sizes[buffer] = max(sizes[buffer] * (shape is None), math.prod(new) * dtype.itemsize)
-        buffers = [_aligned_buffer(size) for size in sizes]
-        return tuple(
-            buffers[buffer][: math.prod(new) * dtype.itemsize].view(dtype).reshape(new) for buffer, new, dtype in kinds
-        )
-
-
 def _separated(value: Any, is_own: int) -> Any:
     return separate(value, is_own=bool(is_own))
 
@@ -111,12 +50,6 @@ def separate(value: Any, *, is_own: bool) -> Any:
     if isinstance(value, list | tuple):
         return [separate(item, is_own=False) for item in value]
     return value
-
-
-def _aligned_buffer(size: int) -> np.ndarray:
-    memory = np.empty(size + ALIGNMENT, np.uint8)
-    start = -memory.ctypes.data % ALIGNMENT
-    return memory[start : start + size]
 
 
 def make_plan(
@@ -146,32 +79,26 @@ class _Planner:
         self.slots: dict[str, int] = {}
         self.roots: dict[str, str] = {}
         """For each value the one whose memory it may lie in."""
-        self.last_use: dict[str, float] = {}
-        """For each root the place of the last call that uses it; infinity for results."""
-        self.buffers: list[int] = []
-        self.views: dict[tuple[int, Shape, np.dtype], int] = {}
-        self.free: dict[int, list[int]] = {}
-        """Buffers that nobody needs, by size."""
-        self.buffer_of: dict[str, int] = {}
-        """The buffers of the roots that have one."""
         self.kinds: dict[str, tuple[Shape, np.dtype]] = {}
-        """Shape and type of the values of kernels."""
+        """Shape and type of the roots in memory that the plan gives them."""
         self.owned: set[str] = set()
         """Roots in memory that the run has made."""
+        self.arrays: dict[Temporary, int] = {}
+        """Temporary arrays, and which of the workspace each is."""
 
     def plan(self, given: Sequence[Any], is_flexible: bool, memory_limit: int) -> Plan:
         for name in (*self.inputs, *self.record.fixed):
             self._slot(name)
-        self._find_uses()
-        steps = tuple(
-            self._kernel(index, call) if isinstance(call, KernelCall) else self._call(index, call)
-            for index, call in enumerate(self.record.calls)
-        )
+        self._find_roots()
+        roots = [self.roots[name] for name in self.results]
+        shape = self._shape_of_all(given) if is_flexible else None
+        # In a plan for any shape, sizes are those of one element.
+        tasks = [self._task(call, frozenset(roots), is_uniform=shape is not None) for call in self.record.calls]
+        self.scheduled = schedule(tasks, 1 if shape else ALIGNMENT, roots)
+        steps = tuple(map(self._step, self.record.calls, self.scheduled.ended))
         start: list[Any] = [None] * len(self.slots)
         for name, array in self.record.fixed.items():
             start[self.slots[name]] = array
-        roots = [self.roots[name] for name in self.results]
-        shape = self._shape_of_all(given) if is_flexible else None
         per_element = sum(d.itemsize for _, d in self.kinds.values())
         return Plan(
             steps=steps,
@@ -181,8 +108,8 @@ class _Planner:
             results=tuple(self.slots[name] for name in self.results),
             is_own=tuple(root in self.owned and roots.count(root) == 1 for root in roots),
             separate=_separated,
-            make_workspace=_Workspace(tuple(self.buffers), tuple(self.views)),
-            workspace_bytes=sum(self.buffers),
+            make_workspace=Workspace(self.scheduled.size, tuple(self.arrays)),
+            workspace_bytes=self.scheduled.size * math.prod(shape or ()),
             uniform=shape is not None,
             most_elements=memory_limit // max(per_element, 1),
         )
@@ -205,78 +132,54 @@ class _Planner:
     def _slot(self, name: str) -> int:
         return self.slots.setdefault(name, len(self.slots))
 
-    def _find_uses(self) -> None:
+    def _find_roots(self) -> None:
         self.roots = {name: name for name in self.slots}
-        for index, call in enumerate(self.record.calls):
+        for call in self.record.calls:
             if isinstance(call, KernelCall):
                 self.roots.update((name, name) for name in call.outputs)
+                self.kinds.update(
+                    (name, (call.shape, dtype)) for name, dtype in zip(call.outputs, call.dtypes, strict=True)
+                )
             else:
                 self.roots[call.output] = self.roots[call.inputs[0]] if call.is_view else call.output
-            for name in call.inputs:
-                self.last_use[self.roots[name]] = index
-        for name in self.results:
-            self.last_use[self.roots[name]] = math.inf
+                if call.fills:
+                    self.kinds[call.output] = (call.shape, call.dtype)
 
-    def _released(self, index: int, inputs: Sequence[str]) -> tuple[int, ...]:
-        """The slots whose arrays are not needed after a call; their buffers become free."""
-        ended = [name for name in dict.fromkeys(inputs) if self.last_use[self.roots[name]] == index]
-        for name in ended:
-            buffer = self.buffer_of.pop(self.roots[name], None)
-            if buffer is not None:
-                self.free.setdefault(self.buffers[buffer], []).append(buffer)
-        return tuple(self.slots[name] for name in ended if name not in self.record.fixed)
+    def _task(self, call: KernelCall | FunctionCall, results: frozenset[str], *, is_uniform: bool) -> Task:
+        """A call as the scheduler sees it. A value that is seen as another one has no form that a kernel could make."""
+        reads = tuple((self.roots[name], self.kinds.get(name)) for name in call.inputs)
+        made = []
+        for name in _outputs(call):
+            if name in self.kinds and name not in results:
+                shape, dtype = self.kinds[name]
+                count = 1 if is_uniform else math.prod(shape)
+                made.append(Array(name, count * dtype.itemsize, self.kinds[name]))
+        return Task(reads, tuple(made), isinstance(call, KernelCall))
 
-    def _kernel(self, index: int, call: KernelCall) -> _Step:
+    def _step(self, call: KernelCall | FunctionCall, ended: frozenset[Hashable]) -> _Step:
+        outputs = _outputs(call)
+        self.owned.update(name for name in outputs if self.roots[name] == name)
         inputs = tuple(self.slots[name] for name in call.inputs)
-        places: list[Place] = []
-        for name, dtype in zip(call.outputs, call.dtypes, strict=True):
-            over = None if self._is_result(name) else self._replaceable(index, call, dtype)
-            if over is None:
-                places.append(self._place(name, call.shape, dtype))
-            else:
-                self.owned.add(name)
-                self.kinds[name] = (call.shape, dtype)
-                self.buffer_of[name] = self.buffer_of.pop(over)
-                places.append(InPlace(self.slots[over]))
-        outputs = tuple(map(self._slot, call.outputs))
-        return call.ufunc, True, inputs, outputs, tuple(map(_native_place, places)), self._released(index, call.inputs)
+        made = tuple(map(self._slot, outputs))
+        released = tuple(
+            self.slots[name]
+            for name in dict.fromkeys(call.inputs)
+            if self.roots[name] in ended and name not in self.record.fixed
+        )
+        is_kernel = isinstance(call, KernelCall)
+        what = call.ufunc if isinstance(call, KernelCall) else _Function(call)
+        return what, is_kernel, inputs, made, tuple(map(self._place, outputs)), released
 
-    def _is_result(self, name: str) -> bool:
-        """Whether a root's memory is handed out."""
-        return self.last_use.get(name) == math.inf
+    def _place(self, name: str) -> tuple[Any, ...]:
+        """Where a value lies, as the native plan reads it: in the workspace, in a new array, or where a function put it."""
+        if name not in self.kinds:
+            return ("own",)
+        shape, dtype = self.kinds[name]
+        offset = self.scheduled.offsets.get(name)
+        if offset is None:
+            return ("fresh", shape, dtype)
+        return ("buffer", self.arrays.setdefault(Temporary(offset, shape, dtype), len(self.arrays)))
 
-    def _place(self, name: str, shape: Shape, dtype: np.dtype) -> Fresh | Buffered:
-        """Memory for a value that nobody needs: new for results, else a buffer of the size."""
-        self.owned.add(name)
-        self.kinds[name] = (shape, dtype)
-        if self._is_result(name):
-            return Fresh(shape, dtype)
-        size = math.prod(shape) * dtype.itemsize
-        spare = self.free.get(size)
-        buffer = spare.pop() if spare else len(self.buffers)
-        if buffer == len(self.buffers):
-            self.buffers.append(size)
-        self.buffer_of[name] = buffer
-        view = (buffer, shape, dtype)
-        return Buffered(self.views.setdefault(view, len(self.views)))
 
-    def _replaceable(self, index: int, call: KernelCall, dtype: np.dtype) -> str | None:
-        """An input in a buffer of its own whose last use this is, of the output's shape and type."""
-        roots = [self.roots[name] for name in call.inputs]
-        for name in call.inputs:
-            if (
-                self.last_use[self.roots[name]] == index
-                and name in self.buffer_of
-                and roots.count(name) == 1
-                and self.kinds.get(name) == (call.shape, dtype)
-            ):
-                return name
-        return None
-
-    def _call(self, index: int, call: FunctionCall) -> _Step:
-        inputs = tuple(self.slots[name] for name in call.inputs)
-        place = self._place(call.output, call.shape, call.dtype) if call.fills else None
-        if not call.is_view:
-            self.owned.add(call.output)
-        output, released = self._slot(call.output), self._released(index, call.inputs)
-        return _Function(call), False, inputs, (output,), (_native_place(place),), released
+def _outputs(call: KernelCall | FunctionCall) -> tuple[str, ...]:
+    return call.outputs if isinstance(call, KernelCall) else (call.output,)

@@ -15,8 +15,8 @@ import numpy as np
 from ogive.errors import ShapeError
 from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import parameters_of, wrong_types
-from ogive.onnx.graph import Node
 from ogive.onnx.implementation import Function
+from ogive.onnx.node import Node
 from ogive.operator import Operator
 from ogive.signature import Signature
 

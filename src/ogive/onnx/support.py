@@ -15,7 +15,7 @@ from ogive.errors import UnsupportedError
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, DataType
 from ogive.onnx.dispatch import implementation
-from ogive.onnx.graph import Node
+from ogive.onnx.node import Node
 
 __all__ = ["Support", "supported"]
 

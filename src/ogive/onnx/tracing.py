@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from ogive.engine.fusion import Island, fused
+from ogive.engine.graph import Graph
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.onnx.broadcasting import broadcast_shape
 from ogive.onnx.delivery import Destinations
 from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise, Function
-from ogive.onnx.islands import Island, islands_of
-from ogive.onnx.outline import Outline
+from ogive.onnx.outline import Outline, element_wise
 
 __all__ = ["FunctionCall", "KernelCall", "Record", "called", "trace"]
 
@@ -155,38 +156,41 @@ class _Trace:
                 pending.extend(operand for operand in self.waiting[value].made.operands if operand in self.waiting)
         constants = self.outline.constants
         # A constant step is in the code of the kernels that use it; it is computed for who wants the array.
-        steps = [
-            step
+        steps = {
+            value: step
             for value, step in self.waiting.items()
-            if value in needed and (value not in constants.steps or value in wanted)
-        ]
-        if self.outline.fuse:
-            kept = {*wanted, *self.outline.results}
-            for island in list(islands_of(steps, self.shapes, self.outline.consumers, kept, constants)):
-                self._run(island)
-        else:
-            for step in steps:
-                self._run(Island((step,), step.made.operands, (step.output,)))
+            if value in needed and (value not in constants.nodes or value in wanted)
+        }
+        kept = {*wanted, *self.outline.results}
+        users = self.outline.consumers
+        graph = Graph(
+            tuple(element_wise(step, self.types, self.shapes) for step in steps.values()),
+            {value: 1 for value in steps if value in kept or not users.get(value, frozenset()) <= steps.keys()},
+            constants,
+        )
+        for island in fused(graph, None if self.outline.fuse else 0):
+            self._run(island)
 
     def _run(self, island: Island) -> None:
-        label, shape = island.steps[-1].label, self.shapes[island.outputs[0]]
-        kinds = [self.types[value] for value in island.outputs]
+        steps = [self.waiting.pop(str(node.result.array)) for node in island.nodes]
+        label, shape = steps[-1].label, self.shapes[str(island.outputs[0].array)]
+        inputs, outputs = (tuple(str(value.array) for value in side) for side in (island.inputs, island.outputs))
+        kinds = [value.type for value in island.outputs]
         self._check_size(label, shape, sum(kind.itemsize for kind in kinds))  # of all of them together
         arrays = tuple(
-            self._new_array(label, value, shape, kind.numpy) for value, kind in zip(island.outputs, kinds, strict=True)
+            self._new_array(label, value, shape, kind.numpy) for value, kind in zip(outputs, kinds, strict=True)
         )
-        ufunc = self.outline.kernel(island, self.types)
-        operands = [self.values[value] for value in island.inputs]
+        ufunc = self.outline.kernel(island)
+        operands = [self.values[value] for value in inputs]
         if self.destinations is not None:
             self.destinations.compute(ufunc, operands, arrays)
         else:
             ufunc(*operands, out=arrays)
-        made = dict(zip(island.outputs, arrays, strict=True))
-        self._add(KernelCall(ufunc, island.inputs, island.outputs, tuple(k.numpy for k in kinds), shape), made)
+        made = dict(zip(outputs, arrays, strict=True))
+        self._add(KernelCall(ufunc, inputs, outputs, tuple(k.numpy for k in kinds), shape), made)
         for value, array in made.items():
             self._hold(value, array, value)
-        for step in island.steps:
-            del self.waiting[step.output]
+        for step in steps:
             self._release(step)
 
     # ---- functions

@@ -1,5 +1,7 @@
 /* A kernel: an operator for one combination of element types, compiled when it is first needed. */
 #include "native.h"
+
+#include <structmember.h>
 #include "floating_point.h"
 
 #include <string.h>
@@ -203,6 +205,7 @@ static int kernel_clear(PyObject *object) {
 static void kernel_dealloc(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
+    PyObject_ClearWeakRefs(object);
     kernel_clear(object);
     Py_CLEAR(((OgiveKernel *)object)->code);
     type->tp_free(object);
@@ -233,6 +236,11 @@ static PyGetSetDef kernel_getset[] = {
     {NULL, NULL, NULL, NULL, NULL},
 };
 
+static PyMemberDef kernel_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(OgiveKernel, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot kernel_slots[] = {
     {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False)\n--\n\n"
                 "An operator for one combination of element types, given by their sizes in bytes. `resolve`\n"
@@ -244,6 +252,7 @@ static PyType_Slot kernel_slots[] = {
     {Py_tp_traverse, kernel_traverse},
     {Py_tp_clear, kernel_clear},
     {Py_tp_methods, kernel_methods},
+    {Py_tp_members, kernel_members},
     {Py_tp_getset, kernel_getset},
     {0, NULL},
 };

@@ -73,6 +73,7 @@ typedef struct {
     /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold); called once, then dropped */
     PyObject *resolve;
     PyObject *code;    /* the Code that the functions lie in */
+    PyObject *weakrefs;
     int row_wise;      /* whether it may have several stages */
     int inputs;
     int outputs;

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ogive.transform.islands import LARGEST_KERNEL, Vertex, islands
+from ogive.engine.islands import LARGEST_KERNEL, Vertex, islands
 
 
 def chain(n, **changes):
