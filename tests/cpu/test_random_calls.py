@@ -12,7 +12,7 @@ import pickle
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, rule, run_state_machine_as_test
 
@@ -104,6 +104,7 @@ def check_call(call):
             call()
         return
     kinds, (result,) = found
+    assume(result.name in call.container.types)  # Python's numbers may be of 64 bits, which JAX cuts in half
     arrays, parameters, exact = expected(call, kinds, result)
     out = call.keywords.get("out")
     out = out[0] if isinstance(out, tuple) else out
