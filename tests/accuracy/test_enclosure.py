@@ -18,7 +18,7 @@ from tests.inputs import special_values
 
 pytest.importorskip("flint", reason="exact results need python-flint")
 
-from ogive.enclosure import _rules, nearest, right_result
+from ogive.enclosure import _NEAR_ZERO, _of_number, _rules, nearest, right_result
 
 x, y = (node("input", (), i, Format.NUMBER) for i in range(2))
 half, brain, single, double, short = map(element_type, ("float16", "bfloat16", "float32", "float64", "int16"))
@@ -217,3 +217,33 @@ def test_the_precision_of_others_is_left_alone():
     before = flint.ctx.prec
     right(f.log(f.exp(x)) - x, 3.0)
     assert flint.ctx.prec == before
+
+
+BESIDE = sorted({*_NEAR_ZERO, "erf"})
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_values_are_on_that_side_of_their_fractions(name):
+    """What is said without any bits is so with 400."""
+    import flint
+
+    points = [
+        Fraction(sign * n, d) for sign in (1, -1) for n, d in ((1, 1), (1, 2), (99, 100), (1, 10**9), (3, 1), (9, 1))
+    ]
+    if name == "log1p":
+        points = [q for q in points if q > -1]
+    if name == "asin":
+        points = [q for q in points if abs(q) <= 1]
+    before, flint.ctx.prec = flint.ctx.prec, 400
+    checked = 0
+    try:
+        for q in points:
+            value = _rules(False, 64).table[name](_of_number(q))
+            if value.beside is not None:
+                fraction, side = value.beside
+                distance = (value.ball - fraction) * side
+                assert distance > 0, (q, fraction, side)
+                checked += 1
+    finally:
+        flint.ctx.prec = before
+    assert checked >= 3
