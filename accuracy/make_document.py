@@ -1,4 +1,4 @@
-"""Write docs/accuracy.md and its picture from the measurements in accuracy/results.
+"""Write docs/accuracy.md and its picture from the measurements in accuracy/results and accuracy/misrounded.json.
 
     python accuracy/make_document.py [--no-picture]
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,7 @@ from ogive.peers.functions import PEERS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "accuracy" / "results"
+COUNTS = ROOT / "accuracy" / "misrounded.json"
 TEXT = ROOT / "accuracy" / "accuracy.md.in"
 DOCUMENT = ROOT / "docs" / "accuracy.md"
 PICTURE = ROOT / "docs" / "accuracy.svg"
@@ -200,6 +202,25 @@ def details(reports: dict[tuple[str, str], Report], dtype: str) -> str:
     return table(["command", "largest error", "at", "misrounded", "digest"], rows, right=4)
 
 
+def misrounded() -> str:
+    """How many results are not correctly rounded, where there are any."""
+    rows = []
+    for counted in json.loads(COUNTS.read_text(encoding="utf-8")):
+        if counted["misrounded"]:
+            words = ["ogive accuracy", counted["operator"], "--count", "--dtype", counted["dtype"]]
+            words += [f"--parameter {name}={value}" for name, value in counted["parameters"].items()]
+            first = ", ".join(f"{float(value):.9g}" for value in counted["first"])
+            rows.append([f"`{' '.join(words)}`", f"{counted['misrounded']:,}", f"{counted['count']:,}", first])
+    return table(["command", "not correctly rounded", "of", "first at"], rows, right=3)
+
+
+def all_right() -> str:
+    """How many of the counts, of how many operators, are 0."""
+    counts = [c for c in json.loads(COUNTS.read_text(encoding="utf-8")) if c["dtype"] in ("float16", "bfloat16")]
+    right = sum(not counted["misrounded"] for counted in counts)
+    return f"{right} of {len(counts)}"
+
+
 def document(folder: Path = RESULTS) -> str:
     """The whole text."""
     reports = all_reports(folder)
@@ -207,6 +228,8 @@ def document(folder: Path = RESULTS) -> str:
     exhaustive = sum(r.inputs == "every input" and r.dtype == "float32" for r in reports.values())
     parts = {
         "SUMMARY": summary(reports),
+        "MISROUNDED": misrounded(),
+        "ALL_RIGHT": all_right(),
         "EXHAUSTIVE": str(exhaustive),
         "PEERS_FLOAT32": beside_peers(reports, peers, "float32"),
         "PEERS_FLOAT16": beside_peers(reports, peers, "float16"),

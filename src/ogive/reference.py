@@ -20,7 +20,14 @@ from ogive.dtypes import ElementType
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, walk
 
-__all__ = ["correctly_rounded", "evaluate", "evaluate_exactly", "to_element", "to_long_double"]
+__all__ = [
+    "compiled_error_function",
+    "correctly_rounded",
+    "evaluate",
+    "evaluate_exactly",
+    "to_element",
+    "to_long_double",
+]
 
 
 # ---- sweeps: NumPy's functions in float64 or long double
@@ -119,7 +126,7 @@ def _error_function(name: str) -> Callable[[Any], Any]:
     def function(x: Any) -> Any:
         x = np.asarray(x)
         if x.dtype == np.longdouble:
-            compiled = _long_error_function(f"{name}l")
+            compiled = compiled_error_function(name, np.longdouble)
             if compiled is not None:
                 return compiled(x)
             exact = [_exact_error_function(name, _mp().mpf(str(v))) for v in x.ravel()]
@@ -133,19 +140,19 @@ def _error_function(name: str) -> Callable[[Any], Any]:
     return function
 
 
-#: A loop over numbers of 80 bits, which calls the C library.
+#: A loop over an array, which calls the C library.
 _LOOP = """
-declare x86_fp80 @NAME(x86_fp80)
+declare TYPE @NAME(TYPE)
 define void @apply(ptr %x, ptr %y, i64 %count) {
 entry:
   br label %loop
 loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-  %from = getelementptr x86_fp80, ptr %x, i64 %i
-  %to = getelementptr x86_fp80, ptr %y, i64 %i
-  %value = load x86_fp80, ptr %from, align 16
-  %result = call x86_fp80 @NAME(x86_fp80 %value)
-  store x86_fp80 %result, ptr %to, align 16
+  %from = getelementptr TYPE, ptr %x, i64 %i
+  %to = getelementptr TYPE, ptr %y, i64 %i
+  %value = load TYPE, ptr %from, align ALIGN
+  %result = call TYPE @NAME(TYPE %value)
+  store TYPE %result, ptr %to, align ALIGN
   %next = add i64 %i, 1
   %more = icmp ult i64 %next, %count
   br i1 %more, label %loop, label %done
@@ -156,10 +163,11 @@ done:
 
 
 @cache
-def _long_error_function(name: str) -> Callable[[np.ndarray], np.ndarray] | None:
-    """The C library's function on arrays of long double, a thousand times as fast as mpmath; None where it is not.
+def compiled_error_function(name: str, dtype: Any) -> Callable[[np.ndarray], np.ndarray] | None:
+    """The C library's function on arrays of float64 or long double, a thousand times as fast as mpmath.
 
-    Python reaches it with float64 only. Only glibc's, for the format of x87, is known to be good enough.
+    None where it is not. Python reaches it with float64 only, one number at a time. Only glibc's is known to be good
+    enough, and long double only in the format of x87.
     """
     if platform.libc_ver()[0] != "glibc" or platform.machine() != "x86_64":
         return None
@@ -167,7 +175,9 @@ def _long_error_function(name: str) -> Callable[[np.ndarray], np.ndarray] | None
 
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    module = llvm.parse_assembly(_LOOP.replace("NAME", name))
+    is_long = dtype is np.longdouble
+    text = _LOOP.replace("TYPE", "x86_fp80" if is_long else "double").replace("ALIGN", "16" if is_long else "8")
+    module = llvm.parse_assembly(text.replace("NAME", f"{name}l" if is_long else name))
     engine = llvm.create_mcjit_compiler(module, llvm.Target.from_default_triple().create_target_machine())
     engine.finalize_object()
     apply = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(

@@ -1,6 +1,7 @@
 """docs/accuracy.md says what was measured, what was measured keeps the goals, and it is still what is computed."""
 
 import importlib.util
+import json
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -18,6 +19,8 @@ RESULTS = ROOT / "accuracy" / "results"
 PATHS = sorted(RESULTS.glob("*.json"))
 PEER_PATHS = sorted(RESULTS.glob("*/*.json"))
 HALF_PATHS = [path for path in PATHS if path.name.endswith("float16.json") and load(path).inputs == "every input"]
+
+COUNTS = json.loads((ROOT / "accuracy" / "misrounded.json").read_text(encoding="utf-8"))
 
 MEASURE_AGAIN = "measure it again: ogive accuracy {} --save accuracy/results; then python accuracy/make_document.py"
 
@@ -71,6 +74,29 @@ def test_operators_compute_what_was_measured(path):
     report = load(path)
     found = fingerprint(OPERATORS[report.operator], element_type(report.dtype), report.parameters)
     assert found == report.fingerprint, MEASURE_AGAIN.format(report.operator)
+
+
+def test_every_operator_of_one_tensor_is_counted_in_16_bits():
+    counted = {(count["operator"], count["dtype"]) for count in COUNTS}
+    wanted = [
+        (op.name, dtype)
+        for op in OPERATORS.values()
+        for dtype in ("float16", "bfloat16")
+        if op.inputs == 1 and not op.is_row_wise
+        if any({*s.inputs, *s.outputs} == {element_type(dtype)} for s in op.signatures)
+    ]
+    assert len(wanted) > 60
+    assert set(wanted) <= counted
+
+
+@pytest.mark.parametrize(
+    "count", COUNTS, ids=lambda count: f"{count['operator']}-{count['dtype']}-{count['parameters']}"
+)
+def test_operators_compute_what_was_counted(count):
+    found = fingerprint(OPERATORS[count["operator"]], element_type(count["dtype"]), count["parameters"])
+    assert found == count["fingerprint"], (
+        "count again: python accuracy/count_misrounded.py; then python accuracy/make_document.py"
+    )
 
 
 @pytest.mark.parametrize("path", HALF_PATHS, ids=lambda path: path.stem)

@@ -26,6 +26,7 @@ MAY_IMPORT = {
     "show": {"expression"},
     "verify": {"expression"},
     "reference": {"expression"},
+    "enclosure": {"expression"},
     "transform": {"expression", "elementary"},
     "elementary": {"expression", "transform"},  # the rules use wide.py; reals.py uses the rules
     "codegen": {"expression", "transform", "_native"},
@@ -47,7 +48,7 @@ MAY_IMPORT = {
         "_native",
     },
     "row_operator": {"containers", "expression", "operator", "signature", "_native"},
-    "accuracy": {"operator", "reference", "row_operator"},
+    "accuracy": {"enclosure", "expression", "operator", "reference", "row_operator"},
     "peers": set(),
     "catalog": {"formula", "operator", "row_operator", "signature"},
     "directml": {
@@ -235,6 +236,7 @@ def test_importing_loads_no_compiler_and_no_front_end():
     for heavy in (
         "llvmlite",
         "mpmath",
+        "flint",
         "onnx",
         "click",
         "rich",

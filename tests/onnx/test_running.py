@@ -410,7 +410,8 @@ def test_shapes_that_do_not_fit_name_the_node():
     model = ogive.onnx.load(text_model(RESHAPED))
     for _ in range(2):
         with pytest.raises(
-            ShapeError, match=r"Reshape node that computes 'b' .*shape is \(5, 2\); allowed: shapes of 12 elements, as data of shape \(12,\)"
+            ShapeError,
+            match=r"Reshape node that computes 'b' .*shape is \(5, 2\); allowed: shapes of 12 elements, as data of shape \(12,\)",
         ):
             model(x=floats(12), s=np.array([5, 2]))
         model(x=floats(12), s=np.array([4, 3]))

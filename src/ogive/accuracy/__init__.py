@@ -1,10 +1,22 @@
 """How accurate an operator is: over every input, or where there are too many, on samples and round the worst.
 
 `ulp` is the unit, `measure` goes through the inputs, `report` is what was found, as data that can be kept.
+`misrounded` counts the results that are not correctly rounded; `running_bound` tells quickly which are.
 """
 
 from ogive.accuracy.measure import fingerprint, sample, sample_rows, sweep
+from ogive.accuracy.misrounded import Misrounded, count_misrounded
 from ogive.accuracy.report import BINS, Report
 from ogive.accuracy.ulp import error_in_ulp
 
-__all__ = ["BINS", "Report", "error_in_ulp", "fingerprint", "sample", "sample_rows", "sweep"]
+__all__ = [
+    "BINS",
+    "Misrounded",
+    "Report",
+    "count_misrounded",
+    "error_in_ulp",
+    "fingerprint",
+    "sample",
+    "sample_rows",
+    "sweep",
+]

@@ -51,7 +51,7 @@ def sweep(
     by_binade = np.zeros(1 << (kind.bits - FORMATS[kind.name][0] + 1))
     with ThreadPoolExecutor(workers) as pool:
         # NumPy and kernels release the interpreter's lock, so threads do. Results are taken in order.
-        for step in _in_order(pool, measured, _patterns(kind, stride), workers + 2):
+        for step in in_order(pool, measured, patterns(kind, stride), workers + 2):
             report.add(*step)
             digest.update(np.ascontiguousarray(step[1]).tobytes())
             _count_by_binade(by_binade, step[0][0], step[2], kind)
@@ -119,11 +119,11 @@ def sample(
     steps = -(-(count - refined) // STEP)
     worst: Step = [np.zeros(0, kind.numpy) for _ in range(operator.inputs)], np.zeros(0, kind.numpy), np.zeros(0)
     with ThreadPoolExecutor(workers) as pool:
-        drawn = (
-            [_drawn(generator, kind, SPREADS[i % len(SPREADS)])[: count - refined - i * STEP] for _ in worst[0]]
+        inputs = (
+            [drawn(generator, kind, SPREADS[i % len(SPREADS)])[: count - refined - i * STEP] for _ in worst[0]]
             for i in range(steps)
         )
-        for step in _in_order(pool, measured, drawn, workers + 2):
+        for step in in_order(pool, measured, inputs, workers + 2):
             report.add(*step)
             worst = _worst_of(worst, step)
             progress(step[1].size)
@@ -218,7 +218,7 @@ Step = tuple[Sequence[np.ndarray], np.ndarray, np.ndarray]
 """Operands, results, errors."""
 
 
-def _drawn(generator: np.random.Generator, kind: ElementType, spread: int | None) -> np.ndarray:
+def drawn(generator: np.random.Generator, kind: ElementType, spread: int | None) -> np.ndarray:
     """Numbers of one element type: of any bits, or with magnitudes from 2**-spread to 2**spread."""
     bits = generator.integers(0, 256, (STEP, kind.itemsize), dtype=np.uint8).view(kind.numpy)[:, 0]
     if spread is None:
@@ -227,8 +227,8 @@ def _drawn(generator: np.random.Generator, kind: ElementType, spread: int | None
         magnitude = np.exp2(generator.uniform(-spread, spread, STEP)) if spread else np.ones(STEP)
         if not spread:  # at all distances from 1
             magnitude += np.exp2(generator.uniform(-FORMATS[kind.name][0], -1, STEP)) * generator.choice([-1, 1], STEP)
-        drawn: np.ndarray = np.copysign(magnitude, bits.astype(np.float64)).astype(kind.numpy)
-    return drawn
+        found: np.ndarray = np.copysign(magnitude, bits.astype(np.float64)).astype(kind.numpy)
+    return found
 
 
 def _moved(generator: np.random.Generator, x: np.ndarray) -> np.ndarray:
@@ -303,15 +303,15 @@ class _Measured:
         return float(error_in_ulp(np.array([result]), np.array([to_long_double(truth)]), self.kind)[0])
 
 
-def _patterns(kind: ElementType, stride: int) -> Iterator[list[np.ndarray]]:
-    for begin in range(0, 1 << kind.bits, STEP * stride):
-        end = min(begin + STEP * stride, 1 << kind.bits)
+def patterns(kind: ElementType, stride: int, size: int = STEP) -> Iterator[list[np.ndarray]]:
+    """Every ``stride``-th bit pattern of an element type, ``size`` at a time."""
+    for begin in range(0, 1 << kind.bits, size * stride):
+        end = min(begin + size * stride, 1 << kind.bits)
         yield [np.arange(begin, end, stride, dtype=np.uint64).astype(f"u{kind.itemsize}").view(kind.numpy)]
 
 
-def _in_order(
-    pool: ThreadPoolExecutor, function: Callable[..., Any], items: Iterator[Any], ahead: int
-) -> Iterator[Any]:
+def in_order(pool: ThreadPoolExecutor, function: Callable[..., Any], items: Iterator[Any], ahead: int) -> Iterator[Any]:
+    """The function's results, in the order of the items, of which some are begun before they are wanted."""
     waiting = []
     for item in items:
         waiting.append(pool.submit(function, item))

@@ -18,9 +18,10 @@ from rich.text import Text
 from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.measure import changed_parameters
 from ogive.accuracy.report import file_name, load
+from ogive.cli.counts import DEFAULT_SAMPLES, print_counts
 from ogive.cli.operators import OperatorName, find, own
 from ogive.cli.terminal import console, print_json, progress
-from ogive.dtypes import FLOATS, ElementType, element_type
+from ogive.dtypes import FLOATS, NUMBERS, ElementType, element_type
 from ogive.operator import Operator
 from ogive.peers.functions import PEERS, function, version
 from ogive.row_operator import RowOperator
@@ -33,7 +34,7 @@ SAMPLES = 10_000_000
 
 @click.command()
 @click.argument("operators", nargs=-1, metavar="[OPERATOR]...", type=OperatorName())
-@click.option("--dtype", default="float32", show_default=True, type=click.Choice([t.name for t in FLOATS]))
+@click.option("--dtype", default="float32", show_default=True, type=click.Choice([t.name for t in NUMBERS]))
 @click.option(
     "--parameter",
     "parameters",
@@ -47,6 +48,7 @@ SAMPLES = 10_000_000
     type=click.IntRange(1),
     help=f"Number of samples, for operators measured on samples. Default: {SAMPLES:,}.",
 )
+@click.option("--count", "is_count", is_flag=True, help="Count the results that are not correctly rounded, exactly.")
 @click.option("--save", type=click.Path(file_okay=False, path_type=Path), help="Keep the results in this folder.")
 @click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)), help="Measure this library too.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 1024), help="Number of threads.")
@@ -63,6 +65,7 @@ def command(
     parameters: tuple[str, ...],
     exhaustive: bool,
     samples: int | None,
+    is_count: bool,
     save: Path | None,
     peers: tuple[str, ...],
     workers: int,
@@ -83,11 +86,17 @@ def command(
 
     --save writes each result to a file as soon as it is measured. A result that is in the folder is not measured again,
     unless the operator has changed or you ask for more inputs. So an interrupted measurement continues.
+
+    --count measures no errors. It compares every result with the correctly rounded value of the formula and counts
+    those that differ: the nearest number, of two equally near ones the even one; for integers, the number cut off
+    towards zero. No comparison has a tolerance. This needs the package python-flint. All operators but the row-wise
+    ones can be counted, in every numeric type.
     """
     from ogive.catalog import OPERATORS
 
     kind = element_type(dtype)
     values = dict(_read_parameter(text) for text in parameters)
+    _refuse_options(kind, is_count, {"--save": save, "--peer": peers, "--digest": digest, "--histogram": histogram})
     if values and not operators:
         raise click.UsageError("--parameter says what one operator has; allowed: with the name of an operator")
     chosen = {name: own(name) if ":" in name else (find(name), {}) for name in operators}
@@ -97,6 +106,16 @@ def command(
         _refuse_parameters(op, values)
         if obstacle := _obstacle(op, dtype, bound | values):
             raise click.UsageError(f"{name} cannot be measured in {dtype}: {obstacle}")
+    if is_count:
+        chosen = {
+            name: (op, bound) for name, (op, bound) in chosen.items() if operators or not isinstance(op, RowOperator)
+        }
+        is_sampled = {name: op.inputs > 1 or kind.bits > 32 for name, (op, _) in chosen.items()}
+        _refuse_counts(is_sampled, dtype, samples, exhaustive)
+        counted = {name: (op, bound | values) for name, (op, bound) in chosen.items()}
+        stride = 1 if exhaustive or kind.bits < 32 else 128
+        print_counts(counted, kind, stride, samples or DEFAULT_SAMPLES, workers, as_json=as_json)
+        return 0
     known = set(map(id, OPERATORS.values()))
     # Two names may be one operator, with other parameters.
     measurements = {
@@ -105,7 +124,7 @@ def command(
         ]
         for name, (op, bound) in chosen.items()
     }
-    _refuse_counts(measurements, dtype, samples, exhaustive)
+    _refuse_counts({name: each[0].is_sampled for name, each in measurements.items()}, dtype, samples, exhaustive)
     stride = 1 if exhaustive or kind.bits < 32 else 128
     samples = samples or SAMPLES
     found: dict[str, dict[str, Report]] = {}
@@ -225,12 +244,20 @@ def _refuse_parameters(op: Operator, values: dict[str, Any]) -> None:
             raise click.UsageError(f"{op.name} has no parameter {name!r}; {allowed}")
 
 
-def _refuse_counts(
-    measurements: dict[str, list[Measurement]], dtype: str, samples: int | None, exhaustive: bool
-) -> None:
-    """An option that would change nothing is refused."""
-    is_sampled = [contestants[0].is_sampled for contestants in measurements.values()]
-    names = ", ".join(measurements) if len(measurements) < 4 else "these operators"
+def _refuse_options(kind: ElementType, is_count: bool, others: dict[str, Any]) -> None:
+    """What --count does not do, and what only it does."""
+    for name, value in others.items():
+        if is_count and value:
+            raise click.UsageError(f"--count counts Ogive's own results and keeps nothing; leave out {name}")
+    if not is_count and not kind.is_float:
+        allowed = ", ".join(t.name for t in FLOATS)
+        raise click.UsageError(f"errors of {kind.name} are not measured; allowed: {allowed}, or --count")
+
+
+def _refuse_counts(sampled: dict[str, bool], dtype: str, samples: int | None, exhaustive: bool) -> None:
+    """An option that would change nothing is refused. ``sampled``: of which operators not every input is taken."""
+    is_sampled = sampled.values()
+    names = ", ".join(sampled) if len(sampled) < 4 else "these operators"
     if samples is not None and not any(is_sampled):
         what = f"--samples is for float64, operators of several tensors, and rows; {names} in {dtype}"
         raise click.UsageError(f"{what}: every input, or every 128th, is measured. Use --exhaustive for every one")
