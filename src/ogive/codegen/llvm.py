@@ -209,7 +209,7 @@ class _Function(Writer):
             self.lines += ["  br label %turned", "turned:"]
             self.label = "turned"
         for accumulator in found:
-            accumulator.accumulate(loop.name, block)
+            accumulator.accumulate(loop.name)
         self.block, self.valid = block, ""
         return [
             f"{loop.name}:",

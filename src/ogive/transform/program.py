@@ -47,6 +47,11 @@ class Reduction:
     """What is reduced."""
     summation: Summation = Summation.IN_FLOAT64
 
+    @property
+    def lanes(self) -> int:
+        """How many partial results the loop carries. The order of a sum follows from it, and from nothing around it."""
+        return 8 if self.value.format is Format.F64 or self.kind == "row_first" else 16
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -84,6 +89,8 @@ class Program:
     """How many values a kernel gets that are no row values."""
     usual: Usual | None = None
     """What most blocks of elements take, bit for bit the results."""
+    row_operands: frozenset[int] = frozenset()
+    """The operands of a row-wise program that have one number a row: inputs, then outputs, as they are counted."""
 
     @property
     def roots(self) -> tuple[Expression, ...]:

@@ -30,6 +30,7 @@ __all__ = [
     "EXPONENTIALS",
     "EXTREMES",
     "REDUCTIONS",
+    "ROW_NUMBERS",
     "SUM_OF_EXPONENTIALS",
     "exponential",
     "kept_of_largest",
@@ -40,7 +41,10 @@ __all__ = [
 ]
 
 #: What makes one number of a row.
-REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first"})
+REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first", "row_index"})
+
+#: What is the same for all elements of a row, whatever its operand.
+ROW_NUMBERS = REDUCTIONS | {"row_count"}
 
 #: Those of them that are NaN where an element is.
 EXTREMES = frozenset({"row_max", "row_min"})
@@ -56,7 +60,7 @@ SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 
 def within_row(current: Expression) -> Sequence[Expression]:
     """The operands as far as they are no other pass over the row."""
-    return () if current.operation in REDUCTIONS else current.operands
+    return () if current.operation in ROW_NUMBERS else current.operands
 
 
 def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:
