@@ -18,13 +18,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ogive.dtypes import ElementType
-from ogive.expression import Expression, Format, walk
+from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, Expression, Format, walk
 from ogive.transform.conversions import fewer_conversions
 from ogive.transform.cost import cost
 from ogive.transform.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
 from ogive.transform.program import Program
 from ogive.transform.reals import Reals
-from ogive.transform.rowwise import REDUCTIONS
+from ogive.transform.rowwise import ROW_NUMBERS, within_row
 from ogive.transform.usual import usual
 from ogive.transform.wide import Arithmetic
 
@@ -39,14 +39,16 @@ def lower(
     modular: bool = False,
     parameter_count: int = 0,
     open_roots: Sequence[Expression] | None = None,
+    reduces: bool = False,
 ) -> Program:
     """The program that computes the formulas for operands of these element types.
 
+    With ``reduces`` results are not of elements: each is one number of a row.
     ``open_roots`` are the formulas as they were before parameters were bound, if any were. They decide in which format
     is computed, so that bound and open parameters give the same bits.
     """
     types = (*inputs, *outputs)
-    integers = None if any(t.is_float for t in types) else _integers(roots, inputs, outputs, modular=modular)
+    integers = None if reduces or any(t.is_float for t in types) else _integers(roots, inputs, outputs, modular=modular)
     if integers is not None:
         results = tuple(integers.store(root, t) for root, t in zip(roots, outputs, strict=True))
         return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count)
@@ -56,13 +58,17 @@ def lower(
         real = Reals(arithmetic, tuple(inputs))
         stages = real.reduce(roots, first_scratch=len(types))
         scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-        results = fewer_conversions([real.store(root, t) for root, t in zip(roots, outputs, strict=True)])
-        return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
+        store = real.store_of_row if reduces else real.store
+        results = fewer_conversions([store(root, t) for root, t in zip(roots, outputs, strict=True)])
+        row_operands = frozenset(range(len(inputs), len(types)) if reduces else ())
+        return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count, None, row_operands)
 
     def with_usual(made: Program, arithmetic: Arithmetic) -> Program:
         return made if made.stages else replace(made, usual=usual(roots, inputs, outputs, arithmetic, made.results))
 
     arithmetic = Arithmetic(form)
+    if reduces and form is Format.F32 and _sums_products(roots):
+        arithmetic = arithmetic.longer
     is_strict = any(t.name == "bfloat16" or t.is_integer for t in outputs)
     if form is Format.F64 or is_strict or not _may_be_longer(roots):
         return with_usual(program(roots, arithmetic), arithmetic)
@@ -95,7 +101,17 @@ _STEPS = {"floor", "ceiling", "truncate", "round_even", "remainder"}
 
 def _may_be_longer(roots: Sequence[Expression]) -> bool:
     """Whether a program in float32 with corrections could as well be one in float64 without."""
-    return {current.operation for current in walk(*roots)}.isdisjoint(_STEPS | REDUCTIONS)
+    return {current.operation for current in walk(*roots)}.isdisjoint(_STEPS | ROW_NUMBERS)
+
+
+def _sums_products(roots: Sequence[Expression]) -> bool:
+    """Whether sums of what float32 would round, and float64 holds exactly or nearly so, are asked for.
+
+    Elementary functions are left out: they would take twice the time, and are as good as their operands.
+    """
+    summed = [current.operands[0] for current in walk(*roots) if current.operation == "row_sum"]
+    found = {current.operation for current in walk(*summed, operands=within_row)}
+    return not found.isdisjoint({"add", "subtract", "multiply"}) and found.isdisjoint((*ELEMENTARY, *ELEMENTARY_OF_TWO))
 
 
 def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> str:
