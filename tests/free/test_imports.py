@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "elementary": {"expression", "transform"},  # the rules use wide.py; reals.py uses the rules
     "codegen": {"expression", "transform", "_native"},
     "runtime": {"codegen", "transform", "_native"},
-    "engine": {"expression", "transform", "runtime", "_native"},
+    "engine": {"expression", "formula", "transform", "runtime", "_native"},
     "signature": set(),
     "pickling": {"expression", "signature"},
     "containers": set(),
