@@ -15,14 +15,22 @@ import numpy as np
 
 from ogive import _native
 from ogive.dtypes import ElementType
-from ogive.engine.computation import INSTRUCTIONS, INSTRUCTIONS_OF_OTHERS
+from ogive.engine.computation import INSTRUCTIONS, INSTRUCTIONS_OF_OTHERS, Computation
 from ogive.expression import Expression, python, walk
 from ogive.forking import cached_property, no_fork
 
 if TYPE_CHECKING:
     from ogive.transform.program import Program
 
-__all__ = ["RowComputation", "RowFormula", "make_row_ufunc"]
+__all__ = ["RowComputation", "RowFormula", "RowFused", "fits_a_kernel", "make_row_ufunc"]
+
+#: What a kernel has room for (runtime/native/native.h): reductions, stages that reduce, open parameters, operands. Of the
+#: operands some are left for rows that are kept between stages.
+MOST_REDUCTIONS, MOST_STAGES, MOST_PARAMETERS, MOST_OPERANDS = 8, 7, 16, 32
+
+
+#: What makes one number of a row.
+_REDUCE = frozenset({"row_max", "row_min", "row_sum", "row_first", "row_index"})
 
 
 class RowComputation(Protocol):
@@ -56,6 +64,20 @@ class RowFormula:
     """Whether results are one number a row."""
     parameter_count: int = 0
 
+    @cached_property
+    def reductions(self) -> int:
+        """How many numbers a row is reduced to."""
+        return sum(current.operation in _REDUCE for current in walk(*self.roots))
+
+    @cached_property
+    def stages(self) -> int:
+        """How many of them wait for each other."""
+        depth: dict[Expression, int] = {}
+        for current in walk(*self.roots):
+            below = max((depth[operand] for operand in current.operands), default=0)
+            depth[current] = below + (current.operation in _REDUCE)
+        return max(depth[root] for root in self.roots)
+
     @property
     def row_operands(self) -> frozenset[int]:
         count = len(self.inputs)
@@ -78,6 +100,63 @@ class RowFormula:
 
         roots = [fold(root) for root in self.roots]
         return lower(roots, self.inputs, self.outputs, parameter_count=self.parameter_count, reduces=self.reduces)
+
+
+@dataclass(frozen=True, eq=False)
+class RowFused:
+    """Computations over rows and over their elements, one after the other, in as few passes as they allow.
+
+    Values are numbered as in :class:`ogive.engine.computation.Fused`. ``row_inputs`` are the inputs that have one number
+    a row; ``row_results`` say of each result whether it has.
+    """
+
+    inputs: tuple[ElementType, ...]
+    row_inputs: frozenset[int]
+    steps: tuple[tuple[Computation | RowFormula, tuple[int, ...]], ...]
+    results: tuple[int, ...]
+    row_results: tuple[bool, ...]
+
+    @cached_property
+    def outputs(self) -> tuple[ElementType, ...]:
+        types = [*self.inputs, *(t for step, _ in self.steps for t in step.outputs)]
+        return tuple(types[number] for number in self.results)
+
+    @property
+    def row_operands(self) -> frozenset[int]:
+        first = len(self.inputs)
+        return self.row_inputs | {first + i for i, is_of_row in enumerate(self.row_results) if is_of_row}
+
+    @cached_property
+    def identity(self) -> str:
+        step, operands = self.steps[0]
+        count = len(self.inputs)
+        if len(self.steps) == 1 and isinstance(step, RowFormula) and (*operands, *self.results) == (*range(count + 1),):
+            return step.identity
+        lines = [f"rows {[t.name for t in self.inputs]} {sorted(self.row_inputs)} -> {list(self.results)}"]
+        lines += [f"{list(operands)}: {step.identity}" for step, operands in self.steps]
+        return "\n".join(lines)
+
+    @cached_property
+    def program(self) -> Program:
+        from ogive.transform.fuse_rows import fuse_rows
+
+        steps = [(step.program, operands) for step, operands in self.steps]
+        made = fuse_rows(self.inputs, self.row_inputs, steps, self.results)
+        if made.row_operands != self.row_operands:
+            raise ValueError("RowFused: a result has another shape than was said")
+        return made
+
+
+def fits_a_kernel(steps: Sequence[tuple[Computation | RowFormula, tuple[int, ...]]], operands: int) -> bool:
+    """Whether one kernel has room for these computations over so many operands."""
+    reductions = sum(step.reductions for step, _ in steps if isinstance(step, RowFormula))
+    parameters = sum(step.parameter_count for step, _ in steps)
+    return (
+        reductions <= MOST_REDUCTIONS
+        and sum(step.stages for step, _ in steps if isinstance(step, RowFormula)) <= MOST_STAGES
+        and parameters <= MOST_PARAMETERS
+        and operands <= MOST_OPERANDS
+    )
 
 
 class _ByIdentity:
