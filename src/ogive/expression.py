@@ -28,6 +28,8 @@ from ogive.errors import FormulaError
 __all__ = [
     "ELEMENTS",
     "OPERATIONS",
+    "REDUCTIONS",
+    "ROW_NUMBERS",
     "Expression",
     "Format",
     "Operation",
@@ -185,6 +187,12 @@ OPERATIONS: dict[str, Operation] = {
     )
     for row in rows
 }
+
+#: What makes one number of a row, or a truth value for one of its elements.
+REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first", "row_index"})
+
+#: What looks at a whole row.
+ROW_NUMBERS = REDUCTIONS | {"row_count"}
 
 Value = Fraction | float | int
 """The attribute of a constant. At the formula stage a finite value but -0.0 is a Fraction."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from ogive.forking import cached_property, no_fork
 if TYPE_CHECKING:
     from ogive.transform.program import Program
 
-__all__ = ["Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc"]
+__all__ = ["ByIdentity", "Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc"]
 
 #: About how many instructions a node becomes, for sizes: within a factor of three of what lowering makes.
 INSTRUCTIONS = (
@@ -178,24 +178,34 @@ def kernel_of(computation: Computation) -> _native.Kernel:
 
     Computations of one identity share a kernel, whatever front end they come from.
     """
-    return _kernel(_ByIdentity(computation))
+    return _kernel(ByIdentity(computation))
 
 
-class _ByIdentity:
+class HasIdentity(Protocol):
+    """What a text tells apart."""
+
+    @property
+    def identity(self) -> str: ...
+
+
+C = TypeVar("C", bound=HasIdentity)
+
+
+class ByIdentity(Generic[C]):
     """A computation as a key: equal to every other one of its identity."""
 
-    def __init__(self, computation: Computation) -> None:
+    def __init__(self, computation: C) -> None:
         self.computation = computation
 
     def __hash__(self) -> int:
         return hash(self.computation.identity)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and self.computation.identity == other.computation.identity
+        return isinstance(other, ByIdentity) and self.computation.identity == other.computation.identity
 
 
 @lru_cache(maxsize=512)
-def _kernel(key: _ByIdentity) -> _native.Kernel:
+def _kernel(key: ByIdentity[Computation]) -> _native.Kernel:
     made = key.computation
     with no_fork:  # a child could not load what was half loaded when it forked
         from ogive.runtime.kernels import make_kernel

@@ -15,8 +15,8 @@ import numpy as np
 
 from ogive import _native
 from ogive.dtypes import ElementType
-from ogive.engine.computation import INSTRUCTIONS, INSTRUCTIONS_OF_OTHERS, Computation
-from ogive.expression import Expression, python, walk
+from ogive.engine.computation import INSTRUCTIONS, INSTRUCTIONS_OF_OTHERS, ByIdentity, Computation
+from ogive.expression import REDUCTIONS, Expression, python, walk
 from ogive.forking import cached_property, no_fork
 
 if TYPE_CHECKING:
@@ -27,10 +27,6 @@ __all__ = ["RowComputation", "RowFormula", "RowFused", "fits_a_kernel", "make_ro
 #: What a kernel has room for (runtime/native/native.h): reductions, stages that reduce, open parameters, operands. Of the
 #: operands some are left for rows that are kept between stages.
 MOST_REDUCTIONS, MOST_STAGES, MOST_PARAMETERS, MOST_OPERANDS = 8, 7, 16, 32
-
-
-#: What makes one number of a row.
-_REDUCE = frozenset({"row_max", "row_min", "row_sum", "row_first", "row_index"})
 
 
 class RowComputation(Protocol):
@@ -67,7 +63,7 @@ class RowFormula:
     @cached_property
     def reductions(self) -> int:
         """How many numbers a row is reduced to."""
-        return sum(current.operation in _REDUCE for current in walk(*self.roots))
+        return sum(current.operation in REDUCTIONS for current in walk(*self.roots))
 
     @cached_property
     def stages(self) -> int:
@@ -75,7 +71,7 @@ class RowFormula:
         depth: dict[Expression, int] = {}
         for current in walk(*self.roots):
             below = max((depth[operand] for operand in current.operands), default=0)
-            depth[current] = below + (current.operation in _REDUCE)
+            depth[current] = below + (current.operation in REDUCTIONS)
         return max(depth[root] for root in self.roots)
 
     @property
@@ -159,21 +155,8 @@ def fits_a_kernel(steps: Sequence[tuple[Computation | RowFormula, tuple[int, ...
     )
 
 
-class _ByIdentity:
-    """A computation as a key: equal to every other one of its identity."""
-
-    def __init__(self, computation: RowComputation) -> None:
-        self.computation = computation
-
-    def __hash__(self) -> int:
-        return hash(self.computation.identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ByIdentity) and self.computation.identity == other.computation.identity
-
-
 @lru_cache(maxsize=512)
-def _kernel(key: _ByIdentity) -> _native.Kernel:
+def _kernel(key: ByIdentity[RowComputation]) -> _native.Kernel:
     made = key.computation
     with no_fork:  # a child could not load what was half loaded when it forked
         from ogive.runtime.kernels import make_kernel
@@ -198,7 +181,7 @@ def make_row_ufunc(name: str, computation: RowComputation, parameters: Sequence[
         doc="",
         inputs=len(computation.inputs),
         outputs=len(computation.outputs),
-        loops=[(tuple(t.type_numbers[0] for t in operands), _kernel(_ByIdentity(computation)))],
+        loops=[(tuple(t.type_numbers[0] for t in operands), _kernel(ByIdentity(computation)))],
         parameters=tuple(parameters),
         row_wise=True,
     )

@@ -18,13 +18,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ogive.dtypes import ElementType
-from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, Expression, Format, walk
+from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, ROW_NUMBERS, Expression, Format, walk
 from ogive.transform.conversions import fewer_conversions
 from ogive.transform.cost import cost
 from ogive.transform.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
 from ogive.transform.program import Program
 from ogive.transform.reals import Reals
-from ogive.transform.rowwise import ROW_NUMBERS, within_row
+from ogive.transform.rowwise import within_row
 from ogive.transform.usual import usual
 from ogive.transform.wide import Arithmetic
 

@@ -12,7 +12,17 @@ from fractions import Fraction
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
-from ogive.expression import Expression, Format, constant, depends_on_elements, is_extreme, node, walk
+from ogive.expression import (
+    REDUCTIONS,
+    ROW_NUMBERS,
+    Expression,
+    Format,
+    constant,
+    depends_on_elements,
+    is_extreme,
+    node,
+    walk,
+)
 from ogive.transform.cost import cost
 from ogive.transform.integers import is_nonzero
 from ogive.transform.interval import EVERYTHING, Interval
@@ -31,8 +41,6 @@ from ogive.transform.rounding import (
 from ogive.transform.rowwise import (
     EXPONENTIALS,
     EXTREMES,
-    REDUCTIONS,
-    ROW_NUMBERS,
     SUM_OF_EXPONENTIALS,
     exponential,
     kept_of_largest,

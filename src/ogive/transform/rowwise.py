@@ -22,15 +22,13 @@ from collections.abc import Sequence
 
 from ogive.elementary.coefficients import EXP
 from ogive.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
-from ogive.expression import Expression, Format, node
+from ogive.expression import ROW_NUMBERS, Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
 __all__ = [
     "EXPONENTIALS",
     "EXTREMES",
-    "REDUCTIONS",
-    "ROW_NUMBERS",
     "SUM_OF_EXPONENTIALS",
     "exponential",
     "kept_of_largest",
@@ -40,13 +38,7 @@ __all__ = [
     "within_row",
 ]
 
-#: What makes one number of a row.
-REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first", "row_index"})
-
-#: What is the same for all elements of a row, whatever its operand.
-ROW_NUMBERS = REDUCTIONS | {"row_count"}
-
-#: Those of them that are NaN where an element is.
+#: The reductions that are NaN where an element is.
 EXTREMES = frozenset({"row_max", "row_min"})
 
 #: Up to where the largest element of a row is left in its elements. Whatever has an exponential other than zero is
