@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from ogive.onnx.implementation import Elementwise, Function
+    from ogive.onnx.implementation import Elementwise, Function, RowWise
 
 __all__ = ["Graph", "Node", "Step", "ValueInfo"]
 
@@ -87,7 +87,7 @@ class Step:
     label: str
     """How messages call the node that it comes from."""
     output: str
-    made: Elementwise | Function
+    made: Elementwise | Function | RowWise
 
 
 @dataclass

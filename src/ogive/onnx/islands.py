@@ -18,7 +18,7 @@ from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise
 from ogive.transform.islands import Vertex, islands, narrow_enough
 
-__all__ = ["NO_CONSTANTS", "Constants", "Island", "islands_of", "make_kernel"]
+__all__ = ["NO_CONSTANTS", "Constants", "Island", "island_of", "islands_of", "make_kernel"]
 
 Shape = tuple[int, ...]
 
@@ -76,7 +76,7 @@ def islands_of(
     """
 
     def island(group: Sequence[int]) -> Island:
-        return _island([steps[number] for number in group], consumers, wanted, constants)
+        return island_of([steps[number] for number in group], consumers, wanted, constants)
 
     def operands(group: Sequence[int]) -> int:
         made = island(group)
@@ -108,9 +108,10 @@ def _elementwise(step: Step) -> Elementwise:
     return step.made
 
 
-def _island(
+def island_of(
     steps: Sequence[Step], consumers: Mapping[str, Collection[str]], wanted: Collection[str], constants: Constants
 ) -> Island:
+    """The island that is just these steps."""
     inside = {step.output for step in steps}
     used = dict.fromkeys(value for step in steps for value in step.made.operands)
     variable = tuple(value for value in used if value not in inside and value not in constants)

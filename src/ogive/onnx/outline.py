@@ -12,8 +12,9 @@ from ogive import forking
 from ogive.dtypes import ElementType
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.graph import Graph, Step
-from ogive.onnx.implementation import Elementwise
+from ogive.onnx.implementation import Elementwise, Function
 from ogive.onnx.islands import NO_CONSTANTS, Constants, Island, make_kernel
+from ogive.onnx.rows import RowIsland, make_row_kernel
 
 __all__ = ["Outline", "outline"]
 
@@ -50,6 +51,8 @@ class Outline:
 
 def _kernel(island: Island, types: Mapping[str, ElementType], constants: Constants) -> np.ufunc:
     """A step alone is the catalogue's ufunc, which other models and calls share, if it has no constant in it."""
+    if isinstance(island, RowIsland):
+        return make_row_kernel(island, types, constants)
     made = island.steps[0].made
     if len(island.steps) == 1 and island.inputs == made.operands and isinstance(made, Elementwise) and made.bind:
         return made.bind()
@@ -68,7 +71,7 @@ def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
     steps.reverse()
     consumers: dict[str, set[str]] = {}
     for step in steps:
-        if isinstance(step.made, Elementwise) or not step.made.shape_only:
+        if not (isinstance(step.made, Function) and step.made.shape_only):
             for value in step.made.operands:
                 consumers.setdefault(value, set()).add(step.output)
     elements = {value: DATA_TYPES[kind].element for value, kind in graph.types.items() if kind in DATA_TYPES}

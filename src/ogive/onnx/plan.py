@@ -195,7 +195,7 @@ class _Planner:
             return None
         constants = self.record.fixed
         for call in self.record.calls:
-            if not isinstance(call, KernelCall) or call.shape != shape:
+            if not isinstance(call, KernelCall) or call.over_rows or call.shapes[0] != shape:
                 return None
             read = [constants[name] for name in call.inputs if name in constants]
             if any(array.size != 1 or array.ndim > len(shape) for array in read):
@@ -229,13 +229,13 @@ class _Planner:
     def _kernel(self, index: int, call: KernelCall) -> _Step:
         inputs = tuple(self.slots[name] for name in call.inputs)
         places: list[Place] = []
-        for name, dtype in zip(call.outputs, call.dtypes, strict=True):
+        for name, dtype, shape in zip(call.outputs, call.dtypes, call.shapes, strict=True):
             over = None if self._is_result(name) else self._replaceable(index, call, dtype)
             if over is None:
-                places.append(self._place(name, call.shape, dtype))
+                places.append(self._place(name, shape, dtype))
             else:
                 self.owned.add(name)
-                self.kinds[name] = (call.shape, dtype)
+                self.kinds[name] = (shape, dtype)
                 self.buffer_of[name] = self.buffer_of.pop(over)
                 places.append(InPlace(self.slots[over]))
         outputs = tuple(map(self._slot, call.outputs))
@@ -262,13 +262,15 @@ class _Planner:
 
     def _replaceable(self, index: int, call: KernelCall, dtype: np.dtype) -> str | None:
         """An input in a buffer of its own whose last use this is, of the output's shape and type."""
+        if call.over_rows:
+            return None
         roots = [self.roots[name] for name in call.inputs]
         for name in call.inputs:
             if (
                 self.last_use[self.roots[name]] == index
                 and name in self.buffer_of
                 and roots.count(name) == 1
-                and self.kinds.get(name) == (call.shape, dtype)
+                and self.kinds.get(name) == (call.shapes[0], dtype)
             ):
                 return name
         return None

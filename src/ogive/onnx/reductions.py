@@ -18,10 +18,10 @@ import numpy as np
 
 from ogive.dtypes import ElementType, element_type_of
 from ogive.engine.reductions import reduction
-from ogive.engine.rows import make_row_ufunc
+from ogive.engine.rows import RowFormula, make_row_ufunc
 from ogive.onnx.movement import normal_axes
 
-__all__ = ["REDUCTIONS"]
+__all__ = ["REDUCTIONS", "is_along_last_axis", "row_formula"]
 
 #: The engine's name of each operator.
 NAMES = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceMin": "min", "ReduceSum": "sum"}
@@ -31,7 +31,7 @@ def _reduced(
     operator: str, data: np.ndarray, *, axes: Any = None, keepdims: int = 1, noop_with_empty_axes: int = 0
 ) -> np.ndarray:
     """Bring the reduced axes to the end, where they are one, compute row by row, give the result its shape."""
-    given = () if axes is None else tuple(int(axis) for axis in np.asarray(axes).reshape(-1))
+    given = _given(axes)
     if not given and noop_with_empty_axes:
         return data.copy()
     chosen = normal_axes(given, data.ndim) or tuple(range(data.ndim))
@@ -40,14 +40,29 @@ def _reduced(
     rows = data.transpose([*kept, *sorted(chosen)]).reshape(*(data.shape[axis] for axis in kept), length)
     kind = element_type_of(data.dtype)
     assert kind is not None
-    result = _kernel(NAMES[operator], kind)(rows) if kind.is_float else _OF_INTEGERS[operator](rows, kind)
+    result = _kernel(operator, kind)(rows) if kind.is_float else _OF_INTEGERS[operator](rows, kind)
     sizes = [1 if axis in chosen else size for axis, size in enumerate(data.shape) if keepdims or axis not in chosen]
     return np.ascontiguousarray(result).reshape(sizes)
 
 
+def _given(axes: Any) -> tuple[int, ...]:
+    return () if axes is None else tuple(int(axis) for axis in np.asarray(axes).reshape(-1))
+
+
+def is_along_last_axis(rank: int, *, axes: Any = None, keepdims: int = 1, noop_with_empty_axes: int = 0) -> bool:
+    """Whether the last axis is all that is reduced, and stays."""
+    given = _given(axes)
+    return bool(keepdims) and (given in ((-1,), (rank - 1,)) or (rank == 1 and not given and not noop_with_empty_axes))
+
+
+def row_formula(operator: str, kind: ElementType) -> RowFormula:
+    """What an operator computes of a row of floats."""
+    return reduction(NAMES[operator], kind, kind)
+
+
 @lru_cache(maxsize=64)
-def _kernel(name: str, kind: ElementType) -> np.ufunc:
-    return make_row_ufunc(name, reduction(name, kind, kind))
+def _kernel(operator: str, kind: ElementType) -> np.ufunc:
+    return make_row_ufunc(operator, row_formula(operator, kind))
 
 
 # ---- integers
