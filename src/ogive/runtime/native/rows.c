@@ -182,11 +182,14 @@ typedef struct {
 static row_group new_group(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
     const OgiveLoopData *loop = context->loop;
     memset(records, 0, RECORD_SIZE * sizeof *records);
-    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
-        for (int i = 0; i < loop->parameter_count; ++i) {
+    for (int i = 0; i < loop->parameter_count; ++i) {
+        for (int r = 0; r < ROWS_AT_ONCE; ++r) {
             records[i][r] = loop->parameters[i];
         }
-        records[loop->parameter_count][r] = (double)context->count;
+    }
+    const double length = (double)context->count;
+    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
+        records[loop->parameter_count][r] = length;
     }
     return (row_group){.kernel = loop->kernel,
                        .count = context->count,
