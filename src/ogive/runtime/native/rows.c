@@ -229,14 +229,37 @@ static int is_contiguous(const OgiveKernel *kernel, const npy_intp *element_step
     return 1;
 }
 
-static void copy_item(char *to, const char *from, npy_intp size) {
+/* Where items lie: from row to row, and in a row, in bytes. */
+typedef struct {
+    char *begin;
+    npy_intp row, item;
+} layout;
+
+/* Neighbouring rows often lie together where the elements of one lie apart: so item by item, of all rows. */
+#define COPY(bytes)                                                                                                  \
+    case bytes:                                                                                                      \
+        for (npy_intp j = 0; j < count; ++j) {                                                                       \
+            for (intptr_t r = 0; r < rows; ++r) {                                                                    \
+                memcpy(to.begin + r * to.row + j * to.item, from.begin + r * from.row + j * from.item, bytes);       \
+            }                                                                                                        \
+        }                                                                                                            \
+        break;
+
+static void copy_rows(layout to, layout from, intptr_t rows, npy_intp count, npy_intp size) {
     switch (size) {
-        case 1: *to = *from; break;
-        case 2: memcpy(to, from, 2); break;
-        case 4: memcpy(to, from, 4); break;
-        default: memcpy(to, from, 8); break;
+        COPY(1)
+        COPY(2)
+        COPY(4)
+        COPY(8)
+        default: break;
     }
 }
+
+#undef COPY
+
+/* From row to row in a buffer: whole lines of the cache and one more, so that not all rows' elements of one position
+ * compete for the same few lines. */
+static npy_intp buffered_row(npy_intp count, npy_intp size) { return (count * size + 63) / 64 * 64 + 64; }
 
 /* Rows [begin, end) through a buffer: several rows at a time, because where elements of a row lie apart,
  * neighbouring rows often lie together. */
@@ -244,18 +267,18 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
     const OgiveKernel *kernel = context->loop->kernel;
     const int operands = kernel->inputs + kernel->outputs;
     const npy_intp count = context->count, *row_steps = context->steps, *steps = context->steps + operands;
-    size_t bytes = 0;
+    size_t bytes = 0; /* of one row of every operand */
     for (int k = 0; k < operands; ++k) {
-        bytes += kernel->of_row[k] ? 0 : (size_t)kernel->itemsizes[k];
+        bytes += kernel->of_row[k] ? 0 : (size_t)buffered_row(count, kernel->itemsizes[k]);
     }
     intptr_t group = ROWS_AT_ONCE;
-    while (group > 1 && (size_t)count * bytes * (size_t)group > LARGEST_SCRATCH) {
+    while (group > 1 && bytes * (size_t)group > LARGEST_SCRATCH) {
         group /= 2;
     }
     if (group > end - begin) {
         group = end - begin;
     }
-    const size_t gathered = (size_t)count * bytes * (size_t)group;
+    const size_t gathered = bytes * (size_t)group;
     char *scratch = malloc(gathered + scratch_bytes(kernel, count) * (size_t)group);
     if (scratch == NULL) {
         atomic_store(&context->failed, 1);
@@ -266,7 +289,8 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
     place_scratch(&rows_of, scratch + gathered, group);
     for (intptr_t at = begin; at < end; at += group) {
         intptr_t rows = end - at < group ? end - at : group;
-        char *buffers[OGIVE_MAX_OPERANDS], *cursor = scratch;
+        layout buffers[OGIVE_MAX_OPERANDS];
+        char *cursor = scratch;
         for (int k = 0; k < operands; ++k) {
             npy_intp size = kernel->itemsizes[k];
             if (kernel->of_row[k]) { /* used as it lies */
@@ -274,34 +298,26 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
                 rows_of.steps[k] = row_steps[k];
                 continue;
             }
-            buffers[k] = cursor;
-            cursor += (size_t)count * (size_t)size * (size_t)group;
-            for (npy_intp j = 0; k < kernel->inputs && j < count; ++j) {
-                for (intptr_t r = 0; r < rows; ++r) {
-                    copy_item(buffers[k] + (r * count + j) * size,
-                              context->args[k] + (at + r) * row_steps[k] + j * steps[k], size);
-                }
+            buffers[k] = (layout){cursor, buffered_row(count, size), size};
+            cursor += buffers[k].row * group;
+            if (k < kernel->inputs) {
+                const layout given = {context->args[k] + at * row_steps[k], row_steps[k], steps[k]};
+                copy_rows(buffers[k], given, rows, count, size);
             }
         }
         for (int k = 0; k < operands; ++k) {
             if (!kernel->of_row[k]) {
-                rows_of.operands[k] = buffers[k];
-                rows_of.steps[k] = count * kernel->itemsizes[k];
+                rows_of.operands[k] = buffers[k].begin;
+                rows_of.steps[k] = buffers[k].row;
             }
         }
         if (run_group(&rows_of, rows, 0) < 0) {
             atomic_store(&context->failed, 1);
         }
         for (int k = kernel->inputs; k < operands; ++k) {
-            npy_intp size = kernel->itemsizes[k];
-            if (kernel->of_row[k]) {
-                continue;
-            }
-            for (npy_intp j = 0; j < count; ++j) {
-                for (intptr_t r = 0; r < rows; ++r) {
-                    copy_item(context->args[k] + (at + r) * row_steps[k] + j * steps[k],
-                              buffers[k] + (r * count + j) * size, size);
-                }
+            if (!kernel->of_row[k]) {
+                const layout given = {context->args[k] + at * row_steps[k], row_steps[k], steps[k]};
+                copy_rows(given, buffers[k], rows, count, kernel->itemsizes[k]);
             }
         }
     }
