@@ -23,6 +23,7 @@ class Kernel:
         outputs: tuple[int, ...],
         resolve: Callable[[], tuple[Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int]],
         row_wise: bool = False,
+        of_row: tuple[int, ...] = (),
     ) -> None: ...
     def prepare(self) -> None: ...
     @property

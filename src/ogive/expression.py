@@ -28,6 +28,8 @@ from ogive.errors import FormulaError, described
 __all__ = [
     "ELEMENTS",
     "OPERATIONS",
+    "REDUCTIONS",
+    "ROW_NUMBERS",
     "Expression",
     "Format",
     "Operation",
@@ -158,6 +160,10 @@ OPERATIONS: dict[str, Operation] = {
         # What a whole row has in common: its largest and smallest element, its sum; and whether an element is
         # the first of its row for which a condition holds.
         _operations("formula", "operand", 1, "row_max row_min row_sum row_first"),
+        # The number of a row's elements; the position of the first element for which a condition holds, infinity
+        # if there is none.
+        _operations("formula", "operand", 1, "row_count"),
+        _operations("formula", "attribute", 1, "row_index"),
         # Machine only from here on. The same as `select`; what only the first value needs is computed for a
         # block of elements only if the condition holds for one of them.
         _operations("primitive", "operand", 3, "select_rare"),
@@ -171,6 +177,8 @@ OPERATIONS: dict[str, Operation] = {
         # Where a row's elements are reduced: (which reduction, 0 or 1 for the two parts of a sum), and the
         # position of the element. Both are float64.
         _operations("primitive", "attribute", 0, "row_value row_position"),
+        # The number of a row's elements, in float64; and the number that an operand has for the whole row.
+        _operations("primitive", "attribute", 0, "row_length row_input"),
         # a * 2**n for an integral n of the same floating-point format, rounded once.
         _operations("primitive", "operand", 2, "scale_by_power_of_two"),
         # Of float32: a * b, of its two neighbours the one whose last bit is set, unless it is a number of the format.
@@ -179,6 +187,12 @@ OPERATIONS: dict[str, Operation] = {
     )
     for row in rows
 }
+
+#: What makes one number of a row, or a truth value for one of its elements.
+REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first", "row_index"})
+
+#: What looks at a whole row.
+ROW_NUMBERS = REDUCTIONS | {"row_count"}
 
 Value = Fraction | float | int
 """The attribute of a constant. At the formula stage a finite value but -0.0 is a Fraction."""

@@ -85,6 +85,8 @@ def _numpy_functions() -> dict[str, Callable[..., Any]]:
         "row_min": lambda x: np.min(x, axis=-1, keepdims=True),
         "row_sum": lambda x: np.sum(x, axis=-1, keepdims=True),
         "row_first": lambda x: x & (np.cumsum(x, axis=-1) == 1),
+        "row_count": lambda x: np.full((*x.shape[:-1], 1), x.shape[-1], x.dtype),
+        "row_index": lambda x: np.where(x.any(axis=-1, keepdims=True), x.argmax(axis=-1)[..., np.newaxis], np.inf),
     }
 
 

@@ -15,14 +15,11 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from ogive.errors import FormulaError, described, message
-from ogive.expression import Expression, Term, lift, tracing, walk
+from ogive.expression import ROW_NUMBERS, Expression, Term, lift, tracing, walk
 
 __all__ = ["check_function", "results_of", "trace"]
 
 _WANTED = "a function that is a formula: positional tensors and keyword-only parameters"
-
-#: What belongs to rows, and the operator that takes it.
-_OF_ROWS = frozenset({"row_max", "row_min", "row_sum", "row_first"})
 
 #: Packages whose frames are not the formula's own.
 _NOT_THE_FORMULA = ("ogive", "numpy")
@@ -116,7 +113,7 @@ def results_of(value: Any, outputs: int) -> tuple[Expression, ...]:
 
 
 def _refuse_rows(roots: tuple[Expression, ...]) -> None:
-    found = sorted({current.operation for current in walk(*roots)} & _OF_ROWS)
+    found = sorted({current.operation for current in walk(*roots)} & ROW_NUMBERS)
     if found:
         raise FormulaError(
             f"the formula uses {', '.join(found)} of a whole row, and @ogive.operator sees one element. "

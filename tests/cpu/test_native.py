@@ -31,6 +31,24 @@ def code(image=b"\xc3" * 16, entries=(0,), imports=()):
         (lambda: _native.Kernel((), (4,), None), ValueError),
         (lambda: _native.Kernel((8,) * 64, (8,), None), ValueError),
         (lambda: _native.Kernel([4], (4,), None), TypeError),
+        (lambda: _native.Kernel((4,), (4,), None, True, [1]), TypeError),
+        (lambda: _native.Kernel((4,), (4,), None, True, ("a",)), TypeError),
+        (lambda: _native.Kernel((4,), (4,), None, True, (2,)), ValueError),
+        (lambda: _native.Kernel((4,), (4,), None, True, (-1,)), ValueError),
+        (lambda: _native.Kernel((4,), (4,), None, True, (0,)), ValueError),  # no input has the elements of rows
+        (lambda: _native.Kernel((4,), (4,), None, False, (1,)), ValueError),
+        (
+            lambda: _native.make_ufunc(
+                "f",
+                "",
+                1,
+                1,
+                [((t, t), _native.Kernel((4,), (4,), None, True, of_row)) for t, of_row in ((11, ()), (5, (1,)))],
+                (),
+                True,
+            ),
+            ValueError,
+        ),
         (lambda: _native.make_ufunc("f", "", 0, 1, [], ()), ValueError),
         (lambda: _native.make_ufunc("f", "", 64, 1, [], ()), ValueError),
         (lambda: _native.make_ufunc("f", "", 1, 1, [1], ()), TypeError),
@@ -91,6 +109,13 @@ def test_misuse_is_an_error(make, kind):
 def test_what_resolve_returns_is_checked(answer, kind):
     kernel = _native.Kernel((4,), (4,), lambda: answer)
     with pytest.raises(kind):
+        kernel.prepare()
+    assert not kernel.prepared
+
+
+def test_numbers_of_rows_need_code_that_reduces():
+    kernel = _native.Kernel((4,), (4,), lambda: (code(), 16, ((),), (), 100, False), True, (1,))
+    with pytest.raises(ValueError, match="its code reduces nothing"):
         kernel.prepare()
     assert not kernel.prepared
 

@@ -10,8 +10,11 @@ from ogive.accuracy import error_in_ulp
 from ogive.codegen.target import TARGETS
 from ogive.dtypes import element_type
 from ogive.errors import ArgumentError, DTypeError, FormulaError, ParameterError, ShapeError
+from ogive.expression import Format, formula_node, node
 from ogive.reference import evaluate
 from ogive.runtime.kernels import make_ufunc
+from ogive.transform.lower import lower
+from ogive.verify import verify
 from tests.cpu.test_targets import RUNNABLE
 from tests.inputs import ROW_CASE_IDS, ROW_CASES, assert_same_bits
 
@@ -435,3 +438,115 @@ def test_a_formula_of_ones_own():
 
     with pytest.raises(FormulaError, match="row_first: the condition is a number"):
         f.row_first(1)
+
+
+# ---- one number a row
+
+X = node("input", (), 0, Format.NUMBER)
+NUMBERS_OF_ROWS = {
+    "sum": f.row_sum(X),
+    "mean": f.row_sum(X) / formula_node("row_count", X),
+    "largest": f.row_max(X),
+    "sum of squares": f.row_sum(X * X),
+    "log-sum-exp": f.log(f.row_sum(f.exp(X - f.row_max(X)))) + f.row_max(X),
+    "place of the largest": node("row_index", (f.equal(X, f.row_max(X)),), None, Format.NUMBER),
+}
+KINDS = [element_type(name) for name in LIMITS]
+
+
+def reducing(what, kind, target=None):
+    root = NUMBERS_OF_ROWS[what]
+    verify(root, stage="formula")
+    program = lower([root], [kind], [kind], reduces=True)
+    verify(*program.roots, stage="primitive")
+    return make_ufunc(what, program, target)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
+@pytest.mark.parametrize("what", NUMBERS_OF_ROWS)
+@pytest.mark.parametrize("length", LENGTHS)
+def test_a_number_of_each_row_is_right(what, kind, length):
+    x = rows((3, length), kind, 0.5)
+    result = reducing(what, kind)(x)
+    assert result.shape == (3, 1)
+    assert result.dtype == kind.numpy
+    exact = evaluate(NUMBERS_OF_ROWS[what], [x], dtype=np.longdouble)
+    magnitude = np.abs(x.astype(np.longdouble)).sum(axis=1, keepdims=True)  # sums of float32 are sums of float64
+    error = np.abs(result.astype(np.longdouble) - exact)
+    eps = 2.0 ** -{"float16": 11, "bfloat16": 8, "float32": 24, "float64": 53}[kind.name]
+    # A sum of exponentials of float32 has their errors, which the logarithm makes absolute ones.
+    slack = 2 * eps if what == "log-sum-exp" else 2.0**-53 * magnitude * (kind.bits < 64)
+    if what == "sum of squares":  # each square of float64 is rounded
+        slack = 2.0**-53 * np.abs(exact)
+    assert (error <= 1.02 * eps * np.abs(exact) + slack).all()
+
+
+def test_sums_of_float64_are_corrected():
+    """What cancels leaves the others as they are: 1e17 swallows a one in plain float64."""
+    x = np.ones((2, 3000))
+    x[:, 7], x[:, 2000] = 1e17, -1e17
+    assert reducing("sum", element_type("float64"))(x).tolist() == [[2998.0], [2998.0]]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
+@pytest.mark.parametrize("what", NUMBERS_OF_ROWS)
+def test_no_layout_and_no_thread_changes_a_number_of_a_row(what, kind, threads):
+    compute = reducing(what, kind)
+    for shape in ((5, 37), (40, 1000), (3, 4, 50), (2, 33000), (1, 300_001)):
+        x = rows(shape, kind)
+        threads(1)
+        expected = compute(x)
+        for count in (1, 2, 5):
+            threads(count)
+            assert_same_bits(compute(x), expected)
+            assert_same_bits(compute(np.asfortranarray(x)).copy(), expected)
+            assert_same_bits(compute(x[..., ::-1, :])[..., ::-1, :].copy(), expected)
+            gaps = np.zeros((*shape[:-1], 2 * shape[-1]), kind.numpy)
+            gaps[..., ::2] = x
+            out = np.zeros((*shape[:-1], 3), kind.numpy)
+            compute(gaps[..., ::2], out=out[..., 1:2])
+            assert_same_bits(out[..., 1:2].copy(), expected)
+            assert not out[..., ::2].astype(np.float32).any()
+        for row in range(shape[0]):
+            assert_same_bits(compute(x[row]), expected[row])
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
+@pytest.mark.parametrize("what", NUMBERS_OF_ROWS)
+def test_no_instruction_set_changes_a_number_of_a_row(what, kind, target):
+    for shape in ((7, 100), (2, 20000)):
+        x = rows(shape, kind)
+        assert_same_bits(reducing(what, kind, target)(x), reducing(what, kind)(x))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
+def test_rows_without_elements_have_numbers(kind):
+    for shape in ((3, 0), (2, 2, 0), (0,)):
+        empty = np.zeros(shape, kind.numpy)
+        shape = (*shape[:-1], 1)
+        assert reducing("sum", kind)(empty).tolist() == np.zeros(shape).tolist()
+        assert reducing("largest", kind)(empty).tolist() == np.full(shape, -np.inf).tolist()
+        assert np.isnan(reducing("mean", kind)(empty).astype(float)).all()
+        assert reducing("mean", kind)(empty).shape == shape
+    assert reducing("sum", kind)(np.zeros((0, 5), kind.numpy)).shape == (0, 1)
+
+
+def test_nothing_is_written_beside_a_number_of_a_row():
+    x = rows((20, 100), element_type("float32"))
+    expected = reducing("sum", element_type("float32"))(x)
+    memory = np.full(60, 7, np.float32)
+    reducing("sum", element_type("float32"))(x, out=memory[20:40].reshape(20, 1))
+    assert_same_bits(memory[20:40].reshape(20, 1), expected)
+    assert (memory[:20] == 7).all()
+    assert (memory[40:] == 7).all()
+
+
+def test_a_result_that_lies_over_its_operand():
+    x = rows((20, 100), element_type("float32"))
+    expected = reducing("sum", element_type("float32"))(x)
+    for place in (0, 50):
+        y = x.copy()
+        out = y.reshape(-1)[place : place + 20].reshape(20, 1)
+        reducing("sum", element_type("float32"))(y, out=out)
+        assert_same_bits(out.copy(), expected)

@@ -254,5 +254,5 @@ def test_the_list_of_operations_is_consistent():
     for name, row in OPERATIONS.items():
         assert row.name == name
         assert row.python.count("{") in (0, row.arity)
-        leaves = ("input", "parameter", "constant", "row_value", "row_position")
+        leaves = ("input", "parameter", "constant", "row_value", "row_position", "row_length", "row_input")
         assert (row.arity == 0) == (name in leaves)

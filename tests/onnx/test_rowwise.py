@@ -66,7 +66,7 @@ def test_layouts():
 
 def test_results_lie_in_planned_memory():
     """Between kernels in a buffer, as a result in an array of its own."""
-    text = "t (float[M, N] x) => (float[M, N] y, float[M, N] z) { a = Neg(x) b = Softmax(a) c = Tanh(b) y = Softmax(c) z = Add(c, y) }"
+    text = "t (float[M, N] x) => (float[M, N] y, float[M, N] z) { a = Neg(x) b = Softmax <axis = 0> (a) c = Tanh(b) y = Softmax <axis = 0> (c) z = Add(c, y) }"
     model, plain = ogive.onnx.load(text_model(text)), ogive.onnx.load(text_model(text), fuse=False)
     x = X.reshape(6, 4)
     for _ in range(3):

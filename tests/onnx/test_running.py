@@ -195,7 +195,7 @@ def test_buffers_are_reused_and_written_over():
 def test_kernels_write_over_their_last_input():
     # Two islands of one shape, because a function is between them.
     text = """t (float[N] x) => (float[N] y) {
-        a = Tanh(x)  r = ReduceMax(a)  b = Sub(a, r)  s = ReduceMax <keepdims = 0> (b)  c = Mul(b, s)  q = ReduceMax(c)  y = Mul(c, q) }"""
+        a = Tanh(x)  r = ReduceMax <keepdims = 0> (a)  b = Sub(a, r)  s = ReduceMax <keepdims = 0> (b)  c = Mul(b, s)  q = ReduceMax <keepdims = 0> (c)  y = Mul(c, q) }"""
     model = check(text, {"x": floats(100)}, opset=13)
     assert places_of(model) == ["buffer"] * 3 + ["fresh"]
     assert len(buffers_of(model)) == 1
@@ -203,7 +203,7 @@ def test_kernels_write_over_their_last_input():
 
 def test_a_value_is_not_written_over_while_a_view_of_it_is_needed():
     text = """t (float[N, N] x) => (float[N, N] y) {
-        a = Tanh(x)  t = Transpose(a)  r = ReduceMax(a)  b = Sub(a, r)  s = ReduceMax(b)  c = Mul(b, s)  y = Add(c, t) }"""
+        a = Tanh(x)  t = Transpose(a)  r = ReduceMax <keepdims = 0> (a)  b = Sub(a, r)  s = ReduceMax <keepdims = 0> (b)  c = Mul(b, s)  y = Add(c, t) }"""
     check(text, {"x": floats(5, 5)}, opset=13)
 
 
@@ -233,7 +233,7 @@ def test_every_shape_has_a_plan_and_old_ones_are_dropped():
 
 
 def test_only_the_last_plan_keeps_large_buffers():
-    text = "t (float[N] x) => (float[N] y) { a = Tanh(x) s = ReduceMax(a) y = Sub(a, s) }"
+    text = "t (float[N] x) => (float[N] y) { a = Tanh(x) s = ReduceMax <keepdims = 0> (a) y = Sub(a, s) }"
     model = ogive.onnx.load(text_model(text, 13))
     small, large = floats(10), floats((1 << 24) + 16)  # buffers of 64 MiB
     for x in (small, small, large, large):

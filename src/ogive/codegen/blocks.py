@@ -14,9 +14,12 @@ __all__ = ["block_size", "blocks_at_a_time", "elements_of_a_group"]
 def block_size(program: Program) -> int:
     """How many elements the code takes at least; it computes multiples of that.
 
-    As many as fill a register of 64 bytes with the widest format of which there is more than a little. Many operands
-    make it smaller, because incomplete blocks are staged in a buffer of 32 KiB.
+    Of rows, as many as their reductions have lanes. Else as many as fill a register of 64 bytes with the widest format of
+    which there is more than a little. Many operands make it smaller, because incomplete blocks are staged in a buffer
+    of 32 KiB.
     """
+    if program.stages:
+        return max(reduction.lanes for stage in program.stages for reduction in stage.reductions)
     formats = Counter(current.format.bits for current in varying(program.roots))
     widest = max((bits for bits, count in formats.items() if 4 * count > max(formats.values())), default=8)
     lanes = 64 * 8 // max(widest, 8)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from functools import partial
 
-from ogive.codegen.writer import TYPES, Writer
+from ogive.codegen.writer import TYPES, Writer, first_finding, natural_alignment
 from ogive.expression import Expression, Format
 
 __all__ = ["ROWS"]
@@ -24,8 +24,16 @@ def _parameter(e: Writer, n: Expression) -> str:
 
 def _row_value(e: Writer, n: Expression) -> str:
     index, part = n.attribute
-    address = e.record(e.program.parameter_count + 2 * index + part)
+    address = e.record(first_finding(e.program) + 2 * index + part)
     return e.emit(f"load {e.type(n.format)}, ptr {address}, align 8")
+
+
+def _row_length(e: Writer, n: Expression) -> str:
+    return e.emit(f"load double, ptr {e.record(e.program.parameter_count)}, align 8")
+
+
+def _row_input(e: Writer, n: Expression) -> str:
+    return e.emit(f"load {e.type(n.format)}, ptr %operand{n.attribute}, align {natural_alignment(n.format)}")
 
 
 def _row_position(e: Writer, n: Expression) -> str:
@@ -329,6 +337,8 @@ ROWS: dict[str, Row] = {
     "parameter": _parameter,
     "row_value": _row_value,
     "row_position": _row_position,
+    "row_length": _row_length,
+    "row_input": _row_input,
     "add": _arithmetic("fadd", "add"),
     "subtract": _arithmetic("fsub", "sub"),
     "multiply": _arithmetic("fmul", "mul"),

@@ -16,7 +16,7 @@ from ogive.codegen.blocks import block_size, blocks_at_a_time, elements_of_a_gro
 from ogive.codegen.instructions import ROWS
 from ogive.codegen.reductions import Accumulator
 from ogive.codegen.target import Target
-from ogive.codegen.writer import ROWS_AT_ONCE, TYPES, Writer, natural_alignment
+from ogive.codegen.writer import ROWS_AT_ONCE, TYPES, Writer, first_finding, natural_alignment
 from ogive.expression import Expression, Format, walk
 from ogive.transform.cost import eager_operands, varying
 from ogive.transform.program import STORAGE, Program
@@ -39,8 +39,8 @@ def entries(program: Program) -> list[str]:
 
 
 def _slot(program: Program, stage: int) -> int:
-    """Where in a row's record the findings of a stage begin: behind the parameters and those before it."""
-    return program.parameter_count + 2 * sum(len(s.reductions) for s in program.stages[:stage])
+    """Where in a row's record the findings of a stage begin: behind those of the stages before it."""
+    return first_finding(program) + 2 * sum(len(s.reductions) for s in program.stages[:stage])
 
 
 @dataclass(frozen=True)
@@ -109,14 +109,17 @@ class _Function(Writer):
             reductions, stored = program.stages[stage].reductions, program.stages[stage].kept
         else:
             reductions, stored = (), tuple(enumerate(program.results, start=len(program.inputs)))
+        of_rows = [(operand, value) for operand, value in stored if operand in program.row_operands]
+        stored = tuple(place for place in stored if place not in of_rows)
         roots = [*(reduction.value for reduction in reductions), *(value for _, value in stored)]
         operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
         everything = [
             *roots,
+            *(value for _, value in of_rows),
             *(() if program.usual is None else (program.usual.magnitude, program.usual.limit, *program.usual.results)),
         ]
         differing = varying(everything)
-        ahead = _ahead(roots, differing)
+        ahead = _ahead([*roots, *(value for _, value in of_rows)], differing)
         head = self._head(name, len(operand_types), self._ahead(ahead))
         for i, current in enumerate(ahead):
             kind = TYPES[current.format]
@@ -126,8 +129,10 @@ class _Function(Writer):
         for current in walk(*everything, operands=lambda n: () if n in self.scalars else n.operands):
             if current not in differing and current not in self.scalars:
                 self._node(current)
+        for operand, result in of_rows:
+            self.invariant_lines.append(self.store(self.value(result), f"%operand{operand}", operand_types[operand]))
         found = [Accumulator(self, i, reduction) for i, reduction in enumerate(reductions)]
-        loops = _loops(program, self.target)
+        loops = _loops(program, self.target) if roots else []
         lines, before, last = [], "", ""
         for loop in loops:
             lines.append(f"{loop.check}:")
@@ -147,7 +152,7 @@ class _Function(Writer):
         aside = _slot(program, len(program.stages)) + MOST_AHEAD
         lines += [line for accumulator in found for line in accumulator.put_aside(aside)]
         last_lines = [line for accumulator in found for line in accumulator.find(aside, _slot(program, stage))]
-        start = [*self.invariant_lines, f"  br label %{loops[0].check}"]
+        start = [*self.invariant_lines, f"  br label %{loops[0].check if loops else 'done'}"]
         return "\n".join([*head, *start, *lines, *self._foot(last_lines)])
 
     def _ahead(self, nodes: Sequence[Expression]) -> list[str]:
@@ -205,7 +210,7 @@ class _Function(Writer):
             self.lines += ["  br label %turned", "turned:"]
             self.label = "turned"
         for accumulator in found:
-            accumulator.accumulate(loop.name, block)
+            accumulator.accumulate(loop.name)
         self.block, self.valid = block, ""
         return [
             f"{loop.name}:",
@@ -263,6 +268,8 @@ class _Function(Writer):
             self.label = "fetched"
         elif self.between:
             for operand, form in enumerate(operand_types[: inputs + len(self.program.outputs)]):
+                if operand in self.program.row_operands:
+                    continue
                 is_result = operand >= inputs
                 distance = "0" if is_result else self.emit_scalar(f"mul i64 %rows, %step{operand}")
                 self._fetch(operand, form, distance, is_result=is_result)
@@ -372,7 +379,7 @@ class _Function(Writer):
 
 def _ahead(roots: Sequence[Expression], differing: set[Expression]) -> list[Expression]:
     """The numbers that a stage computes for all its rows at once: what elements meet that depends on the row."""
-    of_rows = varying(roots, ("row_value",)) - differing
+    of_rows = varying(roots, ("row_value",)) - varying(roots, ("row_input",)) - differing
     met = {operand: None for current in walk(*roots) if current in differing for operand in current.operands}
     met |= dict.fromkeys(roots)
     return [n for n in met if n in of_rows and n.operands and n.format in (Format.F32, Format.F64)][:MOST_AHEAD]

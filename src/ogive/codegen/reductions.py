@@ -22,7 +22,7 @@ ASIDE = 2 * REGISTER_BITS // 64
 class Accumulator:
     """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes.
 
-    Lane i takes elements i, i + block, i + 2 block, ... in order, or sums of two neighbours of them; then the upper half
+    Lane i takes elements i, i + lanes, i + 2 lanes, ... in order, or sums of two neighbours of them; then the upper half
     of the lanes is joined with the lower half until one is left, of all rows at once. What is left is stored as two
     float64.
 
@@ -33,6 +33,7 @@ class Accumulator:
     def __init__(self, writer: Writer, index: int, reduction: Reduction) -> None:
         kind, value = reduction.kind, reduction.value
         self.e, self.index, self.kind, self.value = writer, index, kind, value
+        self.lanes = reduction.lanes
         self.is_extreme = kind in EXTREMES
         self.is_count = kind == "row_sum" and _counts(value)
         self.in_pairs = reduction.summation is Summation.IN_PAIRS and not self.is_count
@@ -57,12 +58,12 @@ class Accumulator:
     def _starts(self) -> list[str]:
         return [self.e.literal(self.form, self.start), self.e.literal(self.form, 0.0)][: self.parts]
 
-    def accumulate(self, loop: str, block: int) -> None:
-        """What a turn of the loop adds: a block after the other, in the order of the elements."""
+    def accumulate(self, loop: str) -> None:
+        """What a turn of the loop adds: so many lanes after the other, in the order of the elements."""
         e = self.e
         width, taken, form = e.block, self._taken(), self.taken_form
-        blocks = e.taken_apart(form, taken, block)
-        e.block = e.lanes = block
+        blocks = e.taken_apart(form, taken, self.lanes)
+        e.block = e.lanes = self.lanes
         if self.in_pairs and len(blocks) > 1:
             blocks = [e.binary("fadd", form, a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
         totals = self._names(loop)
@@ -88,7 +89,7 @@ class Accumulator:
         return lines
 
     def _phis(self, label: str, values: Iterable[tuple[str, str]], before: str, last: str) -> list[str]:
-        kept = self.e.type(self.form)
+        kept = f"<{self.lanes} x {TYPES[self.form]}>"
         return [
             f"  {name} = phi {kept} [ {a}, %{before} ], [ {b}, %{last} ]"
             for name, (a, b) in zip(self._names(label), values, strict=True)
@@ -168,7 +169,8 @@ class Accumulator:
         """The lines at the end of a row: its lanes wait until all rows are through."""
         e, form = self.e, self.form
         e.after_loop, e.lines = True, []
-        values, width, block = list(self.following), e.block, e.block
+        values, width, block = list(self.following), self.lanes, e.block
+        e.block = e.lanes = width
         if self.is_extreme:
             nan = values.pop()
             lanes = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
@@ -201,7 +203,7 @@ class Accumulator:
         """
         e, form = self.e, self.form
         e.after_loop, e.lines, block = True, [], e.block
-        width = min(e.block, REGISTER_BITS // form.bits)
+        width = min(self.lanes, REGISTER_BITS // form.bits)
         e.block = e.lanes = width
         parts = 1 if self.is_extreme else self.parts
         rows = [[self._waiting(aside, part, row) for part in range(parts)] for row in range(ROWS_AT_ONCE)]

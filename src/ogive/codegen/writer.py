@@ -10,7 +10,7 @@ from ogive.codegen.target import Target
 from ogive.expression import Expression, Format
 from ogive.transform.program import Program
 
-__all__ = ["ROWS_AT_ONCE", "TYPES", "Writer", "natural_alignment"]
+__all__ = ["ROWS_AT_ONCE", "TYPES", "Writer", "first_finding", "natural_alignment"]
 
 TYPES = {
     Format.F16: "half",
@@ -28,6 +28,11 @@ ROWS_AT_ONCE = 16
 def natural_alignment(form: Format) -> int:
     """The bytes of an element, which divide its address."""
     return max(form.bits // 8, 1)
+
+
+def first_finding(program: Program) -> int:
+    """Where in a row's record the findings of the stages begin: behind the parameters and the row's length."""
+    return program.parameter_count + 1
 
 
 @dataclass

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -23,7 +23,7 @@ from ogive.forking import cached_property, no_fork
 if TYPE_CHECKING:
     from ogive.transform.program import Program
 
-__all__ = ["Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc"]
+__all__ = ["ByIdentity", "Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc"]
 
 #: About how many instructions a node becomes, for sizes: within a factor of three of what lowering makes.
 INSTRUCTIONS = (
@@ -224,6 +224,29 @@ class Fused:
         from ogive.transform.fuse import fuse
 
         return fuse(self.inputs, [(step.program, operands) for step, operands in self.steps], self.results)
+
+
+class HasIdentity(Protocol):
+    """What a text tells apart."""
+
+    @property
+    def identity(self) -> str: ...
+
+
+C = TypeVar("C", bound=HasIdentity)
+
+
+class ByIdentity(Generic[C]):
+    """A computation as a key: equal to every other one of its identity."""
+
+    def __init__(self, computation: C) -> None:
+        self.computation = computation
+
+    def __hash__(self) -> int:
+        return hash(self.computation.identity)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByIdentity) and self.computation.identity == other.computation.identity
 
 
 class _ByKey:

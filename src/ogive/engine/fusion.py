@@ -21,18 +21,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from ogive.engine.computation import Computation, Fused, make_ufunc
 from ogive.engine.graph import Constants, Graph, Node, Value
 from ogive.engine.islands import Vertex, islands, narrow_enough
+from ogive.engine.rows import RowFormula
 from ogive.forking import cached_property
 
 __all__ = ["Island", "fused", "island_of"]
 
 #: A computation, and the numbers of its operands.
-Step = tuple[Computation, tuple[int, ...]]
+Step = tuple[Computation | RowFormula, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +55,11 @@ class Island:
     def computation(self) -> Fused:
         """What computes the outputs from the inputs."""
         steps, results = self.wired()
-        return Fused(tuple(value.type for value in self.inputs), tuple(steps), results)
+        return Fused(
+            tuple(value.type for value in self.inputs),
+            tuple(cast("list[tuple[Computation, tuple[int, ...]]]", steps)),
+            results,
+        )
 
     def wired(self) -> tuple[list[Step], tuple[int, ...]]:
         """The computations with the numbers of their operands, and the numbers of the outputs, as in `Fused`."""
@@ -65,7 +71,7 @@ class Island:
         numbers = {key(value): number for number, value in enumerate(self.inputs)}
         steps: list[Step] = []
 
-        def add(value: Value, computation: Computation, operands: Collection[Value] = ()) -> None:
+        def add(value: Value, computation: Computation | RowFormula, operands: Collection[Value] = ()) -> None:
             steps.append((computation, tuple(numbers[key(operand)] for operand in operands)))
             numbers[key(value)] = len(self.inputs) + len(steps) - 1
 

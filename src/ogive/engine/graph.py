@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ogive.dtypes import ElementType
 from ogive.engine.computation import Computation, Element
+from ogive.engine.rows import RowFormula
 from ogive.forking import cached_property
 
 __all__ = ["NO_CONSTANTS", "Constants", "Graph", "Node", "Value"]
@@ -39,7 +40,7 @@ class Node:
     label: str
     result: Value
     operands: tuple[Value, ...]
-    computation: Computation | None
+    computation: Computation | RowFormula | None
     """From the elements of the operands at the same place; None: a function of whole arrays."""
     parameters: tuple[float, ...] = ()
     """The values of the numbers that the computation leaves open."""

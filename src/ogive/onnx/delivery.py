@@ -42,11 +42,13 @@ class Destinations:
         name = self.names.get(value)
         return None if name is None else self.delivery.memory(name, shape, dtype)
 
-    def compute(self, ufunc: np.ufunc, operands: Sequence[Any], targets: Sequence[np.ndarray]) -> None:
-        """Call an element-wise kernel, in pieces along the first axis that has several elements."""
+    def compute(
+        self, ufunc: np.ufunc, operands: Sequence[Any], targets: Sequence[np.ndarray], *, over_rows: bool = False
+    ) -> None:
+        """Call a kernel, in pieces along the first axis that has several elements; a row is computed as a whole."""
         shape = targets[0].shape
         size = sum(target.nbytes for target in targets)
-        axis = next((axis for axis, length in enumerate(shape) if length > 1), None)
+        axis = next((axis for axis, length in enumerate(shape[: len(shape) - over_rows]) if length > 1), None)
         if axis is None or size <= PIECE:
             ufunc(*operands, out=tuple(targets))
             self.delivery.progress(size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -14,10 +14,10 @@ from ogive.onnx import elementwise, formulas
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
-from ogive.onnx.implementation import Alias, Constant, Elementwise, Function, Implementation
+from ogive.onnx.implementation import Alias, Constant, Elementwise, Function, Implementation, Rows, RowWise
 from ogive.onnx.movement import MOVEMENTS, SHAPE_ONLY
 from ogive.onnx.node import Node
-from ogive.onnx.reductions import REDUCTIONS
+from ogive.onnx.reductions import REDUCTIONS, is_along_last_axis, row_formula
 from ogive.onnx.rowwise import row_wise
 
 __all__ = ["implementation"]
@@ -93,8 +93,17 @@ def _movement(node: Node, output_type: str | None) -> Implementation:
 
 def _reduction(node: Node, output_type: str | None) -> Implementation:
     assert output_type is not None
-    function = partial(_by_name, REDUCTIONS[node.operator], node.operand_parameters[1:], node.attributes)
-    return Function(node.operands, function, output_type)
+    names, attributes = node.operand_parameters[1:], node.attributes
+    function = partial(_by_name, REDUCTIONS[node.operator], names, attributes)
+    kinds = element_types((output_type,))
+    if kinds is None or not kinds[0].is_float or not attributes.get("keepdims", 1):
+        return Function(node.operands, function, output_type)
+
+    def is_along_last(rank: int, others: Sequence[np.ndarray]) -> bool:
+        return is_along_last_axis(rank, **{**attributes, **dict(zip(names, others, strict=True))})
+
+    row_wise = RowWise(node.operands[:1], kinds[0], row_formula(node.operator, kinds[0]))
+    return Rows(node.operands, function, output_type, row_wise=row_wise, is_along_last=is_along_last)
 
 
 def _by_name(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.implementation import Elementwise, Function
+from ogive.onnx.implementation import Elementwise, Function, RowWise
 
 __all__ = ["Graph", "Step", "ValueInfo"]
 
@@ -52,7 +52,7 @@ class Step:
     label: str
     """How messages call the node that it comes from."""
     output: str
-    made: Elementwise | Function
+    made: Elementwise | Function | RowWise
 
 
 @dataclass

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ogive.dtypes import ElementType
 from ogive.engine.computation import Computation
+from ogive.engine.rows import RowFormula
 from ogive.onnx.broadcasting import Rule
 
-__all__ = ["Alias", "Constant", "Elementwise", "Function", "Implementation"]
+__all__ = ["Alias", "Constant", "Elementwise", "Function", "Implementation", "RowWise", "Rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,28 @@ class Function:
     """Whether the function fills an array that it gets as ``out``: of its first operand's shape and type."""
     shape_only: bool = False
     """Whether nothing but the shape of the operand is looked at."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowWise:
+    """Each row of the output, or its one number, follows from the row of the operand at its place."""
+
+    operands: tuple[str, ...]
+    result: ElementType
+    computation: RowFormula
+    parameters: tuple[float, ...] = ()
+
+    def shape(self, of_operand: tuple[int, ...]) -> tuple[int, ...]:
+        return (*of_operand[:-1], 1) if self.computation.reduces else of_operand
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Rows(Function):
+    """A function that is row-wise where its rows lie along the last axis."""
+
+    row_wise: RowWise
+    is_along_last: Callable[[int, Sequence[np.ndarray]], bool]
+    """Whether they do: for the number of axes and the values of the operands behind the first."""
 
 
 Implementation = Alias | Constant | Elementwise | Function

@@ -15,7 +15,7 @@ from ogive.engine.fusion import Island
 from ogive.engine.graph import NO_CONSTANTS, Constants, Node, Value
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.graph import Graph, Step
-from ogive.onnx.implementation import Elementwise
+from ogive.onnx.implementation import Elementwise, Function, RowWise
 
 __all__ = ["Outline", "outline"]
 
@@ -52,10 +52,10 @@ class Outline:
             return kernel
 
 
-def element_wise(step: Step, types: Mapping[str, ElementType], shapes: Mapping[str, Hashable]) -> Node:
-    """An element-wise step as a node of the engine."""
+def as_node(step: Step, types: Mapping[str, ElementType], shapes: Mapping[str, Hashable]) -> Node:
+    """A step for kernels as a node of the engine."""
     made = step.made
-    assert isinstance(made, Elementwise)
+    assert isinstance(made, Elementwise | RowWise)
     result, *operands = (Value(value, types[value], shapes.get(value)) for value in (step.output, *made.operands))
     return Node(step.label.split()[0], result, tuple(operands), made.computation, made.parameters)
 
@@ -72,7 +72,7 @@ def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
     steps.reverse()
     consumers: dict[str, set[str]] = {}
     for step in steps:
-        if isinstance(step.made, Elementwise) or not step.made.shape_only:
+        if not (isinstance(step.made, Function) and step.made.shape_only):
             for value in step.made.operands:
                 consumers.setdefault(value, set()).add(step.output)
     elements = {value: DATA_TYPES[kind].element for value, kind in graph.types.items() if kind in DATA_TYPES}
@@ -105,5 +105,5 @@ def _constants(arrays: dict[str, np.ndarray], types: dict[str, ElementType], ste
             count = 1 + sum(counts[value] for value in step.made.operands)
             if count <= MOST_CONSTANT_STEPS:
                 counts[step.output] = count
-                nodes[step.output] = element_wise(step, types, {})
+                nodes[step.output] = as_node(step, types, {})
     return Constants(numbers, nodes)

@@ -122,7 +122,7 @@ class _Planner:
             return None
         constants = self.record.fixed
         for call in self.record.calls:
-            if not isinstance(call, KernelCall) or call.shape != shape:
+            if not isinstance(call, KernelCall) or call.over_rows or call.shapes[0] != shape:
                 return None
             read = [constants[name] for name in call.inputs if name in constants]
             if any(array.size != 1 or array.ndim > len(shape) for array in read):
@@ -138,7 +138,8 @@ class _Planner:
             if isinstance(call, KernelCall):
                 self.roots.update((name, name) for name in call.outputs)
                 self.kinds.update(
-                    (name, (call.shape, dtype)) for name, dtype in zip(call.outputs, call.dtypes, strict=True)
+                    (name, (shape, dtype))
+                    for name, dtype, shape in zip(call.outputs, call.dtypes, call.shapes, strict=True)
                 )
             else:
                 self.roots[call.output] = self.roots[call.inputs[0]] if call.is_view else call.output
@@ -154,7 +155,7 @@ class _Planner:
                 shape, dtype = self.kinds[name]
                 count = 1 if is_uniform else math.prod(shape)
                 made.append(Array(name, count * dtype.itemsize, self.kinds[name]))
-        return Task(reads, tuple(made), isinstance(call, KernelCall))
+        return Task(reads, tuple(made), isinstance(call, KernelCall) and not call.over_rows)
 
     def _step(self, call: KernelCall | FunctionCall, ended: frozenset[Hashable]) -> _Step:
         outputs = _outputs(call)

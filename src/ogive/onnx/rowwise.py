@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ogive.engine.rows import RowFormula
 from ogive.errors import ShapeError
 from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import parameters_of, wrong_types
-from ogive.onnx.implementation import Function
+from ogive.onnx.implementation import Function, Rows, RowWise
 from ogive.onnx.node import Node
 from ogive.operator import Operator
 from ogive.signature import Signature
@@ -32,8 +33,17 @@ def row_wise(node: Node, op: Operator, output_type: str) -> Function:
     if elements is None or Signature(elements, elements) not in op.signatures:
         raise wrong_types(node, (t for signature in op.signatures for t in signature.inputs))
     compute = _along_axis if node.version >= ONE_AXIS else _from_axis_on
-    function = partial(compute, op, parameters_of(node, op), node.attributes["axis"])
-    return Function(node.operands, function, output_type, fills=True)
+    parameters, axis = parameters_of(node, op), node.attributes["axis"]
+    formula = op.computation(Signature(elements, elements))
+    rows = RowFormula(formula.roots, elements, elements, parameter_count=formula.parameter_count)
+    return Rows(
+        node.operands,
+        partial(compute, op, parameters, axis),
+        output_type,
+        fills=True,
+        row_wise=RowWise(node.operands, elements[0], rows, tuple(parameters[p.name] for p in op.numeric_parameters)),
+        is_along_last=lambda rank, _: axis in (-1, rank - 1),
+    )
 
 
 def _along_axis(op: Operator, parameters: dict[str, Any], axis: int, data: np.ndarray, out: np.ndarray) -> None:

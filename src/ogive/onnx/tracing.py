@@ -17,12 +17,13 @@ import numpy as np
 
 from ogive.engine.fusion import Island, fused
 from ogive.engine.graph import Graph
+from ogive.engine.row_fusion import RowIsland, fused_rows
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.onnx.broadcasting import broadcast_shape
 from ogive.onnx.delivery import Destinations
 from ogive.onnx.graph import Step
-from ogive.onnx.implementation import Elementwise, Function
-from ogive.onnx.outline import Outline, element_wise
+from ogive.onnx.implementation import Elementwise, Function, Rows, RowWise
+from ogive.onnx.outline import Outline, as_node
 
 __all__ = ["FunctionCall", "KernelCall", "Record", "called", "trace"]
 
@@ -40,7 +41,10 @@ class KernelCall:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     dtypes: tuple[np.dtype, ...]
-    shape: Shape
+    shapes: tuple[Shape, ...]
+    """Of the outputs."""
+    over_rows: bool = False
+    """Whether an element depends on others than those at its place."""
 
 
 @dataclass(frozen=True)
@@ -111,15 +115,37 @@ class _Trace:
         self.bytes = 0
 
     def run(self) -> tuple[list[Any], Record]:
-        for step in self.outline.steps:
+        for given in self.outline.steps:
+            step = self._placed(given)
             if isinstance(step.made, Elementwise):
                 self._wait(step, step.made)
+            elif isinstance(step.made, RowWise):
+                self._wait_for_rows(step, step.made)
             else:
                 self._call(step, step.made)
         self._compute(self.outline.results)
         return [self.values[name] for name in self.outline.results], self.record
 
-    # ---- element-wise steps
+    # ---- steps that wait
+
+    def _placed(self, step: Step) -> Step:
+        """The step as one over rows, if it is one here: along the last axis, and there are elements."""
+        made, fixed = step.made, self.record.fixed
+        if not self.outline.fuse or not isinstance(made, Rows):
+            return step
+        first, *others = made.operands
+        shape = self.shapes[first]
+        if not shape or shape[-1] < 2 or not math.prod(shape) or any(value not in fixed for value in others):
+            return step
+        if not made.is_along_last(len(shape), [fixed[value] for value in others]):
+            return step
+        return replace(step, made=made.row_wise)
+
+    def _wait_for_rows(self, step: Step, made: RowWise) -> None:
+        shape = made.shape(self.shapes[made.operands[0]])
+        self._check_size(step.label, shape, made.result.itemsize, is_new=False)
+        self.shapes[step.output] = shape
+        self.waiting[step.output] = step
 
     def _wait(self, step: Step, made: Elementwise) -> None:
         """Find the shape of the value; what needs it will have it computed."""
@@ -164,30 +190,35 @@ class _Trace:
         kept = {*wanted, *self.outline.results}
         users = self.outline.consumers
         graph = Graph(
-            tuple(element_wise(step, self.types, self.shapes) for step in steps.values()),
+            tuple(as_node(step, self.types, self.shapes) for step in steps.values()),
             {value: 1 for value in steps if value in kept or not users.get(value, frozenset()) <= steps.keys()},
             constants,
         )
-        for island in fused(graph, None if self.outline.fuse else 0):
+        for island in fused_rows(graph) if self.outline.fuse else fused(graph, 0):
             self._run(island)
 
     def _run(self, island: Island) -> None:
         steps = [self.waiting.pop(str(node.result.array)) for node in island.nodes]
-        label, shape = steps[-1].label, self.shapes[str(island.outputs[0].array)]
+        label = steps[-1].label
         inputs, outputs = (tuple(str(value.array) for value in side) for side in (island.inputs, island.outputs))
+        shapes = tuple(self.shapes[value] for value in outputs)
         kinds = [value.type for value in island.outputs]
-        self._check_size(label, shape, sum(kind.itemsize for kind in kinds))  # of all of them together
+        over_rows = isinstance(island, RowIsland)
+        sizes = [math.prod(shape) * kind.itemsize for shape, kind in zip(shapes, kinds, strict=True)]
+        self._check_size(label, shapes[0], kinds[0].itemsize, beside=sum(sizes[1:]))
         arrays = tuple(
-            self._new_array(label, value, shape, kind.numpy) for value, kind in zip(outputs, kinds, strict=True)
+            self._new_array(label, value, shape, kind.numpy)
+            for value, shape, kind in zip(outputs, shapes, kinds, strict=True)
         )
         ufunc = self.outline.kernel(island)
         operands = [self.values[value] for value in inputs]
         if self.destinations is not None:
-            self.destinations.compute(ufunc, operands, arrays)
+            self.destinations.compute(ufunc, operands, arrays, over_rows=over_rows)
         else:
             ufunc(*operands, out=arrays)
         made = dict(zip(outputs, arrays, strict=True))
-        self._add(KernelCall(ufunc, inputs, outputs, tuple(k.numpy for k in kinds), shape), made)
+        dtypes = tuple(kind.numpy for kind in kinds)
+        self._add(KernelCall(ufunc, inputs, outputs, dtypes, shapes, over_rows), made)
         for value, array in made.items():
             self._hold(value, array, value)
         for step in steps:
@@ -260,9 +291,9 @@ class _Trace:
             if not self.holders[root]:
                 self.bytes -= self.sizes.pop(root)
 
-    def _check_size(self, label: str, shape: Shape, itemsize: int, *, is_new: bool = True) -> None:
-        """Refuse what would not fit the memory, before it is asked for."""
-        total = math.prod(shape) * itemsize + self.bytes * is_new
+    def _check_size(self, label: str, shape: Shape, itemsize: int, *, is_new: bool = True, beside: int = 0) -> None:
+        """Refuse what would not fit the memory, before it is asked for, with so many bytes ``beside`` it."""
+        total = math.prod(shape) * itemsize + beside + self.bytes * is_new
         if total > self.memory_limit:
             what = f"with its result, of shape {shape}, the arrays of this run would have {total} bytes"
             raise ModelError(message(label, what, f"{self.memory_limit}, the memory limit"))

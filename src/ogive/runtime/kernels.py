@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache as remember
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,9 +93,12 @@ def make_kernel(
     target: Target | None = None,
     *,
     row_wise: bool = False,
+    row_operands: Iterable[int] = (),
     make_identity: Callable[[], str] | None = None,
 ) -> _native.Kernel:
     """A kernel for operands of these types; its program is asked for when it is first called.
+
+    ``row_operands`` are the operands of a row-wise kernel that have one number a row.
 
     ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
     was made of it, the program is not made again.
@@ -131,7 +134,7 @@ def make_kernel(
         return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], chosen.tuning.streamed_eighths
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
-    return _native.Kernel(*sizes, resolve, row_wise)
+    return _native.Kernel(*sizes, resolve, row_wise, tuple(sorted(row_operands)))
 
 
 def make_ufunc(
@@ -149,7 +152,10 @@ def make_ufunc(
     """
     row_wise = bool(program.stages)
     if kernel is None:
-        kernel = make_kernel(program.inputs, program.outputs, lambda: program, target, row_wise=row_wise)
+        of_row = program.row_operands
+        kernel = make_kernel(
+            program.inputs, program.outputs, lambda: program, target, row_wise=row_wise, row_operands=of_row
+        )
     operands = (*program.inputs, *program.outputs)
     return _native.make_ufunc(
         name=name,

@@ -37,23 +37,27 @@ def lower(
     modular: bool = False,
     parameter_count: int = 0,
     open_roots: Sequence[Expression] | None = None,
+    reduces: bool = False,
 ) -> Program:
     """The program that computes the formulas for operands of these element types.
 
+    With ``reduces`` results are not of elements: each is one number of a row.
     ``open_roots`` are the formulas as they were before parameters were bound, if any were. They decide about the
     arithmetic, so that bound and open parameters give the same bits.
     """
     types = (*inputs, *outputs)
-    integers = None if any(t.is_float for t in types) else _integers(roots, inputs, outputs, modular=modular)
+    integers = None if reduces or any(t.is_float for t in types) else _integers(roots, inputs, outputs, modular=modular)
     if integers is not None:
         results = tuple(integers.store(root, t) for root, t in zip(roots, outputs, strict=True))
         return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count)
-    arithmetic = arithmetic_of(open_roots or roots, inputs, outputs)
+    arithmetic = arithmetic_of(open_roots or roots, inputs, outputs, reduces=reduces)
     real = Reals(arithmetic, tuple(inputs))
     stages = real.reduce(roots, first_scratch=len(types))
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    results = fewer_conversions([real.store(root, t) for root, t in zip(roots, outputs, strict=True)])
-    made = Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count)
+    store = real.store_of_row if reduces else real.store
+    results = fewer_conversions([store(root, t) for root, t in zip(roots, outputs, strict=True)])
+    row_operands = frozenset(range(len(inputs), len(types)) if reduces else ())
+    made = Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count, None, row_operands)
     if stages:
         return made
     source = Source(tuple(roots), arithmetic)

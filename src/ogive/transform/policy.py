@@ -41,8 +41,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ogive.dtypes import ElementType
-from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, Expression, Format, walk
-from ogive.transform.rowwise import REDUCTIONS
+from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, ROW_NUMBERS, Expression, Format, walk
+from ogive.transform.rowwise import within_row
 from ogive.transform.wide import Arithmetic
 
 __all__ = ["VERSION", "arithmetic_of", "computes_in", "points"]
@@ -71,17 +71,36 @@ def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -
 
 
 def arithmetic_of(
-    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType]
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    *,
+    reduces: bool = False,
 ) -> Arithmetic:
-    """The arithmetic of a formula about real numbers, whose parameters are open."""
+    """The arithmetic of a formula about real numbers, whose parameters are open.
+
+    ``reduces``: each result is one number of a row.
+    """
     arithmetic = Arithmetic(Format.F64 if computes_in(inputs, outputs) == "float64" else Format.F32)
+    if reduces and arithmetic.format is Format.F32 and _sums_products(roots):
+        arithmetic = arithmetic.longer
     is_strict = any(t.name == "bfloat16" or t.is_integer for t in outputs)
     if arithmetic.format is Format.F64 or is_strict:
         return arithmetic
-    if not {current.operation for current in walk(*roots)}.isdisjoint(STEPS | REDUCTIONS):
+    if not {current.operation for current in walk(*roots)}.isdisjoint(STEPS | ROW_NUMBERS):
         return arithmetic
     kind = "float16" if any(t.name == "float16" for t in outputs) else "float32"
     return arithmetic.longer if points(roots, kind) > MOST_POINTS[kind] else arithmetic
+
+
+def _sums_products(roots: Sequence[Expression]) -> bool:
+    """Whether sums of what float32 would round, and float64 holds exactly or nearly so, are asked for.
+
+    Elementary functions are left out: they would take twice the time, and are as good as their operands.
+    """
+    summed = [current.operands[0] for current in walk(*roots) if current.operation == "row_sum"]
+    found = {current.operation for current in walk(*summed, operands=within_row)}
+    return not found.isdisjoint({"add", "subtract", "multiply"}) and found.isdisjoint((*ELEMENTARY, *ELEMENTARY_OF_TWO))
 
 
 def points(roots: Sequence[Expression], kind: str) -> int:

@@ -52,6 +52,11 @@ class Reduction:
     """What is reduced."""
     summation: Summation = Summation.IN_FLOAT64
 
+    @property
+    def lanes(self) -> int:
+        """How many partial results the loop carries. The order of a sum follows from it, and from nothing around it."""
+        return 8 if self.value.format is Format.F64 or self.kind == "row_first" else 16
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -100,6 +105,8 @@ class Program:
     """How many scalar parameters a kernel gets at run time."""
     usual: Usual | None = None
     """The fast path of most blocks of elements, with the same bits."""
+    row_operands: frozenset[int] = frozenset()
+    """The operands of a row-wise program that have one number a row: inputs, then outputs, as they are counted."""
     source: Source | None = field(default=None, compare=False)
     """None for integers, for rows and for fused programs."""
 

@@ -12,7 +12,17 @@ from fractions import Fraction
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.elementary import FINAL, LINEAR_AT_ZERO, LOSES_SUBNORMALS, ROUGH, RULES
-from ogive.expression import Expression, Format, constant, depends_on_elements, is_extreme, node, walk
+from ogive.expression import (
+    REDUCTIONS,
+    ROW_NUMBERS,
+    Expression,
+    Format,
+    constant,
+    depends_on_elements,
+    is_extreme,
+    node,
+    walk,
+)
 from ogive.transform.cost import cost
 from ogive.transform.integers import is_nonzero
 from ogive.transform.interval import EVERYTHING, Interval
@@ -31,7 +41,6 @@ from ogive.transform.rounding import (
 from ogive.transform.rowwise import (
     EXPONENTIALS,
     EXTREMES,
-    REDUCTIONS,
     SUM_OF_EXPONENTIALS,
     exponential,
     kept_of_largest,
@@ -56,7 +65,7 @@ def _walk_after_reductions(roots: Sequence[Expression]) -> Iterator[Expression]:
         if current not in seen:
             seen.add(current)
             yield current
-            if current.operation not in REDUCTIONS:
+            if current.operation not in ROW_NUMBERS:
                 stack.extend(current.operands)
 
 
@@ -134,8 +143,8 @@ class Reals:
 
     def _reduction(self, root: Expression, *, is_kept: bool) -> Reduction:
         operand = root.operands[0]
-        if root.operation == "row_first":
-            return Reduction(root.operation, self.truth(operand))
+        if root.operation in ("row_first", "row_index"):
+            return Reduction("row_first", self.truth(operand))
         if root.operation != "row_sum":
             return Reduction(root.operation, self.finish(operand))
         value = None if is_kept else self._exponentials(root)
@@ -273,7 +282,7 @@ class Reals:
                 of_operands = [known[operand] for operand in within_row(current)]
                 known[current] = (
                     current.operation == "input" or any(has_input for has_input, _ in of_operands),
-                    current.operation in REDUCTIONS or any(has_reduction for _, has_reduction in of_operands),
+                    current.operation in ROW_NUMBERS or any(has_reduction for _, has_reduction in of_operands),
                 )
         has_input, has_reduction = known[root]
         return has_reduction and not has_input
@@ -282,6 +291,10 @@ class Reals:
         return value if self.m.format is Format.F64 else node("convert", (value,), None, self.m.format)
 
     # ---- results
+
+    def store_of_row(self, root: Expression, result: ElementType) -> Expression:
+        """The same for a number that a row has one of."""
+        return self.of_rows.store(root, result)
 
     def store(self, root: Expression, result: ElementType) -> Expression:
         """The result in the storage format of its element type."""
@@ -610,8 +623,11 @@ class Reals:
             case "copy_sign":
                 magnitude, sign = (self.numbers[operand] for operand in root.operands)
                 return m.copy_sign(magnitude, m.single(sign))
-            case "row_max" | "row_min" | "row_sum":
+            case "row_max" | "row_min" | "row_sum" | "row_index":
                 return self._row_value(root)
+            case "row_count":
+                interval = Interval(0.0, 2.0**63)
+                return Wide(self._from_double(node("row_length", (), None, Format.F64)), interval=interval)
         if _is_share(root):
             return m.multiply(*self._share(root))
         if operation in ("add", "subtract"):

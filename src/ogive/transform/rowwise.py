@@ -22,14 +22,13 @@ from collections.abc import Sequence
 
 from ogive.elementary.coefficients import EXP
 from ogive.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
-from ogive.expression import Expression, Format, node
+from ogive.expression import ROW_NUMBERS, Expression, Format, node
 from ogive.transform.interval import Interval
 from ogive.transform.wide import Arithmetic, Wide
 
 __all__ = [
     "EXPONENTIALS",
     "EXTREMES",
-    "REDUCTIONS",
     "SUM_OF_EXPONENTIALS",
     "exponential",
     "kept_of_largest",
@@ -39,10 +38,7 @@ __all__ = [
     "within_row",
 ]
 
-#: What makes one number of a row.
-REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first"})
-
-#: Those of them that are NaN where an element is.
+#: The reductions that are NaN where an element is.
 EXTREMES = frozenset({"row_max", "row_min"})
 
 #: Up to where the largest element of a row is left in its elements. Whatever has an exponential other than zero is
@@ -56,7 +52,7 @@ SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 
 def within_row(current: Expression) -> Sequence[Expression]:
     """The operands as far as they are no other pass over the row."""
-    return () if current.operation in REDUCTIONS else current.operands
+    return () if current.operation in ROW_NUMBERS else current.operands
 
 
 def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:

@@ -3,9 +3,11 @@
  * Of what a ufunc does, most calls need little: no casting, no copies against overlap, no override. For these the
  * loop is found and run here. Arrays that are alike need no broadcasting either, and are done in a third of the
  * time for a few elements; for others the dimensions are put into an order in which all threads can share them
- * (grid.c). Every other call goes to the ufunc. What comes out is the same.
+ * (grid.c), or rows are found that all operands have or share. Every other call goes to the ufunc. What comes out is the same.
  */
 #include "native.h"
+
+#include <string.h>
 
 /* Arrays of ordinary memory; plain ones have their elements one after the other, the last dimension first. */
 #define ORDINARY NPY_ARRAY_ALIGNED
@@ -309,6 +311,112 @@ static PyObject *run_grid(const OgiveDirect *direct, PyObject *const *inputs, Py
     return result;
 }
 
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+/* Plain arrays whose last axis is a row, or one number of a row. */
+typedef struct {
+    npy_intp rows, length;
+    int longest; /* the input that has all rows: its dimensions before the last are the result's */
+    int ndim;
+} row_shape;
+
+static npy_intp rows_of(PyArrayObject *array) {
+    npy_intp count = 1;
+    for (int d = 0; d < PyArray_NDIM(array) - 1; ++d) {
+        count *= PyArray_DIM(array, d);
+    }
+    return count;
+}
+
+/* 0 if the call is one for the ufunc: no rows, no elements, or lengths that differ. */
+static int find_rows(const OgiveDirect *direct, const OgiveKernel *kernel, PyObject *const *inputs, row_shape *found) {
+    *found = (row_shape){.rows = 0, .length = -1};
+    for (int k = 0; k < direct->inputs; ++k) {
+        PyArrayObject *input = (PyArrayObject *)inputs[k];
+        const int ndim = PyArray_NDIM(input);
+        if (!has_flags(inputs[k], PLAIN) || ndim < 1 || ndim > NPY_MAXDIMS_LEGACY_ITERS) {
+            return 0;
+        }
+        const npy_intp rows = rows_of(input), last = PyArray_DIM(input, ndim - 1);
+        if (kernel->of_row[k] ? last != 1 : found->length >= 0 && found->length != last) {
+            return 0;
+        }
+        if (!kernel->of_row[k]) {
+            found->length = last;
+        }
+        if (ndim > found->ndim || (ndim == found->ndim && rows > found->rows)) {
+            found->longest = k;
+            found->ndim = ndim;
+            found->rows = rows;
+        }
+    }
+    return found->rows > 0 && found->length > 0 && found->rows <= NPY_MAX_INTP / found->length;
+}
+
+/* Whether an array has all rows. */
+static int has_all_rows(const row_shape *shape, PyObject *const *inputs, PyArrayObject *array) {
+    return PyArray_NDIM(array) == shape->ndim &&
+           PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS((PyArrayObject *)inputs[shape->longest]),
+                                shape->ndim - 1);
+}
+
+static PyObject *run_rows(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out, OgiveLoopData *loop,
+                          int out_type) {
+    const OgiveKernel *kernel = loop->kernel;
+    const int operands = direct->inputs + 1;
+    npy_intp steps[2 * OGIVE_MAX_OPERANDS], dims[NPY_MAXDIMS_LEGACY_ITERS];
+    char *args[OGIVE_MAX_OPERANDS];
+    row_shape shape;
+    if (!find_rows(direct, kernel, inputs, &shape)) {
+        return NULL;
+    }
+    for (int k = 0; k < operands; ++k) {
+        steps[operands + k] = kernel->itemsizes[k];
+        steps[k] = kernel->of_row[k] ? kernel->itemsizes[k] : shape.length * kernel->itemsizes[k];
+    }
+    for (int k = 0; k < direct->inputs; ++k) {
+        PyArrayObject *input = (PyArrayObject *)inputs[k];
+        args[k] = PyArray_BYTES(input);
+        if (!has_all_rows(&shape, inputs, input)) {
+            if (rows_of(input) != 1) {
+                return NULL; /* some rows are repeated */
+            }
+            steps[k] = 0;
+        }
+    }
+    const npy_intp last = kernel->of_row[direct->inputs] ? 1 : shape.length;
+    if (out != NULL) {
+        PyArrayObject *given = (PyArrayObject *)out;
+        if (!has_flags(out, PLAIN) || !has_all_rows(&shape, inputs, given) ||
+            PyArray_DIM(given, shape.ndim - 1) != last) {
+            return NULL;
+        }
+        const char *begin = PyArray_BYTES(given), *end = begin + shape.rows * last * kernel->itemsizes[direct->inputs];
+        for (int k = 0; k < direct->inputs; ++k) {
+            const npy_intp bytes = element_count((PyArrayObject *)inputs[k]) * kernel->itemsizes[k];
+            if (begin < args[k] + bytes && args[k] < end) {
+                return NULL; /* NumPy copies what overlaps */
+            }
+        }
+    }
+    memcpy(dims, PyArray_DIMS((PyArrayObject *)inputs[shape.longest]), sizeof *dims * (size_t)shape.ndim);
+    dims[shape.ndim - 1] = last;
+    PyObject *result = out != NULL ? Py_NewRef(out) : PyArray_SimpleNew(shape.ndim, dims, out_type);
+    if (result == NULL) {
+        PyErr_Clear(); /* no memory: NumPy tries again, and says how much is wanted */
+        return NULL;
+    }
+    args[direct->inputs] = PyArray_BYTES((PyArrayObject *)result);
+    const npy_intp dimensions[] = {shape.rows, shape.length, shape.length};
+    NPY_BEGIN_THREADS_DEF;
+    if (lets_others_run(loop, shape.rows * shape.length)) {
+        NPY_BEGIN_THREADS;
+    }
+    ogive_row_loop(args, dimensions, steps, loop);
+    NPY_END_THREADS;
+    return result;
+}
+
 /* ---- the call ------------------------------------------------------------------------------- */
 
 PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyObject *out) {
@@ -328,8 +436,11 @@ PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyOb
     }
     PyArrayObject *first = (PyArrayObject *)inputs[0];
     const npy_intp count = element_count(first);
+    if (direct->has_row_operands) {
+        return run_rows(direct, inputs, out, loop, out_type);
+    }
     if (!are_alike(direct, loop->kernel, inputs, out, count)) {
-        return direct->row_wise ? NULL : run_grid(direct, inputs, out, loop, out_type);
+        return (direct->row_wise ? run_rows : run_grid)(direct, inputs, out, loop, out_type);
     }
     /* NumPy makes scalars of arrays without dimensions. */
     return PyArray_NDIM(first) == 0 || count == 0 ? NULL : run_alike(direct, inputs, out, loop, out_type, count);

@@ -125,6 +125,10 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         PyErr_SetString(PyExc_ValueError, "Kernel: it was made for elements, and its code is for rows");
         return -1;
     }
+    if (kernel->reduces && kernel->stages < 2) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: a result has one number a row, and its code reduces nothing");
+        return -1;
+    }
     for (int s = 0; s < kernel->stages; ++s) {
         kernel->functions[s] = ogive_code_entry(code, s);
     }
@@ -164,11 +168,41 @@ ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel) {
 
 /* ---- the type ------------------------------------------------------------------------------- */
 
+/* The numbers of the operands that have one number a row. One operand at least must have the row's elements, an input. */
+static int read_of_row(OgiveKernel *self, PyObject *numbers) {
+    if (!PyTuple_Check(numbers)) {
+        PyErr_SetString(PyExc_TypeError, "Kernel: of_row must be a tuple of int");
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(numbers); ++i) {
+        const Py_ssize_t k = PyLong_AsSsize_t(PyTuple_GET_ITEM(numbers, i));
+        if (k == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+        if (k < 0 || k >= self->inputs + self->outputs || !self->row_wise) {
+            PyErr_Format(PyExc_ValueError, "Kernel: of_row has %zd; numbers of operands of a row-wise kernel are possible", k);
+            return -1;
+        }
+        self->of_row[k] = 1;
+        self->reduces |= k >= self->inputs;
+    }
+    int elements = 0;
+    for (int k = 0; k < self->inputs; ++k) {
+        elements += !self->of_row[k];
+    }
+    if (elements == 0) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: no input has the elements of rows");
+        return -1;
+    }
+    return 0;
+}
+
 static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"inputs", "outputs", "resolve", "row_wise", NULL};
-    PyObject *inputs, *outputs, *resolver;
+    static char *names[] = {"inputs", "outputs", "resolve", "row_wise", "of_row", NULL};
+    PyObject *inputs, *outputs, *resolver, *of_row = NULL;
     int row_wise = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|p:Kernel", names, &inputs, &outputs, &resolver, &row_wise)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|pO:Kernel", names, &inputs, &outputs, &resolver, &row_wise,
+                                     &of_row)) {
         return NULL;
     }
     OgiveKernel *self = (OgiveKernel *)type->tp_alloc(type, 0);
@@ -184,6 +218,10 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         self->bytes += self->itemsizes[k];
     }
     self->row_wise = row_wise;
+    if (of_row != NULL && read_of_row(self, of_row) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
     self->resolve = Py_NewRef(resolver);
     atomic_init(&self->function, NULL);
     return (PyObject *)self;
@@ -242,8 +280,9 @@ static PyMemberDef kernel_members[] = {
 };
 
 static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False)\n--\n\n"
-                "An operator for one combination of element types, given by their sizes in bytes. `resolve`\n"
+    {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False, of_row=())\n--\n\n"
+                "An operator for one combination of element types, given by their sizes in bytes. `of_row` are the\n"
+                "operands, by their numbers, that have one number a row in place of its elements. `resolve`\n"
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
                 "takes at a time, the reductions of each stage, the sizes of rows kept between stages, from how many\n"
                 "elements on threads pay, and from how many eighths of the last cache on streaming does."},

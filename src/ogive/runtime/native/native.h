@@ -47,7 +47,7 @@ typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, con
 
 /* A stage of row-wise code: `count` elements of each of `rows` rows, both positive. `operands` are those of the first
  * row, and `steps` lead from row to row, in bytes. Number i of row r lies at OGIVE_ROWS_AT_ONCE * i + r of `records`:
- * the parameters, then two numbers for every reduction, where the stage leaves what it finds, then room for what it
+ * the parameters, the length of the row, then two numbers for every reduction, where the stage leaves what it finds, then room for what it
  * computes of them for all rows at once, and for the lanes of its reductions, which wait there for the last row. `first`
  * is the position in the row of the first element. */
 typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double *records, intptr_t rows,
@@ -77,6 +77,8 @@ typedef struct {
     int row_wise;      /* whether it may have several stages */
     int inputs;
     int outputs;
+    char of_row[OGIVE_MAX_OPERANDS];        /* of a row-wise kernel: whether an operand has one number a row */
+    int reduces;                            /* whether a result has, so that rows without elements have one too */
     int scratches;                          /* rows of its own that a row-wise kernel keeps between stages */
     npy_intp itemsizes[OGIVE_MAX_OPERANDS]; /* inputs, then outputs, then scratches */
     npy_intp bytes;                         /* of one element of every operand together */
@@ -148,6 +150,7 @@ void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, 
 typedef struct {
     int inputs;
     int row_wise;
+    int has_row_operands; /* that have one number a row */
     int loop_count; /* 0: its calls always go to NumPy */
     int *types; /* NumPy's numbers of the operands of every loop */
     OgiveLoopData *loops;

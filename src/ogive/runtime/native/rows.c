@@ -1,4 +1,5 @@
-/* The loop of a row-wise operator (softmax and its kin), a gufunc of signature (n)->(n).
+/* The loop of a row-wise operator (softmax and its kin), a gufunc of signature (n)->(n); of what has one number a row,
+ * which an operand or a result may have, the signature is (1).
  *
  * Its code is a sequence of stages. Every stage but the last goes over the row and reduces it to numbers
  * (its largest element, a sum, the first position where something holds), which it leaves in the row's record
@@ -15,9 +16,9 @@
 
 #define SEGMENT 16384 /* elements; a multiple of every block */
 #define LARGEST_SCRATCH ((size_t)64 << 20)
-/* Parameters, two numbers per reduction, what a stage computes of them, and room for the lanes of its reductions, which
+/* Parameters, the length of the row, two numbers per reduction, what a stage computes of them, and room for the lanes of its reductions, which
  * wait there until all rows are through. */
-#define RECORD_SIZE (OGIVE_MAX_PARAMETERS + 2 * OGIVE_MAX_REDUCTIONS + OGIVE_MAX_AHEAD)
+#define RECORD_SIZE (OGIVE_MAX_PARAMETERS + 1 + 2 * OGIVE_MAX_REDUCTIONS + OGIVE_MAX_AHEAD)
 #define WITH_LANES (RECORD_SIZE + OGIVE_LANES_ASIDE * OGIVE_MAX_REDUCTIONS)
 #define ROWS_AT_ONCE OGIVE_ROWS_AT_ONCE
 
@@ -81,6 +82,7 @@ static void run_segments(const segment_context *context, intptr_t begin, intptr_
     const OgiveKernel *kernel = group->kernel;
     const int reductions = kernel->reductions_of[context->stage];
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
+    double unused;
     memset(records, 0, RECORD_SIZE * sizeof *records);
     for (int i = 0; i < context->slot; ++i) {
         records[i][0] = group->records[i][context->row];
@@ -89,7 +91,12 @@ static void run_segments(const segment_context *context, intptr_t begin, intptr_
         const npy_intp first = s * SEGMENT, left = group->count - first;
         void *pointers[OGIVE_MAX_OPERANDS];
         for (int k = 0; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
-            pointers[k] = row_operand(group, context->row, k) + first * kernel->itemsizes[k];
+            char *operand = row_operand(group, context->row, k);
+            if (!kernel->of_row[k]) {
+                pointers[k] = operand + first * kernel->itemsizes[k];
+            } else { /* a result is written by the first segment: the others have the same one */
+                pointers[k] = k < kernel->inputs || s == 0 ? (void *)operand : (void *)&unused;
+            }
         }
         run_stage(group, context->stage, pointers, left < SEGMENT ? left : SEGMENT, records, 1, first);
         for (int r = 0; r < reductions; ++r) {
@@ -105,13 +112,24 @@ static void run_shared_segments(void *opaque, intptr_t begin, intptr_t end) {
     ogive_fp_leave(saved);
 }
 
+static int has_results_of_elements(const OgiveKernel *kernel) {
+    int found = 0;
+    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
+        found |= !kernel->of_row[k];
+    }
+    return found;
+}
+
 /* All stages of one long row; with `threads` its segments are shared out. Combining is arithmetic too: the caller has
  * entered the floating-point environment. */
 static void run_long_row(const row_group *group, intptr_t row, partial *found, int threads) {
     const OgiveKernel *kernel = group->kernel;
-    const npy_intp segments = (group->count + SEGMENT - 1) / SEGMENT;
+    npy_intp segments = (group->count + SEGMENT - 1) / SEGMENT;
     for (int stage = 0, kind = 0; stage < kernel->stages; ++stage) {
-        const int reductions = kernel->reductions_of[stage], slot = group->parameter_count + 2 * kind;
+        const int reductions = kernel->reductions_of[stage], slot = group->parameter_count + 1 + 2 * kind;
+        if (stage == kernel->stages - 1 && !has_results_of_elements(kernel)) {
+            segments = 1; /* nothing is left to do for elements */
+        }
         segment_context context = {group, row, stage, slot, found};
         if (threads) {
             ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
@@ -160,7 +178,7 @@ typedef struct {
     _Atomic(int) failed;
 } rows_context;
 
-/* Rows without operands as yet; their records have the parameters. */
+/* Rows without operands as yet; their records have the parameters and the length. */
 static row_group new_group(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
     const OgiveLoopData *loop = context->loop;
     memset(records, 0, RECORD_SIZE * sizeof *records);
@@ -168,6 +186,10 @@ static row_group new_group(const rows_context *context, double (*records)[ROWS_A
         for (int r = 0; r < ROWS_AT_ONCE; ++r) {
             records[i][r] = loop->parameters[i];
         }
+    }
+    const double length = (double)context->count;
+    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
+        records[loop->parameter_count][r] = length;
     }
     return (row_group){.kernel = loop->kernel,
                        .count = context->count,
@@ -195,26 +217,49 @@ static size_t scratch_bytes(const OgiveKernel *kernel, npy_intp count) {
 
 /* A row that is written last may serve as the kernel's scratch row until then. */
 static int output_serves_as_scratch(const OgiveKernel *kernel) {
-    return kernel->scratches == 1 && kernel->itemsizes[kernel->inputs] == kernel->itemsizes[kernel->inputs + kernel->outputs];
+    return kernel->scratches == 1 && !kernel->of_row[kernel->inputs] && kernel->itemsizes[kernel->inputs] == kernel->itemsizes[kernel->inputs + kernel->outputs];
 }
 
 static int is_contiguous(const OgiveKernel *kernel, const npy_intp *element_steps, npy_intp count) {
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
-        if (element_steps[k] != kernel->itemsizes[k] && count > 1) {
+        if (element_steps[k] != kernel->itemsizes[k] && count > 1 && !kernel->of_row[k]) {
             return 0;
         }
     }
     return 1;
 }
 
-static void copy_item(char *to, const char *from, npy_intp size) {
+/* Where items lie: from row to row, and in a row, in bytes. */
+typedef struct {
+    char *begin;
+    npy_intp row, item;
+} layout;
+
+/* Neighbouring rows often lie together where the elements of one lie apart: so item by item, of all rows. */
+#define COPY(bytes)                                                                                                  \
+    case bytes:                                                                                                      \
+        for (npy_intp j = 0; j < count; ++j) {                                                                       \
+            for (intptr_t r = 0; r < rows; ++r) {                                                                    \
+                memcpy(to.begin + r * to.row + j * to.item, from.begin + r * from.row + j * from.item, bytes);       \
+            }                                                                                                        \
+        }                                                                                                            \
+        break;
+
+static void copy_rows(layout to, layout from, intptr_t rows, npy_intp count, npy_intp size) {
     switch (size) {
-        case 1: *to = *from; break;
-        case 2: memcpy(to, from, 2); break;
-        case 4: memcpy(to, from, 4); break;
-        default: memcpy(to, from, 8); break;
+        COPY(1)
+        COPY(2)
+        COPY(4)
+        COPY(8)
+        default: break;
     }
 }
+
+#undef COPY
+
+/* From row to row in a buffer: whole lines of the cache and one more, so that not all rows' elements of one position
+ * compete for the same few lines. */
+static npy_intp buffered_row(npy_intp count, npy_intp size) { return (count * size + 63) / 64 * 64 + 64; }
 
 /* Rows [begin, end) through a buffer: several rows at a time, because where elements of a row lie apart,
  * neighbouring rows often lie together. */
@@ -222,18 +267,18 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
     const OgiveKernel *kernel = context->loop->kernel;
     const int operands = kernel->inputs + kernel->outputs;
     const npy_intp count = context->count, *row_steps = context->steps, *steps = context->steps + operands;
-    size_t bytes = 0;
+    size_t bytes = 0; /* of one row of every operand */
     for (int k = 0; k < operands; ++k) {
-        bytes += (size_t)kernel->itemsizes[k];
+        bytes += kernel->of_row[k] ? 0 : (size_t)buffered_row(count, kernel->itemsizes[k]);
     }
     intptr_t group = ROWS_AT_ONCE;
-    while (group > 1 && (size_t)count * bytes * (size_t)group > LARGEST_SCRATCH) {
+    while (group > 1 && bytes * (size_t)group > LARGEST_SCRATCH) {
         group /= 2;
     }
     if (group > end - begin) {
         group = end - begin;
     }
-    const size_t gathered = (size_t)count * bytes * (size_t)group;
+    const size_t gathered = bytes * (size_t)group;
     char *scratch = malloc(gathered + scratch_bytes(kernel, count) * (size_t)group);
     if (scratch == NULL) {
         atomic_store(&context->failed, 1);
@@ -244,32 +289,35 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
     place_scratch(&rows_of, scratch + gathered, group);
     for (intptr_t at = begin; at < end; at += group) {
         intptr_t rows = end - at < group ? end - at : group;
-        char *buffers[OGIVE_MAX_OPERANDS], *cursor = scratch;
+        layout buffers[OGIVE_MAX_OPERANDS];
+        char *cursor = scratch;
         for (int k = 0; k < operands; ++k) {
             npy_intp size = kernel->itemsizes[k];
-            buffers[k] = cursor;
-            cursor += (size_t)count * (size_t)size * (size_t)group;
-            for (npy_intp j = 0; k < kernel->inputs && j < count; ++j) {
-                for (intptr_t r = 0; r < rows; ++r) {
-                    copy_item(buffers[k] + (r * count + j) * size,
-                              context->args[k] + (at + r) * row_steps[k] + j * steps[k], size);
-                }
+            if (kernel->of_row[k]) { /* used as it lies */
+                rows_of.operands[k] = context->args[k] + at * row_steps[k];
+                rows_of.steps[k] = row_steps[k];
+                continue;
+            }
+            buffers[k] = (layout){cursor, buffered_row(count, size), size};
+            cursor += buffers[k].row * group;
+            if (k < kernel->inputs) {
+                const layout given = {context->args[k] + at * row_steps[k], row_steps[k], steps[k]};
+                copy_rows(buffers[k], given, rows, count, size);
             }
         }
         for (int k = 0; k < operands; ++k) {
-            rows_of.operands[k] = buffers[k];
-            rows_of.steps[k] = count * kernel->itemsizes[k];
+            if (!kernel->of_row[k]) {
+                rows_of.operands[k] = buffers[k].begin;
+                rows_of.steps[k] = buffers[k].row;
+            }
         }
         if (run_group(&rows_of, rows, 0) < 0) {
             atomic_store(&context->failed, 1);
         }
         for (int k = kernel->inputs; k < operands; ++k) {
-            npy_intp size = kernel->itemsizes[k];
-            for (npy_intp j = 0; j < count; ++j) {
-                for (intptr_t r = 0; r < rows; ++r) {
-                    copy_item(context->args[k] + (at + r) * row_steps[k] + j * steps[k],
-                              buffers[k] + (r * count + j) * size, size);
-                }
+            if (!kernel->of_row[k]) {
+                const layout given = {context->args[k] + at * row_steps[k], row_steps[k], steps[k]};
+                copy_rows(given, buffers[k], rows, count, kernel->itemsizes[k]);
             }
         }
     }
@@ -282,7 +330,8 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
     const int operands = kernel->inputs + kernel->outputs, shares = output_serves_as_scratch(kernel);
     const size_t of_one = shares ? 0 : scratch_bytes(kernel, count);
     /* As many rows together as the first-level cache holds. */
-    intptr_t group = OGIVE_STAGING_BYTES / kernel->bytes / (count < OGIVE_STAGING_BYTES ? count : OGIVE_STAGING_BYTES);
+    const npy_intp length = count < 1 ? 1 : count < OGIVE_STAGING_BYTES ? count : OGIVE_STAGING_BYTES;
+    intptr_t group = OGIVE_STAGING_BYTES / kernel->bytes / length;
     group = group < 1 ? 1 : group > ROWS_AT_ONCE ? ROWS_AT_ONCE : group;
     group = group > end - begin ? end - begin : group;
     char *scratch = NULL;
@@ -330,8 +379,9 @@ static void run_rows(void *opaque, intptr_t begin, intptr_t end) {
 void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
     const OgiveLoopData *loop = data;
     const OgiveKernel *kernel = loop->kernel;
-    const npy_intp rows = dimensions[0], count = dimensions[1];
-    if (rows <= 0 || count <= 0) {
+    /* The lengths of dimensions follow in the order of the signature: (1), if an input of rows' numbers is the first. */
+    const npy_intp rows = dimensions[0], count = dimensions[1 + kernel->of_row[0]];
+    if (rows <= 0 || count < 0 || (count == 0 && !kernel->reduces)) {
         return;
     }
     if (atomic_load(&kernel->function) == NULL && ogive_kernel_resolve(loop->kernel) == NULL) {
@@ -349,7 +399,7 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
     }
     rows_context context = {loop, args, steps, count, 0};
     const int threads = ogive_pool_size();
-    const npy_intp all = rows > NPY_MAX_INTP / count ? NPY_MAX_INTP : rows * count;
+    const npy_intp length = count < 1 ? 1 : count, all = rows > NPY_MAX_INTP / length ? NPY_MAX_INTP : rows * length;
     const int contiguous = is_contiguous(kernel, steps + kernel->inputs + kernel->outputs, count);
     if (all < kernel->parallel_threshold || threads < 2) {
         run_rows(&context, 0, rows);
@@ -358,7 +408,7 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         run_contiguous_rows(&context, 0, rows, 1);
         ogive_fp_leave(saved);
     } else {
-        npy_intp grain = kernel->parallel_threshold / 2 / count;
+        npy_intp grain = kernel->parallel_threshold / 2 / length;
         ogive_pool_run(run_rows, &context, rows, grain < 1 ? 1 : grain, 1);
     }
     if (atomic_load(&context.failed)) {

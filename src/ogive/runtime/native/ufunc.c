@@ -285,12 +285,19 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
         }
     }
     int builtin_loops = 0;
+    const char *of_row = NULL; /* of all loops the same */
     for (Py_ssize_t i = 0; i < loop_count; ++i) {
         OgiveKernel *kernel = read_loop(PyList_GET_ITEM(loops, i), inputs, outputs, row_wise, typenums);
         if (kernel == NULL || PyList_Append(block->kernels, (PyObject *)kernel) < 0) {
             Py_DECREF(block);
             return NULL;
         }
+        if (of_row != NULL && memcmp(of_row, kernel->of_row, (size_t)operands) != 0) {
+            PyErr_SetString(PyExc_ValueError, "make_ufunc: kernels differ in which operands have one number a row");
+            Py_DECREF(block);
+            return NULL;
+        }
+        of_row = kernel->of_row;
         block->loops[i].kernel = kernel;
         block->loops[i].parameters = block->parameters;
         block->loops[i].parameter_count = (int)parameter_count;
@@ -307,14 +314,17 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     block->loop_count = (int)loop_count;
     block->direct.inputs = inputs;
     block->direct.row_wise = row_wise;
+    for (int k = 0; of_row != NULL && k < operands; ++k) {
+        block->direct.has_row_operands |= of_row[k];
+    }
     block->direct.loop_count = outputs != 1 ? 0 : (int)loop_count;
     block->direct.loops = block->loops;
-    /* (n),...->(n),...: every operand of a row-wise operator has one row at a time. */
+    /* (n),(1),...->(n),...: every operand of a row-wise operator has one row at a time, or one number of a row. */
     char signature[OGIVE_MAX_OPERANDS * 4 + 2], *end = signature;
     for (int k = 0; k < operands; ++k) {
         memcpy(end, k == inputs ? "->" : ",", 2);
         end += k == inputs ? 2 : k > 0;
-        memcpy(end, "(n)", 4);
+        memcpy(end, of_row != NULL && of_row[k] ? "(1)" : "(n)", 4);
         end += 3;
     }
     const int kind = identity != Py_None ? PyUFunc_IdentityValue : reorderable ? PyUFunc_ReorderableNone : PyUFunc_None;

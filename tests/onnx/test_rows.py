@@ -1,0 +1,169 @@
+"""Rows that are fused with what stands around them: the same bits as node by node, in few kernels."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from onnx import TensorProto, helper
+
+import ogive.onnx
+from ogive.engine.rows import MOST_REDUCTIONS
+from tests.inputs import assert_same_bits
+from tests.onnx.models import text_model
+
+TYPES = {
+    "float": np.dtype(np.float32),
+    "double": np.dtype(np.float64),
+    "float16": np.dtype(np.float16),
+}
+
+LAYER_NORM = """t ({kind}[R, N] x, {kind}[N] s, {kind}[N] b) => ({kind}[R, N] y)
+<int64[1] ax = {{-1}}, float e0 = {{1e-5}}> {{
+  e = CastLike(e0, x)
+  m = ReduceMean(x, ax)  d = Sub(x, m)  q = Mul(d, d)  v = ReduceMean(q, ax)  w = Add(v, e)  r = Sqrt(w)
+  n = Div(d, r)  k = Mul(n, s)  y = Add(k, b) }}"""
+
+RMS_NORM = """t ({kind}[R, N] x, {kind}[N] s) => ({kind}[R, N] y) <int64[1] ax = {{-1}}, float e0 = {{1e-5}}> {{
+  e = CastLike(e0, x)
+  q = Mul(x, x)  v = ReduceMean(q, ax)  w = Add(v, e)  r = Sqrt(w)  n = Div(x, r)  y = Mul(n, s) }}"""
+
+MASKED_SOFTMAX = """t ({kind}[B, R, N] x, {kind}[R, N] mask) => ({kind}[B, R, N] y) <float c0 = {{0.125}}> {{
+  c = CastLike(c0, x)
+  a = Mul(x, c)  b = Add(a, mask)  y = Softmax(b) }}"""
+
+SOFTMAX_BY_HAND = """t ({kind}[R, N] x) => ({kind}[R, N] y) <int64[1] ax = {{-1}}> {{
+  m = ReduceMax(x, ax)  d = Sub(x, m)  e = Exp(d)  s = ReduceSum(e, ax)  y = Div(e, s) }}"""
+
+MOMENTS = """t ({kind}[R, N] x) => ({kind}[R, 1] m, {kind}[R, 1] v) <int64[1] ax = {{-1}}> {{
+  m = ReduceMean(x, ax)  q = Mul(x, x)  p = ReduceMean(q, ax)  z = Mul(m, m)  v = Sub(p, z) }}"""
+
+
+def load(text, kind):
+    model = text_model(text.format(kind=kind), 18)
+    return ogive.onnx.load(model), ogive.onnx.load(model, fuse=False)
+
+
+def operands(model, rows, length, kind, seed=0):
+    generator = np.random.default_rng(seed)
+    sizes = {"R": rows, "N": length, "B": 3}
+    arrays = {}
+    for info in model.inputs:
+        shape = [sizes[size] for size in info.shape]
+        arrays[info.name] = generator.standard_normal(shape).astype(TYPES[kind])
+    return arrays
+
+
+def as_tuple(value):
+    return value if isinstance(value, tuple) else (value,)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("text", [LAYER_NORM, RMS_NORM, MASKED_SOFTMAX, SOFTMAX_BY_HAND, MOMENTS])
+def test_one_kernel_with_the_same_bits(text, kind, threads):
+    fused, plain = load(text, kind)
+    for rows, length in ((1, 16), (5, 17), (40, 1000), (2, 20_000), (3, 2)):
+        arrays = operands(fused, rows, length, kind)
+        threads(1)
+        expected = as_tuple(plain(arrays))
+        for count in (1, 2, 3):
+            threads(count)
+            for _ in range(2):  # step by step, and by the plan
+                for got, wanted in zip(as_tuple(fused(arrays)), expected, strict=True):
+                    assert_same_bits(got, wanted)
+        if rows * 3 > 1:
+            assert fused.ran().kernel_calls == 1
+            assert fused.ran().function_calls == 0
+
+
+@pytest.mark.parametrize("text", [LAYER_NORM, RMS_NORM, MASKED_SOFTMAX, SOFTMAX_BY_HAND, MOMENTS])
+def test_what_has_no_rows_or_rows_of_one(text):
+    fused, plain = load(text, "float")
+    for rows, length in ((4, 1), (0, 5), (4, 0), (0, 0)):
+        arrays = operands(fused, rows, length, "float")
+        for got, wanted in zip(as_tuple(fused(arrays)), as_tuple(plain(arrays)), strict=True):
+            assert_same_bits(got, wanted)
+
+
+def test_the_layout_of_operands_changes_no_bit():
+    fused, _ = load(LAYER_NORM, "float")
+    arrays = operands(fused, 30, 100, "float")
+    expected = fused(arrays)
+    assert_same_bits(fused({**arrays, "x": np.asfortranarray(arrays["x"])}), expected)
+    assert_same_bits(fused({**arrays, "s": np.repeat(arrays["s"], 2)[::2]}), expected)
+    assert_same_bits(fused({**arrays, "x": arrays["x"][::-1].copy()[::-1]}), expected)
+    out = np.empty_like(expected)
+    assert fused(**arrays, out=out) is out
+    assert_same_bits(out, expected)
+    in_place = arrays["x"].copy()
+    fused(**{**arrays, "x": in_place}, out=in_place)
+    assert_same_bits(in_place, expected)
+
+
+def test_more_reductions_than_a_kernel_has_room_for():
+    steps, last = [], "x"
+    for i in range(MOST_REDUCTIONS + 3):
+        steps.append(f"m{i} = ReduceMean({last}, ax)  d{i} = Sub({last}, m{i})")
+        last = f"d{i}"
+    text = (
+        "t ({kind}[R, N] x) => ({kind}[R, N] y) <int64[1] ax = {{-1}}> {{ " + " ".join(steps) + f" y = Neg({last}) }}}}"
+    )
+    fused, plain = load(text, "float")
+    arrays = operands(fused, 4, 50, "float")
+    assert_same_bits(fused(arrays), plain(arrays))
+    assert fused.ran().kernel_calls > 1
+
+
+# ---- random graphs
+
+ELEMENT_WISE = ["Add", "Sub", "Mul", "Div", "Max"]
+OF_ONE = ["Neg", "Abs", "Exp", "Tanh", "Sigmoid", "Sqrt"]
+OF_ROWS = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "Softmax", "LogSoftmax", "Hardmax"]
+
+
+@st.composite
+def graphs(draw):
+    """A model of some nodes, each on values that are there: elements, numbers of rows, and a bias."""
+    kind = draw(st.sampled_from([TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16]))
+    values, nodes = ["x", "b", "r", "c"], []
+    axis = helper.make_tensor("ax", TensorProto.INT64, [1], [draw(st.sampled_from([-1, -1, -1, 0]))])
+    constant = helper.make_tensor("c", kind, [1], [0.75])
+    for i in range(draw(st.integers(2, 14))):
+        operator = draw(st.sampled_from(ELEMENT_WISE + OF_ONE + OF_ROWS + ["ReduceMean", "ReduceSum", "ReduceMax"]))
+        first = draw(
+            st.sampled_from(["x", *values[-4:]] if operator not in OF_ROWS else [v for v in values if v != "c"])
+        )
+        operands = [first]
+        if operator in ELEMENT_WISE:
+            operands.append(draw(st.sampled_from(values)))
+        attributes = {}
+        if operator.startswith("Reduce"):
+            operands.append("ax")
+            attributes = {"keepdims": 1}
+        nodes.append(helper.make_node(operator, operands, [f"v{i}"], **attributes))
+        values.append(f"v{i}")
+    outputs = draw(st.lists(st.sampled_from(values[4:]), min_size=1, max_size=3, unique=True))
+    last = values[-1]
+    outputs = list(dict.fromkeys([*outputs, last]))
+    inputs = [
+        helper.make_tensor_value_info(name, kind, shape)
+        for name, shape in (("x", ["R", "N"]), ("b", ["N"]), ("r", ["R", 1]))
+    ]
+    graph = helper.make_graph(
+        nodes, "random", inputs, [helper.make_tensor_value_info(v, kind, None) for v in outputs], [axis, constant]
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)
+    return model, draw(st.integers(0, 4)), draw(st.sampled_from([1, 2, 5, 16, 33, 100])), draw(st.integers(0, 99))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(graphs())
+def test_random_graphs(case):
+    model, rows, length, seed = case
+    fused, plain = ogive.onnx.load(model), ogive.onnx.load(model, fuse=False)
+    generator = np.random.default_rng(seed)
+    shapes = {"x": (rows, length), "b": (length,), "r": (rows, 1)}
+    arrays = {info.name: generator.standard_normal(shapes[info.name]).astype(info.dtype) for info in fused.inputs}
+    expected = as_tuple(plain(arrays))
+    for _ in range(2):
+        for got, wanted in zip(as_tuple(fused(arrays)), expected, strict=True):
+            assert_same_bits(got, wanted)
