@@ -456,9 +456,8 @@ def swiglu(a: Any, b: Any, *, alpha: Any = 1.0) -> Any:
     Source: ONNX SwiGLU-28.
     """
     u = alpha * a
-    # Near zero the gate is 1/2; a * gate may underflow there where the result does not, and a * b overflow.
-    half = where(f.absolute(a) > 1, a * 0.5 * b, a * b * 0.5)
-    return where(f.absolute(u) < 2.0**-60, half, _gated(a, u) * b)
+    # Near zero the gate is 1/2; a * gate may underflow there where the result does not.
+    return where(f.absolute(u) < 2.0**-60, a * b * 0.5, _gated(a, u) * b)
 
 
 @operator(onnx="Swish", directml="ACTIVATION_SWISH")
