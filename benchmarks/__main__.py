@@ -12,7 +12,9 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +28,17 @@ from rich.table import Table as Printed
 from benchmarks import startup
 from benchmarks.cases import ARRAY_SECTIONS, Case, cases
 from benchmarks.measure import COMPARED, Contestants, Outcome
+from benchmarks.model_peers import MODEL_PEERS, exact_results, installed_for_models
+from benchmarks.models import MODELS, ModelCase, model_cases
 from benchmarks.peers import PEERS, installed
 from benchmarks.tables import Table, tables
 
-SECTIONS = (*ARRAY_SECTIONS, *startup.SECTIONS)
+SECTIONS = (*ARRAY_SECTIONS, "models", *startup.SECTIONS)
 
 #: Rounds of a full run and of a quick one.
 ROUNDS, QUICK_ROUNDS = 15, 5
 QUICK_OPERATORS = ("celu", "gelu", "relu", "sigmoid", "tanh", "add", "exp", "chain", "softmax", "log_softmax", "prelu")
+QUICK_MODELS = ("relu", "ten cheap operators", "gelu by erf", "layer norm", "mean and variance")
 
 
 #: How many cases of a run that is cut short may be lost.
@@ -43,8 +48,11 @@ CASES_BETWEEN_SAVES = 20
 @click.command(help=(__doc__ or "").replace("\n\n", "\n\n"))
 @click.option("--section", "sections", multiple=True, type=click.Choice(SECTIONS), help="Only these parts.")
 @click.option("--operator", "operators", multiple=True, help="Only these operators.")
+@click.option("--model", "models", multiple=True, type=click.Choice(list(MODELS)), help="Only these models.")
 @click.option("--size", "sizes", multiple=True, type=int, help="Only these numbers of elements.")
-@click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)[1:]), help="Only these peers.")
+@click.option(
+    "--peer", "peers", multiple=True, type=click.Choice([*{**PEERS, **MODEL_PEERS}][1:]), help="Only these peers."
+)
 @click.option("--threads", default=2, show_default=True, help="Threads for everybody.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Rounds to take the median of.  [default: {ROUNDS}]")
 @click.option("--quick", is_flag=True, help="A few operators and rounds: a first look.")
@@ -52,6 +60,7 @@ CASES_BETWEEN_SAVES = 20
 def main(
     sections: tuple[str, ...],
     operators: tuple[str, ...],
+    models: tuple[str, ...],
     sizes: tuple[int, ...],
     peers: tuple[str, ...],
     threads: int,
@@ -60,13 +69,15 @@ def main(
     file: Path | None,
 ) -> None:
     console = Console(width=None if sys.stdout.isatty() else 160)
-    present, missing = installed()
-    if missing:
-        console.print(f"not installed, left out: {', '.join(missing)}")
-    present = [peer for peer in present if not peers or peer in ("ogive", *peers)]
+    (present, missing), (for_models, missing_there) = installed(PEERS), installed_for_models()
+    if missing or missing_there:
+        console.print(f"not installed, left out: {', '.join(dict.fromkeys((*missing, *missing_there)))}")
+    present, for_models = ([p for p in some if not peers or p in ("ogive", *peers)] for some in (present, for_models))
     rounds = rounds or (QUICK_ROUNDS if quick else ROUNDS)
     if quick and not operators:
         operators = QUICK_OPERATORS
+    if quick and not models:
+        models = QUICK_MODELS
     if quick and not sizes:
         sizes = (16, 1 << 16, 1 << 20)
     found: dict[str, list[dict[str, Any]]] = {}
@@ -78,22 +89,28 @@ def main(
                 task = progress.add_task(section, total=steps(rounds))
                 found[section] = function(rounds, lambda task=task: progress.advance(task))  # type: ignore[misc]
             else:
-                todo = cases(section, operators, sizes, threads)
+                is_models = section == "models"
+                todo: Sequence[Case | ModelCase]
+                todo = model_cases(models, sizes, threads) if is_models else cases(section, operators, sizes, threads)
                 rows = found[section] = []
-                with Contestants(present) as contestants:
+                with Contestants(for_models if is_models else present) as contestants:
                     for number, case in enumerate(progress.track(todo, description=section), start=1):
                         rows.append(_row(case, contestants.run(case, rounds)))
                         if file is not None and number % CASES_BETWEEN_SAVES == 0:
-                            _write(file, found, present, threads, rounds)
+                            _write(file, found, [*present, *for_models], threads, rounds)
             for table in tables(section, found[section]):
                 console.print(_printed(table))
                 console.print()
             if file is not None:
-                _write(file, found, present, threads, rounds)
+                _write(file, found, [*present, *for_models], threads, rounds)
 
 
-def _row(case: Case, outcome: Outcome) -> dict[str, Any]:
-    row = asdict(case) | {"elements": case.elements, "seconds": outcome.seconds, "refused": outcome.refused}
+def _row(case: Case | ModelCase, outcome: Outcome) -> dict[str, Any]:
+    measured = {"seconds": outcome.seconds, "refused": outcome.refused}
+    if isinstance(case, ModelCase):
+        errors = {} if find_spec("torch") is None else _differences(exact_results(case), case.dtype, outcome.results)
+        return asdict(case) | {"shapes": case.shapes, "errors": errors} | measured
+    row = asdict(case) | {"elements": case.elements} | measured
     itemsize = np.dtype(case.dtype).itemsize
     row["bytes"] = itemsize * (sum(int(np.prod(shape)) for shape in case.shapes) + case.elements)
     if case.section in ("float32", "float16", "softmax") and not case.in_place:
@@ -104,16 +121,22 @@ def _row(case: Case, outcome: Outcome) -> dict[str, Any]:
 def _errors(case: Case, results: dict[str, np.ndarray]) -> dict[str, float]:
     """The largest error of each in units in the last place, beside the same in float64."""
     import ogive
-    from ogive.accuracy import error_in_ulp
-    from ogive.dtypes import element_type
 
     name, choices = (case.operator, {}) if case.operator != "gelu_tanh" else ("gelu", {"approximate": "tanh"})
     operator = ogive.catalog.OPERATORS[name]
     # Parameters are float32, also those that have a default such as 0.1.
     defaults = {p.name: float(np.float32(p.default)) for p in operator.numeric_parameters if not p.is_required}
     arrays = [array.astype(np.float64) for array in case.arrays()]
-    exact = operator(*arrays, **defaults | dict(case.parameters) | choices).reshape(-1)[:COMPARED]
-    kind = element_type(case.dtype)
+    exact = operator(*arrays, **defaults | dict(case.parameters) | choices)
+    return _differences(exact, case.dtype, results)
+
+
+def _differences(exact: np.ndarray, dtype: str, results: dict[str, np.ndarray]) -> dict[str, float]:
+    """The largest error of each in units in the last place."""
+    from ogive.accuracy import error_in_ulp
+    from ogive.dtypes import element_type
+
+    kind, exact = element_type(dtype), exact.reshape(-1)[:COMPARED]
     return {
         peer: float(np.max(error_in_ulp(result, exact, kind), initial=0.0))
         for peer, result in results.items()
@@ -136,7 +159,7 @@ def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, ro
 
     before = json.loads(file.read_text())["sections"] if file.exists() else {}
     versions = {}
-    for peer in ("numpy", *peers):
+    for peer in ("numpy", *dict.fromkeys(peer.split(".")[0] for peer in peers)):
         try:
             versions[peer] = version(peer)
         except PackageNotFoundError:

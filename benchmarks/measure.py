@@ -17,7 +17,9 @@ from timeit import Timer
 import numpy as np
 
 from benchmarks.cases import Case
-from benchmarks.peers import Prepared, prepare
+from benchmarks.model_peers import MODEL_PEERS
+from benchmarks.models import ModelCase
+from benchmarks.peers import PEERS, Prepared, prepare
 
 __all__ = ["Contestants", "Outcome"]
 
@@ -115,7 +117,8 @@ def _serve(pipe: Connection, peer: str) -> None:
                 pipe.send(seconds)
             else:
                 prepared = None  # its memory first
-                prepared = prepare(peer, request)
+                _, adapter = (MODEL_PEERS if isinstance(request, ModelCase) else PEERS)[peer]
+                prepared = prepare(adapter, request)
                 if prepared is None:
                     pipe.send(None)
                     continue
@@ -167,7 +170,7 @@ class Contestants:
             if process.is_alive():
                 process.kill()
 
-    def run(self, case: Case, rounds: int) -> Outcome:
+    def run(self, case: Case | ModelCase, rounds: int) -> Outcome:
         """Time a case: a turn for each, round after round."""
         outcome = Outcome()
         for peer in list(self.pipes):

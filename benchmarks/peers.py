@@ -11,14 +11,25 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from timeit import Timer
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from benchmarks.cases import Case
 from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO, expression
 
-__all__ = ["PEERS", "Prepared", "installed", "prepare"]
+__all__ = [
+    "PEERS",
+    "Arrays",
+    "Peers",
+    "Prepared",
+    "Timed",
+    "by_onnxruntime",
+    "by_openvino",
+    "flat",
+    "installed",
+    "prepare",
+]
 
 #: From this many elements on a peer that can is given memory to write to; below it asks its allocator, which
 #: is faster then, and fresh pages cost nothing.
@@ -44,6 +55,28 @@ class Prepared:
 Arrays = list[np.ndarray]
 
 
+class Timed(Protocol):
+    """What every case says of itself."""
+
+    @property
+    def threads(self) -> int: ...
+
+    @property
+    def in_place(self) -> bool: ...
+
+    def arrays(self) -> Arrays: ...
+
+
+AnyCase = TypeVar("AnyCase", bound=Timed)
+#: Name -> (modules that it needs, adapter).
+Peers = dict[str, tuple[tuple[str, ...], Callable[[AnyCase, Arrays], Prepared | None]]]
+
+
+def flat(results: Arrays) -> np.ndarray:
+    """All results, one after the other."""
+    return results[0] if len(results) == 1 else np.concatenate([result.reshape(-1) for result in results])
+
+
 def _output(case: Case, arrays: Arrays) -> np.ndarray:
     if case.in_place:
         return arrays[0]
@@ -51,7 +84,7 @@ def _output(case: Case, arrays: Arrays) -> np.ndarray:
     return np.empty_like(arrays[0]) if case.layout == "channels last" else np.empty(case.result_shape, case.dtype)
 
 
-def _restorer(case: Case, array: np.ndarray) -> Callable[[], object] | None:
+def _restorer(case: Timed, array: np.ndarray) -> Callable[[], object] | None:
     if not case.in_place:
         return None
     original = array.copy()
@@ -160,26 +193,38 @@ def _takes(case: Case) -> bool:
 def _onnxruntime(case: Case, arrays: Arrays) -> Prepared | None:
     if not _takes(case):
         return None
+    out = None if case.in_place else _output(case, arrays)
+    return by_onnxruntime(_onnx_model(case, arrays), case, arrays, {"result": out})
+
+
+def by_onnxruntime(model: bytes, case: Timed, arrays: Arrays, outs: Mapping[str, np.ndarray | None]) -> Prepared:
+    """A model with inputs and outputs bound; an output that is None is the first input, computed in place."""
     import onnxruntime as ort
 
     options = ort.SessionOptions()
     options.intra_op_num_threads = case.threads
     options.log_severity_level = 4
-    session = ort.InferenceSession(_onnx_model(case, arrays), options, providers=["CPUExecutionProvider"])
+    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     binding = session.io_binding()
     values = [ort.OrtValue.ortvalue_from_numpy(array) for array in arrays]
     for entry, value in zip(session.get_inputs(), values, strict=True):
         binding.bind_ortvalue_input(entry.name, value)
-    result = values[0] if case.in_place else ort.OrtValue.ortvalue_from_numpy(_output(case, arrays))
-    binding.bind_ortvalue_output("result", result)
+    results = [values[0] if out is None else ort.OrtValue.ortvalue_from_numpy(out) for out in outs.values()]
+    for name, result in zip(outs, results, strict=True):
+        binding.bind_ortvalue_output(name, result)
     restore = (lambda: values[0].update_inplace(arrays[0])) if case.in_place else None
     names = {"session": session, "binding": binding}
-    return Prepared("session.run_with_iobinding(binding)", names, result.numpy, restore)
+    return Prepared("session.run_with_iobinding(binding)", names, lambda: flat([r.numpy() for r in results]), restore)
 
 
 def _openvino(case: Case, arrays: Arrays) -> Prepared | None:
     if not _takes(case):
         return None
+    return by_openvino(_onnx_model(case, arrays), case, arrays, [_output(case, arrays)])
+
+
+def by_openvino(model: bytes, case: Timed, arrays: Arrays, outs: Arrays) -> Prepared:
+    """A model with inputs and outputs bound; the first output may be the first input, computed in place."""
     import openvino as ov
 
     core = ov.Core()
@@ -188,16 +233,16 @@ def _openvino(case: Case, arrays: Arrays) -> Prepared | None:
         "INFERENCE_NUM_THREADS": case.threads,
         "PERFORMANCE_HINT": "LATENCY",
     }
-    compiled = core.compile_model(core.read_model(_onnx_model(case, arrays)), "CPU", settings)
+    compiled = core.compile_model(core.read_model(model), "CPU", settings)
     request = compiled.create_infer_request()
-    out = _output(case, arrays)
     tensors = [ov.Tensor(array, shared_memory=True) for array in arrays]
-    result = tensors[0] if case.in_place else ov.Tensor(out, shared_memory=True)
+    results = [tensors[0] if case.in_place else ov.Tensor(out, shared_memory=True) for out in outs]
     for i, tensor in enumerate(tensors):
         request.set_input_tensor(i, tensor)
-    request.set_output_tensor(0, result)
+    for i, result in enumerate(results):
+        request.set_output_tensor(i, result)
     names = {"request": request, "memory": (compiled, arrays, tensors)}  # the request does not keep them alive
-    return Prepared("request.infer()", names, lambda: out, _restorer(case, out))
+    return Prepared("request.infer()", names, lambda: flat(outs), _restorer(case, outs[0]))
 
 
 def _jax(case: Case, arrays: Arrays) -> Prepared | None:
@@ -243,27 +288,23 @@ def _numexpr(case: Case, arrays: Arrays) -> Prepared | None:
     return Prepared("numexpr.re_evaluate(local_dict=local)", names, lambda: out, _restorer(case, out))
 
 
-#: Name -> (module, adapter).
-PEERS: dict[str, tuple[str, Callable[[Case, Arrays], Prepared | None]]] = {
-    "ogive": ("ogive", _ogive),
-    "torch": ("torch", _torch),
-    "onnxruntime": ("onnxruntime", _onnxruntime),
-    "openvino": ("openvino", _openvino),
-    "jax": ("jax", _jax),
-    "numexpr": ("numexpr", _numexpr),
-    "copyto": ("numpy", _numpy),
+PEERS: Peers[Case] = {
+    "ogive": (("ogive",), _ogive),
+    "torch": (("torch",), _torch),
+    "onnxruntime": (("onnxruntime", "onnx"), _onnxruntime),  # the models that it gets are written with onnx
+    "openvino": (("openvino", "onnx"), _openvino),
+    "jax": (("jax",), _jax),
+    "numexpr": (("numexpr",), _numexpr),
+    "copyto": (("numpy",), _numpy),
 }
 
 
-def installed() -> tuple[list[str], list[str]]:
+def installed(peers: Mapping[str, tuple[tuple[str, ...], object]]) -> tuple[list[str], list[str]]:
     """The peers that can be imported, and those that cannot."""
     from importlib.util import find_spec
 
-    needed = {name: (module,) for name, (module, _) in PEERS.items()}
-    for name in ("onnxruntime", "openvino"):  # the models that they get are written with it
-        needed[name] += ("onnx",)
-    present = [name for name, modules in needed.items() if all(find_spec(module) is not None for module in modules)]
-    return present, [name for name in PEERS if name not in present]
+    present = [name for name, (modules, _) in peers.items() if all(map(find_spec, modules))]
+    return present, [name for name in peers if name not in present]
 
 
 def limit_threads(threads: int) -> None:
@@ -276,8 +317,7 @@ def limit_threads(threads: int) -> None:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
-def prepare(peer: str, case: Case) -> Prepared | None:
-    """The peer's call for a case; None if it has no such operator."""
+def prepare(adapter: Callable[[Any, Arrays], Prepared | None], case: Timed) -> Prepared | None:
+    """A peer's call for a case; None if it has no such operator."""
     limit_threads(case.threads)
-    _, adapter = PEERS[peer]
     return adapter(case, case.arrays())

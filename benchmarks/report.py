@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from benchmarks.startup import SECTIONS as STARTUP
 from benchmarks.tables import Table, geometric_mean, ratio, size_name, tables
 
 HERE = Path(__file__).parent
@@ -65,11 +66,13 @@ _GOALS = (
     ("fused", lambda row: row["section"] == "fused"),
     ("rows", lambda row: row["section"] == "softmax"),
     ("broadcast and strided", lambda row: row["section"] == "layouts"),
+    ("models", lambda row: row["section"] == "models"),
+    ("models of 16 elements", lambda row: row["section"] == "models" and row["elements"] == 16),
 )
 
 
 def _summary(sections: dict[str, list[dict[str, Any]]]) -> str:
-    rows = [row for name in sections if name not in ("start", "compile") for row in sections[name]]
+    rows = [row for name in sections if name not in STARTUP for row in sections[name]]
     lines = ["| cells | number | geometric mean | smallest | below 1.0 |", "|---|---:|---:|---:|---:|"]
     for name, belongs in _GOALS:
         ratios = [value for value in (ratio(row) for row in rows if belongs(row)) if not math.isnan(value)]

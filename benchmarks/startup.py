@@ -1,4 +1,5 @@
-"""What is paid once: starting a process, importing, compiling a kernel, finding it in the cache."""
+"""What is paid once: starting a process, importing, compiling a kernel, finding it in the cache. And what a call costs
+by itself, with each way to call a kernel."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 __all__ = ["SECTIONS"]
@@ -28,6 +30,9 @@ STARTS = {
 #: Kernels that are compiled: from a short one to a long one.
 KERNELS = ("relu", "celu", "tanh", "gelu", "softplus", "softmax")
 
+#: The name of a model's first run, among the kernels.
+CHAIN = "first run of a chain of 20 nodes"
+
 _COMPILE = """
 import sys, time, ogive
 from ogive.codegen import compiler, llvm
@@ -42,6 +47,62 @@ kernel.prepare()
 print(time.perf_counter() - begin)
 """
 
+#: Loading the model is not counted, nor is LLVM's library where kernels of one operator are compiled; here it is.
+_RUN_CHAIN = """
+import time, numpy as np, ogive.onnx
+from onnx import parser
+operators = ["Celu", "Tanh", "Sigmoid", "Softplus", "Mish", "Elu", "Selu", "HardSwish", "Gelu", "Softsign"] * 2
+nodes = " ".join(f"h{i + 1} = {operator}(h{i})" for i, operator in enumerate(operators))
+text = '<ir_version: 10, opset_import: ["" : 22]> chain (float[N] h0) => (float[N] h20) { %s }' % nodes
+model = ogive.onnx.load(parser.parse_model(text))
+x = np.linspace(-4, 4, 1000, dtype=np.float32)
+begin = time.perf_counter()
+model(x)
+print(time.perf_counter() - begin)
+"""
+
+#: What is called, with which statement: (preparation, statement). `x` and `y` have 16 elements.
+CALLS = {
+    "a function": ("", "ogive.relu(x, out=y)"),
+    "a model of one node": (
+        """
+from onnx import parser
+import ogive.onnx
+text = '<ir_version: 10, opset_import: ["" : 22]> one (float[N] x) => (float[N] y) { y = Relu(x) }'
+model = ogive.onnx.load(parser.parse_model(text))
+""",
+        "model(x, out=y)",
+    ),
+    "a compiled DirectML operator": (
+        """
+import ogive.directml as dml
+device = dml.Device()
+tensor = dml.DML_BUFFER_TENSOR_DESC(dml.DML_TENSOR_DATA_TYPE_FLOAT32, [1, 1, 1, 16])
+operator = device.CompileOperator(device.CreateOperator(dml.DML_ACTIVATION_RELU_OPERATOR_DESC(tensor, tensor)))
+x, y = x.reshape(1, 1, 1, 16), y.reshape(1, 1, 1, 16)
+""",
+        "operator.dispatch([x], [y])",
+    ),
+    "a compiled DirectML graph": (
+        """
+import ogive.directml as dml
+graph = dml.Graph(dml.Device())
+operator = graph.compile([dml.activation_relu(graph.input([1, 16], name="x"))])
+given = {"x": x.reshape(1, 16)}
+""",
+        "operator(given)",
+    ),
+}
+
+_CALL = """
+import timeit, numpy as np, ogive
+x, y = np.linspace(-4, 4, 16, dtype=np.float32), np.empty(16, np.float32)
+{0}
+timer = timeit.Timer({1!r}, globals=globals())
+timer.timeit(1000)
+print(timer.timeit(20000) / 20000)
+"""
+
 
 def _python(code: str, cache: str) -> float:
     """Seconds that a process takes."""
@@ -53,8 +114,6 @@ def _python(code: str, cache: str) -> float:
 
 
 def _missing(code: str) -> bool:
-    from importlib.util import find_spec
-
     return any(f"import {name}" in code and find_spec(name) is None for name in ("torch", "jax"))
 
 
@@ -76,24 +135,48 @@ def starts(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
 
 
 def kernels(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
-    """One kernel, compiled or loaded from the cache, without the import and without loading LLVM."""
-    rows = []
+    """One kernel, compiled or loaded from the cache, without the import and without loading LLVM; and a model's."""
+    scripts = {name: {kind: _COMPILE.format(name, kind) for kind in ("compile", "load")} for name in KERNELS}
+    if find_spec("onnx") is not None:
+        scripts[CHAIN] = dict.fromkeys(("compile", "load"), _RUN_CHAIN)
+    rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:
-        for name in KERNELS:
-            seconds: dict[str, list[float]] = {"compile": [], "load": []}
+        for name, by_kind in scripts.items():
+            _printed(by_kind["load"], folder)  # the first loads files
+            seconds: dict[str, list[float]] = {kind: [] for kind in by_kind}
             for _ in range(rounds):
-                for kind, taken in seconds.items():
-                    environment = os.environ | {"OGIVE_CACHE": "off" if kind == "compile" else folder}
-                    command = [sys.executable, "-c", _COMPILE.format(name, kind)]
-                    done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True)
-                    taken.append(float(done.stdout))
+                for kind, script in by_kind.items():
+                    seconds[kind].append(_printed(script, "off" if kind == "compile" else folder))
             rows.append({"name": name} | {kind: statistics.median(taken) for kind, taken in seconds.items()})
             advance()
-    return rows  # type: ignore[return-value]
+    return rows
+
+
+def calls(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
+    """A call on 16 elements by each way to call a kernel, in interleaved rounds."""
+    scripts = {
+        f"{name}: {statement}": _CALL.format(preparation, statement)
+        for name, (preparation, statement) in CALLS.items()
+        if "onnx" not in preparation or find_spec("onnx") is not None
+    }
+    taken: dict[str, list[float]] = {name: [] for name in scripts}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(rounds):
+            for name, script in scripts.items():
+                taken[name].append(_printed(script, folder))
+            advance()
+    return [{"name": name, "seconds": statistics.median(seconds)} for name, seconds in taken.items()]
+
+
+def _printed(script: str, cache: str) -> float:
+    """The number that a process prints."""
+    command, environment = [sys.executable, "-c", script], os.environ | {"OGIVE_CACHE": cache}
+    return float(subprocess.run(command, check=True, env=environment, capture_output=True, text=True).stdout)
 
 
 #: Section -> (function, how many steps it advances for a number of rounds).
 SECTIONS: dict[str, tuple[Callable[[int, Callable[[], None]], list[dict[str, object]]], Callable[[int], int]]] = {
     "start": (starts, lambda rounds: rounds),
-    "compile": (kernels, lambda rounds: len(KERNELS)),
+    "compile": (kernels, lambda rounds: len(KERNELS) + 1),
+    "calls": (calls, lambda rounds: rounds),
 }

@@ -69,8 +69,8 @@ def _summary(rows: list[Row]) -> str:
     )
 
 
-def _elementwise(title: str, rows: list[Row]) -> list[Table]:
-    """A line per operator, a column per size and way of writing: time, and the ratio to the fastest peer."""
+def _elementwise(title: str, rows: list[Row], first: str = "operator") -> list[Table]:
+    """A line per operator or model, a column per size and way of writing: time, and the ratio to the fastest peer."""
     sizes = sorted({row["elements"] for row in rows})
     made = []
     for in_place in (False, True):
@@ -84,7 +84,7 @@ def _elementwise(title: str, rows: list[Row]) -> list[Table]:
         means = [geometric_mean(v for v in (ratio(c[s]) for c in cells.values() if s in c) if v == v) for s in sizes]
         lines.append(["*geometric mean*", *(f"{mean:.2f}x" for mean in means), ""])
         where = "in place" if in_place else "out of place"
-        header = ["operator", *map(size_name, sizes), "error, ULP"]
+        header = [first, *map(size_name, sizes), "error, ULP"]
         if mine:
             made.append(Table(f"{title}, {where}", header, lines, _summary(mine)))
     return made
@@ -99,7 +99,7 @@ def _cell(row: Row | None) -> str:
 
 
 #: Names for narrow columns.
-SHORT = {"torch": "T", "onnxruntime": "R", "openvino": "V", "jax": "J", "numexpr": "N"}
+SHORT = {"torch": "T", "torch.compile": "C", "onnxruntime": "R", "openvino": "V", "jax": "J", "numexpr": "N"}
 
 
 def _errors(by_size: dict[int, Row]) -> str:
@@ -156,15 +156,39 @@ def _by_peer(title: str, rows: list[Row]) -> list[Table]:
     return [Table(title, header, lines, _summary(rows))]
 
 
+def _models(title: str, rows: list[Row]) -> list[Table]:
+    """All cells; the means by peer and size; and the cells that a peer wins."""
+    made = _elementwise(title, rows, first="model")
+    sizes = sorted({row["elements"] for row in rows})
+    lines = []
+    for peer in (peer for peer in SHORT if any(peer in row["seconds"] for row in rows)):
+        mine = [row for row in rows if peer in row["seconds"] and "ogive" in row["seconds"]]
+        ratios = [(row["elements"], row["seconds"][peer] / row["seconds"]["ogive"]) for row in mine]
+        means = [geometric_mean(value for size, value in ratios if size == wanted) for wanted in sizes]
+        smallest = min((value for _, value in ratios), default=math.nan)
+        lines.append([f"{peer} ({SHORT[peer]})", *(f"{mean:.2f}x" for mean in means), f"{smallest:.2f}x"])
+    made.append(Table("Geometric means by peer", ["peer", *map(size_name, sizes), "smallest"], lines))
+    lost = sorted((row for row in rows if ratio(row) < 1), key=ratio)
+    cells = [[row["operator"], size_name(row["elements"]), _cell(row), _errors({0: row})] for row in lost]
+    if cells:
+        made.append(Table("Cells below 1.0", ["model", "elements", "cell", "error, ULP"], cells))
+    return made
+
+
 def _starts(title: str, rows: list[Row]) -> list[Table]:
     base = rows[0]["seconds"]
     lines = [[row["name"], duration(row["seconds"]), f"{row['seconds'] / base:.2f}x"] for row in rows]
     return [Table(title, ["a process that does", "median", "beside the first line"], lines)]
 
 
+def _calls(title: str, rows: list[Row]) -> list[Table]:
+    lines = [[f"{row['name']}", duration(row["seconds"])] for row in rows]
+    return [Table(title, ["a call on 16 elements", "median"], lines)]
+
+
 def _kernels(title: str, rows: list[Row]) -> list[Table]:
     lines = [[row["name"], duration(row["compile"]), duration(row["load"])] for row in rows]
-    return [Table(title, ["kernel", "compiled", "from the cache"], lines)]
+    return [Table(title, ["what", "compiled", "from the cache"], lines)]
 
 
 _MAKERS = {
@@ -175,8 +199,10 @@ _MAKERS = {
     "softmax": ("Rows", _by_peer),
     "layouts": ("Broadcast and strided", _by_peer),
     "copy": ("Beside a copy", _by_peer),
+    "models": ("Models", _models),
     "start": ("Starting", _starts),
-    "compile": ("Compiling one kernel", _kernels),
+    "compile": ("Compiling", _kernels),
+    "calls": ("Calls", _calls),
 }
 
 

@@ -11,8 +11,10 @@ from click.testing import CliRunner
 import ogive
 from benchmarks import report
 from benchmarks.cases import ARRAY_SECTIONS, SIZES, cases
+from benchmarks.model_peers import MODEL_PEERS, exact_results
+from benchmarks.models import MODEL_SIZES, MODELS, ModelCase, model_cases
 from benchmarks.peers import PEERS, prepare
-from benchmarks.startup import SECTIONS
+from benchmarks.startup import CALLS, SECTIONS
 from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
 from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
 
@@ -105,7 +107,7 @@ def test_sizes():
 
 def test_the_document_has_a_place_for_every_section():
     text = DOCUMENT.read_text()
-    for name in (*ARRAY_SECTIONS, *SECTIONS, "machine", "summary"):
+    for name in (*ARRAY_SECTIONS, "models", *SECTIONS, "machine", "summary"):
         assert text.count(f"<!-- begin {name} -->") == text.count(f"<!-- end {name} -->") == 1
 
 
@@ -135,3 +137,58 @@ def test_every_section_has_tables():
     for section in ARRAY_SECTIONS:
         assert tables(section, [row(section, ogive=1e-7, torch=3e-7)])
         assert tables(section, []) == []
+
+
+@pytest.mark.parametrize("way", CALLS)
+def test_every_way_to_call_computes(way):
+    preparation, statement = CALLS[way]
+    if "onnx" in preparation:
+        pytest.importorskip("onnx", reason="models need it")
+    x, y = np.linspace(-4, 4, 16, dtype=np.float32), np.zeros(16, np.float32)
+    names = {"ogive": ogive, "np": np, "x": x, "y": y}
+    exec(preparation, names)
+    result = eval(statement, names)
+    result = result[0] if isinstance(result, list | tuple) else result
+    np.testing.assert_array_equal(result.reshape(-1), np.maximum(x, 0))
+
+
+# ---- models
+
+
+def test_every_model_is_timed_at_every_size():
+    assert len(MODELS) >= 20
+    seen = [(case.operator, case.elements) for case in model_cases((), (), 2)]
+    assert seen == [(name, size) for name in MODELS for size in MODEL_SIZES]
+    assert MODEL_SIZES == (16, 1000, 1 << 16, 1 << 20, 1 << 24)
+
+
+@pytest.mark.parametrize("size", [16, 1000, 2048])
+@pytest.mark.parametrize("name", MODELS)
+def test_ogive_and_torch_compute_the_same_model(name, size, threads):
+    pytest.importorskip("torch", reason="the exact results are PyTorch's in float64")
+    case = ModelCase(name, size, ogive.get_num_threads())
+    prepared = MODEL_PEERS["ogive"][1](case, case.arrays())
+    prepared.timer.timeit(1)
+    exact = exact_results(case)
+    assert prepared.result().size == exact.size == sum(int(np.prod(shape)) for shape in case.outputs.values())
+    np.testing.assert_allclose(prepared.result().reshape(-1), exact.reshape(-1), rtol=3e-6, atol=3e-6)
+
+
+@pytest.mark.parametrize("peer", [peer for peer in MODEL_PEERS if peer != "torch.compile"])
+def test_peers_compute_the_same_model(peer, threads):
+    modules, adapter = MODEL_PEERS[peer]
+    for module in (*modules, "torch"):
+        pytest.importorskip(module, reason="peers of the benchmark are optional")
+    for name in ("gelu by erf", "layer norm", "mean and variance", "haar shrinkage"):
+        case = ModelCase(name, 2048, 2)
+        prepared = adapter(case, case.arrays())
+        prepared.timer.timeit(1)
+        np.testing.assert_allclose(prepared.result().reshape(-1), exact_results(case).reshape(-1), rtol=1e-4, atol=1e-4)
+
+
+def test_the_table_of_models_names_the_cells_that_peers_win():
+    rows = [row("models", ogive=1e-6, onnxruntime=3e-6), row("models", elements=1000, ogive=1e-6, onnxruntime=5e-7)]
+    cells, means, lost = tables("models", rows)
+    assert cells.columns == ["model", "16", "1000", "error, ULP"]
+    assert means.rows == [["onnxruntime (R)", "3.00x", "0.50x", "0.50x"]]
+    assert lost.rows == [["celu", "1000", "1 us 0.50x R", "0.75"]]
