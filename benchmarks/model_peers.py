@@ -37,10 +37,10 @@ def _openvino(case: ModelCase, arrays: Arrays) -> Prepared:
     return by_openvino(case.onnx(), case, arrays, list(_outs(case).values()))
 
 
-def _torch_function(case: ModelCase) -> Any:
+def _torch_function(case: ModelCase, *, exact: bool = False) -> Any:
     import torch
 
-    text, constants = case.torch_function()
+    text, constants = case.torch_function(exact=exact)
     return eval(text, {"torch": torch, "F": torch.nn.functional} | constants)
 
 
@@ -93,5 +93,5 @@ def exact_results(case: ModelCase) -> np.ndarray:
     import torch
 
     with torch.no_grad():
-        made = _torch_function(case)(*(torch.from_numpy(array).double() for array in case.arrays()))
+        made = _torch_function(case, exact=True)(*(torch.from_numpy(array).double() for array in case.arrays()))
     return flat([tensor.numpy() for tensor in (made if isinstance(made, tuple) else (made,))])

@@ -34,6 +34,8 @@ class Model:
     """Their names; a capital letter is one row of columns, which is broadcast."""
     outputs: str = "y"
     """Their names; `rows(name)` has one element a row, `half(name)` every second column."""
+    exact: str = ""
+    """The results without cancellation, for float64, where `torch` would lose digits even there."""
     is_rows: bool = False
     """Whether arrays are matrices; else they have one axis, unless an input is broadcast."""
 
@@ -65,13 +67,15 @@ _LAYER_NORM = """
     normal = Div(centred, deviation)
 """
 
+_EXACT_GELU = "x * torch.erfc(-x / 2**0.5) * 0.5"
+
 MODELS = {
     # One operator.
     "relu": Model("y = Relu(x)", "torch.relu(x)"),
     "celu": Model("y = Celu<alpha=1.5>(x)", "F.celu(x, 1.5)"),
     "sigmoid": Model("y = Sigmoid(x)", "torch.sigmoid(x)"),
     "tanh": Model("y = Tanh(x)", "torch.tanh(x)"),
-    "gelu": Model("y = Gelu(x)", "F.gelu(x)"),
+    "gelu": Model("y = Gelu(x)", "F.gelu(x)", exact=_EXACT_GELU),
     "softmax": Model("y = Softmax(x)", "torch.softmax(x, -1)", is_rows=True),
     "add a row": Model("y = Add(x, B)", "x + B", "x B"),
     # Ten operators.
@@ -90,11 +94,13 @@ MODELS = {
     "gelu by erf": Model(
         "a = Div(x, root2)  b = Erf(a)  c = Add(b, one)  d = Mul(x, c)  y = Mul(d, half)",
         "x * (1 + torch.erf(x / root2)) * 0.5",
+        exact=_EXACT_GELU,
     ),
     "gelu by tanh": Model(
         """a = Mul(x, x)  b = Mul(a, x)  c = Mul(b, cubic)  d = Add(x, c)  e = Mul(d, root2pi)  f = Tanh(e)
            g = Add(f, one)  h = Mul(x, g)  y = Mul(h, half)""",
         "x * (1 + torch.tanh((x + x * x * x * cubic) * root2pi)) * 0.5",
+        exact="x * torch.sigmoid(2 * (x + x * x * x * cubic) * root2pi)",
     ),
     "silu": Model("s = Sigmoid(x)  y = Mul(x, s)", "x * torch.sigmoid(x)"),
     "mish by parts": Model("s = Softplus(x)  t = Tanh(s)  y = Mul(x, t)", "x * torch.tanh(F.softplus(x))"),
@@ -242,9 +248,9 @@ class ModelCase:
         data: bytes = parser.parse_model(f"{header} model ({inputs}) => ({outputs}) {{ {nodes} }}").SerializeToString()
         return data
 
-    def torch_function(self) -> tuple[str, dict[str, float]]:
+    def torch_function(self, *, exact: bool = False) -> tuple[str, dict[str, float]]:
         """The text of a function of the inputs, and the constants that it uses."""
-        return f"lambda {', '.join(self.names)}: {self.model.torch}", dict(_CONSTANTS)
+        return f"lambda {', '.join(self.names)}: {(exact and self.model.exact) or self.model.torch}", dict(_CONSTANTS)
 
 
 def model_cases(models: tuple[str, ...], sizes: tuple[int, ...], threads: int) -> list[ModelCase]:
