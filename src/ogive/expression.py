@@ -64,6 +64,8 @@ class Format(enum.Enum):
     U64 = "u64"
     BIT = "bit"
 
+    __hash__ = object.__hash__  # Enum's is a function of Python, and nodes are looked up by their formats
+
     def __repr__(self) -> str:
         return self.name
 
@@ -537,15 +539,22 @@ def walk(
     ``operands`` says what counts as the operands of a node, where that is not all of them.
     """
     seen: set[Expression] = set()
-    stack: list[tuple[Expression, bool]] = [(root, False) for root in reversed(roots)]
+    # None before a node: all its operands are done. (Compiling spends a sixth of its time here.)
+    stack: list[Expression | None] = list(reversed(roots))
+    see, push, pop = seen.add, stack.append, stack.pop
     while stack:
-        current, operands_done = stack.pop()
-        if operands_done:
+        current = pop()
+        if current is None:
+            current = pop()
+            assert current is not None
             yield current
         elif current not in seen:
-            seen.add(current)
-            stack.append((current, True))
-            stack.extend((operand, False) for operand in reversed(operands(current)) if operand not in seen)
+            see(current)
+            push(current)
+            push(None)
+            for operand in reversed(operands(current)):
+                if operand not in seen:
+                    push(operand)
 
 
 #: The leaves that differ from element to element.
