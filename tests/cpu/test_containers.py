@@ -482,6 +482,18 @@ def test_masked_rows_in_examples():
     assert not ogive.log(np.ma.array([-1.0])).mask.any()  # documented: np.log masks this
 
 
+def test_bound_rows_of_masked_arrays():
+    """A bound operator is a ufunc, and NumPy's ufuncs of rows compute with what the mask hides."""
+    x = np.ma.array([[1.0, 2.0, 100.0], [1.0, 2.0, 3.0]], mask=[[0, 0, 1], [0, 0, 0]])
+    for keywords in ({}, {"axis": 0}, {"dtype": np.float32}):
+        expected, result = ogive.softmax(x, **keywords), ogive.softmax.bind()(x, **keywords)
+        assert result.tolist() == expected.tolist()
+        assert type(result) is type(expected)
+    assert ogive.softmax.bind()(x.data).tolist() == ogive.softmax(x.data).tolist()
+    with pytest.raises(ArgumentError, match="softmax: out is not taken for rows of a masked array"):
+        ogive.softmax.bind()(x, out=np.empty((2, 3)))
+
+
 @pytest.mark.parametrize("keyword", ["out", "where", "order", "subok"])
 def test_keywords_that_masked_rows_do_not_take(keyword):
     with pytest.raises(ArgumentError, match=f"softmax: {keyword} is not taken"):

@@ -22,6 +22,7 @@ typedef struct {
     char *doc;
     int loop_count;
     OgiveDirect direct;
+    vectorcallfunc vectorcall; /* NumPy's, of a row-wise ufunc */
 } ufunc_block;
 
 static PyTypeObject *block_type;
@@ -85,6 +86,41 @@ int ogive_add_ufunc_type(PyObject *module) {
     ufunc_type.tp_base = &PyUFunc_Type; /* known only now: the address comes from NumPy's table */
     ufunc_type.tp_basicsize = PyUFunc_Type.tp_basicsize;
     return PyModule_AddType(module, &ufunc_type);
+}
+
+/* ---- rows of masked arrays ---- */
+
+/* NumPy's ufuncs of rows compute with what a mask hides. The operator leaves it out, or says why it cannot. */
+static PyObject *call_operator(PyObject *ufunc, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
+    PyObject *binding = PyObject_GetAttrString(ufunc, "ogive_binding"), *op, *values, *result = NULL;
+    PyObject *tuple = PyTuple_New(nargs), *keywords = PyDict_New();
+    if (binding != NULL && tuple != NULL && keywords != NULL && PyArg_ParseTuple(binding, "OO", &op, &values) &&
+        PyDict_MergeFromSeq2(keywords, values, 1) == 0) {
+        for (Py_ssize_t i = 0; i < nargs; ++i) {
+            PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
+        }
+        Py_ssize_t k = 0;
+        while (names != NULL && k < PyTuple_GET_SIZE(names) &&
+               PyDict_SetItem(keywords, PyTuple_GET_ITEM(names, k), args[nargs + k]) == 0) {
+            ++k;
+        }
+        result = PyErr_Occurred() ? NULL : PyObject_Call(op, tuple, keywords);
+    }
+    Py_XDECREF(binding);
+    Py_XDECREF(tuple);
+    Py_XDECREF(keywords);
+    return result;
+}
+
+static PyObject *row_vectorcall(PyObject *ufunc, PyObject *const *args, size_t nargsf, PyObject *names) {
+    const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    for (Py_ssize_t i = 0; i < nargs; ++i) {
+        if (PyArray_Check(args[i]) && !PyArray_CheckExact(args[i]) && PyObject_HasAttrString(args[i], "mask") &&
+            PyObject_HasAttrString(ufunc, "ogive_binding")) {
+            return call_operator(ufunc, args, nargs, names);
+        }
+    }
+    return ((ufunc_block *)((PyUFuncObject *)ufunc)->obj)->vectorcall(ufunc, args, nargsf, names);
 }
 
 static char *copy_text(const char *text) {
@@ -337,6 +373,10 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     }
     ((PyUFuncObject *)ufunc)->obj = (PyObject *)block; /* from here on the ufunc frees the block */
     Py_SET_TYPE(ufunc, &ufunc_type); /* NumPy made it as an object of its own type, of the same layout */
+    if (row_wise) {
+        block->vectorcall = ((PyUFuncObject *)ufunc)->vectorcall;
+        ((PyUFuncObject *)ufunc)->vectorcall = row_vectorcall;
+    }
     if (!PyObject_GC_IsTracked(ufunc)) { /* NumPy tracks only those that it makes of Python functions */
         PyObject_GC_Track(ufunc);
     }
