@@ -68,9 +68,10 @@ MAY_IMPORT = {
         "signature",
         "expression",
         "formula",
+        "runtime",
         "_native",
     },
-    "dxdispatch": {"directml", "onnx"},
+    "dxdispatch": {"directml", "onnx", "runtime"},
     "check": {"catalog", "directml", "dxdispatch", "onnx"},
     "cli": {
         "accuracy",

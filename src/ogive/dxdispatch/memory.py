@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
-
 from ogive.dxdispatch.place import Place
 from ogive.errors import ParameterError, message
+from ogive.runtime.memory import available_memory
 
 __all__ = ["Budget"]
 
@@ -17,7 +16,7 @@ class Budget:
         if limit is not None and (not isinstance(limit, int) or limit < 1):
             what = f"memory_limit is {limit!r}"
             raise ParameterError(message("ogive.dxdispatch.load", what, "a whole number of bytes from 1 on, or None"))
-        self.limit = _physical_memory() if limit is None else limit
+        self.limit = available_memory() if limit is None else limit
         self._left = self.limit
 
     def take(self, place: Place, size: int, what: str) -> None:
@@ -26,10 +25,3 @@ class Budget:
             allowed = f"{self._left}, which is left of the memory limit of {self.limit} bytes"
             place.refuse(f"{what}: {size} bytes", allowed, "Raise memory_limit if the machine has more")
         self._left -= size
-
-
-def _physical_memory() -> int:
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on Windows
-        return 1 << 62

@@ -41,7 +41,7 @@ def load(
 
     ``feature_level``: the DirectML device's ("5_1"), by default the highest. ``output_folder``: where writeFile
     writes to, by default the current folder; files outside of it are refused. ``memory_limit``: how many bytes the
-    buffers may have together, by default as much as the machine has.
+    buffers may have together, by default as much as this process may use.
 
     Raises ModelError and UnsupportedError that name the file, the line and the path of what is refused; OSError
     where a file cannot be read; DMLError for a feature level that there is not.

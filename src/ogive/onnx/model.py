@@ -21,6 +21,7 @@ from ogive.onnx.graph import Graph, ValueInfo
 from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, read_model, without_data
 from ogive.onnx.outline import outline
 from ogive.onnx.runner import Ran, Runner
+from ogive.runtime.memory import available_memory
 
 __all__ = ["Model", "load"]
 
@@ -36,8 +37,8 @@ def load(
 
     Everything is checked here: a model that loads contains only operators, versions and types that Ogive
     has. ``fuse=False`` computes node by node; the results have the same bits. ``memory_limit`` is how many
-    bytes the arrays of a run may have, for models that are not trusted; without it, as much as the machine
-    has. ``node_limit`` is how many nodes the functions of a model may stand for: a small file could stand for
+    bytes the arrays of a run may have, for models that are not trusted; without it, as much as
+    this process may use when the model is loaded. ``node_limit`` is how many nodes the functions of a model may stand for: a small file could stand for
     billions.
 
     Raises ModelError for damaged or contradictory models, UnsupportedError for operators, opsets and types
@@ -68,7 +69,7 @@ def _loaded(
     initialisers: dict[str, np.ndarray] | None = None,
 ) -> Model:
     """The model of a file; with ``initialisers``, of one whose data has been read."""
-    limit = _physical_memory() if memory_limit is None else memory_limit
+    limit = available_memory() if memory_limit is None else memory_limit
     if not isinstance(limit, int) or limit < 1:
         what = f"memory_limit is {memory_limit!r}"
         raise ParameterError(message("ogive.onnx.load", what, "a whole number of bytes from 1 on, or None"))
@@ -411,11 +412,3 @@ def _check_shape(shape: tuple[int, ...], info: ValueInfo, sizes: dict[str, tuple
         what = f"its shape is {shape}"
         allowed = f"shapes ({shown})" if len(declared) else "a single number"
         raise ShapeError(message(f"{model}, input {info.name!r}", what, allowed))
-
-
-def _physical_memory() -> int:
-    """How many bytes of memory the machine has; very many where that cannot be found out."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):  # not on Windows
-        return 1 << 62
