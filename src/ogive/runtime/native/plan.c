@@ -2,7 +2,7 @@
  *
  * A plan is a list of steps over numbered slots. A slot holds an array: an input, a constant, or the result of a step.
  * A step is a kernel (a ufunc, whose loops run directly where they can) or a function of Python. Kernels write into
- * arrays of the workspace, over one of their inputs, or into a new array.
+ * arrays of the workspace or into a new array. Two arrays of the workspace may be the same memory.
  *
  * `Model` calls (the base of ogive.onnx.Model) find a plan for the types and shapes of their inputs and run it. A call
  * that no plan fits goes to Python: `_call(args, keywords)`, which makes one and offers it with `_publish`.
@@ -17,12 +17,12 @@
 #define IDLE_WORKSPACES 4    /* more threads at once make more, and drop them */
 #define LARGEST_IDLE (1 << 26) /* only the plan used last keeps workspaces of more bytes than this */
 
-typedef enum { OWN, BUFFER, OVER, FRESH } place_kind;
+typedef enum { OWN, BUFFER, FRESH } place_kind;
 
 /* Where an output of a kernel lies. */
 typedef struct {
     place_kind kind;
-    int index; /* BUFFER: position in the workspace; OVER: slot; FRESH: which result it is, or -1 */
+    int index; /* BUFFER: position in the workspace; FRESH: which result it is, or -1 */
     PyArray_Descr *descr; /* FRESH */
     int ndim;
     npy_intp dims[NPY_MAXDIMS_LEGACY_ITERS]; /* FRESH, unless the plan is uniform */
@@ -108,8 +108,8 @@ static int read_indices(PyObject *tuple, int limit, int *indices) {
     return 0;
 }
 
-/* ("own",), ("buffer", position), ("over", slot) or ("fresh", shape, dtype). */
-static int read_place(const OgivePlan *self, PyObject *given, plan_place *place) {
+/* ("own",), ("buffer", position) or ("fresh", shape, dtype). */
+static int read_place(PyObject *given, plan_place *place) {
     const char *kind;
     PyObject *first = NULL, *second = NULL;
     if (!PyTuple_Check(given) || !PyArg_ParseTuple(given, "s|OO:Plan", &kind, &first, &second)) {
@@ -125,10 +125,6 @@ static int read_place(const OgivePlan *self, PyObject *given, plan_place *place)
     if (strcmp(kind, "buffer") == 0 && first != NULL) {
         place->kind = BUFFER;
         return read_index(first, 1 << 30, &place->index);
-    }
-    if (strcmp(kind, "over") == 0 && first != NULL) {
-        place->kind = OVER;
-        return read_index(first, self->slot_count, &place->index);
     }
     if (strcmp(kind, "fresh") == 0 && second != NULL && PyArray_DescrCheck(second)) {
         place->kind = FRESH;
@@ -176,7 +172,7 @@ static int read_step(OgivePlan *self, PyObject *given, plan_step *step) {
         return -1;
     }
     for (int k = 0; k < step->outputs; ++k) {
-        if (read_place(self, PyTuple_GET_ITEM(places, k), &step->places[k]) < 0) {
+        if (read_place(PyTuple_GET_ITEM(places, k), &step->places[k]) < 0) {
             return -1;
         }
         self->has_workspace |= step->places[k].kind == BUFFER;
@@ -389,28 +385,20 @@ static PyObject *take_workspace(OgivePlan *self, PyArrayObject *like, unsigned i
 }
 
 /* The array that a place stands for, or NULL with an error set. */
-static PyObject *target(const plan_place *place, PyObject *const *values, PyObject *workspace, PyObject *const *outs,
-                        PyArrayObject *like) {
-    switch (place->kind) {
-    case BUFFER:
+static PyObject *target(const plan_place *place, PyObject *workspace, PyObject *const *outs, PyArrayObject *like) {
+    if (place->kind == BUFFER) {
         if (place->index >= PyTuple_GET_SIZE(workspace)) {
             PyErr_SetString(PyExc_IndexError, "Plan: the workspace is too small");
             return NULL;
         }
         return Py_NewRef(PyTuple_GET_ITEM(workspace, place->index));
-    case OVER:
-        if (values[place->index] == NULL) {
-            PyErr_SetString(PyExc_ValueError, "Plan: a step writes over an empty slot");
-        }
-        return Py_XNewRef(values[place->index]);
-    default:
-        if (outs != NULL && place->index >= 0 && outs[place->index] != NULL) {
-            return Py_NewRef(outs[place->index]);
-        }
-        return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(place->descr),
-                                    like == NULL ? place->ndim : PyArray_NDIM(like),
-                                    like == NULL ? place->dims : PyArray_DIMS(like), NULL, NULL, 0, NULL);
     }
+    if (outs != NULL && place->index >= 0 && outs[place->index] != NULL) {
+        return Py_NewRef(outs[place->index]);
+    }
+    return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(place->descr),
+                                like == NULL ? place->ndim : PyArray_NDIM(like),
+                                like == NULL ? place->dims : PyArray_DIMS(like), NULL, NULL, 0, NULL);
 }
 
 static int run_kernel(const plan_step *step, PyObject **values, PyObject *workspace, PyObject *const *outs,
@@ -424,7 +412,7 @@ static int run_kernel(const plan_step *step, PyObject **values, PyObject *worksp
         /* What is new is made by the call itself, in the layout that is fastest: in C order where it has several axes. */
         const int is_new = place->kind == FRESH && (outs == NULL || place->index < 0 || outs[place->index] == NULL);
         const int is_flat = is_new && (like != NULL ? PyArray_NDIM(like) : place->ndim) == 1;
-        PyObject *out = is_flat ? NULL : target(place, values, workspace, outs, like);
+        PyObject *out = is_flat ? NULL : target(place, workspace, outs, like);
         if (out == NULL && !is_flat) {
             return -1;
         }
@@ -441,7 +429,7 @@ static int run_kernel(const plan_step *step, PyObject **values, PyObject *worksp
         return -1;
     }
     for (int k = 0; k < step->outputs; ++k) {
-        targets[k] = target(&step->places[k], values, workspace, outs, like);
+        targets[k] = target(&step->places[k], workspace, outs, like);
         if (targets[k] == NULL) {
             Py_DECREF(tuple);
             return -1;
@@ -474,7 +462,7 @@ static int run_function(const plan_step *step, PyObject **values, PyObject *work
         PyTuple_SET_ITEM(inputs, i, Py_NewRef(values[step->slots[i]]));
     }
     PyObject *out = step->places[0].kind == OWN ? Py_NewRef(Py_None)
-                                                : target(&step->places[0], values, workspace, outs, like);
+                                                : target(&step->places[0], workspace, outs, like);
     PyObject *result = out == NULL ? NULL : PyObject_CallFunctionObjArgs(step->callable, inputs, out, NULL);
     Py_XDECREF(out);
     Py_DECREF(inputs);
