@@ -2221,7 +2221,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a type to measure that there is not",
             'cli("accuracy", "celu", "--dtype", "float33")',
             "CommandLineError",
-            "status 2: ogive: Invalid value for '--dtype': 'float33' is not one of 'float16', 'bfloat16', 'float32', 'float64'. Try 'ogive accuracy --help'",
+            "status 2: ogive: Invalid value for '--dtype': 'float33' is not one of 'float16', 'bfloat16', 'float32', 'float64', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'. Try 'ogive accuracy --help'",
         ),
         (
             "no workers",
