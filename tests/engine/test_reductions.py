@@ -9,8 +9,8 @@ import pytest
 
 from ogive.accuracy import error_in_ulp
 from ogive.dtypes import FLOATS, element_type
+from ogive.engine.computation import make_ufunc
 from ogive.engine.reductions import REDUCTIONS, reduction
-from ogive.engine.rows import make_row_ufunc
 from tests.inputs import assert_same_bits
 
 LENGTHS = (1, 2, 7, 16, 100, 1001, 16385)
@@ -19,7 +19,7 @@ LENGTHS = (1, 2, 7, 16, 100, 1001, 16385)
 def compute(name, x, result=None):
     kind = next(kind for kind in FLOATS if kind.numpy == x.dtype)
     out = kind if result is None else element_type(result)
-    return make_row_ufunc(name, reduction(name, kind, out))(x)
+    return make_ufunc(name, reduction(name, kind, out))(x)
 
 
 def exact(name, row):

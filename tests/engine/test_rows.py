@@ -9,10 +9,10 @@ from ogive.codegen.link import link
 from ogive.codegen.llvm import emit, entries
 from ogive.codegen.target import TARGETS
 from ogive.dtypes import FLOATS
-from ogive.engine.computation import Element
+from ogive.engine.computation import Element, make_ufunc
 from ogive.engine.reductions import reduction
-from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel, make_row_ufunc
-from ogive.runtime.kernels import make_ufunc
+from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
+from ogive.runtime import kernels
 from ogive.signature import Signature
 from ogive.verify import verify
 from tests.cpu.test_targets import RUNNABLE
@@ -45,7 +45,7 @@ def normalisation(kind):
 
 
 def one_after_the_other(kind, x, scale, shift):
-    mean = make_row_ufunc("mean", reduction("mean", kind, kind))
+    mean = make_ufunc("mean", reduction("mean", kind, kind))
     means = mean(x)
     centred = ogive.sub(x, means)
     variances = mean(ogive.mul(centred, centred))
@@ -65,7 +65,7 @@ def test_fusing_changes_no_bit_on_any_target(kind, target):
     program = normalisation(kind).program
     verify(*program.roots, stage="primitive")
     assert len(program.stages) == 2
-    compute = make_ufunc("normalisation", program, target)
+    compute = kernels.make_ufunc("normalisation", program, target)
     for shape in SHAPES:
         arrays = operands(kind, shape)
         for got, wanted in zip(compute(*arrays), one_after_the_other(kind, *arrays), strict=True):
@@ -74,7 +74,7 @@ def test_fusing_changes_no_bit_on_any_target(kind, target):
 
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
 def test_layouts_and_threads_change_no_bit(kind, threads):
-    compute = make_row_ufunc("normalisation", normalisation(kind))
+    compute = make_ufunc("normalisation", normalisation(kind))
     for shape in SHAPES:
         x, scale, shift = operands(kind, shape)
         threads(1)
@@ -103,10 +103,10 @@ def test_a_number_of_a_row_may_be_the_first_operand():
     kind = FLOATS[2]
     sub = element_wise(ogive.sub, kind, 2)
     steps = ((sub, (0, 1)), (reduction("sum", kind, kind), (2,)))
-    compute = make_row_ufunc("sums", RowFused((kind, kind), frozenset({0}), steps, (3,), (True,)))
+    compute = make_ufunc("sums", RowFused((kind, kind), frozenset({0}), steps, (3,), (True,)))
     for shape in ((4, 5), (20, 300), (1, 20_000)):
         x, _, shift = operands(kind, shape)
-        wanted = make_row_ufunc("sum", reduction("sum", kind, kind))(ogive.sub(shift, x))
+        wanted = make_ufunc("sum", reduction("sum", kind, kind))(ogive.sub(shift, x))
         assert_same_bits(compute(shift, x), wanted)
         assert_same_bits(compute(np.repeat(shift, 2, axis=1)[:, ::2], x), wanted)
         out = np.empty_like(wanted)
@@ -125,8 +125,8 @@ def test_what_takes_long_is_kept_and_not_computed_twice():
     assert program.stages[0].kept
     x, *_ = operands(kind, (30, 100))
     e = ogive.exp(x)
-    wanted = ogive.div(e, make_row_ufunc("sum", reduction("sum", kind, kind))(e))
-    assert_same_bits(make_ufunc("share", program)(x), wanted)
+    wanted = ogive.div(e, make_ufunc("sum", reduction("sum", kind, kind))(e))
+    assert_same_bits(kernels.make_ufunc("share", program)(x), wanted)
 
 
 def test_steps_that_do_not_fit_are_refused():

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -23,7 +23,7 @@ from ogive.forking import cached_property, no_fork
 if TYPE_CHECKING:
     from ogive.transform.program import Program
 
-__all__ = ["ByIdentity", "Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc"]
+__all__ = ["Compilable", "Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc"]
 
 #: About how many instructions a node becomes, for sizes: within a factor of three of what lowering makes.
 INSTRUCTIONS = (
@@ -34,8 +34,8 @@ INSTRUCTIONS = (
 INSTRUCTIONS_OF_OTHERS = 2
 
 
-class Computation(Protocol):
-    """Results of some element types, computed element by element from operands of some element types."""
+class Compilable(Protocol):
+    """What a kernel computes: results of some element types from operands of some element types."""
 
     @property
     def inputs(self) -> tuple[ElementType, ...]: ...
@@ -44,12 +44,12 @@ class Computation(Protocol):
     def outputs(self) -> tuple[ElementType, ...]: ...
 
     @property
-    def parameter_count(self) -> int:
-        """How many numbers a kernel of the computation takes at run time."""
-
-    @property
     def is_row_wise(self) -> bool:
         """Whether an element may depend on others of its row."""
+
+    @property
+    def row_operands(self) -> frozenset[int]:
+        """The operands that have one number a row: inputs, then outputs, as they are counted."""
 
     @property
     def identity(self) -> str:
@@ -60,12 +60,20 @@ class Computation(Protocol):
         """The same exactly for computations of one identity, in this process and while they live; found faster."""
 
     @property
-    def size(self) -> int:
-        """About how many instructions an element takes."""
-
-    @property
     def program(self) -> Program:
         """What the computation is lowered to."""
+
+
+class Computation(Compilable, Protocol):
+    """Results that are computed element by element."""
+
+    @property
+    def parameter_count(self) -> int:
+        """How many numbers a kernel of the computation takes at run time."""
+
+    @property
+    def size(self) -> int:
+        """About how many instructions an element takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +88,7 @@ class Formula:
     parameter_count: int = 0
     """How many stay open."""
     is_row_wise: bool = False
+    row_operands: ClassVar[frozenset[int]] = frozenset()
     bound: tuple[tuple[str, float], ...] = ()
     """Parameters that are constants, with their values."""
 
@@ -142,6 +151,7 @@ class Element:
     inputs = ()
     parameter_count = 0
     is_row_wise = False
+    row_operands: ClassVar[frozenset[int]] = frozenset()
     size = 0
 
     @property
@@ -180,6 +190,7 @@ class Fused:
     steps: tuple[tuple[Computation, tuple[int, ...]], ...]
     results: tuple[int, ...]
     is_row_wise = False
+    row_operands: ClassVar[frozenset[int]] = frozenset()
 
     @cached_property
     def outputs(self) -> tuple[ElementType, ...]:
@@ -226,35 +237,12 @@ class Fused:
         return fuse(self.inputs, [(step.program, operands) for step, operands in self.steps], self.results)
 
 
-class HasIdentity(Protocol):
-    """What a text tells apart."""
-
-    @property
-    def identity(self) -> str: ...
-
-
-C = TypeVar("C", bound=HasIdentity)
-
-
-class ByIdentity(Generic[C]):
-    """A computation as a key: equal to every other one of its identity."""
-
-    def __init__(self, computation: C) -> None:
-        self.computation = computation
-
-    def __hash__(self) -> int:
-        return hash(self.computation.identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ByIdentity) and self.computation.identity == other.computation.identity
-
-
 class _ByKey:
     """A computation as a key of a table: equal to every other one of its identity. It keeps what the key is made of."""
 
     __slots__ = ("computation", "key")
 
-    def __init__(self, computation: Computation) -> None:
+    def __init__(self, computation: Compilable) -> None:
         self.computation, self.key = computation, computation.key
 
     def __hash__(self) -> int:
@@ -268,7 +256,7 @@ class _ByKey:
 _kernels: WeakValueDictionary[_ByKey, _native.Kernel] = WeakValueDictionary()
 
 
-def kernel_of(computation: Computation) -> _native.Kernel:
+def kernel_of(computation: Compilable) -> _native.Kernel:
     """The kernel of a computation, compiled or read from the disk when it is first called.
 
     Computations of one identity share a kernel, whatever front end they come from.
@@ -288,6 +276,7 @@ def _kernel(key: _ByKey) -> _native.Kernel:
         made.outputs,
         lambda: made.program,
         row_wise=made.is_row_wise,
+        row_operands=made.row_operands,
         make_identity=lambda: made.identity,
     )
     return _kernels.setdefault(key, kernel)
@@ -299,8 +288,8 @@ def _kept(key: _ByKey) -> _native.Kernel:
     return _kernel(key)
 
 
-def make_ufunc(name: str, computation: Computation, parameters: Sequence[float] = ()) -> np.ufunc:
-    """A ufunc that computes for operands of exactly the computation's element types.
+def make_ufunc(name: str, computation: Compilable, parameters: Sequence[float] = ()) -> np.ufunc:
+    """A ufunc that computes for operands of exactly the computation's element types; over rows a generalised one.
 
     ``parameters`` are the values of the numbers that the computation leaves open.
     """

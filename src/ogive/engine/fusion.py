@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
@@ -57,7 +56,7 @@ class Island:
         steps, results = self.wired()
         return Fused(
             tuple(value.type for value in self.inputs),
-            tuple(cast("list[tuple[Computation, tuple[int, ...]]]", steps)),
+            tuple(steps),
             results,
         )
 

@@ -12,10 +12,11 @@ from typing import cast
 
 import numpy as np
 
+from ogive.engine.computation import make_ufunc
 from ogive.engine.fusion import Island, fused, island_of
 from ogive.engine.graph import Graph, Node, Value
 from ogive.engine.islands import Vertex, islands, narrow_enough
-from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel, make_row_ufunc
+from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
 from ogive.forking import cached_property
 
 __all__ = ["RowIsland", "fused_rows"]
@@ -42,7 +43,7 @@ class RowIsland(Island):
         )
 
     def ufunc(self) -> np.ufunc:
-        return make_row_ufunc(self.name, self.computation, self.parameters)
+        return make_ufunc(self.name, self.computation, self.parameters)
 
 
 def fused_rows(graph: Graph) -> list[Island]:

@@ -8,45 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from ogive import _native
 from ogive.dtypes import ElementType
-from ogive.engine.computation import INSTRUCTIONS, INSTRUCTIONS_OF_OTHERS, ByIdentity, Computation
+from ogive.engine.computation import INSTRUCTIONS, INSTRUCTIONS_OF_OTHERS, Computation
 from ogive.expression import REDUCTIONS, Expression, python, walk
-from ogive.forking import cached_property, no_fork
+from ogive.forking import cached_property
 
 if TYPE_CHECKING:
     from ogive.transform.program import Program
 
-__all__ = ["RowComputation", "RowFormula", "RowFused", "fits_a_kernel", "make_row_ufunc"]
+__all__ = ["RowFormula", "RowFused", "fits_a_kernel"]
 
 #: What a kernel has room for (runtime/native/native.h): reductions, stages that reduce, open parameters, operands. Of the
 #: operands some are left for rows that are kept between stages.
 MOST_REDUCTIONS, MOST_STAGES, MOST_PARAMETERS, MOST_OPERANDS = 8, 7, 16, 32
-
-
-class RowComputation(Protocol):
-    """What a kernel over rows computes: as in :class:`ogive.engine.computation.Computation`."""
-
-    @property
-    def inputs(self) -> tuple[ElementType, ...]: ...
-
-    @property
-    def outputs(self) -> tuple[ElementType, ...]: ...
-
-    @property
-    def row_operands(self) -> frozenset[int]:
-        """The operands that have one number a row: inputs, then outputs, as they are counted."""
-
-    @property
-    def identity(self) -> str: ...
-
-    @property
-    def program(self) -> Program: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +35,7 @@ class RowFormula:
     reduces: bool = False
     """Whether results are one number a row."""
     parameter_count: int = 0
+    is_row_wise: ClassVar[bool] = True
 
     @cached_property
     def reductions(self) -> int:
@@ -115,6 +92,7 @@ class RowFused:
     steps: tuple[tuple[Computation | RowFormula, tuple[int, ...]], ...]
     results: tuple[int, ...]
     row_results: tuple[bool, ...]
+    is_row_wise: ClassVar[bool] = True
 
     @cached_property
     def outputs(self) -> tuple[ElementType, ...]:
@@ -160,36 +138,4 @@ def fits_a_kernel(steps: Sequence[tuple[Computation | RowFormula, tuple[int, ...
         and sum(step.stages for step, _ in steps if isinstance(step, RowFormula)) <= MOST_STAGES
         and parameters <= MOST_PARAMETERS
         and operands <= MOST_OPERANDS
-    )
-
-
-@lru_cache(maxsize=512)
-def _kernel(key: ByIdentity[RowComputation]) -> _native.Kernel:
-    made = key.computation
-    with no_fork:  # a child could not load what was half loaded when it forked
-        from ogive.runtime.kernels import make_kernel
-    return make_kernel(
-        made.inputs,
-        made.outputs,
-        lambda: made.program,
-        row_wise=True,
-        row_operands=made.row_operands,
-        make_identity=lambda: made.identity,
-    )
-
-
-def make_row_ufunc(name: str, computation: RowComputation, parameters: Sequence[float] = ()) -> np.ufunc:
-    """A gufunc that computes for operands of exactly the computation's element types.
-
-    ``parameters`` are the values of the numbers that the computation leaves open.
-    """
-    operands = (*computation.inputs, *computation.outputs)
-    return _native.make_ufunc(
-        name=name,
-        doc="",
-        inputs=len(computation.inputs),
-        outputs=len(computation.outputs),
-        loops=[(tuple(t.type_numbers[0] for t in operands), _kernel(ByIdentity(computation)))],
-        parameters=tuple(parameters),
-        row_wise=True,
     )

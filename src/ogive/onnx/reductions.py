@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from ogive.dtypes import ElementType, element_type_of
+from ogive.engine.computation import make_ufunc
 from ogive.engine.reductions import reduction
-from ogive.engine.rows import RowFormula, make_row_ufunc
+from ogive.engine.rows import RowFormula
 from ogive.onnx.movement import normal_axes
 
 __all__ = ["REDUCTIONS", "is_along_last_axis", "row_formula"]
@@ -62,7 +63,7 @@ def row_formula(operator: str, kind: ElementType) -> RowFormula:
 
 @lru_cache(maxsize=64)
 def _kernel(operator: str, kind: ElementType) -> np.ufunc:
-    return make_row_ufunc(operator, row_formula(operator, kind))
+    return make_ufunc(operator, row_formula(operator, kind))
 
 
 # ---- integers
