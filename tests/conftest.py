@@ -1,6 +1,7 @@
 """What every test session needs: a cache of its own, so that no test sees what another process compiled."""
 
 import os
+import sys
 import tempfile
 
 import pytest
@@ -20,6 +21,15 @@ def _doctest_names(doctest_namespace):
 
     doctest_namespace["np"] = np
     doctest_namespace["ogive"] = ogive
+
+
+@pytest.fixture(autouse=True)
+def _gradients_again():
+    """Measuring torch turns its gradients off for the process; tests behind it need them."""
+    yield
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "set_grad_enabled"):
+        torch.set_grad_enabled(True)
 
 
 @pytest.fixture
