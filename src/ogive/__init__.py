@@ -202,11 +202,9 @@ def __getattr__(name: str) -> object:
         from importlib import import_module
 
         from ogive.errors import MissingNameError, MissingPackageError
-        from ogive.forking import no_fork
 
         try:
-            with no_fork:  # a child could not load what another thread was loading when it forked
-                return import_module(f"ogive.{name}")
+            return import_module(f"ogive.{name}")
         except MissingPackageError as error:  # hasattr() asks too, and takes only an AttributeError for a no
             raise MissingNameError(str(error)) from error
     if name == "__version__":

@@ -29,7 +29,7 @@ from ogive.errors import (
     message,
 )
 from ogive.expression import Expression, Format, Term, lift, node
-from ogive.forking import cached_property, no_fork
+from ogive.forking import cached_property
 from ogive.pickling import reduced_operator, token
 from ogive.signature import (
     NUMPY_KEYWORDS,
@@ -178,8 +178,7 @@ class Operator(_native.OperatorCall):
         key = _key(values)
         ufunc = self._bound.get(key)
         if ufunc is None:
-            with no_fork:  # the first time it loads modules: a child could not load what was half loaded when it forked
-                ufunc = self._make_ufunc(values)
+            ufunc = self._make_ufunc(values)
             if len(self._bound) >= 256:
                 self._bound.pop(next(iter(self._bound)))
             self._bound[key] = ufunc

@@ -23,7 +23,6 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from ogive.directml.exports import EXPORTS
-from ogive.forking import no_fork
 
 _MODULE_OF = {name: module for module, names in EXPORTS.items() for name in names}
 
@@ -45,11 +44,6 @@ def _names() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    with no_fork:  # a child could not load what another thread was loading when it forked
-        return _found(name)
-
-
-def _found(name: str) -> Any:
     if name in _MODULE_OF:
         found = getattr(import_module(f"ogive.directml.{_MODULE_OF[name]}"), name)
     elif name == "__all__":

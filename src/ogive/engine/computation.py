@@ -18,7 +18,7 @@ import numpy as np
 from ogive import _native
 from ogive.dtypes import ElementType
 from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, Expression, Format, node, python, walk
-from ogive.forking import cached_property, no_fork
+from ogive.forking import cached_property
 
 if TYPE_CHECKING:
     from ogive.transform.program import Program
@@ -268,8 +268,8 @@ def _kernel(key: _ByKey) -> _native.Kernel:
     found = _kernels.get(key)
     if found is not None:
         return found
-    with no_fork:  # a child could not load what was half loaded when it forked
-        from ogive.runtime.kernels import make_kernel
+    from ogive.runtime.kernels import make_kernel
+
     made = key.computation
     kernel = make_kernel(
         made.inputs,

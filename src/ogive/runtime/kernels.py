@@ -105,7 +105,7 @@ def make_kernel(
     """
 
     def resolve() -> Resolved:
-        with no_fork:  # all of it: a child cannot load a module that another thread was loading when it forked
+        with no_fork:  # all of it: a child cannot go on with what another thread had begun
             return found()
 
     def found() -> Resolved:
