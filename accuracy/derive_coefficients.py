@@ -1,4 +1,4 @@
-"""Derive every polynomial of ogive.elementary: run it and compare, or --write the table.
+"""Derive every polynomial of ogive.numerics.elementary: run it and compare, or --write the table.
 
     python accuracy/derive_coefficients.py [--write]
 
@@ -24,11 +24,14 @@ from pathlib import Path
 
 import mpmath as mp
 
-TARGET = Path(__file__).resolve().parent.parent / "src/ogive/elementary/coefficients.py"
+TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/coefficients.py"
 DIGITS = 60
 ITERATIONS = 12
 ITERATIONS_OF_QUOTIENT = 80
-PRECISION = {"F32": 24, "F64": 53}
+PRECISION = {"F32": 24, "F64": 53, "LONG": 53}
+
+#: How the tables name a form: LONG is for float64 that computes float32 with a bound, for correct rounding.
+KEYS = {"F32": "Format.F32", "F64": "Format.F64", "LONG": "LONG"}
 
 Function = Callable[[mp.mpf], mp.mpf]
 
@@ -100,6 +103,7 @@ class Quotient:
     weight: Function
     interval: tuple[mp.mpf, mp.mpf]
     degrees: tuple[int, int]
+    form: str = "F32"
 
 
 def polynomial(coefficients: Sequence[mp.mpf], x: mp.mpf) -> mp.mpf:
@@ -170,7 +174,7 @@ def fused(a: mp.mpf, b: mp.mpf, c: mp.mpf) -> mp.mpf:
 
 
 def of_sixth_degree(powers: Sequence[mp.mpf], at_zero: mp.mpf) -> list[mp.mpf]:
-    """The numbers k and a to f of the polynomial (elementary/adapted.py).
+    """The numbers k and a to f of the polynomial (numerics/elementary/adapted.py).
 
     Divided by its highest coefficient, k**2, it is (w + z + e) w + f with w = x**3 + p1 x**2 + p2 x + p3 and
     w + z + e = x**3 + (p1 + 1) x**2 + q2 x + q3, and comparing powers leaves an equation of third degree for a. The last
@@ -270,6 +274,12 @@ def fits() -> list[Fit]:
             in_float64=True,
         )
 
+    def erfinv_over(w: mp.mpf) -> mp.mpf:
+        if w < mp.mpf(10) ** -15:
+            return mp.sqrt(mp.pi) / 2
+        x = mp.sqrt(-mp.expm1(-w))
+        return mp.erfinv(x) / x
+
     one = mp.mpf(1)
     root_half = mp.sqrt(mp.mpf(1) / 2)
 
@@ -288,7 +298,7 @@ def fits() -> list[Fit]:
             expm1_tail,
             expm1_weight,
             (-half_ln2, half_ln2),
-            {"F32": range(6), "F64": range(12)},
+            {"F32": range(6), "LONG": range(9), "F64": range(12)},
         ),
         Fit(
             "EXP",
@@ -296,7 +306,7 @@ def fits() -> list[Fit]:
             expm1_tail,
             lambda r: r**2 / mp.exp(r),
             (-half_ln2, half_ln2),
-            {"F32": range(5), "F64": range(10)},
+            {"F32": range(5), "LONG": range(8), "F64": range(10)},
         ),
         Fit(
             "LOG1P",
@@ -314,25 +324,58 @@ def fits() -> list[Fit]:
             erf_tail,
             lambda x: x,
             (mp.mpf(10) ** -12, mp.mpf("0.2501")),
-            {"F32": range(5), "F64": range(10)},
+            {"F32": range(5), "LONG": range(7), "F64": range(10)},
         ),
-        rest_of_series("SIN", mp.sin, {1: one}, mp.pi / 4, {"F32": 4, "F64": 7}, "abs(x) <= pi / 4"),
-        rest_of_series("COS", mp.cos, {0: one, 2: -one / 2}, mp.pi / 4, {"F32": 3, "F64": 6}, "abs(x) <= pi / 4"),
-        rest_of_series("ASIN", mp.asin, {1: one}, one / 2, {"F32": 6, "F64": 14}, "abs(x) <= 1/2"),
-        rest_of_series("ATAN", mp.atan, {1: one}, mp.sqrt(2) - 1, {"F64": 12}, "abs(x) <= tan(pi / 8)"),
-        rest_of_series("SINH", mp.sinh, {1: one}, mp.log(2) / 2, {"F32": 3, "F64": 6}, "abs(x) <= log(2) / 2"),
+        rest_of_series("SIN", mp.sin, {1: one}, mp.pi / 4, {"F32": 4, "LONG": 5, "F64": 7}, "abs(x) <= pi / 4"),
         rest_of_series(
-            "COSH", mp.cosh, {0: one, 2: one / 2}, mp.log(2) / 2, {"F32": 2, "F64": 5}, "abs(x) <= log(2) / 2"
+            "COS", mp.cos, {0: one, 2: -one / 2}, mp.pi / 4, {"F32": 3, "LONG": 5, "F64": 6}, "abs(x) <= pi / 4"
+        ),
+        rest_of_series("ASIN", mp.asin, {1: one}, one / 2, {"F32": 6, "LONG": 10, "F64": 14}, "abs(x) <= 1/2"),
+        rest_of_series("ATAN", mp.atan, {1: one}, mp.sqrt(2) - 1, {"F64": 12}, "abs(x) <= tan(pi / 8)"),
+        rest_of_series(
+            "SINH", mp.sinh, {1: one}, mp.log(2) / 2, {"F32": 3, "LONG": 4, "F64": 6}, "abs(x) <= log(2) / 2"
+        ),
+        rest_of_series(
+            "COSH",
+            mp.cosh,
+            {0: one, 2: one / 2},
+            mp.log(2) / 2,
+            {"F32": 2, "LONG": 4, "F64": 5},
+            "abs(x) <= log(2) / 2",
         ),
         rest_of_series(
             "ATANH",
             mp.atanh,
             {1: one, 3: one / 3, 5: one / 5},
             3 - 2 * mp.sqrt(2),
-            {"F32": 3, "F64": 8},
+            {"F32": 3, "LONG": 5, "F64": 8},
             "abs(x) <= 3 - sqrt(8)",
         ),
-        rest_of_series("ATANH_SHORT", mp.atanh, {1: one}, mp.mpf("0.2005"), {"F32": 3}, "abs(x) <= 0.2005"),
+        Fit(
+            "CBRT_START",
+            "x ** (-1/3) on sqrt(1/2) <= x <= sqrt(2), roughly; relative error",
+            lambda x: 1 / mp.cbrt(x),
+            mp.cbrt,
+            (root_half, 1 / root_half),
+            {"F64": range(7)},
+        ),
+        Fit(
+            "ERFINV_NEAR",
+            "erfinv(x) / x in w = -log(1 - x**2), 0 <= w <= 6.25, roughly; relative error",
+            erfinv_over,
+            lambda w: 1 / erfinv_over(w),
+            (mp.mpf(0), mp.mpf("6.2501")),
+            {"F64": range(11)},
+        ),
+        Fit(
+            "ERFINV_FAR",
+            "erfinv(x) / x in sqrt(w) - 4, w = -log(1 - x**2), 6.25 <= w <= 37, roughly; relative error",
+            lambda s: erfinv_over((s + 4) ** 2),
+            lambda s: 1 / erfinv_over((s + 4) ** 2),
+            (mp.mpf("-1.5001"), mp.mpf("2.1")),
+            {"F64": range(11)},
+        ),
+        rest_of_series("ATANH_SHORT", mp.atanh, {1: one}, mp.mpf("0.2005"), {"F32": 3, "LONG": 6}, "abs(x) <= 0.2005"),
     ]
 
 
@@ -344,6 +387,9 @@ def quotients() -> list[Quotient]:
         interval = (low - mp.mpf(2) ** -10, high + mp.mpf(2) ** -10)
         what = f"log1p(x) / x, {where} and a little beyond; relative error"
         return Quotient(name, what, log1p_over, lambda x: 1 / log1p_over(x), interval, (3, 3))
+
+    def long(fit: Quotient, degrees: tuple[int, int], interval: tuple[mp.mpf, mp.mpf] | None = None) -> Quotient:
+        return replace(fit, degrees=degrees, interval=interval or fit.interval, form="LONG")
 
     def scaled_tail(a: mp.mpf) -> mp.mpf:
         return mp.exp(a * a / 2) * mp.erfc(a / mp.sqrt(2)) / 2
@@ -358,19 +404,27 @@ def quotients() -> list[Quotient]:
         return Quotient(f"{name.upper()}_QUOTIENT", what, wanted, lambda square: 1 / wanted(square), interval, degrees)
 
     root_half = mp.sqrt(mp.mpf(1) / 2)
+    of_all = log1p_quotient("LOG1P_QUOTIENT", "sqrt(1/2) <= 1 + x <= sqrt(2)", root_half - 1, 1 / root_half - 1)
+    to_one = log1p_quotient("LOG1P_TO_ONE", "0 <= x <= 1", mp.mpf(0), mp.mpf(1))
+    tail = Quotient(
+        "NORMAL_TAIL",
+        "exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in a, 0 <= a <= 15.5 (LONG: 38); relative error",
+        scaled_tail,
+        lambda a: 1 / scaled_tail(a),
+        (mp.mpf(0), mp.mpf("15.5")),
+        (4, 5),
+    )
+    arctangent = over_root("atan", mp.atan, 1, (3, 3))
     return [
-        log1p_quotient("LOG1P_QUOTIENT", "sqrt(1/2) <= 1 + x <= sqrt(2)", root_half - 1, 1 / root_half - 1),
-        log1p_quotient("LOG1P_TO_ONE", "0 <= x <= 1", mp.mpf(0), mp.mpf(1)),
-        Quotient(
-            "NORMAL_TAIL",
-            "exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in a, 0 <= a <= 15.5; relative error",
-            scaled_tail,
-            lambda a: 1 / scaled_tail(a),
-            (mp.mpf(0), mp.mpf("15.5")),
-            (4, 5),
-        ),
+        of_all,
+        long(of_all, (5, 5)),
+        to_one,
+        long(to_one, (5, 5)),
+        tail,
+        long(tail, (8, 9), (mp.mpf(0), mp.mpf(38))),
         over_root("erf", mp.erf, 4, (5, 6)),
-        over_root("atan", mp.atan, 1, (3, 3)),
+        arctangent,
+        long(arctangent, (5, 5)),
     ]
 
 
@@ -384,6 +438,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ogive.expression import Format
+from ogive.numerics.machine import LONG
 
 __all__ = [
 {names}
@@ -419,27 +474,35 @@ def adapted(expm1: Fit, exp: Fit) -> dict[str, tuple[str, list[mp.mpf]]]:
 
 def table() -> str:
     groups = [list(group) for _, group in groupby(fits(), key=lambda fit: fit.name)]
-    others, divided = adapted(groups[0][0], groups[1][0]), quotients()
-    names = [*(group[0].name for group in groups), *(quotient.name for quotient in divided), *others, "TWO_OVER_PI"]
+    divided = [list(group) for _, group in groupby(quotients(), key=lambda fit: fit.name)]
+    others = adapted(groups[0][0], groups[1][0])
+    names = [*(g[0].name for g in groups), *(g[0].name for g in divided), *others, "TWO_OVER_PI"]
     blocks = []
     for group in groups:
         block = f"#: {group[0].what}.\n{group[0].name} = {{\n"
         for fit, form in [(member, form) for member in group for form in member.powers]:
             coefficients, worst = fitted(fit, form)
-            block += f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    Format.{form}: (\n"
+            block += f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    {KEYS[form]}: (\n"
             block += "".join(f'        float.fromhex("{exact_hex(c)}"),\n' for c in coefficients) + "    ),\n"
         blocks.append(block + "}\n")
     for name, (what, numbers) in others.items():
         lines = "".join(f'        float.fromhex("{exact_hex(number)}"),\n' for number in numbers)
-        blocks.append(f"#: {what} (elementary/adapted.py).\n{name} = {{\n    Format.F32: (\n{lines}    ),\n}}\n")
-    for quotient in divided:
-        parts, worst = fitted_quotient(quotient)
-        written = "".join(
-            "        (\n" + "".join(f'            float.fromhex("{exact_hex(c)}"),\n' for c in part) + "        ),\n"
-            for part in parts
+        blocks.append(
+            f"#: {what} (numerics/elementary/adapted.py).\n{name} = {{\n    Format.F32: (\n{lines}    ),\n}}\n"
         )
-        block = f"#: {quotient.what}; a Quotient.\n{quotient.name} = {{\n"
-        block += f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    Format.F32: (\n{written}    ),\n"
+    for quotients_of_name in divided:
+        block = f"#: {quotients_of_name[0].what}; a Quotient.\n{quotients_of_name[0].name} = {{\n"
+        for quotient in quotients_of_name:
+            parts, worst = fitted_quotient(quotient)
+            written = "".join(
+                "        (\n"
+                + "".join(f'            float.fromhex("{exact_hex(c)}"),\n' for c in part)
+                + "        ),\n"
+                for part in parts
+            )
+            block += (
+                f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    {KEYS[quotient.form]}: (\n{written}    ),\n"
+            )
         blocks.append(block + "}\n")
     with mp.workprec(BITS_OF_TWO_OVER_PI + 64):
         digits = f"{int(mp.floor(2 / mp.pi * 2**BITS_OF_TWO_OVER_PI)):x}"
@@ -450,7 +513,7 @@ def table() -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="replace the table in src/ogive/elementary")
+    parser.add_argument("--write", action="store_true", help="replace the table in src/ogive/numerics/elementary")
     arguments = parser.parse_args()
     mp.mp.dps = DIGITS
     derived = table()

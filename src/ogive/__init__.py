@@ -35,6 +35,7 @@ from ogive.catalog.activations import (
     tanh,
     thresholded_relu,
 )
+from ogive.catalog.aliases import ALIASES, named
 from ogive.catalog.arithmetic import (
     abs,
     add,
@@ -67,6 +68,32 @@ from ogive.catalog.bits import (
     bitwise_xor,
 )
 from ogive.catalog.clipping import clamp, clamp_grad, clip, clip_grad, threshold
+from ogive.catalog.functions import (
+    cbrt,
+    copysign,
+    erfc,
+    erfinv,
+    exp2,
+    expm1,
+    hypot,
+    isfinite,
+    log1p,
+    log2,
+    log10,
+    log_ndtr,
+    logaddexp,
+    logit,
+    ndtr,
+    not_equal,
+    rsqrt,
+    square,
+    trunc,
+)
+from ogive.catalog.gated import (
+    geglu,
+    glu,
+    reglu,
+)
 from ogive.catalog.logic import (
     equal,
     greater,
@@ -81,11 +108,25 @@ from ogive.catalog.logic import (
     logical_xor,
     where,
 )
+from ogive.catalog.more_activations import (
+    hard_mish,
+    log_sigmoid,
+    serf,
+    snake,
+    softcap,
+    sparse_plus,
+    sparse_sigmoid,
+    squareplus,
+    star_relu,
+    tanhshrink,
+    xielu,
+)
 from ogive.catalog.rounding import ceil, dequantize_linear, floor, quantize_linear, quantized_linear_add, round
 from ogive.catalog.rowwise import (
     hardmax,
     log_softmax,
     softmax,
+    softmin,
 )
 from ogive.catalog.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, sin, sinh, tan
 from ogive.operator import Operator, operator
@@ -111,12 +152,14 @@ __all__ = [
     "bitwise_not",
     "bitwise_or",
     "bitwise_xor",
+    "cbrt",
     "ceil",
     "celu",
     "clamp",
     "clamp_grad",
     "clip",
     "clip_grad",
+    "copysign",
     "cos",
     "cosh",
     "dequantize_linear",
@@ -125,17 +168,27 @@ __all__ = [
     "elu",
     "equal",
     "erf",
+    "erfc",
+    "erfinv",
     "exp",
+    "exp2",
+    "expm1",
     "floor",
     "formula",
+    "geglu",
     "gelu",
     "get_num_threads",
+    "glu",
+    "grad",
     "greater",
     "greater_or_equal",
+    "hard_mish",
     "hard_sigmoid",
     "hard_swish",
     "hardmax",
+    "hypot",
     "identity",
+    "isfinite",
     "isinf",
     "isnan",
     "leaky_relu",
@@ -143,11 +196,18 @@ __all__ = [
     "less_or_equal",
     "linear",
     "log",
+    "log1p",
+    "log2",
+    "log10",
+    "log_ndtr",
+    "log_sigmoid",
     "log_softmax",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
     "max",
     "mean",
     "min",
@@ -156,7 +216,9 @@ __all__ = [
     "modulus_floor",
     "modulus_truncate",
     "mul",
+    "ndtr",
     "neg",
+    "not_equal",
     "operator",
     "parametric_hard_swish",
     "parametric_softplus",
@@ -166,35 +228,59 @@ __all__ = [
     "quantized_linear_add",
     "reciprocal",
     "register_threadpoolctl",
+    "reglu",
     "relu",
     "relu_grad",
     "round",
     "row_operator",
+    "rsqrt",
     "scaled_tanh",
     "selu",
+    "serf",
     "set_num_threads",
     "shrink",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
+    "snake",
+    "softcap",
     "softmax",
+    "softmin",
     "softplus",
     "softsign",
+    "sparse_plus",
+    "sparse_sigmoid",
     "sqrt",
+    "square",
+    "squareplus",
+    "star_relu",
     "sub",
     "swiglu",
     "swish",
     "tan",
     "tanh",
+    "tanhshrink",
     "threads",
     "threshold",
     "thresholded_relu",
+    "trunc",
+    "value_and_grad",
+    "vjp",
     "where",
+    "xielu",
 ]
+__all__ += ALIASES
 
 #: Parts that are loaded when they are first wanted: ``import ogive`` alone needs none of them.
-_PARTS = ("check", "directml", "dxdispatch", "onnx")
+_PARTS = ("check", "directml", "dxdispatch", "fast", "golden", "judge", "onnx", "torch", "webnn")
+
+#: Functions that are loaded when they are first wanted, and where they are.
+_FUNCTIONS = {
+    **dict.fromkeys(("grad", "value_and_grad", "vjp"), "ogive.gradients"),
+    **dict.fromkeys(("address", "export"), "ogive.exporting"),
+    **dict.fromkeys(("exact", "ulp", "vectors"), "ogive.golden"),
+}
 
 
 def __getattr__(name: str) -> object:
@@ -207,6 +293,13 @@ def __getattr__(name: str) -> object:
             return import_module(f"ogive.{name}")
         except MissingPackageError as error:  # hasattr() asks too, and takes only an AttributeError for a no
             raise MissingNameError(str(error)) from error
+    if name in ALIASES:
+        globals()[name] = found = named(name)
+        return found
+    if name in _FUNCTIONS:
+        from importlib import import_module
+
+        return globals().setdefault(name, getattr(import_module(_FUNCTIONS[name]), name))
     if name == "__version__":
         from importlib.metadata import PackageNotFoundError, version
 
@@ -220,4 +313,4 @@ def __getattr__(name: str) -> object:
 def __dir__() -> list[str]:
     """What is for users; modules that only the package itself needs are left out."""
     names = (name for name in globals() if name.startswith("__"))
-    return sorted([*__all__, *_PARTS, "errors", "__version__", *names])
+    return sorted([*__all__, *_PARTS, *_FUNCTIONS, "errors", "__version__", *names])

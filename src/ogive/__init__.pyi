@@ -1,6 +1,6 @@
 """Made by `python -m ogive.stubs`; do not edit."""
 
-# ruff: noqa: A001, A002  (operators and parameters have the standards' names)
+# ruff: noqa: A001, A002, RUF022  (operators and parameters have the standards' names; aliases follow them)
 
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Unpack, overload
@@ -12,9 +12,20 @@ from ogive import check as check
 from ogive import directml as directml
 from ogive import dxdispatch as dxdispatch
 from ogive import errors as errors
+from ogive import fast as fast
 from ogive import formula
+from ogive import golden as golden
+from ogive import judge as judge
 from ogive import onnx as onnx
+from ogive import torch as torch
+from ogive import webnn as webnn
+from ogive.exporting import address as address
+from ogive.exporting import export as export
 from ogive.expression import Expression
+from ogive.golden import exact as exact
+from ogive.golden import ulp as ulp
+from ogive.golden import vectors as vectors
+from ogive.gradients.operators import grad, value_and_grad, vjp
 from ogive.operator import Operator, operator
 from ogive.row_operator import RowOperator, row_operator
 from ogive.runtime.threads import get_num_threads, register_threadpoolctl, set_num_threads, threads
@@ -38,12 +49,14 @@ __all__ = [
     "bitwise_not",
     "bitwise_or",
     "bitwise_xor",
+    "cbrt",
     "ceil",
     "celu",
     "clamp",
     "clamp_grad",
     "clip",
     "clip_grad",
+    "copysign",
     "cos",
     "cosh",
     "dequantize_linear",
@@ -52,17 +65,27 @@ __all__ = [
     "elu",
     "equal",
     "erf",
+    "erfc",
+    "erfinv",
     "exp",
+    "exp2",
+    "expm1",
     "floor",
     "formula",
+    "geglu",
     "gelu",
     "get_num_threads",
+    "glu",
+    "grad",
     "greater",
     "greater_or_equal",
+    "hard_mish",
     "hard_sigmoid",
     "hard_swish",
     "hardmax",
+    "hypot",
     "identity",
+    "isfinite",
     "isinf",
     "isnan",
     "leaky_relu",
@@ -70,11 +93,18 @@ __all__ = [
     "less_or_equal",
     "linear",
     "log",
+    "log1p",
+    "log2",
+    "log10",
+    "log_ndtr",
+    "log_sigmoid",
     "log_softmax",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
+    "logit",
     "max",
     "mean",
     "min",
@@ -83,7 +113,9 @@ __all__ = [
     "modulus_floor",
     "modulus_truncate",
     "mul",
+    "ndtr",
     "neg",
+    "not_equal",
     "operator",
     "parametric_hard_swish",
     "parametric_softplus",
@@ -93,35 +125,104 @@ __all__ = [
     "quantized_linear_add",
     "reciprocal",
     "register_threadpoolctl",
+    "reglu",
     "relu",
     "relu_grad",
     "round",
     "row_operator",
+    "rsqrt",
     "scaled_tanh",
     "selu",
+    "serf",
     "set_num_threads",
     "shrink",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
+    "snake",
+    "softcap",
     "softmax",
+    "softmin",
     "softplus",
     "softsign",
+    "sparse_plus",
+    "sparse_sigmoid",
     "sqrt",
+    "square",
+    "squareplus",
+    "star_relu",
     "sub",
     "swiglu",
     "swish",
     "tan",
     "tanh",
+    "tanhshrink",
     "threads",
     "threshold",
     "thresholded_relu",
+    "trunc",
+    "value_and_grad",
+    "vjp",
     "where",
+    "xielu",
+    "absolute",
+    "fabs",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
+    "invert",
+    "bitwise_invert",
+    "divide",
+    "true_divide",
+    "eq",
+    "exponential",
+    "gt",
+    "ge",
+    "greater_equal",
+    "hardswish",
+    "hard_silu",
+    "lt",
+    "le",
+    "less_equal",
+    "logsigmoid",
+    "log_expit",
+    "maximum",
+    "minimum",
+    "remainder",
+    "fmod",
+    "multiply",
+    "negative",
+    "ne",
+    "power",
+    "expit",
+    "logistic",
+    "soft_sign",
+    "subtract",
+    "silu",
+    "tanh_shrink",
+    "fix",
+    "fast_gelu",
+    "gelu_tanh",
+    "hard_shrink",
+    "hard_tanh",
+    "hardshrink",
+    "hardsigmoid",
+    "hardtanh",
+    "quick_gelu",
+    "relu6",
+    "rrelu",
+    "soft_shrink",
+    "softshrink",
 ]
 
 __version__: str
 _PARTS: tuple[str, ...]
+_FUNCTIONS: dict[str, str]
 
 class _UFunc(Protocol):
     def __array_ufunc__(self, *args: Any, **keywords: Any) -> Any: ...
@@ -700,6 +801,25 @@ bitwise_xor: _BitwiseXor
 Exclusive disjunction of bits: ``a ^ b``.
 """
 
+class _Cbrt(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+cbrt: _Cbrt
+"""``cbrt(x)``
+
+Cube root: ``x ** (1 / 3)``, of negative numbers too.
+"""
+
 class _Ceil(Operator):
     @overload
     def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
@@ -1108,6 +1228,61 @@ clip_grad: _ClipGrad
 Gradient of clipping between tensors: ``0`` where x <= min or x >= max, ``gradient`` elsewhere.
 """
 
+class _Copysign(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating],
+        sign: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating] | _Floating | float,
+        sign: NDArray[_Floating],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(self, x: float, sign: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        sign: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        sign: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, sign: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, sign: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+copysign: _Copysign
+"""``copysign(x, sign)``
+
+Magnitude of one with the sign of another: ``abs(x)`` or ``-abs(x)``, as the sign bit of ``sign`` says.
+"""
+
 class _Cos(Operator):
     @overload
     def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
@@ -1471,6 +1646,44 @@ erf: _Erf
 Error function: ``2 / sqrt(pi)`` times the integral of exp(-t**2) from 0 to x.
 """
 
+class _Erfc(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+erfc: _Erfc
+"""``erfc(x)``
+
+Complementary error function: ``1 - erf(x)``, accurate in both tails.
+"""
+
+class _Erfinv(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+erfinv: _Erfinv
+"""``erfinv(x)``
+
+Inverse of the error function: ``erf(y) = x``; infinite at -1 and 1, NaN beyond.
+"""
+
 class _Exp(Operator):
     @overload
     def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
@@ -1490,6 +1703,44 @@ exp: _Exp
 Exponential function: ``exp(x)``.
 """
 
+class _Exp2(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+exp2: _Exp2
+"""``exp2(x)``
+
+Power of two: ``2 ** x``, exact where x is an integer.
+"""
+
+class _Expm1(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+expm1: _Expm1
+"""``expm1(x)``
+
+Exponential less one: ``exp(x) - 1``, without cancellation near zero.
+"""
+
 class _Floor(Operator):
     @overload
     def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
@@ -1507,6 +1758,77 @@ floor: _Floor
 """``floor(x)``
 
 Largest integer that is not larger: ``floor(x)``.
+"""
+
+class _Geglu(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating],
+        /,
+        b: NDArray[_Floating] | _Floating | float | None = None,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        a: float,
+        /,
+        b: float | None = None,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        /,
+        b: Expression | float | None = None,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        /,
+        b: _Tensor | None = None,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        /,
+        b: _Tensor | None = None,
+        *,
+        approximate: Literal["none", "tanh"] = "none",
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, approximate: Literal["none", "tanh"] = "none") -> np.ufunc: ...
+
+geglu: _Geglu
+"""``geglu(a, b=None, *, approximate='none', axis=-1)``
+
+Gated linear unit with a GELU gate: ``gelu(a) * b``, rounded once.
+
+Parameter approximate: 'none', 'tanh'; default 'none'.
 """
 
 class _Gelu(Operator):
@@ -1568,6 +1890,70 @@ gelu: _Gelu
 Gaussian error linear unit: ``0.5 * x * (1 + erf(x / sqrt(2)))``.
 
 Parameter approximate: 'none', 'tanh'; default 'none'.
+"""
+
+class _Glu(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating],
+        /,
+        b: NDArray[_Floating] | _Floating | float | None = None,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        a: float,
+        /,
+        b: float | None = None,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        /,
+        b: Expression | float | None = None,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        /,
+        b: _Tensor | None = None,
+        *,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        /,
+        b: _Tensor | None = None,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+glu: _Glu
+"""``glu(a, b=None, *, axis=-1)``
+
+Gated linear unit: ``a / (1 + exp(-b))``.
 """
 
 class _Greater(Operator):
@@ -1678,6 +2064,25 @@ greater_or_equal: _GreaterOrEqual
 """``greater_or_equal(a, b)``
 
 Comparison: ``a >= b``; false where an operand is NaN.
+"""
+
+class _HardMish(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+hard_mish: _HardMish
+"""``hard_mish(x)``
+
+Piecewise mish: ``x / 2 * max(0, min(x + 2, 2))``.
 """
 
 class _HardSigmoid(Operator):
@@ -1817,6 +2222,61 @@ hardmax: _Hardmax
 One where the row has its largest element for the first time, 0 elsewhere: ``x == max(x)``, once a row.
 """
 
+class _Hypot(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating],
+        b: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating] | _Floating | float,
+        b: NDArray[_Floating],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+hypot: _Hypot
+"""``hypot(a, b)``
+
+Length of a vector of two: ``sqrt(a * a + b * b)``, without overflow on the way.
+"""
+
 class _Identity(Operator):
     @overload
     def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
@@ -1832,6 +2292,25 @@ identity: _Identity
 """``identity(x)``
 
 Identity: ``x``. Of all NaN only the one canonical quiet NaN comes out.
+"""
+
+class _Isfinite(Operator):
+    @overload
+    def __call__(self, x: NDArray[Any], /, *, out: None = None, **numpy: Unpack[_Keywords]) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+isfinite: _Isfinite
+"""``isfinite(x)``
+
+Whether a number is neither infinite nor NaN: ``abs(x) < inf``.
 """
 
 class _Isinf(Operator):
@@ -2177,6 +2656,101 @@ log: _Log
 Natural logarithm: ``log(x)``; -inf at both zeros, NaN below.
 """
 
+class _Log1P(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+log1p: _Log1P
+"""``log1p(x)``
+
+Logarithm of one more: ``log(1 + x)``, without cancellation near zero; -inf at -1, NaN below.
+"""
+
+class _Log2(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+log2: _Log2
+"""``log2(x)``
+
+Logarithm to base 2: ``log(x) / log(2)``, exact at powers of two; -inf at both zeros, NaN below.
+"""
+
+class _Log10(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+log10: _Log10
+"""``log10(x)``
+
+Logarithm to base 10: ``log(x) / log(10)``, exact at powers of ten; -inf at both zeros, NaN below.
+"""
+
+class _LogNdtr(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+log_ndtr: _LogNdtr
+"""``log_ndtr(x)``
+
+Logarithm of the standard normal distribution function: ``log((1 + erf(x / sqrt(2))) / 2)``.
+"""
+
+class _LogSigmoid(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+log_sigmoid: _LogSigmoid
+"""``log_sigmoid(x)``
+
+Logarithm of the logistic function: ``log(1 / (1 + exp(-x)))``, without overflow and accurate at both ends.
+"""
+
 class _LogSoftmax(RowOperator):
     @overload
     def __call__(
@@ -2226,6 +2800,61 @@ log_softmax: _LogSoftmax
 """``log_softmax(x, *, axis=-1)``
 
 Logarithm of the softmax: ``x - max(x) - log(sum(exp(x - max(x))))``.
+"""
+
+class _Logaddexp(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating],
+        b: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating] | _Floating | float,
+        b: NDArray[_Floating],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+logaddexp: _Logaddexp
+"""``logaddexp(a, b)``
+
+Logarithm of a sum of exponentials: ``log(exp(a) + exp(b))``, without overflow on the way.
 """
 
 class _LogicalAnd(Operator):
@@ -2410,6 +3039,25 @@ logical_xor: _LogicalXor
 """``logical_xor(a, b)``
 
 Exclusive disjunction: ``a ^ b``.
+"""
+
+class _Logit(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+logit: _Logit
+"""``logit(x)``
+
+Inverse of the logistic function: ``log(x / (1 - x))``, without cancellation near 1/2; NaN outside [0, 1].
 """
 
 class _Max(Operator):
@@ -2826,6 +3474,25 @@ mul: _Mul
 Product: ``a * b``.
 """
 
+class _Ndtr(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+ndtr: _Ndtr
+"""``ndtr(x)``
+
+Standard normal distribution function: ``(1 + erf(x / sqrt(2))) / 2``, accurate in both tails.
+"""
+
 class _Neg(Operator):
     @overload
     def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
@@ -2841,6 +3508,61 @@ neg: _Neg
 """``neg(x)``
 
 Negative: ``-x``. The smallest integer has no counterpart and stays what it is.
+"""
+
+class _NotEqual(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[Any],
+        b: _Tensor,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        b: NDArray[Any],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[np.bool]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.bool: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+not_equal: _NotEqual
+"""``not_equal(a, b)``
+
+Inequality: ``a != b``; true where an operand is NaN.
 """
 
 class _ParametricHardSwish(Operator):
@@ -3370,6 +4092,70 @@ reciprocal: _Reciprocal
 Reciprocal: ``1 / x``.
 """
 
+class _Reglu(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating],
+        /,
+        b: NDArray[_Floating] | _Floating | float | None = None,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        a: float,
+        /,
+        b: float | None = None,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        /,
+        b: Expression | float | None = None,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        /,
+        b: _Tensor | None = None,
+        *,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        a: _Tensor,
+        /,
+        b: _Tensor | None = None,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+reglu: _Reglu
+"""``reglu(a, b=None, *, axis=-1)``
+
+Gated linear unit with a rectifier as the gate: ``max(0, a) * b``.
+"""
+
 class _Relu(Operator):
     @overload
     def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
@@ -3509,6 +4295,25 @@ Rounding to an integer: ``round(x)``.
 Parameter mode: 'nearest_even', 'truncate', 'nearest_away'; default 'nearest_even'.
 """
 
+class _Rsqrt(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+rsqrt: _Rsqrt
+"""``rsqrt(x)``
+
+Reciprocal of the square root: ``1 / sqrt(x)``, rounded once; NaN below zero.
+"""
+
 class _ScaledTanh(Operator):
     @overload
     def __call__(
@@ -3646,6 +4451,25 @@ Scaled exponential linear unit: ``gamma * x`` where x > 0, ``gamma * (alpha * ex
 
 Parameter alpha: any finite number; default 1.6732631921768188.
 Parameter gamma: any finite number; default 1.0507010221481323.
+"""
+
+class _Serf(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+serf: _Serf
+"""``serf(x)``
+
+Smooth activation by the error function: ``x * erf(log(1 + exp(x)))``. The limit at -inf is -0.
 """
 
 class _Shrink(Operator):
@@ -3823,6 +4647,120 @@ sinh: _Sinh
 Hyperbolic sine: ``(exp(x) - exp(-x)) / 2``, without cancellation, infinite only where the result is.
 """
 
+class _Snake(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...
+
+snake: _Snake
+"""``snake(x, *, alpha=1.0)``
+
+Periodic activation: ``x + sin(alpha * x)**2 / alpha``. At the infinities it is x.
+
+Parameter alpha: any finite number but 0; default 1.0.
+"""
+
+class _Softcap(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        cap: SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        cap: SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        cap: Expression | SupportsFloat,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        cap: SupportsFloat,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, cap: SupportsFloat, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self, *, cap: SupportsFloat) -> np.ufunc: ...
+
+softcap: _Softcap
+"""``softcap(x, *, cap)``
+
+Hyperbolic tangent that is x near zero: ``cap * tanh(x / cap)``. The cap has no default.
+
+Parameter cap: any finite number but 0; required.
+"""
+
 class _Softmax(RowOperator):
     @overload
     def __call__(
@@ -3872,6 +4810,57 @@ softmax: _Softmax
 """``softmax(x, *, axis=-1)``
 
 Exponentials that add up to 1: ``exp(x - max(x)) / sum(exp(x - max(x)))``.
+"""
+
+class _Softmin(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, axis: _Axis = -1, out: None = None, **numpy: Unpack[_RowTypes]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+softmin: _Softmin
+"""``softmin(x, *, axis=-1)``
+
+Softmax of the negative: ``exp(min(x) - x) / sum(exp(min(x) - x))``.
 """
 
 class _Softplus(Operator):
@@ -3954,6 +4943,44 @@ softsign: _Softsign
 Algebraic sigmoid: ``x / (1 + abs(x))``. The limits at the infinities are 1 and -1.
 """
 
+class _SparsePlus(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+sparse_plus: _SparsePlus
+"""``sparse_plus(x)``
+
+Piecewise softplus: 0 where x <= -1, ``(x + 1)**2 / 4`` between -1 and 1, x where x >= 1.
+"""
+
+class _SparseSigmoid(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+sparse_sigmoid: _SparseSigmoid
+"""``sparse_sigmoid(x)``
+
+Piecewise linear sigmoid from -1 to 1: ``max(0, min((x + 1) / 2, 1))``.
+"""
+
 class _Sqrt(Operator):
     @overload
     def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
@@ -3971,6 +4998,143 @@ sqrt: _Sqrt
 """``sqrt(x)``
 
 Square root: ``sqrt(x)``; NaN below zero.
+"""
+
+class _Square(Operator):
+    @overload
+    def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+square: _Square
+"""``square(x)``
+
+Square: ``x * x``.
+"""
+
+class _Squareplus(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        b: SupportsFloat = 4.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        b: SupportsFloat = 4.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        b: Expression | SupportsFloat = 4.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        b: SupportsFloat = 4.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, b: SupportsFloat = 4.0, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self, *, b: SupportsFloat = 4.0) -> np.ufunc: ...
+
+squareplus: _Squareplus
+"""``squareplus(x, *, b=4.0)``
+
+Algebraic softplus: ``(x + sqrt(x * x + b)) / 2``, without cancellation where x is negative.
+
+Parameter b: any finite number from 0 on; default 4.0.
+"""
+
+class _StarRelu(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        scale: SupportsFloat = 0.8944,
+        bias: SupportsFloat = -0.4472,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        scale: SupportsFloat = 0.8944,
+        bias: SupportsFloat = -0.4472,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        scale: Expression | SupportsFloat = 0.8944,
+        bias: Expression | SupportsFloat = -0.4472,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        scale: SupportsFloat = 0.8944,
+        bias: SupportsFloat = -0.4472,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        scale: SupportsFloat = 0.8944,
+        bias: SupportsFloat = -0.4472,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, scale: SupportsFloat = 0.8944, bias: SupportsFloat = -0.4472) -> np.ufunc: ...
+
+star_relu: _StarRelu
+"""``star_relu(x, *, scale=0.8944, bias=-0.4472)``
+
+Squared rectifier, scaled and moved: ``scale * max(0, x)**2 + bias``.
+
+Parameter scale: any finite number; default 0.8944.
+Parameter bias: any finite number; default -0.4472.
 """
 
 class _Sub(Operator):
@@ -4031,21 +5195,11 @@ class _Swiglu(Operator):
     def __call__(
         self,
         a: NDArray[_Floating],
-        b: NDArray[_Floating] | _Floating | float,
         /,
+        b: NDArray[_Floating] | _Floating | float | None = None,
         *,
         alpha: SupportsFloat = 1.0,
-        out: None = None,
-        **numpy: Unpack[_Keywords],
-    ) -> NDArray[_Floating]: ...
-    @overload
-    def __call__(
-        self,
-        a: NDArray[_Floating] | _Floating | float,
-        b: NDArray[_Floating],
-        /,
-        *,
-        alpha: SupportsFloat = 1.0,
+        axis: _Axis = -1,
         out: None = None,
         **numpy: Unpack[_Keywords],
     ) -> NDArray[_Floating]: ...
@@ -4053,10 +5207,11 @@ class _Swiglu(Operator):
     def __call__(
         self,
         a: float,
-        b: float,
         /,
+        b: float | None = None,
         *,
         alpha: SupportsFloat = 1.0,
+        axis: _Axis = -1,
         out: None = None,
         **numpy: Unpack[_Keywords],
     ) -> np.float64: ...
@@ -4064,21 +5219,11 @@ class _Swiglu(Operator):
     def __call__(
         self,
         a: Expression,
-        b: Expression | float,
         /,
+        b: Expression | float | None = None,
         *,
         alpha: Expression | SupportsFloat = 1.0,
-        out: None = None,
-        **numpy: Unpack[_Keywords],
-    ) -> Expression: ...
-    @overload
-    def __call__(
-        self,
-        a: Expression | float,
-        b: Expression,
-        /,
-        *,
-        alpha: Expression | SupportsFloat = 1.0,
+        axis: _Axis = -1,
         out: None = None,
         **numpy: Unpack[_Keywords],
     ) -> Expression: ...
@@ -4086,10 +5231,11 @@ class _Swiglu(Operator):
     def __call__(
         self,
         a: _Tensor,
-        b: _Tensor,
         /,
+        b: _Tensor | None = None,
         *,
         alpha: SupportsFloat = 1.0,
+        axis: _Axis = -1,
         out: _Out | tuple[_Out],
         **numpy: Unpack[_Types],
     ) -> _Out: ...
@@ -4097,17 +5243,18 @@ class _Swiglu(Operator):
     def __call__(
         self,
         a: _Tensor,
-        b: _Tensor,
         /,
+        b: _Tensor | None = None,
         *,
         alpha: SupportsFloat = 1.0,
+        axis: _Axis = -1,
         out: None = None,
         **numpy: Unpack[_Types],
     ) -> Any: ...
     def bind(self, *, alpha: SupportsFloat = 1.0) -> np.ufunc: ...
 
 swiglu: _Swiglu
-"""``swiglu(a, b, *, alpha=1.0)``
+"""``swiglu(a, b=None, *, alpha=1.0, axis=-1)``
 
 Gated linear unit with a swish gate: ``a / (1 + exp(-alpha * a)) * b``, rounded once.
 
@@ -4211,6 +5358,25 @@ tanh: _Tanh
 """``tanh(x)``
 
 Hyperbolic tangent: ``(1 - exp(-2 x)) / (1 + exp(-2 x))``, without overflow and at most 1 in magnitude.
+"""
+
+class _Tanhshrink(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+tanhshrink: _Tanhshrink
+"""``tanhshrink(x)``
+
+What the hyperbolic tangent leaves: ``x - tanh(x)``, without cancellation near zero.
 """
 
 class _Threshold(Operator):
@@ -4317,6 +5483,25 @@ Rectified linear unit with a threshold: ``x`` where x > alpha, 0 elsewhere.
 Parameter alpha: any finite number; default 1.0.
 """
 
+class _Trunc(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+trunc: _Trunc
+"""``trunc(x)``
+
+Integer part: ``floor(x)`` where x > 0, ``ceil(x)`` elsewhere.
+"""
+
 class _Where(Operator):
     @overload
     def __call__(
@@ -4401,4 +5586,591 @@ where: _Where
 """``where(condition, a, b)``
 
 Selection: ``a`` where the condition holds, ``b`` elsewhere.
+"""
+
+class _Xielu(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        alpha_p: SupportsFloat = 0.8,
+        alpha_n: SupportsFloat = 0.8,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        alpha_p: SupportsFloat = 0.8,
+        alpha_n: SupportsFloat = 0.8,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        alpha_p: Expression | SupportsFloat = 0.8,
+        alpha_n: Expression | SupportsFloat = 0.8,
+        beta: Expression | SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha_p: SupportsFloat = 0.8,
+        alpha_n: SupportsFloat = 0.8,
+        beta: SupportsFloat = 0.5,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        alpha_p: SupportsFloat = 0.8,
+        alpha_n: SupportsFloat = 0.8,
+        beta: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(
+        self,
+        *,
+        alpha_p: SupportsFloat = 0.8,
+        alpha_n: SupportsFloat = 0.8,
+        beta: SupportsFloat = 0.5,
+    ) -> np.ufunc: ...
+
+xielu: _Xielu
+"""``xielu(x, *, alpha_p=0.8, alpha_n=0.8, beta=0.5)``
+
+Integral of an ELU: ``alpha_p * x**2 + beta * x`` where x > 0, ``alpha_n * (exp(x) - 1 - x) + beta * x`` elsewhere.
+
+Parameter alpha_p: any finite number; default 0.8.
+Parameter alpha_n: any finite number; default 0.8.
+Parameter beta: any finite number; default 0.5.
+"""
+
+absolute: _Abs
+
+fabs: _Abs
+
+arccos: _Acos
+
+arccosh: _Acosh
+
+arcsin: _Asin
+
+arcsinh: _Asinh
+
+arctan: _Atan
+
+arctan2: _Atan2
+
+arctanh: _Atanh
+
+invert: _BitwiseNot
+
+bitwise_invert: _BitwiseNot
+
+divide: _Div
+
+true_divide: _Div
+
+eq: _Equal
+
+exponential: _Exp
+
+gt: _Greater
+
+ge: _GreaterOrEqual
+
+greater_equal: _GreaterOrEqual
+
+hardswish: _HardSwish
+
+hard_silu: _HardSwish
+
+lt: _Less
+
+le: _LessOrEqual
+
+less_equal: _LessOrEqual
+
+logsigmoid: _LogSigmoid
+
+log_expit: _LogSigmoid
+
+maximum: _Max
+
+minimum: _Min
+
+remainder: _ModulusFloor
+
+fmod: _ModulusTruncate
+
+multiply: _Mul
+
+negative: _Neg
+
+ne: _NotEqual
+
+power: _Pow
+
+expit: _Sigmoid
+
+logistic: _Sigmoid
+
+soft_sign: _Softsign
+
+subtract: _Sub
+
+silu: _Swish
+
+tanh_shrink: _Tanhshrink
+
+fix: _Trunc
+
+class _FastGelu(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+fast_gelu: _FastGelu
+"""``fast_gelu(x)``
+
+Another name of `gelu` with numbers filled in: ``gelu(x, approximate='tanh')``.
+"""
+
+class _GeluTanh(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+gelu_tanh: _GeluTanh
+"""``gelu_tanh(x)``
+
+Another name of `gelu` with numbers filled in: ``gelu(x, approximate='tanh')``.
+"""
+
+class _HardShrink(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        lambd: Expression | SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, lambd: SupportsFloat = 0.5) -> np.ufunc: ...
+
+hard_shrink: _HardShrink
+"""``hard_shrink(x, *, lambd=0.5)``
+
+Another name of `shrink` with numbers filled in: ``shrink(x, bias=0, lambd=lambd)``. NaN gives 0, in PyTorch NaN.
+
+Parameter lambd: any finite number; default 0.5.
+"""
+
+class _HardTanh(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        *,
+        min_val: SupportsFloat = -1.0,
+        max_val: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        min_val: Expression | SupportsFloat = -1.0,
+        max_val: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        min_val: SupportsFloat = -1.0,
+        max_val: SupportsFloat = 1.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        min_val: SupportsFloat = -1.0,
+        max_val: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> np.ufunc: ...
+
+hard_tanh: _HardTanh
+"""``hard_tanh(x, *, min_val=-1.0, max_val=1.0)``
+
+Another name of `clamp` with numbers filled in: ``clamp(x, min=min_val, max=max_val)``.
+
+Parameter min_val: any number but NaN; default -1.0.
+Parameter max_val: any number but NaN; default 1.0.
+"""
+
+class _Hardshrink(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        lambd: Expression | SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, lambd: SupportsFloat = 0.5) -> np.ufunc: ...
+
+hardshrink: _Hardshrink
+"""``hardshrink(x, *, lambd=0.5)``
+
+Another name of `shrink` with numbers filled in: ``shrink(x, bias=0, lambd=lambd)``. NaN gives 0, in PyTorch NaN.
+
+Parameter lambd: any finite number; default 0.5.
+"""
+
+class _Hardsigmoid(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+hardsigmoid: _Hardsigmoid
+"""``hardsigmoid(x)``
+
+Another name of `hard_sigmoid` with numbers filled in: ``hard_sigmoid(x, alpha=1/6, beta=0.5)``.
+"""
+
+class _Hardtanh(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        *,
+        min_val: SupportsFloat = -1.0,
+        max_val: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        min_val: Expression | SupportsFloat = -1.0,
+        max_val: Expression | SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        min_val: SupportsFloat = -1.0,
+        max_val: SupportsFloat = 1.0,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        min_val: SupportsFloat = -1.0,
+        max_val: SupportsFloat = 1.0,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, min_val: SupportsFloat = -1.0, max_val: SupportsFloat = 1.0) -> np.ufunc: ...
+
+hardtanh: _Hardtanh
+"""``hardtanh(x, *, min_val=-1.0, max_val=1.0)``
+
+Another name of `clamp` with numbers filled in: ``clamp(x, min=min_val, max=max_val)``.
+
+Parameter min_val: any number but NaN; default -1.0.
+Parameter max_val: any number but NaN; default 1.0.
+"""
+
+class _QuickGelu(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+quick_gelu: _QuickGelu
+"""``quick_gelu(x)``
+
+Another name of `swish` with numbers filled in: ``swish(x, alpha=1.702)``.
+"""
+
+class _Relu6(Operator):
+    @overload
+    def __call__(self, x: _Numbers, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Numbers: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+relu6: _Relu6
+"""``relu6(x)``
+
+Another name of `clamp` with numbers filled in: ``clamp(x, min=0, max=6)``.
+"""
+
+class _Rrelu(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+rrelu: _Rrelu
+"""``rrelu(x)``
+
+Another name of `leaky_relu` with numbers filled in: ``leaky_relu(x, alpha=11/48)``. As PyTorch evaluates it, not as it trains.
+"""
+
+class _SoftShrink(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        lambd: Expression | SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, lambd: SupportsFloat = 0.5) -> np.ufunc: ...
+
+soft_shrink: _SoftShrink
+"""``soft_shrink(x, *, lambd=0.5)``
+
+Another name of `shrink` with numbers filled in: ``shrink(x, bias=lambd, lambd=lambd)``. NaN gives 0, in PyTorch NaN.
+
+Parameter lambd: any finite number; default 0.5.
+"""
+
+class _Softshrink(Operator):
+    @overload
+    def __call__(
+        self,
+        x: _Numbers,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> _Numbers: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        lambd: Expression | SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        lambd: SupportsFloat = 0.5,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, lambd: SupportsFloat = 0.5) -> np.ufunc: ...
+
+softshrink: _Softshrink
+"""``softshrink(x, *, lambd=0.5)``
+
+Another name of `shrink` with numbers filled in: ``shrink(x, bias=lambd, lambd=lambd)``. NaN gives 0, in PyTorch NaN.
+
+Parameter lambd: any finite number; default 0.5.
 """

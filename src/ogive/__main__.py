@@ -1,6 +1,19 @@
-"""``python -m ogive``: the command line."""
+"""``ogive`` and ``python -m ogive``: the command line, which needs packages that the library does not."""
 
-from ogive.cli import main
+import sys
+
+from ogive.errors import MissingPackageError
+
+
+def main() -> None:
+    """Run the command line; one line and exit status 2 where its packages are not installed."""
+    try:
+        from ogive.cli import main as run
+    except MissingPackageError as error:
+        print(f"ogive: {error}", file=sys.stderr)
+        sys.exit(2)
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -13,6 +13,10 @@ class Code:
     """Executable memory with a copy of position-independent code."""
 
     def __init__(self, image: bytes, entries: tuple[int, ...], imports: tuple[tuple[int, int], ...]) -> None: ...
+    def addresses(self) -> tuple[int, ...]: ...
+
+class Ufunc(np.ufunc):  # type: ignore[misc]  # final in NumPy's stubs alone
+    """What `make_ufunc` makes."""
 
 class Kernel:
     """An operator for one combination of element types, given by their sizes in bytes."""
@@ -21,9 +25,11 @@ class Kernel:
         self,
         inputs: tuple[int, ...],
         outputs: tuple[int, ...],
-        resolve: Callable[[], tuple[Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int]],
+        resolve: Callable[[], tuple[Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int, Kernel | None]],
         row_wise: bool = False,
         of_row: tuple[int, ...] = (),
+        decide: Callable[[tuple[bytes, ...], tuple[bytes, ...], bytes, tuple[float, ...]], tuple[bytes, ...]]
+        | None = None,
     ) -> None: ...
     def prepare(self) -> None: ...
     @property
@@ -51,11 +57,11 @@ class Plan:
         ],
         start: tuple[Any, ...],
         inputs: tuple[int, ...],
-        input_kinds: tuple[tuple[np.dtype[Any], tuple[int, ...]] | None, ...],
+        input_kinds: tuple[tuple[np.dtype[Any], tuple[int | None, ...]] | None, ...],
         results: tuple[int, ...],
         is_own: tuple[bool, ...],
         separate: Callable[[Any, int], Any],
-        make_workspace: Callable[[tuple[int, ...] | None], tuple[np.ndarray, ...]],
+        make_workspace: Callable[[Any], tuple[np.ndarray, ...]],
         workspace_bytes: int,
         uniform: bool,
         most_elements: int,
@@ -65,6 +71,8 @@ class Plan:
     def attempt(self, inputs: Sequence[Any], outs: Sequence[Any] | None, /) -> tuple[Any, ...] | None: ...
     @property
     def uniform(self) -> int: ...
+    @property
+    def flexible(self) -> bool: ...
     @property
     def is_own(self) -> tuple[bool, ...]: ...
     @property
@@ -99,5 +107,7 @@ def set_pool_size(threads: int, /) -> None: ...
 def own_pool_size() -> int: ...
 def set_own_pool_size(threads: int, /) -> None: ...
 def x86_level() -> int: ...
+def xla_handler() -> object: ...
+def add_xla_kernel(number: int, kernel: Kernel, /) -> None: ...
 def set_expression_type(kind: type, /) -> None: ...
 def inherit_vectorcall(kind: _T, /) -> _T: ...

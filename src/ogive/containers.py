@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
@@ -24,7 +24,17 @@ import numpy as np
 
 from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, described, message
 
-__all__ = ["NOT_ONE", "call_exchanged", "call_method", "call_on_rows", "is_xarray", "outline"]
+__all__ = [
+    "NOT_ONE",
+    "call_exchanged",
+    "call_method",
+    "call_on_rows",
+    "dask_elements",
+    "is_dask",
+    "is_xarray",
+    "outline",
+    "take_unusual_torch",
+]
 
 NOT_ONE: Any = object()
 """The answer of a function here if no argument is of a kind in its table."""
@@ -266,7 +276,7 @@ def _take_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray:
     try:
         array: np.ndarray = tensor.numpy()
     except Exception:  # what is wrong with it is looked for only now: ordinary tensors do not wait
-        return _take_unusual_torch(operator, argument, tensor)
+        return take_unusual_torch(operator, argument, tensor)
     if array.dtype.kind == "c":
         taken = dict.fromkeys(t.name for signature in operator.signatures for t in signature.inputs)
         way_out = f"Convert it first: {argument}.to(...), or take {argument}.real"
@@ -277,7 +287,7 @@ def _take_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray:
     return array
 
 
-def _take_unusual_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray:
+def take_unusual_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray:
     """A tensor of a type that torch does not convert itself, or a refusal."""
     torch = _library("torch")
     refusals = [
@@ -622,6 +632,38 @@ def _dask_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]
     return da.map_blocks(compute, *arrays, dtype=meta.dtype, meta=meta[(slice(0, 0),) * dimensions])
 
 
+is_dask = _class("dask.array", "Array")
+"""Whether a value is a Dask array."""
+
+
+def dask_elements(
+    compute: Callable[..., Any], count: int, tensors: Sequence[Any], dtypes: Sequence[np.dtype]
+) -> list[Any]:
+    """The results of a function that computes ``count`` of them element by element: each as a lazy Dask array.
+
+    Each is computed for itself, so what one needs does not wait for the others.
+    """
+    da = _library("dask.array")
+    arrays = [da.asarray(tensor) for tensor in tensors]
+    rank = max(array.ndim for array in arrays)
+    pairs = [part for array in arrays for part in (array, tuple(range(rank - array.ndim, rank)))]
+    return [
+        da.blockwise(
+            partial(_one_of, compute, i, count),
+            tuple(range(rank)),
+            *pairs,
+            dtype=dtype,
+            meta=np.empty((0,) * rank, dtype),
+        )
+        for i, dtype in zip(range(count), dtypes, strict=True)
+    ]
+
+
+def _one_of(compute: Callable[..., Any], place: int, count: int, *blocks: np.ndarray) -> Any:
+    results = compute(*blocks)
+    return results[place] if count > 1 else results
+
+
 def _refuse_sparse_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> NoReturn:
     what = "is a sparse array, whose rows Ogive does not compute"
     name = operator.tensors[0]
@@ -633,6 +675,6 @@ WITH_ROWS = (
     WithRows(_class("awkward", "Array"), _awkward_rows),
     WithRows(_is_pandas, _pandas_rows),
     WithRows(is_xarray, _xarray_rows),
-    WithRows(_class("dask.array", "Array"), _dask_rows),
+    WithRows(is_dask, _dask_rows),
     WithRows(_class("sparse", "SparseArray"), _refuse_sparse_rows),
 )

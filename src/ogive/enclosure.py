@@ -13,16 +13,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cache, partial
 from typing import Any
 
 from ogive import forking
+from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.errors import MissingPackageError, UnsupportedError
-from ogive.expression import Expression, Format
+from ogive.expression import Expression, Format, Operation
 
-__all__ = ["BITS", "FLOATS", "nearest", "right_result"]
+__all__ = [
+    "BITS",
+    "FLOATS",
+    "Undecided",
+    "Value",
+    "decided",
+    "exact_value",
+    "nearest",
+    "of_number",
+    "right_result",
+    "rounded",
+    "to_decimal",
+]
 
 #: What is undecided at this precision is taken as exact.
 BITS = 4096
@@ -52,7 +66,7 @@ def _flint() -> Any:
     return flint
 
 
-class _Undecided(Exception):
+class Undecided(Exception):
     """More bits are needed."""
 
 
@@ -106,8 +120,8 @@ def _scaled(value: Value, factor: Any) -> tuple[Any, int] | None:
     return value.beside and (value.beside[0] * factor, value.beside[1] if factor > 0 else -value.beside[1])
 
 
-def _of_number(value: Any) -> Value:
-    """An element, a parameter or a constant."""
+def of_number(value: Any) -> Value:
+    """The value of an element, a parameter or a constant."""
     if isinstance(value, Fraction):
         return _of_fraction(_flint().fmpq(value.numerator, value.denominator))
     if isinstance(value, int):
@@ -136,95 +150,61 @@ def _whole(value: Value) -> int:
     return 0 if value.kind == "zero" else int(value.fraction.p) // int(value.fraction.q)
 
 
-#: For fractions u between -1 and 1 but 0, and their signs: a fraction that the function's value is beside, and on which
-#: side. So ties that a formula comes near where u is tiny are told apart without many bits.
-_NEAR_ZERO: dict[str, Callable[[Any, int], tuple[Any, int]]] = {
-    **dict.fromkeys(("tanh", "sin", "atan", "asinh"), lambda u, sign: (u, -sign)),
-    **dict.fromkeys(("sinh", "tan", "asin"), lambda u, sign: (u, sign)),
-    "expm1": lambda u, sign: (u, 1),
-    "log1p": lambda u, sign: (u, -1),
-    "exp": lambda u, sign: (1 + u, 1),
-    "cosh": lambda u, sign: (1, 1),
-    "cos": lambda u, sign: (1, -1),
-    "erfc": lambda u, sign: (1, -sign),
-    "logistic": lambda u, sign: (_flint().fmpq(1, 2), sign),
-    "normal_tail": lambda u, sign: (_flint().fmpq(1, 2), -sign),
-}
-
-
 class _Rules:
-    """What the nodes mean. ``is_last``: what is undecided now is taken as exact."""
+    """What the nodes mean. ``is_last``: what is undecided now is taken as exact.
+
+    Rules of elementary functions (`Operation.enclosure`) are made of these methods and values.
+    """
+
+    nan, zero, infinity = _NAN, _ZERO, _INFINITY
+    number = staticmethod(of_number)
 
     def __init__(self, is_last: bool, bits: int) -> None:
         self.is_last, self.bits = is_last, bits
         flint = _flint()
         self.arb, self.fmpq = flint.arb, flint.fmpq
-        bit = {"and": int.__and__, "or": int.__or__, "exclusive_or": int.__xor__}
+        self.vast = flint.arb(2) ** _OUT_OF_RANGE
+        bit = {ops.AND: int.__and__, ops.OR: int.__or__, ops.EXCLUSIVE_OR: int.__xor__}
         self.table: dict[str, Callable[..., Any]] = {
-            "add": self.add,
-            "subtract": lambda a, b: self.add(a, self.negate(b)),
-            "multiply": self.multiply,
-            "divide": self.divide,
-            "negate": self.negate,
-            "absolute": lambda a: self.negate(a) if self.sign(a) < 0 else a,
-            "square_root": self.square_root,
-            "floor": partial(self.whole, lambda n, d: n // d),
-            "ceiling": partial(self.whole, lambda n, d: -(-n // d)),
-            "truncate": partial(self.whole, lambda n, d: abs(n) // d * (1 if n > 0 else -1)),
-            "round_even": partial(self.whole, lambda n, d: round(Fraction(n, d))),
-            "copy_sign": self.copy_sign,
-            "less": lambda a, b: self.compare(a, b) == -1,
-            "less_equal": lambda a, b: self.compare(a, b) in (-1, 0),
-            "equal": lambda a, b: self.compare(a, b) == 0,
+            ops.ADD: self.add,
+            ops.SUBTRACT: lambda a, b: self.add(a, self.negate(b)),
+            ops.MULTIPLY: self.multiply,
+            ops.DIVIDE: self.divide,
+            ops.NEGATE: self.negate,
+            ops.ABSOLUTE: lambda a: self.negate(a) if self.sign(a) < 0 else a,
+            ops.SQUARE_ROOT: self.square_root,
+            ops.FLOOR: partial(self.whole, lambda n, d: n // d),
+            ops.CEILING: partial(self.whole, lambda n, d: -(-n // d)),
+            ops.TRUNCATE: partial(self.whole, lambda n, d: abs(n) // d * (1 if n > 0 else -1)),
+            ops.ROUND_EVEN: partial(self.whole, lambda n, d: round(Fraction(n, d))),
+            ops.COPY_SIGN: self.copy_sign,
+            ops.LESS: lambda a, b: self.compare(a, b) == -1,
+            ops.LESS_EQUAL: lambda a, b: self.compare(a, b) in (-1, 0),
+            ops.EQUAL: lambda a, b: self.compare(a, b) == 0,
             **{name: partial(self.bits_or_truth, function) for name, function in bit.items()},
-            "not": lambda a: (not a) if isinstance(a, bool) else _of_number(~_whole(a)),
-            "remainder": self.remainder,
-            "quotient": self.quotient,
-            "power": self.power,
-            "integer_power": self.integer_power,
-            "bit_count": lambda a: _of_number((_whole(a) % (1 << bits)).bit_count()),
-            "bit_shift_left": lambda a, b: _of_number(_whole(a) << _whole(b) if _whole(b) < bits else 0),
-            "bit_shift_right": lambda a, b: _of_number(_whole(a) >> _whole(b) if _whole(b) < bits else 0),
-            "larger": partial(self.extreme, 1),
-            "smaller": partial(self.extreme, -1),
-            "atan2": self.atan2,
-            "acos": partial(self.inside, self.arb.acos, {1: _ZERO[1]}),
-            "asin": partial(self.inside, self.arb.asin, {}),
-            "atanh": partial(self.inside, self.arb.atanh, {1: _INFINITY[1], -1: _INFINITY[-1]}),
-            "acosh": self.acosh,
-            "asinh": partial(self.odd, self.arb.asinh, lambda sign: _INFINITY[sign]),
-            "atan": partial(self.odd, self.arb.atan, lambda sign: self.signed(sign, self.arb.pi() / 2)),
-            "erf": partial(self.odd, self.arb.erf, lambda sign: _of_number(sign)),
-            "expm1": partial(self.odd, self.arb.expm1, lambda sign: _INFINITY[1] if sign > 0 else _of_number(-1)),
-            "sin": partial(self.odd, self.arb.sin, lambda sign: _NAN),
-            "sinh": partial(self.odd, self.arb.sinh, lambda sign: _INFINITY[sign]),
-            "tan": partial(self.odd, self.arb.tan, lambda sign: _NAN),
-            "tanh": partial(self.odd, self.arb.tanh, lambda sign: _of_number(sign)),
-            "cos": partial(self.other, self.arb.cos, 0, _of_number(1), _NAN, _NAN),
-            "cosh": partial(self.other, self.arb.cosh, 1, _of_number(1), _INFINITY[1], _INFINITY[1]),
-            "exp": partial(self.other, self.arb.exp, 1, _of_number(1), _ZERO[1], _INFINITY[1]),
-            "erfc": partial(self.other, self.arb.erfc, 1, _of_number(1), _of_number(2), _ZERO[1]),
-            "logistic": partial(
-                self.other, lambda x: 1 / (1 + (-x).exp()), 1, _of_number(Fraction(1, 2)), _ZERO[1], _of_number(1)
-            ),
-            "normal_tail": partial(
-                self.other,
-                lambda x: (x / self.arb(2).sqrt()).erfc() / 2,
-                1,
-                _of_number(Fraction(1, 2)),
-                _of_number(1),
-                _ZERO[1],
-            ),
-            "log": self.log,
-            "log1p": self.log1p,
+            ops.NOT: lambda a: (not a) if isinstance(a, bool) else of_number(~_whole(a)),
+            ops.REMAINDER: self.remainder,
+            ops.QUOTIENT: self.quotient,
+            ops.INTEGER_POWER: self.integer_power,
+            ops.BIT_COUNT: lambda a: of_number((_whole(a) % (1 << bits)).bit_count()),
+            ops.BIT_SHIFT_LEFT: lambda a, b: of_number(_whole(a) << _whole(b) if _whole(b) < bits else 0),
+            ops.BIT_SHIFT_RIGHT: lambda a, b: of_number(_whole(a) >> _whole(b) if _whole(b) < bits else 0),
         }
-        for name, near in _NEAR_ZERO.items():
-            self.table[name] = partial(self.near_zero, self.table[name], near)
+
+    def rule(self, operation: Operation) -> Callable[..., Any] | None:
+        """What a kind of node means; elementary functions say so themselves."""
+        found = self.table.get(operation)
+        if found is None and operation.enclosure is not None:
+            found = partial(operation.enclosure, self)
+            if operation.near_zero is not None:
+                found = partial(self.near_zero, found, operation.near_zero)
+            self.table[operation] = found
+        return found
 
     # ---- what has to be decided
 
     def settled(self, value: Value) -> Value:
-        """At the last precision a ball is a number: what may be zero is, what has no bound is infinite."""
+        """At the last precision a ball is a number: what may be zero is, what has no bound, or a vast one, is infinite."""
         if not self.is_last or value.kind != "ball":
             return value
         ball = value.ball
@@ -232,13 +212,20 @@ class _Rules:
             if value.sign:
                 return _INFINITY[value.sign]
             raise UnsupportedError(f"exact results: a step of the formula is undecided with {BITS} bits")
-        return _ZERO[value.sign or 1] if ball.contains(0) else value
+        if not ball.contains(0):
+            return value
+        if ball.rad() < self.vast:
+            return _ZERO[value.sign or 1]
+        # So large that Arb has only a bound of it, as exp(exp(10**4)).
+        if value.sign:
+            return _INFINITY[value.sign]
+        raise UnsupportedError(f"exact results: a step of the formula is undecided with {BITS} bits")
 
     def sign(self, value: Value) -> int:
         """1 or -1; of NaN 1."""
         if value.sign or value.kind == "nan":
             return value.sign or 1
-        raise _Undecided
+        raise Undecided
 
     def compare(self, a: Value, b: Value) -> int | None:
         """-1, 0 or 1; None where one of them is NaN."""
@@ -264,7 +251,7 @@ class _Rules:
                 return -1
         if self.is_last:
             return 0
-        raise _Undecided
+        raise Undecided
 
     # ---- arithmetic
 
@@ -369,42 +356,42 @@ class _Rules:
             return a
         if a.kind == "fraction":
             n = function(int(a.fraction.p), int(a.fraction.q))
-            return _of_number(n) if n else _ZERO[a.sign]
+            return of_number(n) if n else _ZERO[a.sign]
         if not a.ball.is_finite():
-            raise _Undecided
+            raise Undecided
         ends = [_mantissa(end) for end in (a.ball.lower(), a.ball.upper())]
         if any(m.bit_length() + e > _LONGEST for m, e in ends):
             return _of_ball(a.ball + self.arb(0, 1), a.sign)
         low, high = (function(*_ratio(m, e)) for m, e in ends)
         if low != high and not self.is_last:
-            raise _Undecided
-        return _of_number(high) if high else _ZERO[self.sign(a)]
+            raise Undecided
+        return of_number(high) if high else _ZERO[self.sign(a)]
 
     def remainder(self, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind) or a.kind == "infinity" or b.kind == "zero":
             return _NAN
         if b.kind == "infinity" or a.kind == "zero":
             return a
-        quotient = self.table["truncate"](self.divide(a, b))
+        quotient = self.table[ops.TRUNCATE](self.divide(a, b))
         rest = self.add(a, self.negate(self.multiply(quotient, b)))
         return _ZERO[self.sign(a)] if rest.kind == "zero" else rest
 
     def quotient(self, a: Value, b: Value) -> Value:
-        return _ZERO[1] if b.kind == "zero" else self.table["truncate"](self.divide(a, b))
+        return _ZERO[1] if b.kind == "zero" else self.table[ops.TRUNCATE](self.divide(a, b))
 
     def power(self, a: Value, b: Value) -> Value:
-        one = _of_number(1)
+        one = of_number(1)
         if b.kind == "zero" or self.is_one(a):
             return one
         if "nan" in (a.kind, b.kind):
             return _NAN
-        is_negative, size = self.sign(a) < 0, self.table["absolute"](a)
+        is_negative, size = self.sign(a) < 0, self.table[ops.ABSOLUTE](a)
         if b.kind == "infinity":
             order = self.compare(size, one)
             return one if order == 0 else _INFINITY[1] if order == b.sign else _ZERO[1]
         is_whole = b.kind == "fraction" and int(b.fraction.q) == 1
         if b.kind == "ball" and is_negative and not self.is_last:
-            raise _Undecided  # whether it is an integer
+            raise Undecided  # whether it is an integer
         if is_negative and not is_whole and a.kind not in ("zero", "infinity"):
             return _NAN
         sign = -1 if is_negative and is_whole and int(b.fraction.p) % 2 else 1
@@ -432,11 +419,11 @@ class _Rules:
     def integer_power(self, a: Value, b: Value) -> Value:
         base, exponent = _whole(a), _whole(b)
         if exponent >= 0:
-            return _of_number(pow(base, exponent, 2**64))
-        return _of_number(1 if base == 1 or (base == -1 and exponent % 2 == 0) else -1 if base == -1 else 0)
+            return of_number(pow(base, exponent, 2**64))
+        return of_number(1 if base == 1 or (base == -1 and exponent % 2 == 0) else -1 if base == -1 else 0)
 
     def bits_or_truth(self, function: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
-        return bool(function(int(a), int(b))) if isinstance(a, bool) else _of_number(function(_whole(a), _whole(b)))
+        return bool(function(int(a), int(b))) if isinstance(a, bool) else of_number(function(_whole(a), _whole(b)))
 
     def extreme(self, wanted: int, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind):
@@ -488,7 +475,7 @@ class _Rules:
         if a.kind == "nan":
             return a
         for end in (1, -1):
-            order = self.compare(a, _of_number(end))
+            order = self.compare(a, of_number(end))
             if order == end:
                 return _NAN
             if order == 0 and end in at_ends:
@@ -499,7 +486,7 @@ class _Rules:
         return _of_ball(function(_ball(a)), a.sign if is_odd else 1)
 
     def acosh(self, a: Value) -> Value:
-        order = self.compare(a, _of_number(1))
+        order = self.compare(a, of_number(1))
         if order in (None, -1):
             return _NAN
         if order == 0:
@@ -515,10 +502,57 @@ class _Rules:
             return _ZERO[1]
         return a if a.kind == "infinity" else _of_ball(_ball(a).log())
 
+    def log_to_base(self, base: int, a: Value) -> Value:
+        found = self.log(a)
+        if found.kind != "ball":
+            return found
+        if a.kind == "fraction" and self.is_power(a.fraction, base):
+            p, q = int(a.fraction.p), int(a.fraction.q)
+            exponent = round(math.log(max(p, q), base))
+            return of_number(exponent if q == 1 else -exponent)
+        return _of_ball(found.ball / self.arb(base).log(), found.sign)
+
+    def is_power(self, q: Any, base: int) -> bool:
+        """Whether a fraction is a power of a number, with an exponent of either sign."""
+        n, rest = max(int(q.p), int(q.q)), min(int(q.p), int(q.q))
+        while n % base == 0:
+            n //= base
+        return n == rest == 1
+
+    def cube_root(self, a: Value) -> Value:
+        if a.kind in ("nan", "zero", "infinity"):
+            return a
+        if a.kind == "fraction":
+            root = self.exact_root(abs(a.fraction), 3)
+            if root is not None:
+                return _of_fraction(a.sign * root)
+        if not a.sign:
+            raise Undecided
+        return self.signed(a.sign, (a.sign * _ball(a)).root(3))
+
+    def log_ndtr(self, a: Value) -> Value:
+        """The logarithm of the normal distribution function; far below, by the bounds of its tail."""
+        if a.kind == "nan":
+            return a
+        if a.kind == "infinity":
+            return _ZERO[-1] if a.sign > 0 else _INFINITY[-1]
+        x = _ball(a)
+        if not x < -1000:
+            tail = (abs(x) / self.arb(2).sqrt()).erfc() / 2
+            return _of_ball((-tail).log1p() if x > 0 else tail.log() if x < 0 else (1 - tail).log(), -1)
+        # The tail is exp(-x**2 / 2) / (abs(x) sqrt(2 pi)) times 1 - 1/x**2 + 3/x**4 - ...: that series is cut between
+        # two terms, which enclose it.
+        u = 1 / (x * x)
+        total, term = self.arb(0), self.arb(1)
+        for n in range(1, 200):
+            total, term = total + term, -term * (2 * n - 1) * u
+        series = total + self.arb(0.5, 0.5) * term
+        return _of_ball(-x * x / 2 - (-x * (2 * self.arb.pi()).sqrt()).log() + series.log(), -1)
+
     def log1p(self, a: Value) -> Value:
         if a.kind in ("zero", "nan"):
             return a
-        order = self.compare(a, _of_number(-1))
+        order = self.compare(a, of_number(-1))
         if order == -1:
             return _NAN
         if order == 0:
@@ -568,7 +602,7 @@ def _evaluate(root: Expression, leaf: Callable[[Expression], Any], rules: _Rules
             values[current] = leaf(current)
             continue
         wanted: Sequence[Expression] = current.operands
-        if current.operation == "select":
+        if current.operation == ops.SELECT:
             condition = current.operands[0]
             if condition in values:
                 wanted = [condition, current.operands[1 if values[condition] else 2]]
@@ -577,11 +611,11 @@ def _evaluate(root: Expression, leaf: Callable[[Expression], Any], rules: _Rules
         missing = [operand for operand in wanted if operand not in values]
         if missing:
             stack.extend(reversed(missing))
-        elif current.operation == "select":
+        elif current.operation == ops.SELECT:
             if len(wanted) == 2:
                 values[current] = values[wanted[1]]
         else:
-            rule = rules.table.get(current.operation)
+            rule = rules.rule(current.operation)
             if rule is None:
                 raise UnsupportedError(f"exact results: there is no rule for {current.operation}")
             value = rule(*(values[operand] for operand in wanted))
@@ -608,16 +642,51 @@ def right_result(
     Raises MissingPackageError without python-flint, UnsupportedError for formulas of rows.
     """
 
-    def leaf(current: Expression) -> Any:
-        if current.operation == "input":
-            value = inputs[current.attribute]
-            return bool(value) if current.format is Format.TRUTH else _of_number(value)
-        if current.operation == "parameter":
-            return _of_number(parameters[current.attribute[1]])
-        if current.operation != "constant":
-            raise UnsupportedError(f"exact results: there is no rule for {current.operation}")
-        return bool(current.attribute) if current.format is Format.TRUTH else _of_number(current.attribute)
+    def with_decision(value: Any, is_last: bool) -> tuple[float | int, bool]:
+        return rounded(value, kind, modular, is_last), not is_last
 
+    found: tuple[float | int, bool] = _decided(partial(_evaluate, root, _leaf(inputs, parameters)), with_decision, bits)
+    return found
+
+
+def exact_value(
+    root: Expression, inputs: Sequence[Any], parameters: Mapping[str, float], digits: int = 50, *, bits: int = 64
+) -> Decimal:
+    """The value of a formula at one element, correctly rounded to so many significant decimal digits.
+
+    Truth values are 1 and 0. What lies beyond ``10**999999`` is given as an infinity, and what is as near to zero as a
+    zero, with the sign.
+
+    Raises MissingPackageError without python-flint, UnsupportedError for formulas of rows.
+    """
+    decimal = partial(to_decimal, digits=digits)
+    found: Decimal = _decided(partial(_evaluate, root, _leaf(inputs, parameters)), decimal, bits)
+    return found
+
+
+def decided(compute: Callable[[Any], Any], accept: Callable[[Any, bool], Any], *, bits: int = 64) -> Any:
+    """What `accept` makes of what `compute` finds with the rules it gets, in as many bits as that takes.
+
+    `accept` gets the value, and whether what is undecided now is taken as exact; it raises `Undecided` for more bits.
+    """
+    return _decided(compute, accept, bits)
+
+
+def _leaf(inputs: Sequence[Any], parameters: Mapping[str, float]) -> Callable[[Expression], Any]:
+    def leaf(current: Expression) -> Any:
+        if current.operation == ops.INPUT:
+            value = inputs[current.attribute]
+            return bool(value) if current.format is Format.TRUTH else of_number(value)
+        if current.operation == ops.PARAMETER:
+            return of_number(parameters[current.attribute[1]])
+        if current.operation != ops.CONSTANT:
+            raise UnsupportedError(f"exact results: there is no rule for {current.operation}")
+        return bool(current.attribute) if current.format is Format.TRUTH else of_number(current.attribute)
+
+    return leaf
+
+
+def _decided(compute: Callable[[Any], Any], accept: Callable[[Any, bool], Any], bits: int) -> Any:
     context = _flint().ctx
     with _lock:
         before = context.prec
@@ -626,9 +695,8 @@ def right_result(
             while True:
                 is_last = context.prec >= BITS
                 try:
-                    found = _evaluate(root, leaf, _rules(is_last, bits))
-                    return _rounded(found, kind, modular, is_last), not is_last
-                except _Undecided:
+                    return accept(compute(_rules(is_last, bits)), is_last)
+                except Undecided:
                     if is_last:
                         raise UnsupportedError(
                             f"exact results: a step of the formula is undecided with {BITS} bits"
@@ -680,7 +748,44 @@ def nearest(n: int, d: int, kind: str) -> float:
     return math.copysign(math.inf if is_infinite else math.ldexp(whole, shift), 1 if n > 0 else -1)
 
 
-def _rounded(value: Any, kind: ElementType, modular: bool, is_last: bool) -> float | int:
+#: Exponents of the decimal numbers that are told from zero and infinity.
+_DECIMAL_EXPONENT = 999_999
+
+
+def to_decimal(value: Any, is_last: bool, digits: int) -> Decimal:
+    """A value with so many decimal digits, to nearest; of a ball both ends must have the same."""
+    if isinstance(value, bool):
+        return Decimal(int(value))
+    if value.kind == "nan":
+        return Decimal("nan")
+    if value.kind in ("infinity", "zero"):
+        return Decimal("Infinity" if value.kind == "infinity" else 0).copy_sign(Decimal(value.sign))
+    context = Context(prec=digits, Emax=_DECIMAL_EXPONENT, Emin=-_DECIMAL_EXPONENT, traps=[])
+    if value.kind == "fraction":
+        return context.divide(Decimal(int(value.fraction.p)), Decimal(int(value.fraction.q)))
+    if not value.ball.is_finite():
+        raise Undecided
+    ends = [_decimal_of_end(*_mantissa(end), context) for end in (value.ball.lower(), value.ball.upper())]
+    if ends[0] != ends[1]:
+        if not is_last:
+            raise Undecided
+        ends[0] = _decimal_of_end(*_mantissa(value.ball.mid()), context)
+    return ends[0].copy_sign(Decimal(value.sign)) if value.sign else ends[0]
+
+
+def _decimal_of_end(m: int, e: int, context: Context) -> Decimal:
+    if m == 0:
+        return Decimal(0)
+    size = m.bit_length() + e
+    if abs(size) > 4 * _DECIMAL_EXPONENT:
+        return Decimal("Infinity" if size > 0 else 0).copy_sign(Decimal(m))
+    if abs(e) < _LONGEST:
+        return context.divide(Decimal(m << max(e, 0)), Decimal(1 << max(-e, 0)))
+    longer = Context(prec=context.prec + 30, Emax=context.Emax * 4, Emin=-context.Emax * 4, traps=[])
+    return context.plus(longer.multiply(Decimal(m), longer.power(Decimal(2), Decimal(e))))
+
+
+def rounded(value: Any, kind: ElementType, modular: bool, is_last: bool) -> float | int:
     if isinstance(value, bool):
         return int(value)
     if value.kind in ("nan", "infinity", "zero"):
@@ -694,11 +799,11 @@ def _rounded(value: Any, kind: ElementType, modular: bool, is_last: bool) -> flo
     if value.kind == "fraction":
         return _end(int(value.fraction.p), int(value.fraction.q), kind, modular)
     if not value.ball.is_finite():
-        raise _Undecided
+        raise Undecided
     ends = [_mantissa(end) for end in (value.ball.lower(), value.ball.upper())]
     if value.ball.contains(0):
         if not value.sign:
-            raise _Undecided
+            raise Undecided
         ends[0 if value.sign > 0 else 1] = (0, 0)
     if modular and not kind.is_float:
         raise UnsupportedError("exact results: a formula modulo 2**bits has a value that is no fraction")
@@ -707,11 +812,12 @@ def _rounded(value: Any, kind: ElementType, modular: bool, is_last: bool) -> flo
         # Between the fraction and the ball's end on that side.
         fraction, side = value.beside
         limit = _of_side(int(fraction.p), int(fraction.q), side, kind)
-        low, high = (limit, high) if side > 0 else (low, limit)
+        # The fraction may lie far outside of the ball.
+        low, high = (max(low, limit), high) if side > 0 else (low, min(high, limit))
     if low == high:
         return low
     if not is_last:
-        raise _Undecided
+        raise Undecided
     return _tied(low, high, kind)
 
 

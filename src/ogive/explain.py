@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.containers import outline
+from ogive.containers import is_dask, outline
 from ogive.dtypes import ElementType, element_type_of
 from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ShapeError, described, message
 from ogive.signature import in_order
@@ -34,6 +34,7 @@ def explain(op: Operator, error: BaseException, args: tuple[Any, ...], keywords:
     if isinstance(error, OgiveError) or not isinstance(error, TypeError | ValueError | OverflowError):
         return
     try:
+        _check_results(op, args)
         _check_keywords(op, keywords)
         _check_out(op, keywords.get("out"))
         arrays = _arrays(op, args)
@@ -55,6 +56,19 @@ def _targets(out: Any) -> tuple[Any, ...]:
 
 def _named(op: Operator, arrays: Iterable[Any], what: str) -> str:
     return " and ".join(f"{name} {getattr(array, what)}" for name, array in zip(op.tensors, arrays, strict=True))
+
+
+# ---- results
+
+
+def _check_results(op: Operator, args: tuple[Any, ...]) -> None:
+    """Dask has no element-wise functions of several results but NumPy's own."""
+    for name, value in zip(op.tensors, args, strict=True):
+        if op.nout > 1 and is_dask(value):
+            layout = f"{','.join(['()'] * op.nin)}->{','.join(['()'] * op.nout)}"
+            way_out = f"Use dask.array.apply_gufunc({op.name}, {layout!r}, ..., output_dtypes=...)"
+            what = f"{name} is a Dask array, and there are {op.nout} results"
+            raise ArgumentError(message(op.name, what, "Dask arrays where there is one result", way_out))
 
 
 # ---- keywords

@@ -1,200 +1,64 @@
-"""The expression graph: immutable, typed nodes, each there once, and the closed list of their kinds.
+"""The expression graph: immutable, typed nodes, each there once.
 
 A graph is its root node; a node points to its operands. Two stages use the same class:
 
 * a **formula** is about real numbers and truth values, no matter in how many bits (`NUMBER`, `TRUTH`);
 * a **primitive** graph is about machine formats, one IEEE or integer instruction a node.
 
-``OPERATIONS`` lists every kind of node of both stages. A pass may rely on nothing else existing.
+ogive.operations lists every kind of node of both stages.
 """
 
 from __future__ import annotations
 
-import enum
 import math
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, NoReturn, cast
+from typing import Any, ClassVar, NoReturn, cast
 
 import numpy as np
 
 from ogive import forking
+from ogive import operations as ops
 from ogive.errors import FormulaError, described
+from ogive.formats import STORAGE, Format
+from ogive.operations import OPERATIONS, Operation
 
 __all__ = [
     "ELEMENTS",
+    "EXTREMES",
     "OPERATIONS",
     "REDUCTIONS",
     "ROW_NUMBERS",
+    "STORAGE",
     "Expression",
     "Format",
     "Operation",
     "Term",
     "constant",
     "depends_on_elements",
+    "eager_operands",
     "formula_node",
     "lift",
     "node",
     "python",
     "tracing",
+    "varying",
+    "vocabulary",
     "walk",
 ]
 
 
-class Format(enum.Enum):
-    """What a node's value is. The first two belong to formulas, the others are machine formats."""
-
-    NUMBER = "number"
-    TRUTH = "truth"
-    F16 = "f16"
-    BF16 = "bf16"
-    F32 = "f32"
-    F64 = "f64"
-    I8 = "i8"
-    I16 = "i16"
-    I32 = "i32"
-    I64 = "i64"
-    U8 = "u8"
-    U16 = "u16"
-    U32 = "u32"
-    U64 = "u64"
-    BIT = "bit"
-
-    __hash__ = object.__hash__  # Enum's is a function of Python, and nodes are looked up by their formats
-
-    def __repr__(self) -> str:
-        return self.name
-
-    @property
-    def is_machine(self) -> bool:
-        return self not in (Format.NUMBER, Format.TRUTH)
-
-    @property
-    def is_float(self) -> bool:
-        return self in (Format.F16, Format.BF16, Format.F32, Format.F64)
-
-    @property
-    def is_signed(self) -> bool:
-        return self in (Format.I8, Format.I16, Format.I32, Format.I64)
-
-    @property
-    def is_integer(self) -> bool:
-        return self.is_machine and not self.is_float and self is not Format.BIT
-
-    @property
-    def bits(self) -> int:
-        return _BITS[self]
-
-    @property
-    def precision(self) -> int:
-        """How many significant bits a number of this floating-point format has."""
-        return _PRECISION[self]
-
-
-_BITS: dict[Format, int] = {f: int(f.value.lstrip("bfiu")) for f in Format if f.is_machine and f is not Format.BIT}
-_BITS[Format.BIT] = 1
-_PRECISION = {Format.F16: 11, Format.BF16: 8, Format.F32: 24, Format.F64: 53}
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One kind of node. ``arity`` None: a leaf that is told apart by its attribute."""
-
-    name: str
-    arity: int
-    stages: Literal["formula", "primitive", "both"]
-    result: Literal["operand", "truth", "attribute"] = "operand"
-    """Where the format of the result comes from: the last operand, a truth value, or the constructor."""
-    python: str = ""
-    """How people write it: ``{0} + {1}``; empty for a call by its name."""
-
-
-def _operations(
-    stages: Literal["formula", "primitive", "both"],
-    result: Literal["operand", "truth", "attribute"],
-    arity: int,
-    names: str,
-) -> list[Operation]:
-    rows = []
-    for entry in names.split():
-        name, _, symbol = entry.partition(":")
-        python = "" if not symbol else symbol + "{0}" if arity == 1 else f"{{0}} {symbol} {{1}}"
-        rows.append(Operation(name, arity, stages, result, python))
-    return rows
-
-
-#: Functions that lowering replaces by arithmetic; each has its own rule in ogive.elementary.
-ELEMENTARY = (
-    *("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "erf", "erfc"),
-    *("exp", "expm1", "log", "log1p", "logistic", "normal_tail", "sin", "sinh", "tan", "tanh"),
-)
-ELEMENTARY_OF_TWO = ("atan2", "larger", "power", "smaller")
-
-OPERATIONS: dict[str, Operation] = {
-    row.name: row
-    for rows in (
-        # Leaves. `input`: position; `parameter`: (position, name); `constant`: its exact value.
-        _operations("both", "attribute", 0, "input parameter constant"),
-        # Arithmetic. On machine integers it wraps around.
-        _operations("both", "operand", 2, "add:+ subtract:- multiply:* divide:/"),
-        _operations("both", "operand", 1, "negate:- absolute square_root floor ceiling truncate round_even"),
-        _operations("both", "operand", 2, "copy_sign"),
-        # The quotient rounded towards zero (of integers only), and what it leaves. Where the divisor is zero, NaN
-        # or the integer zero.
-        _operations("both", "operand", 2, "quotient remainder"),
-        # Of integers too: bits. Shifts are logical; as long as the number or longer they give zero.
-        _operations("both", "operand", 2, "bit_shift_left bit_shift_right"),
-        _operations("both", "operand", 1, "bit_count"),
-        # Comparisons are false when an operand is NaN. `>` is `<` with its operands exchanged.
-        _operations("both", "truth", 2, "less:< less_equal:<= equal:=="),
-        _operations("both", "operand", 2, "and:& or:| exclusive_or:^"),
-        _operations("both", "operand", 1, "not:~"),
-        # (condition, value where it holds, value elsewhere)
-        _operations("both", "operand", 3, "select"),
-        _operations("formula", "operand", 1, " ".join(ELEMENTARY)),
-        _operations("formula", "operand", 2, " ".join(ELEMENTARY_OF_TWO)),
-        # Of integers, modulo the number of their values.
-        _operations("formula", "operand", 2, "integer_power"),
-        # What a whole row has in common: its largest and smallest element, its sum; and whether an element is
-        # the first of its row for which a condition holds.
-        _operations("formula", "operand", 1, "row_max row_min row_sum row_first"),
-        # The number of a row's elements; the position of the first element for which a condition holds, infinity
-        # if there is none.
-        _operations("formula", "operand", 1, "row_count"),
-        _operations("formula", "attribute", 1, "row_index"),
-        # Machine only from here on. The same as `select`; what only the first value needs is computed for a
-        # block of elements only if the condition holds for one of them.
-        _operations("primitive", "operand", 3, "select_rare"),
-        # a * b + c, rounded once.
-        _operations("primitive", "operand", 3, "fma"),
-        # Integer bits: shifts by a constant that is the attribute.
-        _operations("primitive", "operand", 1, "shift_left shift_right"),
-        # `convert` keeps the value as far as the format can: to nearest even between floats; towards zero
-        # to integers, which must be in range. `bitcast` keeps the bits.
-        _operations("primitive", "attribute", 1, "convert bitcast"),
-        # Where a row's elements are reduced: (which reduction, 0 or 1 for the two parts of a sum), and the
-        # position of the element. Both are float64.
-        _operations("primitive", "attribute", 0, "row_value row_position"),
-        # The number of a row's elements, in float64; and the number that an operand has for the whole row.
-        _operations("primitive", "attribute", 0, "row_length row_input"),
-        # a * 2**n for an integral n of the same floating-point format, rounded once.
-        _operations("primitive", "operand", 2, "scale_by_power_of_two"),
-        # Of float32: a * b, of its two neighbours the one whose last bit is set, unless it is a number of the format.
-        # Where what rounding loses is too small for the format, either one.
-        _operations("primitive", "operand", 2, "multiply_to_odd"),
-    )
-    for row in rows
-}
-
 #: What makes one number of a row, or a truth value for one of its elements.
-REDUCTIONS = frozenset({"row_max", "row_min", "row_sum", "row_first", "row_index"})
+REDUCTIONS = frozenset({ops.ROW_MAX, ops.ROW_MIN, ops.ROW_SUM, ops.ROW_FIRST, ops.ROW_INDEX})
+
+#: The reductions that are NaN where an element is.
+EXTREMES = frozenset({ops.ROW_MAX, ops.ROW_MIN})
 
 #: What looks at a whole row.
-ROW_NUMBERS = REDUCTIONS | {"row_count"}
+ROW_NUMBERS = REDUCTIONS | {ops.ROW_COUNT}
 
 Value = Fraction | float | int
 """The attribute of a constant. At the formula stage a finite value but -0.0 is a Fraction."""
@@ -213,7 +77,7 @@ class Expression:
 
     __slots__ = ("__weakref__", "attribute", "format", "operands", "operation")
 
-    operation: str
+    operation: Operation
     operands: tuple[Expression, ...]
     attribute: Any
     format: Format
@@ -230,7 +94,7 @@ class Expression:
         return f"<{self.format.value} expression {formula(self)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return node, (self.operation, self.operands, self.attribute, self.format)
+        return node, (str(self.operation), self.operands, self.attribute, self.format)
 
 
 class _Tracing(threading.local):
@@ -251,13 +115,16 @@ def _refusing(what: str, way_out: str) -> Callable[..., Any]:
     return refuse
 
 
+#: What terms ask for of what is made of terms: the functions behind Python's operators and NumPy's. ogive.formula puts
+#: them here, so that no arrow points back to it.
+vocabulary: dict[str, Callable[..., Any]] = {}
+
+
 def _operator(name: str, *, swapped: bool = False) -> Callable[..., Any]:
     """A method of :class:`Term` that calls a function of ogive.formula."""
 
     def method(self: Term, *others: object) -> Any:
-        from ogive import formula
-
-        return getattr(formula, name)(*(*others, self) if swapped else (self, *others))
+        return vocabulary[name](*(*others, self) if swapped else (self, *others))
 
     return method
 
@@ -277,55 +144,55 @@ class Term(Expression):
     __slots__ = ()
 
     def __add__(self, other: object) -> Term:
-        return _binary("add", self, other)
+        return _binary(ops.ADD, self, other)
 
     def __radd__(self, other: object) -> Term:
-        return _binary("add", other, self)
+        return _binary(ops.ADD, other, self)
 
     def __sub__(self, other: object) -> Term:
-        return _binary("subtract", self, other)
+        return _binary(ops.SUBTRACT, self, other)
 
     def __rsub__(self, other: object) -> Term:
-        return _binary("subtract", other, self)
+        return _binary(ops.SUBTRACT, other, self)
 
     def __mul__(self, other: object) -> Term:
-        return _binary("multiply", self, other)
+        return _binary(ops.MULTIPLY, self, other)
 
     def __rmul__(self, other: object) -> Term:
-        return _binary("multiply", other, self)
+        return _binary(ops.MULTIPLY, other, self)
 
     def __truediv__(self, other: object) -> Term:
-        return _binary("divide", self, other)
+        return _binary(ops.DIVIDE, self, other)
 
     def __rtruediv__(self, other: object) -> Term:
-        return _binary("divide", other, self)
+        return _binary(ops.DIVIDE, other, self)
 
     def __neg__(self) -> Term:
-        return formula_node("negate", self)
+        return formula_node(ops.NEGATE, self)
 
     def __pos__(self) -> Term:
         return self
 
     def __abs__(self) -> Term:
-        return formula_node("absolute", self)
+        return formula_node(ops.ABSOLUTE, self)
 
     def __lt__(self, other: object) -> Term:
-        return _binary("less", self, other)
+        return _binary(ops.LESS, self, other)
 
     def __le__(self, other: object) -> Term:
-        return _binary("less_equal", self, other)
+        return _binary(ops.LESS_EQUAL, self, other)
 
     def __gt__(self, other: object) -> Term:
-        return _binary("less", other, self)
+        return _binary(ops.LESS, other, self)
 
     def __ge__(self, other: object) -> Term:
-        return _binary("less_equal", other, self)
+        return _binary(ops.LESS_EQUAL, other, self)
 
     def __eq__(self, other: object) -> Term:  # type: ignore[override]
-        return _binary("equal", self, other)
+        return _binary(ops.EQUAL, self, other)
 
     def __ne__(self, other: object) -> Term:  # type: ignore[override]
-        return formula_node("not", _binary("equal", self, other))
+        return formula_node(ops.NOT, _binary(ops.EQUAL, self, other))
 
     def __hash__(self) -> int:
         """By identity: no two nodes have the same hash, so that sets and dictionaries never ask for ``==``."""
@@ -337,16 +204,16 @@ class Term(Expression):
         return object.__hash__(self)
 
     def __and__(self, other: object) -> Term:
-        return _binary("and", self, other)
+        return _binary(ops.AND, self, other)
 
     def __or__(self, other: object) -> Term:
-        return _binary("or", self, other)
+        return _binary(ops.OR, self, other)
 
     def __xor__(self, other: object) -> Term:
-        return _binary("exclusive_or", self, other)
+        return _binary(ops.EXCLUSIVE_OR, self, other)
 
     def __invert__(self) -> Term:
-        return formula_node("not", self)
+        return formula_node(ops.NOT, self)
 
     __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
@@ -387,22 +254,21 @@ class Term(Expression):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *args: object, **keywords: object) -> Any:
         """Let formulas use NumPy's functions: ``np.exp(x)`` is ``ogive.formula.exp(x)``."""
-        from ogive.numpy_in_formulas import call_ufunc
-
-        return call_ufunc(ufunc, method, args, keywords)
+        return vocabulary["call_ufunc"](ufunc, method, args, keywords)
 
     def __array_function__(
         self, function: Any, types: object, args: tuple[object, ...], keywords: dict[str, object]
     ) -> Any:
-        from ogive.numpy_in_formulas import call_function
-
-        return call_function(function, args, keywords)
+        return vocabulary["call_function"](function, args, keywords)
 
     __array_priority__: ClassVar[float] = 1000.0
 
 
-def node(operation: str, operands: tuple[Expression, ...], attribute: Any, form: Format) -> Expression:
-    """The node of that kind: the one that is already there, or a new one."""
+def node(operation: Operation, operands: tuple[Expression, ...], attribute: Any, form: Format) -> Expression:
+    """The node of that kind: the one that is already there, or a new one. A text stands for the operation of that name.
+
+    (What comes from outside has texts: pickles, and the Python that `python` writes.)
+    """
     # NaN and -0.0 as keys: by their text. 1 == 1.0 == Fraction(1) must be three keys.
     shown = repr(attribute) if isinstance(attribute, float | int | Fraction) else attribute
     key = (operation, tuple(map(id, operands)), shown, form)
@@ -413,7 +279,7 @@ def node(operation: str, operands: tuple[Expression, ...], attribute: Any, form:
             if found is None:
                 found = object.__new__(Expression if form.is_machine else Term)
                 set_slot = object.__setattr__
-                set_slot(found, "operation", operation)
+                set_slot(found, "operation", OPERATIONS.get(operation, operation))
                 set_slot(found, "operands", operands)
                 set_slot(found, "attribute", attribute)
                 set_slot(found, "format", form)
@@ -433,7 +299,7 @@ def constant(value: Value | bool) -> Term:
         exact = int(value)
     elif not isinstance(value, float) or (math.isfinite(value) and not (value == 0 and math.copysign(1, value) < 0)):
         exact = Fraction(value)
-    return cast(Term, node("constant", (), exact, form))
+    return cast(Term, node(ops.CONSTANT, (), exact, form))
 
 
 def lift(value: object) -> Term:
@@ -476,18 +342,16 @@ def _not_combined(value: object) -> str:
     )
 
 
-#: What operations on truth values alone make, as NumPy has it: another operation on them.
-_OF_TRUTHS = {"add": "or", "multiply": "and", "larger": "or", "smaller": "and"}
 _NOT_OF_TRUTHS = {
-    "subtract": "`-` has no meaning between two truth values. Write a ^ b to ask whether they differ",
-    "negate": "`-` has no meaning for a truth value. Write ~a for the opposite",
+    ops.SUBTRACT: "`-` has no meaning between two truth values. Write a ^ b to ask whether they differ",
+    ops.NEGATE: "`-` has no meaning for a truth value. Write ~a for the opposite",
 }
-_OF_TRUTHS_ONLY = {"and": "&", "or": "|", "exclusive_or": "^", "not": "~", "row_first": "row_first"}
+_OF_TRUTHS_ONLY = {ops.AND: "&", ops.OR: "|", ops.EXCLUSIVE_OR: "^", ops.NOT: "~", ops.ROW_FIRST: "row_first"}
 
 
-def formula_node(operation: str, *operands: Term) -> Term:
+def formula_node(operation: Operation, *operands: Term) -> Term:
     """A node of a formula. A truth value among numbers is 1 or 0."""
-    row = OPERATIONS[operation]
+    operation = OPERATIONS[operation]
     truths = [operand.format is Format.TRUTH for operand in operands]
     if operation in _OF_TRUTHS_ONLY:
         if not all(truths):
@@ -495,22 +359,22 @@ def formula_node(operation: str, *operands: Term) -> Term:
                 f"`{_OF_TRUTHS_ONLY[operation]}`: an operand is a number; allowed: truth values, which comparisons "
                 "such as x > 0 make. Use ogive.formula.bit_and, bit_or, bit_xor and bit_not for the bits of integers"
             )
-    elif operation == "select":
+    elif operation == ops.SELECT:
         if truths[1] != truths[2]:
             operands = (operands[0], *map(as_number, operands[1:]))
     elif all(truths):
         if operation in _NOT_OF_TRUTHS:
             raise FormulaError(_NOT_OF_TRUTHS[operation])
-        if operation == "absolute":
+        if operation == ops.ABSOLUTE:
             return operands[0]
-        if operation == "equal":
-            return formula_node("not", formula_node("exclusive_or", *operands))
-        if operation in _OF_TRUTHS:
-            return formula_node(_OF_TRUTHS[operation], *operands)
+        if operation == ops.EQUAL:
+            return formula_node(ops.NOT, formula_node(ops.EXCLUSIVE_OR, *operands))
+        if operation.of_truths is not None:
+            return formula_node(operation.of_truths, *operands)
         operands = tuple(map(as_number, operands))
     elif any(truths):
         operands = tuple(map(as_number, operands))
-    form = Format.TRUTH if row.result == "truth" else operands[-1].format
+    form = Format.TRUTH if operation.result == "truth" else operands[-1].format
     return cast(Term, node(operation, operands, None, form))
 
 
@@ -518,12 +382,12 @@ def as_number(value: Term) -> Term:
     """1 for true and 0 for false; a number is one."""
     if value.format is not Format.TRUTH:
         return value
-    if value.operation == "constant":
+    if value.operation == ops.CONSTANT:
         return constant(int(value.attribute))
-    return cast(Term, node("select", (value, constant(1), constant(0)), None, Format.NUMBER))
+    return cast(Term, node(ops.SELECT, (value, constant(1), constant(0)), None, Format.NUMBER))
 
 
-def _binary(operation: str, left: object, right: object) -> Term:
+def _binary(operation: Operation, left: object, right: object) -> Term:
     return formula_node(operation, lift(left), lift(right))
 
 
@@ -558,12 +422,12 @@ def walk(
 
 
 #: The leaves that differ from element to element.
-ELEMENTS = frozenset({"input", "row_position"})
+ELEMENTS = frozenset({ops.INPUT, ops.ROW_POSITION})
 
 
 def is_extreme(current: Expression) -> bool:
     """Whether this is the larger or the smaller of two numbers: a choice between those that are compared."""
-    if current.operation != "select" or current.operands[0].operation not in ("less", "less_equal"):
+    if current.operation != ops.SELECT or current.operands[0].operation not in (ops.LESS, ops.LESS_EQUAL):
         return False
     return set(current.operands[0].operands) == set(current.operands[1:])
 
@@ -575,6 +439,20 @@ def depends_on_elements(root: Expression) -> bool:
     False
     """
     return any(current.operation in ELEMENTS for current in walk(root))
+
+
+def varying(roots: Sequence[Expression], leaves: Collection[str] = ELEMENTS) -> set[Expression]:
+    """The nodes of primitive graphs that these leaves make differ."""
+    found: set[Expression] = set()
+    for current in walk(*roots):
+        if current.operation in leaves or any(operand in found for operand in current.operands):
+            found.add(current)
+    return found
+
+
+def eager_operands(current: Expression) -> Sequence[Expression]:
+    """The operands that are needed whatever the values: of a rare select the condition and the common value."""
+    return current.operands[::2] if current.operation == ops.SELECT_RARE else current.operands
 
 
 def python(*roots: Expression) -> str:

@@ -16,12 +16,14 @@ array([-0.63212056,  2.        ])
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import cast
 
+from ogive import elementary_functions as functions
+from ogive import operations as ops
 from ogive.errors import FormulaError
-from ogive.expression import Format, Term, as_number, constant, formula_node, lift, node
+from ogive.expression import Format, Operation, Term, as_number, constant, formula_node, lift, node, vocabulary
 
 __all__ = [
     "abs",
@@ -61,6 +63,7 @@ __all__ = [
     "equal",
     "erf",
     "erfc",
+    "erfinv",
     "exp",
     "exp2",
     "expm1",
@@ -81,6 +84,9 @@ __all__ = [
     "log1p",
     "log2",
     "log10",
+    "log_2",
+    "log_10",
+    "log_ndtr",
     "logaddexp",
     "logaddexp2",
     "logical_and",
@@ -94,6 +100,7 @@ __all__ = [
     "modf",
     "nan_to_num",
     "normal_tail",
+    "of_one",
     "pi",
     "pow",
     "power",
@@ -135,10 +142,10 @@ def _irrational(digits: int) -> Term:
 
 #: The circle's constant.
 pi = _irrational(0xC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B2)
-#: log(2), and the logarithms of e to base 2 and 10.
-_LOG_2 = _irrational(0x2C5C85FDF473DE6AF278ECE600FCBDABD03CD0C99CA62D8B628345D6E2EABE9)
+#: The natural logarithms of 2 and 10, and the logarithm of e to base 2.
+log_2 = _irrational(0x2C5C85FDF473DE6AF278ECE600FCBDABD03CD0C99CA62D8B628345D6E2EABE9)
+log_10 = _irrational(0x935D8DDDAAA8AC16EA56D62B82D30A28E28FECF9DA5DF90E83C61E8201F02D7)
 _LOG2_E = _irrational(0x5C551D94AE0BF85DDF43FF68348E9F4475ABBD546EB4AD2C45928B3668D0992)
-_LOG10_E = _irrational(0x1BCB7B1526E50E32A6AB7555F5A67B8647DC68C048B934404747E5A89EF1D4A)
 
 
 def where(condition: object, value: object, otherwise: object) -> Term:
@@ -146,12 +153,12 @@ def where(condition: object, value: object, otherwise: object) -> Term:
     test, a, b = lift(condition), lift(value), lift(otherwise)
     if test.format is not Format.TRUTH:
         raise FormulaError("where: the condition is a number; allowed: a truth value, such as x > 0 or x != 0")
-    return formula_node("select", test, a, b)
+    return formula_node(ops.SELECT, test, a, b)
 
 
 def equal(a: object, b: object) -> Term:
     """Whether two numbers are equal, as ``a == b``; NaN equals nothing."""
-    return formula_node("equal", lift(a), lift(b))
+    return formula_node(ops.EQUAL, lift(a), lift(b))
 
 
 def minimum(a: object, b: object) -> Term:
@@ -168,22 +175,22 @@ def maximum(a: object, b: object) -> Term:
 
 def larger(a: object, b: object) -> Term:
     """IEEE 754's maximum: NaN where one of them is, and 0 is larger than -0."""
-    return formula_node("larger", lift(a), lift(b))
+    return formula_node(functions.LARGER, lift(a), lift(b))
 
 
 def smaller(a: object, b: object) -> Term:
     """IEEE 754's minimum: NaN where one of them is, and -0 is smaller than 0."""
-    return formula_node("smaller", lift(a), lift(b))
+    return formula_node(functions.SMALLER, lift(a), lift(b))
 
 
 def copy_sign(magnitude: object, sign: object) -> Term:
     """The magnitude of one number with the sign of another, which may be the sign of a zero."""
-    return formula_node("copy_sign", lift(magnitude), lift(sign))
+    return formula_node(ops.COPY_SIGN, lift(magnitude), lift(sign))
 
 
 def quotient(a: object, b: object) -> Term:
     """The quotient of two integers, rounded towards zero; zero where ``b`` is zero."""
-    return formula_node("quotient", lift(a), lift(b))
+    return formula_node(ops.QUOTIENT, lift(a), lift(b))
 
 
 def remainder(a: object, b: object) -> Term:
@@ -191,22 +198,22 @@ def remainder(a: object, b: object) -> Term:
 
     Operands that are results of other operations are rounded first.
     """
-    return formula_node("remainder", lift(a), lift(b))
+    return formula_node(ops.REMAINDER, lift(a), lift(b))
 
 
 def power(a: object, b: object) -> Term:
     """``a`` to the power of ``b``, with the special cases of IEEE 754."""
-    return formula_node("power", lift(a), lift(b))
+    return formula_node(functions.POWER, lift(a), lift(b))
 
 
 def integer_power(a: object, b: object) -> Term:
     """The power of two integers, wrapping around; with a negative exponent it is rounded towards zero."""
-    return formula_node("integer_power", lift(a), lift(b))
+    return formula_node(ops.INTEGER_POWER, lift(a), lift(b))
 
 
 def atan2(y: object, x: object) -> Term:
     """The angle of the point (x, y), from -pi to pi; signed zeros and infinities as in IEEE 754."""
-    return formula_node("atan2", lift(y), lift(x))
+    return formula_node(functions.ATAN2, lift(y), lift(x))
 
 
 def row_first(condition: object) -> Term:
@@ -214,95 +221,81 @@ def row_first(condition: object) -> Term:
     test = lift(condition)
     if test.format is not Format.TRUTH:
         raise FormulaError("row_first: the condition is a number; allowed: a truth value, such as x > 0")
-    return formula_node("row_first", test)
+    return formula_node(ops.ROW_FIRST, test)
 
 
 def bit_and(a: object, b: object) -> Term:
     """The bits that two integers have in common."""
-    return _bits("and", a, b)
+    return _bits(ops.AND, a, b)
 
 
 def bit_or(a: object, b: object) -> Term:
     """The bits that one or both of two integers have."""
-    return _bits("or", a, b)
+    return _bits(ops.OR, a, b)
 
 
 def bit_xor(a: object, b: object) -> Term:
     """The bits that one of two integers has."""
-    return _bits("exclusive_or", a, b)
+    return _bits(ops.EXCLUSIVE_OR, a, b)
 
 
 def bit_not(x: object) -> Term:
     """The bits that an integer does not have."""
-    return _bits("not", x)
+    return _bits(ops.NOT, x)
 
 
 def bit_shift_left(a: object, b: object) -> Term:
     """The bits of an integer, moved towards the higher ones; 0 if none is left."""
-    return _bits("bit_shift_left", a, b)
+    return _bits(ops.BIT_SHIFT_LEFT, a, b)
 
 
 def bit_shift_right(a: object, b: object) -> Term:
     """The bits of an integer, moved towards the lower ones; 0 if none is left."""
-    return _bits("bit_shift_right", a, b)
+    return _bits(ops.BIT_SHIFT_RIGHT, a, b)
 
 
 def bit_count(x: object) -> Term:
     """How many bits an integer has."""
-    return _bits("bit_count", x)
+    return _bits(ops.BIT_COUNT, x)
 
 
-def _bits(operation: str, *operands: object) -> Term:
+def _bits(operation: Operation, *operands: object) -> Term:
     lifted = tuple(map(lift, operands))
     if any(operand.format is not Format.NUMBER for operand in lifted):
         raise FormulaError(f"{operation}: an operand is a truth value; allowed: numbers. Truth values take & | ^ ~")
     return cast(Term, node(operation, lifted, None, Format.NUMBER))
 
 
-def _unary(operation: str, name: str, doc: str) -> Callable[[object], Term]:
+def of_one(operation: Operation) -> Callable[[object], Term]:
+    """The function that writes an operation of one operand in a formula.
+
+    >>> from ogive.elementary_functions import TANH
+    >>> of_one(TANH)(0.5) is tanh(0.5)
+    True
+    """
+
     def function(x: object) -> Term:
         return formula_node(operation, lift(x))
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
+    function.__name__ = function.__qualname__ = operation.name
+    function.__doc__ = operation.doc
     return function
 
 
-absolute = _unary("absolute", "absolute", "The magnitude of a number; clears the sign of a zero.")
-square_root = _unary("square_root", "square_root", "The square root; NaN below zero, -0 at -0.")
-floor = _unary("floor", "floor", "The largest integer that is not larger.")
-ceiling = _unary("ceiling", "ceiling", "The smallest integer that is not smaller.")
-truncate = _unary("truncate", "truncate", "The integer part: rounds towards zero.")
-round_even = _unary("round_even", "round_even", "The nearest integer; of two equally near ones the even one.")
-acos = _unary("acos", "acos", "The inverse cosine, from 0 to pi; NaN outside [-1, 1].")
-acosh = _unary("acosh", "acosh", "The inverse hyperbolic cosine; NaN below 1.")
-asin = _unary("asin", "asin", "The inverse sine, from -pi/2 to pi/2; NaN outside [-1, 1].")
-asinh = _unary("asinh", "asinh", "The inverse hyperbolic sine.")
-atan = _unary("atan", "atan", "The inverse tangent, from -pi/2 to pi/2.")
-atanh = _unary("atanh", "atanh", "The inverse hyperbolic tangent; infinite at -1 and 1, NaN beyond.")
-cos = _unary("cos", "cos", "The cosine, of angles of any size; NaN at infinity.")
-cosh = _unary("cosh", "cosh", "The hyperbolic cosine.")
-erf = _unary("erf", "erf", "The error function: ``2 / sqrt(pi)`` times the integral of exp(-t**2) from 0 to x.")
-erfc = _unary("erfc", "erfc", "``1 - erf(x)``, accurate in both tails.")
-exp = _unary("exp", "exp", "The exponential function.")
-expm1 = _unary("expm1", "expm1", "``exp(x) - 1`` without cancellation near zero.")
-log = _unary("log", "log", "The natural logarithm; -inf at zero, NaN below.")
-log1p = _unary("log1p", "log1p", "``log(1 + x)`` without cancellation near zero.")
-logistic = _unary("logistic", "logistic", "``1 / (1 + exp(-x))``, without overflow; 0 and 1 at the infinities.")
-normal_tail = _unary(
-    "normal_tail",
-    "normal_tail",
-    "``erfc(x / sqrt(2)) / 2``, accurate in both tails: how probable a standard normal variable above x is.",
-)
-row_max = _unary("row_max", "row_max", "The largest element of the row; NaN if there is one.")
-row_min = _unary("row_min", "row_min", "The smallest element of the row; NaN if there is one.")
-row_sum = _unary(
-    "row_sum", "row_sum", "The sum of the row, in one fixed order and with more precision than the row has."
-)
-sin = _unary("sin", "sin", "The sine, of angles of any size; NaN at infinity.")
-sinh = _unary("sinh", "sinh", "The hyperbolic sine.")
-tan = _unary("tan", "tan", "The tangent, of angles of any size; NaN at infinity.")
-tanh = _unary("tanh", "tanh", "The hyperbolic tangent.")
+absolute, square_root = of_one(ops.ABSOLUTE), of_one(ops.SQUARE_ROOT)
+floor, ceiling, truncate, round_even = map(of_one, (ops.FLOOR, ops.CEILING, ops.TRUNCATE, ops.ROUND_EVEN))
+acos, asin, atan = of_one(functions.ACOS), of_one(functions.ASIN), of_one(functions.ATAN)
+acosh, asinh, atanh = of_one(functions.ACOSH), of_one(functions.ASINH), of_one(functions.ATANH)
+cos, sin, tan = of_one(functions.COS), of_one(functions.SIN), of_one(functions.TAN)
+cosh, sinh, tanh = of_one(functions.COSH), of_one(functions.SINH), of_one(functions.TANH)
+cbrt = of_one(functions.CBRT)
+erf, erfc, normal_tail = of_one(functions.ERF), of_one(functions.ERFC), of_one(functions.NORMAL_TAIL)
+erfinv, log_ndtr = of_one(functions.ERFINV), of_one(functions.LOG_NDTR)
+exp, exp2 = of_one(functions.EXP), of_one(functions.EXP2)
+expm1, logistic = of_one(functions.EXPM1), of_one(functions.LOGISTIC)
+log, log1p = of_one(functions.LOG), of_one(functions.LOG1P)
+log2, log10 = of_one(functions.LOG2), of_one(functions.LOG10)
+row_max, row_min, row_sum = of_one(ops.ROW_MAX), of_one(ops.ROW_MIN), of_one(ops.ROW_SUM)
 
 
 # ---- made of the others
@@ -413,7 +406,7 @@ def raised(a: object, b: object, modulus: object = None) -> Term:
     if modulus is not None:
         raise FormulaError("pow: a third argument has no meaning for real numbers. Write (a ** b) % c")
     base, exponent = as_number(lift(a)), as_number(lift(b))
-    if exponent.operation != "constant":
+    if exponent.operation != ops.CONSTANT:
         return power(base, exponent)
     value = exponent.attribute
     if value == -1:
@@ -481,27 +474,6 @@ def rad2deg(x: object) -> Term:
     return lift(x) * constant(180 / pi.attribute)
 
 
-def cbrt(x: object) -> Term:
-    """The cube root, of negative numbers too."""
-    x = lift(x)
-    return where((x == 0) | isinf(x), x, copy_sign(power(absolute(x), Fraction(1, 3)), x))
-
-
-def exp2(x: object) -> Term:
-    """``2 ** x``."""
-    return power(2, x)
-
-
-def log2(x: object) -> Term:
-    """The logarithm to base 2; -inf at zero, NaN below."""
-    return log(x) * _LOG2_E
-
-
-def log10(x: object) -> Term:
-    """The logarithm to base 10; -inf at zero, NaN below."""
-    return log(x) * _LOG10_E
-
-
 def hypot(a: object, b: object) -> Term:
     """``sqrt(a * a + b * b)`` without overflow on the way; infinite where one of them is, beside NaN too."""
     x, y = absolute(a), absolute(b)
@@ -514,7 +486,7 @@ def hypot(a: object, b: object) -> Term:
 def logaddexp(a: object, b: object) -> Term:
     """``log(exp(a) + exp(b))`` without overflow on the way, where ``a`` or ``b`` is a constant that is not negative."""
     a, b = _without_cancellation("logaddexp", "log1p(exp(-abs(a - b)))", a, b)
-    return where(a == b, a + _LOG_2, larger(a, b) + log1p(exp(-absolute(a - b))))
+    return where(a == b, a + log_2, larger(a, b) + log1p(exp(-absolute(a - b))))
 
 
 def logaddexp2(a: object, b: object) -> Term:
@@ -526,7 +498,7 @@ def logaddexp2(a: object, b: object) -> Term:
 def _without_cancellation(name: str, rest: str, *operands: object) -> tuple[Term, Term]:
     """The operands of a sum of exponentials, where its logarithm, which is added to the larger one, is not negative."""
     a, b = (as_number(lift(operand)) for operand in operands)
-    if not any(n.operation == "constant" and n.attribute >= 0 for n in (a, b)):
+    if not any(n.operation == ops.CONSTANT and n.attribute >= 0 for n in (a, b)):
         raise FormulaError(
             f"{name}: neither operand is a constant from 0 on, so most digits of results near zero would be lost; "
             f"allowed: one constant from 0 on. Write larger(a, b) + {rest} where that does not matter"
@@ -551,3 +523,29 @@ arccos, arccosh, arcsin, arcsinh, arctan, arctan2, arctanh = acos, acosh, asin, 
 sqrt, ceil, trunc, rint, copysign, fmod = square_root, ceiling, truncate, round_even, copy_sign, remainder
 sigmoid, pow = logistic, power  # noqa: A001
 degrees, radians = rad2deg, deg2rad
+
+
+def _call_ufunc(ufunc: object, method: str, args: tuple[object, ...], keywords: Mapping[str, object]) -> object:
+    from ogive.numpy_in_formulas import call_ufunc  # loaded by the formulas that need it
+
+    return call_ufunc(ufunc, method, args, keywords)
+
+
+def _call_function(function: object, args: tuple[object, ...], keywords: Mapping[str, object]) -> object:
+    from ogive.numpy_in_formulas import call_function
+
+    return call_function(function, args, keywords)
+
+
+vocabulary |= {
+    "call_ufunc": _call_ufunc,
+    "call_function": _call_function,
+    "mod": mod,
+    "floor_divide": floor_divide,
+    "divmod": divmod,
+    "raised": raised,
+    "round": round,
+    "floor": floor,
+    "ceiling": ceiling,
+    "truncate": truncate,
+}

@@ -10,7 +10,7 @@ from typing import Any
 
 from ogive import formula as f
 from ogive.errors import FormulaError
-from ogive.expression import Format, Term, lift
+from ogive.expression import OPERATIONS, Format, Operation, Term, formula_node, lift
 
 __all__ = ["FUNCTIONS", "UFUNCS", "WAYS_OUT", "call_function", "call_ufunc"]
 
@@ -50,36 +50,31 @@ def _nan_to_num(
     return f.nan_to_num(x, nan, posinf, neginf)
 
 
-#: NumPy's ufuncs whose function in ogive.formula has the same name.
+def _of(operation: Operation) -> Callable[..., Term]:
+    if operation.arity == 1:
+        return f.of_one(operation)
+    return lambda a, b: formula_node(operation, lift(a), lift(b))
+
+
+#: NumPy's ufuncs whose function in ogive.formula is made of operations, and has the same name.
 _SAME = (
-    *("absolute", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "cbrt", "ceil", "copysign"),
-    *("cos", "cosh", "deg2rad", "degrees", "divmod", "equal", "exp", "exp2", "expm1", "fabs", "floor", "floor_divide"),
-    *("fmax", "fmin", "fmod", "heaviside", "hypot", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2"),
-    *("logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or", "logical_xor", "modf", "power", "rad2deg"),
-    *("radians", "reciprocal", "rint", "sign", "signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh", "trunc"),
+    *("deg2rad", "degrees", "divmod", "floor_divide", "fmax", "fmin", "heaviside", "hypot", "isfinite"),
+    *("isinf", "isnan", "logaddexp", "logaddexp2", "logical_and", "logical_not", "logical_or"),
+    *("logical_xor", "modf", "rad2deg", "radians", "reciprocal", "sign", "signbit", "square"),
 )
 
 UFUNCS: dict[str, Callable[..., Any]] = {
+    **{name: _of(operation) for operation in OPERATIONS.values() for name in operation.numpy},
     **{name: getattr(f, name) for name in _SAME},
-    "add": lambda a, b: lift(a) + lift(b),
     "bitwise_and": lambda a, b: lift(a) & lift(b) if _is_truth(a, b) else f.bit_and(a, b),
     "bitwise_or": lambda a, b: lift(a) | lift(b) if _is_truth(a, b) else f.bit_or(a, b),
     "bitwise_xor": lambda a, b: lift(a) ^ lift(b) if _is_truth(a, b) else f.bit_xor(a, b),
-    "divide": lambda a, b: lift(a) / lift(b),
-    "float_power": f.power,
     "greater": lambda a, b: lift(a) > lift(b),
     "greater_equal": lambda a, b: lift(a) >= lift(b),
     "invert": lambda a: ~lift(a) if _is_truth(a) else f.bit_not(a),
-    "less": lambda a, b: lift(a) < lift(b),
-    "less_equal": lambda a, b: lift(a) <= lift(b),
-    "maximum": f.larger,
-    "minimum": f.smaller,
-    "multiply": lambda a, b: lift(a) * lift(b),
-    "negative": lambda a: -lift(a),
     "not_equal": lambda a, b: lift(a) != lift(b),
     "positive": lift,
     "remainder": f.mod,
-    "subtract": lambda a, b: lift(a) - lift(b),
 }
 
 #: Those of NumPy's other functions that work element by element.

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 import numpy as np
 
 from ogive import _native
+from ogive import operations as ops
 from ogive.containers import NOT_ONE, call_exchanged, call_method
+from ogive.contracts import DEFAULT
 from ogive.dtypes import BOOLEAN, FLOATS
 from ogive.engine.computation import Formula, kernel_of
 from ogive.errors import (
@@ -47,7 +49,7 @@ from ogive.signature import (
 from ogive.trace import check_function, results_of, trace
 
 if TYPE_CHECKING:
-    from ogive.transform.program import Program
+    from ogive.program import Program
 
 __all__ = ["Operator", "operator"]
 
@@ -107,6 +109,9 @@ class Operator(_native.OperatorCall):
         self.__doc__ = self._documentation()
         self._bound: dict[tuple[Any, ...], np.ufunc] = {}
         self._kernels: dict[tuple[Any, ...], _native.Kernel] = {}
+        self.accuracy = DEFAULT
+        self._default: Self | None = None
+        self._contracts: dict[str, Self] = {}
         self._formulas: dict[tuple[Any, ...], tuple[Expression, ...]] = {}
 
     def _set_reduction(self, identity: Any, reorderable: bool) -> None:
@@ -127,6 +132,8 @@ class Operator(_native.OperatorCall):
     # ---- copies
 
     def __reduce__(self) -> str | tuple[Any, ...]:
+        if self._default is not None:
+            return getattr, (self._default, self.accuracy)
         return reduced_operator(self)
 
     def __copy__(self) -> Self:
@@ -135,8 +142,57 @@ class Operator(_native.OperatorCall):
     def __deepcopy__(self, memo: object) -> Self:
         return self
 
-    def __dask_tokenize__(self) -> tuple[str, ...] | tuple[str, bytes]:
-        return token(self)
+    def __dask_tokenize__(self) -> tuple[Any, ...]:
+        return token(self) if self._default is None else (self.accuracy, *token(self._default))
+
+    # ---- contracts
+
+    @property
+    def fast(self) -> Self:
+        """The same operator under the fast contract: float32 without corrections, with the error that docs/accuracy.md
+        states, and the same bits on every machine of one version.
+
+        Float64, integers, rows and formulas that gain nothing are computed as in the exact contract. Of a formula of
+        your own the error has no bound. Inside another formula it is the formula that counts, and the contract is the
+        outer operator's.
+
+        >>> import numpy as np, ogive
+        >>> ogive.gelu.fast
+        <operator gelu.fast(x, *, approximate='none')>
+        >>> ogive.gelu.fast(np.float32([0.0, 20.0]))
+        array([ 0., 20.], dtype=float32)
+        """
+        return self._under("fast")
+
+    @property
+    def exact(self) -> Self:
+        """The same operator under the exact contract, whatever ``OGIVE_ACCURACY`` says; that is the default.
+
+        >>> import ogive
+        >>> ogive.gelu.fast.exact
+        <operator gelu.exact(x, *, approximate='none')>
+        """
+        return self._under("exact")
+
+    @property
+    def base(self) -> Self:
+        """The operator of which this is another contract: the one that the module names."""
+        return self if self._default is None else self._default
+
+    def _under(self, accuracy: str) -> Self:
+        default = self.base
+        found = default._contracts.get(accuracy)
+        if found is None:
+            made = type(self).__new__(type(self))
+            made.__dict__.update(default.__dict__)
+            made.inputs, made.is_row_wise = default.inputs, default.is_row_wise
+            made.accuracy, made._default, made._contracts = accuracy, default, {}
+            made.name = made.__name__ = f"{default.name}.{accuracy}"
+            made.__qualname__ = f"{default.__qualname__}.{accuracy}"
+            made._bound, made._kernels = {}, {}
+            made.__dict__.pop("_any_ufunc", None)
+            found = default._contracts.setdefault(accuracy, made)
+        return found
 
     # ---- documentation
 
@@ -377,12 +433,12 @@ class Operator(_native.OperatorCall):
         if structure not in self._formulas:
             positions = count()
             arguments = [
-                node("input", (), i, Format.TRUTH if name in self.truth_inputs else Format.NUMBER)
+                node(ops.INPUT, (), i, Format.TRUTH if name in self.truth_inputs else Format.NUMBER)
                 for i, name in enumerate(self.tensors)
             ]
             keywords = defaults | choices
             for name in numeric:
-                keywords[name] = node("parameter", (), (next(positions), name), Format.NUMBER)
+                keywords[name] = node(ops.PARAMETER, (), (next(positions), name), Format.NUMBER)
             self._formulas[structure] = trace(
                 self.name, function, arguments, keywords, len(self.signatures[0].outputs), of_rows=self.is_row_wise
             )
@@ -405,7 +461,7 @@ class Operator(_native.OperatorCall):
                 return
 
     def _check_formula(self, choices: Mapping[str, Any]) -> None:
-        from ogive.transform.possible import why_not
+        from ogive.passes.possible import why_not
 
         for signature in self.signatures:
             roots = self.formula(for_integers=signature.is_of_integers, **choices)
@@ -436,6 +492,7 @@ class Operator(_native.OperatorCall):
             parameter_count=len(numeric) if len(bound) < len(numeric) else 0,
             is_row_wise=self.is_row_wise,
             bound=bound,
+            accuracy=self.accuracy,
         )
 
     def program(self, signature: Signature, **parameters: Any) -> Program:

@@ -21,9 +21,11 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from ogive import operations as ops
 from ogive.dtypes import element_type
 from ogive.errors import FormulaError, PickleError, message
 from ogive.expression import Expression, Format, lift, node, walk
+from ogive.operations import named
 from ogive.signature import Parameter, Signature
 
 __all__ = ["binding_of", "content", "is_importable", "plain_bytes", "reduced_operator", "reduced_ufunc", "token"]
@@ -220,7 +222,7 @@ def _formulas(operator: Operator) -> tuple[list[Row], list[Table]]:
                 if current not in row_of:
                     row_of[current] = len(rows)
                     operands = tuple(row_of[operand] for operand in current.operands)
-                    rows.append((current.operation, operands, current.attribute, current.format.value))
+                    rows.append((str(current.operation), operands, current.attribute, current.format.value))
             table.append((_key(values), tuple(row_of[root] for root in roots)))
         tables.append(table)
     return rows, tables
@@ -235,7 +237,7 @@ def _nodes(rows: Iterable[Row]) -> list[Expression]:
     """The nodes of rows."""
     nodes: list[Expression] = []
     for operation, operands, attribute, form in rows:
-        nodes.append(node(operation, tuple(nodes[i] for i in operands), attribute, Format(form)))
+        nodes.append(node(named(operation), tuple(nodes[i] for i in operands), attribute, Format(form)))
     return nodes
 
 
@@ -281,9 +283,9 @@ def _replaced(roots: Sequence[Expression], leaves: Mapping[tuple[str, Any], Any]
     """The graphs with other operands and parameters."""
     done: dict[Expression, Expression] = {}
     for current in walk(*roots):
-        if current.operation == "input":
+        if current.operation == ops.INPUT:
             done[current] = _fitting(lift(leaves["input", current.attribute]), current, name)
-        elif current.operation == "parameter":
+        elif current.operation == ops.PARAMETER:
             done[current] = _fitting(lift(leaves["parameter", current.attribute[1]]), current, name)
         else:
             operands = tuple(done[operand] for operand in current.operands)

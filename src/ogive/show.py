@@ -9,7 +9,8 @@ from fractions import Fraction
 from itertools import chain, count
 from string import ascii_lowercase
 
-from ogive.expression import OPERATIONS, Expression, python, walk
+from ogive import operations as ops
+from ogive.expression import Expression, python, walk
 
 __all__ = ["formula", "python"]
 
@@ -44,16 +45,16 @@ def _text(current: Expression, names: Sequence[str], shared: dict[Expression, st
     if current in shared:
         return shared[current], _TIGHTEST
     operation, operands = current.operation, current.operands
-    if operation == "input":
+    if operation == ops.INPUT:
         return names[current.attribute] if current.attribute < len(names) else f"x{current.attribute}", _TIGHTEST
-    if operation == "parameter":
+    if operation == ops.PARAMETER:
         return str(current.attribute[1]), _TIGHTEST
-    if operation == "constant":
+    if operation == ops.CONSTANT:
         return _constant(current)
     texts = [_text(operand, names, shared) for operand in operands]
-    if operation == "select":
+    if operation == ops.SELECT:
         return f"where({', '.join(text for text, _ in texts)})", _TIGHTEST
-    symbol = OPERATIONS[operation].python.replace("{0}", "").replace("{1}", "").strip()
+    symbol = operation.python.replace("{0}", "").replace("{1}", "").strip()
     if len(operands) == 1 and symbol:
         text, binding = texts[0]
         return f"{symbol}{text if binding >= 6 else f'({text})'}", 6
@@ -67,7 +68,7 @@ def _infix(symbol: str, texts: list[tuple[str, int]], current: Expression) -> tu
     binding = _BINDING[symbol]
     (left, left_binding), (right, right_binding) = texts
     # `0 < x` is how `x > 0` is stored.
-    if symbol in ("<", "<=") and current.operands[0].operation in ("constant", "parameter"):
+    if symbol in ("<", "<=") and current.operands[0].operation in (ops.CONSTANT, ops.PARAMETER):
         (left, left_binding), (right, right_binding) = (right, right_binding), (left, left_binding)
         symbol = symbol.replace("<", ">")
     if left_binding < binding or (left_binding == binding == _BINDING["<"]):

@@ -19,7 +19,7 @@ __all__ = ["text"]
 
 _HEAD = '''"""Made by `python -m ogive.stubs`; do not edit."""
 
-# ruff: noqa: A001, A002  (operators and parameters have the standards' names)
+# ruff: noqa: A001, A002, RUF022  (operators and parameters have the standards' names; aliases follow them)
 
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Unpack, overload
@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 _COMMON = """
 __version__: str
 _PARTS: tuple[str, ...]
+_FUNCTIONS: dict[str, str]
 
 class _UFunc(Protocol):
     def __array_ufunc__(self, *args: Any, **keywords: Any) -> Any: ...
@@ -80,7 +81,8 @@ def text() -> str:
         lines.append(f'_{name}s = TypeVar("_{name}s", bound={arrays})')
     lines.append("")
     for name in _operators():
-        lines += [*_operator(getattr(ogive, name)), ""]
+        op = getattr(ogive, name)
+        lines += [*(_operator(op) if op.name == name else [f"{name}: {_class(op)}"]), ""]
     return "\n".join(lines)
 
 
@@ -91,6 +93,8 @@ def _operators() -> list[str]:
 def _imports() -> Iterator[str]:
     """What is no operator, and what is loaded when it is first wanted."""
     yield from (f"from ogive import {name} as {name}" for name in (*ogive._PARTS, "errors"))
+    lazily = {name: module for name, module in ogive._FUNCTIONS.items() if name not in ogive.__all__}
+    yield from (f"from {module} import {name} as {name}" for name, module in lazily.items())
     names: dict[str, list[str]] = {"ogive.expression": ["Expression"]}
     for name in ogive.__all__:
         thing = getattr(ogive, name)
@@ -102,8 +106,12 @@ def _imports() -> Iterator[str]:
         yield f"from {module} import {', '.join(sorted(listed))}"
 
 
+def _class(op: Operator) -> str:
+    return f"_{op.name.title().replace('_', '')}"
+
+
 def _operator(op: Operator) -> list[str]:
-    kind = f"_{op.name.title().replace('_', '')}"
+    kind = _class(op)
     lines = [f"class {kind}({'RowOperator' if isinstance(op, RowOperator) else 'Operator'}):"]
     for arguments, result in _calls(op):
         lines += ["    @overload", *_function("__call__", arguments, result)]

@@ -70,7 +70,7 @@ def test_a_sample_searches_round_the_worst():
 def test_rows_of_several_lengths():
     report = sample_rows(ogive.softmax, single, count=300_000)
     assert report.count == 300_000
-    assert 0.5 < report.worst <= 3
+    assert 0 < report.worst <= 0.5000001
     assert sample_rows(ogive.softmax, single, count=1000, function=lambda x: x * 0).worst > 1e6
 
 
@@ -104,8 +104,10 @@ def test_cancellation_is_found_by_a_careful_measurement():
     def shrinkage(x):
         return x - np.tanh(x)
 
-    report = sweep(shrinkage, single, stride=1 << 12, careful=True)
-    assert report.worst > 1e9
+    # Ogive's own results are right. NumPy's are those of the formula as it is written.
+    assert sweep(shrinkage, half, careful=True).worst <= 0.5000001
+    report = sweep(shrinkage, single, stride=1 << 12, careful=True, function=lambda x: x - np.tanh(x))
+    assert report.worst > 1e6
     (x,) = report.worst_input
     assert 0 < abs(x) < 1e-6
     # What it found is true: the first term of the series is all that counts there.

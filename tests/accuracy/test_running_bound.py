@@ -13,7 +13,7 @@ from ogive.accuracy.running_bound import Bounded, Truths, _Rules, evaluate_with_
 from ogive.dtypes import FLOATS, element_type
 from ogive.enclosure import _ball, _of_fraction, right_result
 from ogive.enclosure import _Rules as Exact
-from ogive.expression import Format, lift, node
+from ogive.expression import OPERATIONS, Format, lift, node
 from tests.inputs import CASE_IDS, CASES, operands, parameter_sets
 
 flint = pytest.importorskip("flint", reason="exact results need python-flint")
@@ -43,7 +43,9 @@ def exactly(name, *fractions):
     """An enclosure of 300 bits."""
     flint.ctx.prec = 300
     try:
-        value = Exact(True, 64).table[name](*(_of_fraction(flint.fmpq(q.numerator, q.denominator)) for q in fractions))
+        value = Exact(True, 64).rule(OPERATIONS[name])(
+            *(_of_fraction(flint.fmpq(q.numerator, q.denominator)) for q in fractions)
+        )
         return value.kind, value.sign, None if value.kind in ("nan", "infinity") else _ball(value)
     finally:
         flint.ctx.prec = 53

@@ -29,11 +29,34 @@ def test_list_names_every_operator(ogive):
         assert (op.onnx or "-") in row
 
 
+def test_list_and_show_say_the_errors_of_both_contracts(ogive):
+    _, out, _ = ogive("list", "gelu")
+    exact, fast = (
+        float(cell) for cell in next(line for line in out.splitlines() if line.startswith("gelu")).split()[3:5]
+    )
+    assert 0.5 <= exact < fast <= 5
+    _, out, _ = ogive("list", "relu")
+    assert "=" in next(line for line in out.splitlines() if line.startswith("relu ")).split()
+    _, out, _ = ogive("show", "gelu")
+    assert f"fast      {fast:.2f} ULP in float32\n" in out
+    assert f"exact     {exact:.2f} ULP in float32\n" in out
+    assert "fast      the same as exact" in ogive("show", "relu")[1]
+
+
 def test_list_with_a_pattern(ogive):
     status, out, _ = ogive("list", "TANH")
     assert status == 0
-    assert [line.split()[0] for line in out.splitlines()[1:4]] == ["atanh", "scaled_tanh", "tanh"]
+    found = [line.split()[0] for line in out.splitlines()[1:-1]]
+    assert found == ["atanh", "gelu_tanh", "hard_tanh", "hardtanh", "scaled_tanh", "tanh", "tanhshrink"]
     assert "celu" not in out
+
+
+def test_list_knows_the_names_of_other_libraries(ogive):
+    status, out, _ = ogive("list", "silu")
+    assert status == 0
+    assert [line.split()[0] for line in out.splitlines()[1:-1]] == ["hard_swish", "swish"]
+    assert ogive("show", "LeakyRelu")[1].startswith("leaky_relu")
+    assert "did you mean silu or" in ogive("show", "sliu")[2]
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -53,6 +76,23 @@ def test_show_takes_the_names_of_both_standards(ogive, name):
     assert ogive("show", name)[1].startswith("shrink\n\n  where(x > lambd")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("mul", "bound     exact: nothing is rounded before the result is"),
+        ("tanh", "bound     static: off by at most 2**-48."),
+        ("gelu", "of itself, and what is computed beside each value, because numbers may cancel"),
+    ],
+)
+def test_show_says_what_kind_of_bound_float32_results_have(ogive, name, text):
+    assert text in ogive("show", name)[1]
+
+
+@pytest.mark.parametrize("name", ["softmax", "bit_and"])
+def test_show_says_nothing_of_bounds_where_there_are_none(ogive, name):
+    assert "bound  " not in ogive("show", name)[1]
+
+
 def test_show_assembly(ogive):
     status, out, _ = ogive("show", "celu", "--asm", "--dtype", "float16", "--target", "x86-64-v3")
     assert status == 0
@@ -64,9 +104,12 @@ def test_show_assembly(ogive):
     ("arguments", "text"),
     [
         (("lst",), "ogive: there is no command 'lst'; did you mean list?"),
-        (("zzz",), "ogive: there is no command 'zzz'; allowed: accuracy, check, list, run, show"),
+        (
+            ("zzz",),
+            "ogive: there is no command 'zzz'; allowed: accuracy, check, export, judge, list, run, show, split, vectors",
+        ),
         (("show",), "ogive: Missing argument 'OPERATOR'. Try 'ogive show --help'"),
-        (("show", "shrnk"), "ogive: there is no operator 'shrnk'; did you mean shrink?"),
+        (("show", "shrnk"), "ogive: there is no operator 'shrnk'; did you mean shrink or tanhshrink or softshrink?"),
         (("show", "zzzzzz"), "ogive: there is no operator 'zzzzzz'; allowed: the names that `ogive list` prints, or"),
         (
             ("show", "celu", "--asm", "--dtype", "int8"),
@@ -75,6 +118,7 @@ def test_show_assembly(ogive):
         (("show", "celu", "--asm", "--target", "z80"), "ogive: --target is 'z80'; allowed: x86-64"),
         (("list", "zzz"), "ogive: no operator has 'zzz' in its names; allowed: a part of a name"),
         (("list", "--bogus"), "ogive: No such option '--bogus'. Try 'ogive list --help'"),
+        (("accuracy", "celu", "--accuracy", "quick"), "ogive: Invalid value for '--accuracy': 'quick' is not one of"),
         (("show", "celu", "--dtype", "float16"), "ogive: --dtype says what --asm prints; allowed: --dtype together"),
         (("show", "celu", "--target", "aarch64"), "ogive: --target says what --asm prints; allowed: --target together"),
         (("run", "missing.onnx"), "ogive: Invalid value for 'MODEL': File 'missing.onnx' does not exist."),

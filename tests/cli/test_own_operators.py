@@ -31,15 +31,13 @@ def test_a_module_or_a_file(ogive, folder, place):  # noqa: F811
     assert [report["operator"] for report in json.loads(out)["reports"]] == ["shrinkage"]
 
 
-def test_cancellation_is_shown(ogive, folder):  # noqa: F811
-    """x - tanh(x) loses all its digits: nobody should have to find that out alone."""
-    status, out, err = ogive("accuracy", "my_operators:shrinkage", "--json")
+def test_cancellation_does_not_matter(ogive, folder):  # noqa: F811
+    """x - tanh(x) loses all its digits where it is computed as it is written. Here it is correctly rounded."""
+    status, out, err = ogive("accuracy", "my_operators:shrinkage", "--json", "--dtype", "float16")
     assert (status, err) == (0, "")
     (report,) = json.loads(out)["reports"]
-    assert (report["operator"], report["dtype"], report["inputs"]) == ("shrinkage", "float32", "every 128th input")
-    assert report["worst"] > 1e9
-    assert report["histogram"][-1] > 1000
-    assert json.loads(out)["bins"][-1] == "inf"
+    assert (report["operator"], report["dtype"]) == ("shrinkage", "float16")
+    assert report["worst"] <= 0.5000001
 
 
 def test_the_table_says_what_is_exact(ogive, folder):  # noqa: F811

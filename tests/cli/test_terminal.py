@@ -85,8 +85,9 @@ def test_a_shell_completes_operators():
         assert done.stdout.splitlines() == [expected]
     found = OperatorName().shell_complete(None, None, "")
     from ogive.catalog import OPERATORS
+    from ogive.catalog.aliases import ALIASES
 
-    assert [item.value for item in found] == sorted(OPERATORS)
+    assert [item.value for item in found] == sorted({*OPERATORS, *ALIASES})
 
 
 def test_an_unforeseen_error_is_one_line(ogive, monkeypatch):  # noqa: F811

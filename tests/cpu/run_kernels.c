@@ -12,11 +12,13 @@
 
 enum { MOST = 64, RECORD_DOUBLES = 4096 };
 
-typedef void (*element_function)(void *const *operands, intptr_t count, const void *values, _Bool stream);
+typedef void (*element_function)(void *const *operands, intptr_t count, const void *values, intptr_t hints,
+                                 unsigned char *flags);
 typedef void (*row_function)(void *const *operands, intptr_t count, double *records, intptr_t rows, const intptr_t *steps,
                              intptr_t first);
 
 static _Alignas(64) double records[RECORD_DOUBLES];
+static unsigned char flags[1 << 16]; /* a bit of every element: more than any job has */
 
 static void need(int holds, const char *what) {
     if (!holds) {
@@ -57,11 +59,13 @@ static int read_job(FILE *jobs, FILE *results) {
         }
     }
     memset(records, 0, sizeof records);
+    memset(flags, 0, sizeof flags);
     for (int64_t i = 0; i < h.entries; ++i) {
         if (h.rows > 0) {
             ((row_function)(void *)(code + entries[i]))(operands, h.count, records, h.rows, steps, 0);
         } else {
-            ((element_function)(void *)(code + entries[i]))(operands, h.count, records, h.stream != 0);
+            ((element_function)(void *)(code + entries[i]))(operands, h.count, records, 2 * h.count + (h.stream != 0),
+                                                             flags);
         }
     }
     for (int64_t i = 0; i < h.operands; ++i) {
@@ -69,6 +73,9 @@ static int read_job(FILE *jobs, FILE *results) {
             need(fwrite(operands[i], 1, (size_t)sizes[i], results) == (size_t)sizes[i], "results cannot be written");
         }
         free(operands[i]);
+    }
+    if (h.rows == 0) { /* what the code of elements could not decide */
+        need(fwrite(flags, 1, (size_t)h.count / 8, results) == (size_t)h.count / 8, "flags cannot be written");
     }
     munmap(code, (size_t)h.image);
     return 1;

@@ -53,6 +53,10 @@ def test_integers_are_exact(op, signature):
             assert got == correctly_rounded(exact, kind, modular=op.modular), (given, parameters)
 
 
+#: Of float64, where these operators' sums of two cancel: units in the last place of the larger part.
+CANCELS = {"logaddexp": lambda a, b: max(a, b)}
+
+
 @pytest.mark.parametrize(("op", "signature"), FLOAT_CASES, ids=ids(FLOAT_CASES))
 def test_floats_are_accurate(op, signature):
     arrays = operands(signature, 2000)
@@ -74,6 +78,9 @@ def test_floats_are_accurate(op, signature):
             truth = evaluate_exactly(root, [float(value) for value in given], values)
             long = np.array([to_long_double(truth)]).astype(wide)
             off = error(result[index : index + 1], long, kind)[0]
+            if kind.name == "float64" and op.name in CANCELS:
+                part = abs(float(CANCELS[op.name](*given)))
+                off *= np.spacing(abs(float(truth))) / np.spacing(max(part, abs(float(truth))))
             assert off <= LIMITS[kind.name], (given, parameters, result[index], truth)
 
 

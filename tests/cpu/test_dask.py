@@ -67,6 +67,8 @@ ROWS = np.float32([[1, 3, -1], [2, 2, 5]])
 KINDS = {
     "catalogue": (lambda: ogive.celu, X),
     "bound": (lambda: ogive.celu.bind(alpha=1.5), X),
+    "gradient": (lambda: ogive.grad(ogive.gelu), X),
+    "second gradient, of __main__": (lambda: ogive.grad(ogive.grad(notebook().leaky)), X),
     "row": (lambda: ogive.softmax, ROWS),
     "row, bound": (lambda: ogive.softmax.bind(), ROWS),
     "own, in a module": (lambda: importlib.import_module("own_module").tripled, X),
@@ -132,3 +134,30 @@ def test_equal_contents_are_one_task(client):
     assert first.key == second.key
     assert client.submit(notebook().double, X).key != first.key
     assert same(second.result(timeout=SECONDS), notebook().leaky(X))
+
+
+def test_models_and_gradients_by_chunks(client):
+    """ONNX models, and gradients of several operands, as lazy arrays."""
+    parser = pytest.importorskip("onnx", reason="onnx is not installed").parser
+    text = '<ir_version: 8, opset_import: ["" : 20]> m (float[N] x) => (float[N] y) { h = Celu(x) y = Mul(h, x) }'
+    model = ogive.onnx.load(parser.parse_model(text))
+    lazy = da.from_array(np.concatenate([V] * 4), chunks=3)
+    assert same(client.compute(model.map_blocks(lazy)).result(timeout=SECONDS), model(np.concatenate([V] * 4)))
+    x = np.concatenate([ROWS] * 4)
+    array = da.from_array(x, chunks=(2, 3))
+    ones, slope = np.ones_like(x), np.float32([0.1, 0.2, 0.3])
+    of_x, of_slope = client.compute(list(ogive.vjp(ogive.prelu)(da.ones_like(array), array, slope)))
+    right_x, right_slope = ogive.vjp(ogive.prelu)(ones, x, slope)
+    assert same(of_x.result(timeout=SECONDS), right_x)
+    assert np.allclose(of_slope.result(timeout=SECONDS), right_slope, rtol=1e-6)
+
+
+def test_named_rows(client):
+    xr = pytest.importorskip("xarray", reason="xarray is not installed")
+    x = np.concatenate([ROWS] * 4)
+    named = xr.DataArray(da.from_array(x, chunks=(2, 3)), dims=("time", "channel"))
+    lazy = ogive.softmax(named, dim="channel")
+    assert isinstance(lazy.data, da.Array)
+    assert same(client.compute(lazy.data).result(timeout=SECONDS), ogive.softmax(x))
+    with pytest.raises(ogive.errors.ShapeError, match=r"chunk"):
+        ogive.softmax(named, dim="time")

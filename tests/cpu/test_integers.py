@@ -9,11 +9,11 @@ import ogive
 from ogive import formula as f
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Expression, Format, constant, node, walk
+from ogive.passes.fold import fold
+from ogive.passes.integers import format_of_whole_numbers
+from ogive.passes.lower import lower
 from ogive.reference import correctly_rounded, evaluate_exactly
 from ogive.runtime.kernels import make_ufunc
-from ogive.transform.fold import fold
-from ogive.transform.integers import format_of_whole_numbers
-from ogive.transform.lower import lower
 from tests.inputs import special_values
 
 INTEGERS = [kind for kind in ELEMENT_TYPES.values() if kind.is_integer]

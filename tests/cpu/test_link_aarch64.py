@@ -8,17 +8,18 @@ import platform
 import shutil
 import struct
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ogive.codegen import link as linker
-from ogive.codegen.compiler import object_code
-from ogive.codegen.link import Image, link
-from ogive.codegen.llvm import emit, entries
-from ogive.codegen.target import TARGETS
+from ogive.backends import link as linker
+from ogive.backends.compiler import object_code
+from ogive.backends.link import Image, link
+from ogive.backends.llvm import emit, entries
+from ogive.backends.target import TARGETS
+from ogive.runtime.kernels import make_ufunc
 from tests.inputs import CASE_IDS, CASES, ROW_CASE_IDS, ROW_CASES, assert_same_bits, operands
 
 AARCH64 = TARGETS["aarch64"]
@@ -85,6 +86,11 @@ def run_all(jobs: list[Job], folder: Path) -> list[list[np.ndarray]]:
             size = job.inputs[0].size * kind.itemsize
             found[-1].append(np.frombuffer(data[at : at + size], kind).reshape(job.inputs[0].shape))
             at += size
+        if not job.is_row_wise:  # a bit of every element: what is undecided
+            size = job.inputs[0].size // 8
+            bits = np.frombuffer(data[at : at + size], np.uint8)
+            found[-1].append(np.unpackbits(bits, bitorder="little").astype(bool))
+            at += size
     assert at == len(data)
     return found
 
@@ -101,29 +107,54 @@ def inputs_of(op, signature):
     return [x[: ROWS * ROW].reshape(ROWS, ROW) for x in arrays] if op.is_row_wise else arrays
 
 
-def job_of(op, signature, stream=False):
+def program_of(op, signature):
+    """Rows without the test and the repair of rows: their records are laid out by the runtime, which is not here."""
     program = op.program(signature, **op.checked_parameters(required(op)))
+    return replace(program, undecided=None, repair=None) if op.is_row_wise else program
+
+
+def job_of(op, signature, program, stream=False):
     image = link(object_code(emit(program, AARCH64), AARCH64), entries(program))
     scratch = tuple(f.bits // 8 for f in program.scratch)
-    outputs = [t.numpy for t in signature.outputs]
+    outputs = [t.numpy for t in program.outputs]
     return Job(image, inputs_of(op, signature), outputs, scratch, op.is_row_wise, stream)
 
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """Of every kernel of the catalogue: its inputs and outputs, by the name of the case."""
+    """Of every kernel of the catalogue: its outputs, and which elements are left to enclosures, by the name of the case."""
     ids = [*CASE_IDS, *ROW_CASE_IDS]
-    jobs = [job_of(op, signature, stream=i % 2 == 1) for i, (op, signature) in enumerate(CASES + ROW_CASES)]
-    return dict(zip(ids, run_all(jobs, tmp_path_factory.mktemp("aarch64")), strict=True))
+    programs = [program_of(op, signature) for op, signature in CASES + ROW_CASES]
+    jobs = [
+        job_of(*case, program, stream=i % 2 == 1)
+        for i, (case, program) in enumerate(zip(CASES + ROW_CASES, programs, strict=True))
+    ]
+    repaired = [i for i, program in enumerate(programs) if program.undecided is not None]
+    jobs += [job_of(*(CASES + ROW_CASES)[i], programs[i].repair()) for i in repaired]
+    found = run_all(jobs, tmp_path_factory.mktemp("aarch64"))
+    results = {}
+    for i, name in enumerate(ids):
+        outputs, is_open = found[i], np.zeros(found[i][0].shape, bool)
+        if not jobs[i].is_row_wise:
+            *outputs, is_open = outputs
+        if i in repaired:
+            *again, mask, _ = found[len(ids) + repaired.index(i)]
+            outputs = [np.where(is_open, b, a) for a, b in zip(outputs, again, strict=True)]
+            is_open = is_open & (mask != 0)
+        results[name] = outputs, is_open
+    return results
 
 
 @pytest.mark.parametrize(("op", "signature"), CASES + ROW_CASES, ids=CASE_IDS + ROW_CASE_IDS)
 def test_the_bits_of_this_machine(op, signature, results, request):
-    found = results[request.node.callspec.id]
+    found, is_open = results[request.node.callspec.id]
     arrays = inputs_of(op, signature)
     expected = op(*arrays, **required(op))
+    if op.is_row_wise:
+        values = list(required(op).values())
+        expected = make_ufunc(op.name, program_of(op, signature), parameters=values)(*arrays)
     for result, array in zip(found, expected if isinstance(expected, tuple) else (expected,), strict=True):
-        assert_same_bits(result, array, *arrays)
+        assert_same_bits(np.where(is_open, array, result), array, *arrays)
 
 
 def test_there_is_something_to_compare(results):
@@ -196,5 +227,5 @@ def test_every_reference(tmp_path):
     assert {frozenset(kinds_of(elf)) for elf in elves} == {frozenset({275, 277, 278, 284, 285, 286, 299})}
     indices = np.full(10, 2, np.int64)
     jobs = [Job(link(elf, ["kernel"]), [indices], [np.dtype(np.int64)]) for elf in elves]
-    for (result,) in run_all(jobs, tmp_path):
+    for result, _ in run_all(jobs, tmp_path):
         assert result.tolist() == [7, 1234, -87654321, 1234567890123456789, -3, 98765432109876, 33, 0, 5, 6]

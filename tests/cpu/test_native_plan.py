@@ -8,9 +8,15 @@ import pytest
 
 import ogive
 from ogive import _native
+from ogive.dtypes import element_type
+from ogive.engine.computation import Fused, make_ufunc
+from ogive.signature import Signature
 
 X = np.linspace(-4, 4, 16, dtype=np.float32)
 TANH, ADD = ogive.tanh.bind(), ogive.add.bind()
+F32 = element_type("float32")
+ONE = Signature((F32,), (F32,))
+FUSED = Fused((F32,), ((ogive.tanh.computation(ONE), (0,)), (ogive.relu.computation(ONE), (1,))), (1, 2))
 
 
 def made(**changes):
@@ -73,6 +79,58 @@ def test_a_uniform_plan_takes_every_size():
         plan.run([np.zeros(1001, np.float32)])
 
 
+def test_views_and_copies():
+    """Of the input every second element, turned round; of that a copy."""
+    view = ("view", (8,), (-8,), 56, (16,), (4,))
+    plan = made(
+        **steps(
+            (lambda arrays, out: arrays[0][14::-2], False, (0,), (1,), (view,), ()),
+            (None, False, (1,), (2,), (("buffer", 1),), ()),
+            (None, False, (), (3,), (("buffer", 0),), (2,)),
+            (TANH, True, (1,), (4,), (("fresh", (8,), X.dtype),), ()),
+        ),
+        start=(None,) * 5,
+        results=(1, 3, 4),
+        is_own=(False, False, True),
+        make_workspace=lambda shape: (np.zeros(3), np.empty((2, 4), X.dtype)),
+    )
+    strided = np.repeat(X, 2)[::2]  # seen by the function
+    for x in (X, X, strided):
+        seen, zeros, computed = plan.run([x])
+        assert np.array_equal(seen, X[14::-2])
+        assert not np.shares_memory(seen, x)
+        assert zeros.tolist() == [0, 0, 0]
+        assert np.array_equal(computed, ogive.tanh(X[14::-2]))
+    outs = np.empty(8, X.dtype), np.empty(3), np.empty(8, X.dtype)
+    assert plan.attempt([X], outs) == outs
+    assert np.array_equal(outs[0], X[14::-2])
+    assert np.array_equal(outs[2], ogive.tanh(X[14::-2]))
+    assert plan.attempt([X], (outs[0], np.empty(4), outs[2])) is None  # of another shape than is found
+
+
+def test_a_view_of_another_layout_without_a_function():
+    plan = made(**steps((None, False, (0,), (2,), (("view", (8,), (8,), 0, (16,), (4,)),), ())), is_own=(False,))
+    assert np.array_equal(plan.run([X])[0], X[::2])
+    with pytest.raises(ValueError, match="another layout"):
+        plan.run([X[::-1]])
+
+
+def test_results_in_another_order_and_several_of_them():
+    both = make_ufunc("both", FUSED)
+    places = ("fresh", (4, 3), X.dtype, (4, 16)), ("fresh", (4, 3), X.dtype)
+    plan = made(
+        **steps((both, True, (0,), (1, 2), places, ())),
+        input_kinds=((X.dtype, (4, 3)),),
+        results=(1, 2),
+        is_own=(True, True),
+    )
+    x = np.linspace(-1, 1, 12, dtype=np.float32).reshape(4, 3)
+    for given in (x, np.asfortranarray(x), x[::-1].copy()[::-1]):
+        first, second = plan.run([given])
+        assert np.array_equal(first, ogive.tanh(x))
+        assert np.array_equal(second, ogive.relu(ogive.tanh(x)))
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -106,8 +164,22 @@ def test_a_uniform_plan_takes_every_size():
         steps((len, True, (0,), (1,), (("buffer", 0),), ())),
         steps(("text", False, (0,), (1,), (("own",),), ())),
         steps((TANH, True, (0,) * 80, (1,), (("buffer", 0),), ())),
+        steps((TANH, True, (0,), (1,), (("view", (16,), (4,), 0, (16,), (4,)),), ())),
+        steps((None, False, (), (1,), (("view", (16,), (4,), 0, (16,), (4,)),), ())),
+        steps((None, False, (0,), (1,), (("own",),), ())),
+        steps((None, False, (0, 0), (1,), (("buffer", 0),), ())),
+        steps((None, False, (), (1,), (("fresh", (16,), X.dtype),), ())),
+        steps((None, False, (0,), (1,), (("view", (16,), (4,), 4, (16,), (4,)),), ())),
+        steps((None, False, (0,), (1,), (("view", (16,), (4,), -4, (16,), (4,)),), ())),
+        steps((None, False, (0,), (1,), (("view", (0,), (4,), 4, (16,), (4,)),), ())),
+        steps((None, False, (0,), (1,), (("view", (1,), (4,), 0, (0,), (4,)),), ())),
+        steps((None, False, (0,), (1,), (("view", (2,), (2**62,), 0, (16,), (4,)),), ())),
+        steps((None, False, (0,), (1,), (("view", (16,), (4, 4), 0, (16,), (4,)),), ())),
+        steps((None, False, (0,), (1,), (("view", (16,), "4", 0, (16,), (4,)),), ())),
+        steps((TANH, True, (0,), (1,), (("fresh", (4, 4), X.dtype, (4, 20)),), ())),
+        steps((TANH, True, (0,), (1,), (("fresh", (4, 4), X.dtype, (-4, 16)),), ())),
+        steps((TANH, True, (0,), (1,), (("fresh", (4, 4), X.dtype, (4,)),), ())),
     ],
-    ids=str,
 )
 def test_wrong_plans_are_refused(changes):
     with pytest.raises((TypeError, ValueError)):
@@ -125,7 +197,6 @@ def test_wrong_plans_are_refused(changes):
         (steps((TANH, True, (2,), (1,), (("buffer", 0),), ())), ValueError, "empty slot"),
         (steps((lambda arrays, out: 1 / 0, False, (0,), (2,), (("own",),), ())), ZeroDivisionError, "division"),
     ],
-    ids=str,
 )
 def test_mistakes_that_show_when_it_runs(changes, error, text):
     plan = made(**changes)

@@ -808,7 +808,7 @@ def test_an_error_of_the_compiler_is_the_error_of_every_use(monkeypatch, kind, u
 
 
 def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch):
-    from ogive.codegen import compiler
+    from ogive.backends import compiler
 
     @ogive.operator
     def fresh(x):

@@ -324,3 +324,11 @@ def test_a_small_multiple_of_an_exponential_that_is_too_large(function, dtype):
     with np.errstate(over="ignore"):
         exact = np.longdouble(0.001) * getattr(np, function)(x.astype(np.longdouble))
     assert error_in_ulp(small(x), exact, kind).max() < 1
+
+
+@pytest.mark.parametrize("formula", [lambda x: 1 / f.cosh(x), lambda x: x / f.sinh(x)], ids=["cosh", "sinh"])
+def test_a_quotient_whose_divisor_keeps_a_power_of_two_apart(formula):
+    x = np.float32([0.5, 2.0, 10.0, -40.0, 95.0])
+    one = ogive.operator(formula)
+    exact = one(x.astype(np.float64))
+    assert error_in_ulp(one(x), exact, "float32").max() <= 0.51

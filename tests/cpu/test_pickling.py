@@ -119,7 +119,18 @@ def rebuilt(op):
 
 
 #: Caches, and the Python functions in whose place the graph comes.
-NOT_COMPARED = {"function", "integer_function", "__wrapped__", "_bound", "_kernels", "_formulas", "_any_ufunc"}
+NOT_COMPARED = {
+    "function",
+    "integer_function",
+    "__wrapped__",
+    "_bound",
+    "_kernels",
+    "_formulas",
+    "_any_ufunc",
+    "_derived",
+    "_on_tensors",
+    "_with_operands",
+}
 
 
 @pytest.mark.parametrize("name", CATALOGUE)

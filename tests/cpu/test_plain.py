@@ -9,13 +9,13 @@ from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Expression, Format, constant, lift, node, walk
+from ogive.numerics.double_word import Arithmetic
+from ogive.passes import reals
+from ogive.passes.fold import fold
+from ogive.passes.plain import plain
+from ogive.program import Program
 from ogive.reference import evaluate_exactly
 from ogive.runtime.kernels import make_ufunc
-from ogive.transform import reals
-from ogive.transform.fold import fold
-from ogive.transform.plain import plain
-from ogive.transform.program import Program
-from ogive.transform.wide import Arithmetic
 from tests.inputs import assert_same_bits
 
 HALF, BFLOAT, SINGLE = (ELEMENT_TYPES[name] for name in ("float16", "bfloat16", "float32"))
@@ -136,9 +136,10 @@ def program_of(name, kind):
     return op.program(next(s for s in op.signatures if s.inputs[0] == kind))
 
 
-def test_operators_that_gain_take_it():
+def test_no_operator_takes_it():
+    """Quotients and roots have a rounding test instead; sums and products have few bits, and are often tied."""
     for name in ("div", "reciprocal", "sqrt"):
-        assert is_plain(program_of(name, BFLOAT)), name
+        assert program_of(name, BFLOAT).undecided is not None, name
     for name in ("add", "mul", "relu", "difference_square"):  # of few bits, and often tied
         for kind in (HALF, BFLOAT):
             assert not is_plain(program_of(name, kind)), name

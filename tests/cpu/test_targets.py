@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from ogive import _native
-from ogive.codegen.compiler import assembly, object_code
-from ogive.codegen.link import link
-from ogive.codegen.llvm import emit, entries
-from ogive.codegen.target import TARGETS, host_target
+from ogive.backends.compiler import assembly, object_code
+from ogive.backends.link import link
+from ogive.backends.llvm import emit, entries
+from ogive.backends.target import TARGETS, host_target
 from ogive.errors import CompileError
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import CASE_IDS, CASES, ROW_CASE_IDS, ROW_CASES, assert_same_bits, operands
@@ -110,7 +110,7 @@ for op in OPERATORS.values():
     for kind in map(ogive.dtypes.element_type, ("float16", "float32")):
         if not op.is_row_wise and any(set(s.inputs) == {kind} for s in op.signatures):
             digest.update(fingerprint(op, kind, required).encode())
-from ogive.codegen.target import host_target
+from ogive.backends.target import host_target
 print(host_target().name, digest.hexdigest())
 """
     found = {}
@@ -126,7 +126,7 @@ def test_half_conversions_are_exact():
     """Both directions, all values, on the target that has no instruction for them."""
     from ogive.dtypes import element_type
     from ogive.expression import Format, node
-    from ogive.transform.program import Program
+    from ogive.program import Program
 
     half, single = element_type("float16"), element_type("float32")
     up = Program((half,), (single,), (node("convert", (node("input", (), 0, Format.F16),), None, Format.F32),))

@@ -134,7 +134,6 @@ def test_any_buffers_for_the_short_way(inputs, outputs):
         (memoryview(np.zeros(4, object)), "x holds Python objects"),
         (np.zeros(4, "V0"), "x is an array of dtype"),
     ],
-    ids=str,
 )
 def test_what_is_no_buffer(buffer, text):
     with pytest.raises(dml.DMLError, match=text):

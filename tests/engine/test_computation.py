@@ -12,10 +12,11 @@ from ogive import formula
 from ogive.dtypes import element_type
 from ogive.engine import computation
 from ogive.engine.computation import Element, Formula, Fused, kernel_of, make_ufunc
+from ogive.engine.rows import RowFormula, RowFused
 from ogive.expression import Format, lift, node
+from ogive.passes import lower as lowering
 from ogive.runtime import cache
 from ogive.signature import Signature
-from ogive.transform import lower as lowering
 
 F32, I8 = element_type("float32"), element_type("int8")
 
@@ -163,3 +164,19 @@ def test_sizes_are_near_the_programs():
     assert len(made) > 60
     near = [m for m in made if m.program.size / 3 <= m.size <= 3 * m.program.size]
     assert len(near) >= 0.9 * len(made)
+
+
+def test_equal_steps_are_lowered_once(monkeypatch):
+    x = lift(node("input", (), 0, Format.NUMBER))
+    lowered = []
+    original = lowering.lower
+    monkeypatch.setattr(
+        lowering, "lower", lambda *args, **keywords: lowered.append(args) or original(*args, **keywords)
+    )
+    steps = tuple((Formula((formula.tanh(x),), (F32,), (F32,)), (i,)) for i in range(4))
+    assert len(Fused((F32,), steps, (4,)).program.outputs) == 1
+    assert len(lowered) == 1
+    lowered.clear()
+    rows = tuple((RowFormula((formula.row_sum(x) + x,), (F32,), (F32,)), (i,)) for i in range(3))
+    assert RowFused((F32,), frozenset(), rows, (3,), (False,)).program.stages
+    assert len(lowered) == 1

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.codegen.compiler import object_code
-from ogive.codegen.link import link
-from ogive.codegen.llvm import emit, entries
-from ogive.codegen.target import TARGETS
+from ogive.backends.compiler import object_code
+from ogive.backends.link import link
+from ogive.backends.llvm import emit, entries
+from ogive.backends.target import TARGETS
 from ogive.dtypes import FLOATS
 from ogive.engine.computation import Element, make_ufunc
 from ogive.engine.reductions import reduction
@@ -143,9 +143,9 @@ def test_steps_that_do_not_fit_are_refused():
 def test_how_much_fits_a_kernel():
     kind = FLOATS[2]
     total = reduction("sum", kind, kind)
-    assert fits_a_kernel([(total, (0,))] * 7, 10)
-    assert not fits_a_kernel([(total, (0,))] * 8, 10)
+    assert fits_a_kernel([(total, (0,))] * 4, 10)
+    assert not fits_a_kernel([(total, (0,))] * 5, 10)  # each takes up to four, with what bounds its error
     assert not fits_a_kernel([(total, (0,))], 33)
     softmax = ogive.softmax.computation(Signature((kind,), (kind,)))
     rows = RowFormula(softmax.roots, (kind,), (kind,))
-    assert (rows.reductions, rows.stages) == (2, 2)
+    assert (rows.reductions, rows.stages) == (5, 2)

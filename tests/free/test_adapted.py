@@ -5,9 +5,9 @@ from math import factorial
 
 import pytest
 
-from ogive.elementary.adapted import of_fourth_degree, of_sixth_degree
-from ogive.elementary.coefficients import EXP_ADAPTED, EXPM1, EXPM1_ADAPTED, NORMAL_TAIL
 from ogive.expression import Format
+from ogive.numerics.elementary.adapted import of_fourth_degree, of_sixth_degree
+from ogive.numerics.elementary.coefficients import EXP_ADAPTED, EXPM1, EXPM1_ADAPTED, NORMAL_TAIL
 
 #: What rounding the coefficients to float64 leaves.
 LIMIT = Fraction(1, 2**46)

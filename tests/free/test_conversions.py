@@ -6,7 +6,7 @@ import pytest
 
 from ogive.catalog import OPERATORS
 from ogive.expression import Expression, Format, depends_on_elements, node, walk
-from ogive.transform.conversions import fewer_conversions
+from ogive.passes.conversions import fewer_conversions
 from ogive.verify import verify
 
 X = node("input", (), 0, Format.F32)

@@ -8,6 +8,7 @@ import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES
 
 ROOT = Path(__file__).resolve().parents[2]
 PUBLIC = [(name, getattr(ogive, name)) for name in ogive.__all__]
@@ -24,7 +25,9 @@ def test_public_names_have_docstrings(name, thing):
 def test_operators_state_formula_example_and_source(op):
     doc = inspect.getdoc(op.function)
     assert ">>> " in doc, "an example that runs"
-    assert re.search(r"^Source: .*(DirectML|ONNX)", doc, re.MULTILINE), "where it comes from"
+    assert re.search(r"^Source: .*(DirectML|ONNX|PyTorch|JAX|NumPy|SciPy|\(20\d\d\))", doc, re.MULTILINE), (
+        "where it comes from"
+    )
     assert "``" in doc.split("\n\n")[0], "the formula in the first sentence"
 
 
@@ -33,7 +36,7 @@ def test_every_operator_is_exported():
         assert getattr(ogive, name, None) is op, f"add {name} to ogive/__init__.py"
         assert name in ogive.__all__
     exported = {name for name, thing in PUBLIC if isinstance(thing, ogive.Operator)}
-    assert exported == set(OPERATORS)
+    assert exported == {*OPERATORS, *ALIASES}
 
 
 def test_standards_names_are_unique():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 import ogive
 from ogive import formula as f
 from ogive.expression import Format, constant, node
-from ogive.transform.fold import fold
+from ogive.passes.fold import fold
 
 x = node("input", (), 0, Format.NUMBER)
 

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from ogive import formula as f
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.expression import Expression, Format, constant, lift, node, walk
+from ogive.passes import cost, fast_path
+from ogive.passes.fold import fold
+from ogive.passes.lower import lower
+from ogive.passes.policy import VERSION, arithmetic_of, points
+from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
-from ogive.transform import cost, usual
-from ogive.transform.fold import fold
-from ogive.transform.lower import lower
-from ogive.transform.policy import VERSION, arithmetic_of, points
-from ogive.transform.program import Program
 from tests.inputs import CASES, assert_same_bits
 
 X, Y = (node("input", (), i, Format.NUMBER) for i in range(2))
@@ -44,10 +44,19 @@ LONG = (
     ),
 )
 
-#: What version 1 computes in float64. A change changes bits of results: then `VERSION` is counted up.
+#: What was added later and needs as many corrections.
+LATER = (
+    *("cbrt", "erfc", "erfinv", "exp2", "geglu", "glu", "hypot", "log10", "log2", "log_ndtr", "log_sigmoid"),
+    *("logaddexp", "logit", "ndtr", "serf", "snake", "softcap", "squareplus", "star_relu", "tanhshrink", "xielu"),
+)
+
+#: What version 2 computes in float64. A change changes bits of results: then `VERSION` is counted up.
 PROMOTED = {
-    "float32": LONG,
-    "float16": [*LONG, "erf", "exp", "hard_sigmoid", "hard_swish", "linear", "shrink"],
+    "float32": [*LONG, *LATER],
+    "float16": [
+        *(*LONG, "erf", "exp", "hard_sigmoid", "hard_swish", "linear", "shrink"),
+        *(*LATER, "expm1", "hard_mish", "log1p", "mean", "sparse_plus"),
+    ],
     "bfloat16": [],
 }
 
@@ -60,7 +69,7 @@ def choices_of(op):
 
 @pytest.mark.parametrize("kind", PROMOTED)
 def test_version_1_of_the_catalogue(kind):
-    assert VERSION == 1
+    assert VERSION == 2
     found = set()
     for op, signature in FLOATS:
         if {t.name for t in (*signature.inputs, *signature.outputs)} == {kind}:
@@ -125,12 +134,12 @@ def free(patched: pytest.MonkeyPatch) -> None:
 
 def dear(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(cost, "WIDTH_OF_FLOAT64", 100.0)
-    patched.setattr(usual, "WORTHWHILE", 1000.0)
+    patched.setattr(fast_path, "WORTHWHILE", 1000.0)
 
 
 def alike(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(cost, "COSTS", dict.fromkeys(cost.COSTS, 1.0))
-    patched.setattr(usual, "WORTHWHILE", -1000.0)
+    patched.setattr(fast_path, "WORTHWHILE", -1000.0)
 
 
 def drawn(patched: pytest.MonkeyPatch) -> None:

@@ -2023,7 +2023,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a command that there is not",
             'cli("zzz")',
             "CommandLineError",
-            "status 2: ogive: there is no command 'zzz'; allowed: accuracy, check, list, run, show",
+            "status 2: ogive: there is no command 'zzz'; allowed: accuracy, check, export, judge, list, run, show, split, vectors",
         ),
         (
             "no operator",
@@ -2035,7 +2035,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an operator that is misspelt",
             'cli("show", "shrnk")',
             "CommandLineError",
-            "status 2: ogive: there is no operator 'shrnk'; did you mean shrink?",
+            "status 2: ogive: there is no operator 'shrnk'; did you mean shrink or tanhshrink or softshrink?",
         ),
         (
             "an operator that there is not",
@@ -2215,7 +2215,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an operator to measure that there is not",
             'cli("accuracy", "cleu")',
             "CommandLineError",
-            "status 2: ogive: there is no operator 'cleu'; did you mean celu?",
+            "status 2: ogive: there is no operator 'cleu'; did you mean celu or le?",
         ),
         (
             "a type to measure that there is not",

@@ -32,6 +32,7 @@ class Case:
     modular: bool = False
     limit: float | None = None
     """The largest error in units in the last place, where it is not the usual one."""
+    outputs: tuple[str, ...] = ("y",)
 
     def check(self, result):
         if self.exact is not None:
@@ -240,6 +241,19 @@ def reduced(function):
     return recipe
 
 
+def wide(x):
+    return x.astype(np.float64) if x.dtype.kind not in "iu" else x
+
+
+def place(function):
+    def recipe(schema, types):
+        data = small_numbers(types["T"], (3, 4, 2))
+        name = schema.inputs[0].name
+        return Case({name: data}, {"axis": 1}, function(data, axis=1, keepdims=True))
+
+    return recipe
+
+
 def constant(schema, types):
     value = elements(types["T"], (2, 3))
     return Case({}, {"value": attribute_tensor(value)}, value)
@@ -267,7 +281,193 @@ def numbers_or_numpy(function):
     return recipe
 
 
+# ---- data movement that copies
+
+
+def given(schema, types, others, attributes, expected, of=(6, 5), make=elements):
+    """A node with these inputs behind the data, which get the types that the schema says; expected of the data."""
+    data = make(types[schema.inputs[0].type_str], of)
+    inputs = {schema.inputs[0].name: data}
+    for formal, value in zip(schema.inputs[1:], others, strict=False):
+        kind = types.get(formal.type_str, formal.type_str)
+        inputs[formal.name] = np.array(value, DATA_TYPES[kind].numpy)
+    known = {name: value for name, value in attributes.items() if name in schema.attributes}
+    result = expected(data)
+    return Case(inputs, known, result)
+
+
+def scattered(place):
+    """The first row of the data as updates of the second."""
+
+    def recipe(schema, types):
+        data = elements(types["T"])
+        updates = data[:1]
+        name = "Tind" if "Tind" in types else "tensor(int64)"
+        kind = DATA_TYPES[types.get("Tind", name)].numpy
+        inputs = {"data": data, "indices": np.array(place, kind), "updates": updates}
+        return Case(inputs, {}, np.concatenate([data[:1], data[:1], data[2:]]))
+
+    return recipe
+
+
+def copied(expected, *others, of=(6, 5), make=elements, **attributes):
+    return lambda schema, types: given(schema, types, others, attributes, expected, of, make)
+
+
+def concat(schema, types):
+    data = elements(types["T"])
+    inputs = {"first": data, "second": data[:2], "third": data[4:]}
+    return Case(inputs, {"axis": 0}, np.concatenate(list(inputs.values())))
+
+
+def split(schema, types):
+    data = elements(types["T"])
+    case = Case({"input": data}, {"axis": 1}, [data[:, :2], data[:, 2:4], data[:, 4:]], outputs=("a", "b", "c"))
+    sizes = [2, 2, 1]
+    if "split" in schema.attributes:
+        case.attributes["split"] = sizes
+    elif "num_outputs" in schema.attributes:
+        case.attributes["num_outputs"] = 3
+    else:
+        case.inputs["split"] = np.array(sizes)
+    return case
+
+
+def topk(schema, types):
+    data = np.array([[3, 1, 4, 1, 5], [2, 7, 1, 7, 2]]).astype(DATA_TYPES[types["T"]].numpy)
+    values, places = [[5, 4], [7, 7]], [[4, 2], [1, 3]]
+    case = Case({"X": data}, {"axis": -1}, [np.array(values).astype(data.dtype), np.array(places)], outputs=("v", "i"))
+    if schema.since_version == 1:
+        case.attributes["k"] = 2
+    else:
+        case.inputs["K"] = np.array([2])
+    return case
+
+
+def dropout(schema, types):
+    data = elements(types["T"])
+    kind = np.bool_ if schema.since_version >= 10 else data.dtype
+    return Case({"data": data}, {}, [data, np.ones(data.shape, kind)], outputs=("y", "mask"))
+
+
+def batch_normalization(schema, types):
+    kinds = [DATA_TYPES[types.get(p.type_str, p.type_str)].numpy for p in schema.inputs]
+    data = np.random.default_rng(0).standard_normal((2, 3, 4)).astype(kinds[0])
+    rows = [np.array(v, k) for v, k in zip(([1, 2, -1], [0, 1, 0.5], [0, 1, -1], [1, 0.25, 4]), kinds[1:], strict=True)]
+    epsilon = mpmath.mpf(float(np.float32(1e-5)))
+    with mpmath.workprec(300):
+        exact = []
+        for (_, channel, _), x in np.ndenumerate(data):
+            scale, bias, mean, variance = (mpmath.mpf(float(row[channel])) for row in rows)
+            exact.append((mpmath.mpf(float(x)) - mean) / mpmath.sqrt(variance + epsilon) * scale + bias)
+    inputs = dict(zip((p.name for p in schema.inputs), [data, *rows], strict=True))
+    return Case(inputs, {"consumed_inputs": [0]} if schema.since_version == 1 else {}, exact=exact)
+
+
+def range_(schema, types):
+    kind = DATA_TYPES[types["T"]].numpy
+    inputs = {"start": np.array(1, kind), "limit": np.array(8, kind), "delta": np.array(3, kind)}
+    return Case(inputs, {}, np.array([1, 4, 7]).astype(kind))
+
+
+def tile(schema, types):
+    data = elements(types["T"])
+    if schema.since_version == 1:
+        kind = data.dtype
+        return Case(
+            {"input": data, "tiles": np.array([2], kind), "axis": np.array([1], kind)}, {}, np.tile(data, (1, 2))
+        )
+    return Case({"input": data, "repeats": np.array([2, 3])}, {}, np.tile(data, (2, 3)))
+
+
+def pad(schema, types):
+    data = elements(types["T"], (2, 3))
+    expected = np.concatenate([data[:, :1], data, data[:, -1:], data[:, -1:]], axis=1)
+    if "pads" in schema.attributes or "paddings" in schema.attributes:
+        name = "pads" if "pads" in schema.attributes else "paddings"
+        return Case({"data": data}, {name: [0, 1, 0, 2], "mode": "edge"}, expected)
+    return Case({"data": data, "pads": np.array([0, 1, 0, 2])}, {"mode": "edge"}, expected)
+
+
+def bit_shift(schema, types):
+    data = np.array([1, 2, 7, 100]).astype(DATA_TYPES[types["T"]].numpy)
+    amount = np.array([1, 3, 0, 2]).astype(data.dtype)
+    return Case({"X": data, "Y": amount}, {"direction": "RIGHT"}, data >> amount)
+
+
+def cumulative(function):
+    def recipe(schema, types):
+        data = small_numbers(types["T"], (3, 4))
+        kind = DATA_TYPES[types["T2"]].numpy
+        inputs = {"x": data, "axis": np.array(1, kind)}
+        return Case(inputs, {}, function(data.astype(np.float64), axis=1).astype(data.dtype))
+
+    return recipe
+
+
+def one_hot(schema, types):
+    is_text = types["T3"] == "tensor(string)"
+    values = np.array(["a", "b"], object) if is_text else np.array([0, 1]).astype(DATA_TYPES[types["T3"]].numpy)
+    places = np.array([0, 2, 1]).astype(DATA_TYPES[types["T1"]].numpy)
+    depth = np.array(3).astype(DATA_TYPES[types["T2"]].numpy)
+    return Case({"indices": places, "depth": depth, "values": values}, {}, values[np.eye(3, dtype=int)[[0, 2, 1]]])
+
+
+def eye_like(schema, types):
+    data = small_numbers(types["T1"], (3, 4))
+    row = DATA_TYPES[types["T2"]]
+    return Case({"input": data}, {"dtype": row.number}, np.eye(3, 4).astype(row.numpy))
+
+
+def quantize(schema, types):
+    kinds = {p.name: types.get(p.type_str, p.type_str) for p in schema.inputs}
+    x = np.array([0, 1, 2, 3]).astype(DATA_TYPES[kinds["x"]].numpy)
+    scale = np.array(1).astype(DATA_TYPES[kinds["y_scale"]].numpy)
+    zero = np.array(0).astype(DATA_TYPES[kinds["y_zero_point"]].numpy)
+    low_bits = DATA_TYPES[kinds["y_zero_point"]].name in ("INT2", "UINT2")
+    x = np.minimum(x, np.array(1, x.dtype)) if low_bits else x
+    return Case({"x": x, "y_scale": scale, "y_zero_point": zero}, {}, x.astype(np.float32).astype(zero.dtype))
+
+
+def dequantize(schema, types):
+    kinds = {p.name: types.get(p.type_str, p.type_str) for p in schema.inputs}
+    x = np.array([0, 1, 1, 0]).astype(DATA_TYPES[kinds["x"]].numpy)
+    scale = np.array(2).astype(DATA_TYPES[kinds["x_scale"]].numpy)
+    zero = np.array(0).astype(x.dtype)
+    follows = schema.since_version >= 19 and kinds["x_scale"] != "tensor(float8e8m0)"
+    result = scale.dtype if follows else np.float32
+    inputs = {"x": x, "x_scale": scale, "x_zero_point": zero}
+    return Case(inputs, {}, (x.astype(np.float32) * np.float32(2)).astype(result))
+
+
 RECIPES = {
+    "BatchNormalization": batch_normalization,
+    "BitShift": bit_shift,
+    "Compress": copied(lambda x: x[[0, 2]], [True, False, True], axis=0),
+    "Concat": concat,
+    "CumProd": cumulative(np.cumprod),
+    "CumSum": cumulative(np.cumsum),
+    "DepthToSpace": copied(lambda x: x.reshape(1, 1, 2, 2), of=(1, 4, 1, 1), blocksize=2),
+    "DequantizeLinear": dequantize,
+    "Dropout": dropout,
+    "EyeLike": eye_like,
+    "Gather": copied(lambda x: x[[3, 0]], [3, 0]),
+    "GatherElements": copied(lambda x: x[[1, 0], [0, 1]][None], [[1, 0]], axis=0),
+    "GatherND": copied(lambda x: x[[1, 0], [2, 0]], [[1, 2], [0, 0]]),
+    "NonZero": copied(lambda x: np.array(np.nonzero(x))),
+    "OneHot": one_hot,
+    "Pad": pad,
+    "QuantizeLinear": quantize,
+    "Range": range_,
+    "ReverseSequence": copied(lambda x: np.stack([x[[1, 0, 2], 0], x[[0, 1, 2], 1]], axis=1), [2, 1], of=(3, 2)),
+    "Scatter": scattered([[1] * 5]),
+    "ScatterElements": scattered([[1] * 5]),
+    "ScatterND": scattered([[1]]),
+    "SpaceToDepth": copied(lambda x: x.reshape(1, 4, 1, 1), of=(1, 1, 2, 2), blocksize=2),
+    "Split": split,
+    "Tile": tile,
+    "TopK": topk,
+    "Trilu": copied(lambda x: np.where(np.tri(6, 5, -1, dtype=bool), np.zeros((), x.dtype), x), of=(6, 5)),
     "Cast": cast,
     "CastLike": cast,
     "Clip": clip,
@@ -284,6 +484,13 @@ RECIPES = {
     "Max": variadic,
     "Mean": variadic,
     "Min": variadic,
+    "ArgMax": place(np.argmax),
+    "ArgMin": place(np.argmin),
+    "ReduceL1": reduced(lambda x: np.abs(wide(x)).sum(axis=1, keepdims=True)),
+    "ReduceL2": reduced(lambda x: np.sqrt((wide(x) ** 2).sum(axis=1, keepdims=True))),
+    "ReduceLogSum": reduced(lambda x: np.log(wide(x).sum(axis=1, keepdims=True))),
+    "ReduceLogSumExp": reduced(lambda x: np.log(np.exp(wide(x)).sum(axis=1, keepdims=True))),
+    "ReduceSumSquare": reduced(lambda x: (wide(x) ** 2).sum(axis=1, keepdims=True)),
     "ReduceMax": reduced(lambda x: x.max(axis=1, keepdims=True)),
     "ReduceMean": reduced(lambda x: x.astype(np.float64).mean(axis=1, keepdims=True)),
     "ReduceMin": reduced(lambda x: x.min(axis=1, keepdims=True)),

@@ -36,7 +36,7 @@ def test_type(schema, parameter, kind):
         return
     case = RECIPES.get(schema.name, from_catalogue)(schema, types)
     inputs = [(name, value if isinstance(value, np.ndarray) else kind) for name, value in case.inputs.items()]
-    model = node_model(schema.name, schema.since_version, inputs, case.attributes)
+    model = node_model(schema.name, schema.since_version, inputs, case.attributes, case.outputs)
     if lacks(schema) and not is_a_function_of_what_there_is(model):
         with pytest.raises(
             UnsupportedError, match=rf"^{schema.name} node .*\(opset {schema.since_version}\): .*{schema.name}"

@@ -169,7 +169,7 @@ def test_without_the_package_onnx():
     code = "import sys; sys.modules['onnx'] = None\nimport ogive\ntry:\n    import ogive.onnx\nexcept ImportError as e: print(type(e).__name__, e)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == (
-        "MissingPackageError ogive.onnx: the package onnx is not installed. Install it: pip install onnx"
+        "MissingPackageError ogive.onnx: the package onnx is not installed. Install it: pip install 'ogive[onnx]'"
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ogive.onnx
+from ogive.accuracy import error_in_ulp
 from ogive.dtypes import FLOATS, INTEGERS, element_type
 from ogive.errors import ShapeError
 from tests.inputs import random_values, same_bits
@@ -153,3 +154,72 @@ def test_truth_values():
     assert run("ReduceMax", data, [1], opset=20, keepdims=0).tolist() == [True, False]
     assert run("ReduceMin", data, [1], opset=20, keepdims=0).tolist() == [False, False]
     assert run("ReduceMin", np.zeros((1, 0), bool), [1], opset=20, keepdims=0).tolist() == [True]
+
+
+COMPOSITE = {
+    "ReduceL1": lambda x: np.abs(x).sum(),
+    "ReduceL2": lambda x: np.sqrt((x * x).sum()),
+    "ReduceLogSum": lambda x: np.log(x.sum()),
+    "ReduceLogSumExp": lambda x: np.log(np.exp(x).sum()),
+    "ReduceSumSquare": lambda x: (x * x).sum(),
+}
+
+
+@pytest.mark.parametrize("operator", COMPOSITE)
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_composite_reductions(name, operator):
+    kind = element_type(name)
+    data = np.abs(values(name, (3, 5, 4))) / np.array(8, kind.numpy)
+    for axes in ([2], [0], [0, 2], None):
+        result = run(operator, data, axes, opset=28, keepdims=0)
+        chosen = tuple(range(3)) if axes is None else tuple(axes)
+        kept = [axis for axis in range(3) if axis not in chosen]
+        rows = data.astype(np.longdouble).transpose(*kept, *chosen).reshape(*(data.shape[axis] for axis in kept), -1)
+        exact = np.apply_along_axis(COMPOSITE[operator], -1, rows)
+        assert error_in_ulp(np.atleast_1d(result), np.atleast_1d(exact), kind).max() <= 1
+
+
+@pytest.mark.parametrize("operator", COMPOSITE)
+def test_composite_reductions_of_an_empty_set_of_axes(operator):
+    data = np.float32([[0.5, 2.0, 3.0]])
+    result = run(operator, data, np.zeros(0, np.int64), opset=18, noop_with_empty_axes=1)
+    exact = np.apply_along_axis(COMPOSITE[operator], -1, data[..., None].astype(np.float64))
+    assert result.shape == data.shape
+    assert error_in_ulp(result, exact, element_type("float32")).max() <= 1
+
+
+def test_roots_and_logarithms_of_integers_are_cut_off():
+    data = np.int32([[3, 3], [5, 5], [-3, 1]])
+    assert run("ReduceL2", data, [1], keepdims=0).tolist() == [4, 7, 3]
+    assert run("ReduceLogSum", data, [1], keepdims=0).tolist() == [1, 2, 0]  # of a negative number NaN, which is 0
+    assert run("ReduceLogSumExp", data, [1], keepdims=0).tolist() == [3, 5, 1]
+    assert run("ReduceL1", np.int32([[-(2**31), -1]]), [1], keepdims=0).tolist() == [-(2**31) + 1]
+    assert run("ReduceSumSquare", np.int32([[1 << 16, 3]]), [1], keepdims=0).tolist() == [9]
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+@pytest.mark.parametrize("operator", ["ArgMax", "ArgMin"])
+@pytest.mark.parametrize("name", TYPES)
+def test_places_of_extremes(name, operator, fuse):
+    data = values(name, (4, 5, 6))
+    data[0, 1], data[2, :, 3] = data[0, 0], data[2, 0, 0]
+    find = np.argmax if operator == "ArgMax" else np.argmin
+    wide = data.astype(np.float64) if element_type(name).is_float else data
+    for axis in (0, 1, -1):
+        for last in (0, 1):
+            attributes = {"axis": axis, "keepdims": 0, "select_last_index": last}
+            result = ogive.onnx.load(node_model(operator, 13, [("data", data)], attributes), fuse=fuse)(data)
+            turned = np.flip(wide, axis) if last else wide
+            expected = find(turned, axis=axis)
+            assert result.dtype == np.int64
+            assert np.array_equal(result, data.shape[axis] - 1 - expected if last else expected)
+
+
+def test_places_of_nan_and_of_nothing():
+    rows = np.float32([[1, np.nan, 3, np.nan], [4, 4, 0, -0.0]])
+    model = ogive.onnx.load(node_model("ArgMax", 13, [("data", rows)], {"axis": 1, "keepdims": 0}))
+    assert model(rows).tolist() == [1, 0]
+    with pytest.raises(ShapeError, match="ArgMax node .*allowed: elements along axis 1"):
+        model(np.zeros((2, 0), np.float32))
+    with pytest.raises(ShapeError, match="allowed: -1 to 0"):
+        ogive.onnx.load(node_model("ArgMax", 13, [("data", rows[0])], {"axis": 1}))(rows[0])

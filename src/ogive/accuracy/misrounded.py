@@ -186,7 +186,9 @@ class _Counted:
             _, index, inverse = np.unique(bits, axis=1, return_index=True, return_inverse=True)
             decided = [self.exactly([x[place] for x in step.operands]) for place in places[index]]
             right = right.copy()
-            right[places] = np.array([value for value, _ in decided]).astype(self.kind.numpy)[inverse.ravel()]
+            # One by one: an array of large integers would become one of float64.
+            values = [np.array(value).astype(self.kind.numpy) for value, _ in decided]
+            right[places] = np.array(values, self.kind.numpy)[inverse.ravel()]
             found.exactly += len(decided)
             found.undecided += sum(not is_decided for _, is_decided in decided)
         found.count += step.result.size

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive import operations as ops
 from ogive.accuracy.ulp import FORMATS
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, walk
 from ogive.reference import compiled_error_function
 
-__all__ = ["FUNCTION", "evaluate_with_bounds"]
+__all__ = ["FUNCTION", "Enclosed", "enclosed", "evaluate_with_bounds"]
 
 #: The largest error of NumPy's functions, in units in the last place: four times what their makers state.
 FUNCTION = 16
@@ -506,11 +507,39 @@ def evaluate_with_bounds(
     Elsewhere the results mean nothing. Known are never those of zeros, infinities and NaN, nor integers ``modular``
     (see `ogive.enclosure.right_result`).
     """
+    found = enclosed(root, inputs, parameters, kind, modular=modular)
+    return found.right, found.known
+
+
+class Enclosed(NamedTuple):
+    """Results of a formula with what is known of them."""
+
+    right: np.ndarray
+    """The correctly rounded results."""
+    known: np.ndarray
+    """Where these are known."""
+    value: np.ndarray
+    """The results in float64 or long double, as computed."""
+    bound: np.ndarray
+    """What they are wrong by, at most; infinite where nothing is known."""
+
+
+def enclosed(
+    root: Expression,
+    inputs: Sequence[np.ndarray],
+    parameters: Mapping[str, float],
+    kind: ElementType,
+    *,
+    modular: bool = False,
+) -> Enclosed:
+    """As `evaluate_with_bounds`, with the values that were rounded, and the bounds of their errors."""
     order = list(walk(root))
     is_long = kind.bits > 32 or any(np.asarray(x).dtype.itemsize > 4 for x in inputs)
     dtype: Any = np.longdouble if is_long else np.float64
     shape = np.broadcast_shapes(*(np.shape(x) for x in inputs))
-    nowhere = np.zeros(shape, kind.numpy), np.zeros(shape, bool)
+    nowhere = Enclosed(
+        np.zeros(shape, kind.numpy), np.zeros(shape, bool), np.zeros(shape, dtype), np.full(shape, np.inf, dtype)
+    )
     if modular and not kind.is_float:
         return nowhere
     rules = _Rules(dtype, len(order))
@@ -518,7 +547,7 @@ def evaluate_with_bounds(
     usual = np.ones(shape, bool)
     with np.errstate(all="ignore"):
         for current in order:
-            if current.operation == "input":
+            if current.operation == ops.INPUT:
                 x = np.asarray(inputs[current.attribute])
                 if current.format is Format.TRUTH:
                     values[current] = Truths(x.astype(bool), np.False_)
@@ -530,9 +559,9 @@ def evaluate_with_bounds(
                     usual &= np.isfinite(number) & (number != 0)
                     number = np.where(np.isfinite(number), number, 1)
                 values[current] = Bounded(number, 0.0, True)
-            elif current.operation == "parameter":
+            elif current.operation == ops.PARAMETER:
                 values[current] = Bounded(dtype(parameters[current.attribute[1]]), 0.0, True)
-            elif current.operation == "constant":
+            elif current.operation == ops.CONSTANT:
                 truth = current.format is Format.TRUTH
                 values[current] = (
                     Truths(np.bool_(current.attribute), np.False_) if truth else _constant(current.attribute, dtype)
@@ -543,7 +572,12 @@ def evaluate_with_bounds(
                     return nowhere
                 values[current] = rules.table[current.operation](*operands)
         result, known = _rounded(values[root], kind, shape, rules)
-    return result, known & usual
+        if isinstance(values[root], Truths):
+            value, bound = np.broadcast_to(values[root].value, shape).astype(dtype), np.zeros(shape, dtype)
+        else:
+            value, bound = (np.broadcast_to(np.asarray(x, dtype), shape) for x in values[root][:2])
+        bound = np.where(usual, bound, np.inf)
+    return Enclosed(result, known & usual, value, bound)
 
 
 def _is_of_bits(current: Expression) -> bool:

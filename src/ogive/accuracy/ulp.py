@@ -12,7 +12,7 @@ import numpy as np
 from ogive.dtypes import ElementType, element_type
 from ogive.errors import DTypeError, message
 
-__all__ = ["FORMATS", "error_in_ulp", "float_type"]
+__all__ = ["FORMATS", "error_in_ulp", "float_type", "units_in_one"]
 
 #: (significant bits, smallest exponent of a normal number, largest finite number)
 FORMATS = {
@@ -56,7 +56,7 @@ def error_in_ulp(result: np.ndarray, exact: np.ndarray, kind: ElementType | np.d
     with np.errstate(all="ignore"):
         long = result.astype(exact.dtype)
         errors: np.ndarray = np.abs(np.asarray(long - exact))
-        errors *= _units_in_one(exact, kind)
+        errors *= units_in_one(exact, kind)
         # Infinities and NaN are among what does not look right, and that is little.
         places = ~(errors < 0.5)
         if places.any():
@@ -64,7 +64,7 @@ def error_in_ulp(result: np.ndarray, exact: np.ndarray, kind: ElementType | np.d
         return errors
 
 
-def _units_in_one(exact: np.ndarray, kind: ElementType) -> np.ndarray:
+def units_in_one(exact: np.ndarray, kind: ElementType) -> np.ndarray:
     """The reciprocal of the distance of neighbouring numbers of the element type at these values, if finite."""
     precision, smallest_exponent, _ = FORMATS[kind.name]
     if exact.dtype == np.float64 and kind.bits < 64:
@@ -84,7 +84,7 @@ def _units_in_one(exact: np.ndarray, kind: ElementType) -> np.ndarray:
 def _with_special_values(long: np.ndarray, exact: np.ndarray, errors: np.ndarray, kind: ElementType) -> np.ndarray:
     largest = exact.dtype.type(FORMATS[kind.name][2])
     # From half a unit beyond the largest number on, rounding goes to infinity.
-    limit = largest + 1 / _units_in_one(np.array([largest]), kind)[0] / 2
+    limit = largest + 1 / units_in_one(np.array([largest]), kind)[0] / 2
     errors = np.where(np.isfinite(long), errors, np.inf)
     same_infinity = np.isinf(long) & (np.signbit(long) == np.signbit(exact))
     agrees = np.where(np.isnan(exact), np.isnan(long), same_infinity)

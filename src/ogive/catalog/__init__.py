@@ -6,7 +6,19 @@ are exported for editors and type checkers (a test compares the two).
 
 from __future__ import annotations
 
-from ogive.catalog import activations, arithmetic, bits, clipping, logic, rounding, rowwise, trigonometry
+from ogive.catalog import (
+    activations,
+    arithmetic,
+    bits,
+    clipping,
+    functions,
+    gated,
+    logic,
+    more_activations,
+    rounding,
+    rowwise,
+    trigonometry,
+)
 from ogive.operator import Operator
 
 __all__ = ["OPERATORS"]
@@ -14,6 +26,9 @@ __all__ = ["OPERATORS"]
 #: All operators by name.
 OPERATORS: dict[str, Operator] = {
     name: getattr(module, name)
-    for module in (activations, rowwise, arithmetic, trigonometry, rounding, clipping, logic, bits)
+    for module in (
+        *(activations, more_activations, gated, rowwise, arithmetic, functions, trigonometry, rounding, clipping),
+        *(logic, bits),
+    )
     for name in module.__all__
 }

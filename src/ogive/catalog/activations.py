@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ogive import formula as f
+from ogive.catalog.halves import of_halves
 from ogive.dtypes import NUMBERS
 from ogive.formula import where
 from ogive.operator import operator
@@ -54,7 +55,7 @@ def _softplus_tail(u: Any) -> Any:
     return f.log1p(f.exp(-f.absolute(u)))
 
 
-def _gated(x: Any, u: Any) -> Any:
+def gated(x: Any, u: Any) -> Any:
     """``x / (1 + exp(-u))``. Where the gate is closed the result is a zero with the sign of x, also at infinity."""
     return where(u < -FAR, f.copy_sign(0, x), x) * f.logistic(u)
 
@@ -348,7 +349,8 @@ def scaled_tanh(x: Any, *, alpha: Any = 1.0, beta: Any = 0.5) -> Any:
 def selu(x: Any, *, alpha: Any = 1.67326319217681884765625, gamma: Any = 1.05070102214813232421875) -> Any:
     """Scaled exponential linear unit: ``gamma * x`` where x > 0, ``gamma * (alpha * exp(x) - alpha)`` elsewhere.
 
-    Accurate near zero, where alpha * exp(x) - alpha cancels.
+    Accurate near zero, where alpha * exp(x) - alpha cancels. The defaults are ONNX's, which are rounded to float32: in
+    float64 PyTorch, JAX and Keras, which have all digits, differ by 3e-8.
 
     Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -1.7580993463430303; largest -> inf;
     -largest -> -1.7580993463430303; smallest -> smallest; -smallest -> formula.
@@ -443,9 +445,11 @@ def softsign(x: Any) -> Any:
     return where(f.absolute(x) > 2**60, f.copy_sign(1, x), x / (1 + f.absolute(x)))
 
 
-@operator(onnx="SwiGLU")
+@of_halves(onnx="SwiGLU")
 def swiglu(a: Any, b: Any, *, alpha: Any = 1.0) -> Any:
     """Gated linear unit with a swish gate: ``a / (1 + exp(-alpha * a)) * b``, rounded once.
+
+    The gate is the first tensor, or the first half.
 
     Special cases (b = 2): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; largest -> inf; -largest -> -0;
     smallest -> smallest; -smallest -> -smallest.
@@ -456,8 +460,9 @@ def swiglu(a: Any, b: Any, *, alpha: Any = 1.0) -> Any:
     Source: ONNX SwiGLU-28.
     """
     u = alpha * a
-    # Near zero the gate is 1/2; a * gate may underflow there where the result does not.
-    return where(f.absolute(u) < 2.0**-60, a * b * 0.5, _gated(a, u) * b)
+    # Near zero the gate is 1/2; a * gate may underflow there where the result does not, and a * b may overflow.
+    half = where(f.absolute(b) > 1, b * 0.5 * a, a * b * 0.5)
+    return where(f.absolute(u) < 2.0**-60, half, gated(a, u) * b)
 
 
 @operator(onnx="Swish", directml="ACTIVATION_SWISH")
@@ -472,7 +477,7 @@ def swish(x: Any, *, alpha: Any = 1.0) -> Any:
 
     Source: DirectML DML_ACTIVATION_SWISH_OPERATOR_DESC (6_2, SigmoidInputScale is ``alpha``); ONNX Swish-24.
     """
-    return _gated(x, alpha * x)
+    return gated(x, alpha * x)
 
 
 @operator(onnx="Tanh", directml="ACTIVATION_TANH")

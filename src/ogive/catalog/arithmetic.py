@@ -161,7 +161,8 @@ def mean(a: Any, b: Any) -> Any:
 
     Source: DirectML DML_ELEMENT_WISE_MEAN_OPERATOR_DESC (1_0); ONNX Mean-1 to Mean-13, for two tensors.
     """
-    return a * 0.5 + b * 0.5
+    # Halves of subnormal numbers would be rounded.
+    return f.where(f.absolute(a) + f.absolute(b) < 2.0**-100, (a + b) * 0.5, a * 0.5 + b * 0.5)
 
 
 @operator(types=NUMBERS, reorderable=True, onnx="Min", directml="ELEMENT_WISE_MIN")

@@ -37,13 +37,13 @@ class Clipping(Operator):
         self.__signature__ = self.__signature__.replace(parameters=shown)
 
     def _call_otherwise(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        args, keywords = self._rewritten(args, keywords)
+        args, keywords = self.rewritten(args, keywords)
         return self(*args, **keywords)
 
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        return super()._trace(*self._rewritten(args, keywords))
+        return super()._trace(*self.rewritten(args, keywords))
 
-    def _rewritten(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def rewritten(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same call in the formula's way."""
         raise NotImplementedError
 
@@ -68,7 +68,7 @@ class BetweenArrays(Clipping):
 
     keywords = BOUNDS
 
-    def _rewritten(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def rewritten(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         x, (low, high), rest = self._taken_apart(args, keywords)
         # x as its own bound changes nothing, and its type and shape are right whatever kind of array it is. That bound
         # has to be applied first. Which of two bounds wins makes no difference where there is only one.
@@ -87,7 +87,7 @@ class BetweenArrays(Clipping):
 class BetweenNumbers(Clipping):
     """The bounds are parameters of the formula."""
 
-    def _rewritten(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def rewritten(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         x, bounds, rest = self._taken_apart(args, keywords)
         return (x,), rest | {name: value for name, value in zip(BOUNDS, bounds, strict=True) if value is not None}
 

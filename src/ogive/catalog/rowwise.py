@@ -1,7 +1,7 @@
 """The row-wise activations: formulas over an axis, with reductions in one fixed order.
 
 Rows of 16-bit types are computed in float32 and their sums in float64; sums of float64 are kept as two. The
-largest element is subtracted without a rounding error, which exp() would magnify (transform/rowwise.py).
+largest element is subtracted without a rounding error, which exp() would magnify (passes/rowwise.py).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ogive import formula as f
 from ogive.formula import where
 from ogive.row_operator import row_operator
 
-__all__ = ["hardmax", "log_softmax", "softmax"]
+__all__ = ["hardmax", "log_softmax", "softmax", "softmin"]
 
 
 @row_operator(onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
@@ -67,4 +67,19 @@ def softmax(x: Any) -> Any:
     Source: DirectML DML_ACTIVATION_SOFTMAX_OPERATOR_DESC (1_0), SOFTMAX1 (5_1); ONNX Softmax-1 to Softmax-13.
     """
     e = f.exp(x - f.row_max(x))
+    return e / f.row_sum(e)
+
+
+@row_operator
+def softmin(x: Any) -> Any:
+    """Softmax of the negative: ``exp(min(x) - x) / sum(exp(min(x) - x))``.
+
+    Rows that hold NaN or -inf, and rows of inf alone, give NaN. In other rows inf gives 0.
+
+    >>> softmin([1.0, 2.0, 3.0])
+    array([0.66524096, 0.24472847, 0.09003057])
+
+    Source: PyTorch softmin.
+    """
+    e = f.exp(f.row_min(x) - x)
     return e / f.row_sum(e)

@@ -14,9 +14,21 @@ import sys
 import traceback
 from typing import Any
 
-import click
+from ogive.errors import MissingPackageError, OgiveError, message
 
-from ogive.errors import OgiveError
+try:
+    import click
+    import rich as _rich  # noqa: F401
+except ModuleNotFoundError as _error:
+    if _error.name not in ("click", "rich"):
+        raise
+    raise MissingPackageError(
+        message(
+            "the command line",
+            f"the package {_error.name} is not installed",
+            way_out="Install it: pip install 'ogive[cli]'",
+        )
+    ) from _error
 
 __all__ = ["main"]
 
@@ -24,9 +36,13 @@ __all__ = ["main"]
 COMMANDS = {
     "accuracy": "Measure the error of operators over every input.",
     "check": "Check what a DirectML device of a feature level would refuse of a model.",
+    "export": "Write an operator or a model as a C function: header and object file, for any target.",
+    "judge": "Judge anybody's implementation of an operator: its errors in ULP, and where they come from.",
     "list": "List the operators: what both standards call them, and their element types.",
     "run": "Run an ONNX model on arrays from files, or a model in the JSON format of DxDispatch.",
     "show": "Show one operator: its formula, its parameters, its types, its curve.",
+    "split": "Cut an ONNX model into what Ogive computes and what it does not.",
+    "vectors": "Write golden data of an operator: inputs and exact expected results.",
 }
 
 

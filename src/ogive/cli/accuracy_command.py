@@ -20,13 +20,15 @@ from ogive.accuracy.measure import changed_parameters
 from ogive.accuracy.report import file_name, load
 from ogive.cli.counts import DEFAULT_SAMPLES, print_counts
 from ogive.cli.operators import OperatorName, find, own
+from ogive.cli.plot import PLOT, check_matplotlib, plot_errors
 from ogive.cli.terminal import console, print_json, progress
+from ogive.contracts import CONTRACTS
 from ogive.dtypes import FLOATS, NUMBERS, ElementType, element_type
 from ogive.operator import Operator
 from ogive.peers.functions import PEERS, function, version
 from ogive.row_operator import RowOperator
 
-__all__ = ["command"]
+__all__ = ["command", "read_parameter"]
 
 #: How many inputs are sampled by default.
 SAMPLES = 10_000_000
@@ -48,10 +50,17 @@ SAMPLES = 10_000_000
     type=click.IntRange(1),
     help=f"Number of samples, for operators measured on samples. Default: {SAMPLES:,}.",
 )
+@click.option(
+    "--accuracy",
+    "contract",
+    type=click.Choice(CONTRACTS),
+    help="The contract that is measured. Default: OGIVE_ACCURACY, or exact.",
+)
 @click.option("--count", "is_count", is_flag=True, help="Count the results that are not correctly rounded, exactly.")
 @click.option("--save", type=click.Path(file_okay=False, path_type=Path), help="Keep the results in this folder.")
 @click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)), help="Measure this library too.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 1024), help="Number of threads.")
+@click.option("--plot", "picture", type=PLOT, help="Draw a histogram of the errors: FILE.svg, .png or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--digest", is_flag=True, help="Print a digest of all results, which is the same on every machine.")
 @click.option(
@@ -65,10 +74,12 @@ def command(
     parameters: tuple[str, ...],
     exhaustive: bool,
     samples: int | None,
+    contract: str | None,
     is_count: bool,
     save: Path | None,
     peers: tuple[str, ...],
     workers: int,
+    picture: Path | None,
     as_json: bool,
     digest: bool,
     histogram: bool | None,
@@ -95,13 +106,21 @@ def command(
     from ogive.catalog import OPERATORS
 
     kind = element_type(dtype)
-    values = dict(_read_parameter(text) for text in parameters)
-    _refuse_options(kind, is_count, {"--save": save, "--peer": peers, "--digest": digest, "--histogram": histogram})
+    values = dict(read_parameter(text) for text in parameters)
+    _refuse_options(
+        kind,
+        is_count,
+        {"--save": save, "--peer": peers, "--plot": picture, "--digest": digest, "--histogram": histogram},
+    )
+    if picture is not None:
+        check_matplotlib()
     if values and not operators:
         raise click.UsageError("--parameter says what one operator has; allowed: with the name of an operator")
     chosen = {name: own(name) if ":" in name else (find(name), {}) for name in operators}
     everything = [op for op in OPERATORS.values() if op.inputs == 1 and not _obstacle(op, dtype, {})]
     chosen = chosen or {op.name: (op, {}) for op in everything}
+    if contract is not None:
+        chosen = {name: (getattr(op, contract), bound) for name, (op, bound) in chosen.items()}
     for name, (op, bound) in chosen.items():
         _refuse_parameters(op, values)
         if obstacle := _obstacle(op, dtype, bound | values):
@@ -116,7 +135,7 @@ def command(
         stride = 1 if exhaustive or kind.bits < 32 else 128
         print_counts(counted, kind, stride, samples or DEFAULT_SAMPLES, workers, as_json=as_json)
         return 0
-    known = set(map(id, OPERATORS.values()))
+    known = {id(each) for op in OPERATORS.values() for each in (op, op.fast, op.exact)}
     # Two names may be one operator, with other parameters.
     measurements = {
         name if bound else op.name: [
@@ -142,6 +161,8 @@ def command(
                 if report:
                     found[name][measurement.by] = report
     reports = [report for each in found.values() for report in each.values()]
+    if picture is not None:
+        plot_errors(reports, picture)
     if as_json:
         print_json({"bins": list(BINS), "reports": [asdict(report) for report in reports]})
         return 0
@@ -164,6 +185,8 @@ def command(
         for report in reports:
             out.print(Text(f"\n{report.operator}, {report.dtype}, {report.by}"), soft_wrap=True)
             out.print(_histogram(report))
+    if picture is not None:
+        out.print(Text(f"\nwrote {picture}"), soft_wrap=True)
     return 0
 
 
@@ -204,7 +227,7 @@ class Measurement:
         if self.by != "ogive":
             try:
                 values = self.op.checked_parameters(self.values)
-                compute = function(self.by, self.op.name, self.op.tensors, values, self.changed)
+                compute = function(self.by, self.op.base.name, self.op.tensors, values, self.changed)
                 compute(
                     *[np.zeros((2, 8) if isinstance(self.op, RowOperator) else 8, self.kind.numpy)] * self.op.inputs
                 )
@@ -266,7 +289,7 @@ def _refuse_counts(sampled: dict[str, bool], dtype: str, samples: int | None, ex
         raise click.UsageError(f"{what}: there are too many inputs. Say with --samples how many to measure")
 
 
-def _read_parameter(text: str) -> tuple[str, Any]:
+def read_parameter(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
         raise click.UsageError(f"--parameter is {text!r}; allowed: NAME=VALUE")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+
 import click
 from rich.table import Table
 
+from ogive.catalog.contracts import errors
 from ogive.cli.terminal import console
 from ogive.dtypes import BOOLEAN, FLOATS, SIGNED, UNSIGNED
 from ogive.operator import Operator
 
-__all__ = ["command", "short_types"]
+__all__ = ["command", "rounded_up", "short_types"]
 
 
 #: A word for all the types of a kind.
@@ -24,26 +27,52 @@ FAMILIES = {
 @click.command()
 @click.argument("pattern", required=False, default="")
 def command(pattern: str) -> int:
-    """List the operators: what both standards call them, and their element types.
+    """List the operators: their names elsewhere, their element types, and the errors of both contracts.
 
-    PATTERN keeps those with this text in one of their names.
+    The errors are the largest measured ones of float32, in ULP, with the default parameters; "=" where the fast contract
+    is the exact one. `ogive accuracy OPERATOR` measures them.
+
+    PATTERN keeps those with this text in one of their names: swish for silu.
     """
     from ogive.catalog import OPERATORS
+    from ogive.catalog.aliases import ALIASES, named
+    from ogive.catalog.elsewhere import names_of
 
-    rows = [op for op in OPERATORS.values() if pattern.lower() in f"{op.name} {op.onnx} {op.directml}".lower()]
+    operators = [*OPERATORS.values(), *(named(name) for name, alias in ALIASES.items() if alias.values)]
+    others = {op.name: names_of(op.name) for op in operators}
+    rows = [op for op in operators if pattern.lower() in " ".join(_names(op, others[op.name])).lower()]
     if not rows:
         raise click.UsageError(
             f"no operator has {pattern!r} in its names; allowed: a part of a name that `ogive list` prints"
         )
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("operator", "ONNX", "DirectML", "element types"):
-        table.add_column(title, no_wrap=title != "element types")
+    for title in ("operator", "ONNX", "DirectML", "exact", "fast", "element types", "other names"):
+        table.add_column(title, no_wrap=title not in ("element types", "other names"))
     for op in sorted(rows, key=lambda op: op.name):
-        table.add_row(op.name, op.onnx or "-", op.directml or "-", short_types(op))
-    table.caption = f"floats: {', '.join(t.name for t in FLOATS)}"
+        table.add_row(
+            op.name, op.onnx or "-", op.directml or "-", *_errors(op), short_types(op), " ".join(others[op.name])
+        )
+    table.caption = f"floats: {', '.join(t.name for t in FLOATS)}; exact, fast: the largest errors in float32, ULP"
     table.caption_justify = "left"
     console().print(table)
     return 0
+
+
+def _names(op: Operator, others: tuple[str, ...]) -> list[str]:
+    """All names of an operator."""
+    return [op.name, op.onnx or "", op.directml or "", *others]
+
+
+def _errors(op: Operator) -> tuple[str, str]:
+    """The errors of both contracts. Where they are the same, docs/accuracy.md has the one."""
+    found = errors(op.name)
+    if not found:
+        return "", "="
+    return tuple(f"{rounded_up(value):.2f}" for value in (found[0].exact, found[0].fast))  # type: ignore[return-value]
+
+
+def rounded_up(value: float) -> float:
+    return math.ceil(value * 100) / 100
 
 
 def short_types(op: Operator) -> str:

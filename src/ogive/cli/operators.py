@@ -27,21 +27,30 @@ class OperatorName(click.ParamType):  # type: ignore[type-arg]  # generic in new
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from ogive.catalog import OPERATORS
+        from ogive.catalog.aliases import ALIASES
 
-        return [CompletionItem(name) for name in sorted(OPERATORS) if name.startswith(incomplete.lower())]
+        return [CompletionItem(name) for name in sorted({*OPERATORS, *ALIASES}) if name.startswith(incomplete.lower())]
 
 
 def find(name: str) -> Operator:
-    """The operator of that name, in our words or in those of a standard, or somebody's own."""
+    """The operator of that name, in our words, in those of a standard or of another library, or somebody's own."""
     if ":" in name:
         return own(name)[0]
     from ogive.catalog import OPERATORS
+    from ogive.catalog.aliases import ALIASES, named
+    from ogive.catalog.elsewhere import called
 
     wanted = name.lower().removeprefix("dml_").removeprefix("operator_")
     for op in OPERATORS.values():
         if wanted in (op.name, (op.onnx or "").lower(), (op.directml or "").lower()):
             return op
-    near = difflib.get_close_matches(wanted, OPERATORS, 3)
+    if wanted in ALIASES:
+        return named(wanted)
+    elsewhere = called(wanted)
+    if len(elsewhere) == 1:
+        (ours,) = elsewhere
+        return named(ours) if ours in ALIASES else OPERATORS[ours]
+    near = difflib.get_close_matches(wanted, {*OPERATORS, *ALIASES}, 3)
     hint = (
         f"did you mean {' or '.join(near)}?" if near else "allowed: the names that `ogive list` prints, or module:name"
     )

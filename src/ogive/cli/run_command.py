@@ -20,6 +20,7 @@ from ogive.cli.outputs import Memory, OutputFolder
 from ogive.cli.picture import WIDTH, picture
 from ogive.cli.summary import Change, Summary, change, has_numbers, histogram, summary
 from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, ModelCommand, console, print_json, progress, singular
+from ogive.contracts import CONTRACTS
 
 if TYPE_CHECKING:
     from ogive.onnx import Model
@@ -37,6 +38,12 @@ __all__ = ["command"]
     help="ONNX: write each output to this folder. JSON: the folder of writeFile; default: the current folder.",
 )
 @click.option(
+    "--plot",
+    "pictures",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="ONNX: draw each output to NAME.png in this folder, as an image or a histogram.",
+)
+@click.option(
     "--feature-level",
     type=FEATURE_LEVEL,
     help="JSON: the feature level of the device, such as 3_0. Default: the highest.",
@@ -49,14 +56,21 @@ __all__ = ["command"]
 @click.option(
     "--memory-limit", type=MEMORY, help="Memory for the arrays of a run, such as 4GiB. Default: the free memory."
 )
+@click.option(
+    "--accuracy",
+    type=click.Choice(CONTRACTS),
+    help="The accuracy contract of element-wise operators. Default: OGIVE_ACCURACY, or exact.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     model: Path,
     inputs: tuple[str, ...],
     folder: Path | None,
+    pictures: Path | None,
     feature_level: str | None,
     iterations: int | None,
     memory_limit: int | None,
+    accuracy: str | None,
     as_json: bool,
 ) -> int:
     """Run a model, and print what ran and its results.
@@ -70,7 +84,11 @@ def command(
     """
     is_json = model.suffix.lower() == ".json"
     way_out = "Name the inputs in its resources" if is_json else "Use `ogive check --feature-level`"
-    wrong = {"--input": inputs} if is_json else {"--feature-level": feature_level}
+    if pictures is not None:
+        from ogive.cli.plot import check_matplotlib
+
+        check_matplotlib()
+    wrong = {"--input": inputs, "--plot": pictures} if is_json else {"--feature-level": feature_level}
     for option, value in wrong.items():
         if value:
             raise click.UsageError(f"{option} was given, for a{' JSON' if is_json else 'n ONNX'} model. {way_out}")
@@ -79,9 +97,9 @@ def command(
 
         memory_limit = available_memory()
     if is_json:
-        _run_json(model, folder, feature_level, iterations or 1, memory_limit, as_json)
+        _run_json(model, folder, feature_level, iterations or 1, memory_limit, accuracy, as_json)
     else:
-        _run_onnx(model, inputs, folder, iterations, memory_limit, as_json)
+        _run_onnx(model, inputs, folder, pictures, iterations, memory_limit, accuracy, as_json)
     return 0
 
 
@@ -96,6 +114,7 @@ class _Tensor:
     name: str
     summary: Summary
     file: Path | None = None
+    picture: Path | None = None
     counts: list[int] | None = None
     """The histogram over the range from low to high."""
     low: float = 0.0
@@ -109,13 +128,21 @@ class _Tensor:
             drawn = {"low": self.low, "high": self.high, "counts": self.counts}
             found["histogram"] = None if self.counts is None else drawn
         if self.role == "output":
+            found["picture"] = None if self.picture is None else str(self.picture)
             changed = None if self.change is None else {"input": self.compared_with, **asdict(self.change)}
             found["compared_with"] = changed
         return found
 
 
 def _run_onnx(
-    path: Path, inputs: tuple[str, ...], folder: Path | None, iterations: int | None, memory_limit: int, as_json: bool
+    path: Path,
+    inputs: tuple[str, ...],
+    folder: Path | None,
+    pictures: Path | None,
+    iterations: int | None,
+    memory_limit: int,
+    accuracy: str | None,
+    as_json: bool,
 ) -> None:
     from ogive.onnx import load
 
@@ -128,13 +155,13 @@ def _run_onnx(
     given = {name: read_array(file) for name, file in files.items()}
     with progress() as display:
         task = display.add_task(f"loading {path.name}", total=None)
-        model = load(path, memory_limit=memory_limit)
+        model = load(path, memory_limit=memory_limit, accuracy=accuracy)
         given = {name: _with_type(model, name, array) for name, array in given.items()}
         with Memory() if folder is None else OutputFolder(folder) as outputs:
             display.update(task, description="computing")
             results, seconds = _timed(model, given, outputs, iterations, display, task)
             display.remove_task(task)
-            tensors = _described(given, files, results, outputs, display)
+            tensors = _described(given, files, results, outputs, pictures, display)
     if as_json:
         print_json(_json_report(path, model, seconds, tensors))
     else:
@@ -200,6 +227,7 @@ def _described(
     files: dict[str, Path],
     results: dict[str, Any],
     outputs: Memory,
+    pictures: Path | None,
     display: Progress,
 ) -> list[_Tensor]:
     """Every input and output, described; an output's memory is given back as soon as it is written."""
@@ -222,9 +250,22 @@ def _described(
                 _draw([(described[tensor.compared_with], other), (tensor, array)])
             else:
                 _draw([(tensor, array)])
+            if pictures is not None and has_numbers(array):
+                tensor.picture = _pictured(part, array, pictures)
             tensor.file = outputs.finish(part, array)
             tensors.append(tensor)
     return tensors
+
+
+def _pictured(name: str, array: np.ndarray, folder: Path) -> Path:
+    """Draw an output to a file of its name."""
+    from ogive.cli.plot import plot_tensor
+
+    folder.mkdir(parents=True, exist_ok=True)
+    safe = "".join(c if c.isalnum() or c in "-_." else "_" for c in name).lstrip(".")[:200] or "output"
+    path = folder / f"{safe}.png"
+    plot_tensor(name, array, path)
+    return path
 
 
 def _arrays(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
@@ -278,7 +319,8 @@ def _show(path: Path, model: Model, seconds: list[float], tensors: list[_Tensor]
             out.print(Text(f"\n{tensor.name}, how many elements (logarithmic)"), soft_wrap=True)
             for line in picture(tensor.counts, tensor.low, tensor.high, out.encoding):
                 out.print(Text(line), soft_wrap=True)
-    written = [tensor.file for tensor in tensors if tensor.role == "output" and tensor.file is not None]
+    results = [tensor for tensor in tensors if tensor.role == "output"]
+    written = [path for tensor in results for path in (tensor.file, tensor.picture) if path is not None]
     if written:
         out.print()
     for file in written:
@@ -346,11 +388,17 @@ def _json_report(path: Path, model: Model, seconds: list[float], tensors: list[_
 
 
 def _run_json(
-    path: Path, folder: Path | None, feature_level: str | None, iterations: int, memory_limit: int, as_json: bool
+    path: Path,
+    folder: Path | None,
+    feature_level: str | None,
+    iterations: int,
+    memory_limit: int,
+    accuracy: str | None,
+    as_json: bool,
 ) -> None:
     from ogive.dxdispatch import load
 
-    model = load(path, feature_level=feature_level, output_folder=folder, memory_limit=memory_limit)
+    model = load(path, feature_level=feature_level, accuracy=accuracy, output_folder=folder, memory_limit=memory_limit)
     printed: list[str] = []
     writes = folder is not None or model.writes_files
     with OutputFolder(folder or Path()) if writes else Memory():

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
 import click
 import numpy as np
 from rich.console import Console
 
-from ogive.cli.list_command import short_types
+from ogive.catalog.contracts import errors
+from ogive.cli.list_command import rounded_up, short_types
 from ogive.cli.operators import OperatorName, find
+from ogive.cli.plot import PLOT, plot_operator
+from ogive.numerics.bound import Bound
 from ogive.operator import Operator
 
 __all__ = ["command"]
@@ -18,7 +24,8 @@ __all__ = ["command"]
 @click.option("--asm", is_flag=True, help="Print the machine code of the kernel.")
 @click.option("--dtype", default=None, help="The element type for --asm. Default: float32.")
 @click.option("--target", default=None, help="The instruction set for --asm: x86-64, x86-64-v3, x86-64-v4, aarch64.")
-def command(operator: str, asm: bool, dtype: str | None, target: str | None) -> int:
+@click.option("--plot", "picture", type=PLOT, help="Draw the curve and its derivative: FILE.svg, .png or .pdf.")
+def command(operator: str, asm: bool, dtype: str | None, target: str | None, picture: Path | None) -> int:
     """Show one operator: its formula, its parameters, its types, its curve.
 
     OPERATOR is a name of ours or of a standard, or one of your own: module:name, file.py:name.
@@ -26,11 +33,18 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None) -> 
     for option, value in {"--dtype": dtype, "--target": target}.items():
         if value is not None and not asm:
             raise click.UsageError(f"{option} says what --asm prints; allowed: {option} together with --asm")
+    if picture is not None and asm:
+        raise click.UsageError("--plot draws a curve and --asm prints code; allowed: one of them")
     op = find(operator)
+    if picture is not None:
+        plot_operator(op, picture)
+        click.echo(f"wrote {picture}")
+        return 0
     console = Console(highlight=False, soft_wrap=True)
     if asm:
         click.echo(_assembly(op, dtype or "float32", target))
         return 0
+    from ogive.catalog.elsewhere import names_of
     from ogive.show import formula
 
     results = "\n".join(formula(root, op.tensors) for root in op.formula())
@@ -40,7 +54,13 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None) -> 
     console.print(summary[0] + "\n", markup=False)
     console.print(f"ONNX      {op.onnx or '-'}", markup=False)
     console.print(f"DirectML  {op.directml or '-'}", markup=False)
+    if others := names_of(op.name):
+        console.print(f"elsewhere {', '.join(others)}", markup=False)
     console.print(f"types     {short_types(op)}", markup=False)
+    for line in _bounds(op):
+        console.print(f"bound     {line}", markup=False)
+    for line in _contracts(op):
+        console.print(line, markup=False)
     for p in op.parameters:
         allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
         default = "required" if p.is_required else f"default {p.default!r}"
@@ -50,10 +70,49 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None) -> 
     return 0
 
 
+def _bounds(op: Operator) -> list[str]:
+    """What float32 results may be wrong by before they are rounded, a line for each."""
+    from ogive.passes.bounds import bounds_of
+
+    single = next((s for s in op.signatures if all(t.name == "float32" for t in (*s.inputs, *s.outputs))), None)
+    if single is None:
+        return []
+    return [text for bound in bounds_of(op.formula(), single.inputs) if (text := _bound_text(bound))]
+
+
+def _bound_text(bound: Bound) -> str:
+    size = f"2**{math.log2(bound.relative):.1f}" if bound.is_known and bound.relative else "0"
+    lost = f" and 2**{math.log2(bound.static):.0f}" if bound.is_known and bound.static > 2.0**-200 else ""
+    return {
+        "exact": "exact: nothing is rounded before the result is",
+        "static": f"static: off by at most {size} of itself{lost} before it is rounded to float32",
+        "running": f"running: {size} of itself{lost}, and what is computed beside each value, because numbers may cancel",
+        "unknown": "",
+    }[bound.kind]
+
+
+def _contracts(op: Operator) -> list[str]:
+    """The largest errors that were measured of both contracts; of own formulas, that the fast one has no bound."""
+    from ogive.catalog import OPERATORS
+
+    if OPERATORS.get(op.name) is not op:
+        return ["fast      no bound of its error is stated: measure it with `ogive accuracy --accuracy fast`"]
+    found = errors(op.name)
+    if not found:
+        return ["fast      the same as exact"]
+    lines = []
+    for each in found:
+        values = ", ".join(f"{name} = {value}" for name, value in each.parameters.items())
+        about = f", {values}" if values else ""
+        lines.append(f"exact     {rounded_up(each.exact):.2f} ULP in float32{about}")
+        lines.append(f"fast      {rounded_up(each.fast):.2f} ULP in float32{about}")
+    return lines
+
+
 def _assembly(op: Operator, dtype: str, target: str | None) -> str:
-    from ogive.codegen.compiler import assembly
-    from ogive.codegen.llvm import emit
-    from ogive.codegen.target import TARGETS, host_target
+    from ogive.backends.compiler import assembly
+    from ogive.backends.llvm import emit
+    from ogive.backends.target import TARGETS, host_target
 
     if target is not None and target not in TARGETS:
         raise click.UsageError(f"--target is {target!r}; allowed: {', '.join(TARGETS)}")

@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ogive import operations as ops
 from ogive.catalog import OPERATORS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import short_name
@@ -24,13 +25,14 @@ from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
 from ogive.engine.casting import cast
-from ogive.engine.computation import Formula, Fused, make_ufunc
+from ogive.engine.computation import Formula, Fused, make_ufunc, under
+from ogive.engine.rows import RowFormula
 from ogive.errors import ParameterError
 from ogive.expression import Expression, Format, constant, lift, node
 from ogive.operator import Operator
 from ogive.signature import ANY, Parameter, Signature
 
-__all__ = ["Computation", "Elementwise", "Whole", "computation", "find", "kind_of"]
+__all__ = ["Computation", "Elementwise", "RowWise", "Whole", "computation", "find", "kind_of"]
 
 #: DirectML operators with one formula. The catalogue has one operator for each row, under one of its names.
 SHARED = (
@@ -96,7 +98,14 @@ class Whole(NamedTuple):
     function: Callable[..., Any]
 
 
-Computation = Elementwise | Whole
+class RowWise(NamedTuple):
+    """A computation over rows, which lie along the last axis."""
+
+    name: str
+    formulas: RowFormula
+
+
+Computation = Elementwise | RowWise | Whole
 
 
 @cache
@@ -112,8 +121,10 @@ def find(operator_name: str) -> Operator:
     return next(listed[name] for name in (operator_name, *others) if name in listed)
 
 
-def computation(desc: OperatorDesc) -> Callable[[], Computation]:
+def computation(desc: OperatorDesc, accuracy: str) -> Callable[[], Computation]:
     """What makes the desc's computation. Refuses at once numbers for which the formula has no meaning.
+
+    ``accuracy`` is the contract of element-wise formulas.
 
     The desc has been validated.
     """
@@ -127,20 +138,28 @@ def computation(desc: OperatorDesc) -> Callable[[], Computation]:
     recipe = _recipe(desc, find(name))
     activation = getattr(desc, "FusedActivation", None)
     if activation is None:
-        return recipe.elementwise
+        return lambda: _under(recipe.elementwise(), accuracy)
     following = _recipe(activation, find(activation.FACTS.name), (recipe.types[-1],) * 2)
-    return lambda: _in_sequence(recipe, following)
+    return lambda: _under(_in_sequence(recipe, following), accuracy)
+
+
+def _under(made: Elementwise, accuracy: str) -> Elementwise:
+    return made._replace(formulas=under(made.formulas, accuracy))
 
 
 # ---- row-wise operators
 
 
-def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], Whole]:
+def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], RowWise | Whole]:
     axes = reduced_axes(desc)
     axis = axes[0] if len(axes) == 1 else axes
     source, result = _kinds(desc)
 
-    def make() -> Whole:
+    def make() -> RowWise | Whole:
+        sizes = desc.InputTensor.Sizes
+        if axes == (len(sizes) - 1,) and sizes[-1] > 1:
+            roots = operator.computation(Signature((source,), (result,))).roots
+            return RowWise(operator.name, RowFormula(roots, (source,), (result,)))
         operator.kernel(Signature((source,), (result,))).prepare()
         return Whole(f"{operator.name}(axis={axis})", lambda x, out: operator(x, axis=axis, out=out))
 
@@ -367,7 +386,7 @@ def _formula(
         if operand.kind == "constant":
             leaves.append(constant(operand.value))  # type: ignore[arg-type]
         elif operand.kind == "parameter":
-            leaves.append(node("parameter", (), (next(positions), operand.value), Format.NUMBER))
+            leaves.append(node(ops.PARAMETER, (), (next(positions), operand.value), Format.NUMBER))
         else:
             leaves.append(_leaf(operand.value))
     if is_scaled:
@@ -381,13 +400,13 @@ def _formula(
 
 def _leaf(position: int | float | str) -> Expression:
     """An input. What has scales or numbers for operands has no truth values among them."""
-    return node("input", (), position, Format.NUMBER)
+    return node(ops.INPUT, (), position, Format.NUMBER)
 
 
 def _scaled(x: Expression) -> Expression:
     """DML_SCALE_BIAS: its numbers are the first two parameters."""
-    scale = node("parameter", (), (0, "Scale"), Format.NUMBER)
-    bias = node("parameter", (), (1, "Bias"), Format.NUMBER)
+    scale = node(ops.PARAMETER, (), (0, "Scale"), Format.NUMBER)
+    bias = node(ops.PARAMETER, (), (1, "Bias"), Format.NUMBER)
     return lift(x) * lift(scale) + lift(bias)
 
 

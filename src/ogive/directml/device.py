@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from ogive.contracts import CONTRACTS, checked
 from ogive.directml import features
 from ogive.directml.binding import DML_BINDING_TABLE_DESC
 from ogive.directml.commands import CommandRecorder
@@ -38,7 +39,8 @@ class Device(Object):
 
     ``feature_level`` is a name ("5_1") or a DML_FEATURE_LEVEL. A device can be used from several threads.
     ``use_gpu`` and ``use_debug_layer`` are taken from scripts for other bindings and change nothing: there is no
-    GPU, and errors always say what the debug layer would.
+    GPU, and errors always say what the debug layer would. ``accuracy`` is the contract of element-wise operators:
+    "exact", or "fast" (docs/accuracy.md); without it, the one of the process.
 
     >>> import ogive.directml as dml
     >>> device = dml.Device("3_0")
@@ -63,11 +65,18 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         *,
         use_gpu: bool = True,
         use_debug_layer: bool = False,
+        accuracy: str | None = None,
     ) -> None:
         super().__init__()
+        self._accuracy = _contract(accuracy)
         self._level = _level(feature_level)
         CONVERTERS["DML_CREATE_DEVICE_FLAGS"]("Device", "flags", flags)
         self._removed: DMLError | None = None
+
+    @property
+    def accuracy(self) -> str:
+        """The accuracy contract of its element-wise operators: "exact" or "fast"."""
+        return self._accuracy
 
     @property
     def feature_level(self) -> Any:
@@ -185,6 +194,13 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         """Refused with E_NOINTERFACE: there is no Direct3D device."""
         self._require()
         refuse("IDMLDevice::GetParentDevice", "there is no Direct3D device", hresult=HRESULT.E_NOINTERFACE)
+
+
+def _contract(given: Any) -> str:
+    if given is not None and given not in CONTRACTS:
+        allowed = ", ".join(f'"{name}"' for name in CONTRACTS)
+        refuse("Device", f"accuracy is {given!r}", allowed, member="accuracy")
+    return checked("Device", given)
 
 
 def _level(given: Any) -> int:

@@ -73,7 +73,7 @@ class Operator(DeviceChild):
 
 def accepted_operator(device: Device, desc: OperatorDesc) -> Operator:
     """The operator of a desc that has been validated."""
-    return Operator(device, desc, computation(desc))
+    return Operator(device, desc, computation(desc, device.accuracy))
 
 
 def _slot(name: str, desc: Any) -> Slot:

@@ -13,15 +13,16 @@ from typing import Any, Literal, NamedTuple, cast
 import numpy as np
 
 from ogive import _native
-from ogive.directml.computation import Computation, Whole
+from ogive.directml.computation import Computation, Elementwise, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.memory import Region
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View
 from ogive.dtypes import ElementType
 from ogive.engine import graph as engine
 from ogive.engine.computation import kernel_of
-from ogive.engine.fusion import Island, fused
+from ogive.engine.fusion import Island
 from ogive.engine.graph import Value
+from ogive.engine.row_fusion import RowIsland, fused_rows
 from ogive.engine.schedule import Allocator, Array, Schedule, Task, Temporary, Workspace, schedule
 
 __all__ = ["Feed", "Node", "Plan", "make_plan", "native_plan"]
@@ -58,7 +59,8 @@ class Node(NamedTuple):
         operands = tuple(feed.value for feed in self.feeds)
         if isinstance(made, Whole):
             return engine.Node(made.name, result, operands, None)
-        return engine.Node(made.name, result, operands, made.formulas, made.parameters)
+        parameters = made.parameters if isinstance(made, Elementwise) else ()
+        return engine.Node(made.name, result, operands, made.formulas, parameters)
 
 
 class Place(NamedTuple):
@@ -141,7 +143,7 @@ def make_plan(
     translated = tuple(node.translated(number) for number, node in enumerate(nodes))
     # Several outputs may be one value. Where the caller has them lie, no step reads.
     stored = Counter[Hashable](("node", number) for number in outputs)
-    islands = fused(engine.Graph(translated, stored, can_read_stored=False))
+    islands = fused_rows(engine.Graph(translated, stored, can_read_stored=False))
     scheduled = _schedule(islands, nodes)
     maker = _StepMaker(nodes, outputs, persistent, scheduled.offsets)
     steps = tuple(map(maker.step, islands))
@@ -164,7 +166,8 @@ def _schedule(islands: Sequence[Island], nodes: Sequence[Node]) -> Schedule:
         sizes = [nodes[_number(value)].desc.TotalTensorSizeInBytes for value in made]
         arrays = tuple(Array(value.array, size, value.view) for value, size in zip(made, sizes, strict=True))
         reads = tuple((value.array, value.view) for value in island.inputs)
-        tasks.append(Task(reads, arrays, island.nodes[0].computation is not None))
+        is_element_wise = island.nodes[0].computation is not None and not isinstance(island, RowIsland)
+        tasks.append(Task(reads, arrays, is_element_wise))
     return schedule(tasks, _ALIGNMENT)
 
 

@@ -34,12 +34,14 @@ def load(
     path: str | os.PathLike[str],
     *,
     feature_level: Any = None,
+    accuracy: str | None = None,
     output_folder: str | os.PathLike[str] | None = None,
     memory_limit: int | None = None,
 ) -> Model:
     """Load a model in the JSON format of DxDispatch, and check all of it: nothing has run when this returns.
 
-    ``feature_level``: the DirectML device's ("5_1"), by default the highest. ``output_folder``: where writeFile
+    ``feature_level``: the DirectML device's ("5_1"), by default the highest. ``accuracy``: the contract of
+    its element-wise operators, "exact" or "fast". ``output_folder``: where writeFile
     writes to, by default the current folder; files outside of it are refused. ``memory_limit``: how many bytes the
     buffers may have together, by default as much as this process may use.
 
@@ -68,7 +70,8 @@ def load(
     Resource 'x': 0, 2.5
     >>> folder.cleanup()
     """
-    device = Device() if feature_level is None else Device(feature_level)
+    given = {} if feature_level is None else {"feature_level": feature_level}
+    device = Device(**given, accuracy=accuracy)
     budget = Budget(memory_limit)
     document = read_document(path)
     members = Place.root(document).members(("$schema", *ROOT_MEMBERS), ROOT_MEMBERS)

@@ -13,6 +13,7 @@ array([ -1, 127,   0], dtype=int8)
 
 from __future__ import annotations
 
+from ogive import operations as ops
 from ogive.dtypes import BOOLEAN, ElementType
 from ogive.engine.computation import Formula
 from ogive.expression import Expression, Format, node
@@ -23,7 +24,7 @@ __all__ = ["cast"]
 
 def cast(source: ElementType, result: ElementType) -> Formula:
     """The conversion of elements of one type to another."""
-    x = node("input", (), 0, Format.TRUTH if source is BOOLEAN else Format.NUMBER)
+    x = node(ops.INPUT, (), 0, Format.TRUTH if source is BOOLEAN else Format.NUMBER)
     root: Expression = x
     if source is BOOLEAN and result is not BOOLEAN:
         root = where(x, 1, 0)

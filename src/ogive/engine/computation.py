@@ -7,31 +7,27 @@ a kernel that is in no cache asks for the ``program``. Functions and models with
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ogive import _native
+from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import ELEMENTARY, ELEMENTARY_OF_TWO, Expression, Format, node, python, walk
+from ogive.expression import STORAGE, Expression, Format, node, python, walk
 from ogive.forking import cached_property
 
 if TYPE_CHECKING:
-    from ogive.transform.program import Program
+    from ogive.program import Program
 
-__all__ = ["Compilable", "Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc"]
+__all__ = ["Compilable", "Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc", "programs", "under"]
 
-#: About how many instructions a node becomes, for sizes: within a factor of three of what lowering makes.
-INSTRUCTIONS = (
-    dict.fromkeys((*ELEMENTARY, *ELEMENTARY_OF_TWO), 30)
-    | dict.fromkeys(("cos", "sin", "tan"), 160)
-    | {"power": 80, "integer_power": 50, "remainder": 110, "larger": 8, "smaller": 8}
-)
-INSTRUCTIONS_OF_OTHERS = 2
+
+C = TypeVar("C")
 
 
 class Compilable(Protocol):
@@ -72,6 +68,10 @@ class Computation(Compilable, Protocol):
         """How many numbers a kernel of the computation takes at run time."""
 
     @property
+    def needs_test(self) -> bool:
+        """Whether some results must be computed again (passes/exact.py). Code over rows has no place for that."""
+
+    @property
     def size(self) -> int:
         """About how many instructions an element takes."""
 
@@ -91,6 +91,8 @@ class Formula:
     row_operands: ClassVar[frozenset[int]] = frozenset()
     bound: tuple[tuple[str, float], ...] = ()
     """Parameters that are constants, with their values."""
+    accuracy: str = "exact"
+    """The contract, one of contracts.CONTRACTS."""
 
     @cached_property
     def identity(self) -> str:
@@ -103,18 +105,19 @@ class Formula:
     @cached_property
     def _rest(self) -> str:
         types = [[t.name for t in side] for side in (self.inputs, self.outputs)]
-        return f"{types} {self.modular} {self.parameter_count} {self.is_row_wise} {self.bound}"
+        contract = "" if self.accuracy == "exact" else f" {self.accuracy}"
+        return f"{types} {self.modular} {self.parameter_count} {self.is_row_wise} {self.bound}{contract}"
 
     @cached_property
     def size(self) -> int:
         kinds = (current.operation for current in walk(*self.roots) if current.operands)
-        return sum(INSTRUCTIONS.get(kind, INSTRUCTIONS_OF_OTHERS) for kind in kinds) + 1
+        return sum(kind.instructions for kind in kinds) + 1
 
     @cached_property
     def program(self) -> Program:
-        from ogive.transform.fold import fold
-        from ogive.transform.lower import lower
-        from ogive.transform.policy import computes_in
+        from ogive.passes.fold import fold
+        from ogive.passes.lower import lower
+        from ogive.passes.policy import computes_in
 
         numbers = dict(self.bound)
         if computes_in(self.inputs, self.outputs) == "float32":  # as a kernel gets those that stay open
@@ -126,7 +129,20 @@ class Formula:
             modular=self.modular,
             parameter_count=self.parameter_count,
             open_roots=[fold(root) for root in self.roots] if numbers else None,
+            accuracy=self.accuracy,
         )
+
+    @cached_property
+    def needs_test(self) -> bool:
+        """Whether results come with a rounding test, and are repaired where that says so (passes/exact.py)."""
+        from ogive.passes.exact import needs_test
+        from ogive.passes.fold import fold
+        from ogive.passes.lower import computed_in_integers
+
+        roots = [fold(root) for root in self.roots]
+        if computed_in_integers(roots, self.inputs, self.outputs, modular=self.modular):
+            return False
+        return needs_test(roots, self.inputs, self.outputs)
 
     def applied_to(
         self, operands: Sequence[Expression], inputs: tuple[ElementType, ...], first: int, parameter_count: int
@@ -135,7 +151,7 @@ class Formula:
 
         Of the ``parameter_count`` parameters that there are then, the formulas' own begin at number ``first``.
         """
-        from ogive.transform.program import substituted
+        from ogive.program import substituted
 
         roots = substituted(self.roots, operands, first, first + self.parameter_count)
         return replace(self, roots=roots, inputs=inputs, parameter_count=parameter_count)
@@ -151,6 +167,7 @@ class Element:
     inputs = ()
     parameter_count = 0
     is_row_wise = False
+    needs_test = False
     row_operands: ClassVar[frozenset[int]] = frozenset()
     size = 0
 
@@ -166,15 +183,15 @@ class Element:
 
     @cached_property
     def program(self) -> Program:
-        from ogive.transform.program import STORAGE, Program
+        from ogive.program import Program
 
         storage = STORAGE[self.kind.name]
         if storage in (Format.F16, Format.BF16):  # stored only: constants of these formats do not exist
-            single = node("constant", (), float(self.value), Format.F32)
-            result = node("convert", (single,), None, storage)
+            single = node(ops.CONSTANT, (), float(self.value), Format.F32)
+            result = node(ops.CONVERT, (single,), None, storage)
         else:
-            result = node("constant", (), float(self.value) if storage.is_float else int(self.value), storage)
-        return Program((), (self.kind,), (result,))
+            result = node(ops.CONSTANT, (), float(self.value) if storage.is_float else int(self.value), storage)
+        return Program((), (self.kind,), (result,), decide=lambda _operands, _parameters: (self.value,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +213,10 @@ class Fused:
     def outputs(self) -> tuple[ElementType, ...]:
         types = [*self.inputs, *(t for step, _ in self.steps for t in step.outputs)]
         return tuple(types[number] for number in self.results)
+
+    @cached_property
+    def needs_test(self) -> bool:
+        return any(step.needs_test for step, _ in self.steps)
 
     @cached_property
     def parameter_count(self) -> int:
@@ -232,9 +253,30 @@ class Fused:
 
     @cached_property
     def program(self) -> Program:
-        from ogive.transform.fuse import fuse
+        from ogive.passes.fuse import fuse
 
-        return fuse(self.inputs, [(step.program, operands) for step, operands in self.steps], self.results)
+        return fuse(self.inputs, programs(self.steps), self.results)
+
+
+def programs(steps: Iterable[tuple[Compilable, tuple[int, ...]]]) -> list[tuple[Program, tuple[int, ...]]]:
+    """The steps with their programs in place of their computations; equal computations are lowered once."""
+    known: dict[Hashable, Program] = {}
+    found = []
+    for step, operands in steps:
+        program = known.get(step.key)
+        if program is None:
+            program = known[step.key] = step.program
+        found.append((program, operands))
+    return found
+
+
+def under(computation: C, accuracy: str) -> C:
+    """The same computation under another accuracy contract; what has none stays as it is."""
+    if isinstance(computation, Formula):
+        return replace(computation, accuracy=accuracy)
+    if isinstance(computation, Fused):
+        return replace(computation, steps=tuple((under(step, accuracy), places) for step, places in computation.steps))
+    return computation
 
 
 class _ByKey:

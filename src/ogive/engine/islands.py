@@ -16,8 +16,8 @@ __all__ = ["LARGEST_KERNEL", "MOST_OPERANDS", "Vertex", "islands", "narrow_enoug
 #: computes for so long that another pass does not matter, and compiling takes about 25 us for each of them.
 LARGEST_KERNEL = 2048
 
-#: NumPy's and the kernels' limit, for inputs and outputs together.
-MOST_OPERANDS = 64
+#: A kernel has at most 64 operands, and a repair has one more result: its mask.
+MOST_OPERANDS = 63
 
 
 class Vertex(NamedTuple):

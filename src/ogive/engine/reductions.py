@@ -1,6 +1,6 @@
 """Reductions of rows, each a formula: one number of the elements of a row.
 
-Sums are added up in one fixed order (codegen/reductions.py, runtime/native/rows.c): of float64 with what rounding
+Sums are added up in one fixed order (backends/reductions.py, runtime/native/rows.c): of float64 with what rounding
 loses beside it, of shorter types in float64. What is made of a sum is computed in float64 or longer, and rounded once.
 
 NaN wins over every number; of two zeros +0 is the larger.
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from ogive import formula as f
+from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.engine.rows import RowFormula
 from ogive.expression import Format, Term, formula_node, node
@@ -21,7 +22,7 @@ __all__ = ["REDUCTIONS", "reduction"]
 
 
 def _mean(x: Term) -> Term:
-    return f.row_sum(x) / formula_node("row_count", x)
+    return f.row_sum(x) / formula_node(ops.ROW_COUNT, x)
 
 
 def _largest(x: Term) -> Term:
@@ -44,7 +45,7 @@ def _log_sum_exp(x: Term) -> Term:
 
 def _first(x: Term, wanted: Term) -> Term:
     is_nan = ~f.equal(x, x)
-    return node("row_index", (f.equal(x, wanted) | is_nan,), None, Format.NUMBER)  # type: ignore[return-value]
+    return node(ops.ROW_INDEX, (f.equal(x, wanted) | is_nan,), None, Format.NUMBER)  # type: ignore[return-value]
 
 
 #: By name, what is made of the elements of a row.
@@ -66,6 +67,6 @@ REDUCTIONS: dict[str, Callable[[Term], Term]] = {
 @lru_cache(maxsize=256)
 def reduction(name: str, kind: ElementType, result: ElementType) -> RowFormula:
     """The reduction of this name, of rows of an element type."""
-    x = node("input", (), 0, Format.NUMBER)
+    x = node(ops.INPUT, (), 0, Format.NUMBER)
     assert isinstance(x, Term)
     return RowFormula((REDUCTIONS[name](x),), (kind,), (result,), reduces=True)

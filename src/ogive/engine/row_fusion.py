@@ -111,9 +111,9 @@ def _vertices(graph: Graph) -> list[Vertex]:
         full = None if space is None else (*space[0], space[1])
         vertices.append(
             Vertex(
-                space=shape if space is None else ("rows", space),
+                space=None if node.computation is None else shape if space is None else ("rows", space),
                 predecessors=tuple(
-                    (number, v.space == shape if space is None else spaces[number] == space) for number, v in inside
+                    (number, _is_direct(graph.nodes[number], v, node, spaces[number], space)) for number, v in inside
                 ),
                 reads=tuple(
                     v
@@ -126,12 +126,20 @@ def _vertices(graph: Graph) -> list[Vertex]:
     return vertices
 
 
+def _is_direct(source: Node, operand: Value, node: Node, of_source: Space | None, of_node: Space | None) -> bool:
+    """Whether every element, or every row's number, goes to what is at the same place."""
+    if source.computation is None or node.computation is None or operand != source.result:
+        return False
+    return operand.space == node.result.space if of_node is None else of_source == of_node
+
+
 def _space(node: Node, known: set[Space], before: Sequence[Space | None]) -> Space | None:
     """The rows that a node's value is about; None for a value of no rows."""
     if _is_over_rows(node):
         return _rows_of(node)
     shape = _shape(node.result)
-    if not shape:
+    # Their test would be computed again behind the last reduction: measured, that takes longer than the way through memory.
+    if not shape or node.computation is None or node.computation.needs_test:
         return None
     own = (shape[:-1], shape[-1])
     if own in known:
@@ -149,6 +157,7 @@ def _apart(nodes: Sequence[Node]) -> list[Vertex]:
                 (
                     numbers[v.array],
                     v.space == node.result.space
+                    and v == nodes[numbers[v.array]].result
                     and not _is_over_rows(node)
                     and not _is_over_rows(nodes[numbers[v.array]]),
                 )
@@ -163,5 +172,4 @@ def _apart(nodes: Sequence[Node]) -> list[Vertex]:
 
 
 def _size(node: Node) -> int:
-    assert node.computation is not None
-    return node.computation.size
+    return 0 if node.computation is None else node.computation.size

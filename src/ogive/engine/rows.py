@@ -10,19 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.engine.computation import INSTRUCTIONS, INSTRUCTIONS_OF_OTHERS, Computation
+from ogive.engine.computation import Computation, programs
 from ogive.expression import REDUCTIONS, Expression, python, walk
 from ogive.forking import cached_property
 
 if TYPE_CHECKING:
-    from ogive.transform.program import Program
+    from ogive.program import Program
 
 __all__ = ["RowFormula", "RowFused", "fits_a_kernel"]
 
 #: What a kernel has room for (runtime/native/native.h): reductions, stages that reduce, open parameters, operands. Of the
 #: operands some are left for rows that are kept between stages.
-MOST_REDUCTIONS, MOST_STAGES, MOST_PARAMETERS, MOST_OPERANDS = 8, 7, 16, 32
+MOST_REDUCTIONS, MOST_STAGES, MOST_PARAMETERS, MOST_OPERANDS = 16, 7, 16, 32
+
+#: So many reductions a sum takes at most, with what bounds its error.
+REDUCTIONS_OF_A_SUM = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +40,14 @@ class RowFormula:
     """Whether results are one number a row."""
     parameter_count: int = 0
     is_row_wise: ClassVar[bool] = True
+    needs_test: ClassVar[bool] = False
 
     @cached_property
     def reductions(self) -> int:
-        """How many numbers a row is reduced to."""
-        return sum(current.operation in REDUCTIONS for current in walk(*self.roots))
+        """How many numbers a row is reduced to at most."""
+        found = [current.operation for current in walk(*self.roots) if current.operation in REDUCTIONS]
+        of_a_sum = 1 if any(t.name == "float64" for t in (*self.inputs, *self.outputs)) else REDUCTIONS_OF_A_SUM
+        return sum(of_a_sum if operation == ops.ROW_SUM else 1 for operation in found)
 
     @cached_property
     def stages(self) -> int:
@@ -68,12 +75,12 @@ class RowFormula:
     @cached_property
     def size(self) -> int:
         kinds = (current.operation for current in walk(*self.roots) if current.operands)
-        return sum(INSTRUCTIONS.get(kind, INSTRUCTIONS_OF_OTHERS) for kind in kinds) + 1
+        return sum(kind.instructions for kind in kinds) + 1
 
     @cached_property
     def program(self) -> Program:
-        from ogive.transform.fold import fold
-        from ogive.transform.lower import lower
+        from ogive.passes.fold import fold
+        from ogive.passes.lower import lower
 
         roots = [fold(root) for root in self.roots]
         return lower(roots, self.inputs, self.outputs, parameter_count=self.parameter_count, reduces=self.reduces)
@@ -120,10 +127,9 @@ class RowFused:
 
     @cached_property
     def program(self) -> Program:
-        from ogive.transform.fuse_rows import fuse_rows
+        from ogive.passes.fuse_rows import fuse_rows
 
-        steps = [(step.program, operands) for step, operands in self.steps]
-        made = fuse_rows(self.inputs, self.row_inputs, steps, self.results)
+        made = fuse_rows(self.inputs, self.row_inputs, programs(self.steps), self.results)
         if made.row_operands != self.row_operands:
             raise ValueError("RowFused: a result has another shape than was said")
         return made

@@ -18,7 +18,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["ALIGNMENT", "Allocator", "Array", "Schedule", "Task", "Temporary", "Workspace", "schedule"]
+__all__ = [
+    "ALIGNMENT",
+    "Allocator",
+    "Array",
+    "BatchWorkspace",
+    "Schedule",
+    "Task",
+    "Temporary",
+    "Workspace",
+    "schedule",
+]
 
 #: A workspace begins at a multiple of this: a line of the cache, and the widest register.
 ALIGNMENT = 64
@@ -144,6 +154,27 @@ class Temporary(NamedTuple):
     dtype: np.dtype
     strides: tuple[int, ...] | None = None
     """None: packed."""
+    inside: int = 0
+    """Where its first element lies, from the offset on."""
+
+
+@dataclass(frozen=True)
+class BatchWorkspace:
+    """The same for batches of any length: what one item needs, so many times."""
+
+    size: int
+    """Of one item; like the offsets a multiple of the alignment."""
+    arrays: tuple[Temporary, ...]
+    """Their first axis is the batch; its length says nothing."""
+
+    def __call__(self, shape: tuple[int], /) -> tuple[np.ndarray, ...]:
+        (batch,) = shape
+        memory = np.empty(self.size * batch + ALIGNMENT, np.uint8)
+        start = -memory.ctypes.data % ALIGNMENT
+        return tuple(
+            np.ndarray((batch, *old[1:]), dtype, memory, start + offset * batch + inside, strides)
+            for offset, old, dtype, strides, inside in self.arrays
+        )
 
 
 @dataclass(frozen=True)
@@ -159,6 +190,6 @@ class Workspace:
         memory = np.empty(self.size * scale + ALIGNMENT, np.uint8)
         start = -memory.ctypes.data % ALIGNMENT
         return tuple(
-            np.ndarray(old if shape is None else shape, dtype, memory, start + offset * scale, strides)
-            for offset, old, dtype, strides in self.arrays
+            np.ndarray(old if shape is None else shape, dtype, memory, start + offset * scale + inside, strides)
+            for offset, old, dtype, strides, inside in self.arrays
         )

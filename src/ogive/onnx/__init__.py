@@ -14,11 +14,13 @@ except ModuleNotFoundError as error:
     if error.name != "onnx":
         raise
     raise MissingPackageError(
-        message("ogive.onnx", "the package onnx is not installed", way_out="Install it: pip install onnx")
+        message("ogive.onnx", "the package onnx is not installed", way_out="Install it: pip install 'ogive[onnx]'")
     ) from error
 
+from ogive.onnx.exporting import export
 from ogive.onnx.graph import ValueInfo
 from ogive.onnx.model import Model, load
+from ogive.onnx.parts import Part, PartialModel, split
 from ogive.onnx.support import Support, supported
 
-__all__ = ["Model", "Support", "ValueInfo", "load", "supported"]
+__all__ = ["Model", "Part", "PartialModel", "Support", "ValueInfo", "export", "load", "split", "supported"]

@@ -10,17 +10,30 @@ import numpy as np
 
 from ogive.engine.casting import cast
 from ogive.errors import ModelError, UnsupportedError, message
-from ogive.onnx import elementwise, formulas
+from ogive.onnx import elementwise, formulas, quantisation
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
-from ogive.onnx.implementation import Alias, Constant, Elementwise, Function, Implementation, Rows, RowWise
-from ogive.onnx.movement import MOVEMENTS, SHAPE_ONLY
+from ogive.onnx.implementation import Alias, Arrangement, Constant, Elementwise, Function, Implementation, Rows, RowWise
+from ogive.onnx.movement import COPIES, KEEP_ORDER, MOVEMENTS, SHAPE_ONLY
 from ogive.onnx.node import Node
-from ogive.onnx.reductions import REDUCTIONS, is_along_last_axis, row_formula
+from ogive.onnx.reductions import PLACES, REDUCTIONS, arrangement, row_formula
 from ogive.onnx.rowwise import row_wise
+from ogive.onnx.several import SEVERAL, without_marks
 
-__all__ = ["implementation"]
+__all__ = ["implementation", "implementations"]
+
+
+def implementations(node: Node, output_types: Sequence[str | None]) -> Sequence[Implementation | None] | None:
+    """What computes each output of the node; None where Ogive has no such operator, or does not have that output.
+
+    Raises what `implementation` raises.
+    """
+    several = SEVERAL.get(node.operator)
+    if several is not None:
+        return several(node, output_types)
+    made = implementation(node, output_types[0]) if len(output_types) == 1 else None
+    return None if made is None else (made,)
 
 
 def implementation(node: Node, output_type: str | None) -> Implementation | None:
@@ -35,6 +48,8 @@ def implementation(node: Node, output_type: str | None) -> Implementation | None
         return make(node, output_type)
     if node.operator in MOVEMENTS:
         return _movement(node, output_type)
+    if node.operator in COPIES:
+        return _copy(node, COPIES[node.operator], output_type)
     if node.operator in REDUCTIONS:
         return _reduction(node, output_type)
     op = formulas.catalogue_operator(node.operator)
@@ -87,23 +102,51 @@ def _movement(node: Node, output_type: str | None) -> Implementation:
         function,
         output_type,
         is_view=node.operator not in SHAPE_ONLY,
+        keeps_order=node.operator in KEEP_ORDER,
         shape_only=node.operator in SHAPE_ONLY,
     )
+
+
+def _copy(node: Node, function: Callable[..., np.ndarray], output_type: str | None) -> Function:
+    """A function that gets the inputs by place, with None for those that are left out, and the attributes by name."""
+    attributes = without_marks(node.attributes)
+    if node.operator == "EyeLike":
+        asked = attributes.pop("dtype", None)
+        found = data_type(asked) if asked else DATA_TYPES.get(node.input_types[0] or "")
+        if found is None:
+            raise ModelError(message(node.label, f"the attribute 'dtype' is {asked}", "an element type of ONNX"))
+        attributes["kind"], output_type = found.numpy, found.type
+    assert output_type is not None
+    return Function(node.operands, partial(_by_place, function, node.inputs, attributes), output_type)
+
+
+def _by_place(
+    function: Callable[..., np.ndarray],
+    inputs: Sequence[str | None],
+    attributes: Mapping[str, Any],
+    *arrays: np.ndarray,
+) -> np.ndarray:
+    given = iter(arrays)
+    return function(*(None if name is None else next(given) for name in inputs), **attributes)
 
 
 def _reduction(node: Node, output_type: str | None) -> Implementation:
     assert output_type is not None
     names, attributes = node.operand_parameters[1:], node.attributes
     function = partial(_by_name, REDUCTIONS[node.operator], names, attributes)
-    kinds = element_types((output_type,))
-    if kinds is None or not kinds[0].is_float or not attributes.get("keepdims", 1):
+    assert node.input_types[0] is not None
+    kinds = element_types((node.input_types[0],))
+    if kinds is None or not kinds[0].is_float or attributes.get("select_last_index"):
         return Function(node.operands, function, output_type)
 
-    def is_along_last(rank: int, others: Sequence[np.ndarray]) -> bool:
-        return is_along_last_axis(rank, **{**attributes, **dict(zip(names, others, strict=True))})
+    def arrange(shape: tuple[int, ...], others: Sequence[np.ndarray]) -> Arrangement | None:
+        if node.operator in PLACES:
+            return arrangement(shape, axes=(attributes["axis"],), keepdims=attributes["keepdims"])
+        return arrangement(shape, **{**attributes, **dict(zip(names, others, strict=True))})
 
-    row_wise = RowWise(node.operands[:1], kinds[0], row_formula(node.operator, kinds[0]))
-    return Rows(node.operands, function, output_type, row_wise=row_wise, is_along_last=is_along_last)
+    formula = row_formula(node.operator, kinds[0])
+    row_wise = RowWise(node.operands[:1], formula.outputs[0], formula)
+    return Rows(node.operands, function, output_type, row_wise=row_wise, arrange=arrange)
 
 
 def _by_name(
@@ -152,9 +195,12 @@ def _cast_target(node: Node) -> str:
 
 
 _MAKERS: dict[str, Callable[[Node, str | None], Implementation]] = {
+    "BitShift": elementwise.bit_shift,
     "Cast": _cast,
     "CastLike": _cast,
     "Clip": elementwise.clip,
+    "DequantizeLinear": quantisation.dequantize,
+    "QuantizeLinear": quantisation.quantize,
     "Constant": _constant,
     "Identity": _identity,
     **dict.fromkeys((*formulas.REPEATED, *formulas.SUMS), elementwise.variadic),

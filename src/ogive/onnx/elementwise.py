@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive import operations as ops
 from ogive.catalog import OPERATORS
 from ogive.dtypes import BOOLEAN, NUMBERS, ElementType
 from ogive.engine.computation import Computation, Formula, Fused
@@ -24,7 +25,7 @@ from ogive.operator import Operator
 from ogive.row_operator import RowOperator
 from ogive.signature import Signature
 
-__all__ = ["clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
+__all__ = ["bit_shift", "clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
 
 #: Attributes that say how operands lie: broadcasting.py has them, and rowwise.py.
 _OF_PLACES = frozenset({"axis", "broadcast"})
@@ -123,7 +124,7 @@ def _formula(root: Any, kind: ElementType, count: int) -> Formula:
 
 
 def _leaves(count: int) -> list[Expression]:
-    return [expression("input", (), i, Format.NUMBER) for i in range(count)]
+    return [expression(ops.INPUT, (), i, Format.NUMBER) for i in range(count)]
 
 
 def variadic(node: Node, output_type: str | None) -> Implementation:
@@ -168,3 +169,32 @@ def clip(node: Node, output_type: str | None) -> Implementation:
     bounds = {**ends, **node.attributes, **dict(zip(node.operand_parameters[1:], given, strict=True))}
     root = OPERATORS["clip"](x, bounds["min"], bounds["max"])
     return _elementwise(node, _formula(root, kind, len(node.operands)), kind, output_type)
+
+
+def bit_shift(node: Node, output_type: str | None) -> Implementation:
+    """One of two operators of the catalogue, by the attribute ``direction``; NumPy's shifts of signed integers."""
+    assert output_type is not None
+    direction = node.attributes["direction"]
+    if direction not in _SHIFTS:
+        raise ModelError(message(node.label, f"direction is {direction!r}", ", ".join(map(repr, _SHIFTS))))
+    elements = element_types((output_type,))
+    if elements is None:
+        raise wrong_types(node)
+    if elements[0].kind == "signed":
+        return Function(node.operands, partial(_signed_shift, rule_of(node), node.label, direction), output_type)
+    op = OPERATORS[_SHIFTS[direction]]
+    return _elementwise(node, op.computation(Signature((elements[0],) * 2, elements)), elements[0], output_type)
+
+
+def _signed_shift(rule: Any, label: str, direction: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Arithmetic shifts: a negative amount is as one of all bits, which leaves copies of the sign (0 to the left)."""
+    rule(label, [x.shape, y.shape])
+    bits = x.dtype.itemsize * 8
+    amount = np.where((y < 0) | (y >= bits), bits - 1, y).astype(x.dtype)
+    if direction == "RIGHT":
+        return np.asarray(np.right_shift(x, amount))
+    return np.asarray(np.where((y < 0) | (y >= bits), np.zeros((), x.dtype), np.left_shift(x, amount)))
+
+
+#: The catalogue's name for each direction.
+_SHIFTS = {"LEFT": "bit_shift_left", "RIGHT": "bit_shift_right"}

@@ -11,7 +11,7 @@ from ogive.catalog import OPERATORS
 from ogive.expression import Expression, lift
 from ogive.operator import Operator
 
-__all__ = ["CHOICES", "REPEATED", "SUMS", "catalogue_operator"]
+__all__ = ["CHOICES", "REPEATED", "SUMS", "catalogue_operator", "experimental_operator"]
 
 #: Choices of the catalogue's operators that ONNX makes.
 CHOICES: dict[str, dict[str, Any]] = {"Shrink": {"first": "negative"}}
@@ -32,3 +32,17 @@ SUMS: dict[str, Callable[[Sequence[Expression]], Expression]] = {
 def catalogue_operator(name: str) -> Operator | None:
     """The operator that ONNX calls by this name, or None."""
     return next((op for op in OPERATORS.values() if op.onnx == name), None)
+
+
+#: Operators that ONNX has dropped (they were experimental in opset 1), by the catalogue's names.
+EXPERIMENTAL = {
+    "Affine": "linear",
+    "ParametricSoftplus": "parametric_softplus",
+    "ScaledTanh": "scaled_tanh",
+    "ThresholdedRelu": "thresholded_relu",
+}
+
+
+def experimental_operator(name: str) -> Operator | None:
+    """The catalogue's operator for one that ONNX has dropped, or None."""
+    return OPERATORS[EXPERIMENTAL[name]] if name in EXPERIMENTAL else None

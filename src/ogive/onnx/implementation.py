@@ -12,7 +12,7 @@ from ogive.engine.computation import Computation
 from ogive.engine.rows import RowFormula
 from ogive.onnx.broadcasting import Rule
 
-__all__ = ["Alias", "Constant", "Elementwise", "Function", "Implementation", "RowWise", "Rows"]
+__all__ = ["Alias", "Arrangement", "Constant", "Elementwise", "Function", "Implementation", "RowWise", "Rows"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +56,8 @@ class Function:
     """Whether the output may share memory with the first operand."""
     fills: bool = False
     """Whether the function fills an array that it gets as ``out``: of its first operand's shape and type."""
+    keeps_order: bool = False
+    """Whether the output has the elements of the first operand in their order."""
     shape_only: bool = False
     """Whether nothing but the shape of the operand is looked at."""
 
@@ -73,13 +75,34 @@ class RowWise:
         return (*of_operand[:-1], 1) if self.computation.reduces else of_operand
 
 
+@dataclass(frozen=True)
+class Arrangement:
+    """How an array is seen as rows along its last axis, and the rows' results as an array."""
+
+    order: tuple[int, ...]
+    """Its axes, those of a row last."""
+    row_axes: int
+    """How many of them are one row."""
+    result: tuple[int, ...]
+    """The shape of the output."""
+
+    @property
+    def is_in_order(self) -> bool:
+        return self.order == tuple(range(len(self.order)))
+
+    @property
+    def back(self) -> tuple[int, ...]:
+        """The order that undoes the other."""
+        return tuple(self.order.index(axis) for axis in range(len(self.order)))
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows(Function):
-    """A function that is row-wise where its rows lie along the last axis."""
+    """A function that is row-wise if its operand is seen as rows."""
 
     row_wise: RowWise
-    is_along_last: Callable[[int, Sequence[np.ndarray]], bool]
-    """Whether they do: for the number of axes and the values of the operands behind the first."""
+    arrange: Callable[[tuple[int, ...], Sequence[np.ndarray]], Arrangement | None]
+    """How, for a shape and the values of the operands behind the first; None for what the function refuses."""
 
 
 Implementation = Alias | Constant | Elementwise | Function

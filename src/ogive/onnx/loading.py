@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
@@ -19,21 +20,25 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 
+from ogive.engine.computation import under
 from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message
+from ogive.movement.limits import LARGEST_RANK
 from ogive.onnx import schemas
+from ogive.onnx.bodies import MICROSOFT, body_of
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type, type_of_proto
-from ogive.onnx.dispatch import implementation
+from ogive.onnx.dispatch import implementations
+from ogive.onnx.elementwise import from_catalogue
 from ogive.onnx.files import opened
-from ogive.onnx.formulas import REPEATED, SUMS
+from ogive.onnx.formulas import REPEATED, SUMS, experimental_operator
 from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of, schema_function
 from ogive.onnx.functions import normal_domain as domain_of
+from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
 from ogive.onnx.graph import Graph, Shape, Step, ValueInfo
-from ogive.onnx.implementation import Alias, Constant, Implementation
-from ogive.onnx.limits import LARGEST_RANK
+from ogive.onnx.implementation import Alias, Constant, Elementwise, Implementation
 from ogive.onnx.node import Node
 from ogive.onnx.tensors import array_from
 
-__all__ = ["graph_of", "read_model", "without_data"]
+__all__ = ["graph_of", "inferred_types", "read_model", "refusals_of", "without_data"]
 
 #: Functions may call functions; a small file could stand for more nodes than there are atoms. Each node costs about
 #: 1 ms until it has run once.
@@ -105,8 +110,10 @@ def graph_of(
     *,
     node_limit: int = MOST_EXPANDED_NODES,
     initialisers: dict[str, np.ndarray] | None = None,
+    accuracy: str = "exact",
 ) -> Graph:
-    """The model as a checked graph. ``node_limit`` is how many nodes functions may stand for.
+    """The model as a checked graph. ``node_limit`` is how many nodes functions may stand for. ``accuracy`` is the
+    contract of element-wise nodes.
 
     ``initialisers`` are given if the model is without their data.
     """
@@ -119,7 +126,7 @@ def graph_of(
         raise UnsupportedError(message(subject, what, allowed, "Install a newer onnx for newer versions"))
     _check_text(model, subject)
     opsets = _opsets(model, subject)
-    builder = _Builder(folder, functions_of(model.functions, subject), node_limit)
+    builder = _Builder(folder, functions_of(model.functions, subject), node_limit, accuracy)
     return builder.build(model, opsets, subject, initialisers)
 
 
@@ -172,8 +179,52 @@ class _Scope:
     calls: tuple[FunctionKey, ...] = ()
 
 
+class _NotChecked(Exception):
+    """A node depends on a refused one, and on the type that it would have."""
+
+
+def _all_of_them(refusals: dict[int, UnsupportedError], count: int, subject: str) -> UnsupportedError:
+    """One error for all nodes that are refused."""
+    errors = list(refusals.values())
+    if len(errors) == 1:
+        return errors[0]
+    reasons = dict.fromkeys(map(str, errors))
+    listed = "".join(f"\n- {reason}" for reason in reasons)
+    way_out = "ogive.onnx.load(model, partial=True) and `ogive split` leave them to another runtime"
+    return UnsupportedError(f"{subject}: {len(errors)} of {count} nodes are refused. {way_out}:{listed}")
+
+
+def refusals_of(model: ModelProto, folder: Path | None, subject: str) -> dict[int, UnsupportedError]:
+    """Why Ogive does not take nodes of the main graph, by their places; empty if it takes all of them."""
+    builder = _Builder(folder, functions_of(model.functions, subject), MOST_EXPANDED_NODES, "exact", collects=True)
+    builder.build(model, _opsets(model, subject), subject, None)
+    return builder.refusals
+
+
+def inferred_types(model: ModelProto) -> dict[str, ValueInfoProto]:
+    """The types and shapes of a model's values, as far as the model declares them or ONNX infers them."""
+    if model.functions:  # inference would expand them, to nodes without number
+        bare = ModelProto()
+        bare.CopyFrom(model)
+        del bare.functions[:]
+        model = bare
+    with suppress(Exception):  # it fails on much that is valid, with errors of several kinds
+        model = onnx.shape_inference.infer_shapes(model)
+    infos = (*model.graph.value_info, *model.graph.output, *model.graph.input)
+    return {info.name: info for info in infos if _declared_type(info) is not None}
+
+
 class _Builder:
-    def __init__(self, folder: Path | None, functions: dict[FunctionKey, FunctionProto], node_limit: int) -> None:
+    def __init__(
+        self,
+        folder: Path | None,
+        functions: dict[FunctionKey, FunctionProto],
+        node_limit: int,
+        accuracy: str,
+        *,
+        collects: bool = False,
+    ) -> None:
+        self.accuracy = accuracy
         self.folder = folder
         self.functions = functions
         self.graph = Graph()
@@ -181,6 +232,12 @@ class _Builder:
         self.expanded_nodes = 0
         self.bytes_left = MOST_EXPANDED_BYTES + sum(function.ByteSize() for function in functions.values())
         self.fresh = count()
+        self.collects = collects
+        self.refusals: dict[int, UnsupportedError] = {}
+        """What is wrong with the nodes that Ogive does not take, by their places."""
+        self.inferred: dict[str, ValueInfoProto] | None = None
+        self.unknown: set[str] = set()
+        """Values that refused nodes compute, of types that are not known."""
 
     # ---- the main graph
 
@@ -194,7 +251,15 @@ class _Builder:
         self._inputs(proto.input, initialisers, scope, subject, are_constants=model.ir_version < 4)
         declared = {info.name: _declared_type(info) for info in (*proto.value_info, *proto.output)}
         for position, node in enumerate(proto.node):
-            self.add(node, scope, position)
+            try:
+                self.add(node, scope, position)
+            except UnsupportedError as error:
+                self.refusals[position] = error
+                self._go_on_after(node, model, scope)
+            except _NotChecked:
+                self._go_on_after(node, model, scope)
+        if self.refusals and not self.collects:
+            raise _all_of_them(self.refusals, len(proto.node), subject)
         for name, kind in declared.items():
             found = self.graph.types.get(scope.values.get(name) or "")
             if kind is not None and found is not None and kind != found:
@@ -202,6 +267,19 @@ class _Builder:
         self._outputs(proto.output, scope, subject)
         self._drop_unused()
         return self.graph
+
+    def _go_on_after(self, node: NodeProto, model: ModelProto, scope: _Scope) -> None:
+        """Take the outputs of a refused node for given, so that the nodes behind it are checked too."""
+        if self.inferred is None:
+            self.inferred = inferred_types(model)
+        for name in node.output:
+            if name and name not in scope.values:
+                unique = scope.values[name] = self._unique(name, scope)
+                info = self.inferred.get(name)
+                kind = None if info is None else _declared_type(info)
+                if kind is None:
+                    self.unknown.add(unique)
+                self.graph.types[unique] = kind or ""
 
     def _initialisers(self, proto: onnx.GraphProto, subject: str) -> dict[str, np.ndarray]:
         found: dict[str, np.ndarray] = {}
@@ -301,6 +379,13 @@ class _Builder:
         if function is not None:
             self._call(function, proto, inputs, scope, label)
             return
+        body = body_of(proto, domain) if domain == MICROSOFT else None
+        if body is not None:
+            self._call(body, proto, inputs, scope, label)
+            return
+        if domain == MICROSOFT and proto.op_type in GRADIENTS:
+            self._add_gradient(proto, inputs, scope, label)
+            return
         if domain != "":
             raise UnsupportedError(
                 message(label, f"it is an operator of {domain!r}", "ONNX's own operators, and functions of the model")
@@ -310,6 +395,8 @@ class _Builder:
                 message(label, "the model imports no opset of ONNX's own operators", "", "Add one to opset_import")
             )
         schema = schemas.schema_of(proto.op_type, version)
+        if schema is None and self._add_experimental(proto, inputs, scope, label):
+            return
         if schema is None:
             raise ModelError(
                 message(label, f"opset {version} has no operator {proto.op_type!r}", "", _nearest(proto.op_type))
@@ -320,13 +407,15 @@ class _Builder:
         if len(inputs) > MOST_INPUTS and proto.op_type in (*REPEATED, *SUMS):
             self._split(proto, scope, position)
             return
-        made = implementation(node, types[0] if len(types) == 1 else None)
+        made = implementations(node, types)
         if made is not None:
-            schemas.check_output(schema, made.type, label)
-            self._append(node, made, scope)
+            for place, (name, one) in enumerate(zip(node.outputs, made, strict=False)):
+                if one is not None and name:
+                    schemas.check_output(schema, place, one.type, label)
+                    self._append(node, name, one, scope)
             return
         protos = [None if name is None else proto_of_type(self.graph.types[name]) for name in inputs]
-        body = schema_function(schema, proto, version, protos)
+        body = schema_function(schema, proto, version, protos) or body_of(proto, domain)
         what = f"Ogive has no operator {proto.op_type} (opset {version})"
         if body is None:
             raise UnsupportedError(message(label, what, way_out="See ogive.onnx.supported() for those it has"))
@@ -334,6 +423,50 @@ class _Builder:
             self._call(body, proto, inputs, scope, label)
         except UnsupportedError as error:
             raise UnsupportedError(message(label, f"{what}, nor all that ONNX defines it by: {error}")) from error
+
+    def _add_gradient(self, proto: NodeProto, inputs: list[str | None], scope: _Scope, label: str) -> None:
+        """Add a gradient node of ONNX Runtime's training graphs. No schema of it is there."""
+        attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in proto.attribute}
+        node = Node(
+            operator=proto.op_type,
+            version=1,
+            label=label,
+            inputs=tuple(inputs),
+            outputs=tuple(proto.output),
+            parameters=tuple("" for _ in inputs),
+            input_types=tuple(None if name is None else self.graph.types[name] for name in inputs),
+            attributes=attributes,
+            given=frozenset(attributes),
+        )
+        self._append(node, proto.output[0], gradient_node(node), scope)
+
+    def _add_experimental(self, proto: NodeProto, inputs: list[str | None], scope: _Scope, label: str) -> bool:
+        """Add an operator that ONNX has dropped, or that ONNX Runtime writes into ONNX's own domain, if it is one."""
+        body = body_of(proto, "")
+        if body is not None:
+            self._call(body, proto, inputs, scope, label)
+            return True
+        op = experimental_operator(proto.op_type)
+        if op is None:
+            return False
+        kinds = tuple(self.graph.types[name] for name in inputs if name is not None)
+        if len(kinds) != len(op.tensors) or len(proto.output) != 1:
+            what = f"it has {len(kinds)} inputs and {len(proto.output)} outputs"
+            raise ModelError(message(label, what, f"{len(op.tensors)} and 1"))
+        attributes = {attribute.name: attribute.f for attribute in proto.attribute}
+        node = Node(
+            operator=proto.op_type,
+            version=1,
+            label=label,
+            inputs=tuple(inputs),
+            outputs=tuple(proto.output),
+            parameters=op.tensors,
+            input_types=kinds,
+            attributes=attributes,
+            given=frozenset(attributes),
+        )
+        self._append(node, proto.output[0], from_catalogue(node, op, kinds[0]), scope)
+        return True
 
     def _checked(
         self, proto: NodeProto, schema: onnx.defs.OpSchema, version: int, inputs: list[str | None], label: str
@@ -357,7 +490,10 @@ class _Builder:
             return None
         if name not in scope.values:
             raise ModelError(message(label, f"its input {name!r} is not computed before it", _COMPUTED))
-        return scope.values[name]
+        value = scope.values[name]
+        if value in self.unknown:
+            raise _NotChecked
+        return value
 
     def _unique(self, name: str, scope: _Scope) -> str:
         """What the graph calls a value: its name, and in a call of a function a short one that has a number."""
@@ -369,14 +505,15 @@ class _Builder:
             name = f"{_short(name)} #{next(self.fresh)}"
         return name
 
-    def _append(self, node: Node, made: Implementation, scope: _Scope) -> None:
-        name = node.outputs[0]
+    def _append(self, node: Node, name: str, made: Implementation, scope: _Scope) -> None:
         self._refuse_known(name, scope, node.label)
         if isinstance(made, Alias):
             scope.values[name] = made.value
         elif isinstance(made, Constant):
             self._constant(scope, name, made.array)
         else:
+            if isinstance(made, Elementwise):
+                made = replace(made, computation=under(made.computation, self.accuracy))
             unique = scope.values[name] = self._unique(name, scope)
             self.graph.types[unique] = made.type
             self.graph.steps.append(Step(node.label, unique, made))

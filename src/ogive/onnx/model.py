@@ -4,45 +4,82 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self, overload
 
 import numpy as np
 from onnx import ModelProto
 
 from ogive import forking
 from ogive._native import ModelCall, inherit_vectorcall
+from ogive.contracts import checked
 from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, described, message
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.delivery import Delivery
 from ogive.onnx.graph import Graph, ValueInfo
+from ogive.onnx.lazy import map_blocks
 from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, read_model, without_data
 from ogive.onnx.outline import outline
+from ogive.onnx.parts import Computes, PartialModel
 from ogive.onnx.runner import Ran, Runner
 from ogive.runtime.memory import available_memory
 
 __all__ = ["Model", "load"]
 
 
+Source = str | os.PathLike[str] | bytes | ModelProto
+
+
+@overload
 def load(
-    model: str | os.PathLike[str] | bytes | ModelProto,
+    model: Source,
+    *,
+    fuse: bool = ...,
+    memory_limit: int | None = ...,
+    node_limit: int = ...,
+    accuracy: str | None = ...,
+    partial: Literal[False] = ...,
+) -> Model: ...
+
+
+@overload
+def load(
+    model: Source,
+    *,
+    fuse: bool = ...,
+    memory_limit: int | None = ...,
+    node_limit: int = ...,
+    accuracy: str | None = ...,
+    partial: Literal[True] | Callable[[ModelProto], Computes],
+) -> PartialModel: ...
+
+
+def load(
+    model: Source,
     *,
     fuse: bool = True,
     memory_limit: int | None = None,
     node_limit: int = MOST_EXPANDED_NODES,
-) -> Model:
+    accuracy: str | None = None,
+    partial: bool | Callable[[ModelProto], Computes] = False,
+) -> Model | PartialModel:
     """Load an ONNX model: a path, the bytes of a file, or an ``onnx.ModelProto``.
 
     Everything is checked here: a model that loads contains only operators, versions and types that Ogive
     has. ``fuse=False`` computes node by node; the results have the same bits. ``memory_limit`` is how many
     bytes the arrays of a run may have, for models that are not trusted; without it, as much as
     this process may use when the model is loaded. ``node_limit`` is how many nodes the functions of a model may stand for: a small file could stand for
-    billions.
+    billions. ``accuracy`` is the contract of element-wise nodes: "exact", or "fast" (docs/accuracy.md); without it, the
+    one of the process.
+
+    ``partial=True`` also takes models with nodes that Ogive does not have: ONNX Runtime computes those, and the result
+    is a `PartialModel`. A function in its place gets each such part, an ``onnx.ModelProto``, and returns what computes
+    it: a function from arrays by name to arrays by name.
 
     Raises ModelError for damaged or contradictory models, UnsupportedError for operators, opsets and types
-    that Ogive does not have, ParameterError for a limit without meaning, and OSError where a file cannot be
+    that Ogive does not have, ParameterError for a limit or a contract without meaning, and OSError where a file cannot be
     read.
 
     >>> from onnx import helper, TensorProto
@@ -56,7 +93,14 @@ def load(
     >>> celu(x=np.float32([-1.0, 2.0]))
     array([-0.7298743,  2.       ], dtype=float32)
     """
-    return _loaded(*read_model(model), fuse, memory_limit, node_limit)
+    contract = checked("ogive.onnx.load", accuracy)
+    if partial is not False:
+
+        def load_part(part: ModelProto) -> Callable[..., Any]:
+            return _loaded(part, None, "part", fuse, memory_limit, node_limit, contract).run
+
+        return PartialModel(model, load_part, partial)
+    return _loaded(*read_model(model), fuse, memory_limit, node_limit, contract)
 
 
 def _loaded(
@@ -66,6 +110,7 @@ def _loaded(
     fuse: bool,
     memory_limit: int | None,
     node_limit: int,
+    accuracy: str,
     initialisers: dict[str, np.ndarray] | None = None,
 ) -> Model:
     """The model of a file; with ``initialisers``, of one whose data has been read."""
@@ -76,8 +121,9 @@ def _loaded(
     if not isinstance(node_limit, int) or node_limit < 0:
         what = f"node_limit is {node_limit!r}"
         raise ParameterError(message("ogive.onnx.load", what, "a whole number from 0 on"))
-    graph = graph_of(proto, folder, name, node_limit=node_limit, initialisers=initialisers)
-    source = (without_data(proto).SerializeToString(), folder, name, fuse, memory_limit, node_limit, graph.initialisers)
+    graph = graph_of(proto, folder, name, node_limit=node_limit, initialisers=initialisers, accuracy=accuracy)
+    light = without_data(proto).SerializeToString()
+    source = (light, folder, name, fuse, memory_limit, node_limit, accuracy, graph.initialisers)
     return Model(graph, name, fuse=fuse, memory_limit=limit, about=_about(proto), source=source)
 
 
@@ -228,6 +274,27 @@ class Model(ModelCall):
         computed = dict(zip(ordered, self._results(inputs, ordered, targets, delivery), strict=True))
         return {name: computed[name] for name in names}
 
+    def map_blocks(self, *args: Any, **keywords: Any) -> Any:
+        """The model over Dask arrays, lazily: a Dask array for every output, computed chunk by chunk.
+
+        Inputs are given as in a call. Chunks may cut every axis along which the nodes are element-wise; a row must lie
+        in one chunk, and so must what a constant of several elements lies along. Each output is computed for itself.
+
+        Raises ShapeError, naming the node, for chunks that cut what a node needs whole; ArgumentError for what are no
+        Dask arrays of the model's types.
+
+        >>> import dask.array as da
+        >>> from onnx import parser
+        >>> text = '<ir_version: 8, opset_import: ["" : 14]> example (float[N] x) => (float[N] y) { y = Relu(x) }'
+        >>> model = ogive.onnx.load(parser.parse_model(text))
+        >>> y = model.map_blocks(da.arange(-3, 3, chunks=2, dtype="float32"))
+        >>> y
+        dask.array<output, shape=(6,), dtype=float32, chunksize=(2,), chunktype=numpy.ndarray>
+        >>> y.compute()
+        array([0., 0., 0., 0., 1., 2.], dtype=float32)
+        """
+        return map_blocks(self, self._name, self._graph, self._named(args, keywords))
+
     def ran(self, outputs: Sequence[str] | None = None) -> Ran | None:
         """What the last run for these outputs (all of them by default) did; None before the first."""
         wanted = self.output_names if outputs is None else tuple(outputs)
@@ -249,6 +316,7 @@ class Model(ModelCall):
                     outline(self._graph, outputs, fuse=self._fuse),
                     self._memory_limit,
                     is_flexible=_takes_any_shape(self._graph.inputs),
+                    declared=tuple(info.shape for info in self._graph.inputs),
                 )
                 runner = self._runners.setdefault(outputs, made)
         results, plan = runner.run(values, outputs, delivery)

@@ -16,12 +16,12 @@ from ogive.engine.rows import RowFormula
 from ogive.errors import ShapeError
 from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import parameters_of, wrong_types
-from ogive.onnx.implementation import Function, Rows, RowWise
+from ogive.onnx.implementation import Arrangement, Function, Rows, RowWise
 from ogive.onnx.node import Node
 from ogive.operator import Operator
 from ogive.signature import Signature
 
-__all__ = ["row_wise"]
+__all__ = ["along_axis", "from_axis_on", "row_wise"]
 
 #: From this version on a row is one axis.
 ONE_AXIS = 13
@@ -32,7 +32,7 @@ def row_wise(node: Node, op: Operator, output_type: str) -> Function:
     elements = element_types((output_type,))
     if elements is None or Signature(elements, elements) not in op.signatures:
         raise wrong_types(node, (t for signature in op.signatures for t in signature.inputs))
-    compute = _along_axis if node.version >= ONE_AXIS else _from_axis_on
+    compute = along_axis if node.version >= ONE_AXIS else from_axis_on
     parameters, axis = parameters_of(node, op), node.attributes["axis"]
     formula = op.computation(Signature(elements, elements))
     rows = RowFormula(formula.roots, elements, elements, parameter_count=formula.parameter_count)
@@ -42,18 +42,31 @@ def row_wise(node: Node, op: Operator, output_type: str) -> Function:
         output_type,
         fills=True,
         row_wise=RowWise(node.operands, elements[0], rows, tuple(parameters[p.name] for p in op.numeric_parameters)),
-        is_along_last=lambda rank, _: axis in (-1, rank - 1),
+        arrange=partial(_arrangement, axis, node.version >= ONE_AXIS),
     )
 
 
-def _along_axis(op: Operator, parameters: dict[str, Any], axis: int, data: np.ndarray, out: np.ndarray) -> None:
-    op(data, axis=_checked(axis, data), out=out, **parameters)
+def _arrangement(axis: int, is_one_axis: bool, shape: tuple[int, ...], _: object) -> Arrangement | None:
+    rank = len(shape)
+    if not -rank <= axis < rank:
+        return None
+    first = axis % rank
+    if not is_one_axis:
+        return Arrangement(tuple(range(rank)), rank - first, shape)
+    return Arrangement((*(a for a in range(rank) if a != first), first), 1, shape)
 
 
-def _from_axis_on(op: Operator, parameters: dict[str, Any], axis: int, data: np.ndarray, out: np.ndarray) -> None:
-    first = _checked(axis, data)
-    matrix = math.prod(data.shape[:first]), math.prod(data.shape[first:])
-    op(data.reshape(matrix), axis=1, out=out.reshape(matrix), **parameters)
+def along_axis(op: Operator, parameters: dict[str, Any], axis: int, *operands: np.ndarray, out: np.ndarray) -> None:
+    """Rows of one axis, of operands of one shape."""
+    op(*operands, axis=_checked(axis, operands[0]), out=out, **parameters)
+
+
+def from_axis_on(op: Operator, parameters: dict[str, Any], axis: int, *operands: np.ndarray, out: np.ndarray) -> None:
+    """Rows of all axes from one on."""
+    shape = operands[0].shape
+    first = _checked(axis, operands[0])
+    matrix = math.prod(shape[:first]), math.prod(shape[first:])
+    op(*(operand.reshape(matrix) for operand in operands), axis=1, out=out.reshape(matrix), **parameters)
 
 
 def _checked(axis: int, data: np.ndarray) -> int:

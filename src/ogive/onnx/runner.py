@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ogive import forking
+from ogive.onnx.batches import Declared
 from ogive.onnx.delivery import Delivery, Destinations
 from ogive.onnx.outline import Outline
 from ogive.onnx.plan import Plan, ShapesChanged, make_plan, separate
@@ -32,7 +33,7 @@ class Ran:
     """How many different kernels it called."""
     kernel_calls: int
     function_calls: int
-    """Calls of other functions: rows, reductions, movement of data."""
+    """Calls of other functions, and copies: rows, reductions, movement of data. Views are none."""
     types: tuple[str, ...]
     """The element types that it computed with, as NumPy calls them."""
 
@@ -40,10 +41,18 @@ class Ran:
 class Runner:
     """A graph that can be run from several threads at once."""
 
-    def __init__(self, outline: Outline, memory_limit: int, *, is_flexible: bool = False) -> None:
+    def __init__(
+        self,
+        outline: Outline,
+        memory_limit: int,
+        *,
+        is_flexible: bool = False,
+        declared: Sequence[Declared] | None = None,
+    ) -> None:
         self.outline = outline
         self.memory_limit = memory_limit
         self.is_flexible = is_flexible
+        self.declared = declared
         self._plans: OrderedDict[tuple[Any, ...], Plan] = OrderedDict()
         self._lock = forking.lock()
         self._latest: tuple[Any, ...] = ()
@@ -63,8 +72,8 @@ class Runner:
         key = tuple(value.shape if isinstance(value, np.ndarray) else None for value in inputs)
         with self._lock:
             if key not in self._plans:
-                uniform = (known for known, plan in self._plans.items() if plan.uniform and plan.fits(inputs))
-                key = next(uniform, key)
+                flexible = (known for known, plan in self._plans.items() if plan.flexible and plan.fits(inputs))
+                key = next(flexible, key)
             plan = self._plans.get(key)
             if plan is not None:
                 self._use(key)
@@ -81,6 +90,7 @@ class Runner:
             self.outline.results,
             inputs,
             is_flexible=self.is_flexible,
+            declared=self.declared,
             memory_limit=self.memory_limit,
         )
         with self._lock:
@@ -99,13 +109,18 @@ class Runner:
         kernels = [call for call, is_kernel, *_ in plan.steps if is_kernel]
         used = {value for step in self.outline.steps for value in (step.output, *step.made.operands)}
         types = {self.outline.types[value].name for value in used if value in self.outline.types}
-        return Ran(len({id(k) for k in kernels}), len(kernels), len(plan.steps) - len(kernels), tuple(sorted(types)))
+        functions = [
+            None
+            for what, is_kernel, inputs, _, ((place, *_), *_), _ in plan.steps
+            if not is_kernel and place != "view" and (what is not None or inputs)
+        ]
+        return Ran(len({id(k) for k in kernels}), len(kernels), len(functions), tuple(sorted(types)))
 
     def _use(self, key: tuple[Any, ...]) -> None:
         """Make a plan the last one used; the one before gives its memory back if that is much."""
         if key != self._latest:
             previous = self._plans.get(self._latest)
-            if previous is not None and (previous.uniform or previous.workspace_bytes > LARGEST_IDLE):
+            if previous is not None and (previous.flexible or previous.workspace_bytes > LARGEST_IDLE):
                 previous.idle.clear()
             self._latest = key
             self._plans.move_to_end(key)

@@ -55,10 +55,13 @@ def check_opset(version: int, subject: str) -> None:
 def schema_of(operator: str, opset: int) -> OpSchema | None:
     """The schema that an opset selects, or None where the opset has no such operator."""
     try:
-        schema = onnx.defs.get_schema(operator, opset, "")
+        schema: Any = onnx.defs.get_schema(operator, opset, "")
     except onnx.defs.SchemaError:
         return None
-    return None if schema.deprecated else schema
+    is_defined = (
+        schema.has_function or schema.has_context_dependent_function
+    )  # GroupNormalization-18 is, and deprecated
+    return None if schema.deprecated and not is_defined else schema
 
 
 # ---- attributes
@@ -181,9 +184,10 @@ def output_types(schema: OpSchema, names: Sequence[str], bound: Mapping[str, str
     return found
 
 
-def check_output(schema: OpSchema, kind: str, label: str) -> None:
+def check_output(schema: OpSchema, position: int, kind: str, label: str) -> None:
     """Refuse a type that attributes ask for and the version of the operator does not have."""
-    (formal,) = schema.outputs
+    formal = formal_parameter(schema.outputs, position)
+    assert formal is not None
     if kind not in formal.types:
         what = f"its output {formal.name} would be {kind}"
         raise ModelError(message(label, what, ", ".join(sorted(formal.types))))

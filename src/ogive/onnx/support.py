@@ -14,7 +14,7 @@ from onnx.defs import OpSchema
 from ogive.errors import UnsupportedError
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, DataType
-from ogive.onnx.dispatch import implementation
+from ogive.onnx.dispatch import implementations
 from ogive.onnx.node import Node
 
 __all__ = ["Support", "supported"]
@@ -53,8 +53,7 @@ def supported() -> tuple[Support, ...]:
 
 
 def _is_followed(schema: OpSchema) -> bool:
-    in_range = schema.domain == "" and schema.since_version <= schemas.NEWEST_OPSET
-    return in_range and not schema.deprecated and len(schema.outputs) == 1
+    return schema.domain == "" and schema.since_version <= schemas.NEWEST_OPSET and not schema.deprecated
 
 
 def _support(schema: OpSchema) -> Support | None:
@@ -94,8 +93,11 @@ def _loads(schema: OpSchema, types: Mapping[str, str]) -> bool:
     """Whether loading takes a node of this version with these types, and with two of what may be many."""
     formal = list(schema.inputs) * (2 if schema.max_input > len(schema.inputs) else 1)
     names = tuple(parameter.name for parameter in formal)
-    (output,) = schema.outputs
-    result = types.get(output.type_str, output.type_str)
+    outputs = [output for output in schema.outputs if output.option != OpSchema.FormalParameterOption.Optional]
+    results = [types.get(output.type_str, output.type_str) for output in outputs]
+    if not results:
+        return False
+    result = results[0]
     given = _needed_attributes(schema, DATA_TYPES.get(result))
     if given is None:
         return False
@@ -104,14 +106,14 @@ def _loads(schema: OpSchema, types: Mapping[str, str]) -> bool:
         version=schema.since_version,
         label=schema.name,
         inputs=names,
-        outputs=(output.name,),
+        outputs=tuple(output.name for output in outputs),
         parameters=names,
         input_types=tuple(types.get(parameter.type_str, parameter.type_str) for parameter in formal),
         attributes={**schemas.default_values(schema.name, schema.since_version), **given},
         given=frozenset(given),
     )
     try:
-        return implementation(node, result) is not None
+        return implementations(node, results) is not None
     except UnsupportedError:
         return False
 
@@ -122,4 +124,8 @@ def _needed_attributes(schema: OpSchema, result: DataType | None) -> dict[str, A
         return None if result is None else {"to": result.name if schema.since_version == 1 else result.number}
     if schema.name in ("Constant", "ConstantOfShape"):
         return None if result is None else {"value": np.zeros((), result.numpy)}
-    return {name: () for name, row in schema.attributes.items() if row.required}
+    return {name: _SOME.get(name, ()) for name, row in schema.attributes.items() if row.required}
+
+
+#: Attributes whose value is looked at when a model loads.
+_SOME = {"direction": "LEFT"}

@@ -13,9 +13,9 @@ import numpy as np
 from onnx import TensorProto
 
 from ogive.errors import ModelError, UnsupportedError, message
+from ogive.movement.limits import LARGEST_RANK, fits_an_array
 from ogive.onnx.data_types import DataType, data_type
 from ogive.onnx.files import opened
-from ogive.onnx.limits import LARGEST_RANK, fits_an_array
 
 __all__ = ["array_from"]
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise, Function, Rows, RowWise
 from ogive.onnx.outline import Outline, as_node
 
-__all__ = ["FunctionCall", "KernelCall", "Record", "called", "trace"]
+__all__ = ["FunctionCall", "KernelCall", "Record", "Seen", "called", "trace"]
 
 Shape = tuple[int, ...]
 
@@ -43,8 +43,12 @@ class KernelCall:
     dtypes: tuple[np.dtype, ...]
     shapes: tuple[Shape, ...]
     """Of the outputs."""
+    strides: tuple[tuple[int, ...] | None, ...]
+    """Of the outputs; None for C order."""
     over_rows: bool = False
     """Whether an element depends on others than those at its place."""
+    island: Island | None = None
+    """What the kernel computes."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,18 @@ class FunctionCall:
     dtype: np.dtype
     is_view: bool = False
     fills: bool = False
+    keeps_order: bool = False
+    seen: Seen | None = None
+    """How a view lies in the memory of its first operand; None if the function made a copy of that."""
+
+
+class Seen(NamedTuple):
+    """A view of an array, for arrays of one layout."""
+
+    offset: int
+    strides: tuple[int, ...]
+    source_shape: Shape
+    source_strides: tuple[int, ...]
 
 
 @dataclass
@@ -68,6 +84,8 @@ class Record:
     calls: list[KernelCall | FunctionCall] = field(default_factory=list)
     fixed: dict[str, np.ndarray] = field(default_factory=dict)
     """Values that are the same in every run with inputs of these shapes."""
+    reads_shapes: bool = False
+    """Whether some of them follow from the shapes."""
 
 
 def trace(
@@ -105,6 +123,10 @@ class _Trace:
         self.types = dict(outline.types)
         self.shapes = {name: value.shape for name, value in self.values.items() if isinstance(value, np.ndarray)}
         self.waiting: dict[str, Step] = {}
+        self.deferred: dict[str, Step] = {}
+        """Views of rows that nothing has needed yet."""
+        self.orders: dict[str, tuple[int, ...]] = {}
+        """Of values whose array lies in another order in memory: its axes, as they follow from those of that."""
         self.uses = {value: len(users) for value, users in outline.consumers.items()}
         self.roots: dict[str, str] = {}
         """For each value that this run has made the one in whose memory it lies: its own, or that of another."""
@@ -116,30 +138,68 @@ class _Trace:
 
     def run(self) -> tuple[list[Any], Record]:
         for given in self.outline.steps:
-            step = self._placed(given)
-            if isinstance(step.made, Elementwise):
-                self._wait(step, step.made)
-            elif isinstance(step.made, RowWise):
-                self._wait_for_rows(step, step.made)
-            else:
-                self._call(step, step.made)
+            for step in self._placed(given):
+                if isinstance(step.made, Elementwise):
+                    self._wait(step, step.made)
+                elif isinstance(step.made, RowWise):
+                    self._wait_for_rows(step, step.made)
+                elif step.output in self.deferred:
+                    continue
+                else:
+                    self._call(step, step.made)
         self._compute(self.outline.results)
         return [self.values[name] for name in self.outline.results], self.record
 
     # ---- steps that wait
 
-    def _placed(self, step: Step) -> Step:
-        """The step as one over rows, if it is one here: along the last axis, and there are elements."""
+    def _placed(self, step: Step) -> list[Step]:
+        """The step; a function of rows as a row-wise step, between views if rows do not lie along the last axis."""
         made, fixed = step.made, self.record.fixed
         if not self.outline.fuse or not isinstance(made, Rows):
-            return step
+            return [step]
         first, *others = made.operands
         shape = self.shapes[first]
-        if not shape or shape[-1] < 2 or not math.prod(shape) or any(value not in fixed for value in others):
-            return step
-        if not made.is_along_last(len(shape), [fixed[value] for value in others]):
-            return step
-        return replace(step, made=made.row_wise)
+        if not math.prod(shape) or any(value not in fixed for value in others):
+            return [step]
+        try:
+            arranged = made.arrange(shape, [fixed[value] for value in others])
+        except ShapeError:  # the function says what is wrong
+            arranged = None
+        if arranged is None:
+            return [step]
+        turned = tuple(shape[axis] for axis in arranged.order)
+        lead, row = turned[: len(shape) - arranged.row_axes], math.prod(turned[len(shape) - arranged.row_axes :])
+        if row < 2 or (self.destinations is not None and (*lead, row) != shape):
+            return [step]
+        steps, rows = [], first
+        if not arranged.is_in_order:
+            rows = self._seen_as(step, rows, "turned", turned, partial(np.transpose, axes=arranged.order))
+        if (*lead, row) != turned:
+            rows = self._seen_as(step, rows, "rows", (*lead, row), _reshaping((*lead, row)))
+        computed = (*lead, row) if not made.row_wise.computation.reduces else (*lead, 1)
+        is_turned_back = computed == turned and not arranged.is_in_order
+        name = step.output if computed == arranged.result and not is_turned_back else f"{step.output}\0computed"
+        steps.append(replace(step, output=name, made=replace(made.row_wise, operands=(rows,))))
+        if name != step.output:
+            self.uses[name] = 1
+            self.types[name] = self.types[step.output]
+            shaped = _reshaping(arranged.result)
+            if is_turned_back:
+                self.orders[name] = arranged.order
+                shaped = partial(np.transpose, axes=arranged.back)
+            self._seen_as(step, name, "", arranged.result, shaped)
+        return steps
+
+    def _seen_as(self, step: Step, value: str, what: str, shape: Shape, function: partial[np.ndarray]) -> str:
+        """A view of a value, made when something needs it; without a name for ``what`` it is, the step's output."""
+        name = f"{step.output}\0{what}" if what else step.output
+        made = Function((value,), function, "", is_view=True, keeps_order=function.func is np.reshape)
+        self.deferred[name] = replace(step, output=name, made=made)
+        self.shapes[name] = shape
+        if what:
+            self.uses[name] = 1
+            self.types[name] = self.types[value]
+        return name
 
     def _wait_for_rows(self, step: Step, made: RowWise) -> None:
         shape = made.shape(self.shapes[made.operands[0]])
@@ -167,12 +227,34 @@ class _Trace:
         self._compute([value])
         self.types[name] = self.types[value]
         dtype = self.types[value].numpy
-        view = FunctionCall(step.label, partial(np.reshape, shape=shape), (value,), name, shape, dtype, is_view=True)
-        self._keep(view, called(step.label, view.function, [self.values[value]]))
+        what = (step.label, _reshaping(shape), (value,), name, shape, dtype)
+        view = FunctionCall(*what, is_view=True, keeps_order=True)
+        self._keep(view, called(step.label, view.function, [self.values[value]]), self.values[value])
         return name
+
+    def _make_views(self, wanted: Collection[str]) -> None:
+        """Have the deferred views made that these values need; what they see is computed together."""
+        views, known, pending = list[Step](), set[str](), list(wanted)
+        while pending:
+            value = pending.pop()
+            if value in known:
+                continue
+            known.add(value)
+            if value in self.deferred:
+                views.append(self.deferred[value])
+            elif value in self.waiting:
+                pending.extend(self.waiting[value].made.operands)
+        if views:
+            self._compute([operand for step in views for operand in step.made.operands])
+            for step in views:
+                if self.deferred.pop(step.output, None) is not None:
+                    assert isinstance(step.made, Function)
+                    self._call(step, step.made)
 
     def _compute(self, wanted: Collection[str]) -> None:
         """Have these values computed, by what waits and they need."""
+        if self.deferred:
+            self._make_views(wanted)
         needed: set[str] = set()
         pending = [value for value in wanted if value in self.waiting]
         while pending:
@@ -218,7 +300,8 @@ class _Trace:
             ufunc(*operands, out=arrays)
         made = dict(zip(outputs, arrays, strict=True))
         dtypes = tuple(kind.numpy for kind in kinds)
-        self._add(KernelCall(ufunc, inputs, outputs, dtypes, shapes, over_rows), made)
+        strides = tuple(made[value].strides if value in self.orders else None for value in outputs)
+        self._add(KernelCall(ufunc, inputs, outputs, dtypes, shapes, strides, over_rows, island), made)
         for value, array in made.items():
             self._hold(value, array, value)
         for step in steps:
@@ -231,6 +314,7 @@ class _Trace:
             stand_in = np.broadcast_to(np.zeros((), bool), self.shapes[made.operands[0]])
             array = called(step.label, made.function, [stand_in])
             self.record.fixed[step.output] = array
+            self.record.reads_shapes = True
             self._hold(step.output, array, step.output)
             return
         self._compute(made.operands)
@@ -240,10 +324,12 @@ class _Trace:
         if out is None:
             self._check_size(step.label, array.shape, array.itemsize, is_new=not made.is_view)
         what = (step.label, made.function, made.operands, step.output, array.shape, array.dtype)
-        self._keep(FunctionCall(*what, is_view=made.is_view, fills=made.fills), array)
+        call = FunctionCall(*what, is_view=made.is_view, fills=made.fills, keeps_order=made.keeps_order)
+        self._keep(call, array, arrays[0])
         self._release(step)
 
-    def _keep(self, call: FunctionCall, array: np.ndarray) -> None:
+    def _keep(self, call: FunctionCall, array: np.ndarray, source: np.ndarray) -> None:
+        call = replace(call, seen=_seen(array, source) if call.is_view else None)
         self._hold(call.output, array, self.roots.get(call.inputs[0]) if call.is_view else call.output)
         self._add(call, {call.output: array})
 
@@ -255,8 +341,9 @@ class _Trace:
             given = self.destinations.array(value, shape, dtype)
             if given is not None:
                 return given
+        order = self.orders.get(value, tuple(range(len(shape))))
         try:
-            return np.empty(shape, dtype)
+            return np.empty([shape[order.index(axis)] for axis in range(len(shape))], dtype).transpose(order)
         except (MemoryError, ValueError) as error:
             raise ModelError(message(label, f"there is no memory for its result, of shape {shape}")) from error
 
@@ -297,3 +384,22 @@ class _Trace:
         if total > self.memory_limit:
             what = f"with its result, of shape {shape}, the arrays of this run would have {total} bytes"
             raise ModelError(message(label, what, f"{self.memory_limit}, the memory limit"))
+
+
+def _reshaping(shape: Shape) -> partial[np.ndarray]:
+    """What gives arrays this shape, and batches of other lengths the same for every item."""
+    has_elements = math.prod(shape) > 0
+    wanted = (-1, *shape[1:]) if shape and has_elements else shape
+    return partial(np.reshape, shape=wanted)
+
+
+def _seen(array: np.ndarray, source: np.ndarray) -> Seen | None:
+    """How a view lies in its source; None for a copy."""
+    offset = array.ctypes.data - source.ctypes.data
+    if array.dtype != source.dtype:
+        return None
+    if not array.size:
+        offset = 0
+    elif not np.may_share_memory(array, source):
+        return None
+    return Seen(offset, array.strides, source.shape, source.strides)

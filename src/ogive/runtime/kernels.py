@@ -11,31 +11,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ogive import _native
-from ogive.codegen import compiler
-from ogive.codegen import link as link_module
-from ogive.codegen.link import Image, link
-from ogive.codegen.target import Target, host_target
-from ogive.dtypes import ElementType
+from ogive.backends import compiler
+from ogive.backends import link as link_module
+from ogive.backends.link import Image, link
+from ogive.backends.target import Target, host_target
+from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.forking import no_fork
-from ogive.runtime import cache
+from ogive.runtime import cache, pack
+from ogive.runtime.decide import Decider, RowDecider
+from ogive.runtime.engine_files import engine_files
 
 if TYPE_CHECKING:
-    from ogive.transform.program import Program
+    from ogive.program import Program
 
 __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
 #: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
-#: of rows kept between stages, from how many elements on threads pay, and from how many eighths of the last cache on
-#: results are written past it.
-Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int]
-
-#: The parts of the package that no machine code follows from. What they ask for is in the formula's text.
-NO_ENGINE = frozenset({"accuracy", "catalog", "check", "cli", "directml", "dxdispatch", "onnx", "peers"})
+#: of rows kept between stages, from how many elements on threads pay, from how many eighths of the last cache on
+#: results are written past it, and the kernel that computes again what the code leaves undecided.
+Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int, "_native.Kernel | None"]
 
 
 def compiled(program: Program, target: Target) -> tuple[str, Image]:
     """The program's machine code for a target, from the cache or compiled and put there; and its name there."""
-    from ogive.codegen.llvm import emit, entries  # a warm start needs nothing of it
+    from ogive.backends.llvm import emit, entries  # a warm start needs nothing of it
 
     source = emit(program, target)
     name = cache.key(source, *_compiled_for(target))
@@ -62,20 +61,10 @@ def _back_end() -> str:
         return __version__
 
 
-def _engine_files() -> list[str]:
-    """The files that machine code follows from, besides the formula: all but those of front ends and of formulas."""
-    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  (pathlib would take 1 ms)
-    files = []
-    for folder, inner, names in os.walk(package):
-        inner[:] = [name for name in inner if name not in NO_ENGINE and name != "__pycache__"]
-        files += [os.path.join(folder, name) for name in names if name.endswith(".py")]  # noqa: PTH118
-    return sorted(files)
-
-
 @remember
 def _engine() -> str:
     """Tells apart the states of what makes code of formulas: the files, and when each was written here."""
-    states = [(file, os.stat(file)) for file in _engine_files()]  # noqa: PTH116
+    states = [(file, os.stat(file)) for file in engine_files().values()]  # noqa: PTH116
     return repr([(file, s.st_size, s.st_mtime_ns, s.st_ctime_ns) for file, s in states])
 
 
@@ -84,6 +73,38 @@ def _note_name(identity: str, target: Target) -> str | None:
         return cache.key("note", identity, _engine(), *_compiled_for(target))
     except OSError:  # the package does not lie in files
         return None
+
+
+def kept_or_made(identity: str | None, make_program: Callable[[], Program], target: Target) -> pack.Kernel:
+    """What a kernel has to know, and its machine code: from the cache, or made and put there."""
+    note = None if identity is None else _note_name(identity, target)
+    known = None if note is None else cache.load_note(note)
+    image = None if known is None else cache.load(known["image"])
+    if known is not None and image is not None:
+        return known, image
+    from ogive.backends.blocks import block_size
+    from ogive.passes.cost import cost
+
+    program = make_program()
+    price = cost(program.roots)
+    name, image = compiled(program, target)
+    known = {
+        "image": name,
+        "block": block_size(program),
+        "stages": [[reduction.kind for reduction in stage.reductions] for stage in program.stages],
+        "scratch": [f.bits // 8 for f in program.scratch],
+        "threshold": int(target.tuning.parallel_cost / max(price, target.tuning.smallest_cost)),
+        "repaired": program.undecided is not None,
+        "marks rows": program.marks_rows,
+    }
+    if note is not None:
+        cache.store_note(note, known)
+    return known, image
+
+
+def identity_of_repair(identity: str) -> str:
+    """The identity of the kernel that computes again what another one leaves undecided."""
+    return f"repair of\n{identity}"
 
 
 def make_kernel(
@@ -95,6 +116,7 @@ def make_kernel(
     row_wise: bool = False,
     row_operands: Iterable[int] = (),
     make_identity: Callable[[], str] | None = None,
+    decide: Decider | RowDecider | None = None,
 ) -> _native.Kernel:
     """A kernel for operands of these types; its program is asked for when it is first called.
 
@@ -103,6 +125,7 @@ def make_kernel(
     ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
     was made of it, the program is not made again.
     """
+    of_row, operands = frozenset(row_operands), len(inputs) + len(outputs)
 
     def resolve() -> Resolved:
         with no_fork:  # all of it: a child cannot go on with what another thread had begun
@@ -110,31 +133,38 @@ def make_kernel(
 
     def found() -> Resolved:
         chosen = target or host_target()
-        note = None if make_identity is None else _note_name(make_identity(), chosen)
-        known = None if note is None else cache.load_note(note)
-        image = None if known is None else cache.load(known["image"])
-        if known is None or image is None:
-            from ogive.codegen.blocks import block_size
-            from ogive.transform.cost import cost
-
-            program = make_program()
-            price = cost(program.roots)
-            name, image = compiled(program, chosen)
-            known = {
-                "image": name,
-                "block": block_size(program),
-                "stages": [[reduction.kind for reduction in stage.reductions] for stage in program.stages],
-                "scratch": [f.bits // 8 for f in program.scratch],
-                "threshold": int(chosen.tuning.parallel_cost / max(price, chosen.tuning.smallest_cost)),
-            }
-            if note is not None:
-                cache.store_note(note, known)
+        identity = None if make_identity is None else make_identity()
+        came = None if identity is None else pack.load(identity, chosen)
+        known, image = came or kept_or_made(identity, make_program, chosen)
         code = _native.Code(image.code, image.entries, image.imports)
         stages = (*map(tuple, known["stages"]), ())
-        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], chosen.tuning.streamed_eighths
+        streamed = chosen.tuning.streamed_eighths
+        repair = repair_of(target, known["marks rows"]) if known["repaired"] else None
+        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, repair
+
+    def repair_of(target: Target | None, marks_rows: bool) -> _native.Kernel:
+        return make_kernel(
+            inputs,
+            (*outputs, ELEMENT_TYPES["uint8"]),
+            lambda: _repair_of(make_program()),
+            target,
+            row_wise=row_wise,
+            row_operands=(*of_row, *((operands,) if marks_rows else ())),
+            make_identity=None if make_identity is None else lambda: identity_of_repair(make_identity()),
+            decide=(
+                RowDecider(inputs, outputs, lambda: make_program().decide_row)
+                if row_wise
+                else Decider(inputs, outputs, lambda: make_program().decide)
+            ),
+        )
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
-    return _native.Kernel(*sizes, resolve, row_wise, tuple(sorted(row_operands)))
+    return _native.Kernel(*sizes, resolve, row_wise, tuple(sorted(of_row)), decide)
+
+
+def _repair_of(program: Program) -> Program:
+    assert program.repair is not None
+    return program.repair()
 
 
 def make_ufunc(

@@ -1,6 +1,6 @@
 /* Executable memory that holds one compiled kernel.
  *
- * The bytes are position-independent machine code with its constants behind it, as ogive.codegen.link
+ * The bytes are position-independent machine code with its constants behind it, as ogive.backends.link
  * leaves them: nothing is left to relocate but the addresses of imported C functions. Memory is never
  * writable and executable at once.
  */
@@ -98,7 +98,7 @@ static size_t page_size(void) {
 #endif
 }
 
-/* The C functions that code may call, in the order of ogive.codegen.link.IMPORTS: IEEE 754 defines every
+/* The C functions that code may call, in the order of ogive.backends.link.IMPORTS: IEEE 754 defines every
  * bit of what they return. */
 static uint64_t imported_address(long index) {
     double (*fma_double)(double, double, double) = fma;
@@ -203,10 +203,32 @@ ogive_kernel_function ogive_code_entry(PyObject *object, int index) {
     return function;
 }
 
+/* For callers that are no Python: they must keep the Code. */
+static PyObject *code_addresses(PyObject *object, PyObject *unused) {
+    (void)unused;
+    OgiveCode *self = (OgiveCode *)object;
+    PyObject *found = PyTuple_New(self->entry_count);
+    for (int i = 0; found != NULL && i < self->entry_count; ++i) {
+        PyObject *address = PyLong_FromVoidPtr((char *)self->memory + self->entries[i]);
+        if (address == NULL) {
+            Py_CLEAR(found);
+        } else {
+            PyTuple_SET_ITEM(found, i, address);
+        }
+    }
+    return found;
+}
+
+static PyMethodDef code_methods[] = {
+    {"addresses", code_addresses, METH_NOARGS, "Where the functions lie, as long as this object lives."},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyType_Slot code_slots[] = {
     {Py_tp_doc, "Code(image, entries, imports)\n--\n\nExecutable memory with a copy of position-independent code."},
     {Py_tp_new, code_new},
     {Py_tp_dealloc, code_dealloc},
+    {Py_tp_methods, code_methods},
     {0, NULL},
 };
 

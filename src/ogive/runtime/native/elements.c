@@ -12,9 +12,7 @@
 /* ---- one range of a loop -------------------------------------------------------------------- */
 
 typedef struct {
-    const OgiveKernel *kernel;
-    ogive_kernel_function function;
-    const void *values;
+    ogive_call *call;
     char **operands;
     const npy_intp *steps;
     npy_intp chunk; /* elements that are staged at a time */
@@ -25,7 +23,7 @@ typedef struct {
 /* Elements [begin, end) through buffers. Operands that are contiguous are used where they lie, but for the
  * last, incomplete block (`everything`), which the code must not read or write past. */
 static void run_staged(const range_context *context, npy_intp begin, npy_intp end, int everything) {
-    const OgiveKernel *kernel = context->kernel;
+    const OgiveKernel *kernel = context->call->kernel;
     const int operands = kernel->inputs + kernel->outputs;
     _Alignas(64) char staging[OGIVE_STAGING_BYTES];
     void *pointers[OGIVE_MAX_OPERANDS];
@@ -59,7 +57,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
                 memset(buffers[k] + count * itemsize, 0, (size_t)((padded - count) * itemsize));
             }
         }
-        context->function(pointers, padded, context->values, context->streams && !everything);
+        ogive_compute(context->call, pointers, padded, count, context->streams && !everything);
         for (int k = kernel->inputs; k < operands; ++k) {
             if (buffers[k] != NULL) {
                 ogive_copy_elements(context->operands[k] + at * context->steps[k], context->steps[k],
@@ -71,7 +69,7 @@ static void run_staged(const range_context *context, npy_intp begin, npy_intp en
 
 static void run_range(void *opaque, intptr_t begin, intptr_t end) {
     const range_context *context = opaque;
-    const OgiveKernel *kernel = context->kernel;
+    const OgiveKernel *kernel = context->call->kernel;
     const npy_intp whole_end = end - ((end - begin) & (kernel->block - 1));
     ogive_fp_state saved = ogive_fp_enter();
     if (whole_end > begin) {
@@ -80,7 +78,7 @@ static void run_range(void *opaque, intptr_t begin, intptr_t end) {
             for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
                 pointers[k] = context->operands[k] + begin * context->steps[k];
             }
-            context->function(pointers, whole_end - begin, context->values, context->streams);
+            ogive_compute(context->call, pointers, whole_end - begin, whole_end - begin, context->streams);
         } else {
             run_staged(context, begin, whole_end, 0);
         }
@@ -106,7 +104,7 @@ static void run_in_order(const range_context *context, npy_intp count) {
 /* Whether an output lies over an input other than element on element. NumPy copies such operands in
  * ordinary calls; reduce and accumulate pass them on purpose and expect sequential execution. */
 static int depends_on_order(const range_context *context, npy_intp count) {
-    const OgiveKernel *kernel = context->kernel;
+    const OgiveKernel *kernel = context->call->kernel;
     for (int o = kernel->inputs; o < kernel->inputs + kernel->outputs; ++o) {
         const char *out = context->operands[o];
         npy_intp out_reach = context->steps[o] * (count - 1);
@@ -127,15 +125,24 @@ static int depends_on_order(const range_context *context, npy_intp count) {
     return 0;
 }
 
+static void run_call(ogive_call *call, char **args, npy_intp count, const npy_intp *steps, int may_depend);
+
 static void run_elements(char **args, npy_intp count, const npy_intp *steps, OgiveLoopData *loop, int may_depend) {
     OgiveKernel *kernel = loop->kernel;
     if (count <= 0) {
         return;
     }
-    range_context context = {kernel, atomic_load(&kernel->function), loop->parameters, args, steps, 0, 1, 0};
-    if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
+    ogive_call call = {kernel, atomic_load(&kernel->function), loop, count, NULL};
+    if (call.function == NULL && (call.function = ogive_kernel_resolve(kernel)) == NULL) {
         return;
     }
+    run_call(&call, args, count, steps, may_depend);
+    ogive_raise(&call);
+}
+
+static void run_call(ogive_call *call, char **args, npy_intp count, const npy_intp *steps, int may_depend) {
+    const OgiveKernel *kernel = call->kernel;
+    range_context context = {call, args, steps, 0, 1, 0};
     context.chunk = kernel->staged;
     int contiguous_outputs = 1;
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
@@ -167,7 +174,7 @@ static void run_elements(char **args, npy_intp count, const npy_intp *steps, Ogi
         }
     }
     /* Pieces fill whole lines of the cache, so that no two threads write to one. */
-    ogive_pool_run(run_range, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
+    ogive_run_in_pool(kernel, run_range, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
 }
 
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {
@@ -180,7 +187,13 @@ void ogive_plain_elements(char **args, npy_intp count, const npy_intp *steps, Og
     /* A few whole blocks leave nothing to be decided: 5 ns of the 40 of a short call. */
     if (function != NULL && count < kernel->parallel_threshold && (count & (kernel->block - 1)) == 0) {
         const ogive_fp_state saved = ogive_fp_enter();
-        function((void *const *)args, count, loop->parameters, 0);
+        if (kernel->repair == NULL) {
+            function((void *const *)args, count, loop->parameters, 2 * count, NULL);
+        } else {
+            ogive_call call = {loop->kernel, function, loop, count, NULL};
+            ogive_compute(&call, (void *const *)args, count, count, 0);
+            ogive_raise(&call);
+        }
         ogive_fp_leave(saved);
         return;
     }

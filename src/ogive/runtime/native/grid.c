@@ -13,9 +13,7 @@
 #define SHORTEST_STREAM 1024 /* elements along it that are written past the caches */
 
 typedef struct {
-    const OgiveKernel *kernel;
-    ogive_kernel_function function;
-    const void *values;
+    ogive_call *call;
     char **operands;
     const OgiveAxis *axes;
     int axis_count;
@@ -56,7 +54,7 @@ static void scatter(char *operand, const char *buffer, npy_intp step, npy_intp r
 /* One tile, whose first elements are at `operands`. */
 static void run_tile(const grid_context *context, char *const *operands, npy_intp columns, npy_intp rows,
                      staged_operand *staged) {
-    const OgiveKernel *kernel = context->kernel;
+    const OgiveKernel *kernel = context->call->kernel;
     const npy_intp count = columns * rows, padded = (count + kernel->block - 1) / kernel->block * kernel->block;
     const int operand_count = kernel->inputs + kernel->outputs;
     void *pointers[OGIVE_MAX_GRID_OPERANDS];
@@ -81,7 +79,7 @@ static void run_tile(const grid_context *context, char *const *operands, npy_int
             memset(staged[k].buffer + count * size, 0, (size_t)((padded - count) * size));
         }
     }
-    context->function(pointers, padded, context->values, context->streams);
+    ogive_compute(context->call, pointers, padded, count, context->streams);
     for (int k = kernel->inputs; k < operand_count; ++k) {
         if (!lies_well[k]) {
             scatter(operands[k], staged[k].buffer, context->axes[0].steps[k], context->axes[context->other].steps[k],
@@ -92,7 +90,7 @@ static void run_tile(const grid_context *context, char *const *operands, npy_int
 
 static void run_tiles(void *opaque, intptr_t begin, intptr_t end) {
     const grid_context *context = opaque;
-    const OgiveKernel *kernel = context->kernel;
+    const OgiveKernel *kernel = context->call->kernel;
     const int operand_count = kernel->inputs + kernel->outputs;
     const OgiveAxis *first = &context->axes[0], *other = &context->axes[context->other];
     _Alignas(64) char staging[OGIVE_STAGING_BYTES];
@@ -148,7 +146,7 @@ static int conflicting_axis(const OgiveKernel *kernel, const OgiveAxis *axes, in
 
 /* The elements [begin, end) of the first axis, of everything that the context says of the whole. */
 static void run_part(grid_context context, npy_intp begin, npy_intp end, int conflict) {
-    const OgiveKernel *kernel = context.kernel;
+    const OgiveKernel *kernel = context.call->kernel;
     OgiveAxis axes[OGIVE_MAX_AXES];
     char *operands[OGIVE_MAX_GRID_OPERANDS];
     if (begin == end) {
@@ -177,7 +175,7 @@ static void run_part(grid_context context, npy_intp begin, npy_intp end, int con
     }
     const npy_intp of_one = context.columns * context.rows, grain = kernel->parallel_threshold / 2 / of_one;
     if (tiles > 1 && tiles >= kernel->parallel_threshold / of_one) {
-        ogive_pool_run(run_tiles, &context, tiles, grain < 1 ? 1 : grain, 1);
+        ogive_run_in_pool(kernel, run_tiles, &context, tiles, grain < 1 ? 1 : grain, 1);
     } else {
         run_tiles(&context, 0, tiles);
     }
@@ -185,7 +183,7 @@ static void run_part(grid_context context, npy_intp begin, npy_intp end, int con
 
 /* Whether the middle of every row of results may be written past the caches: it begins at the same column in all. */
 static int may_stream(const grid_context *context, npy_intp count) {
-    const OgiveKernel *kernel = context->kernel;
+    const OgiveKernel *kernel = context->call->kernel;
     if (kernel->staged % OGIVE_ELEMENTS_OF_LINES != 0 ||
         context->axes[0].length < SHORTEST_STREAM + OGIVE_ELEMENTS_OF_LINES ||
         !ogive_streaming_pays(kernel, context->operands, count)) {
@@ -209,15 +207,15 @@ void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, 
         ogive_element_loop(operands, &axes[0].length, axes[0].steps, loop);
         return;
     }
-    grid_context context = {.kernel = kernel, .function = atomic_load(&kernel->function), .values = loop->parameters,
-                            .operands = operands, .axes = axes, .axis_count = axis_count};
-    if (context.function == NULL && (context.function = ogive_kernel_resolve(kernel)) == NULL) {
-        return;
-    }
     npy_intp count = 1;
     for (int a = 0; a < axis_count; ++a) {
         count *= axes[a].length;
     }
+    ogive_call call = {kernel, atomic_load(&kernel->function), loop, count, NULL};
+    if (call.function == NULL && (call.function = ogive_kernel_resolve(kernel)) == NULL) {
+        return;
+    }
+    grid_context context = {.call = &call, .operands = operands, .axes = axes, .axis_count = axis_count};
     const int conflict = conflicting_axis(kernel, axes, axis_count);
     const npy_intp width = axes[0].length;
     npy_intp begin = 0, end = 0; /* of what is streamed */
@@ -226,10 +224,11 @@ void ogive_element_grid(char **operands, const OgiveAxis *axes, int axis_count, 
     }
     if (end == 0) {
         run_part(context, 0, width, conflict);
-        return;
+    } else {
+        run_part(context, 0, begin, conflict);
+        run_part(context, end, width, conflict);
+        context.streams = 1;
+        run_part(context, begin, end, conflict);
     }
-    run_part(context, 0, begin, conflict);
-    run_part(context, end, width, conflict);
-    context.streams = 1;
-    run_part(context, begin, end, conflict);
+    ogive_raise(&call);
 }

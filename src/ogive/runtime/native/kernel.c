@@ -39,9 +39,9 @@ static int read_itemsizes(OgiveKernel *self, PyObject *sizes, int offset, int *c
 /* ---- compiling ------------------------------------------------------------------------------ */
 
 static int read_reduction(PyObject *name, enum ogive_reduction *kind) {
-    static const char *const known[] = {"row_max", "row_min", "row_sum", "row_first"};
+    static const char *const known[] = {"row_max", "row_min", "row_sum", "row_first", "row_lost"};
     const char *text = PyUnicode_AsUTF8(name);
-    for (int i = 0; text != NULL && i < 4; ++i) {
+    for (int i = 0; text != NULL && i < 5; ++i) {
         if (strcmp(text, known[i]) == 0) {
             *kind = (enum ogive_reduction)i;
             return 0;
@@ -90,16 +90,38 @@ static npy_intp staged_elements(npy_intp bytes, npy_intp block) {
     return most / unit * unit;
 }
 
+/* Whether this is a kernel that can repair the results of the other; 0, or -1 with an error set. */
+static int check_repair(const OgiveKernel *kernel, PyObject *object, Py_ssize_t block) {
+    const OgiveKernel *repair = (OgiveKernel *)object;
+    int suits = Py_TYPE(object) == ogive_kernel_type && kernel->row_wise == repair->row_wise &&
+                (kernel->row_wise || block % 8 == 0) && repair->inputs == kernel->inputs &&
+                repair->outputs == kernel->outputs + 1;
+    for (int k = 0; suits && k < kernel->inputs + kernel->outputs; ++k) {
+        suits = repair->itemsizes[k] == kernel->itemsizes[k] && repair->of_row[k] == kernel->of_row[k];
+    }
+    if (!suits || repair->itemsizes[kernel->inputs + kernel->outputs] != 1) {
+        PyErr_SetString(PyExc_ValueError,
+                        "Kernel: a repair is a kernel of the same operands and one result more, of 1 byte; and the block of "
+                        "what it repairs is a multiple of 8");
+        return -1;
+    }
+    return 0;
+}
+
 /* Takes over what `resolve` answered; 0, or -1 with an error set. */
 static int accept(OgiveKernel *kernel, PyObject *answer) {
     PyObject *code, *stages, *scratch;
+    PyObject *repair = Py_None;
     Py_ssize_t block, threshold, eighths;
-    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn", ogive_code_type, &code, &block, &PyTuple_Type,
-                                                    &stages, &PyTuple_Type, &scratch, &threshold, &eighths)) {
+    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn|O", ogive_code_type, &code, &block, &PyTuple_Type,
+                                                    &stages, &PyTuple_Type, &scratch, &threshold, &eighths, &repair)) {
         if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_TypeError,
-                            "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold, streaming threshold)");
+            PyErr_SetString(PyExc_TypeError, "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold, "
+                                             "streaming threshold, repair)");
         }
+        return -1;
+    }
+    if (repair != Py_None && check_repair(kernel, repair, block) < 0) {
         return -1;
     }
     if (block < 1 || block > OGIVE_STAGING_BYTES / kernel->bytes || OGIVE_ELEMENTS_OF_LINES % block != 0) {
@@ -137,6 +159,7 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
     kernel->stream_threshold = ogive_last_level_cache() / 8 * (size_t)eighths;
     kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
     kernel->code = Py_NewRef(code);
+    kernel->repair = repair == Py_None ? NULL : (OgiveKernel *)Py_NewRef(repair);
     atomic_store(&kernel->function, kernel->functions[0]);
     Py_CLEAR(kernel->resolve);
     return 0;
@@ -198,11 +221,11 @@ static int read_of_row(OgiveKernel *self, PyObject *numbers) {
 }
 
 static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"inputs", "outputs", "resolve", "row_wise", "of_row", NULL};
-    PyObject *inputs, *outputs, *resolver, *of_row = NULL;
+    static char *names[] = {"inputs", "outputs", "resolve", "row_wise", "of_row", "decide", NULL};
+    PyObject *inputs, *outputs, *resolver, *of_row = NULL, *decide = Py_None;
     int row_wise = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|pO:Kernel", names, &inputs, &outputs, &resolver, &row_wise,
-                                     &of_row)) {
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOO|pOO:Kernel", names, &inputs, &outputs, &resolver, &row_wise,
+                                     &of_row, &decide)) {
         return NULL;
     }
     OgiveKernel *self = (OgiveKernel *)type->tp_alloc(type, 0);
@@ -223,6 +246,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *keywor
         return NULL;
     }
     self->resolve = Py_NewRef(resolver);
+    self->decide = decide == Py_None ? NULL : Py_NewRef(decide);
     atomic_init(&self->function, NULL);
     return (PyObject *)self;
 }
@@ -231,13 +255,15 @@ static int kernel_traverse(PyObject *object, visitproc visit, void *arg) {
     OgiveKernel *self = (OgiveKernel *)object;
     Py_VISIT(self->resolve);
     Py_VISIT(self->code);
+    Py_VISIT(self->repair);
+    Py_VISIT(self->decide);
     Py_VISIT(Py_TYPE(object));
     return 0;
 }
 
 static int kernel_clear(PyObject *object) {
     Py_CLEAR(((OgiveKernel *)object)->resolve);
-    return 0; /* `code` stays: a loop may still run it */
+    return 0; /* `code`, `repair` and `decide` stay: a loop may still run them */
 }
 
 static void kernel_dealloc(PyObject *object) {
@@ -246,6 +272,8 @@ static void kernel_dealloc(PyObject *object) {
     PyObject_ClearWeakRefs(object);
     kernel_clear(object);
     Py_CLEAR(((OgiveKernel *)object)->code);
+    Py_CLEAR(((OgiveKernel *)object)->repair);
+    Py_CLEAR(((OgiveKernel *)object)->decide);
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -280,12 +308,14 @@ static PyMemberDef kernel_members[] = {
 };
 
 static PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False, of_row=())\n--\n\n"
+    {Py_tp_doc, "Kernel(inputs, outputs, resolve, row_wise=False, of_row=(), decide=None)\n--\n\n"
                 "An operator for one combination of element types, given by their sizes in bytes. `of_row` are the\n"
                 "operands, by their numbers, that have one number a row in place of its elements. `resolve`\n"
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
                 "takes at a time, the reductions of each stage, the sizes of rows kept between stages, from how many\n"
-                "elements on threads pay, and from how many eighths of the last cache on streaming does."},
+                "elements on threads pay, from how many eighths of the last cache on streaming does, and the Kernel that\n"
+                "computes again what the code flags as undecided, or None. `decide` is such a kernel's: it is called as\n"
+                "decide(inputs, outputs, mask, parameters), with bytes, and returns the outputs as bytes."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_traverse, kernel_traverse},

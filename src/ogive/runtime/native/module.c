@@ -4,6 +4,8 @@
 
 PyObject *ogive_set_expression_type(PyObject *module, PyObject *type);
 PyObject *ogive_inherit_vectorcall(PyObject *module, PyObject *type);
+PyObject *ogive_add_xla_kernel(PyObject *module, PyObject *args);
+PyObject *ogive_xla_handler(PyObject *module, PyObject *unused);
 
 static PyObject *get_pool_size(PyObject *module, PyObject *unused) {
     (void)module;
@@ -70,6 +72,9 @@ static PyMethodDef methods[] = {
      "Set the class whose instances make a call of an operator symbolic."},
     {"inherit_vectorcall", ogive_inherit_vectorcall, METH_O,
      "Give a subclass of OperatorCall or ModelCall its fast call path; returns the class."},
+    {"xla_handler", ogive_xla_handler, METH_NOARGS, "The handler for XLA's foreign function interface, as a capsule."},
+    {"add_xla_kernel", ogive_add_xla_kernel, METH_VARARGS,
+     "add_xla_kernel(number, kernel)\n--\n\nLet the handler find a kernel, compiled, by a number, as long as the process lives."},
     {NULL, NULL, 0, NULL},
 };
 

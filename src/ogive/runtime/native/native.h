@@ -3,13 +3,16 @@
  *   code.c     executable memory that holds one compiled kernel
  *   pool.c     the threads
  *   kernel.c   a kernel: code that is compiled when it is first needed
+ *   repair.c   results that a kernel could not decide: found, and computed again
  *   elements.c the loop of element-wise kernels: floating-point environment, strides, threads
  *   grid.c     the same over several dimensions, for any layout
  *   rows.c     the loop of row-wise kernels: stages, reductions, threads
  *   ufunc.c    a numpy.ufunc made from kernels
  *   call.c     the call path of an operator: keywords -> bound ufunc
  *   direct.c   calls that need only the loop of a ufunc
+ *   strided.c  calls of a plan's kernels for any layout and several outputs
  *   plan.c     computations of several kernels, run without Python
+ *   xla.c      kernels called by programs that XLA compiled (ogive.jax)
  *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
@@ -37,18 +40,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef _MSC_VER
+#define OGIVE_THREAD_LOCAL __declspec(thread)
+#else
+#define OGIVE_THREAD_LOCAL _Thread_local
+#endif
+
 /* NumPy allows 64 operands from version 2.0 on. */
 #define OGIVE_MAX_OPERANDS 64
 
 /* What LLVM compiles: `count` elements, a positive multiple of the kernel's block, every operand contiguous
  * and aligned to its element size. `values` are the operator's parameters, doubles in the order of its signature.
- * `stream` asks it to write past the caches; outputs are then aligned to OGIVE_STREAM_ALIGNMENT. */
-typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const void *values, _Bool stream);
+ * `hints` is twice the number of elements of the whole call, and one more to ask it to write past the caches; outputs are
+ * then aligned to OGIVE_STREAM_ALIGNMENT. Of a kernel that has a repair, bit i % 8 of `flags[i / 8]` is set if element i
+ * is not decided. */
+typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, const void *values, intptr_t hints,
+                                      unsigned char *flags);
 
 /* A stage of row-wise code: `count` elements of each of `rows` rows, both positive. `operands` are those of the first
  * row, and `steps` lead from row to row, in bytes. Number i of row r lies at OGIVE_ROWS_AT_ONCE * i + r of `records`:
  * the parameters, the length of the row, then two numbers for every reduction, where the stage leaves what it finds, then room for what it
- * computes of them for all rows at once, and for the lanes of its reductions, which wait there for the last row. `first`
+ * computes of them for all rows at once, two numbers of which the first says in how many elements the last stage has
+ * found a result undecided (if the kernel has a repair), and for the lanes of its reductions, which wait there for the last row. `first`
  * is the position in the row of the first element. */
 typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double *records, intptr_t rows,
                                    const intptr_t *steps, intptr_t first);
@@ -56,22 +69,26 @@ typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double
 #define OGIVE_STREAM_ALIGNMENT 64
 
 #define OGIVE_MAX_STAGES 8
-#define OGIVE_MAX_REDUCTIONS 8   /* of all stages together */
+#define OGIVE_MAX_REDUCTIONS 16  /* of all stages together */
 #define OGIVE_MAX_PARAMETERS 16
 #define OGIVE_MAX_AHEAD 16       /* numbers that a row-wise stage computes for all rows at once */
-#define OGIVE_LANES_ASIDE 16     /* numbers of each row's record that a reduction's lanes take: 128 bytes */
+#define OGIVE_LANES_ASIDE 24     /* numbers of each row's record that a reduction's lanes take: 192 bytes */
 #define OGIVE_ROWS_AT_ONCE 16    /* the most rows that it takes */
 
 /* How a stage of a row-wise kernel makes one number of a row. */
-enum ogive_reduction { OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST };
+enum ogive_reduction { OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST, OGIVE_LOST };
 
 /* One kernel: an operator for one combination of element types, compiled when it is first needed. An
  * element-wise one has one stage, which reduces nothing. */
-typedef struct {
+typedef struct OgiveKernel {
     PyObject_HEAD
     _Atomic(ogive_kernel_function) function; /* of the first stage; NULL until resolved, then the rest is set */
-    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold); called once, then dropped */
+    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold, repair); called once, then dropped */
     PyObject *resolve;
+    /* Of a kernel whose code flags what it cannot decide: the one that computes such elements again. It has one more
+     * result, an uint8 that is not 0 where it could not decide either. */
+    struct OgiveKernel *repair;
+    PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */
     PyObject *code;    /* the Code that the functions lie in */
     PyObject *weakrefs;
     int row_wise;      /* whether it may have several stages */
@@ -127,6 +144,29 @@ ogive_kernel_function ogive_code_entry(PyObject *code, int index);
  * or without the interpreter's lock. */
 ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel);
 
+/* repair.c: one call of a kernel's loop. */
+typedef struct {
+    OgiveKernel *kernel;
+    ogive_kernel_function function;
+    const OgiveLoopData *loop;
+    npy_intp total;                /* elements of the call */
+    _Atomic(PyObject *) failure;   /* the first exception of any thread */
+} ogive_call;
+
+/* Computes `count` elements, whole blocks, as `function` does, and again what it could not decide of the first `valid`. */
+void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_intp valid, _Bool streams);
+/* The code of the kernel's repair; NULL where it cannot be had, which the call will say. */
+ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repair);
+/* What the repair left open: `elements` of every operand and result, one after the other, and where in the mask. */
+void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buffers, const npy_intp *elements);
+/* Sets the exception of the call, if there was one. */
+void ogive_raise(ogive_call *call);
+/* Counts calls of this thread that failed: callers without a Python thread of their own find no exception (xla.c). */
+extern OGIVE_THREAD_LOCAL int ogive_failures;
+/* `ogive_pool_run` without the interpreter's lock, which threads may need to repair. */
+void ogive_run_in_pool(const OgiveKernel *kernel, void (*function)(void *, intptr_t, intptr_t), void *context,
+                       intptr_t count, intptr_t grain, intptr_t unit);
+
 /* elements.c, rows.c: each a PyUFuncGenericFunction whose data is an OgiveLoopData. */
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
 void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
@@ -160,6 +200,10 @@ typedef struct {
 /* direct.c: the result, or NULL without an error set if the call is one for the ufunc. An error of the compiler
  * is left set beside a result, as NumPy leaves it. */
 PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyObject *out);
+
+/* strided.c: the kernel on `count` arrays, inputs then outputs, which exist and have the shapes of a plan. 1 if it ran, 0
+ * if the call is one for the ufunc, -1 with an error set. `types` are NumPy's numbers of the operands. */
+int ogive_call_strided(OgiveLoopData *loop, const int *types, int row_wise, PyObject *const *operands, int count);
 
 /* ufunc.c: the loops of a ufunc made by make_ufunc; NULL for another one. */
 OgiveDirect *ogive_direct_loops(PyObject *ufunc);

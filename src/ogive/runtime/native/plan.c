@@ -1,8 +1,12 @@
 /* Plans: the runs of a graph whose every decision is made, without Python between the kernels.
  *
  * A plan is a list of steps over numbered slots. A slot holds an array: an input, a constant, or the result of a step.
- * A step is a kernel (a ufunc, whose loops run directly where they can) or a function of Python. Kernels write into
- * arrays of the workspace or into a new array. Two arrays of the workspace may be the same memory.
+ * A step is a kernel (a ufunc, whose loops run directly where they can), a function of Python, a view, or a copy. Kernels
+ * write into arrays of the workspace or into a new array. Two arrays of the workspace may be the same memory.
+ * A view is an array over the memory of another: it is known for one layout of that; for others a function makes it.
+ *
+ * A plan is for inputs of certain shapes, but for two kinds. In a uniform one, all inputs have one shape, which may be any.
+ * In one for batches, some inputs, and what follows from them, may have any length along the first axis.
  *
  * `Model` calls (the base of ogive.onnx.Model) find a plan for the types and shapes of their inputs and run it. A call
  * that no plan fits goes to Python: `_call(args, keywords)`, which makes one and offers it with `_publish`.
@@ -12,12 +16,20 @@
 #include <string.h>
 #include <structmember.h>
 
+#define ANY_LENGTH (-1) /* of a first axis: that of the batch */
 #define REMEMBERED_PLANS 4
 #define MOST_SLOTS 128 /* that the stack holds; more are allocated for a run */
 #define IDLE_WORKSPACES 4    /* more threads at once make more, and drop them */
 #define LARGEST_IDLE (1 << 26) /* only the plan used last keeps workspaces of more bytes than this */
 
-typedef enum { OWN, BUFFER, FRESH } place_kind;
+typedef enum { OWN, BUFFER, FRESH, VIEW } place_kind;
+
+/* An array over the memory of another that has these dimensions and strides. */
+typedef struct {
+    int source_ndim;
+    npy_intp source_dims[NPY_MAXDIMS_LEGACY_ITERS], source_strides[NPY_MAXDIMS_LEGACY_ITERS];
+    npy_intp strides[NPY_MAXDIMS_LEGACY_ITERS], offset;
+} plan_view;
 
 /* Where an output of a kernel lies. */
 typedef struct {
@@ -25,13 +37,15 @@ typedef struct {
     int index; /* BUFFER: position in the workspace; FRESH: which result it is, or -1 */
     PyArray_Descr *descr; /* FRESH */
     int ndim;
-    npy_intp dims[NPY_MAXDIMS_LEGACY_ITERS]; /* FRESH, unless the plan is uniform */
+    npy_intp dims[NPY_MAXDIMS_LEGACY_ITERS]; /* FRESH, unless the plan is uniform; VIEW */
+    npy_intp *strides;                       /* FRESH: NULL for C order */
+    plan_view *view;                         /* VIEW */
 } plan_place;
 
 typedef struct {
-    PyObject *callable;
-    OgiveDirect *direct; /* of a kernel with one output; lives as long as the callable */
-    int is_kernel, inputs, outputs, released;
+    PyObject *callable;  /* None: a view that needs no function, an array of the workspace as it is, or a copy */
+    OgiveDirect *direct; /* of a kernel; lives as long as the callable */
+    int has_one_loop, is_kernel, inputs, outputs, released;
     int *slots; /* inputs, then outputs, then what is released */
     plan_place *places;
 } plan_step;
@@ -52,17 +66,26 @@ typedef struct {
     plan_input *input_kinds; /* descr NULL: an input that is no array; no call fits */
     int *result_slots;
     char *is_own;      /* whether a result is an array that nothing else uses */
-    char *is_bindable; /* whether a result may be written to an array that the caller gives */
+    char *is_bindable; /* whether a result is computed into an array that the caller gives; others are copied to it */
+    int binds_all;
     int is_uniform;    /* all inputs have one shape, which may be any of `uniform_ndim` axes, and so has every value */
-    npy_intp most_elements; /* of a uniform plan: more would be beyond the memory limit */
+    int batch_input;        /* the first whose first axis has any length; -1: none */
+    npy_intp most_elements; /* of a uniform plan, or the longest batch: more would be beyond the memory limit */
     PyObject *make_workspace; /* (shape or None) -> tuple of arrays */
     PyObject *separate;       /* value -> the same in an array that nothing else uses */
     npy_intp workspace_bytes; /* of one workspace, for the inputs that the plan was made from */
     int has_workspace;        /* whether a step writes to it; it may be empty */
     PyObject *idle;           /* a list of workspaces */
-    npy_intp idle_dims[NPY_MAXDIMS_LEGACY_ITERS]; /* of a uniform plan: the shape that they are for */
+    npy_intp idle_dims[NPY_MAXDIMS_LEGACY_ITERS]; /* of a uniform plan: the shape that they are for; or the batch */
     unsigned int generation;  /* counts changes of idle_dims */
 } OgivePlan;
+
+/* What a run has its shapes from. */
+typedef struct {
+    int ndim; /* of a uniform plan: of every value; 0 for other plans */
+    const npy_intp *dims;
+    npy_intp batch; /* of a plan for batches: the length of first axes; 0 for other plans */
+} run_shape;
 
 PyTypeObject *ogive_model_type;
 static PyTypeObject *plan_type;
@@ -76,6 +99,10 @@ static int read_dims(PyObject *shape, npy_intp *dims) {
         return -1;
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(shape); ++i) {
+        if (i == 0 && PyTuple_GET_ITEM(shape, i) == Py_None) {
+            dims[0] = ANY_LENGTH;
+            continue;
+        }
         dims[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
         if (dims[i] < 0) {
             if (!PyErr_Occurred()) {
@@ -99,6 +126,41 @@ static int read_index(PyObject *value, int limit, int *index) {
     return 0;
 }
 
+static int read_strides(PyObject *given, int ndim, npy_intp *strides) {
+    if (!PyTuple_Check(given) || PyTuple_GET_SIZE(given) != ndim) {
+        PyErr_SetString(PyExc_ValueError, "Plan: strides are a tuple, one for each axis");
+        return -1;
+    }
+    for (int i = 0; i < ndim; ++i) {
+        strides[i] = PyLong_AsSsize_t(PyTuple_GET_ITEM(given, i));
+        if (strides[i] == -1 && PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Where the first and the last byte lie at which an element begins; -1 if that is beyond all memory, 0 without elements. */
+static int extent(int ndim, const npy_intp *dims, const npy_intp *strides, npy_intp offset, npy_intp *low,
+                  npy_intp *high) {
+    const npy_intp most = NPY_MAX_INTP / 2 / (NPY_MAXDIMS_LEGACY_ITERS + 2);
+    *low = *high = offset;
+    if (offset > most || offset < -most) {
+        return -1;
+    }
+    for (int a = 0; a < ndim; ++a) {
+        if (dims[a] == 0) {
+            return 0;
+        }
+        if (dims[a] > 1 && (strides[a] > most / (dims[a] - 1) || strides[a] < -(most / (dims[a] - 1)))) {
+            return -1;
+        }
+        const npy_intp reach = strides[a] * (dims[a] - 1);
+        *(reach < 0 ? low : high) += reach;
+    }
+    return 1;
+}
+
 static int read_indices(PyObject *tuple, int limit, int *indices) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
         if (read_index(PyTuple_GET_ITEM(tuple, i), limit, &indices[i]) < 0) {
@@ -108,11 +170,55 @@ static int read_indices(PyObject *tuple, int limit, int *indices) {
     return 0;
 }
 
-/* ("own",), ("buffer", position) or ("fresh", shape, dtype). */
+/* ("view", shape, strides, offset, shape of the source, its strides): of a packed or a permuted source. */
+static int read_view(PyObject *given, plan_place *place) {
+    const char *kind;
+    PyObject *shape, *strides, *source_shape, *source_strides;
+    plan_view *view = place->view = PyMem_Calloc(1, sizeof *view);
+    if (view == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    place->kind = VIEW;
+    if (!PyArg_ParseTuple(given, "sOOnOO:Plan", &kind, &shape, &strides, &view->offset, &source_shape,
+                          &source_strides) ||
+        (place->ndim = read_dims(shape, place->dims)) < 0 || read_strides(strides, place->ndim, view->strides) < 0 ||
+        (view->source_ndim = read_dims(source_shape, view->source_dims)) < 0) {
+        return -1;
+    }
+    if (read_strides(source_strides, view->source_ndim, view->source_strides) < 0) {
+        return -1;
+    }
+    npy_intp low, high, first, last;
+    /* Of a batch, each item within its own. */
+    const int is_batch = place->ndim > 0 && place->dims[0] == ANY_LENGTH;
+    if (is_batch != (view->source_ndim > 0 && view->source_dims[0] == ANY_LENGTH) ||
+        (is_batch && view->strides[0] != view->source_strides[0])) {
+        PyErr_SetString(PyExc_ValueError, "Plan: a view of a batch is no batch");
+        return -1;
+    }
+    const int is_there = extent(place->ndim - is_batch, place->dims + is_batch, view->strides + is_batch, view->offset,
+                                &low, &high);
+    const int has_source = extent(view->source_ndim - is_batch, view->source_dims + is_batch,
+                                  view->source_strides + is_batch, 0, &first, &last);
+    if (has_source < 0 || is_there < 0 || (is_there == 0 ? view->offset != 0 : !has_source || low < first || high > last)) {
+        PyErr_SetString(PyExc_ValueError, "Plan: a view leads out of its source");
+        return -1;
+    }
+    return 0;
+}
+
+/* ("own",), ("buffer", position), ("fresh", shape, dtype), the same with strides, or ("view", ...). */
 static int read_place(PyObject *given, plan_place *place) {
     const char *kind;
-    PyObject *first = NULL, *second = NULL;
-    if (!PyTuple_Check(given) || !PyArg_ParseTuple(given, "s|OO:Plan", &kind, &first, &second)) {
+    PyObject *first = NULL, *second = NULL, *third = NULL;
+    if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 6) {
+        PyObject *name = PyTuple_GET_ITEM(given, 0);
+        if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "view") == 0) {
+            return read_view(given, place);
+        }
+    }
+    if (!PyTuple_Check(given) || !PyArg_ParseTuple(given, "s|OOO:Plan", &kind, &first, &second, &third)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "Plan: a place is a tuple");
         }
@@ -131,7 +237,34 @@ static int read_place(PyObject *given, plan_place *place) {
         place->index = -1;
         place->descr = (PyArray_Descr *)Py_NewRef(second);
         place->ndim = read_dims(first, place->dims);
-        return place->ndim < 0 ? -1 : 0;
+        if (place->ndim < 0 || third == NULL) {
+            return place->ndim < 0 ? -1 : 0;
+        }
+        place->strides = PyMem_Calloc((size_t)place->ndim + 1, sizeof *place->strides);
+        if (place->strides == NULL) {
+            PyErr_NoMemory();
+            return -1;
+        }
+        if (read_strides(third, place->ndim, place->strides) < 0) {
+            return -1;
+        }
+        npy_intp packed[NPY_MAXDIMS_LEGACY_ITERS], low, high, last;
+        const int is_batch = place->ndim > 0 && place->dims[0] == ANY_LENGTH;
+        for (npy_intp a = place->ndim - 1, bytes = PyDataType_ELSIZE(place->descr); a >= 0; --a) {
+            packed[a] = bytes;
+            if (a == 0 && is_batch && place->strides[0] != bytes) {
+                PyErr_SetString(PyExc_ValueError, "Plan: the items of a batch lie one after the other");
+                return -1;
+            }
+            bytes = place->dims[a] > 0 && bytes > NPY_MAX_INTP / place->dims[a] ? NPY_MAX_INTP : bytes * place->dims[a];
+        }
+        if (extent(place->ndim - is_batch, place->dims + is_batch, packed + is_batch, 0, &low, &last) < 0 ||
+            extent(place->ndim - is_batch, place->dims + is_batch, place->strides + is_batch, 0, &low, &high) < 0 ||
+            low < 0 || high > last) {
+            PyErr_SetString(PyExc_ValueError, "Plan: the strides lead out of the array");
+            return -1;
+        }
+        return 0;
     }
     PyErr_Format(PyExc_ValueError, "Plan: there is no place %R", given);
     return -1;
@@ -154,7 +287,7 @@ static int read_step(OgivePlan *self, PyObject *given, plan_step *step) {
     step->released = (int)PyTuple_GET_SIZE(released);
     const int is_ufunc = PyObject_TypeCheck(callable, &PyUFunc_Type);
     if (step->outputs < 1 || step->inputs + step->outputs > NPY_MAXARGS || PyTuple_GET_SIZE(places) != step->outputs ||
-        (step->is_kernel ? !is_ufunc : step->outputs != 1 || !PyCallable_Check(callable)) ||
+        (step->is_kernel ? !is_ufunc : step->outputs != 1 || !(callable == Py_None || PyCallable_Check(callable))) ||
         (step->is_kernel && (((PyUFuncObject *)callable)->nin != step->inputs ||
                              ((PyUFuncObject *)callable)->nout != step->outputs))) {
         PyErr_SetString(PyExc_ValueError, "Plan: a step has another number of operands than what it calls");
@@ -176,30 +309,42 @@ static int read_step(OgivePlan *self, PyObject *given, plan_step *step) {
             return -1;
         }
         self->has_workspace |= step->places[k].kind == BUFFER;
-        if (step->is_kernel && step->places[k].kind == OWN) {
+        if (step->is_kernel && (step->places[k].kind == OWN || step->places[k].kind == VIEW)) {
             PyErr_SetString(PyExc_ValueError, "Plan: a kernel makes no array of its own");
             return -1;
         }
     }
-    if (step->is_kernel && step->outputs == 1) {
-        step->direct = ogive_direct_loops(callable);
+    if (!step->is_kernel) {
+        const place_kind kind = step->places[0].kind;
+        const int wanted = callable != Py_None ? kind == VIEW : kind == OWN ? 2 : kind != BUFFER || step->inputs > 0;
+        if (step->inputs < wanted || (callable == Py_None && step->inputs > 1)) {
+            PyErr_SetString(PyExc_ValueError, "Plan: a view or a copy has one operand");
+            return -1;
+        }
+    }
+    if (step->is_kernel && (step->direct = ogive_direct_loops(callable)) != NULL) {
+        step->has_one_loop = ((PyUFuncObject *)callable)->ntypes == 1;
     }
     return 0;
 }
 
 /* The result that a kernel writes into a new array may be written to one of the caller's instead. */
 static void find_bindable(OgivePlan *self) {
+    self->binds_all = 1;
     for (int s = 0; s < self->step_count; ++s) {
         plan_step *step = &self->steps[s];
         for (int k = 0; k < step->outputs && step->is_kernel; ++k) {
             for (int r = 0; r < self->result_count; ++r) {
-                if (step->places[k].kind == FRESH && self->is_own[r] &&
+                if (step->places[k].kind == FRESH && step->places[k].strides == NULL && self->is_own[r] &&
                     self->result_slots[r] == step->slots[step->inputs + k]) {
                     step->places[k].index = r;
                     self->is_bindable[r] = 1;
                 }
             }
         }
+    }
+    for (int r = 0; r < self->result_count; ++r) {
+        self->binds_all &= self->is_bindable[r];
     }
 }
 
@@ -229,6 +374,8 @@ static int plan_clear(PyObject *object) {
     for (int s = 0; steps != NULL && s < self->step_count; ++s) {
         for (int k = 0; steps[s].places != NULL && k < steps[s].outputs; ++k) {
             Py_XDECREF(steps[s].places[k].descr);
+            PyMem_Free(steps[s].places[k].strides);
+            PyMem_Free(steps[s].places[k].view);
         }
         PyMem_Free(steps[s].places);
         PyMem_Free(steps[s].slots);
@@ -272,6 +419,9 @@ static int read_inputs(OgivePlan *self, PyObject *kinds) {
         if (self->input_kinds[i].ndim < 0) {
             return -1;
         }
+        if (self->batch_input < 0 && self->input_kinds[i].ndim > 0 && self->input_kinds[i].dims[0] == ANY_LENGTH) {
+            self->batch_input = i;
+        }
     }
     return 0;
 }
@@ -302,6 +452,7 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords
     self->input_count = (int)PyTuple_GET_SIZE(inputs);
     self->result_count = (int)PyTuple_GET_SIZE(results);
     self->is_uniform = uniform;
+    self->batch_input = -1;
     self->most_elements = most_elements;
     self->workspace_bytes = workspace_bytes;
     self->given = Py_NewRef(steps);
@@ -334,32 +485,69 @@ static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *keywords
         Py_DECREF(self);
         return NULL;
     }
+    for (int s = 0; s < self->step_count; ++s) {
+        for (int k = 0; k < self->steps[s].outputs; ++k) {
+            const plan_place *place = &self->steps[s].places[k];
+            if (self->batch_input < 0 && place->kind != OWN && place->kind != BUFFER && place->ndim > 0 &&
+                place->dims[0] == ANY_LENGTH) {
+                PyErr_SetString(PyExc_ValueError, "Plan: no input says how long the batch is");
+                Py_DECREF(self);
+                return NULL;
+            }
+        }
+    }
     find_bindable(self);
     return (PyObject *)self;
 }
 
 /* ---- running ---------------------------------------------------------------------------------- */
 
+static run_shape shape_of(const OgivePlan *self, PyObject *const *inputs) {
+    if (self->is_uniform) {
+        PyArrayObject *first = (PyArrayObject *)inputs[0];
+        return (run_shape){PyArray_NDIM(first), PyArray_DIMS(first), 0};
+    }
+    return (run_shape){.batch = self->batch_input < 0 ? 0 : PyArray_DIM((PyArrayObject *)inputs[self->batch_input], 0)};
+}
+
+static int is_flexible(const OgivePlan *self) { return self->is_uniform || self->batch_input >= 0; }
+
+/* Whether an array has dimensions, of which the first may be that of the batch. */
+static int has_dims(PyArrayObject *array, int ndim, const npy_intp *dims, const run_shape *shape) {
+    if (PyArray_NDIM(array) != ndim) {
+        return 0;
+    }
+    const int is_batch = ndim > 0 && dims[0] == ANY_LENGTH;
+    return (!is_batch || PyArray_DIM(array, 0) == shape->batch) &&
+           PyArray_CompareLists(PyArray_DIMS(array) + is_batch, dims + is_batch, ndim - is_batch);
+}
+
 /* Whether the plan was made for inputs like these. */
 static int fits(const OgivePlan *self, PyObject *const *inputs) {
     for (int i = 0; i < self->input_count; ++i) {
         const plan_input *kind = &self->input_kinds[i];
-        if (kind->descr == NULL || !PyArray_CheckExact(inputs[i])) {
-            return 0;
-        }
-        PyArrayObject *array = (PyArrayObject *)inputs[i];
-        const npy_intp *dims = self->is_uniform ? PyArray_DIMS((PyArrayObject *)inputs[0]) : kind->dims;
-        if (PyArray_DESCR(array) != kind->descr || PyArray_NDIM(array) != kind->ndim ||
-            !PyArray_CompareLists(PyArray_DIMS(array), dims, kind->ndim)) {
+        if (kind->descr == NULL || !PyArray_CheckExact(inputs[i]) ||
+            PyArray_DESCR((PyArrayObject *)inputs[i]) != kind->descr ||
+            PyArray_NDIM((PyArrayObject *)inputs[i]) != kind->ndim) {
             return 0;
         }
     }
-    return !self->is_uniform || PyArray_SIZE((PyArrayObject *)inputs[0]) <= self->most_elements;
+    const run_shape shape = shape_of(self, inputs);
+    for (int i = 0; i < self->input_count; ++i) {
+        const plan_input *kind = &self->input_kinds[i];
+        if (!has_dims((PyArrayObject *)inputs[i], kind->ndim, self->is_uniform ? shape.dims : kind->dims, &shape)) {
+            return 0;
+        }
+    }
+    return self->is_uniform ? PyArray_SIZE((PyArrayObject *)inputs[0]) <= self->most_elements
+                            : self->batch_input < 0 || (shape.batch > 0 && shape.batch <= self->most_elements);
 }
 
-static PyObject *take_workspace(OgivePlan *self, PyArrayObject *like, unsigned int *generation) {
-    if (like != NULL && !PyArray_CompareLists(PyArray_DIMS(like), self->idle_dims, PyArray_NDIM(like))) {
-        memcpy(self->idle_dims, PyArray_DIMS(like), sizeof(npy_intp) * (size_t)PyArray_NDIM(like));
+static PyObject *take_workspace(OgivePlan *self, const run_shape *shape, unsigned int *generation) {
+    const int ndim = self->is_uniform ? shape->ndim : self->batch_input >= 0;
+    const npy_intp *dims = self->is_uniform ? shape->dims : &shape->batch;
+    if (!PyArray_CompareLists(dims, self->idle_dims, ndim)) {
+        memcpy(self->idle_dims, dims, sizeof(npy_intp) * (size_t)ndim);
         ++self->generation;
         if (PyList_SetSlice(self->idle, 0, PyList_GET_SIZE(self->idle), NULL) < 0) {
             return NULL;
@@ -374,9 +562,9 @@ static PyObject *take_workspace(OgivePlan *self, PyArrayObject *like, unsigned i
         }
         return found;
     }
-    PyObject *shape = like == NULL ? Py_NewRef(Py_None) : PyArray_IntTupleFromIntp(PyArray_NDIM(like), PyArray_DIMS(like));
-    PyObject *made = shape == NULL ? NULL : PyObject_CallOneArg(self->make_workspace, shape);
-    Py_XDECREF(shape);
+    PyObject *given = is_flexible(self) ? PyArray_IntTupleFromIntp(ndim, dims) : Py_NewRef(Py_None);
+    PyObject *made = given == NULL ? NULL : PyObject_CallOneArg(self->make_workspace, given);
+    Py_XDECREF(given);
     if (made != NULL && !PyTuple_Check(made)) {
         PyErr_SetString(PyExc_TypeError, "Plan: a workspace is a tuple");
         Py_CLEAR(made);
@@ -384,8 +572,21 @@ static PyObject *take_workspace(OgivePlan *self, PyArrayObject *like, unsigned i
     return made;
 }
 
+/* The dimensions of a place in a run. */
+static const npy_intp *dims_of(const plan_place *place, const run_shape *shape, npy_intp *of_batch) {
+    if (shape->ndim) {
+        return shape->dims;
+    }
+    if (place->ndim == 0 || place->dims[0] != ANY_LENGTH) {
+        return place->dims;
+    }
+    memcpy(of_batch, place->dims, sizeof *of_batch * (size_t)place->ndim);
+    of_batch[0] = shape->batch;
+    return of_batch;
+}
+
 /* The array that a place stands for, or NULL with an error set. */
-static PyObject *target(const plan_place *place, PyObject *workspace, PyObject *const *outs, PyArrayObject *like) {
+static PyObject *target(const plan_place *place, PyObject *workspace, PyObject *const *outs, const run_shape *shape) {
     if (place->kind == BUFFER) {
         if (place->index >= PyTuple_GET_SIZE(workspace)) {
             PyErr_SetString(PyExc_IndexError, "Plan: the workspace is too small");
@@ -396,23 +597,24 @@ static PyObject *target(const plan_place *place, PyObject *workspace, PyObject *
     if (outs != NULL && place->index >= 0 && outs[place->index] != NULL) {
         return Py_NewRef(outs[place->index]);
     }
+    npy_intp of_batch[NPY_MAXDIMS_LEGACY_ITERS];
+    const npy_intp *dims = dims_of(place, shape, of_batch);
     return PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(place->descr),
-                                like == NULL ? place->ndim : PyArray_NDIM(like),
-                                like == NULL ? place->dims : PyArray_DIMS(like), NULL, NULL, 0, NULL);
+                                shape->ndim ? shape->ndim : place->ndim, dims, place->strides, NULL, 0, NULL);
 }
 
 static int run_kernel(const plan_step *step, PyObject **values, PyObject *workspace, PyObject *const *outs,
-                      PyArrayObject *like) {
+                      const run_shape *shape) {
     PyObject *stack[NPY_MAXARGS + 1], *targets[NPY_MAXARGS];
     for (int i = 0; i < step->inputs; ++i) {
         stack[i] = values[step->slots[i]];
     }
-    if (step->direct != NULL) {
+    if (step->direct != NULL && step->outputs == 1) {
         const plan_place *place = &step->places[0];
         /* What is new is made by the call itself, in the layout that is fastest: in C order where it has several axes. */
         const int is_new = place->kind == FRESH && (outs == NULL || place->index < 0 || outs[place->index] == NULL);
-        const int is_flat = is_new && (like != NULL ? PyArray_NDIM(like) : place->ndim) == 1;
-        PyObject *out = is_flat ? NULL : target(place, workspace, outs, like);
+        const int is_flat = is_new && (shape->ndim ? shape->ndim : place->ndim) == 1;
+        PyObject *out = is_flat ? NULL : target(place, workspace, outs, shape);
         if (out == NULL && !is_flat) {
             return -1;
         }
@@ -422,6 +624,19 @@ static int run_kernel(const plan_step *step, PyObject **values, PyObject *worksp
             Py_XSETREF(values[step->slots[step->inputs]], result);
             return PyErr_Occurred() ? -1 : 0; /* a kernel could not be compiled */
         }
+        if (out != NULL && step->has_one_loop) {
+            stack[step->inputs] = out;
+            const int ran = ogive_call_strided(step->direct->loops, step->direct->types, step->direct->row_wise, stack,
+                                               step->inputs + 1);
+            if (ran > 0) {
+                Py_XSETREF(values[step->slots[step->inputs]], out);
+                return 0;
+            }
+            if (ran < 0) {
+                Py_DECREF(out);
+                return -1;
+            }
+        }
         Py_XDECREF(out);
     }
     PyObject *tuple = PyTuple_New(step->outputs);
@@ -429,12 +644,26 @@ static int run_kernel(const plan_step *step, PyObject **values, PyObject *worksp
         return -1;
     }
     for (int k = 0; k < step->outputs; ++k) {
-        targets[k] = target(&step->places[k], workspace, outs, like);
+        targets[k] = target(&step->places[k], workspace, outs, shape);
         if (targets[k] == NULL) {
             Py_DECREF(tuple);
             return -1;
         }
         PyTuple_SET_ITEM(tuple, k, targets[k]);
+    }
+    if (step->has_one_loop && step->outputs > 1) {
+        for (int k = 0; k < step->outputs; ++k) {
+            stack[step->inputs + k] = targets[k];
+        }
+        const int ran = ogive_call_strided(step->direct->loops, step->direct->types, step->direct->row_wise, stack,
+                                           step->inputs + step->outputs);
+        for (int k = 0; ran > 0 && k < step->outputs; ++k) {
+            Py_XSETREF(values[step->slots[step->inputs + k]], Py_NewRef(targets[k]));
+        }
+        if (ran != 0) {
+            Py_DECREF(tuple);
+            return ran < 0 ? -1 : 0;
+        }
     }
     static PyObject *names = NULL;
     if (names == NULL && (names = Py_BuildValue("(s)", "out")) == NULL) {
@@ -451,9 +680,82 @@ static int run_kernel(const plan_step *step, PyObject **values, PyObject *worksp
     return result == NULL || PyErr_Occurred() ? -1 : 0;
 }
 
-/* A function of Python gets a tuple of its inputs, and the array to fill or None. */
+/* The array over the source's memory, or NULL: with an error set, or without one if the source does not lie so. */
+static PyObject *view_of(const plan_place *place, PyObject *object, const run_shape *shape) {
+    const plan_view *view = place->view;
+    if (!PyArray_CheckExact(object) ||
+        !has_dims((PyArrayObject *)object, view->source_ndim, view->source_dims, shape)) {
+        return NULL;
+    }
+    PyArrayObject *source = (PyArrayObject *)object;
+    for (int a = 0; a < view->source_ndim; ++a) {
+        if (PyArray_DIM(source, a) != 1 && PyArray_STRIDE(source, a) != view->source_strides[a]) {
+            return NULL;
+        }
+    }
+    npy_intp of_batch[NPY_MAXDIMS_LEGACY_ITERS];
+    PyObject *result = PyArray_NewFromDescr(
+        &PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(source)), place->ndim,
+        dims_of(place, shape, of_batch), view->strides,
+        PyArray_BYTES(source) + view->offset, PyArray_FLAGS(source) & NPY_ARRAY_WRITEABLE, NULL);
+    if (result != NULL && PyArray_SetBaseObject((PyArrayObject *)result, Py_NewRef(object)) < 0) {
+        Py_CLEAR(result);
+    }
+    return result;
+}
+
+/* The operand's elements one after the other in another array, which may have other dimensions. */
+static PyObject *copy_of(const plan_place *place, PyObject *object, PyObject *workspace, PyObject *const *outs,
+                         const run_shape *shape) {
+    PyObject *result = target(place, workspace, outs, shape);
+    PyObject *into = NULL;
+    if (result == NULL) {
+        return NULL;
+    }
+    if (!PyArray_Check(object) || !PyArray_Check(result) ||
+        PyArray_SIZE((PyArrayObject *)object) != PyArray_SIZE((PyArrayObject *)result) ||
+        !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)result)) {
+        PyErr_SetString(PyExc_ValueError, "Plan: a copy needs two arrays of one size");
+    } else {
+        PyArrayObject *source = (PyArrayObject *)object;
+        into = PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR((PyArrayObject *)result)),
+                                    PyArray_NDIM(source), PyArray_DIMS(source), NULL,
+                                    PyArray_BYTES((PyArrayObject *)result), NPY_ARRAY_WRITEABLE, NULL);
+    }
+    if (into == NULL || PyArray_CopyInto((PyArrayObject *)into, (PyArrayObject *)object) < 0) {
+        Py_CLEAR(result);
+    }
+    Py_XDECREF(into);
+    return result;
+}
+
+/* A view, a copy, or a function of Python, which gets a tuple of its inputs, and the array to fill or None. */
 static int run_function(const plan_step *step, PyObject **values, PyObject *workspace, PyObject *const *outs,
-                        PyArrayObject *like) {
+                        const run_shape *shape) {
+    const plan_place *place = &step->places[0];
+    PyObject **made = &values[step->slots[step->inputs]];
+    if (place->kind == VIEW) {
+        PyObject *view = view_of(place, values[step->slots[0]], shape);
+        if (view != NULL) {
+            Py_XSETREF(*made, view);
+            return 0;
+        }
+        if (!PyErr_Occurred() && step->callable == Py_None) {
+            PyErr_SetString(PyExc_ValueError, "Plan: a view of an array with another layout");
+        }
+        if (PyErr_Occurred()) {
+            return -1;
+        }
+    }
+    if (step->callable == Py_None) {
+        PyObject *array = step->inputs > 0 ? copy_of(place, values[step->slots[0]], workspace, outs, shape)
+                                           : target(place, workspace, outs, shape);
+        if (array == NULL) {
+            return -1;
+        }
+        Py_XSETREF(*made, array);
+        return 0;
+    }
     PyObject *inputs = PyTuple_New(step->inputs);
     if (inputs == NULL) {
         return -1;
@@ -461,20 +763,19 @@ static int run_function(const plan_step *step, PyObject **values, PyObject *work
     for (int i = 0; i < step->inputs; ++i) {
         PyTuple_SET_ITEM(inputs, i, Py_NewRef(values[step->slots[i]]));
     }
-    PyObject *out = step->places[0].kind == OWN ? Py_NewRef(Py_None)
-                                                : target(&step->places[0], workspace, outs, like);
+    PyObject *out = place->kind == OWN || place->kind == VIEW ? Py_NewRef(Py_None) : target(place, workspace, outs, shape);
     PyObject *result = out == NULL ? NULL : PyObject_CallFunctionObjArgs(step->callable, inputs, out, NULL);
     Py_XDECREF(out);
     Py_DECREF(inputs);
     if (result == NULL) {
         return -1;
     }
-    Py_XSETREF(values[step->slots[step->inputs]], result);
+    Py_XSETREF(*made, result);
     return 0;
 }
 
 static int run_steps(const OgivePlan *self, PyObject **values, PyObject *workspace, PyObject *const *outs,
-                     PyArrayObject *like) {
+                     const run_shape *shape) {
     for (int s = 0; s < self->step_count; ++s) {
         const plan_step *step = &self->steps[s];
         for (int i = 0; i < step->inputs; ++i) {
@@ -483,7 +784,7 @@ static int run_steps(const OgivePlan *self, PyObject **values, PyObject *workspa
                 return -1;
             }
         }
-        if ((step->is_kernel ? run_kernel : run_function)(step, values, workspace, outs, like) < 0) {
+        if ((step->is_kernel ? run_kernel : run_function)(step, values, workspace, outs, shape) < 0) {
             return -1;
         }
         for (int r = 0; r < step->released; ++r) {
@@ -493,7 +794,52 @@ static int run_steps(const OgivePlan *self, PyObject **values, PyObject *workspa
     return 0;
 }
 
-static PyObject *collect(const OgivePlan *self, PyObject **values) {
+/* Whether an array is all of its memory, in C order: a result that need not be copied. */
+static int is_whole(PyObject *object) {
+    PyArrayObject *array = (PyArrayObject *)object;
+    PyObject *base = PyArray_BASE(array);
+    return PyArray_ISCARRAY(array) &&
+           (base == NULL || (PyArray_CheckExact(base) &&
+                             PyArray_NBYTES((PyArrayObject *)base) == PyArray_NBYTES(array)));
+}
+
+/* The value in an array that nothing else uses. */
+static PyObject *separated(const OgivePlan *self, PyObject *value, int is_own) {
+    if (!PyArray_CheckExact(value)) {
+        return PyObject_CallFunction(self->separate, "Oi", value, is_own);
+    }
+    return is_own && is_whole(value) ? Py_NewRef(value) : PyArray_NewCopy((PyArrayObject *)value, NPY_CORDER);
+}
+
+/* Results that could not be computed into the caller's arrays are copied. Without an error if one does not fit. */
+static PyObject *deliver(const OgivePlan *self, PyObject **values, PyObject *const *outs) {
+    for (int r = 0; r < self->result_count; ++r) {
+        PyObject *value = values[self->result_slots[r]];
+        if (value == NULL || !PyArray_CheckExact(value)) {
+            return NULL;
+        }
+        PyArrayObject *array = (PyArrayObject *)value, *out = (PyArrayObject *)outs[r];
+        if (PyArray_DESCR(array) != PyArray_DESCR(out) || PyArray_NDIM(array) != PyArray_NDIM(out) ||
+            !PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS(out), PyArray_NDIM(out))) {
+            return NULL;
+        }
+    }
+    PyObject *results = PyTuple_New(self->result_count);
+    for (int r = 0; results != NULL && r < self->result_count; ++r) {
+        if (values[self->result_slots[r]] != outs[r] &&
+            PyArray_CopyInto((PyArrayObject *)outs[r], (PyArrayObject *)values[self->result_slots[r]]) < 0) {
+            Py_CLEAR(results);
+            break;
+        }
+        PyTuple_SET_ITEM(results, r, Py_NewRef(outs[r]));
+    }
+    return results;
+}
+
+static PyObject *collect(const OgivePlan *self, PyObject **values, PyObject *const *outs) {
+    if (outs != NULL && !self->binds_all) {
+        return deliver(self, values, outs);
+    }
     PyObject *results = PyTuple_New(self->result_count);
     for (int r = 0; results != NULL && r < self->result_count; ++r) {
         PyObject *value = values[self->result_slots[r]];
@@ -503,7 +849,7 @@ static PyObject *collect(const OgivePlan *self, PyObject **values) {
             break;
         }
         /* A result of a kernel is whole; what a function returned may be a view. */
-        PyObject *result = self->is_bindable[r] ? Py_NewRef(value) : PyObject_CallFunction(self->separate, "Oi", value, self->is_own[r]);
+        PyObject *result = self->is_bindable[r] ? Py_NewRef(value) : separated(self, value, self->is_own[r]);
         if (result == NULL) {
             Py_CLEAR(results);
             break;
@@ -516,10 +862,10 @@ static PyObject *collect(const OgivePlan *self, PyObject **values) {
 /* A tuple of the results for inputs that fit. `outs`: NULL, or for each result an array that fits it, or NULL. */
 static PyObject *run(OgivePlan *self, PyObject *const *inputs, PyObject *const *outs) {
     PyObject *on_stack[MOST_SLOTS], **values = on_stack;
-    PyArrayObject *like = self->is_uniform ? (PyArrayObject *)inputs[0] : NULL;
+    const run_shape like = shape_of(self, inputs), *shape = &like;
     unsigned int generation = 0;
     PyObject *workspace = NULL;
-    if (self->has_workspace && (workspace = take_workspace(self, like, &generation)) == NULL) {
+    if (self->has_workspace && (workspace = take_workspace(self, shape, &generation)) == NULL) {
         return NULL;
     }
     if (self->slot_count > MOST_SLOTS &&
@@ -535,7 +881,7 @@ static PyObject *run(OgivePlan *self, PyObject *const *inputs, PyObject *const *
     for (int i = 0; i < self->input_count; ++i) {
         Py_XSETREF(values[self->input_slots[i]], Py_NewRef(inputs[i]));
     }
-    PyObject *results = run_steps(self, values, workspace, outs, like) < 0 ? NULL : collect(self, values);
+    PyObject *results = run_steps(self, values, workspace, outs, shape) < 0 ? NULL : collect(self, values, outs);
     for (int s = 0; s < self->slot_count; ++s) {
         Py_XDECREF(values[s]);
     }
@@ -570,10 +916,10 @@ static int are_apart(PyObject *a, PyObject *b) {
     return a_high <= b_low || b_high <= a_low;
 }
 
-/* Whether the caller's arrays can take the results as they are computed. */
+/* Whether the caller's arrays can take the results: as they are computed, or as copies. */
 static int can_bind(const OgivePlan *plan, PyObject *const *inputs, PyObject *const *outs) {
     for (int r = 0; r < plan->result_count; ++r) {
-        if (!plan->is_bindable[r] || !PyArray_CheckExact(outs[r]) || !PyArray_ISCARRAY((PyArrayObject *)outs[r])) {
+        if (!PyArray_CheckExact(outs[r]) || !PyArray_ISCARRAY((PyArrayObject *)outs[r])) {
             return 0;
         }
         for (int i = 0; i < plan->input_count; ++i) {
@@ -596,11 +942,9 @@ static int can_bind(const OgivePlan *plan, PyObject *const *inputs, PyObject *co
                 continue;
             }
             PyArrayObject *out = (PyArrayObject *)outs[place->index];
-            PyArrayObject *like = plan->is_uniform ? (PyArrayObject *)inputs[0] : NULL;
-            const int ndim = like == NULL ? place->ndim : PyArray_NDIM(like);
-            const npy_intp *dims = like == NULL ? place->dims : PyArray_DIMS(like);
-            if (PyArray_DESCR(out) != place->descr || PyArray_NDIM(out) != ndim ||
-                !PyArray_CompareLists(PyArray_DIMS(out), dims, ndim)) {
+            const run_shape shape = shape_of(plan, inputs);
+            if (PyArray_DESCR(out) != place->descr ||
+                !has_dims(out, shape.ndim ? shape.ndim : place->ndim, shape.ndim ? shape.dims : place->dims, &shape)) {
                 return 0;
             }
         }
@@ -617,7 +961,7 @@ static PyObject *plan_run(PyObject *object, PyObject *inputs) {
     }
     if (PyTuple_GET_SIZE(fast) != self->input_count) {
         PyErr_Format(PyExc_ValueError, "Plan: %zd inputs, where it has %d", PyTuple_GET_SIZE(fast), self->input_count);
-    } else if (self->is_uniform && !fits(self, ((PyTupleObject *)fast)->ob_item)) {
+    } else if (is_flexible(self) && !fits(self, ((PyTupleObject *)fast)->ob_item)) {
         PyErr_SetString(PyExc_ValueError, "Plan: the inputs do not fit it");
     } else {
         results = run(self, ((PyTupleObject *)fast)->ob_item, NULL);
@@ -657,7 +1001,10 @@ static PyObject *plan_try(PyObject *object, PyObject *const *args, Py_ssize_t na
         targets = ((PyTupleObject *)outs)->ob_item;
         does = PyTuple_GET_SIZE(outs) == self->result_count && can_bind(self, given, targets);
     }
-    results = does ? run(self, given, targets) : Py_NewRef(Py_None);
+    results = does ? run(self, given, targets) : NULL;
+    if (results == NULL && !PyErr_Occurred()) {
+        results = Py_NewRef(Py_None);
+    }
     Py_DECREF(inputs);
     Py_XDECREF(outs);
     return results;
@@ -681,7 +1028,13 @@ static PyObject *get_is_own(PyObject *object, void *unused) {
     return tuple;
 }
 
+static PyObject *get_flexible(PyObject *object, void *unused) {
+    (void)unused;
+    return PyBool_FromLong(is_flexible((OgivePlan *)object));
+}
+
 static PyGetSetDef plan_getset[] = {
+    {"flexible", get_flexible, NULL, "Whether it serves inputs of several shapes.", NULL},
     {"is_own", get_is_own, NULL, "For each result whether it is an array that nothing else uses.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -744,6 +1097,10 @@ static int sort_arguments(const OgiveModel *self, PyObject *const *args, Py_ssiz
         while (i < wanted && PyTuple_GET_ITEM(self->names, i) != name) {
             ++i;
         }
+        if (i == wanted && !PyUnicode_CHECK_INTERNED(name)) { /* a name of model(**{...}) that was made at run time */
+            for (i = 0; i < wanted && PyUnicode_Compare(PyTuple_GET_ITEM(self->names, i), name) != 0; ++i) {
+            }
+        }
         if (i < wanted && inputs[i] == NULL) {
             inputs[i] = args[nargs + k];
             ++given;
@@ -768,7 +1125,7 @@ static PyObject *single_or_tuple(PyObject *results) {
 /* The plan used before gives its memory back if that is much. */
 static void use(OgiveModel *self, OgivePlan *plan) {
     if (self->latest != plan) {
-        if (self->latest != NULL && self->latest->workspace_bytes > (self->latest->is_uniform ? 0 : LARGEST_IDLE) &&
+        if (self->latest != NULL && self->latest->workspace_bytes > (is_flexible(self->latest) ? 0 : LARGEST_IDLE) &&
             PyList_SetSlice(self->latest->idle, 0, PyList_GET_SIZE(self->latest->idle), NULL) < 0) {
             PyErr_Clear();
         }

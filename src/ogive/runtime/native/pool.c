@@ -50,12 +50,6 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 #define PAUSE() ((void)0)
 #endif
 
-#if defined(_MSC_VER)
-#define THREAD_LOCAL __declspec(thread)
-#else
-#define THREAD_LOCAL _Thread_local
-#endif
-
 /* How long a worker spins for the next job before it sleeps. It is longer than the gaps between calls in a row, and than
  * the time a woken thread may need to get a processor, so that a worker does not miss one short job after the other. It
  * is short enough that a process which has stopped computing leaves its processors alone. */
@@ -96,7 +90,7 @@ static atomic_int stopping;
 static int workers_started; /* changed by the owner */
 static int64_t last_short_job; /* when it began; changed by the owner */
 static atomic_int thread_limit = 1;      /* of the process */
-static THREAD_LOCAL int own_thread_limit; /* of the calling thread; 0: it has none of its own */
+static OGIVE_THREAD_LOCAL int own_thread_limit; /* of the calling thread; 0: it has none of its own */
 
 #if defined(_WIN32)
 static HANDLE worker_handles[OGIVE_MAX_THREADS];

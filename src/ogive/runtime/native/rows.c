@@ -18,7 +18,7 @@
 #define LARGEST_SCRATCH ((size_t)64 << 20)
 /* Parameters, the length of the row, two numbers per reduction, what a stage computes of them, and room for the lanes of its reductions, which
  * wait there until all rows are through. */
-#define RECORD_SIZE (OGIVE_MAX_PARAMETERS + 1 + 2 * OGIVE_MAX_REDUCTIONS + OGIVE_MAX_AHEAD)
+#define RECORD_SIZE (OGIVE_MAX_PARAMETERS + 1 + 2 * OGIVE_MAX_REDUCTIONS + OGIVE_MAX_AHEAD + 2)
 #define WITH_LANES (RECORD_SIZE + OGIVE_LANES_ASIDE * OGIVE_MAX_REDUCTIONS)
 #define ROWS_AT_ONCE OGIVE_ROWS_AT_ONCE
 
@@ -35,6 +35,7 @@ static partial combined(enum ogive_reduction kind, partial a, partial b) {
         case OGIVE_MAXIMUM: return a.high < b.high || b.high != b.high ? b : a;
         case OGIVE_MINIMUM: return b.high < a.high || b.high != b.high ? b : a;
         case OGIVE_FIRST: return b.high < a.high ? b : a;
+        case OGIVE_LOST: return (partial){a.high + b.high, 0};
         default: break;
     }
     /* TwoSum; compiled without contraction. */
@@ -44,6 +45,13 @@ static partial combined(enum ogive_reduction kind, partial a, partial b) {
     double high = sum + low;
     /* After an overflow the corrections are NaN: the sum alone is right then. */
     return isfinite(high) ? (partial){high, low - (high - sum)} : (partial){sum, 0};
+}
+
+/* What may be lost when two sums are combined, and more. */
+static double lost_of(partial a, partial b, partial total) {
+    const double sum = a.high + b.high, t = sum - a.high;
+    const double lost = (a.high - (sum - t)) + (b.high - t);
+    return fabs(lost) + fabs(a.low) + fabs(b.low) + fabs(total.low);
 }
 
 /* ---- rows that lie alike --------------------------------------------------------------------- */
@@ -56,6 +64,7 @@ typedef struct {
     npy_intp count;                     /* elements of a row */
     int parameter_count;
     double (*records)[ROWS_AT_ONCE];
+    ogive_call *call; /* of the whole loop */
 } row_group;
 
 static void run_stage(const row_group *group, int stage, void *const *operands, npy_intp count,
@@ -71,10 +80,21 @@ typedef struct {
     int stage;
     int slot;       /* where the findings of the stage begin */
     partial *found; /* of all segments */
+    _Atomic(int) *undecided;
 } segment_context;
 
 static char *row_operand(const row_group *group, intptr_t row, int operand) {
     return group->operands[operand] + row * group->steps[operand];
+}
+
+/* Where a row's record says whether a result is undecided. */
+static int mark_slot(const row_group *group) {
+    const OgiveKernel *kernel = group->kernel;
+    int reductions = 0;
+    for (int s = 0; s < kernel->stages; ++s) {
+        reductions += kernel->reductions_of[s];
+    }
+    return group->parameter_count + 1 + 2 * reductions + OGIVE_MAX_AHEAD;
 }
 
 static void run_segments(const segment_context *context, intptr_t begin, intptr_t end) {
@@ -103,6 +123,9 @@ static void run_segments(const segment_context *context, intptr_t begin, intptr_
             const int slot = context->slot + 2 * r;
             context->found[s * reductions + r] = (partial){records[slot][0], records[slot + 1][0]};
         }
+        if (context->stage == kernel->stages - 1 && kernel->repair != NULL && records[mark_slot(group)][0] != 0) {
+            atomic_store_explicit(context->undecided, 1, memory_order_relaxed);
+        }
     }
 }
 
@@ -125,30 +148,38 @@ static int has_results_of_elements(const OgiveKernel *kernel) {
 static void run_long_row(const row_group *group, intptr_t row, partial *found, int threads) {
     const OgiveKernel *kernel = group->kernel;
     npy_intp segments = (group->count + SEGMENT - 1) / SEGMENT;
+    _Atomic(int) undecided = 0;
     for (int stage = 0, kind = 0; stage < kernel->stages; ++stage) {
         const int reductions = kernel->reductions_of[stage], slot = group->parameter_count + 1 + 2 * kind;
-        if (stage == kernel->stages - 1 && !has_results_of_elements(kernel)) {
+        if (stage == kernel->stages - 1 && !has_results_of_elements(kernel) && kernel->repair == NULL) {
             segments = 1; /* nothing is left to do for elements */
         }
-        segment_context context = {group, row, stage, slot, found};
+        segment_context context = {group, row, stage, slot, found, &undecided};
         if (threads) {
             ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
         } else {
             run_segments(&context, 0, segments);
         }
+        double lost = 0;
         for (int r = 0; r < reductions; ++r, ++kind) {
             partial total = found[r];
+            const int is_sum = kernel->reductions[kind] == OGIVE_SUM;
+            total.high += kernel->reductions[kind] == OGIVE_LOST ? lost : 0; /* of the sum before */
+            lost = 0;
             for (npy_intp s = 1; s < segments; ++s) {
-                total = combined(kernel->reductions[kind], total, found[s * reductions + r]);
+                const partial before = total, next = found[s * reductions + r];
+                total = combined(kernel->reductions[kind], before, next);
+                lost += is_sum ? lost_of(before, next, total) : 0;
             }
             group->records[slot + 2 * r][row] = total.high;
             group->records[slot + 2 * r + 1][row] = total.low;
         }
     }
+    group->records[mark_slot(group)][row] = atomic_load(&undecided);
 }
 
-/* The first `rows` rows of the group. 0, or -1 if memory ran out. */
-static int run_group(const row_group *group, intptr_t rows, int threads) {
+/* The first `rows` rows of the group, but for what is undecided. 0, or -1 if memory ran out. */
+static int run_stages(const row_group *group, intptr_t rows, int threads) {
     const OgiveKernel *kernel = group->kernel;
     if (group->count <= SEGMENT) { /* stage by stage: what one row waits for, another row computes */
         for (int stage = 0; stage < kernel->stages; ++stage) {
@@ -170,8 +201,75 @@ static int run_group(const row_group *group, intptr_t rows, int threads) {
 
 /* ---- all rows ------------------------------------------------------------------------------- */
 
+/* Where the rows lie that the kernel keeps between stages: one after the other in `scratch`. */
+static void place_scratch(row_group *group, char *scratch, intptr_t rows) {
+    const OgiveKernel *kernel = group->kernel;
+    for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
+        group->operands[k] = scratch;
+        group->steps[k] = group->count * kernel->itemsizes[k];
+        scratch += rows * group->steps[k];
+    }
+}
+
+static size_t scratch_bytes(const OgiveKernel *kernel, npy_intp count) {
+    size_t bytes = 0;
+    for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
+        bytes += (size_t)count * (size_t)kernel->itemsizes[k];
+    }
+    return bytes;
+}
+
+/* Computes a row again, which the repair can: all of it, with the mask of what it leaves open. 0, or -1 if memory ran out. */
+static int repair_row(const row_group *group, intptr_t row, int threads) {
+    ogive_call *call = group->call;
+    OgiveKernel *repair = group->kernel->repair;
+    if (ogive_repair_function(call, repair) == NULL) {
+        return 0; /* the call has the exception */
+    }
+    const int operands = repair->inputs + repair->outputs, mask = operands - 1;
+    const npy_intp marks = repair->of_row[mask] ? 1 : group->count;
+    char *memory = malloc((size_t)marks + 64 + scratch_bytes(repair, group->count));
+    if (memory == NULL) {
+        return -1;
+    }
+    _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
+    memset(records, 0, RECORD_SIZE * sizeof *records);
+    for (int i = 0; i <= group->parameter_count; ++i) {
+        records[i][0] = group->records[i][row];
+    }
+    row_group one = {.kernel = repair, .count = group->count, .parameter_count = group->parameter_count, .records = records};
+    char *buffers[OGIVE_MAX_OPERANDS + 1];
+    npy_intp elements[OGIVE_MAX_OPERANDS + 1];
+    for (int k = 0; k < operands; ++k) {
+        buffers[k] = one.operands[k] = k == mask ? memory : row_operand(group, row, k);
+        elements[k] = repair->of_row[k] ? 1 : group->count;
+    }
+    place_scratch(&one, memory + (marks + 63) / 64 * 64, 1);
+    const int failed = run_stages(&one, 1, threads);
+    if (failed == 0 && memchr(memory, 1, (size_t)marks) != NULL) {
+        ogive_decide(call, repair, buffers, elements);
+    }
+    free(memory);
+    return failed;
+}
+
+/* The first `rows` rows of the group. 0, or -1 if memory ran out. */
+static int run_group(const row_group *group, intptr_t rows, int threads) {
+    int failed = run_stages(group, rows, threads);
+    if (group->kernel->repair != NULL) {
+        const int mark = mark_slot(group);
+        for (intptr_t row = 0; row < rows && failed == 0; ++row) {
+            if (group->records[mark][row] != 0) {
+                failed = repair_row(group, row, threads);
+            }
+        }
+    }
+    return failed;
+}
+
 typedef struct {
     const OgiveLoopData *loop;
+    ogive_call *call;
     char **args;
     const npy_intp *steps; /* of the rows, then of the elements in a row */
     npy_intp count;
@@ -194,25 +292,8 @@ static row_group new_group(const rows_context *context, double (*records)[ROWS_A
     return (row_group){.kernel = loop->kernel,
                        .count = context->count,
                        .parameter_count = loop->parameter_count,
-                       .records = records};
-}
-
-/* Where the rows lie that the kernel keeps between stages: one after the other in `scratch`. */
-static void place_scratch(row_group *group, char *scratch, intptr_t rows) {
-    const OgiveKernel *kernel = group->kernel;
-    for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
-        group->operands[k] = scratch;
-        group->steps[k] = group->count * kernel->itemsizes[k];
-        scratch += rows * group->steps[k];
-    }
-}
-
-static size_t scratch_bytes(const OgiveKernel *kernel, npy_intp count) {
-    size_t bytes = 0;
-    for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
-        bytes += (size_t)count * (size_t)kernel->itemsizes[k];
-    }
-    return bytes;
+                       .records = records,
+                       .call = context->call};
 }
 
 /* A row that is written last may serve as the kernel's scratch row until then. */
@@ -235,10 +316,19 @@ typedef struct {
     npy_intp row, item;
 } layout;
 
+/* Items that lie apart are asked for before they are needed: no processor foresees steps of whole pages. */
+#define AHEAD 24
+#if defined(__GNUC__)
+#define ASK_FOR(address) __builtin_prefetch(address)
+#else
+#define ASK_FOR(address) ((void)0)
+#endif
+
 /* Neighbouring rows often lie together where the elements of one lie apart: so item by item, of all rows. */
 #define COPY(bytes)                                                                                                  \
     case bytes:                                                                                                      \
         for (npy_intp j = 0; j < count; ++j) {                                                                       \
+            ASK_FOR(from.begin + (j + AHEAD < count ? j + AHEAD : j) * from.item);                                   \
             for (intptr_t r = 0; r < rows; ++r) {                                                                    \
                 memcpy(to.begin + r * to.row + j * to.item, from.begin + r * from.row + j * from.item, bytes);       \
             }                                                                                                        \
@@ -256,14 +346,34 @@ static void copy_rows(layout to, layout from, intptr_t rows, npy_intp count, npy
 }
 
 #undef COPY
+#undef ASK_FOR
 
 /* From row to row in a buffer: whole lines of the cache and one more, so that not all rows' elements of one position
  * compete for the same few lines. */
 static npy_intp buffered_row(npy_intp count, npy_intp size) { return (count * size + 63) / 64 * 64 + 64; }
 
+typedef struct {
+    layout to, from;
+    npy_intp size;
+} row_copy;
+
+static void copy_part(void *opaque, intptr_t begin, intptr_t end) {
+    const row_copy *copy = opaque;
+    layout to = copy->to, from = copy->from;
+    to.begin += begin * to.item;
+    from.begin += begin * from.item;
+    copy_rows(to, from, 1, end - begin, copy->size);
+}
+
+/* The same of one long row, whose parts threads share. */
+static void copy_long_row(layout to, layout from, npy_intp count, npy_intp size) {
+    row_copy copy = {to, from, size};
+    ogive_pool_run(copy_part, &copy, count, SEGMENT, OGIVE_ELEMENTS_OF_LINES);
+}
+
 /* Rows [begin, end) through a buffer: several rows at a time, because where elements of a row lie apart,
- * neighbouring rows often lie together. */
-static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t end) {
+ * neighbouring rows often lie together. With `threads` these share each row. */
+static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t end, int threads) {
     const OgiveKernel *kernel = context->loop->kernel;
     const int operands = kernel->inputs + kernel->outputs;
     const npy_intp count = context->count, *row_steps = context->steps, *steps = context->steps + operands;
@@ -271,7 +381,7 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
     for (int k = 0; k < operands; ++k) {
         bytes += kernel->of_row[k] ? 0 : (size_t)buffered_row(count, kernel->itemsizes[k]);
     }
-    intptr_t group = ROWS_AT_ONCE;
+    intptr_t group = threads ? 1 : ROWS_AT_ONCE;
     while (group > 1 && bytes * (size_t)group > LARGEST_SCRATCH) {
         group /= 2;
     }
@@ -302,7 +412,11 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
             cursor += buffers[k].row * group;
             if (k < kernel->inputs) {
                 const layout given = {context->args[k] + at * row_steps[k], row_steps[k], steps[k]};
-                copy_rows(buffers[k], given, rows, count, size);
+                if (threads) {
+                    copy_long_row(buffers[k], given, count, size);
+                } else {
+                    copy_rows(buffers[k], given, rows, count, size);
+                }
             }
         }
         for (int k = 0; k < operands; ++k) {
@@ -311,13 +425,17 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
                 rows_of.steps[k] = buffers[k].row;
             }
         }
-        if (run_group(&rows_of, rows, 0) < 0) {
+        if (run_group(&rows_of, rows, threads) < 0) {
             atomic_store(&context->failed, 1);
         }
         for (int k = kernel->inputs; k < operands; ++k) {
             if (!kernel->of_row[k]) {
                 const layout given = {context->args[k] + at * row_steps[k], row_steps[k], steps[k]};
-                copy_rows(given, buffers[k], rows, count, kernel->itemsizes[k]);
+                if (threads) {
+                    copy_long_row(given, buffers[k], count, kernel->itemsizes[k]);
+                } else {
+                    copy_rows(given, buffers[k], rows, count, kernel->itemsizes[k]);
+                }
             }
         }
     }
@@ -362,14 +480,37 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
     free(scratch);
 }
 
+/* The bytes from an operand's first element to its end, where its rows follow each other upwards. */
+static npy_intp extent(const rows_context *context, int operand, intptr_t rows) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const npy_intp of_row = (kernel->of_row[operand] ? 1 : context->count) * kernel->itemsizes[operand];
+    const npy_intp step = context->steps[operand];
+    return of_row + (step > 0 ? step * (rows - 1) : 0);
+}
+
+/* Whether results that may have to be repaired lie over inputs. */
+static int is_in_place(const rows_context *context, intptr_t rows) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    for (int k = kernel->inputs; kernel->repair != NULL && k < kernel->inputs + kernel->outputs; ++k) {
+        for (int i = 0; i < kernel->inputs; ++i) {
+            const char *a = context->args[k], *b = context->args[i];
+            if (a == b || (a < b + extent(context, i, rows) && b < a + extent(context, k, rows))) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
 static void run_rows(void *opaque, intptr_t begin, intptr_t end) {
     rows_context *context = opaque;
     const OgiveKernel *kernel = context->loop->kernel;
     ogive_fp_state saved = ogive_fp_enter();
-    if (is_contiguous(kernel, context->steps + kernel->inputs + kernel->outputs, context->count)) {
+    if (is_contiguous(kernel, context->steps + kernel->inputs + kernel->outputs, context->count) &&
+        !is_in_place(context, end)) {
         run_contiguous_rows(context, begin, end, 0);
     } else {
-        run_gathered_rows(context, begin, end);
+        run_gathered_rows(context, begin, end, 0);
     }
     ogive_fp_leave(saved);
 }
@@ -397,21 +538,28 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         }
         return;
     }
-    rows_context context = {loop, args, steps, count, 0};
+    ogive_call call = {loop->kernel, NULL, loop, rows, NULL};
+    rows_context context = {loop, &call, args, steps, count, 0};
     const int threads = ogive_pool_size();
     const npy_intp length = count < 1 ? 1 : count, all = rows > NPY_MAX_INTP / length ? NPY_MAX_INTP : rows * length;
-    const int contiguous = is_contiguous(kernel, steps + kernel->inputs + kernel->outputs, count);
+    const int contiguous = is_contiguous(kernel, steps + kernel->inputs + kernel->outputs, count) && !is_in_place(&context, rows);
     if (all < kernel->parallel_threshold || threads < 2) {
         run_rows(&context, 0, rows);
-    } else if (rows < threads && contiguous) { /* few long rows: threads share their segments */
+    } else if (rows < threads && (contiguous || count > SEGMENT)) { /* few long rows: threads share their segments */
         ogive_fp_state saved = ogive_fp_enter();
-        run_contiguous_rows(&context, 0, rows, 1);
+        if (contiguous) {
+            run_contiguous_rows(&context, 0, rows, 1);
+        } else {
+            run_gathered_rows(&context, 0, rows, 1);
+        }
         ogive_fp_leave(saved);
     } else {
         npy_intp grain = kernel->parallel_threshold / 2 / length;
-        ogive_pool_run(run_rows, &context, rows, grain < 1 ? 1 : grain, 1);
+        ogive_run_in_pool(kernel, run_rows, &context, rows, grain < 1 ? 1 : grain, 1);
     }
+    ogive_raise(&call);
     if (atomic_load(&context.failed)) {
+        ogive_failures += 1;
         PyGILState_STATE lock = PyGILState_Ensure();
         PyErr_NoMemory();
         PyGILState_Release(lock);

@@ -1,0 +1,669 @@
+"""Derive what every rule of ogive.numerics.elementary may be wrong by: run it and compare, or --write the table.
+
+    python accuracy/derive_bounds.py [--write]
+
+A rule's relative error has three parts, of which this adds up the largest of each:
+
+* what its polynomials leave, with the coefficients as they are: enclosed by balls of Arb, over the whole interval that
+  reduced operands lie in, in pieces (Taylor's series of the difference on each, with its remainder);
+* what rounding adds. U is 2**-53. Polynomials by Horner's rule: a running bound over pieces of the interval. Of what is
+  added to a larger number as a correction, its share of the result counts the roundings before the last addition;
+* what the reduction of the operand leaves: log(2) and pi/2 are constants of so many bits.
+
+Two tables: `PROMOTED`, uncompensated float64 for results of fewer bits, and `CORRECTED`, double-word float64. Terms of
+second order (products of two roundings) are below 2**-95 and covered by the last step, which rounds up by 1 %.
+tests/numerics/test_bounds.py compares each number with measured errors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import flint
+from flint import arb, arb_series
+
+from ogive.expression import Format
+from ogive.numerics.elementary import coefficients as table
+from ogive.numerics.machine import LONG
+
+TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/own_errors.py"
+BITS = 400
+U = 2.0**-53
+TERMS = 16
+PIECES = 128
+
+#: Half of log(2), and how much further a reduced operand may lie: n is rounded with an error.
+R = math.log(2) / 2 * (1 + 2.0**-20)
+#: What log(2), rounded to float64, is wrong by.
+LOG_2_ERROR = 2.3191e-17
+#: The largest number of powers of two in an exponential of float64 that is a normal number.
+MOST_POWERS = 1023
+
+Function = Callable[[Any], Any]
+
+
+def pieces(low: float, high: float, count: int = PIECES) -> list[tuple[float, float]]:
+    step = (high - low) / count
+    return [(low + i * step, low + (i + 1) * step) for i in range(count)]
+
+
+def largest(difference: Function, low: float, high: float) -> float:
+    """An upper bound of a function of a power series, over an interval: Taylor's, with the remainder in a ball."""
+    worst = 0.0
+    for start, end in pieces(low, high):
+        middle, half = arb((start + end) / 2), arb((end - start) / 2) * arb(1 + 2.0**-30)
+        known = difference(arb_series([middle, 1], prec=TERMS + 1)).coeffs()
+        whole = arb((start + end) / 2, float(half))
+        rest = difference(arb_series([whole, 1], prec=TERMS + 1)).coeffs()
+        total = sum((abs(c) * half**k for k, c in enumerate(known[:TERMS])), arb(0))
+        if len(rest) > TERMS:
+            total += abs(rest[TERMS]) * half**TERMS
+        worst = max(worst, float(total.upper()))
+    return worst
+
+
+def at(numbers: Sequence[float], x: Any) -> Any:
+    """A polynomial, lowest power first."""
+    value = 0 * x + arb(numbers[-1])
+    for c in reversed(numbers[:-1]):
+        value = value * x + arb(c)
+    return value
+
+
+def series(numbers: Callable[[int], Fraction], x: Any, ratio: float, count: int = 160) -> Any:
+    """A power series around zero whose terms grow no faster than powers of `ratio`, which is their end's margin."""
+    value = 0 * x
+    for k in reversed(range(count)):
+        c = numbers(k)
+        value = value * x + arb(c.numerator) / arb(c.denominator)
+    return value + arb(0, ratio**count * 64)
+
+
+def horner(numbers: Sequence[float], low: float, high: float) -> float:
+    """The largest relative error that rounding makes of a polynomial by Horner's rule with fused multiplications."""
+    worst = 0.0
+    for start, end in pieces(low, high):
+        x, size = arb((start + end) / 2, (end - start) / 2), max(abs(start), abs(end))
+        value, error = arb(numbers[-1]), 0.0
+        for c in reversed(numbers[:-1]):
+            value = value * x + arb(c)
+            error = error * size + U * float(abs(value).upper())
+        worst = max(worst, error / float(abs(value).abs_lower()))
+    return worst
+
+
+def factorial(k: int) -> Fraction:
+    return Fraction(1, math.factorial(k))
+
+
+def _odd_sine(k: int, sign: int) -> Fraction:
+    return Fraction(sign) ** k * factorial(2 * k + 1)
+
+
+def _even_cosine(k: int, sign: int) -> Fraction:
+    return Fraction(sign) ** k * factorial(2 * k)
+
+
+def _arcsine(k: int) -> Fraction:
+    return Fraction(math.comb(2 * k, k), 4**k * (2 * k + 1))
+
+
+def _error_function(k: int) -> Fraction:
+    return Fraction((-1) ** k, math.factorial(k) * (2 * k + 1))
+
+
+def after(first: int, numbers: Callable[[int], Fraction]) -> Callable[[int], Fraction]:
+    """The coefficients of what a series has beyond its first terms."""
+    return lambda k: numbers(k + first)
+
+
+def of_rest(
+    name: str, form: Any, numbers: Callable[[int], Fraction], first: int, high: float, ratio: float, scale: Any = 1
+) -> float:
+    """What a polynomial in the square leaves of a function that has `first` terms before it, relative to the function."""
+    coefficients = getattr(table, name)[form]
+
+    def difference(z: Any) -> Any:
+        rest = at(coefficients, z) - scale * series(after(first, numbers), z, ratio)
+        return rest * z**first / (scale * series(numbers, z, ratio))
+
+    return largest(difference, 0.0, high)
+
+
+# ---- what polynomials leave
+
+
+@cache
+def exp_approximation(name: str, form: Any, relative_to: str) -> float:
+    """Of exp or expm1, for a polynomial that is (expm1(r) - r) / r**2."""
+    coefficients = getattr(table, name)[form]
+
+    def difference(r: Any) -> Any:
+        rest = at(coefficients, r) - series(after(2, factorial), r, 0.3)
+        divisor = series(after(1, factorial), r, 0.3) if relative_to == "expm1" else series(factorial, r, 0.3)
+        return rest * r / divisor if relative_to == "expm1" else rest * r * r / divisor
+
+    return largest(difference, -R, R)
+
+
+@cache
+def log_approximation(form: Any) -> float:
+    low, high = math.sqrt(0.5) - 1 - 2.0**-20, math.sqrt(2) - 1 + 2.0**-20
+
+    def log1p_over(k: int) -> Fraction:
+        return Fraction((-1) ** k, k + 1)
+
+    def difference(f: Any) -> Any:
+        if form is LONG:
+            above, below = table.LOG1P_QUOTIENT[LONG]
+            return at(above, f) / at(below, f) / series(log1p_over, f, 0.4145) - 1
+        rest = at(table.LOG1P[form], f) - series(after(2, log1p_over), f, 0.4145)
+        return rest * f * f / series(log1p_over, f, 0.4145)
+
+    return largest(difference, low, high)
+
+
+@cache
+def to_one_approximation() -> float:
+    above, below = table.LOG1P_TO_ONE[LONG]
+    near = largest(
+        lambda x: at(above, x) / at(below, x) / series(lambda k: Fraction((-1) ** k, k + 1), x, 0.26) - 1, 0.0, 0.25
+    )
+    far = largest(lambda x: at(above, x) / at(below, x) * x / (1 + x).log() - 1, 0.25, 1 + 2.0**-10)
+    return max(near, far)
+
+
+@cache
+def atan_approximation() -> float:
+    above, below = table.ATAN_QUOTIENT[LONG]
+
+    def near(z: Any) -> Any:
+        return at(above, z) / at(below, z) / series(lambda k: Fraction((-1) ** k, 2 * k + 1), z, 0.26) - 1
+
+    def far(z: Any) -> Any:
+        root = z.sqrt()
+        return at(above, z) / at(below, z) * root / root.atan() - 1
+
+    return max(largest(near, 0.0, 0.25), largest(far, 0.25, 1 + 2.0**-20))
+
+
+def scaled_tail(a: Any) -> Any:
+    """exp(a**2 / 2) erfc(a / sqrt(2)) / 2 as a power series: its derivative is ``a f - 1 / sqrt(2 pi)``, and it falls."""
+
+    def exactly(x: Any) -> Any:
+        return (x * x / 2).exp() * (x / arb(2).sqrt()).erfc() / 2
+
+    first = a[0]
+    numbers = [exactly(first.lower()).union(exactly(first.upper()))]
+    for k in range(TERMS):
+        next_one = first * numbers[k] + (numbers[k - 1] if k else -1 / (2 * arb.pi()).sqrt())
+        numbers.append(next_one / (k + 1))
+    return arb_series(numbers, prec=TERMS + 1)
+
+
+@cache
+def tail_approximation() -> float:
+    above, below = table.NORMAL_TAIL[LONG]
+
+    return max(
+        largest(lambda a: at(above, a) / at(below, a) / scaled_tail(a) - 1, low, high)
+        for low, high in ((0.0, 4.0), (4.0, 12.0), (12.0, 37.01))
+    )
+
+
+def composed(function: Function, inner: Any) -> Any:
+    """A function of a power series, from its series around the first term."""
+    outer = function(arb_series([inner[0], 1], prec=TERMS + 1))
+    step = arb_series([0, *inner.coeffs()[1:]], prec=TERMS + 1)
+    value = 0 * inner
+    for k in reversed(range(TERMS + 1)):
+        value = value * step + outer[k]
+    return value
+
+
+@cache
+def erfc_approximation() -> float:
+    first, second, *rest = table.ERFC[Format.F64]
+
+    def difference(t: Any) -> Any:
+        a = 4 * (1 + t) / (1 - t)
+        root = arb(2).sqrt()
+        exact = (1 + a * 9 / 8) * 2 * composed(scaled_tail, a * root)
+        return (at((first, *rest), t) + arb(second)) / exact - 1
+
+    return largest(difference, -1.0, 23.5 / 31.5 + 2.0**-20)
+
+
+def sine(form: Any) -> float:
+    return of_rest("SIN", form, lambda k: _odd_sine(k, -1), 1, 0.6170, 0.3)
+
+
+def cosine(form: Any) -> float:
+    return of_rest("COS", form, lambda k: _even_cosine(k, -1), 2, 0.6170, 0.3)
+
+
+def quotient_rounding(name: str, low: float, high: float) -> float:
+    """Both polynomials, the product with a factor and the division."""
+    above, below = getattr(table, name)[LONG]
+    return horner(above, low, high) + horner(below, low, high) + 2 * U
+
+
+# ---- the rules: relative errors
+
+
+def exp_promoted() -> float:
+    """Polynomial, log(2) in one part, and the rounding of r."""
+    powers = (1.0, 1.0, *table.EXP[LONG])
+    # With another factor of the result, coefficients are rounded once more.
+    return exp_approximation("EXP", LONG, "exp") + horner(powers, -R, R) + MOST_POWERS * LOG_2_ERROR + R * U + 2 * U
+
+
+def expm1_series_promoted() -> float:
+    return exp_approximation("EXPM1", LONG, "expm1") + horner((1.0, *table.EXPM1[LONG]), -R, R) + U
+
+
+def expm1_promoted(n: int) -> float:
+    """With 2**n kept apart. ``2**n |expm1(r)| / |2**n exp(r) - 1|`` is monotone in r on both sides of zero."""
+    error = expm1_series_promoted()
+    if n == 0:
+        return error + U
+    power = 2.0**n
+    share = max(power * abs(math.expm1(r)) / abs(power * math.exp(r) - 1) for r in (-R, R))
+    reduction = (abs(n) * LOG_2_ERROR + U * R) * max(
+        power * math.exp(r) / abs(power * math.exp(r) - 1) for r in (-R, R)
+    )
+    whole = U if abs(n) > 52 else 0.0
+    return share * error + reduction + whole * 1.01 + U
+
+
+def tanh_promoted() -> float:
+    """Of e / (e + 2): ``2 / (e + 2)`` times the error of e, a sum and a quotient."""
+    worst = 0.0
+    for n in range(-60, 1011):
+        low = math.ldexp(math.exp(-R), n) - 1
+        worst = max(worst, 2 / (low + 2) * expm1_promoted(n))
+    return worst + 2 * U
+
+
+def log_promoted() -> float:
+    """Of k log(2) and the rest the smaller, in magnitude, is as large as the sum: both errors are of that."""
+    of_rest_ = log_approximation(LONG) + quotient_rounding("LOG1P_QUOTIENT", -0.2929, 0.4143)
+    return of_rest_ + max(k * LOG_2_ERROR / (k * math.log(2) - R) for k in (1, 1075)) + U
+
+
+def log1p_promoted() -> float:
+    """What 1 + f is made of is rounded once, and the last bit of 1 / 2**k - 1 lost where k is large: 3 U at most of the sum."""
+    to_one = to_one_approximation() + quotient_rounding("LOG1P_TO_ONE", 0.0, 1 + 2.0**-10)
+    return max(log_promoted() + 3 * U, to_one)
+
+
+def atan_promoted() -> float:
+    """The quotient t, the square, the polynomials; pi/2 and the sum. Nothing cancels to less than a half."""
+    return atan_approximation() + quotient_rounding("ATAN_QUOTIENT", 0.0, 1.0) + 4 * U
+
+
+def asin_polynomial(form: Any) -> float:
+    return of_rest("ASIN", form, _arcsine, 1, 0.25 * (1 + 2.0**-20), 0.2501)
+
+
+def asin_promoted() -> float:
+    """pi/2 - 2 asin(s) is as large as asin(s) at least, where 2 asin(s) is twice that: its error counts twice."""
+    return 2 * (asin_polynomial(LONG) + 4 * U) + 2 * U
+
+
+def acos_promoted() -> float:
+    """2 asin(s), or a difference from pi/2 of half its size, or from pi."""
+    return asin_polynomial(LONG) + 7 * U
+
+
+def least_reduced_angle() -> float:
+    """The nearest that a number of float32 below 2**36 comes to a multiple of pi/2: by continued fractions."""
+    half_pi = 1 / table.TWO_OVER_PI
+    nearest = Fraction(1)
+    for exponent in range(-24, 13):
+        unit = Fraction(2) ** exponent
+        # m unit - n pi/2 with m below 2**24: convergents and what lies between them.
+        value = half_pi / unit
+        p0, q0, p1, q1, rest = 1, 0, int(value), 1, value - int(value)
+        while p1 < 2**24 and rest:
+            nearest = min(nearest, abs(p1 * unit - q1 * half_pi)) if q1 else nearest
+            rest = 1 / rest
+            a, rest = int(rest), rest - int(rest)
+            p0, q0, p1, q1 = p1, q1, a * p1 + p0, a * q1 + q0
+    return float(nearest)
+
+
+def reduction_promoted() -> float:
+    """What pi/2 in two parts lacks, n times, beside the smallest angle that is left; two roundings."""
+    lacking = 1 / table.TWO_OVER_PI
+    for _ in range(2):
+        lacking -= Fraction(float(lacking))
+    return float(abs(lacking)) * 2.0**36 / (math.pi / 2) / least_reduced_angle() + 2 * U
+
+
+def sin_promoted() -> float:
+    """The larger of the sine's and the cosine's error: the operand's is not magnified within pi/4."""
+    of_sine = sine(LONG) + horner((1.0, *table.SIN[LONG]), 0.0, 0.617) + U
+    of_cosine = cosine(LONG) + horner((1.0, -0.5, *table.COS[LONG]), 0.0, 0.617) + U
+    return max(of_sine, of_cosine) + reduction_promoted() + 2 * U
+
+
+def tan_promoted() -> float:
+    return sine(LONG) + cosine(LONG) + 12 * U + 1.58 * reduction_promoted()
+
+
+def sinh_promoted() -> float:
+    """``(1 - w) cosh(r) + (1 + w) sinh(r)`` for each n; w is 1 for n = 0, and 1/4 where most cancels."""
+    s = of_rest("SINH", LONG, lambda k: _odd_sine(k, 1), 1, R * R, 0.1) + 3 * U
+    c = of_rest("COSH", LONG, lambda k: _even_cosine(k, 1), 2, R * R, 0.1) + 3 * U
+    worst = 0.0
+    for n in range(40):
+        w = 4.0**-n
+        for r in (-R, 0.0, R):
+            parts = (1 - w) * math.cosh(r), (1 + w) * math.sinh(r)
+            if sum(parts):
+                worst = max(worst, (parts[0] * c + abs(parts[1]) * s + 3 * U * sum(map(abs, parts))) / abs(sum(parts)))
+    return worst + R * U + 2 * U
+
+
+def cosh_promoted() -> float:
+    s = of_rest("SINH", LONG, lambda k: _odd_sine(k, 1), 1, R * R, 0.1)
+    c = of_rest("COSH", LONG, lambda k: _even_cosine(k, 1), 2, R * R, 0.1)
+    return 1.5 * (c + s) + 8 * U
+
+
+def atanh_promoted() -> float:
+    """The quotient s is rounded three times; its series; k log(2) / 2, beside which the rest is no larger than the sum."""
+    rest = of_rest("ATANH_SHORT", LONG, lambda k: Fraction(1, 2 * k + 1), 1, 0.2006**2, 0.05)
+    return rest + 3.1 * U + 3 * U + max(k * LOG_2_ERROR / 2 / (k * math.log(2) / 2 - 0.2) for k in (1, 52)) + 2 * U
+
+
+def normal_tail_promoted() -> float:
+    """The square of an operand of float64 is rounded, and the exponential magnifies that: by 37**2 / 2."""
+    return exp_promoted() + tail_approximation() + quotient_rounding("NORMAL_TAIL", 0.0, 37.01) + (37**2 / 2 + 4) * U
+
+
+def erf_promoted() -> float:
+    """By its series below 1/2; beyond 1 - erfc(a), where that is 0.48 at most, and little is magnified."""
+    near = of_rest("ERF", LONG, _error_function, 1, 0.25, 0.2501, 2 / arb.pi().sqrt()) + 5 * U
+    far = exp_promoted() + tail_approximation() + quotient_rounding("NORMAL_TAIL", 0.0, 8.5) + 40 * U
+    return max(near, far * 0.4796 / 0.5204 + 2 * U)
+
+
+def power_promoted() -> float:
+    """The logarithm's error, 6 U and its polynomial's, is magnified by y log(x): by 709.8 at most."""
+    rest = of_rest("ATANH", LONG, lambda k: Fraction(1, 2 * k + 1), 3, (3 - math.sqrt(8)) ** 2 * 1.001, 0.04)
+    return 709.8 * (rest + 6 * U + U) + exp_promoted()
+
+
+def exp2_promoted() -> float:
+    """The reduction is exact; log(2) and its product with what is left are rounded."""
+    powers = (1.0, 1.0, *table.EXP[LONG])
+    return exp_approximation("EXP", LONG, "exp") + horner(powers, -R, R) + 2 * R * U + 2 * U
+
+
+def log_to_base_promoted() -> float:
+    """The rest as in log, with a factor; the constant of the power of two is rounded, and at most twice the sum."""
+    rest = log_approximation(LONG) + quotient_rounding("LOG1P_QUOTIENT", -0.2929, 0.4143)
+    return rest + 2 * U + 2 * U + U
+
+
+def cbrt_promoted() -> float:
+    """One sum is rounded; what the step leaves is below 2**-80."""
+    return U + 2.0**-80
+
+
+def erfinv_promoted() -> float:
+    """The error of erf or erfc, as a share of y: erfc(y) / (y erf'(y)) is 1.3 where it begins. One rounding of y."""
+    return 1.3 * max(normal_tail_promoted(), erf_promoted()) + 4 * U
+
+
+def log_ndtr_promoted() -> float:
+    """log1p(-Q) magnifies the error of Q by 2.9 at most, for Q = 0.84; the tail divides that of R. Its series: 2**-48."""
+    return 3 * normal_tail_promoted() + log1p_promoted() + 2.0**-48 + 2 * U
+
+
+def promoted() -> dict[str, float]:
+    expm1 = max(expm1_promoted(n) for n in range(-60, 1011))
+    log1p = log1p_promoted()
+    return {
+        "acos": acos_promoted(),
+        "acosh": log1p + 6 * U,
+        "asin": asin_promoted(),
+        "asinh": log1p + 8 * U,
+        "atan": atan_promoted(),
+        "atan2": atan_promoted(),
+        "atanh": atanh_promoted(),
+        "cbrt": cbrt_promoted(),
+        "cos": sin_promoted(),
+        "cosh": cosh_promoted(),
+        "erf": erf_promoted(),
+        "erfc": normal_tail_promoted(),
+        "erfinv": erfinv_promoted(),
+        "exp": exp_promoted(),
+        "exp2": exp2_promoted(),
+        "expm1": expm1,
+        "log": log_promoted(),
+        "log10": log_to_base_promoted(),
+        "log1p": log1p,
+        "log2": log_to_base_promoted(),
+        "log_ndtr": log_ndtr_promoted(),
+        "logistic": exp_promoted() + 2 * U,
+        "normal_tail": normal_tail_promoted(),
+        "power": power_promoted(),
+        "sin": sin_promoted(),
+        "sinh": sinh_promoted(),
+        "tan": tan_promoted(),
+        "tanh": tanh_promoted(),
+    }
+
+
+# ---- double-word: what is added to an exact part, and how often that is rounded
+
+
+def exp_corrected() -> float:
+    """1 + r is exact; the tail, exp(r) - 1 - r, is rounded 5 times and its polynomial by Horner's rule."""
+    roundings = 5 * U + horner(table.EXPM1[Format.F64], -R, R)
+    share = max(abs(math.expm1(r) - r) / math.exp(r) for r in (-R, R))
+    return share * roundings + exp_approximation("EXPM1", Format.F64, "expm1")
+
+
+def expm1_corrected() -> float:
+    """The same tail once more rounded, relative to ``2**n exp(r) - 1``: largest for n = 1 and the smallest r."""
+    roundings = 6 * U + horner(table.EXPM1[Format.F64], -R, R)
+    worst = 0.0
+    for n in range(-60, 60):
+        for r in (-R, R):
+            share = (
+                abs(math.expm1(r) - r) / abs(math.exp(r) - 2.0**-n)
+                if n
+                else abs(math.expm1(r) - r) / abs(math.expm1(r))
+            )
+            worst = max(worst, share)
+    return worst * roundings + 2 * exp_approximation("EXPM1", Format.F64, "expm1")
+
+
+def log_corrected() -> float:
+    """The difference f - f**2 / 2 is exact. What f lacks, U f at most, counts 1 - f times in the place of 1 / (1 + f)."""
+    roundings = 6 * U + horner(table.LOG1P[Format.F64], -0.2929, 0.4143)
+    worst = 0.0
+    for f in (-0.29290, 0.41422):
+        tail = abs(math.log1p(f) - f + f * f / 2)
+        worst = max(worst, (tail * roundings + f * f / (1 + f) * abs(f) * U) / abs(math.log1p(f)))
+    return worst + log_approximation(Format.F64)
+
+
+def asin_corrected() -> float:
+    """asin(t) - t is rounded 4 times and its polynomial; pi/2 - 2 asin(s) counts it twice, and rounds it once more."""
+    return 2 * _arcsine_share() + U * 2 * 0.0236 / 0.5235 * 2
+
+
+def _arcsine_share() -> float:
+    roundings = 5 * U + horner(table.ASIN[Format.F64], 0.0, 0.2501)
+    return (math.asin(0.5) - 0.5) / math.asin(0.5) * roundings + 0.03 * U + asin_polynomial(Format.F64)
+
+
+def atan_corrected() -> float:
+    """atan(t) - t is rounded 5 times and its polynomial; sums with pi/4 or pi/2 are no smaller than atan(tan(pi/8))."""
+    approximation = of_rest("ATAN", Format.F64, lambda k: Fraction((-1) ** k, 2 * k + 1), 1, 0.1717, 0.18)
+    roundings = 6 * U + horner(table.ATAN[Format.F64], 0.0, 0.1717)
+    t = 0.41422
+    return (t - math.atan(t)) / math.atan(t) * roundings + t**4 * U + approximation
+
+
+def sin_corrected() -> float:
+    """sin(r) - r is rounded 3 times and its polynomial; what r lacks counts 1 - r**2 / 2 times, not cos(r) times."""
+    roundings = 3 * U + horner(table.SIN[Format.F64], 0.0, 0.617)
+    r = 0.7855
+    of_sine = (r - math.sin(r)) / math.sin(r) * roundings + r**4 / 24 * U * r / math.sin(r) + sine(Format.F64)
+    return max(of_sine, cos_corrected())
+
+
+def cos_corrected() -> float:
+    """1 - r**2 / 2 is exact, the rest is rounded 4 times; what r lacks counts r times, not sin(r) times."""
+    r = 0.7855
+    rest = abs(math.cos(r) - 1 + r * r / 2)
+    roundings = 5 * U + horner(table.COS[Format.F64], 0.0, 0.617)
+    return (rest * roundings + (r - math.sin(r)) * U * r + 2.0**-54 * 0.62 * 2.0**-2) / math.cos(r) + cosine(Format.F64)
+
+
+def sinh_corrected() -> float:
+    """As sin; with (1 - w) cosh(r) for n = 1 it is 1.25 sinh(r) in a sum that is as large as sinh(r)."""
+    approximation = of_rest("SINH", Format.F64, lambda k: _odd_sine(k, 1), 1, R * R, 0.1)
+    other = of_rest("COSH", Format.F64, lambda k: _even_cosine(k, 1), 2, R * R, 0.1)
+    of_sinh = (math.sinh(R) - R) * (6 * U + horner(table.SINH[Format.F64], 0.0, R * R))
+    of_cosh = (math.cosh(R) - 1 - R * R / 2) * (5 * U + horner(table.COSH[Format.F64], 0.0, R * R)) + 0.02 * U
+    return (1.25 * of_sinh + 0.75 * of_cosh) / 0.353 + 1.5 * approximation + 2.5 * other
+
+
+def cosh_corrected() -> float:
+    of_sinh = (math.sinh(R) - R) * (6 * U + horner(table.SINH[Format.F64], 0.0, R * R))
+    return of_sinh + 0.03 * U + 2.0**-64
+
+
+def erfc_corrected() -> float:
+    """exp(-a**2), and what is added to the first coefficient: |t P(t)| is at most 0.25, rounded 4 times and by Horner;
+    t itself is good to 2 U, and the slope is at most 0.25 for all t.
+    """
+    first, _, *rest = table.ERFC[Format.F64]
+    size = max(abs(float((at(tuple(rest), arb(t)) * t).mid())) for t in (i / 512 for i in range(-512, 385)))
+    absolute = 0.0
+    for start, end in pieces(-1.0, 0.75):
+        x, reach, value, error = (
+            arb((start + end) / 2, (end - start) / 2),
+            max(abs(start), abs(end)),
+            arb(rest[-1]),
+            0.0,
+        )
+        for c in reversed(rest[:-1]):
+            value = value * x + arb(c)
+            error = error * reach + U * float(abs(value).upper())
+        absolute = max(absolute, error * reach)
+    least = min(first - size, 0.75)
+    return exp_corrected() + (absolute + 4 * U * size + 2 * U * 0.25) / least + erfc_approximation() + 2 * U * 0.1
+
+
+def erf_corrected() -> float:
+    """Near zero the polynomial, at most 0.088 of 1.04, is rounded 4 times and by Horner; beyond, 1 - erfc(a)."""
+    near = of_rest("ERF", Format.F64, _error_function, 1, 0.25, 0.2501, 2 / arb.pi().sqrt())
+    near += 0.088 / 1.04 * (5 * U + horner(table.ERF[Format.F64], 0.0, 0.2501))
+    return max(near, erfc_corrected() * 0.4796 / 0.5204)
+
+
+def power_corrected() -> float:
+    """The logarithm is good to 2**-68, of which y log(x) makes 1500 times as much; exp."""
+    return exp_corrected() + 1500 * 2.0**-68
+
+
+def corrected() -> dict[str, float]:
+    exp, expm1, log, erfc, sin = exp_corrected(), expm1_corrected(), log_corrected(), erfc_corrected(), sin_corrected()
+    # What saturated functions leave: tanh(20) is 1 - 2**-56.7.
+    tanh = expm1 + 2.0**-90
+    # f lies a little beyond where it does for log.
+    log1p = log * 1.01
+    return {
+        "acos": _arcsine_share() * 1.2 + 0.1 * U,
+        "acosh": log1p + 2.0**-90,
+        "asin": asin_corrected(),
+        "asinh": log1p + 2.0**-90,
+        "atan": atan_corrected(),
+        "atan2": atan_corrected(),
+        "atanh": log1p + 2.0**-90,
+        # The lower part is 2**-50 of the upper one, and as exact as z**2 and its own roundings.
+        "cbrt": 2.0**-97,
+        "cos": sin,
+        "cosh": cosh_corrected(),
+        "erf": erf_corrected(),
+        "erfc": erfc,
+        # The error of erf or erfc as above; the step leaves the third power of what the start is wrong by.
+        "erfinv": 1.3 * max(erfc, erf_corrected()) + 2.0**-66,
+        "exp": exp,
+        "exp2": exp + 2.0**-90,
+        "expm1": expm1,
+        "log": log,
+        "log10": log + 2.0**-90,
+        "log1p": log1p,
+        "log2": log + 2.0**-90,
+        "log_ndtr": 3 * erfc + log1p + 2.0**-65,
+        "logistic": exp + 2.0**-90,
+        "normal_tail": erfc + 2.0**-80,
+        "power": power_corrected(),
+        "sin": sin,
+        "sinh": sinh_corrected(),
+        "tan": sin + cos_corrected() + 2.0**-90,
+        "tanh": tanh,
+    }
+
+
+HEADER = '''"""What each rule may be wrong by, relative to its result, of operands without an error.
+
+Written by accuracy/derive_bounds.py, which says how these are derived; change that, not this.
+"""
+
+from __future__ import annotations
+
+__all__ = ["CORRECTED", "PROMOTED"]
+'''
+
+WHAT = {
+    "PROMOTED": "Uncompensated float64 with the long polynomials, for results of fewer bits.",
+    "CORRECTED": "Double-word float64.",
+}
+
+
+def text() -> str:
+    flint.ctx.prec = BITS
+    parts = [HEADER]
+    for name, numbers in (("PROMOTED", promoted()), ("CORRECTED", corrected())):
+        lines = ""
+        for function, value in numbers.items():
+            # Two digits of the logarithm, upwards: so that one more piece of an interval changes nothing.
+            power = math.ceil(math.log2(value * 1.01) * 10) / 10
+            lines += f'    "{function}": {math.nextafter(2.0**power, 1)!r},  # 2**{power:.1f}\n'
+        parts.append(f"#: {WHAT[name]}\n{name}: dict[str, float] = {{\n{lines}}}\n")
+    return "\n".join(parts)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="replace the table in src/ogive/numerics/elementary")
+    arguments = parser.parse_args()
+    derived = text()
+    if arguments.write:
+        TARGET.write_text(derived)
+        print(f"{TARGET.name} written")
+        return 0
+    same = TARGET.read_text() == derived
+    print(f"{TARGET.name} {'is' if same else 'IS NOT'} what this script derives")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,98 @@
+"""LLVM: from text to an object file. The only module that imports llvmlite, when the first kernel is made.
+
+Its version names kernels in the cache. So it is needed even where all kernels are there already.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from ogive.backends.target import Target
+from ogive.errors import CompileError, MissingPackageError, message
+from ogive.forking import hold_over_fork, no_fork
+
+__all__ = ["assembly", "default_triple", "need_assembler_of_x86", "object_code", "version"]
+
+
+@cache
+def _llvm() -> Any:
+    try:
+        import llvmlite.binding as llvm
+        from llvmlite.binding import ffi
+    except (ImportError, OSError) as error:  # OSError: its shared library does not load
+        raise _not_there(error) from error
+    lock = getattr(ffi.lib, "_lock", None)
+    if lock is not None:
+        hold_over_fork(lock)  # others may use llvmlite too, such as Numba
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm
+
+
+def _not_there(error: ImportError | OSError) -> CompileError | MissingPackageError:
+    if isinstance(error, ImportError):
+        what = "kernels that did not come with Ogive (formulas of your own, fused models) need this package"
+        return MissingPackageError(message("llvmlite", what, way_out="Install it: pip install 'ogive[compile]'"))
+    way_out = "Install it again: pip install --upgrade llvmlite"
+    return CompileError(message("llvmlite", f"the compiler of kernels cannot be loaded: {error}", way_out=way_out))
+
+
+def version() -> str:
+    """The version of llvmlite, which decides that of LLVM. Does not load LLVM."""
+    try:
+        import llvmlite
+    except (ImportError, OSError) as error:
+        raise _not_there(error) from error
+    return str(llvmlite.__version__)
+
+
+def default_triple() -> str:
+    """What LLVM calls this system."""
+    return str(_llvm().get_default_triple())
+
+
+@cache
+def need_assembler_of_x86() -> None:
+    """Make LLVM ready for `cpuid`, which it has no function for. llvmlite has the assembler of this machine alone."""
+    llvm = _llvm()
+    if not llvm.get_default_triple().startswith(("x86_64", "amd64", "i686")):
+        what = "code that asks for the level of x86-64 needs LLVM's assembler of it, which is missing on this machine"
+        raise CompileError(message("llvmlite", what, way_out="Export each level: target='x86-64-v3'"))
+    llvm.initialize_native_asmparser()
+
+
+def _machine(target: Target) -> Any:
+    return (
+        _llvm()
+        .Target.from_triple(target.triple)
+        .create_target_machine(
+            cpu=target.processor,
+            features=target.features,
+            opt=2,
+            # WebAssembly has one way to lie in memory, that of its linker.
+            reloc="static" if target.architecture.startswith("wasm") else "pic",
+            codemodel="small",
+            abiname=target.abi,
+        )
+    )
+
+
+def _parsed(source: str) -> Any:
+    llvm = _llvm()
+    try:
+        return llvm.parse_assembly(source)
+    except RuntimeError as error:
+        raise CompileError(f"LLVM refused the kernel: {error}") from error
+
+
+def object_code(source: str, target: Target) -> bytes:
+    """The object file of a module: instruction selection and scheduling; the graph is already simplified."""
+    with no_fork:  # LLVM's global state is not safe under concurrent use, and must not be copied half-done
+        return bytes(_machine(target).emit_object(_parsed(source)))
+
+
+def assembly(source: str, target: Target) -> str:
+    """The same as text for people."""
+    with no_fork:
+        return str(_machine(target).emit_assembly(_parsed(source)))

@@ -1,0 +1,245 @@
+"""The loops of a CPU: over several blocks of elements at a time, over single ones, over rows.
+
+The instructions of one block wait for each other, those of several fill the gaps. Where a program has a fast path for
+operands that are not large (passes/fast_path.py), the loop over several blocks decides at each turn between these and the
+results'. What a target was measured to like (prefetch, stores past the caches) is asked of its tuning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ogive.backends.blocks import block_size, blocks_at_a_time, elements_of_a_group
+from ogive.backends.nodes import Nodes
+from ogive.backends.reductions import Accumulator
+from ogive.backends.target import Target
+from ogive.expression import STORAGE, Expression, Format, varying
+from ogive.program import Program
+
+__all__ = ["CpuLoops", "Loop", "loops_of"]
+
+#: What has to divide the addresses of outputs that are written past the caches.
+STREAM_ALIGNMENT = 64
+
+
+@dataclass(frozen=True)
+class Loop:
+    """One of the loops of a function, which take up the elements one after the other."""
+
+    name: str
+    width: int
+    """Elements of a turn."""
+    begin: str
+    """Where it begins: the limit of the loop before it."""
+    after: str
+    """The block after it."""
+    group: int = 1
+    """What has to divide the number of elements of all turns."""
+    is_incomplete: bool = False
+    """Whether a turn reaches beyond the last element."""
+
+    @property
+    def check(self) -> str:
+        """The block before it, which finds whether there is anything for it to do."""
+        return f"before.{self.name}"
+
+    @property
+    def limit(self) -> str:
+        return "%count" if self.is_incomplete else f"%limit.{self.name}"
+
+
+def loops_of(program: Program, target: Target) -> list[Loop]:
+    """Over several blocks at a time, over single ones, and over the incomplete last one, where there may be one."""
+    block, at_a_time, has_rest = block_size(program), blocks_at_a_time(program, target), bool(program.stages)
+    rest = [Loop("rest", block, "%limit.block", "done", is_incomplete=True)] if has_rest else []
+    group = elements_of_a_group(program, block * at_a_time)
+    several = [Loop("blocks", block * at_a_time, "0", "before.block", group)] if at_a_time > 1 else []
+    single = Loop("block", block, "%limit.blocks" if several else "0", "before.rest" if rest else "done", block)
+    return [*several, single, *rest]
+
+
+@dataclass
+class CpuLoops(Nodes):
+    """Writes the loops of a function around the instructions of its nodes."""
+
+    between: bool = False
+    """Whether this is a stage of rows neither first nor last."""
+
+    def head(self, name: str, operands: int, ahead: Sequence[str]) -> list[str]:
+        """The beginning of the function. One that is a stage of rows has a loop over them."""
+        slots = [f"  %slot{k} = getelementptr ptr, ptr %operands, i64 {k}" for k in range(operands)]
+        if not self.program.stages:
+            loads = [
+                f"  %operand{k} = load ptr, ptr %slot{k}, align {self.target.pointer_bytes}" for k in range(operands)
+            ]
+            parameters = "ptr %operands, i64 %count, ptr %values, i64 %hints, ptr %flags"
+            bits = sum(STORAGE[t.name].bits for t in (*self.program.inputs, *self.program.outputs))
+            return [
+                *(f"{self.define} @{name}({parameters}) #{self.group} {{", "begin:", *slots, *loads),
+                "  %stream = trunc i64 %hints to i1",
+                "  %total = lshr i64 %hints, 1",
+                f"  %many = icmp ugt i64 %total, {self.target.tuning.bytes_from_afar * 8 // bits}",
+                "  %from_afar = or i1 %many, %stream",
+            ]
+        parameters = "ptr %operands, i64 %count, ptr %records, i64 %rows, ptr %steps, i64 %first"
+        lines = [f"{self.define} @{name}({parameters}) #{self.group} {{", "entry:", *slots]
+        for k in range(operands):
+            lines += [
+                f"  %base{k} = load ptr, ptr %slot{k}, align {self.target.pointer_bytes}",
+                f"  %place{k} = getelementptr i64, ptr %steps, i64 {k}",
+                f"  %step{k} = load i64, ptr %place{k}, align 8",
+            ]
+        lines += [
+            *ahead,
+            "  br label %begin",
+            "begin:",
+            f"  %row = phi i64 [ 0, %{self.label} ], [ %next.row, %done ]",
+            "  %values = getelementptr double, ptr %records, i64 %row",
+        ]
+        for k in range(operands):
+            lines += [
+                f"  %offset{k} = mul i64 %row, %step{k}",
+                f"  %operand{k} = getelementptr i8, ptr %base{k}, i64 %offset{k}",
+            ]
+        return lines
+
+    def foot(self, behind_the_last_row: Sequence[str]) -> list[str]:
+        if not self.program.stages:
+            return ["  ret void", "}"]
+        return [
+            "  %next.row = add nuw i64 %row, 1",
+            "  %more.rows = icmp ult i64 %next.row, %rows",
+            "  br i1 %more.rows, label %begin, label %end",
+            "end:",
+            *behind_the_last_row,
+            "  ret void",
+            "}",
+        ]
+
+    def loop(
+        self,
+        loop: Loop,
+        roots: Sequence[Expression],
+        stored: Sequence[tuple[int, Expression]],
+        operand_types: Sequence[Format],
+        found: Sequence[Accumulator],
+    ) -> list[str]:
+        """One of the loops over the elements."""
+        block = self.block
+        self.block = self.lanes = loop.width
+        self.lines, self.names, self.label, self.at = [], {}, loop.name, f"%at.{loop.name}"
+        self.valid = self.valid_lanes() if loop.is_incomplete else ""
+        if loop.width > block:
+            self._fetch_ahead(operand_types)
+        decides = loop.width > block and self.program.usual is not None
+        tested = self.program.undecided is not None and not self.program.stages
+        undecided = self.program.undecided if tested else None
+        if decides:
+            stored = self._unless_usual(stored, operand_types)
+            roots = [value for _, value in stored]
+            undecided = self.program.usual.undecided if self.program.usual else None
+        flagged = () if undecided is None else (undecided,)
+        self.region([*roots, *flagged], varying([*roots, *flagged]))
+        if tested:
+            self._store_flags(undecided)
+        places = self._places(stored, operand_types)
+        if loop.width > block and not self.program.stages:
+            streamed = [self.store(*place, STREAM_ALIGNMENT) for place in places]
+            self.lines += [
+                "  br i1 %stream, label %streamed, label %cached",
+                *("streamed:", *streamed, "  br label %stored"),
+                *("cached:", *(self.store(*place) for place in places), "  br label %stored"),
+                "stored:",
+            ]
+            self.label = "stored"
+        else:
+            self.lines += [self.store(*place) for place in places]
+        if decides:
+            self.lines += ["  br label %turned", "turned:"]
+            self.label = "turned"
+        for accumulator in found:
+            accumulator.accumulate(loop.name)
+        self.block, self.valid = block, ""
+        return [
+            f"{loop.name}:",
+            f"  {self.at} = phi i64 [ {loop.begin}, %{loop.check} ], [ %next.{loop.name}, %{self.label} ]",
+            *(line for accumulator in found for line in accumulator.phis(loop.name, loop.check, self.label)),
+            *self.lines,
+            f"  %next.{loop.name} = add nuw i64 {self.at}, {loop.width}",
+            f"  %more.{loop.name} = icmp ult i64 %next.{loop.name}, {loop.limit}",
+            f"  br i1 %more.{loop.name}, label %{loop.name}, label %{loop.after}",
+        ]
+
+    def _store_flags(self, undecided: Expression | None) -> None:
+        """A bit of every element, for those who repair what is undecided."""
+        kind = f"i{self.block}"
+        mask = f"<{self.block} x i1>"
+        flags = "0" if undecided is None else self.emit(f"bitcast {mask} {self.value(undecided)} to {kind}")
+        byte = self.emit_scalar(f"lshr i64 {self.at}, 3")
+        place = self.emit_scalar(f"getelementptr i8, ptr %flags, i64 {byte}")
+        self.lines.append(f"  store {kind} {flags}, ptr {place}, align 1")
+
+    def _places(
+        self, stored: Sequence[tuple[int, Expression]], operand_types: Sequence[Format]
+    ) -> list[tuple[str, str, Format]]:
+        """What is stored, where, and as what."""
+        return [(self.value(result), self.address(i, operand_types[i]), operand_types[i]) for i, result in stored]
+
+    def _unless_usual(
+        self, stored: Sequence[tuple[int, Expression]], operand_types: Sequence[Format]
+    ) -> list[tuple[int, Expression]]:
+        """Store the results where an operand is unusual, and what is to be stored elsewhere.
+
+        Each way loads its operands itself: so conversions to float64 take them from memory, and not registers apart.
+        """
+        usual = self.program.usual
+        assert usual is not None
+        results = [value for _, value in stored]
+        undecided = self.program.undecided
+        flagged = () if undecided is None else (undecided,)
+        differing = varying([usual.magnitude, *results, *flagged])
+        self.region([usual.magnitude], differing)
+        any_lane = self.any_at_least(usual.magnitude.format, *map(self.value, (usual.magnitude, usual.limit)))
+        self.lines += [f"  br i1 {any_lane}, label %unusual, label %usual, !prof !0", "unusual:"]
+        self.names = {n: name for n, name in self.names.items() if n not in differing}
+        self.label = "unusual"
+        self.region([*results, *flagged], differing)
+        if undecided is not None:
+            self._store_flags(undecided)
+        places = self._places(stored, operand_types)
+        self.lines += [self.store(*place) for place in places]
+        self.lines += ["  br label %turned", "usual:"]
+        self.names = {n: name for n, name in self.names.items() if n not in differing}
+        self.label = "usual"
+        return [(operand, value) for (operand, _), value in zip(stored, usual.results, strict=True)]
+
+    def _fetch_ahead(self, operand_types: Sequence[Format]) -> None:
+        """Software prefetch.
+
+        Inputs are prefetched BYTES_FETCHED_AHEAD bytes before they are used if the working set exceeds BYTES_FROM_AFAR.
+        The stages of rows between the first and the last prefetch the inputs of the next rows and the places of the
+        results, because they have little else to do.
+        """
+        inputs = len(self.program.inputs)
+        if not self.program.stages:
+            self.lines += ["  br i1 %from_afar, label %fetch, label %fetched", "fetch:"]
+            for operand, form in enumerate(operand_types[:inputs]):
+                self._fetch(operand, form, str(self.target.tuning.bytes_fetched_ahead))
+            self.lines += ["  br label %fetched", "fetched:"]
+            self.label = "fetched"
+        elif self.between:
+            for operand, form in enumerate(operand_types[: inputs + len(self.program.outputs)]):
+                if operand in self.program.row_operands:
+                    continue
+                is_result = operand >= inputs
+                distance = "0" if is_result else self.emit_scalar(f"mul i64 %rows, %step{operand}")
+                self._fetch(operand, form, distance, is_result=is_result)
+
+    def _fetch(self, operand: int, form: Format, distance: str, *, is_result: bool = False) -> None:
+        """Ask for the lines of the cache so many bytes behind the elements. There need not be any memory."""
+        self.declarations["prefetch"] = "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"
+        begin = self.emit_scalar(f"getelementptr i8, ptr {self.address(operand, form)}, i64 {distance}")
+        for offset in range(0, self.block * form.bits // 8, 64):
+            line = self.emit_scalar(f"getelementptr i8, ptr {begin}, i64 {offset}")
+            self.lines.append(f"  call void @llvm.prefetch.p0(ptr {line}, i32 {int(is_result)}, i32 3, i32 1)")

@@ -1,0 +1,289 @@
+"""What a stage of rows finds: the numbers that a loop carries, and what becomes of them behind it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Writer
+from ogive.expression import EXTREMES, Expression, Format
+from ogive.program import Reduction, Summation
+
+__all__ = ["Accumulator", "accumulators"]
+
+REGISTER_BITS = 512
+
+#: Doubles of a row's record that hold a reduction's vector accumulators, two registers, until their lanes are joined
+#: for all rows at once.
+ASIDE = 3 * REGISTER_BITS // 64
+
+
+class Accumulator:
+    """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes.
+
+    Lane i takes elements i, i + lanes, i + 2 lanes, ... in order, or sums of two neighbours of them; then the upper half
+    of the lanes is joined with the lower half until one is left, of all rows at once. What is left is stored as two
+    float64.
+
+    A sum from one on (Summation) takes 5 % less time than float64, which registers hold half as much of: in each lane
+    the total is never less than what is added, so that what that loses is exact (Fast2Sum).
+    """
+
+    def __init__(self, writer: Writer, index: int, reduction: Reduction, *, counts_lost: bool = False) -> None:
+        kind, value = reduction.kind, reduction.value
+        self.e, self.index, self.kind, self.value = writer, index, kind, value
+        self.lanes = reduction.lanes
+        self.is_extreme = kind in EXTREMES
+        self.is_count = kind == "row_sum" and _counts(value)
+        self.in_pairs = reduction.summation is Summation.IN_PAIRS and not self.is_count
+        self.from_one = reduction.summation is Summation.FROM_ONE and not self.is_count
+        # A segment has few enough elements to count them in float32.
+        self.form = value.format if self.is_extreme or self.is_count or self.from_one else Format.F64
+        # What the loop adds: truth values of a count, positions of a first one.
+        self.taken_form = Format.BIT if self.is_count else self.form if kind == "row_first" else value.format
+        # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
+        is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
+        is_compensated &= reduction.summation is not Summation.UNCOMPENSATED
+        self.parts = 2 if self.is_extreme or is_compensated or self.from_one else 1
+        self.parts += counts_lost and is_compensated
+        self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
+        self.start = 1.0 if self.from_one else self.neutral
+        self.before: list[str] = []
+        """The totals that the next loop begins with; none if there was no loop."""
+        self.following: list[str] = []
+        """What they are after a turn of the loop."""
+
+    def _names(self, label: str) -> list[str]:
+        return [f"%total{self.index}.{part}.{label}" for part in range(self.parts)]
+
+    def _starts(self) -> list[str]:
+        return [self.e.literal(self.form, self.start), *[self.e.literal(self.form, 0.0)] * (self.parts - 1)]
+
+    def accumulate(self, loop: str) -> None:
+        """What a turn of the loop adds: so many lanes after the other, in the order of the elements."""
+        e = self.e
+        width, taken, form = e.block, self._taken(), self.taken_form
+        blocks = e.taken_apart(form, taken, self.lanes)
+        e.block = e.lanes = self.lanes
+        if self.in_pairs and len(blocks) > 1:
+            blocks = [e.binary("fadd", form, a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
+        totals = self._names(loop)
+        if self.is_extreme:
+            totals = self._with_extremes(totals, blocks)
+        else:
+            add = self._counted if self.is_count else self._with_value
+            for part in blocks:
+                totals = add(totals, part)
+        e.block = e.lanes = width
+        self.following = totals
+
+    def phis(self, loop: str, before: str, last: str) -> list[str]:
+        """The totals at the beginning of a turn."""
+        begin = self.before or self._starts()
+        return self._phis(loop, zip(begin, self.following, strict=True), before, last)
+
+    def joints(self, label: str, before: str, last: str) -> list[str]:
+        """The totals behind a loop that may have been left out."""
+        begin = self.before or self._starts()
+        lines = self._phis(label, zip(begin, self.following, strict=True), before, last)
+        self.before = self.following = self._names(label)
+        return lines
+
+    def _phis(self, label: str, values: Iterable[tuple[str, str]], before: str, last: str) -> list[str]:
+        kept = f"<{self.lanes} x {TYPES[self.form]}>"
+        return [
+            f"  {name} = phi {kept} [ {a}, %{before} ], [ {b}, %{last} ]"
+            for name, (a, b) in zip(self._names(label), values, strict=True)
+        ]
+
+    def _taken(self) -> str:
+        """What the loop adds, and the neutral value in lanes beyond the end of the row; of a count, what is counted."""
+        e = self.e
+        if self.is_count:
+            value = e.value(self.value.operands[0])
+            return e.binary("and", Format.BIT, value, e.valid) if e.valid else value
+        value = e.value(self.value)
+        if self.kind == "row_first":
+            condition_ = e.binary("and", Format.BIT, value, e.valid) if e.valid else value
+            return e.choose(condition_, Format.F64, e.position(), e.literal(Format.F64, self.neutral))
+        if e.valid:
+            value = e.choose(e.valid, self.value.format, value, e.literal(self.value.format, self.neutral))
+        return value
+
+    def _with_value(self, totals: list[str], value: str) -> list[str]:
+        if self.from_one:
+            return self._with_what_is_lost(totals, value)
+        if self.taken_form is not self.form:
+            value = self.e.cast("fpext", value, self.taken_form, self.form)
+        return self._joined(totals, [value], self.form)
+
+    def _with_what_is_lost(self, totals: list[str], value: str) -> list[str]:
+        e, form = self.e, self.form
+        total = e.binary("fadd", form, totals[0], value)
+        lost = e.binary("fsub", form, value, e.binary("fsub", form, total, totals[0]))
+        return [total, e.binary("fadd", form, totals[1], lost)]
+
+    def _counted(self, totals: list[str], what_counts: str) -> list[str]:
+        e, form = self.e, self.form
+        return [e.choose(what_counts, form, e.binary("fadd", form, totals[0], e.literal(form, 1.0)), totals[0])]
+
+    def _with_extremes(self, totals: list[str], blocks: list[str]) -> list[str]:
+        """Of equal ones the first is kept, in whatever order they are compared. NaN is found two blocks at a time."""
+        e, form, kind = self.e, self.form, self.e.type(self.form)
+        unordered = [
+            e.emit(f"fcmp uno {kind} {a}, {b}") for a, b in zip(blocks[::2], blocks[1::2] or blocks, strict=True)
+        ]
+        while len(blocks) > 1:
+            blocks = [self._extreme(a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
+        while len(unordered) > 1:
+            unordered = [e.binary("or", Format.BIT, a, b) for a, b in zip(unordered[::2], unordered[1::2], strict=True)]
+        nan = e.choose(unordered[0], form, e.literal(form, math.nan), totals[1])
+        return [self._extreme(totals[0], blocks[0]), nan]
+
+    def _extreme(self, a: str, b: str) -> str:
+        e, kind = self.e, self.e.type(self.form)
+        is_beyond = e.emit(f"fcmp {'ogt' if self.kind == 'row_max' else 'olt'} {kind} {b}, {a}")
+        return e.choose(is_beyond, self.form, b, a)
+
+    def _joined(self, a: list[str], b: list[str], form: Format) -> list[str]:
+        """Both together, by lane."""
+        e = self.e
+        if self.kind == "row_first":
+            is_before = e.emit(f"fcmp olt {e.type(form)} {b[0]}, {a[0]}")
+            return [e.choose(is_before, form, b[0], a[0])]
+        if self.is_extreme:
+            return [self._extreme(a[0], b[0])]
+        total = e.binary("fadd", form, a[0], b[0])
+        if len(a) == 1:
+            return [total]
+        # TwoSum, with the corrections summed beside it.
+        t = e.binary("fsub", form, total, a[0])
+        lost_a = e.binary("fsub", form, a[0], e.binary("fsub", form, total, t))
+        lost = e.binary("fadd", form, lost_a, e.binary("fsub", form, b[0], t))
+        magnitudes = [e.call("fabs", form, lost)] if len(a) == 3 else []
+        for more in b[1:2]:
+            lost = e.binary("fadd", form, lost, more)
+        for magnitude in magnitudes:
+            for more in b[2:]:
+                magnitude = e.binary("fadd", form, magnitude, more)
+            magnitudes = [e.binary("fadd", form, a[2], magnitude)]
+        return [total, e.binary("fadd", form, a[1], lost), *magnitudes]
+
+    # ---- behind the loops
+
+    def put_aside(self, slot: int) -> list[str]:
+        """The lines at the end of a row: its lanes wait until all rows are through."""
+        e, form = self.e, self.form
+        e.after_loop, e.lines = True, []
+        values, width, block = list(self.following), self.lanes, e.block
+        e.block = e.lanes = width
+        if self.is_extreme:
+            nan = values.pop()
+            lanes = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
+            any_lane = e.any_lane(lanes)
+            place = self._aside(slot, 1, "%row", "i8")
+            e.lines.append(f"  store i8 {e.emit_scalar(f'zext i1 {any_lane} to i8')}, ptr {place}, align 1")
+        while width * form.bits > REGISTER_BITS:
+            half = width // 2
+            lower, upper = ([e.slice(form, v, width, start, half) for v in values] for start in (0, half))
+            e.block = e.lanes = width = half
+            values = self._joined(lower, upper, form)
+        for part, value in enumerate(values):
+            kind = e.type(form)
+            place = self._aside(slot, part, "%row", kind)
+            e.lines.append(f"  store {kind} {value}, ptr {place}, align {form.bits // 8}")
+        e.block = e.lanes = block
+        return e.lines
+
+    def _aside(self, slot: int, part: int, row: int | str, kind: str) -> str:
+        """Where a row's lanes wait."""
+        place = self.e.first_record(slot + ASIDE * self.index + ASIDE // 3 * part)
+        return self.e.emit_scalar(f"getelementptr {kind}, ptr {place}, i64 {row}")
+
+    def find(self, aside: int, slot: int) -> list[str]:
+        """The lines behind the last row: what was found goes to its slot in the rows' records.
+
+        All rows are joined together. Of two the lower halves make one register, the upper halves another, and their
+        joint holds both rows; so 16 registers of 16 lanes become one of 16 rows in 15 steps of three instructions, in
+        place of four of each row that wait for each other.
+        """
+        e, form = self.e, self.form
+        e.after_loop, e.lines, block = True, [], e.block
+        width = min(self.lanes, REGISTER_BITS // form.bits)
+        e.block = e.lanes = width
+        parts = 1 if self.is_extreme else self.parts
+        rows = [[self._waiting(aside, part, row) for part in range(parts)] for row in range(ROWS_AT_ONCE)]
+        if self.from_one:
+            longer = Format.F64
+            (lost,) = self._over_rows([[low] for _, low in rows], width, form)
+            e.block = e.lanes = width
+            (total,) = self._over_rows([[e.cast("fpext", high, form, longer)] for high, _ in rows], width, longer)
+            total = e.binary("fsub", longer, total, e.literal(longer, width * self.start))
+            values, form = [e.binary("fadd", longer, total, e.cast("fpext", lost, form, longer))], longer
+        else:
+            values = self._over_rows(rows, width, form)
+        if self.is_count and not self.value.operands[1].attribute:  # all the others were counted
+            count = e.emit_scalar(f"uitofp i64 %count to {TYPES[form]}")
+            values = [e.binary("fsub", form, e.spread(e.type(form), f"{TYPES[form]} {count}"), values[0])]
+        if self.is_extreme:
+            kind = f"<{ROWS_AT_ONCE} x i8>"
+            any_lane = e.emit(f"load {kind}, ptr {self._aside(aside, 1, 0, kind)}, align 1")
+            is_nan = e.emit(f"icmp ne {kind} {any_lane}, zeroinitializer")
+            values = [e.choose(is_nan, form, e.literal(form, math.nan), values[0])]
+        values = [value if form is Format.F64 else e.cast("fpext", value, form, Format.F64) for value in values]
+        if len(values) == 3:  # the slot of what was lost follows that of the sum
+            values.append(e.literal(Format.F64, 0.0))
+        for part, value in enumerate(values if len(values) == 4 else (*values, e.literal(Format.F64, 0.0))[:2]):
+            place = e.first_record(slot + 2 * self.index + part)
+            e.lines.append(f"  store {e.type(Format.F64)} {value}, ptr {place}, align 8")
+        e.block = e.lanes = block
+        return e.lines
+
+    def _waiting(self, aside: int, part: int, row: int) -> str:
+        kind = self.e.type(self.form)
+        return self.e.emit(f"load {kind}, ptr {self._aside(aside, part, row, kind)}, align {self.form.bits // 8}")
+
+    def _over_rows(self, rows: list[list[str]], width: int, form: Format) -> list[str]:
+        """The parts of all rows' totals, a lane a row, of as many rows of so many lanes each."""
+        e = self.e
+        each = 1  # how many rows a register holds
+        while len(rows) > 1:
+            pairs = list(zip(rows[::2], rows[1::2], strict=True))
+            held = each * width
+            if width > 1:
+                half = width // 2
+                lower = [first + i for first in range(0, 2 * held, width) for i in range(half)]
+                upper = [half + i for i in lower]
+                rows = []
+                for a, b in pairs:
+                    halves = [self._merged(form, a, b, held, lanes) for lanes in (lower, upper)]
+                    rows.append(self._joined(halves[0], halves[1], form))
+                width = half
+            else:
+                rows = [self._merged(form, a, b, held, range(2 * held)) for a, b in pairs]
+                e.block = e.lanes = 2 * held
+            each *= 2
+        return rows[0]
+
+    def _merged(self, form: Format, a: list[str], b: list[str], held: int, lanes: Sequence[int]) -> list[str]:
+        """These lanes of two registers, of every part."""
+        return [self.e.shuffled(form, x, y, held, lanes) for x, y in zip(a, b, strict=True)]
+
+
+def accumulators(writer: Writer, reductions: Sequence[Reduction]) -> list[Accumulator]:
+    """The reductions of a stage. What a sum lost is found with the sum."""
+    following = [*(reduction.kind for reduction in reductions), ""][1:]
+    return [
+        Accumulator(writer, i, reduction, counts_lost=after == "row_lost")
+        for i, (reduction, after) in enumerate(zip(reductions, following, strict=True))
+        if reduction.kind != "row_lost"
+    ]
+
+
+def _counts(value: Expression) -> bool:
+    """Whether this is 1 where a condition holds, or where it does not, and 0 elsewhere."""
+    return (
+        value.operation == "select"
+        and all(o.operation == "constant" for o in value.operands[1:])
+        and ({o.attribute for o in value.operands[1:]} == {0.0, 1.0})
+    )

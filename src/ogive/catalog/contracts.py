@@ -1,0 +1,39 @@
+"""What the two accuracy contracts measured: the largest errors of float32 results, in units in the last place."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+__all__ = ["Errors", "errors", "measured"]
+
+
+class Errors(NamedTuple):
+    """The largest errors that accuracy/measure_fast.py found."""
+
+    parameters: dict[str, Any]
+    exact: float
+    fast: float
+    """Of results that are normal numbers."""
+    fast_subnormal: float
+
+
+@cache
+def measured() -> tuple[dict[str, Any], ...]:
+    """All rows of the measurement."""
+    text = Path(__file__).with_name("fast_errors.json").read_text(encoding="utf-8")
+    return tuple(json.loads(text))
+
+
+def errors(name: str, dtype: str = "float32") -> tuple[Errors, ...]:
+    """The errors of an operator of the catalogue, those of its defaults first; none where both contracts are the same.
+
+    >>> [each.parameters for each in errors("swish")]
+    [{}, {'alpha': 1.703125}]
+    >>> errors("relu")
+    ()
+    """
+    rows = [row for row in measured() if (row["operator"], row["dtype"]) == (name, dtype)]
+    return tuple(Errors(row["parameters"], row["exact"], row["normal"], row["subnormal"]) for row in rows)

@@ -1,0 +1,152 @@
+"""What other libraries call our operators: a table for each library, and the document that is made of them.
+
+python -m ogive.catalog.elsewhere > docs/names.md
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+from ogive.catalog.aliases import ALIASES, written_call
+
+__all__ = ["ELSEWHERE", "called", "markdown", "names_of"]
+
+Theirs = str | tuple[str, str]
+
+
+def _listed(same: str, **others: Theirs) -> dict[str, Theirs]:
+    """Names that are ours too, and others by what they are here, some with a remark."""
+    return dict(sorted([*((name, name) for name in same.split()), *others.items()], key=lambda pair: pair[0].lower()))
+
+
+_TRAINING = "as PyTorch evaluates it, not as it trains"
+
+#: By library and its name: our name, or our name and how it differs.
+ELSEWHERE: dict[str, dict[str, Theirs]] = {
+    "PyTorch": _listed(
+        "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
+        "bitwise_and bitwise_not bitwise_or bitwise_xor ceil celu clamp clip copysign cos cosh div divide elu eq erf erfc "
+        "erfinv exp exp2 expit expm1 fix floor fmod ge glu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh "
+        "hypot isfinite isinf isnan le less less_equal log log10 log1p log2 log_ndtr log_softmax logaddexp logical_and logical_not "
+        "logical_or logical_xor logit logsigmoid lt maximum minimum mish mul multiply ndtr ne neg negative not_equal pow "
+        "prelu reciprocal relu relu6 remainder round rsqrt sigmoid sign silu sin sinh softmax softmin softshrink "
+        "softsign sqrt square sub subtract tan tanh tanhshrink true_divide trunc where",
+        bitwise_left_shift=("bit_shift_left", "of unsigned integers"),
+        bitwise_right_shift=("bit_shift_right", "of unsigned integers"),
+        gelu=("gelu", "the same, also with approximate='tanh'"),
+        leaky_relu=("leaky_relu", "negative_slope is alpha"),
+        rrelu=("rrelu", _TRAINING),
+        selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
+        softplus=("softplus", "beta is steepness; there is no threshold"),
+        threshold=("thresholded_relu", "for value 0; threshold is alpha. `threshold` is DirectML's max(x, min)"),
+    ),
+    "JAX": _listed(
+        "celu elu glu hard_silu hard_swish hard_tanh identity log_sigmoid log_softmax mish relu relu6 sigmoid "
+        "silu soft_sign softmax softplus sparse_plus sparse_sigmoid squareplus swish tanh",
+        gelu=("gelu", "JAX's default is approximate='tanh'"),
+        hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
+        leaky_relu=("leaky_relu", "negative_slope is alpha"),
+        selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
+    ),
+    "Keras": _listed(
+        "celu elu exponential gelu glu hard_shrink hard_silu hard_swish hard_tanh linear log_sigmoid log_softmax mish "
+        "relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid squareplus swish tanh "
+        "tanh_shrink",
+        hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
+        leaky_relu=("leaky_relu", "negative_slope is alpha, and 0.2 by default"),
+        selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
+        threshold=("thresholded_relu", "for default_value 0; threshold_value is alpha"),
+    ),
+    "NumPy": _listed(
+        "abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or "
+        "bitwise_xor cbrt ceil clip copysign cos cosh divide equal exp exp2 expm1 fabs fix floor fmod greater "
+        "greater_equal hypot invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logical_and "
+        "logical_not logical_or logical_xor maximum minimum multiply negative not_equal power reciprocal remainder "
+        "round sign sin sinh sqrt square subtract tan tanh true_divide trunc where",
+        bitwise_count=("bit_count", "of unsigned integers"),
+        left_shift=("bit_shift_left", "of unsigned integers"),
+        mod=("modulus_floor", "`mod` is the same without fmod=1"),
+        right_shift=("bit_shift_right", "of unsigned integers"),
+        rint="round",
+    ),
+    "SciPy": _listed("cbrt erf erfc erfinv exp2 expit expm1 log1p log_expit log_ndtr log_softmax logit ndtr softmax"),
+    "WebNN": _listed(
+        "abs add ceil clamp cos div elu equal erf exp floor gelu greater identity linear log max min mul neg pow prelu "
+        "reciprocal relu sigmoid sign sin softmax softplus softsign sqrt sub tan tanh where",
+        greaterOrEqual="greater_or_equal",
+        hardSigmoid="hard_sigmoid",
+        hardSwish="hard_swish",
+        isInfinite="isinf",
+        isNaN="isnan",
+        leakyRelu="leaky_relu",
+        lesser="less",
+        lesserOrEqual="less_or_equal",
+        logicalAnd="logical_and",
+        logicalNot="logical_not",
+        logicalOr="logical_or",
+        logicalXor="logical_xor",
+        notEqual="not_equal",
+        roundEven="round",
+    ),
+    "com.microsoft": _listed(
+        "",
+        FastGelu=("fast_gelu", "without its bias; add that first"),
+        Gelu="gelu",
+        QuickGelu=("quick_gelu", "for alpha 1.702; `swish` takes any other"),
+    ),
+}
+
+
+def _ours(theirs: Theirs) -> str:
+    return theirs if isinstance(theirs, str) else theirs[0]
+
+
+@cache
+def names_of(operator: str) -> tuple[str, ...]:
+    """All names under which people look for an operator, but its own and those of the two standards."""
+    found = {name for name, alias in ALIASES.items() if alias.operator == operator and not alias.values}
+    mine = {operator, *found}
+    found |= {name for names in ELSEWHERE.values() for name, theirs in names.items() if _ours(theirs) in mine}
+    return tuple(sorted(found - {operator}))
+
+
+def called(theirs: str) -> set[str]:
+    """What operators are called here that a library calls so; capitals do not matter."""
+    return {
+        _ours(meant) for names in ELSEWHERE.values() for name, meant in names.items() if name.lower() == theirs.lower()
+    }
+
+
+# ---- the document
+
+
+def markdown() -> str:
+    """The tables of translation, a section for each library."""
+    lines = [
+        "# Names of other libraries",
+        "",
+        "<!-- Made by `python -m ogive.catalog.elsewhere`; do not edit. -->",
+        "",
+        "What a function of another library is called here: `import ogive; ogive.silu`. `ogive list` and `ogive show`",
+        "know the names of the first column too.",
+        "",
+    ]
+    for library, names in ELSEWHERE.items():
+        lines += [f"## {library}", "", f"| {library} | Ogive | what it is here |", "|---|---|---|"]
+        lines += [f"| `{name}` | `{_ours(theirs)}` | {_what(theirs)} |" for name, theirs in names.items()]
+        lines.append("")
+    return "\n".join(lines[:-1]) + "\n"
+
+
+def _what(theirs: Theirs) -> str:
+    alias = ALIASES.get(_ours(theirs))
+    parts = []
+    if alias is not None:
+        parts.append(f"`{written_call(alias)}`" if alias.values else f"`{alias.operator}`")
+    remark = "" if isinstance(theirs, str) else theirs[1]
+    parts += [text for text in dict.fromkeys([remark, alias.remark if alias else ""]) if text]
+    return "; ".join(parts)
+
+
+if __name__ == "__main__":
+    print(markdown(), end="")

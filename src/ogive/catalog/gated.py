@@ -1,0 +1,77 @@
+"""Gated linear units that ONNX has not: of two tensors, or of the halves of one."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from ogive.catalog import activations
+from ogive.catalog.halves import of_halves
+from ogive.formula import absolute, copy_sign, exp, log_2, log_ndtr, maximum, where
+
+__all__ = ["geglu", "glu", "reglu"]
+
+
+@of_halves()
+def geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> Any:
+    """Gated linear unit with a GELU gate: ``gelu(a) * b``, rounded once.
+
+    The gate is the first tensor, or the first half, as in `swiglu` and in the paper. Some models have it in the second
+    one: then exchange the two.
+
+    Special cases (b = 2): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -0; largest -> inf; -largest -> -0;
+    smallest -> smallest; -smallest -> -smallest.
+
+    >>> geglu([1.0, -1.0, 2.0, 3.0])
+    array([ 1.68268949, -0.47596576])
+
+    Source: N. Shazeer, "GLU Variants Improve Transformer" (2020), arXiv 2002.05202.
+    """
+    gate = activations.gelu.function(a, approximate=approximate)
+    if approximate == "none":
+        # Far below, gelu(a) is too small for most formats where the result is not; its logarithm is known.
+        near = maximum(a, -activations.FAR)
+        far = near * 0.5 * exp(log_ndtr(near) + log_2) * b
+        product = where(a < -5, far, gate * b)
+    else:
+        product = gate * b
+    # Near zero the gate is 1/2; gelu(a) may underflow there where the result does not.
+    return where(absolute(a) < 2.0**-60, a * b * 0.5, product)
+
+
+@of_halves()
+def glu(a: Any, b: Any) -> Any:
+    """Gated linear unit: ``a / (1 + exp(-b))``.
+
+    The gate is the second tensor, or the second half, as in PyTorch and JAX. Where it is closed the result is a zero
+    with the sign of a, also at infinity.
+
+    Special cases (b = 0): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; 3 -> 1.5.
+
+    >>> glu([1.0, 2.0], [0.0, -1000.0])
+    array([0.5, 0. ])
+    >>> glu([[1.0, 0.0], [4.0, 0.0]], axis=1)
+    array([[0.5],
+           [2. ]])
+
+    Source: PyTorch glu, JAX and Keras glu; Y. Dauphin and others (2016), arXiv 1612.08083.
+    """
+    # Below -60 the gate is exp(b) in every format; half of a leaves room for its mantissa.
+    closing = where(b < -activations.FAR, copy_sign(0, a), a) * 0.5 * exp(b + log_2)
+    return where(b < -60, closing, a / (1 + exp(-b)))
+
+
+@of_halves()
+def reglu(a: Any, b: Any) -> Any:
+    """Gated linear unit with a rectifier as the gate: ``max(0, a) * b``.
+
+    The gate is the first tensor, or the first half, as in `swiglu` and in the paper.
+
+    Special cases (b = 2): nan -> nan; 0 -> 0; -0 -> 0; inf -> inf; -inf -> 0; largest -> inf; -largest -> 0; smallest
+    -> formula; -smallest -> 0.
+
+    >>> reglu([1.0, -1.0, 2.0, 3.0])
+    array([2., 0.])
+
+    Source: N. Shazeer, "GLU Variants Improve Transformer" (2020), arXiv 2002.05202.
+    """
+    return where(a <= 0, 0, a) * b

@@ -1,0 +1,75 @@
+"""``ogive split MODEL``: cut a model into what Ogive computes and what it does not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.table import Table
+from rich.text import Text
+
+from ogive.cli.terminal import console, print_json
+
+if TYPE_CHECKING:
+    from ogive.onnx import Part
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Write every part into this folder.")
+@click.option("--json", "as_json", is_flag=True, help="Print the parts as JSON.")
+def command(model: Path, output: Path | None, as_json: bool) -> int:
+    """Cut a model into what Ogive computes and what it does not.
+
+    MODEL is an .onnx file. Prints the parts in the order in which they run, with what goes in and out, and why Ogive
+    refuses nodes. With --output, each part becomes a model of its own: 0-ogive.onnx, 1-rest.onnx and so on. Exit
+    status 1 if Ogive does not compute the whole model.
+    """
+    from ogive.onnx import split
+
+    parts = split(model)
+    files = [f"{i}-{'ogive' if part.is_ogive else 'rest'}.onnx" for i, part in enumerate(parts)]
+    if output is not None:
+        output.mkdir(parents=True, exist_ok=True)
+        for name, part in zip(files, parts, strict=True):
+            (output / name).write_bytes(part.model.SerializeToString())
+    if as_json:
+        rows = [_row(part, name if output else None) for part, name in zip(parts, files, strict=True)]
+        print_json({"parts": rows})
+    else:
+        out = console()
+        out.print(_table(parts, files if output else None))
+        for reason in dict.fromkeys(reason for part in parts for reason in part.reasons):
+            out.print(Text(f"refused: {reason}"), soft_wrap=True)
+    return 0 if all(part.is_ogive for part in parts) else 1
+
+
+def _operators(part: Part) -> str:
+    counts = Counter(node.op_type for node in part.model.graph.node)
+    return ", ".join(name if count == 1 else f"{name} ({count})" for name, count in counts.items())
+
+
+def _row(part: Part, file: str | None) -> dict[str, Any]:
+    return {
+        "computed_by": "ogive" if part.is_ogive else "another runtime",
+        "operators": dict(Counter(node.op_type for node in part.model.graph.node)),
+        "inputs": list(part.inputs),
+        "outputs": list(part.outputs),
+        "refused": list(part.reasons),
+        "file": file,
+    }
+
+
+def _table(parts: tuple[Part, ...], files: list[str] | None) -> Table:
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("part", "computed by", "operators", "inputs", "outputs", *(("file",) if files else ())):
+        table.add_column(title, overflow="fold")
+    for i, part in enumerate(parts):
+        cells = [str(i), "Ogive" if part.is_ogive else "another runtime", _operators(part)]
+        cells += [", ".join(part.inputs), ", ".join(part.outputs), *([files[i]] if files else ())]
+        table.add_row(*map(Text, cells))  # names of a model are no markup
+    return table

@@ -1,0 +1,31 @@
+"""The operators under the fast contract: ``ogive.fast.gelu`` is ``ogive.gelu.fast``.
+
+>>> import numpy as np, ogive
+>>> ogive.fast.sigmoid
+<operator sigmoid.fast(x)>
+>>> ogive.fast.relu(np.float32([-1.0, 2.0]))
+array([0., 2.], dtype=float32)
+"""
+
+from __future__ import annotations
+
+from ogive.catalog import OPERATORS
+from ogive.errors import MissingNameError, message
+from ogive.operator import Operator
+
+__all__ = [*sorted(OPERATORS)]
+
+
+def __getattr__(name: str) -> Operator:
+    if name in OPERATORS:
+        return OPERATORS[name].fast
+    if name.startswith("__"):
+        raise AttributeError(f"module 'ogive.fast' has no attribute {name!r}")
+    way_out = "ogive list names them; an operator of your own has the attribute fast"
+    raise MissingNameError(
+        message("ogive.fast", f"there is no operator {name!r}", "the operators of the catalogue", way_out)
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted([*OPERATORS, *(name for name in globals() if name.startswith("__"))])

@@ -1,0 +1,64 @@
+"""What a computed number may be wrong by."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ogive.expression import Expression
+
+__all__ = ["EXACT", "UNKNOWN", "Bound"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """``abs(value - exact) <= relative * abs(value) + static + absolute`` where the operands are finite.
+
+    That holds wherever `doubt` is false. Where it is true nothing is known. The value is what the number stands for,
+    all parts of a `Wide`; `static` is of the number with its exponent multiplied in, `absolute` lacks the same exponent
+    that `Wide.high` lacks.
+    """
+
+    #: A number that holds for every value; infinite where no bound is known.
+    relative: float = 0.0
+    #: The same, absolute: what a subnormal result has lost, or what a logarithm makes of a relative error.
+    static: float = 0.0
+    #: A bound computed beside the value, in float64: it may be low by a relative 2**-30, for its own rounding.
+    absolute: Expression | None = None
+    #: A truth value computed beside it.
+    doubt: Expression | None = None
+    #: How many significant bits an exact number has at most.
+    bits: int | None = None
+    #: Of finite operands: the smallest magnitude but zero itself, and the largest.
+    least: float = 0.0
+    largest: float = math.inf
+
+    @property
+    def is_known(self) -> bool:
+        return self.relative < math.inf
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the value is the exact one, where that is not in doubt."""
+        return self.relative == 0 and self.is_relative
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether one number bounds the relative error, where that is not in doubt."""
+        return self.is_known and self.static == 0 and self.absolute is None
+
+    @property
+    def kind(self) -> str:
+        """``exact``, ``static``, ``running`` or ``unknown``: what `ogive show` says."""
+        if not self.is_known:
+            return "unknown"
+        if self.absolute is not None:
+            return "running"
+        return "exact" if self.is_exact else "static"
+
+
+#: Of a number that has none: everything that is computed of it is unknown too, and costs nothing.
+UNKNOWN = Bound(relative=math.inf)
+
+#: Of the operands and what is only chosen among them.
+EXACT = Bound()

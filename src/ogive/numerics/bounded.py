@@ -1,0 +1,508 @@
+"""Arithmetic that says of every number what it may be wrong by.
+
+Each operation gives its result a `Bound`, made of those of its operands: static wherever one number bounds the relative
+error of all values, which costs nothing, and running, computed beside the value, from sums on that may cancel.
+Comparisons are in doubt where the numbers lie closer together than they may be wrong by, and so is what overflows.
+
+    a b:  relative errors add up;  abs(error) <= abs(a) e(b) + abs(b) e(a) + e(a) e(b)
+    a/b:  relative errors add up;  abs(error) <= (e(a) + abs(a/b) e(b)) / (abs(b) - e(b))
+    a+b:  of one sign, the larger relative error; else e(a) + e(b)
+
+Uncompensated, each operation adds 2**-53; of double-word numbers 2**-95, which is more than twice what the literature
+has for these algorithms (Joldes, Muller and Popescu, 2017: at most 10 u**2 for sums of one sign, products and quotients)
+for lower parts that are not normalised: of up to 2**-46 of the number. TwoSum and TwoProduct of single numbers are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from ogive import operations as ops
+from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_elements, node, walk
+from ogive.numerics.bound import EXACT, UNKNOWN, Bound
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.machine import Machine
+from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
+
+__all__ = ["Bounded", "either", "exact_operand", "exact_parameter"]
+
+#: Truth values of truth values.
+TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
+
+#: What underflow loses, and more.
+LOST = 2.0**-1070
+
+#: Below this an absolute bound is next to nothing: beside numbers 2**64 times as large it is a relative 2**-64.
+NEXT_TO_NOTHING = 2.0**-200
+
+#: Static bounds are sums of few terms of the first order: this covers those of the second, and their rounding.
+SLACK = 1 + 2.0**-20
+
+#: Beyond this a bound computed from an interval is worse than one that runs beside the value.
+USEFUL = {False: 2.0**-41, True: 2.0**-60}
+
+
+def either(*doubts: Expression | None) -> Expression | None:
+    """Whether one of these is true; None for what never is."""
+    result = None
+    for doubt in doubts:
+        if doubt is not None and doubt is not result:
+            result = doubt if result is None else node(ops.OR, (result, doubt), None, Format.BIT)
+    return result
+
+
+class Bounded(Arithmetic):
+    """`Arithmetic` of float64 in which numbers carry their bounds, and rules for shorter goals are the long ones."""
+
+    bounded = True
+
+    def __init__(self, form: Format = Format.F64, goal: Format | None = None) -> None:
+        if form is not Format.F64:
+            raise ValueError(f"bounds are known of float64, not of {form.value}")
+        super().__init__(form, goal)
+        self.unit = 2.0**-95 if self.extended else 2.0**-53
+        #: Beyond this double-word numbers may lose their lower parts.
+        self.safe = 2.0**900 if self.extended else 2.0**1020
+        self.small = 2.0**-960 if self.extended else 2.0**-1022
+        self.doubts: dict[Expression, Expression] = {}
+        """A truth value -> where it may be the wrong one."""
+        self.known_doubts: dict[Expression, Expression | None] = {}
+        """The same of what is made of truth values."""
+
+    # ---- what operations make of bounds
+
+    def add(self, a: Wide, b: Wide) -> Wide:
+        a, b = self.unscaled(a), self.unscaled(b)
+        result, x, y = super().add(a, b), a.error, b.error
+        if not (x.is_known and y.is_known):
+            return replace(result, error=UNKNOWN)
+        single = a.low is None and b.low is None
+        unit = 0.0 if self.extended and single else self.unit
+        same_sign = min(a.interval.low, b.interval.low) >= 0 or max(a.interval.high, b.interval.high) <= 0
+        static, largest = x.static + y.static, x.largest + y.largest
+        if same_sign:
+            relative, absolute = max(x.relative, y.relative) + unit, self._sum_of(x.absolute, y.absolute)
+            least = min(x.least, y.least)
+        else:
+            # What is lost of the lower parts may be seen where the higher ones cancel.
+            extra = 0.0 if single or not self.extended else 2.0**-98
+            relative, absolute, least = unit, self._sum_of(x.absolute, y.absolute), 0.0
+            first, second = x.relative + extra, y.relative + extra
+            distance = result.interval.smallest_magnitude
+            known = (first * x.largest + second * y.largest) / distance if distance > 0 else math.inf
+            if first == second == 0:
+                pass
+            elif known <= USEFUL[self.extended]:
+                relative += known * SLACK
+            else:
+                for part, share in ((a, first), (b, second)):
+                    absolute = self._plus(absolute, self._magnitude(part), share)
+        error = Bound(relative, static, absolute, either(x.doubt, y.doubt), None, least, largest)
+        return self._made(result, error)
+
+    def multiply(self, a: Wide, b: Wide) -> Wide:
+        a, b = self._ready_for_product(a, b)
+        result, x, y = self._product(a, b), a.error, b.error
+        if not (x.is_known and y.is_known):
+            return replace(result, error=UNKNOWN)
+        least, largest = x.least * y.least, x.largest * y.largest
+        in_range = self._frame_least(a) * self._frame_least(b) >= self.small
+        bits = None
+        if _is_power_of_two(a) or _is_power_of_two(b):
+            unit, bits = 0.0, y.bits if _is_power_of_two(a) else x.bits
+        elif self.extended:
+            unit = 0.0 if x.is_exact and y.is_exact and a.low is None and b.low is None else self.unit
+        else:
+            bits = x.bits + y.bits if x.bits and y.bits and x.bits + y.bits <= self.precision else None
+            unit = 0.0 if bits and in_range and largest < self.safe else self.unit
+        relative = (x.relative + y.relative) * (SLACK if x.relative and y.relative else 1) + unit
+        static, absolute = 0.0, None
+        for part, other in ((a, b), (b, a)):
+            if part.error.static:
+                product = part.error.static * other.error.largest * SLACK
+                if product <= NEXT_TO_NOTHING:
+                    static += product
+                else:
+                    absolute = self._plus(absolute, self._magnitude(other), self._in_frame(part), SLACK)
+            if part.error.absolute is not None:
+                absolute = self._plus(
+                    absolute, self._magnitude(other), part.error.absolute, 1 + 2 * other.error.relative
+                )
+        if x.absolute is not None and y.absolute is not None:
+            absolute = self._plus(absolute, x.absolute, y.absolute)
+        elif absolute is not None and (x.static or y.static):
+            absolute = self.mul_(absolute, self.number(SLACK))
+        doubt = either(x.doubt, y.doubt, self._is_unknown_zero_times_infinity(a, b))
+        if not in_range:
+            bits = None
+            if result.exponent is None:
+                static += LOST
+            else:
+                absolute = self._sum_of(absolute, self.number(LOST))
+        return self._made(result, Bound(relative, static, absolute, doubt, bits, least, largest))
+
+    def _is_unknown_zero_times_infinity(self, a: Wide, b: Wide) -> Expression | None:
+        """Whether one of two numbers may be zero, or something else, beside an infinity.
+
+        That is exp(-x) times an infinity: it is zero where x is infinite, and infinite elsewhere.
+        """
+        doubt = None
+        for part, other in ((a, b), (b, a)):
+            if not part.error.static or part.interval.smallest_magnitude > 0 or self.is_bounded(other.interval):
+                continue
+            is_small = self.less_equal_(self._magnitude(part), self._in_frame(part))
+            is_infinite = self.equal_(self._magnitude(other), self.number(math.inf))
+            doubt = either(doubt, node(ops.AND, (is_small, is_infinite), None, Format.BIT))
+        return doubt
+
+    def divide(self, a: Wide, b: Wide) -> Wide:
+        b = self.without_static(b)
+        result, x, y = super().divide(a, b), a.error, b.error
+        if not (x.is_known and y.is_known):
+            return replace(result, error=UNKNOWN)
+        least = x.least / y.largest if y.largest else 0.0
+        largest = x.largest / y.least if y.least else math.inf
+        in_range = self._frame_least(a) >= self.small * max(self._frame_largest(b), 1.0)
+        divides_by_power = _is_power_of_two(b)
+        unit = 0.0 if divides_by_power else self.unit if depends_on_elements(b.high) else 2 * self.unit
+        relative = (x.relative + y.relative) * SLACK + unit
+        static, absolute, doubt = 0.0, x.absolute, either(x.doubt, y.doubt)
+        if x.static:
+            size = y.least if b.exponent is None else 0.0
+            if size and x.static / size * SLACK <= NEXT_TO_NOTHING:
+                static += x.static / size * SLACK
+            else:
+                absolute = self._sum_of(absolute, self._in_frame(a))
+        if y.absolute is not None:
+            absolute = self._plus(absolute, self._magnitude(result), y.absolute)
+            certain = self.less_(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
+            doubt = either(doubt, self.not_(certain))
+        if absolute is not None:
+            absolute = self.mul_(self.div_(absolute, self._magnitude(b)), self.number(1 + 2.0**-8))
+        if not in_range:
+            if result.exponent is None:
+                static += LOST
+            else:
+                absolute = self._sum_of(absolute, self.number(LOST))
+        return self._made(result, Bound(relative, static, absolute, doubt, None, least, largest))
+
+    def square_root(self, a: Wide) -> Wide:
+        a = self.without_static(self.unscaled(a))
+        result, x = super().square_root(a), a.error
+        if not x.is_known:
+            return replace(result, error=UNKNOWN)
+        relative = x.relative / 2 * SLACK + self.unit
+        absolute, doubt = None, x.doubt
+        if self.extended and x.least < self.small:  # what is left of the radicand underflows
+            doubt = either(doubt, self.less_(self._magnitude(a), self.number(self.small)))
+        if x.absolute is not None:
+            certain = self.less_(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a))
+            doubt = either(doubt, self.not_(certain))
+            absolute = self.div_(self.mul_(x.absolute, self.number(0.5 + 2.0**-9)), result.high)
+        error = Bound(relative, 0.0, absolute, doubt, None, math.sqrt(x.least), math.sqrt(x.largest))
+        return self._made(result, error)
+
+    def select(self, condition: Expression, a: Wide, b: Wide) -> Wide:
+        result, x, y = super().select(condition, a, b), a.error, b.error
+        if not (x.is_known and y.is_known):
+            return replace(result, error=UNKNOWN)
+        absolute = None
+        if x.absolute is not None or y.absolute is not None:
+            zero = self.number(0.0)
+            absolute = self.select_(condition, *(zero if e.absolute is None else e.absolute for e in (x, y)))
+        chosen = [
+            None if e.doubt is None else node(ops.AND, (side, e.doubt), None, Format.BIT)
+            for e, side in ((x, condition), (y, self.not_(condition)))
+        ]
+        error = Bound(
+            max(x.relative, y.relative),
+            max(x.static, y.static),
+            absolute,
+            either(self.doubt_of(condition), *chosen),
+            max(x.bits, y.bits) if x.bits and y.bits else None,
+            min(x.least, y.least),
+            max(x.largest, y.largest),
+        )
+        return self._made(result, error)
+
+    def error_of_extreme(self, a: Wide, b: Wide) -> Bound:
+        """The bound of the larger or the smaller of two numbers without exponents, whose comparison need not be right."""
+        x, y = a.error, b.error
+        # Where the comparison is wrong, the numbers are nearly the same.
+        relative = max(x.relative, y.relative) * (1 if x.is_exact or y.is_exact else SLACK)
+        return Bound(
+            relative,
+            x.static + y.static,
+            self._sum_of(x.absolute, y.absolute),
+            either(x.doubt, y.doubt),
+            max(x.bits, y.bits) if x.bits and y.bits else None,
+            min(x.least, y.least),
+            max(x.largest, y.largest),
+        )
+
+    def doubt_limits(self, truth: Expression, *operands: Wide) -> None:
+        """A comparison that asks whether rounded numbers are infinite or NaN: in doubt where these are."""
+        result = ELEMENT_TYPES["float64" if self.extended else "float32"]
+        doubt = either(*(self.undecided(operand, result) for operand in operands))
+        if doubt is not None:
+            self.doubts[truth] = doubt
+
+    def copy_sign(self, magnitude: Wide, sign: Expression) -> Wide:
+        return replace(super().copy_sign(magnitude, sign), error=magnitude.error)
+
+    def compare(self, operation: Operation, a: Wide, b: Wide) -> Expression:
+        truth = super().compare(operation, a, b)
+        doubt = self._closeness(self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b)))
+        if doubt is not None:
+            known = self.doubts.get(truth)
+            self.doubts[truth] = either(known, doubt) or doubt
+        return truth
+
+    def _closeness(self, a: Wide, b: Wide) -> Expression | None:
+        """Whether two numbers lie so close together that their order is in doubt."""
+        doubt = either(a.error.doubt, b.error.doubt)
+        if not (a.error.is_known and b.error.is_known):
+            return self.always
+        if a.error.is_exact and b.error.is_exact:
+            return doubt
+        for one, other in ((a, b), (b, a)):  # the sign of a number whose relative error is known is
+            if one.error.is_relative and one.error.relative < 1 and other.interval.low == other.interval.high == 0:
+                return doubt
+        room = max(a.interval.low - b.interval.high, b.interval.low - a.interval.high)
+        if a.error.is_relative and b.error.is_relative and room > 0:
+            most = a.error.relative * a.interval.largest_magnitude + b.error.relative * b.interval.largest_magnitude
+            if most * 2 < room:
+                return doubt
+        margin = self._sum_of(self.total(a), self.total(b))
+        assert margin is not None
+        difference = Arithmetic.add(self, a, self.negate(b))
+        apart = self.less_(self.mul_(margin, self.number(1 + 2.0**-30)), self.abs_(difference.high))
+        return either(doubt, self.not_(apart))
+
+    def integral(self, operation: Operation, a: Wide) -> Wide:
+        a = self.unscaled(a)
+        result, x = super().integral(operation, a), a.error
+        if not x.is_known:
+            return replace(result, error=UNKNOWN)
+        doubt = x.doubt
+        if not x.is_exact or a.low is not None:
+            value, total = self.single(a), self.total(a)
+            margin = self.mul_(self.abs_(value), self.number(2.0**-52))
+            margin = margin if total is None else self.fma_(total, self.number(1 + 2.0**-30), margin)
+            ends = (self.make(operation, self.sub_(value, margin)), self.make(operation, self.add_(value, margin)))
+            doubt = either(doubt, self.not_(self.equal_(*ends)))
+        return self._made(result, Bound(0.0, 0.0, None, doubt, x.bits, 1.0, x.largest + 1))
+
+    def wide(self, value: Fraction | float) -> Wide:
+        result = super().wide(value)
+        exact = float(value) if isinstance(value, float) or result.high.attribute == value else None
+        if exact is not None:
+            bits = Fraction(exact).numerator.bit_length() if math.isfinite(exact) else 1
+            return replace(result, error=Bound(bits=max(bits, 1), least=abs(exact), largest=abs(exact)))
+        size = abs(float(value))
+        relative = 2.0**-105 if self.extended else 2.0**-53
+        if self.extended and result.low is not None:
+            parts = Fraction(result.high.attribute) + Fraction(result.low.attribute)
+            relative = 0.0 if parts == value else relative
+        return replace(result, error=Bound(relative, least=size * (1 - 2.0**-52), largest=size * (1 + 2.0**-52)))
+
+    def scaled_error(self, error: Bound, exponent: Expression) -> Bound:
+        if not error.is_known:
+            return error
+        # The result may underflow, and of double-word numbers the lower part.
+        static = error.static if error.least >= self.small else error.static + LOST
+        absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
+        return replace(error, static=static, absolute=absolute)
+
+    def unscaled(self, a: Wide) -> Wide:
+        result = super().unscaled(a)
+        return result if result is a or not a.error.is_known else self._made(result, result.error)
+
+    def finished(self, result: Wide, error: Bound) -> Wide:
+        """What a rule has made, with its bound."""
+        return self._made(result, error)
+
+    # ---- doubts
+
+    @property
+    def always(self) -> Expression:
+        """The doubt that is always there."""
+        return node(ops.CONSTANT, (), True, Format.BIT)
+
+    def doubt_of(self, truth: Expression) -> Expression | None:
+        """Where a truth value may be the wrong one."""
+        for current in walk(truth, operands=self._unknown_truths):  # without recursion
+            if current not in self.doubts and current.operation in TRUTHS_OF_TRUTHS:
+                self.known_doubts.setdefault(current, either(*map(self._known_doubt, current.operands)))
+        return self._known_doubt(truth)
+
+    def _known_doubt(self, truth: Expression) -> Expression | None:
+        return self.doubts.get(truth) or self.known_doubts.get(truth)
+
+    def _unknown_truths(self, truth: Expression) -> Sequence[Expression]:
+        is_known = truth in self.doubts or truth in self.known_doubts
+        return truth.operands if truth.operation in TRUTHS_OF_TRUTHS and not is_known else ()
+
+    def doubted(self, a: Wide, doubt: Expression | None) -> Wide:
+        """The number with one more doubt."""
+        return replace(a, error=replace(a.error, doubt=either(a.error.doubt, doubt)))
+
+    # ---- parts of bounds
+
+    def total(self, a: Wide) -> Expression | None:
+        """The whole bound of a number beside which there is no exponent, as one number; None for 0."""
+        total = a.error.absolute
+        if a.error.relative:
+            total = self._plus(total, self._magnitude(a), a.error.relative)
+        if a.error.static:
+            total = self._sum_of(total, self.number(a.error.static))
+        return total
+
+    def undecided(self, a: Wide, result: ElementType) -> Expression | None:
+        """Whether values within the bound are rounded to different numbers of the element type; None for never."""
+        a = self.unscaled(a)
+        if not a.error.is_known:
+            return self.always
+        doubt = a.error.doubt
+        if a.error.is_exact:
+            return doubt
+        low, high = (self._stored(end, result) for end in self._ends(a))
+        differ = self.not_(node(ops.EQUAL, (low, high), None, Format.BIT))
+        if a.error.absolute is not None:  # a bound that is not finite excludes nothing
+            doubt = either(doubt, self.not_(self.less_(a.error.absolute, self.number(math.inf))))
+        return either(differ, doubt)
+
+    def _ends(self, a: Wide) -> tuple[Wide, Wide]:
+        """The smallest and the largest number that the exact one may be."""
+        error = a.error
+        if not self.extended:
+            relative = error.relative * SLACK + 2.0**-52
+            if error.is_relative:  # a zero keeps its sign
+                factors = (self.number(1 - relative), self.number(1 + relative))
+                low, high = (self.mul_(a.high, factor) for factor in factors)
+                return Wide(low), Wide(high)
+            margin = self._plus(self._slackened(error), self.abs_(a.high), relative)
+            assert margin is not None
+            return Wide(self.sub_(a.high, margin)), Wide(self.add_(a.high, margin))
+        margin = self._plus(self._slackened(error), self.abs_(a.high), error.relative * SLACK + 2.0**-104)
+        assert margin is not None
+        low_part = self.low_part(a)
+        below, above = (
+            self.two_sum(a.high, self.sub_(low_part, margin)),
+            self.two_sum(a.high, self.add_(low_part, margin)),
+        )
+        return Wide(*below), Wide(*above)
+
+    def _slackened(self, error: Bound) -> Expression | None:
+        """The absolute part of a bound, and what its own rounding may have lost."""
+        parts = None
+        if error.absolute is not None:
+            parts = self.mul_(error.absolute, self.number(1 + 2.0**-30))
+        return parts if not error.static else self._sum_of(parts, self.number(error.static * SLACK))
+
+    def _stored(self, a: Wide, result: ElementType) -> Expression:
+        """What a number becomes as a result, as an integer of the same bits."""
+        if result.is_integer:
+            return to_integer(self, a, result)
+        storage = STORAGE[result.name]
+        value = a.high
+        if a.low is not None:
+            value = to_odd(self, a.high, a.low) if storage is not Format.F64 else self.add_(a.high, a.low)
+        if storage is Format.F64:
+            return self.bits_(value)
+        if storage is Format.F32:
+            value = node(ops.CONVERT, (value,), None, Format.F32)
+        else:
+            value = normal_single_to_odd(value) if storage is Format.F16 else single_to_odd(self, value)
+            value = node(ops.CONVERT, (node(ops.CONVERT, (value,), None, storage),), None, Format.F32)
+        return node(ops.BITCAST, (value,), None, Format.I32)
+
+    def without_static(self, a: Wide) -> Wide:
+        """The number with a bound that has no static part: what that says is put into the others."""
+        error = a.error
+        if not error.is_known or not error.static:
+            return a
+        if error.static > NEXT_TO_NOTHING:
+            return replace(
+                a, error=replace(error, static=0.0, absolute=self._sum_of(error.absolute, self._in_frame(a)))
+            )
+        size = self._magnitude(a) if a.exponent is None else self.abs_(self.scale_(a.high, a.exponent))
+        certain = self.less_(self.number(error.static * 2.0**64), size)
+        relative = error.relative + 2.0**-64
+        doubt = either(error.doubt, self.not_(certain))
+        return replace(a, error=replace(error, relative=relative, static=0.0, doubt=doubt))
+
+    def _in_frame(self, a: Wide) -> Expression:
+        """The static part of a bound, without the exponent that is kept beside the number."""
+        static = self.number(a.error.static)
+        return static if a.exponent is None else self.scale_(static, self.neg_(a.exponent))
+
+    def _frame_least(self, a: Wide) -> float:
+        """The smallest magnitude of the higher part, but zero."""
+        return max(0.0 if a.exponent is not None else a.error.least, a.stored.smallest_magnitude)
+
+    def _frame_largest(self, a: Wide) -> float:
+        return min(math.inf if a.exponent is not None else a.error.largest, a.stored.largest_magnitude)
+
+    def _magnitude(self, a: Wide) -> Expression:
+        return self.abs_(a.high)
+
+    def _sum_of(self, a: Expression | None, b: Expression | None) -> Expression | None:
+        return b if a is None else a if b is None else self.add_(a, b)
+
+    def _plus(
+        self, total: Expression | None, size: Expression, share: Expression | float, factor: float = 1.0
+    ) -> Expression | None:
+        """``total + size share``, with a factor that is nearly one."""
+        if isinstance(share, float):
+            if not share:
+                return total
+            share = self.number(share)
+        elif factor > 1 + 2.0**-30:
+            share = self.mul_(share, self.number(factor))
+        return self.mul_(size, share) if total is None else self.fma_(size, share, total)
+
+    def _made(self, result: Wide, error: Bound) -> Wide:
+        """The result with its bound: static parts of it as relative ones where that can be, and overflow in doubt."""
+        interval = result.interval
+        least = max(error.least, interval.smallest_magnitude * (1 - 2.0**-20))
+        largest = min(error.largest, interval.largest_magnitude * (1 + 2.0**-20))
+        relative, static, doubt = error.relative, error.static, error.doubt
+        if static and interval.smallest_magnitude > 0 and static / interval.smallest_magnitude < 2.0**-20:
+            relative, static = relative + static / interval.smallest_magnitude * SLACK, 0.0
+        if not largest < self.safe and result.exponent is None:
+            most, size = self.number(self.safe), self.abs_(result.high)
+            # NaN is what IEEE arithmetic says, but for two words, which may be infinities that cancel.
+            is_large = self.not_(self.less_(size, most)) if self.extended else self.less_equal_(most, size)
+            doubt = either(doubt, is_large)
+            largest = min(largest, self.safe)
+        return replace(result, error=Bound(relative, static, error.absolute, doubt, error.bits, least, largest))
+
+
+def _is_power_of_two(a: Wide) -> bool:
+    if not a.is_exact or a.high.operation is not ops.CONSTANT or not a.error.is_exact:
+        return False
+    value = a.high.attribute
+    return math.isfinite(value) and value != 0 and abs(math.frexp(value)[0]) == 0.5
+
+
+def exact_operand(kind: ElementType) -> Bound:
+    """The bound of an operand of an element type, which is none."""
+    if not kind.is_float:
+        return Bound(bits=kind.bits, least=1.0, largest=2.0**kind.bits)
+    if kind.name == "float64":
+        return replace(EXACT, bits=53, least=2.0**-1074)
+    precision = STORAGE[kind.name].precision
+    bias = 15 if kind.name == "float16" else 127
+    return Bound(bits=precision, least=2.0 ** (2 - bias - precision), largest=2.0 ** (bias + 1))
+
+
+def exact_parameter(m: Machine) -> Bound:
+    """The same of a parameter: a number of the results' precision."""
+    if m.extended:
+        return Bound(bits=53, least=2.0**-1074)
+    return Bound(bits=24, least=2.0**-149, largest=2.0**128)

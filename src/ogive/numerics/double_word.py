@@ -1,0 +1,441 @@
+"""Arithmetic with more bits than the machine has: numbers kept as an unevaluated sum of two.
+
+A `Wide` number is ``(high + low) * 2**exponent``. Formulas are lowered with it so that a result is rounded
+once, at the end, whatever the formula: that is where the accuracy of every operator comes from, the
+user's own included. Three rules keep it cheap and safe:
+
+* ``high`` alone is what plain IEEE evaluation of the formula gives, so infinities and NaN come out as IEEE
+  arithmetic has them. ``low`` is a correction; where it is not finite (after an overflow) it is dropped.
+* Intervals decide which of two numbers is larger, and whether an overflow is possible at all; what they
+  exclude is not computed.
+* ``exponent`` keeps the result of exp() exact where it would underflow, until the last operation.
+
+The tricks are the classical ones: TwoSum (Knuth), Fast2Sum (Dekker), TwoProduct by FMA.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ogive import operations as ops
+from ogive.expression import Expression, Format, Operation, depends_on_elements, node
+from ogive.numerics.bound import UNKNOWN, Bound
+from ogive.numerics.interval import EVERYTHING, Interval
+from ogive.numerics.machine import Machine
+
+__all__ = ["Arithmetic", "Wide"]
+
+
+@dataclass(frozen=True)
+class Wide:
+    """``(high + low) * 2**exponent``; None for a part that is zero."""
+
+    high: Expression
+    low: Expression | None = None
+    exponent: Expression | None = None
+    interval: Interval = EVERYTHING
+    #: Where ``high`` can lie when there is an exponent beside it.
+    mantissa: Interval = EVERYTHING
+    #: Whether ``low`` is a finite number wherever ``high`` is.
+    low_is_number: bool = True
+    #: Whether ``high`` is ``high + low`` rounded to the format.
+    is_normal: bool = False
+    #: Whether ``low`` is finite at least where ``high`` is and no operand was the largest number.
+    low_follows: bool = False
+    #: What it may be wrong by: known where the arithmetic is `Bounded` (bounded.py).
+    error: Bound = UNKNOWN
+
+    @property
+    def stored(self) -> Interval:
+        """Where ``high`` can lie."""
+        return self.interval if self.exponent is None else self.mantissa
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether ``high`` is all there is."""
+        return self.low is None and self.exponent is None
+
+
+class Arithmetic(Machine):
+    """The operations of real numbers on wide ones."""
+
+    def wide(self, value: Fraction | float) -> Wide:
+        """A constant, to twice the precision of the format."""
+        if isinstance(value, float):
+            if not math.isfinite(value) or value == 0:
+                return Wide(self.number(value), interval=Interval.point(value))
+            value = Fraction(value)
+        high = self.rounded(value)
+        if not self.extended or not math.isfinite(high):
+            return Wide(self.number(high), interval=Interval.around(high))
+        low = self.rounded(value - Fraction(high))
+        interval = Interval.around(high) if low else Interval.point(high)
+        return Wide(self.number(high), self.number(low) if low else None, interval=interval)
+
+    @property
+    def longer(self) -> Arithmetic:
+        """Arithmetic of float64 for results in this format: it needs no corrections to be good enough."""
+        return Arithmetic(Format.F64, goal=self.format)
+
+    def lengthened(self, a: Wide) -> Wide:
+        """The number in the longer arithmetic, float64."""
+        parts = [None if part is None else self.converted(part, Format.F64) for part in (a.high, a.low, a.exponent)]
+        high, low, exponent = parts
+        assert high is not None
+        if low is not None:
+            high = self.longer.single(Wide(high, low, interval=a.stored, low_is_number=a.low_is_number))
+        return self.longer.unscaled(Wide(high, exponent=exponent, interval=a.interval))
+
+    def shortened(self, a: Wide) -> Wide:
+        """A number of float64 as one of this format."""
+        wide = self.longer
+        a = wide.unscaled(a)
+        high = self.converted(a.high, self.format)
+        rest = wide.sub_(a.high, self.converted(high, Format.F64))
+        if a.low is not None:
+            rest = wide.add_(rest, a.low)
+        is_number = self.is_bounded(a.interval)
+        low = self.converted(rest, self.format)
+        return Wide(high, low, interval=a.interval, low_is_number=is_number, is_normal=True)
+
+    def is_bounded(self, *intervals: Interval) -> bool:
+        """Whether no number of these intervals is, or rounds to, infinity."""
+        return all(i.within(-self.largest / 2, self.largest / 2) for i in intervals)
+
+    def low_part(self, a: Wide) -> Expression:
+        """``a.low`` where it is a finite number, zero elsewhere."""
+        if a.low is None:
+            return self.number(0.0)
+        if a.low_is_number:
+            return a.low
+        return self.select_(self.is_finite_(a.low), a.low, self.number(0.0))
+
+    def _corrected(self, a: Wide, low: Expression) -> Expression:
+        """``a.high + low``; where that is zero, it has the sign of ``a.high``."""
+        if a.stored.smallest_magnitude > 0:
+            return self.add_(a.high, low)
+        # -0 + 0 is 0, but -0 - 0 is -0; and 0 - low is never -0.
+        return self.sub_(a.high, self.sub_(self.number(0.0), low))
+
+    def unscaled(self, a: Wide) -> Wide:
+        """The same number with its exponent multiplied in."""
+        if a.exponent is None:
+            return a
+        low = None if a.low is None else self.scale_(a.low, a.exponent)
+        if low is not None and not self.is_bounded(a.interval):
+            # Far beyond the largest number the lower part overflows as well, perhaps to the other infinity.
+            low = self.low_part(replace(a, low=low, low_is_number=False))
+        error = self.scaled_error(a.error, a.exponent)
+        return replace(a, high=self.scale_(a.high, a.exponent), low=low, exponent=None, is_normal=False, error=error)
+
+    def scaled_error(self, error: Bound, exponent: Expression) -> Bound:
+        """The bound of a number of which this exponent is multiplied in."""
+        return error
+
+    def single(self, a: Wide) -> Expression:
+        """The number, rounded once to the format."""
+        value = a.high if a.low is None or a.is_normal else self._corrected(a, self.low_part(a))
+        return value if a.exponent is None else self._scaled_once(value, a.exponent, a)
+
+    def _scaled_once(self, value: Expression, exponent: Expression, a: Wide) -> Expression:
+        """``value * 2**exponent``, where that is a, rounded.
+
+        Where that is subnormal it is rounded again, and two roundings may come to 0.75 units. There, which is
+        rare, the number is split at the last bit of the result: one part needs no rounding, the other is rounded
+        once.
+        """
+        scaled = self.scale_(value, exponent)
+        is_normal_anyway = a.interval.within(self.smallest_normal, self.largest)
+        if a.low is None or exponent.operation == ops.CONSTANT or is_normal_anyway:
+            return scaled
+        assert a.exponent is not None
+        # A number of the same sign whose last bit has the place of a subnormal result's last bit.
+        splitter = self.make(ops.COPY_SIGN, self.number(self.smallest_normal), a.high)
+        splitter = self.scale_(splitter, self.neg_(a.exponent))
+        upper = self.sub_(self.add_(a.high, splitter), splitter)
+        lower = self.add_(self.sub_(a.high, upper), self.low_part(a))
+        once = self.add_(self.scale_(upper, a.exponent), self.scale_(lower, a.exponent))
+        # A zero keeps its sign. Where the splitter or a huge number overflows, this is no number.
+        once = self.select_(self.is_finite_(once), self.make(ops.COPY_SIGN, once, scaled), scaled)
+        # Not "less than": that NaN is rare, too, spares the common numbers a look for it.
+        magnitude = scaled if a.stored.low >= 0 else self.abs_(scaled)
+        is_normal = self.less_equal_(self.number(self.smallest_normal), magnitude)
+        return self.select_rare_(self.not_(is_normal), once, scaled)
+
+    def renormalised(self, a: Wide) -> Wide:
+        """The same number with ``high`` its rounded value."""
+        if a.low is None or a.is_normal:
+            return a
+        low = self.low_part(a)
+        high = self._corrected(a, low)
+        return replace(a, high=high, low=self.sub_(low, self.sub_(high, a.high)), is_normal=True)
+
+    def clamped(self, a: Wide, low: float, high: float) -> Wide:
+        """The number moved into [low, high], as far as its interval does not say that it lies there."""
+        a = self.unscaled(a)
+        value = a.high
+        if a.interval.low < low:
+            value = self.select_(self.less_(value, self.number(low)), self.number(low), value)
+        if a.interval.high > high:
+            value = self.select_(self.less_(self.number(high), value), self.number(high), value)
+        if value is a.high:
+            return a
+        interval = Interval(min(max(a.interval.low, low), high), max(min(a.interval.high, high), low))
+        if a.low is None:
+            return Wide(value, interval=interval)
+        # Where the number was moved, its correction is void; and where it is NaN, so may the correction be.
+        # Where it was not, high is a number of the interval, and low is one if it follows.
+        is_safe = a.low_follows and self.is_bounded(interval)
+        part = a.low if is_safe else self.low_part(a)
+        correction = self.select_(self.equal_(value, a.high), part, self.number(0.0))
+        return Wide(value, correction, interval=interval)
+
+    def negate(self, a: Wide) -> Wide:
+        low = None if a.low is None else self.neg_(a.low)
+        return replace(a, high=self.neg_(a.high), low=low, interval=-a.interval, mantissa=-a.mantissa)
+
+    def absolute(self, a: Wide) -> Wide:
+        if a.low is None:
+            return replace(a, high=self.abs_(a.high), interval=abs(a.interval), mantissa=abs(a.mantissa))
+        if a.interval.low >= 0:
+            return replace(a, high=self.abs_(a.high))  # -0 is not less than 0
+        a = self.renormalised(a)
+        assert a.low is not None
+        negative = self.less_(a.high, self.number(0.0))
+        low = self.select_(negative, self.neg_(a.low), a.low)
+        return replace(a, high=self.abs_(a.high), low=low, interval=abs(a.interval), mantissa=abs(a.mantissa))
+
+    def add(self, a: Wide, b: Wide) -> Wide:
+        a, b = self.unscaled(a), self.unscaled(b)
+        interval = a.interval + b.interval
+        if not self.extended:
+            return Wide(self._sum(a.high, b.high), interval=interval)
+        if _is_larger(a.interval, b.interval):
+            high, low = self.fast_two_sum(a.high, b.high)
+        elif _is_larger(b.interval, a.interval):
+            high, low = self.fast_two_sum(b.high, a.high)
+        else:
+            high, low = self.two_sum(a.high, b.high)
+        for part in (a.low, b.low):
+            if part is not None:
+                low = self.add_(low, part)
+        is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.interval, b.interval, interval)
+        # The error of a sum of exact numbers is one, unless the sum overflows.
+        follows = a.low is None and b.low is None
+        result = Wide(high, low, interval=interval, low_is_number=is_number, low_follows=follows)
+        same_sign = min(a.interval.low, b.interval.low) >= 0 or max(a.interval.high, b.interval.high) <= 0
+        if (a.low is None and b.low is None) or same_sign:
+            return result
+        # The highs may cancel; then what is left in low may be the larger part.
+        return self.renormalised(result)
+
+    def _sum(self, a: Expression, b: Expression) -> Expression:
+        """A sum; one with a product is a single instruction."""
+        for product, other in ((a, b), (b, a)):
+            is_negated = product.operation == ops.NEGATE
+            product = product.operands[0] if is_negated else product
+            if product.operation == ops.MULTIPLY:
+                x, y = product.operands
+                return self.fma_(node(ops.NEGATE, (x,), None, self.format) if is_negated else x, y, other)
+        return self.add_(a, b)
+
+    def _times(self, a: Expression, b: Expression) -> Expression:
+        """A product; one with the reciprocal of an element is a single division."""
+        if not self.extended:
+            for factor, reciprocal in ((a, b), (b, a)):
+                if reciprocal.operation == ops.DIVIDE and reciprocal.operands[0] is self.number(1.0):
+                    divisor = reciprocal.operands[1]
+                    if depends_on_elements(divisor):
+                        return self.div_(factor, divisor)
+        return self.mul_(a, b)
+
+    def subtract(self, a: Wide, b: Wide) -> Wide:
+        return self.add(a, self.negate(b))
+
+    def _cross(self, a: Wide, b: Wide) -> Expression | None:
+        """The part of a * b that the product of the highs lacks."""
+        cross = None
+        if a.low is not None:
+            cross = self.mul_(a.low, b.high)
+        if b.low is not None:
+            cross = self.mul_(a.high, b.low) if cross is None else self.fma_(a.high, b.low, cross)
+        return cross
+
+    def _product_is_number(self, a: Wide, b: Wide) -> bool:
+        product = a.stored * b.stored
+        return a.low_is_number and b.low_is_number and self.is_bounded(a.stored, b.stored, product)
+
+    def _sum_of_exponents(self, a: Expression | None, b: Expression | None) -> Expression | None:
+        return b if a is None else a if b is None else self.add_(a, b)
+
+    def _partly_unscaled(self, a: Wide) -> Wide:
+        """The same number with a part of a negative exponent multiplied in: as much as cannot underflow."""
+        if a.exponent is None or (a.exponent.operation == ops.CONSTANT and a.exponent.attribute >= 0):
+            return a
+        most = self.number(-60.0)
+        part = self.select_(self.less_(a.exponent, most), most, a.exponent)
+        part = self.select_(self.less_(self.number(0.0), part), self.number(0.0), part)
+        low = None if a.low is None else self.scale_(a.low, part)
+        rest = self.sub_(a.exponent, part)
+        error = self.scaled_error(a.error, part)
+        a = replace(a, high=self.scale_(a.high, part), low=low, exponent=rest, is_normal=False, error=error)
+        return replace(a, mantissa=a.mantissa | Interval.point(0.0))
+
+    def _ready_for_product(self, a: Wide, b: Wide) -> tuple[Wide, Wide]:
+        """Factors whose high parts do not overflow where the product does not."""
+        if not self.is_bounded(a.stored) and not self.is_bounded(b.stored):
+            return self._partly_unscaled(a), self._partly_unscaled(b)
+        return a, b
+
+    def multiply(self, a: Wide, b: Wide) -> Wide:
+        return self._product(*self._ready_for_product(a, b))
+
+    def _product(self, a: Wide, b: Wide) -> Wide:
+        interval, mantissa = a.interval * b.interval, a.stored * b.stored
+        exponent = self._sum_of_exponents(a.exponent, b.exponent)
+        for x, y in ((a, b), (b, a)):
+            if x.is_exact and x.high.operation == ops.CONSTANT and _is_power_of_two(x.high.attribute):
+                low = None if y.low is None else self.mul_(y.low, x.high)
+                is_normal = y.is_normal and abs(x.high.attribute) >= 1  # a smaller number may be rounded again
+                y = replace(y, high=self.mul_(y.high, x.high), low=low, is_normal=is_normal)
+                return replace(y, interval=interval, mantissa=mantissa)
+        high = self._times(a.high, b.high)
+        if not self.extended:
+            return Wide(high, None, exponent, interval, mantissa)
+        low = self.fma_(a.high, b.high, self.neg_(high))
+        if a.low is not None:
+            low = self.fma_(a.low, b.high, low)
+        if b.low is not None:
+            low = self.fma_(a.high, b.low, low)
+        return Wide(high, low, exponent, interval, mantissa, self._product_is_number(a, b))
+
+    def multiply_single(self, a: Wide, b: Wide) -> Expression:
+        """``single(multiply(a, b))`` with less work."""
+        a, b = self._ready_for_product(a, b)
+        cross = self._cross(a, b)
+        if cross is None:
+            value = self._times(a.high, b.high)
+        else:
+            is_number = self._product_is_number(a, b)
+            cross = self.low_part(Wide(a.high, cross, low_is_number=is_number))
+            # 0 - cross is never -0: the result has the sign of the product also where that is zero.
+            value = self.fma_(a.high, b.high, self.neg_(self.sub_(self.number(0.0), cross)))
+        exponent = self._sum_of_exponents(a.exponent, b.exponent)
+        if exponent is None:
+            return value
+        # Only a small product is looked at closely: with a larger factor its low part does not underflow.
+        lift = 60.0
+        parts = [None if part is None else self.mul_(part, self.number(2.0**lift)) for part in (b.high, b.low)]
+        assert parts[0] is not None
+        product = self._product(replace(a, exponent=None), replace(b, high=parts[0], low=parts[1], exponent=None))
+        return self._scaled_once(value, exponent, replace(product, exponent=self.sub_(exponent, self.number(lift))))
+
+    def divide(self, a: Wide, b: Wide) -> Wide:
+        interval, mantissa = a.interval / b.interval, a.stored / b.stored
+        exponent = a.exponent
+        if b.exponent is not None:
+            exponent = self._sum_of_exponents(exponent, self.neg_(b.exponent))
+        one = self.number(1.0)
+        if not self.extended:
+            if not depends_on_elements(b.high):
+                # One division for all elements; what that costs does not show in the shorter format.
+                return Wide(self.mul_(a.high, self.div_(one, b.high)), None, exponent, interval, mantissa)
+            return Wide(self.div_(a.high, b.high), None, exponent, interval, mantissa)
+        # One division: by the reciprocal, which is good unless it may overflow.
+        reciprocal = self.div_(one, b.high)
+        if a.high is one:
+            quotient = reciprocal
+        elif b.stored.smallest_magnitude >= self.smallest_normal or _is_parameter(b.high):
+            quotient = self.mul_(a.high, reciprocal)
+        else:
+            quotient = self.div_(a.high, b.high)
+        minus = self.neg_(quotient)
+        rest = self.fma_(minus, b.high, a.high)
+        if a.low is not None:
+            rest = self.add_(rest, a.low)
+        if b.low is not None:
+            rest = self.fma_(minus, b.low, rest)
+        is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.stored, b.stored, mantissa)
+        return Wide(quotient, self.mul_(rest, reciprocal), exponent, interval, mantissa, is_number)
+
+    def square_root(self, a: Wide) -> Wide:
+        a = self.unscaled(a)
+        interval = Interval(max(a.interval.low, 0.0), max(a.interval.high, 0.0)).map(math.sqrt)
+        root = self.sqrt_(a.high)
+        if not self.extended:
+            return Wide(root, interval=interval)
+        rest = self.fma_(self.neg_(root), root, a.high)
+        if a.low is not None:
+            rest = self.add_(rest, a.low)
+        low = self.mul_(rest, self.div_(self.number(0.5), root))
+        return Wide(root, low, interval=interval, low_is_number=False)
+
+    def select(self, condition: Expression, a: Wide, b: Wide) -> Wide:
+        zero = self.number(0.0)
+        low = exponent = None
+        if a.low is not None or b.low is not None:
+            low = self.select_(condition, zero if a.low is None else a.low, zero if b.low is None else b.low)
+        if a.exponent is not None or b.exponent is not None:
+            exponent = self.select_(
+                condition,
+                zero if a.exponent is None else a.exponent,
+                zero if b.exponent is None else b.exponent,
+            )
+        high = self.select_(condition, a.high, b.high)
+        is_number = a.low_is_number and b.low_is_number
+        is_normal = all(value.low is None or value.is_normal for value in (a, b))
+        return Wide(high, low, exponent, a.interval | b.interval, a.stored | b.stored, is_number, is_normal)
+
+    def copy_sign(self, magnitude: Wide, sign: Expression) -> Wide:
+        magnitude = self.absolute(magnitude)
+        high = self._on_singles(ops.COPY_SIGN, magnitude.high, sign)
+        low = magnitude.low
+        if low is not None:
+            # Flip low where high was flipped: multiply by the sign as one.
+            low = self.mul_(low, self.make(ops.COPY_SIGN, self.number(1.0), sign))
+        interval = magnitude.interval | -magnitude.interval
+        mantissa = magnitude.mantissa | -magnitude.mantissa
+        return replace(magnitude, high=high, low=low, interval=interval, mantissa=mantissa)
+
+    def compare(self, operation: Operation, a: Wide, b: Wide) -> Expression:
+        """``less``, ``less_equal`` or ``equal`` of the numbers that are meant, not of their high parts."""
+        a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
+        on_high = self._on_singles(operation, a.high, b.high)
+        if a.low is None and b.low is None:
+            return on_high
+        on_low = node(operation, (self.low_part(a), self.low_part(b)), None, Format.BIT)
+        tied = node(ops.AND, (self.equal_(a.high, b.high), on_low), None, Format.BIT)
+        if operation == ops.EQUAL:
+            return tied
+        return node(ops.OR, (self.less_(a.high, b.high), tied), None, Format.BIT)
+
+    def integral(self, operation: Operation, a: Wide) -> Wide:
+        """``floor``, ``ceiling``, ``truncate`` or ``round_even``."""
+        if a.is_exact:
+            return Wide(
+                self.make(operation, a.high), interval=a.interval | Interval(a.interval.low - 1, a.interval.high + 1)
+            )
+        return Wide(self.make(operation, self.single(a)), interval=Interval(a.interval.low - 1, a.interval.high + 1))
+
+
+def _is_larger(a: Interval, b: Interval) -> bool:
+    """Whether Fast2Sum is exact with a before b: if abs(a) >= abs(b), and already if the exponent is not smaller.
+
+    A number's high part may lie a little outside its interval; that of a constant does not.
+    """
+    if a.smallest_magnitude >= b.largest_magnitude:
+        return True
+    if a.low != a.high or not math.isfinite(b.largest_magnitude):
+        return False
+    return math.frexp(a.low)[1] >= math.frexp(b.largest_magnitude * (1 + 2.0**-10))[1]
+
+
+def _is_power_of_two(value: float) -> bool:
+    return math.isfinite(value) and value != 0 and abs(math.frexp(value)[0]) == 0.5
+
+
+def _is_parameter(value: Expression) -> bool:
+    """Whether this is a parameter, converted or not. A parameter is zero or a normal float32 number."""
+    return value.operation == ops.PARAMETER or (value.operation == ops.CONVERT and _is_parameter(value.operands[0]))

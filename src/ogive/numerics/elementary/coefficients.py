@@ -1,0 +1,725 @@
+"""The polynomials of the elementary functions, lowest power first, as exact hexadecimal numbers.
+
+Written by accuracy/derive_coefficients.py, which says how they are derived; change that, not this.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ogive.expression import Format
+from ogive.numerics.machine import LONG
+
+__all__ = [
+    "ASIN",
+    "ATAN",
+    "ATANH",
+    "ATANH_SHORT",
+    "ATAN_QUOTIENT",
+    "CBRT_START",
+    "COS",
+    "COSH",
+    "ERF",
+    "ERFC",
+    "ERFINV_FAR",
+    "ERFINV_NEAR",
+    "ERF_QUOTIENT",
+    "EXP",
+    "EXPM1",
+    "EXPM1_ADAPTED",
+    "EXP_ADAPTED",
+    "LOG1P",
+    "LOG1P_QUOTIENT",
+    "LOG1P_TO_ONE",
+    "NORMAL_TAIL",
+    "SIN",
+    "SINH",
+    "TWO_OVER_PI",
+]
+
+#: 2 / pi, its first 1198 bits.
+TWO_OVER_PI = Fraction(
+    int(
+        "28be60db9391054a7f09d5f47d4d377036d8a5664f10e4107f9458eaf7aef1586dc91b8e909374b801924bba827464873f87"
+        "7ac72c4a69cfba208d7d4baed1213a671c09ad17df904e64758e60d4ce7d272117e2ef7e4a0ec7fe25fff7816603fbcbc462"
+        "d6829b47db4d9fb3c9f2c26dd3d18fd9a797fa8b5d49eeb1faf97c5ecf41ce7de294a4ba9afed7ec47e357421580cc11bf1e",
+        16,
+    ),
+    1 << 1198,
+)
+
+#: (expm1(r) - r) / r**2 on |r| <= log(2) / 2; the error is relative to expm1(r).
+EXPM1 = {
+    # largest error 2**-31.1
+    Format.F32: (
+        float.fromhex("0x1.0000000000000p-1"),
+        float.fromhex("0x1.5555540000000p-3"),
+        float.fromhex("0x1.5554f80000000p-5"),
+        float.fromhex("0x1.1112d60000000p-7"),
+        float.fromhex("0x1.6d3a5a0000000p-10"),
+        float.fromhex("0x1.9e77e80000000p-13"),
+    ),
+    # largest error 2**-49.3
+    LONG: (
+        float.fromhex("0x1.fffffffffffbdp-2"),
+        float.fromhex("0x1.5555555552206p-3"),
+        float.fromhex("0x1.5555555564f97p-5"),
+        float.fromhex("0x1.111111214b1bcp-7"),
+        float.fromhex("0x1.6c16c134e097bp-10"),
+        float.fromhex("0x1.a0199ba128acbp-13"),
+        float.fromhex("0x1.a01a7a19e9a43p-16"),
+        float.fromhex("0x1.72dab5a7980bep-19"),
+        float.fromhex("0x1.27dbeb637a7dbp-22"),
+    ),
+    # largest error 2**-65.0
+    Format.F64: (
+        float.fromhex("0x1.0000000000000p-1"),
+        float.fromhex("0x1.5555555555555p-3"),
+        float.fromhex("0x1.5555555555555p-5"),
+        float.fromhex("0x1.1111111111351p-7"),
+        float.fromhex("0x1.6c16c16c16b80p-10"),
+        float.fromhex("0x1.a01a019edcd14p-13"),
+        float.fromhex("0x1.a01a01a330cebp-16"),
+        float.fromhex("0x1.71de3f208ada1p-19"),
+        float.fromhex("0x1.27e4e4efbdc90p-22"),
+        float.fromhex("0x1.ae535ee2960e7p-26"),
+        float.fromhex("0x1.1f620a527d04cp-29"),
+        float.fromhex("0x1.77daa9c8819a9p-33"),
+    ),
+}
+
+#: (expm1(r) - r) / r**2 on |r| <= log(2) / 2, shorter; the error is relative to exp(r).
+EXP = {
+    # largest error 2**-28.2
+    Format.F32: (
+        float.fromhex("0x1.fffffc0000000p-2"),
+        float.fromhex("0x1.5554920000000p-3"),
+        float.fromhex("0x1.5558b20000000p-5"),
+        float.fromhex("0x1.1239940000000p-7"),
+        float.fromhex("0x1.6a4c560000000p-10"),
+    ),
+    # largest error 2**-45.7
+    LONG: (
+        float.fromhex("0x1.fffffffff11c3p-2"),
+        float.fromhex("0x1.55555555898fdp-3"),
+        float.fromhex("0x1.5555557e2daf2p-5"),
+        float.fromhex("0x1.1111108fbb838p-7"),
+        float.fromhex("0x1.6c163b68f22f1p-10"),
+        float.fromhex("0x1.a01b6d06f3f8fp-13"),
+        float.fromhex("0x1.a16ed0598a876p-16"),
+        float.fromhex("0x1.7109577b316cdp-19"),
+    ),
+    # largest error 2**-57.9
+    Format.F64: (
+        float.fromhex("0x1.000000000000ap-1"),
+        float.fromhex("0x1.55555555554ffp-3"),
+        float.fromhex("0x1.5555555550688p-5"),
+        float.fromhex("0x1.11111111266adp-7"),
+        float.fromhex("0x1.6c16c184891a5p-10"),
+        float.fromhex("0x1.a01a0131af4d0p-13"),
+        float.fromhex("0x1.a0199921aa7b0p-16"),
+        float.fromhex("0x1.71df1484e19c7p-19"),
+        float.fromhex("0x1.28ae3de7cdd0fp-22"),
+        float.fromhex("0x1.ad9ab1034f57dp-26"),
+    ),
+}
+
+#: (log1p(f) - f + f**2 / 2) / f**3 on sqrt(1/2) <= 1 + f <= sqrt(2); the error is relative to log1p(f).
+LOG1P = {
+    # largest error 2**-30.3
+    Format.F32: (
+        float.fromhex("0x1.5555480000000p-2"),
+        float.fromhex("-0x1.0000080000000p-2"),
+        float.fromhex("0x1.99a4780000000p-3"),
+        float.fromhex("-0x1.555b8c0000000p-3"),
+        float.fromhex("0x1.233af80000000p-3"),
+        float.fromhex("-0x1.fc3e2a0000000p-4"),
+        float.fromhex("0x1.e6dcca0000000p-4"),
+        float.fromhex("-0x1.dd99d60000000p-4"),
+        float.fromhex("0x1.13c0520000000p-4"),
+    ),
+    # largest error 2**-59.3
+    Format.F64: (
+        float.fromhex("0x1.555555555556bp-2"),
+        float.fromhex("-0x1.ffffffffffe7cp-3"),
+        float.fromhex("0x1.9999999994d57p-3"),
+        float.fromhex("-0x1.555555556b122p-3"),
+        float.fromhex("0x1.249249275fc04p-3"),
+        float.fromhex("-0x1.fffffff3af4c2p-4"),
+        float.fromhex("0x1.c71c702d3c835p-4"),
+        float.fromhex("-0x1.99999a9ebf2d1p-4"),
+        float.fromhex("0x1.745d58e895bf9p-4"),
+        float.fromhex("-0x1.555576f740c3ep-4"),
+        float.fromhex("0x1.3b0d775725a2ap-4"),
+        float.fromhex("-0x1.248947595a0dap-4"),
+        float.fromhex("0x1.116a0c7a9404cp-4"),
+        float.fromhex("-0x1.00cfd88602a9dp-4"),
+        float.fromhex("0x1.dc9774f3a6dc9p-5"),
+        float.fromhex("-0x1.b45c2aed9a278p-5"),
+        float.fromhex("0x1.bbabbfd89a92bp-5"),
+        float.fromhex("-0x1.01095712550ecp-4"),
+        float.fromhex("0x1.d2b7b463c8823p-5"),
+        float.fromhex("-0x1.8dc29ff24fd83p-6"),
+    ),
+}
+
+#: (1 + 9/8 a) exp(a**2) erfc(a) in t = (a - K) / (a + K), K = 3 (F32) or 4 (F64); relative error.
+ERFC = {
+    # largest error 2**-28.5
+    Format.F32: (
+        float.fromhex("0x1.90f66c0000000p-1"),
+        float.fromhex("-0x1.9f19000000000p-27"),
+        float.fromhex("-0x1.c08a740000000p-3"),
+        float.fromhex("0x1.4a89b60000000p-4"),
+        float.fromhex("0x1.db2b340000000p-8"),
+        float.fromhex("-0x1.24bd8a0000000p-5"),
+        float.fromhex("0x1.c690980000000p-6"),
+        float.fromhex("-0x1.79a2c60000000p-7"),
+        float.fromhex("0x1.cae9220000000p-10"),
+        float.fromhex("0x1.ca23d20000000p-11"),
+        float.fromhex("-0x1.ad43340000000p-12"),
+        float.fromhex("-0x1.f7a5ae0000000p-14"),
+    ),
+    # largest error 2**-61.2
+    Format.F64: (
+        float.fromhex("0x1.81ca5c6ac35d4p-1"),
+        float.fromhex("-0x1.262a70a62f770p-56"),
+        float.fromhex("-0x1.88f7ef80ff627p-3"),
+        float.fromhex("0x1.ab6160c8dc482p-4"),
+        float.fromhex("-0x1.12e8a665fb25ep-5"),
+        float.fromhex("-0x1.2c41863364007p-7"),
+        float.fromhex("0x1.9b7c27f765fadp-6"),
+        float.fromhex("-0x1.82f2f2981f3d8p-6"),
+        float.fromhex("0x1.f4f0daa25a9d1p-7"),
+        float.fromhex("-0x1.e0b2882635c9ep-8"),
+        float.fromhex("0x1.452c052d44df9p-9"),
+        float.fromhex("-0x1.c8efa22e89ef4p-12"),
+        float.fromhex("-0x1.452bae2400247p-14"),
+        float.fromhex("0x1.39f84ae2f6f30p-14"),
+        float.fromhex("-0x1.e876beaa081dep-17"),
+        float.fromhex("-0x1.51213a8e4f33ep-18"),
+        float.fromhex("0x1.9721b1f2937f4p-19"),
+        float.fromhex("0x1.574b9a7dc3da0p-25"),
+        float.fromhex("-0x1.c668ebf219fbbp-22"),
+        float.fromhex("0x1.d1a8b82d4e1b7p-25"),
+        float.fromhex("0x1.e5ea3009d3410p-25"),
+        float.fromhex("-0x1.91f1a17242216p-27"),
+        float.fromhex("-0x1.17dfe99f449e3p-27"),
+        float.fromhex("0x1.2e868b8103e8fp-30"),
+        float.fromhex("0x1.14e77fe1b664ep-30"),
+        float.fromhex("0x1.fa143ed098b54p-34"),
+    ),
+}
+
+#: (erf(x) / x - 2 / sqrt(pi)) / x**2 in x**2, abs(x) <= 1/2; the error is relative to erf(x) / x.
+ERF = {
+    # largest error 2**-33.7
+    Format.F32: (
+        float.fromhex("-0x1.8127460000000p-2"),
+        float.fromhex("0x1.ce2ea60000000p-4"),
+        float.fromhex("-0x1.b810f40000000p-6"),
+        float.fromhex("0x1.53a3560000000p-8"),
+        float.fromhex("-0x1.838c780000000p-11"),
+    ),
+    # largest error 2**-50.2
+    LONG: (
+        float.fromhex("-0x1.812746b0368d8p-2"),
+        float.fromhex("0x1.ce2f219e8e507p-4"),
+        float.fromhex("-0x1.b82ce2264d76cp-6"),
+        float.fromhex("0x1.565b905fc2674p-8"),
+        float.fromhex("-0x1.c01cffd2127f5p-11"),
+        float.fromhex("0x1.f719c76c56a9bp-14"),
+        float.fromhex("-0x1.c136c7b7028c8p-17"),
+    ),
+    # largest error 2**-65.0
+    Format.F64: (
+        float.fromhex("-0x1.812746b0379e7p-2"),
+        float.fromhex("0x1.ce2f21a042c7cp-4"),
+        float.fromhex("-0x1.b82ce31291006p-6"),
+        float.fromhex("0x1.565bcd11e972cp-8"),
+        float.fromhex("-0x1.c02db5aaed86bp-11"),
+        float.fromhex("0x1.f9a3a1ac312d1p-14"),
+        float.fromhex("-0x1.f4e80d1f696e7p-17"),
+        float.fromhex("0x1.bc33bebfb7d50p-20"),
+        float.fromhex("-0x1.81974f51c2749p-23"),
+        float.fromhex("0x1.cb740e7847878p-26"),
+    ),
+}
+
+#: What sin(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= pi / 4; relative to sin(x).
+SIN = {
+    # largest error 2**-37.5
+    Format.F32: (
+        float.fromhex("-0x1.5555554c675c7p-3"),
+        float.fromhex("0x1.11110861ac5c5p-7"),
+        float.fromhex("-0x1.a00f77894aff5p-13"),
+        float.fromhex("0x1.6cd005f51b67ep-19"),
+    ),
+    # largest error 2**-47.5
+    LONG: (
+        float.fromhex("-0x1.55555555521c2p-3"),
+        float.fromhex("0x1.1111110c7e513p-7"),
+        float.fromhex("-0x1.a019f92d0a9b0p-13"),
+        float.fromhex("0x1.71d7667410fcdp-19"),
+        float.fromhex("-0x1.a95f34ee1213ap-26"),
+    ),
+    # largest error 2**-63.2
+    Format.F64: (
+        float.fromhex("-0x1.5555555555555p-3"),
+        float.fromhex("0x1.1111111111069p-7"),
+        float.fromhex("-0x1.a01a019ffe508p-13"),
+        float.fromhex("0x1.71de3a339fa87p-19"),
+        float.fromhex("-0x1.ae642c445b06cp-26"),
+        float.fromhex("0x1.6109b11197217p-33"),
+        float.fromhex("-0x1.9ff55f402d456p-41"),
+    ),
+}
+
+#: What cos(x) has beyond x**2, divided by x**4: in x**2, abs(x) <= pi / 4; relative to cos(x).
+COS = {
+    # largest error 2**-33.0
+    Format.F32: (
+        float.fromhex("0x1.55554a19f3c80p-5"),
+        float.fromhex("-0x1.6c0c368bed4c6p-10"),
+        float.fromhex("0x1.99ebeee224a44p-16"),
+    ),
+    # largest error 2**-53.2
+    LONG: (
+        float.fromhex("0x1.5555555552d75p-5"),
+        float.fromhex("-0x1.6c16c16717926p-10"),
+        float.fromhex("0x1.a019fa55f59bfp-16"),
+        float.fromhex("-0x1.27e007178cb86p-22"),
+        float.fromhex("0x1.1bbd1f74fb841p-29"),
+    ),
+    # largest error 2**-63.9
+    Format.F64: (
+        float.fromhex("0x1.555555555554bp-5"),
+        float.fromhex("-0x1.6c16c16c15004p-10"),
+        float.fromhex("0x1.a01a019c8c468p-16"),
+        float.fromhex("-0x1.27e4f7eed3b38p-22"),
+        float.fromhex("0x1.1ee9d996a1eb4p-29"),
+        float.fromhex("-0x1.8fa537ed3ea64p-37"),
+    ),
+}
+
+#: What asin(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= 1/2; relative to asin(x).
+ASIN = {
+    # largest error 2**-31.7
+    Format.F32: (
+        float.fromhex("0x1.55554c41389d2p-3"),
+        float.fromhex("0x1.33388ba5a4595p-4"),
+        float.fromhex("0x1.6cac6611007cbp-5"),
+        float.fromhex("0x1.04a73aa111695p-5"),
+        float.fromhex("0x1.d7c56fd92c1f9p-7"),
+        float.fromhex("0x1.33d5a2eb3a064p-5"),
+    ),
+    # largest error 2**-47.9
+    LONG: (
+        float.fromhex("0x1.555555554127cp-3"),
+        float.fromhex("0x1.333333513545ap-4"),
+        float.fromhex("0x1.6db6cc0155ab1p-5"),
+        float.fromhex("0x1.f1cb061c537cdp-6"),
+        float.fromhex("0x1.6e42fde59bda5p-6"),
+        float.fromhex("0x1.1f8a98762aa51p-6"),
+        float.fromhex("0x1.9b1080d5f648ep-7"),
+        float.fromhex("0x1.26396e5658f6bp-6"),
+        float.fromhex("-0x1.e4a9124c48cfcp-8"),
+        float.fromhex("0x1.02bfb9274684bp-5"),
+    ),
+    # largest error 2**-63.7
+    Format.F64: (
+        float.fromhex("0x1.5555555555553p-3"),
+        float.fromhex("0x1.33333333339fap-4"),
+        float.fromhex("0x1.6db6db6d4ac97p-5"),
+        float.fromhex("0x1.f1c71ca7b8c06p-6"),
+        float.fromhex("0x1.6e8b9af8fcea0p-6"),
+        float.fromhex("0x1.1c4f857a863efp-6"),
+        float.fromhex("0x1.c980d27da19b9p-7"),
+        float.fromhex("0x1.7ba53c48bfc9bp-7"),
+        float.fromhex("0x1.36b8df2657076p-7"),
+        float.fromhex("0x1.4847cc3dbed52p-7"),
+        float.fromhex("0x1.5428b8d9c05d8p-11"),
+        float.fromhex("0x1.981c576fd57fcp-6"),
+        float.fromhex("-0x1.ae5f4f688bfa4p-6"),
+        float.fromhex("0x1.14386092b5183p-5"),
+    ),
+}
+
+#: What atan(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= tan(pi / 8); relative to atan(x).
+ATAN = {
+    # largest error 2**-63.8
+    Format.F64: (
+        float.fromhex("-0x1.5555555555554p-2"),
+        float.fromhex("0x1.9999999999594p-3"),
+        float.fromhex("-0x1.24924924701a9p-3"),
+        float.fromhex("0x1.c71c71b4cb6e9p-4"),
+        float.fromhex("-0x1.745d14624ac05p-4"),
+        float.fromhex("0x1.3b1366a3c9512p-4"),
+        float.fromhex("-0x1.110c05b93d2e2p-4"),
+        float.fromhex("0x1.e169cd1f7a9f6p-5"),
+        float.fromhex("-0x1.ab498ab9ec5b2p-5"),
+        float.fromhex("0x1.701cf11782f50p-5"),
+        float.fromhex("-0x1.1058d686077b0p-5"),
+        float.fromhex("0x1.ea65b1f02ffb7p-7"),
+    ),
+}
+
+#: What sinh(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= log(2) / 2; relative to sinh(x).
+SINH = {
+    # largest error 2**-37.5
+    Format.F32: (
+        float.fromhex("0x1.555555736154ep-3"),
+        float.fromhex("0x1.1110b1fb4bf98p-7"),
+        float.fromhex("0x1.a16fb10def9e6p-13"),
+    ),
+    # largest error 2**-49.4
+    LONG: (
+        float.fromhex("0x1.5555555552202p-3"),
+        float.fromhex("0x1.111111214bb29p-7"),
+        float.fromhex("0x1.a0199b9f35aeap-13"),
+        float.fromhex("0x1.72dab807d7fd2p-19"),
+    ),
+    # largest error 2**-65.2
+    Format.F64: (
+        float.fromhex("0x1.5555555555555p-3"),
+        float.fromhex("0x1.1111111111385p-7"),
+        float.fromhex("0x1.a01a019ea26f7p-13"),
+        float.fromhex("0x1.71de407797e6cp-19"),
+        float.fromhex("0x1.ae4d029fc78d0p-26"),
+        float.fromhex("0x1.8266c0c25b02cp-33"),
+    ),
+}
+
+#: What cosh(x) has beyond x**2, divided by x**4: in x**2, abs(x) <= log(2) / 2; relative to cosh(x).
+COSH = {
+    # largest error 2**-33.2
+    Format.F32: (
+        float.fromhex("0x1.5554e714e0ae2p-5"),
+        float.fromhex("0x1.6d4dbf90e4850p-10"),
+    ),
+    # largest error 2**-57.3
+    LONG: (
+        float.fromhex("0x1.5555555553193p-5"),
+        float.fromhex("0x1.6c16c17ce8b36p-10"),
+        float.fromhex("0x1.a019aab2a08fdp-16"),
+        float.fromhex("0x1.28a0099c4b71fp-22"),
+    ),
+    # largest error 2**-70.0
+    Format.F64: (
+        float.fromhex("0x1.5555555555558p-5"),
+        float.fromhex("0x1.6c16c16c15006p-10"),
+        float.fromhex("0x1.a01a01ad7a754p-16"),
+        float.fromhex("0x1.27e4cc1bb73fep-22"),
+        float.fromhex("0x1.1f8bcc632f677p-29"),
+    ),
+}
+
+#: What atanh(x) has beyond x**5, divided by x**7: in x**2, abs(x) <= 3 - sqrt(8); relative to atanh(x).
+ATANH = {
+    # largest error 2**-42.9
+    Format.F32: (
+        float.fromhex("0x1.2492bb6f314f1p-3"),
+        float.fromhex("0x1.c69df0790d0a8p-4"),
+        float.fromhex("0x1.8a9fa743eff67p-4"),
+    ),
+    # largest error 2**-58.1
+    LONG: (
+        float.fromhex("0x1.2492492a02425p-3"),
+        float.fromhex("0x1.c71c6575bc833p-4"),
+        float.fromhex("0x1.7462567f065c2p-4"),
+        float.fromhex("0x1.3a03e9224844ap-4"),
+        float.fromhex("0x1.2b44a431cf67dp-4"),
+    ),
+    # largest error 2**-80.1
+    Format.F64: (
+        float.fromhex("0x1.2492492492489p-3"),
+        float.fromhex("0x1.c71c71c71f25ap-4"),
+        float.fromhex("0x1.745d174347431p-4"),
+        float.fromhex("0x1.3b13b28224942p-4"),
+        float.fromhex("0x1.1110afb7b32fap-4"),
+        float.fromhex("0x1.e20540680c85ep-5"),
+        float.fromhex("0x1.ab50405ef170fp-5"),
+        float.fromhex("0x1.c071fbb3aa92fp-5"),
+    ),
+}
+
+#: x ** (-1/3) on sqrt(1/2) <= x <= sqrt(2), roughly; relative error.
+CBRT_START = {
+    # largest error 2**-20.1
+    Format.F64: (
+        float.fromhex("0x1.0e1224abaf12ep+1"),
+        float.fromhex("-0x1.935ca722cca3ep+1"),
+        float.fromhex("0x1.1bfe0819326c2p+2"),
+        float.fromhex("-0x1.02a9eb2cedccbp+2"),
+        float.fromhex("0x1.2065cdbdb71e6p+1"),
+        float.fromhex("-0x1.66cb3a1d9cf94p-1"),
+        float.fromhex("0x1.7de9f7c4eaa8cp-4"),
+    ),
+}
+
+#: erfinv(x) / x in w = -log(1 - x**2), 0 <= w <= 6.25, roughly; relative error.
+ERFINV_NEAR = {
+    # largest error 2**-27.4
+    Format.F64: (
+        float.fromhex("0x1.c5bf8944f5ba4p-1"),
+        float.fromhex("0x1.db29da9e79733p-3"),
+        float.fromhex("0x1.7a83810ffbcb2p-7"),
+        float.fromhex("-0x1.32e1d7924498dp-9"),
+        float.fromhex("-0x1.ef470dc77629ep-14"),
+        float.fromhex("0x1.3976bd9680208p-15"),
+        float.fromhex("0x1.ebbfc84111a6ap-18"),
+        float.fromhex("-0x1.89f028e5a6818p-19"),
+        float.fromhex("0x1.9f10c19daaf14p-22"),
+        float.fromhex("-0x1.a624dc29aa2fdp-26"),
+        float.fromhex("0x1.5ead32d741de0p-31"),
+    ),
+}
+
+#: erfinv(x) / x in sqrt(w) - 4, w = -log(1 - x**2), 6.25 <= w <= 37, roughly; relative error.
+ERFINV_FAR = {
+    # largest error 2**-23.7
+    Format.F64: (
+        float.fromhex("0x1.eb7e08af5d683p+1"),
+        float.fromhex("0x1.026e42aa6a72bp+0"),
+        float.fromhex("0x1.4a940ca984af6p-10"),
+        float.fromhex("-0x1.cd5b3b9c945b9p-11"),
+        float.fromhex("0x1.4dcab136e08c9p-12"),
+        float.fromhex("-0x1.98573c0788f56p-14"),
+        float.fromhex("0x1.c8a400c6a5c93p-15"),
+        float.fromhex("-0x1.91d23ed26ddf8p-15"),
+        float.fromhex("0x1.8bd8557497d6ep-16"),
+        float.fromhex("-0x1.47f54916805e4p-18"),
+        float.fromhex("0x1.17f8371e2b07dp-22"),
+    ),
+}
+
+#: What atanh(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= 0.2005; relative to atanh(x).
+ATANH_SHORT = {
+    # largest error 2**-28.4
+    Format.F32: (
+        float.fromhex("0x1.5555b4ba7756cp-2"),
+        float.fromhex("0x1.992a029177272p-3"),
+        float.fromhex("0x1.36fc11a5f739ep-3"),
+    ),
+    # largest error 2**-49.0
+    LONG: (
+        float.fromhex("0x1.55555555497d9p-2"),
+        float.fromhex("0x1.999999c6154fdp-3"),
+        float.fromhex("0x1.24922d5d5ac64p-3"),
+        float.fromhex("0x1.c72c5ae721606p-4"),
+        float.fromhex("0x1.72124bc412c58p-4"),
+        float.fromhex("0x1.6423f8ab4e46ep-4"),
+    ),
+}
+
+#: 1 + r + r**2 EXP: of_sixth_degree (numerics/elementary/adapted.py).
+EXP_ADAPTED = {
+    Format.F32: (
+        float.fromhex("0x1.307487b5fa9d3p-5"),
+        float.fromhex("0x1.882fd94c1f73fp+0"),
+        float.fromhex("0x1.0a6de2b95306ep+3"),
+        float.fromhex("0x1.2faf2be2be1f0p-5"),
+        float.fromhex("0x1.cdead05ac404ap+1"),
+        float.fromhex("-0x1.8172f3cd5fd33p+2"),
+        float.fromhex("0x1.011e51cce176bp+3"),
+    ),
+}
+
+#: 1 + r EXPM1: of_sixth_degree (numerics/elementary/adapted.py).
+EXPM1_ADAPTED = {
+    Format.F32: (
+        float.fromhex("0x1.cca90257e77d7p-7"),
+        float.fromhex("0x1.e3c0943fd51eep+1"),
+        float.fromhex("0x1.fea96880c51c9p+3"),
+        float.fromhex("-0x1.5b94fa82a8633p-7"),
+        float.fromhex("0x1.1742fa7eed6d6p+2"),
+        float.fromhex("-0x1.c6f1ab22c3179p+2"),
+        float.fromhex("0x1.89080b9383fcdp+3"),
+    ),
+}
+
+#: log1p(x) / x, sqrt(1/2) <= 1 + x <= sqrt(2) and a little beyond; relative error; a Quotient.
+LOG1P_QUOTIENT = {
+    # largest error 2**-29.9
+    Format.F32: (
+        (
+            float.fromhex("0x1.1925ef64c4dd1p+3"),
+            float.fromhex("0x1.5570b9bb17746p+3"),
+            float.fromhex("0x1.761fb40089118p+1"),
+            float.fromhex("0x1.f946a3e92933cp-5"),
+        ),
+        (
+            float.fromhex("0x1.1925ef64b0b35p+3"),
+            float.fromhex("0x1.e203b1c933a14p+3"),
+            float.fromhex("0x1.e1a4ecd4a6509p+2"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+    # largest error 2**-48.1
+    LONG: (
+        (
+            float.fromhex("0x1.373967ca46e8ap+6"),
+            float.fromhex("0x1.5aa0f5b955ea5p+7"),
+            float.fromhex("0x1.07f01a52bc66fp+7"),
+            float.fromhex("0x1.3b1e83bcab5e9p+5"),
+            float.fromhex("0x1.defff61c11b6fp+1"),
+            float.fromhex("0x1.c0f5855939f81p-6"),
+        ),
+        (
+            float.fromhex("0x1.373967ca46e8ap+6"),
+            float.fromhex("0x1.a86f4fabe7b68p+7"),
+            float.fromhex("0x1.a848db86f9e65p+7"),
+            float.fromhex("0x1.78b1978fda3c9p+6"),
+            float.fromhex("0x1.19ba1fb984f69p+4"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+}
+
+#: log1p(x) / x, 0 <= x <= 1 and a little beyond; relative error; a Quotient.
+LOG1P_TO_ONE = {
+    # largest error 2**-29.9
+    Format.F32: (
+        (
+            float.fromhex("0x1.a8f567a5d329cp+3"),
+            float.fromhex("0x1.c5212d33abfd2p+3"),
+            float.fromhex("0x1.94e4b93db41c8p+1"),
+            float.fromhex("0x1.73dd9fd865974p-5"),
+        ),
+        (
+            float.fromhex("0x1.a8f567abd4881p+3"),
+            float.fromhex("0x1.4ccdeec02f349p+4"),
+            float.fromhex("0x1.24604affdccc0p+3"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+    # largest error 2**-48.1
+    LONG: (
+        (
+            float.fromhex("0x1.4d17ba8a5f2e9p+7"),
+            float.fromhex("0x1.4bd0a1c7a11dep+8"),
+            float.fromhex("0x1.b661d2ead194bp+7"),
+            float.fromhex("0x1.b2a97af89d5e8p+5"),
+            float.fromhex("0x1.011255d4a43a4p+2"),
+            float.fromhex("0x1.45ff643f0c338p-6"),
+        ),
+        (
+            float.fromhex("0x1.4d17ba8a5f2f6p+7"),
+            float.fromhex("0x1.9f16906a382fdp+8"),
+            float.fromhex("0x1.73383d3e4a2f6p+8"),
+            float.fromhex("0x1.1e6ed4fb7ebb7p+7"),
+            float.fromhex("0x1.6590cdaed6149p+4"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+}
+
+#: exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in a, 0 <= a <= 15.5 (LONG: 38); relative error; a Quotient.
+NORMAL_TAIL = {
+    # largest error 2**-27.0
+    Format.F32: (
+        (
+            float.fromhex("0x1.7c5560e78b448p+5"),
+            float.fromhex("0x1.4efe2232ee021p+5"),
+            float.fromhex("0x1.192468f3f31c0p+4"),
+            float.fromhex("0x1.f4fcaac30b4dcp+1"),
+            float.fromhex("0x1.98855b2b88774p-2"),
+        ),
+        (
+            float.fromhex("0x1.7c5560b92c509p+6"),
+            float.fromhex("0x1.3f3a41975ddf4p+7"),
+            float.fromhex("0x1.cbd0d71883490p+6"),
+            float.fromhex("0x1.68412392233cfp+5"),
+            float.fromhex("0x1.39f6f15458d97p+3"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+    # largest error 2**-48.1
+    LONG: (
+        (
+            float.fromhex("0x1.8155a06fc7096p+14"),
+            float.fromhex("0x1.14f431461d9e5p+15"),
+            float.fromhex("0x1.88be1c78a282fp+14"),
+            float.fromhex("0x1.5dda4230828f5p+13"),
+            float.fromhex("0x1.a7f01ac9fe436p+11"),
+            float.fromhex("0x1.64b5ced3d7d19p+9"),
+            float.fromhex("0x1.97fcb7ce2fed4p+6"),
+            float.fromhex("0x1.2443c6ff5d812p+3"),
+            float.fromhex("0x1.9884533d8de4dp-2"),
+        ),
+        (
+            float.fromhex("0x1.8155a06fc7080p+15"),
+            float.fromhex("0x1.aeae1a8f142f7p+16"),
+            float.fromhex("0x1.bbabb231f3cfdp+16"),
+            float.fromhex("0x1.155cf817d56b4p+16"),
+            float.fromhex("0x1.d1b3b2a0fc071p+14"),
+            float.fromhex("0x1.11973dae33be8p+13"),
+            float.fromhex("0x1.c4cb1986b898ep+10"),
+            float.fromhex("0x1.00ab0549b30e6p+8"),
+            float.fromhex("0x1.6e4caf4979516p+4"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+}
+
+#: erf(x) / x in x**2, abs(x) <= 4; relative error; a Quotient.
+ERF_QUOTIENT = {
+    # largest error 2**-28.5
+    Format.F32: (
+        (
+            float.fromhex("0x1.08379b636545bp+22"),
+            float.fromhex("0x1.6951ccc005be5p+19"),
+            float.fromhex("0x1.a1c00912978a1p+17"),
+            float.fromhex("0x1.fac28794a4d4cp+13"),
+            float.fromhex("0x1.8a8b29b78c56ep+10"),
+            float.fromhex("0x1.a110f8a18fc9ep+4"),
+        ),
+        (
+            float.fromhex("0x1.d45014e12b2ecp+21"),
+            float.fromhex("0x1.d8506ea976dcfp+20"),
+            float.fromhex("0x1.b835d464a2115p+18"),
+            float.fromhex("0x1.e86f02d5f4ae5p+15"),
+            float.fromhex("0x1.54d258f3c7cf9p+12"),
+            float.fromhex("0x1.16796dd2849cfp+8"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+}
+
+#: atan(x) / x in x**2, abs(x) <= 1; relative error; a Quotient.
+ATAN_QUOTIENT = {
+    # largest error 2**-30.1
+    Format.F32: (
+        (
+            float.fromhex("0x1.3d223e322742cp+4"),
+            float.fromhex("0x1.660ca037fa573p+4"),
+            float.fromhex("0x1.6af6854f5d3d9p+2"),
+            float.fromhex("0x1.690e5b538be66p-3"),
+        ),
+        (
+            float.fromhex("0x1.3d223e36e87d6p+4"),
+            float.fromhex("0x1.cfc2b26be27fdp+4"),
+            float.fromhex("0x1.6bcdaaf081e02p+3"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+    # largest error 2**-48.1
+    LONG: (
+        (
+            float.fromhex("0x1.2814635128cd3p+8"),
+            float.fromhex("0x1.2f19cfcdf75b3p+9"),
+            float.fromhex("0x1.a0c3776deae3dp+8"),
+            float.fromhex("0x1.b9b66d59168d7p+6"),
+            float.fromhex("0x1.2e0d390f2ae6bp+3"),
+            float.fromhex("0x1.d5c9d397251d4p-4"),
+        ),
+        (
+            float.fromhex("0x1.2814635128ce4p+8"),
+            float.fromhex("0x1.60728b0628245p+9"),
+            float.fromhex("0x1.28419bdbb5c0dp+9"),
+            float.fromhex("0x1.a2803c2002f72p+7"),
+            float.fromhex("0x1.c7d005973188fp+4"),
+            float.fromhex("0x1.0000000000000p+0"),
+        ),
+    ),
+}

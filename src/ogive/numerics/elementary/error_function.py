@@ -1,0 +1,164 @@
+"""erf, erfc and the tail of the normal distribution.
+
+With a = abs(x), E(a) = exp(a**2) erfc(a), which is smooth and slow, and t = (a - K) / (a + K):
+
+    erfc(a) = exp(-a**2) E(a),   (1 + 9/8 a) E(a) = polynomial in t
+
+(9/8 is near 2 / sqrt(pi), which makes the product flat at zero, so that the error of t matters little), so the tail
+keeps its relative accuracy down to the smallest number; a**2 is held as a sum of two, because the exponential magnifies
+its error. erfc(x) = 2 - erfc(-x) for negative x. erf(x) is 1 - erfc(x), and near zero, where that cancels, a polynomial
+in x**2. The polynomials are ERFC and ERF of the coefficients.
+
+Where float64 computes what is wanted in float32, all of them are made of the normal distribution's upper tail, which
+has no constant factors (NORMAL_TAIL of the coefficients):
+
+    Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = quotient of polynomials in a
+
+Where erf(x) is the result itself, in float32, it is x times a quotient of polynomials in x**2 (ERF_QUOTIENT).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from math import isqrt
+
+from ogive import elementary_functions as functions
+from ogive.expression import Expression, Format
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.exponential import exp, exp_in_float64
+from ogive.numerics.elementary.in_float64 import in_float64
+from ogive.numerics.elementary.quotient import quotient
+from ogive.numerics.interval import Interval
+
+__all__ = ["erf", "erf_near_zero", "erfc", "final_erf", "normal_tail", "scaled_normal_tail"]
+
+#: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
+MIDDLE = {Format.F32: 3.0, Format.F64: 4.0}
+ZERO = {Format.F32: 11.0, Format.F64: 27.5}
+
+#: 2 / sqrt(pi), to 200 bits.
+TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E73, 1 << 200)
+
+#: 1 / sqrt(2), to 200 bits.
+ROOT_HALF = Fraction(isqrt(1 << 399), 1 << 200)
+
+#: Where Q is zero in float32 even if the largest number comes with it, and exp(-a**2 / 2) still a normal number of
+#: float64. (Its product with a is zero from 15.5 on, where NORMAL_TAIL ends.)
+ZERO_IN_FLOAT64 = 37
+
+
+def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
+    """Erfc of a number that is not negative, with the power of two kept apart."""
+    if m.bounded and not m.extended:
+        # Not by the square of a number that was rounded: the exponential magnifies that.
+        bounded = m.clamped(a, 0.0, m.rounded(ZERO_IN_FLOAT64 * ROOT_HALF)).high
+        larger = m.mul_(bounded, m.number(m.rounded(1 / ROOT_HALF)))
+        return Wide(_tail(m, larger, m.mul_(bounded, bounded), -1.0, 2.0), interval=Interval(0.0, 1.01))
+    if not m.extended:
+        tail = _normal_tail_of_magnitude(m, m.multiply(a, m.wide(1 / ROOT_HALF)))
+        return m.multiply(tail, m.wide(Fraction(2)))
+    a = m.clamped(a, 0.0, m.rounded(Fraction(ZERO[m.goal])))
+    return m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
+
+
+def _scaled(m: Arithmetic, a: Wide) -> Wide:
+    """E(a)."""
+    first_high, first_low, *rest = coefficients.ERFC[m.format]
+    middle = m.number(MIDDLE[m.format])
+    # One division serves (a - K) / (a + K) and 1 / (1 + 9/8 a).
+    denominator = m.add(m.wide(Fraction(1)), m.multiply(m.wide(Fraction(9, 8)), a))
+    shifted = m.add_(a.high, middle)
+    reciprocal = m.div_(m.number(1.0), m.mul_(shifted, denominator.high))
+    difference, per_shifted = m.sub_(a.high, middle), m.mul_(denominator.high, reciprocal)
+    t = m.mul_(difference, per_shifted)
+    t = m.fma_(m.fma_(m.neg_(t), shifted, difference), per_shifted, t)
+    high, low = m.fast_two_sum(m.number(first_high), m.mul_(t, m.polynomial_(t, tuple(rest))))
+    inverse = m.mul_(shifted, reciprocal)
+    quotient = m.mul_(high, inverse)
+    missing = m.fma_(m.neg_(quotient), denominator.high, high)
+    missing = m.add_(missing, m.add_(low, m.number(first_low)))
+    if denominator.low is not None:
+        missing = m.fma_(m.neg_(quotient), denominator.low, missing)
+    return Wide(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
+
+
+def _normal_tail_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
+    """Q of a number that is not negative."""
+    if m.extended:
+        return m.multiply(_erfc_of_magnitude(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
+    bounded = m.clamped(a, 0.0, float(ZERO_IN_FLOAT64)).high
+    return Wide(_tail(m, bounded, m.mul_(bounded, bounded), -0.5), interval=Interval(0.0, 0.51))
+
+
+def _tail(m: Arithmetic, a: Expression, exponent: Expression, factor: float, times: float = 1.0) -> Expression:
+    """``times exp(factor exponent) R(a)``."""
+    above, below = coefficients.NORMAL_TAIL[m.polynomials]
+    *_, first = above
+    exponential = exp_in_float64(m, exponent, factor, times=first * times)
+    return quotient(m, a, (tuple(c / first for c in above), below), exponential)
+
+
+def scaled_normal_tail(m: Arithmetic, a: Wide) -> Wide:
+    """R of a number that is not negative: below 39, or 15.5 for float32."""
+    if m.extended:
+        return m.multiply(_scaled(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
+    return Wide(
+        quotient(m, a.high, coefficients.NORMAL_TAIL[m.polynomials], m.number(1.0)), interval=Interval(0.02, 0.51)
+    )
+
+
+def _of_either_sign(m: Arithmetic, x: Wide, of_magnitude: Callable[[Arithmetic, Wide], Wide], whole: int) -> Wide:
+    """A tail that is known of magnitudes: that of a negative number is what this leaves of the whole."""
+    x = m.unscaled(x)
+    if x.interval.low >= 0:
+        return of_magnitude(m, x)
+    tail = of_magnitude(m, m.absolute(x))
+    other = m.subtract(m.wide(Fraction(whole)), tail)
+    return replace(m.select(m.less_(x.high, m.number(0.0)), other, tail), interval=Interval(0.0, whole))
+
+
+def normal_tail(m: Arithmetic, x: Wide) -> Wide:
+    """``erfc(x / sqrt(2)) / 2``, accurate in both tails."""
+    return _of_either_sign(m, x, _normal_tail_of_magnitude, 1)
+
+
+def erfc(m: Arithmetic, x: Wide) -> Wide:
+    """``1 - erf(x)``, accurate in both tails."""
+    return _of_either_sign(m, x, _erfc_of_magnitude, 2)
+
+
+def erf(m: Arithmetic, x: Wide) -> Wide:
+    """The error function."""
+    x = m.unscaled(x)
+    a = m.absolute(x)
+    far = m.subtract(m.wide(Fraction(1)), _erfc_of_magnitude(m, a))
+    is_near = m.less_(a.high, m.number(0.5))
+    magnitude = m.select(is_near, erf_near_zero(m, a), far)
+    return m.copy_sign(replace(magnitude, interval=Interval(0.0, 1.0)), x.high)
+
+
+def erf_near_zero(m: Arithmetic, a: Wide) -> Wide:
+    """The error function from 0 to 1/2."""
+    square = m.mul_(a.high, a.high)
+    series = m.mul_(square, m.polynomial_(square, coefficients.ERF[m.polynomials]))
+    return m.multiply(a, m.add(m.wide(TWO_OVER_ROOT_PI), Wide(series, interval=Interval(-0.1, 0.0))))
+
+
+def final_erf(m: Arithmetic, x: Wide) -> Wide:
+    """The error function of an exact number in a third of the instructions, good to float32."""
+    return _bounded_erf(m, m.clamped(x, -4.0, 4.0))  # beyond, the result is 1 after rounding
+
+
+@in_float64
+def _bounded_erf(m: Arithmetic, x: Wide) -> Wide:
+    value = quotient(m, m.mul_(x.high, x.high), coefficients.ERF_QUOTIENT[m.goal], x.high)
+    return Wide(value, interval=Interval(-1.0, 1.0))
+
+
+functions.ERF.lowering = erf
+functions.ERF.final_lowering = final_erf
+functions.ERFC.lowering = erfc
+functions.NORMAL_TAIL.lowering = normal_tail

@@ -1,0 +1,295 @@
+"""exp, exp2, expm1 and the logistic function.
+
+With n the integer nearest to x / log(2) and r = x - n log(2), abs(r) <= log(2) / 2:
+
+    exp(x)   = 2**n * (1 + r + r**2 P(r))
+    expm1(x) = 2**n * (r + r**2 P(r)) + (2**n - 1)
+
+and exp2(x) is exp((x - n) log(2)) 2**n, with n the integer nearest to x, so that x - n is exact. P is EXPM1 of the
+coefficients. log(2) is subtracted in two parts, the first so short that its product with
+n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and
+polynomials are taken in forms of shorter chains (adapted.py): by EXP_ADAPTED 1 + r + r**2 P(r), with the shorter P that
+is EXP, and by EXPM1_ADAPTED 1 + r P(r), with EXPM1 itself. With bounds (bounded.py) they are longer, and by powers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+
+from ogive import elementary_functions as functions
+from ogive import operations as ops
+from ogive.expression import Expression, Format
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.adapted import of_sixth_degree
+from ogive.numerics.interval import Interval
+
+__all__ = [
+    "EXACT_LOG_2",
+    "LOG2_E",
+    "ROUNDED_LOG_2",
+    "exp",
+    "exp2",
+    "exp_in_float64",
+    "expm1",
+    "expm1_in_float64",
+    "final_exp",
+    "logistic",
+    "minus_log_2",
+    "reduced_exponent",
+    "rough_exp",
+    "rough_reduced",
+    "whole_part",
+]
+
+#: log(2), rounded: enough where float64 computes what is wanted in float32.
+ROUNDED_LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
+
+LOG2_E = {Format.F32: "0x1.715476p+0", Format.F64: "0x1.71547652b82fep+0"}
+
+#: log(2) in two parts. The first leaves 9 (F32) or 11 (F64) bits for n.
+LOG_2 = {
+    Format.F32: ("0x1.62e4p-1", "0x1.7f7d1cp-20"),
+    Format.F64: ("0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"),
+}
+
+#: The same for a fused multiplication, where the first part needs no room: x - n log(2) is a number of the format.
+EXACT_LOG_2 = {
+    Format.F32: ("0x1.62e430p-1", "-0x1.05c610p-29"),
+    Format.F64: ("0x1.62e42fefa39efp-1", "0x1.abc9e3b39803fp-56"),
+}
+
+#: Where the product of exp with the largest number rounds to zero, and where that with the smallest normal number is
+#: infinite: the power of two is kept apart, so that a formula may multiply exp(100) by a small number.
+EXP_RANGE = {Format.F32: (-200.0, 200.0), Format.F64: (-1500.0, 1400.0)}
+
+#: The same for powers of two.
+EXP2_RANGE = {Format.F32: (-300.0, 288.0), Format.F64: (-2200.0, 2020.0)}
+
+#: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite, in float64 even
+#: if it is multiplied by the smallest normal number.
+EXPM1_RANGE = {Format.F32: (-20.0, 89.0), Format.F64: (-80.0, 1400.0)}
+
+#: Beyond this expm1 is exp, to more than the precision of two numbers of float64.
+MUCH_MORE_THAN_1 = 80.0
+
+#: The same where float64 computes what is wanted in float32: 2**n is a normal number for all of these.
+EXP_RANGE_IN_FLOAT64 = (-700.0, 709.0)
+EXPM1_RANGE_IN_FLOAT64 = (-700.0, 700.0)
+EXP2_RANGE_IN_FLOAT64 = (-1000.0, 1020.0)
+
+
+def minus_log_2(m: Arithmetic, parts: dict[Format, tuple[str, str]]) -> tuple[Expression, Expression]:
+    """The two parts of -log(2)."""
+    high, low = parts[m.format]
+    return m.number(-float.fromhex(high)), m.number(-float.fromhex(low))
+
+
+def whole_part(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
+    """(n + magic, n), where n is the integer nearest to ``factor x / log(2)``."""
+    magic = m.number(m.magic)
+    shifted = m.fma_(x, m.number(factor * float.fromhex(LOG2_E[m.format])), magic)
+    return shifted, m.sub_(shifted, magic)
+
+
+def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
+    """(n + magic, r) where what r lacks does not show."""
+    shifted, n = whole_part(m, x)
+    log2_high, log2_low = minus_log_2(m, LOG_2)
+    return shifted, m.fma_(n, log2_low, m.fma_(n, log2_high, x))
+
+
+def reduced_exponent(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Expression]:
+    """(n, r, what r lacks) of a number that was clamped."""
+    _, n = whole_part(m, x.high)
+    log2_high, log2_low = minus_log_2(m, LOG_2)
+    rest = m.fma_(n, log2_high, x.high)
+    r = m.fma_(n, log2_low, rest)
+    lacking = m.fma_(n, log2_low, m.sub_(rest, r))
+    return n, r, lacking if x.low is None else m.add_(lacking, m.low_part(x))
+
+
+def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
+    """``expm1(r + lacking) - r``."""
+    tail = m.mul_(m.mul_(r, r), m.polynomial_(r, coefficients.EXPM1[m.format]))
+    # exp(r) lacking, with exp(r) as 1 + (r + tail).
+    return m.add_(m.fma_(lacking, m.add_(r, tail), lacking), tail)
+
+
+def exp(m: Arithmetic, x: Wide) -> Wide:
+    """The exponential function, with the power of two kept apart where it may underflow."""
+    interval = x.interval.map(_exp)
+    if not m.extended:
+        return Wide(exp_in_float64(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high), interval=interval)
+    x = m.clamped(x, *EXP_RANGE[m.format])
+    n, r, lacking = reduced_exponent(m, x)
+    tail = _tail(m, r, lacking)
+    one = m.number(1.0)
+    # Past the clamps the result is 0 and infinity.
+    mantissa = Interval(0.7, 1.42)
+    high, low = m.fast_two_sum(one, r)
+    return m.renormalised(Wide(high, m.add_(low, tail), n, interval, mantissa))
+
+
+def exp2(m: Arithmetic, x: Wide) -> Wide:
+    """``2 ** x``, with the power of two kept apart where it may underflow; exact where x is an integer."""
+    interval = x.interval.map(_exp2)
+    log2_high, log2_low = map(m.number, map(float.fromhex, EXACT_LOG_2[m.format]))
+    if not m.extended:
+        bounded = m.clamped(x, *EXP2_RANGE_IN_FLOAT64).high
+        shifted = m.add_(bounded, m.number(m.magic))
+        r = m.mul_(m.sub_(bounded, m.sub_(shifted, m.number(m.magic))), log2_high)
+        return Wide(m.times_power_of_two_(_series_in_float64(m, r), shifted), interval=interval)
+    x = m.clamped(x, *EXP2_RANGE[m.format])
+    n = m.sub_(m.add_(x.high, m.number(m.magic)), m.number(m.magic))
+    rest = m.sub_(x.high, n)
+    r = m.mul_(rest, log2_high)
+    lacking = m.fma_(rest, log2_low, m.fma_(rest, log2_high, m.neg_(r)))
+    if x.low is not None:
+        lacking = m.fma_(m.low_part(x), log2_high, lacking)
+    tail = _tail(m, r, lacking)
+    high, low = m.fast_two_sum(m.number(1.0), r)
+    return m.renormalised(Wide(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
+
+
+def final_exp(m: Arithmetic, x: Wide) -> Wide:
+    """The exponential function of an exact number, in fewer instructions, to 0.7 units in the last place.
+
+    x less the first part of n log(2) is exact, so that 1 and it make up two numbers without an error; the second
+    part, 4 units at most, and the polynomial are small beside them.
+    """
+    interval = x.interval.map(_exp)
+    x = m.clamped(x, *EXP_RANGE[m.format])
+    _, n = whole_part(m, x.high)
+    log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
+    rest = m.fma_(n, log2_high, x.high)
+    r = m.fma_(n, log2_low, rest)
+    tail = m.fma_(m.mul_(r, r), m.polynomial_(r, coefficients.EXP[m.format]), m.mul_(n, log2_low))
+    high, low = m.fast_two_sum(m.number(1.0), rest)
+    return m.renormalised(Wide(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
+
+
+def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
+    """(n + magic, r / factor) of factor x, for powers of two and their negatives, which cost nothing so."""
+    shifted, n = whole_part(m, x, factor)
+    return shifted, m.fma_(n, m.number(-ROUNDED_LOG_2 / factor), x)
+
+
+def exp_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
+    """``exp(factor x) times`` where that is a normal number, for any positive number of times; the factor is a power of
+    two or the negative of one.
+    """
+    shifted, r = _reduced_in_float64(m, x, factor)
+    return m.times_power_of_two_(_series_in_float64(m, r, factor, times), shifted)
+
+
+def _series_in_float64(m: Arithmetic, r: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
+    """``exp(factor r) times`` of a reduced operand."""
+    if m.bounded:
+        powers = (1.0, 1.0, *coefficients.EXP[m.polynomials])
+        return m.polynomial_(r, tuple(c * factor**k * times for k, c in enumerate(powers)))
+    return of_sixth_degree(m, r, coefficients.EXP_ADAPTED[m.goal], factor, times)
+
+
+def rough_exp(m: Arithmetic, x: Wide) -> Wide:
+    """The exponential function in half the instructions, to about one unit in the last place.
+
+    What the argument lacks still counts: it is magnified by the argument's size.
+    """
+    x = m.clamped(x, *EXP_RANGE[m.format])
+    shifted, r = rough_reduced(m, x.high)
+    n = m.sub_(shifted, m.number(m.magic))
+    if x.low is not None:
+        r = m.add_(r, m.low_part(x))
+    value = m.add_(m.number(1.0), m.fma_(m.mul_(r, r), m.polynomial_(r, coefficients.EXPM1[m.format]), r))
+    return Wide(value, None, n, x.interval.map(_exp), Interval(0.7, 1.42))
+
+
+def expm1(m: Arithmetic, x: Wide) -> Wide:
+    """``exp(x) - 1``. Where it may reach 2**128 it is computed at half its size; in float64 it is exp where it is large,
+    with the power of two kept apart.
+    """
+    if not m.extended:
+        return expm1_in_float64(m, x)
+    x = m.clamped(x, *EXPM1_RANGE[m.format])
+    n, r, lacking = reduced_exponent(m, x)
+    tail = _tail(m, r, lacking)
+    interval = x.interval.map(_expm1)
+    may_be_large = m.format is Format.F64 and x.interval.high > MUCH_MORE_THAN_1
+    halved = not may_be_large and not m.is_bounded(interval)
+    one = m.number(0.5 if halved else 1.0)
+    scale = m.scale_(one, n)
+    exponent = m.number(1.0) if halved else None
+    # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition. It loses its
+    # smaller part from n = 24 on in both directions.
+    minus = m.neg_(scale)
+    if x.interval.high <= 0:
+        whole, lost = m.fast_two_sum(one, minus)
+    elif x.interval.low >= 0:
+        whole, lost = m.fast_two_sum(minus, one)
+    else:
+        whole, lost = m.two_sum(one, minus)
+    whole, lost = m.neg_(whole), m.neg_(lost)
+    value = m.fma_(scale, r, whole)
+    error = m.add_(m.fma_(scale, r, m.sub_(whole, value)), lost)
+    low = m.fma_(scale, tail, error)
+    if may_be_large:
+        is_large = m.less_(m.number(MUCH_MORE_THAN_1), x.high)
+        high, rest = m.fast_two_sum(one, r)
+        value, low = m.select_(is_large, high, value), m.select_(is_large, m.add_(rest, tail), low)
+        power = m.select_(is_large, n, m.number(0.0))
+        mantissa = Interval(-1.0, math.exp(MUCH_MORE_THAN_1 + 1))
+        return m.renormalised(Wide(value, low, power, interval, mantissa))
+    result = m.renormalised(Wide(value, low))
+    half = Interval(interval.low / 2, min(interval.high / 2, m.largest))
+    return replace(result, exponent=exponent, interval=interval, mantissa=half)
+
+
+def expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
+    """``exp(x) - 1``."""
+    bounded = m.clamped(x, *EXPM1_RANGE_IN_FLOAT64)
+    shifted, r = _reduced_in_float64(m, bounded.high)
+    one = m.number(1.0)
+    if m.bounded:
+        per_r = m.polynomial_(r, (1.0, *coefficients.EXPM1[m.polynomials]))
+    else:
+        per_r = of_sixth_degree(m, r, coefficients.EXPM1_ADAPTED[m.goal])
+    series = m.mul_(per_r, r)  # keeps the sign of a zero
+    scale = m.times_power_of_two_(one, shifted)
+    # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
+    value = m.fma_(scale, series, m.neg_(m.sub_(one, scale)))
+    return Wide(value, interval=bounded.interval.map(_expm1))
+
+
+def logistic(m: Arithmetic, x: Wide) -> Wide:
+    """``1 / (1 + exp(-x))``; where that would be inaccurate, through exp(-abs(x)), which is at most 1."""
+    one, interval = m.wide(Fraction(1)), Interval(0.0, 1.0)
+    if not m.extended:
+        low, high = EXP_RANGE_IN_FLOAT64
+        sum_ = m.add_(one.high, exp_in_float64(m, m.clamped(x, -high, -low).high, -1.0))
+        return Wide(m.div_(one.high, sum_), interval=interval)
+    e = exp(m, m.negate(m.absolute(x)))
+    is_positive = m.compare(ops.LESS_EQUAL, m.wide(Fraction(0)), x)
+    return replace(m.divide(m.select(is_positive, one, e), m.add(one, e)), interval=interval)
+
+
+def _exp(bound: float) -> float:
+    return 0.0 if bound <= -745 else math.inf if bound >= 709 else math.exp(bound)
+
+
+def _exp2(bound: float) -> float:
+    return 0.0 if bound <= -1074 else math.inf if bound >= 1024 else 2.0**bound
+
+
+def _expm1(bound: float) -> float:
+    return math.inf if bound >= 709 else math.expm1(bound)
+
+
+functions.EXP.lowering = exp
+functions.EXP.rough_lowering = rough_exp
+functions.EXP.final_lowering = final_exp
+functions.EXP2.lowering = exp2
+functions.EXPM1.lowering = expm1
+functions.LOGISTIC.lowering = logistic

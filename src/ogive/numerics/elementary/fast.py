@@ -1,0 +1,178 @@
+"""The elementary functions of the fast contract: float32 lanes, nothing corrected but what exponentials magnify.
+
+Every rule is made of IEEE operations (sums, products, FMA, quotients, shifts of bits), so that it gives the same bits on
+every machine. It holds for numbers that are not large: `LIMITS` says for which, and passes/fast_contract.py computes the
+others exactly.
+
+With n the integer nearest to y / log(2) and r = y - n log(2):
+
+    exp(y)   = 2**n * (1 + r + r**2 P(r))
+    expm1(y) = 2**n * (r + r**2 P(r)) + (2**n - 1)
+    tanh(a)  = e / (e + 1),   e = expm1(2 a) / 2
+    Q(a)     = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = quotient of polynomials in a
+
+An argument y may be a product: then its rounding error would be magnified by y, and r is computed of both factors, by
+FMA. Division is as fast as an estimate of the reciprocal and a step of Newton's, and the estimate is another one on other
+processors. Horner's rule for all of exp's polynomial has a smaller error than 1 + (r + r**2 P(r)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ogive import operations as ops
+from ogive.expression import Expression, Format, depends_on_elements
+from ogive.numerics.elementary.fast_coefficients import EXP, EXPM1, LOG1P, NORMAL_TAIL
+from ogive.numerics.machine import Machine
+
+__all__ = ["LIMITS", "Argument", "cubic", "exp", "expm1", "is_cubic", "log1p_to_one", "logistic", "normal_tail", "tanh"]
+
+LOG2_E = float.fromhex("0x1.715476p+0")
+
+#: log(2) in two parts, of which the first leaves 9 bits for n.
+LOG_2 = float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")
+
+#: Below which magnitude of the argument a rule holds. exp is a normal number there, and so is a Q(a).
+LIMITS = {"exp": 87.0, "expm1": 87.0, "logistic": 87.0, "tanh": 2.0**60, "normal_tail": 12.875}
+
+#: From here on tanh is 1 after rounding.
+SATURATED = 9.125
+
+
+@dataclass(frozen=True)
+class Argument:
+    """``sign * (x * w + low)``."""
+
+    x: Expression
+    w: Expression | None = None
+    """None for 1."""
+    low: Expression | None = None
+    """A small number, or None for 0."""
+    sign: float = 1.0
+
+    def value(self, m: Machine) -> Expression:
+        value = self.x if self.w is None else m.mul_(self.x, self.w)
+        return value if self.sign > 0 else m.neg_(value)
+
+
+def _reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, Expression]:
+    """(n + magic, r / k) of the argument times ``factor``, a power of two; k is the factor and the sign."""
+    k = factor * a.sign
+    magic, log2_e = m.number(m.magic), m.number(k * LOG2_E)
+    shifted = m.fma_(a.x, log2_e if a.w is None else m.mul_(a.w, log2_e), magic)
+    n = m.sub_(shifted, magic)
+    high, low = (m.number(-part / k) for part in LOG_2)
+    if a.w is None:
+        r = m.fma_(n, high, a.x)
+    else:  # n * high is exact
+        r = m.fma_(a.x, a.w, m.mul_(n, high))
+    if a.low is None:
+        return shifted, m.fma_(n, low, r)
+    return shifted, m.add_(r, m.fma_(n, low, a.low))
+
+
+def exp(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
+    """``exp(factor * a)`` where that is a normal number; the factor is a power of two."""
+    shifted, r = _reduced(m, a, factor)
+    k = factor * a.sign
+    series = (1.0, 1.0, *EXP)
+    return m.times_power_of_two_(m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series))), shifted)
+
+
+def _expm1_over(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
+    """``expm1(factor * a) / (factor * sign)``."""
+    shifted, r = _reduced(m, a, factor)
+    k = factor * a.sign
+    tail = m.polynomial_(r, tuple(c * k ** (i + 1) for i, c in enumerate(EXPM1)))
+    series = m.fma_(m.mul_(r, r), tail, r)
+    power = m.times_power_of_two_(m.number(1.0), shifted)
+    if k == 1:
+        return m.fma_(power, series, m.sub_(power, m.number(1.0)))
+    return m.fma_(power, series, m.fma_(power, m.number(1 / k), m.number(-1 / k)))
+
+
+def expm1(m: Machine, a: Argument) -> Expression:
+    """``exp(a) - 1``. The sum loses the sign of a zero."""
+    value = _expm1_over(m, a)
+    return m.make(ops.COPY_SIGN, value, a.value(m))
+
+
+def logistic(m: Machine, a: Argument) -> Expression:
+    """``1 / (1 + exp(-a))``."""
+    e = exp(m, Argument(a.x, a.w, a.low, -a.sign))
+    return m.div_(m.number(1.0), m.add_(m.number(1.0), e))
+
+
+def tanh(m: Machine, a: Argument) -> Expression:
+    """The hyperbolic tangent, at most 1 in magnitude."""
+    saturated, w = m.number(SATURATED), None
+    if a.w is not None:
+        assert not depends_on_elements(a.w)
+        w = m.abs_(a.w)
+        saturated = m.div_(saturated, w)
+    x = m.abs_(a.x)
+    x = m.select_(m.less_(x, saturated), x, saturated)
+    e = _expm1_over(m, Argument(x, w), 2.0)
+    return m.make(ops.COPY_SIGN, m.div_(e, m.add_(e, m.number(1.0))), a.value(m))
+
+
+def log1p_to_one(m: Machine, x: Expression) -> Expression:
+    """``log(1 + x)`` where x lies between 0 and 1."""
+    return m.mul_(x, m.polynomial_(x, LOG1P))
+
+
+def normal_tail(m: Machine, a: Expression) -> Expression:
+    """``erfc(a / sqrt(2)) / 2`` of a number that is not negative."""
+    square = m.mul_(a, a)
+    # The exponential magnifies the square's error.
+    e = exp(m, Argument(square, None, m.fma_(a, a, m.neg_(square)), -1.0), 0.5)
+    above, below = (_in_squares(m, a, square, part) for part in NORMAL_TAIL)
+    return m.div_(m.mul_(e, above), below)
+
+
+def _in_squares(m: Machine, x: Expression, square: Expression, coefficients: tuple[float, ...]) -> Expression:
+    """A polynomial of large numbers, by powers of the square of linear functions: half as many steps, and so about half
+    the error of Horner's rule, where every step multiplies the error of the one before.
+    """
+    pairs = [coefficients[i : i + 2] for i in range(0, len(coefficients), 2)]
+    value: Expression | None = None
+    for low, *high in reversed(pairs):
+        linear = m.fma_(x, m.number(high[0]), m.number(low)) if high and high[0] != 1 else m.number(low)
+        if high and high[0] == 1:
+            linear = m.add_(x, m.number(low))
+        value = linear if value is None else m.fma_(value, square, linear)
+    assert value is not None
+    return value
+
+
+def cubic(m: Machine, x: Expression, linear: Fraction, third: Fraction) -> Argument:
+    """``linear * x + third * x**3`` of positive numbers, as an argument of exponentials.
+
+    It is x t, t = linear + third x**2, and what t lacks is kept. The first part of ``linear`` has two bits less than a
+    float32 number, so that t less it is exact where `is_cubic` holds.
+    """
+    single = Machine(Format.F32)
+    unit = Fraction(2) ** (_exponent(linear) - 21)
+    first = round(linear / unit) * unit
+    a_high, a_low = float(first), single.rounded(linear - first)
+    b_high = single.rounded(third)
+    b_low = single.rounded(third - Fraction(b_high))
+    square = m.mul_(x, x)
+    square_low = m.fma_(x, x, m.neg_(square))
+    high, slope = m.number(a_high), m.number(b_high)
+    t = m.fma_(square, slope, high)
+    lost = m.fma_(square, slope, m.sub_(high, t))
+    rest = m.fma_(square_low, slope, m.fma_(square, m.number(b_low), m.number(a_low)))
+    return Argument(x, t, m.mul_(x, m.add_(lost, rest)))
+
+
+def is_cubic(linear: Fraction, third: Fraction, most: float) -> bool:
+    """Whether `cubic` holds for these positive numbers, and for all x up to a number."""
+    return third * Fraction(most) ** 2 < 8 * Fraction(2) ** _exponent(linear)
+
+
+def _exponent(value: Fraction) -> int:
+    """The largest e with ``2**e <= value``, of a positive number."""
+    e = value.numerator.bit_length() - value.denominator.bit_length()
+    return e if Fraction(2) ** e <= value else e - 1

@@ -1,0 +1,97 @@
+"""sinh, cosh and tanh.
+
+With abs(x) = n log(2) + r, abs(r) <= log(2) / 2, and w = 4**-n, by the addition theorems:
+
+    sinh(abs(x)) = 2**(n-1) ((1 - w) cosh(r) + (1 + w) sinh(r))
+    cosh(x)      = 2**(n-1) ((1 + w) cosh(r) + (1 - w) sinh(r))
+    sinh(r) = r + r**3 S(r**2),   cosh(r) = 1 + r**2 / 2 + r**4 C(r**2)
+
+S and C are SINH and COSH of the coefficients: no division, and no cancellation near zero, where n is zero.
+
+    tanh(x) = e / (e + 2),   e = expm1(2 x)
+
+The last of abs(x), with the sign of x, where nothing may be lost near e = -1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from ogive import elementary_functions as functions
+from ogive.expression import Expression, Format
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.exponential import expm1, expm1_in_float64, reduced_exponent
+from ogive.numerics.elementary.in_float64 import in_float64
+from ogive.numerics.interval import Interval
+
+__all__ = ["cosh", "sinh", "tanh"]
+
+#: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
+INFINITE = {Format.F32: 200.0, Format.F64: 1400.0}
+
+#: Beyond these tanh is 1 after rounding, or (F64) as a sum of two numbers: so ``1 + tanh(x)`` goes to zero.
+SATURATED = {Format.F32: 10.0, Format.F64: 38.0}
+
+
+@in_float64
+def sinh(m: Arithmetic, x: Wide) -> Wide:
+    """The hyperbolic sine."""
+    x = m.unscaled(x)
+    exponent, sum_, difference, s, c = _parts(m, x)
+    value = m.add(m.multiply(difference, c), m.multiply(sum_, s))
+    largest = Interval(0.0, 2.2)
+    magnitude = replace(value, exponent=exponent, interval=Interval(0.0, float("inf")), mantissa=largest)
+    return m.copy_sign(magnitude, x.high)
+
+
+@in_float64
+def cosh(m: Arithmetic, x: Wide) -> Wide:
+    """The hyperbolic cosine."""
+    exponent, sum_, difference, s, c = _parts(m, m.unscaled(x))
+    value = m.add(m.multiply(sum_, c), m.multiply(difference, s))
+    return replace(value, exponent=exponent, interval=Interval(1.0, float("inf")), mantissa=Interval(0.7, 2.2))
+
+
+def _parts(m: Arithmetic, x: Wide) -> tuple[Expression, Wide, Wide, Wide, Wide]:
+    """``n - 1, 1 + w, 1 - w, sinh(r), cosh(r)``."""
+    n, r, lacking = reduced_exponent(m, m.clamped(m.absolute(x), 0.0, INFINITE[m.format if m.bounded else m.goal]))
+    if m.bounded and m.extended and x.low is not None:  # which is small beside x, and need not be beside r
+        r, lacking = m.two_sum(r, lacking)
+    one, half = m.number(1.0), m.number(0.5)
+    exponent = m.sub_(n, one)
+    w = m.scale_(one, m.mul_(n, m.number(-2.0)))
+    square = m.mul_(r, r)
+    s_factor = m.mul_(square, m.polynomial_(square, coefficients.SINH[m.polynomials]))
+    c_series = m.polynomial_(square, coefficients.COSH[m.polynomials])
+    s_interval, c_interval = Interval(-0.36, 0.36), Interval(1.0, 1.07)
+    if not m.extended:
+        s, c = m.fma_(r, s_factor, r), m.fma_(square, m.fma_(square, c_series, half), one)
+        return exponent, Wide(m.add_(one, w)), Wide(m.sub_(one, w)), Wide(s), Wide(c)
+    s_low = m.fma_(lacking, m.fma_(square, half, one), m.mul_(r, s_factor))
+    c_high, c_low = m.fast_two_sum(one, m.mul_(square, half))
+    c_low = m.fma_(lacking, r, m.fma_(m.mul_(square, square), c_series, c_low))
+    c_low = m.fma_(half, m.fma_(r, r, m.neg_(square)), c_low)
+    sum_ = Wide(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0))
+    difference = Wide(*m.fast_two_sum(one, m.neg_(w)), interval=Interval(0.0, 1.0))
+    return exponent, sum_, difference, Wide(r, s_low, interval=s_interval), Wide(c_high, c_low, interval=c_interval)
+
+
+def tanh(m: Arithmetic, x: Wide) -> Wide:
+    """The hyperbolic tangent."""
+    x, two = m.unscaled(x), m.wide(Fraction(2))
+    if not m.extended:
+        e = expm1_in_float64(m, Wide(m.twice_(x.high), interval=x.interval + x.interval))
+        return replace(m.divide(e, m.add(e, two)), interval=Interval(-1.0, 1.0))
+    magnitude, most = m.absolute(x), SATURATED[m.format]
+    e = expm1(m, m.multiply(m.clamped(magnitude, 0.0, most), two))
+    result = m.divide(e, m.add(e, two))
+    if m.format is Format.F64:
+        result = m.select(m.less_(m.number(most), magnitude.high), m.wide(Fraction(1)), result)
+    return m.copy_sign(result, x.high)
+
+
+functions.SINH.lowering = sinh
+functions.COSH.lowering = cosh
+functions.TANH.lowering = tanh

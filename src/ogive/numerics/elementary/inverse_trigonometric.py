@@ -1,0 +1,190 @@
+"""asin, acos, atan and atan2.
+
+With abs(t) <= 1/2, and s = sqrt((1 - abs(x)) / 2) where abs(x) is larger:
+
+    asin(t) = t + t**3 A(t**2),   asin(x) = pi/2 - 2 asin(s)
+    acos(t) = pi/2 - asin(t),     acos(x) = 2 asin(s), or pi - 2 asin(s) for negative x
+
+and with abs(t) <= tan(pi/8), which a rotation by pi/4 or pi/2 brings about:
+
+    atan(t) = t + t**3 B(t**2),   atan(x) = pi/4 + atan((x - 1) / (x + 1)) = pi/2 + atan(-1 / x)
+
+A and B are ASIN and ATAN of the coefficients. Where float64 computes what is wanted in float32, atan(t) is t times a
+quotient of polynomials in t**2 for abs(t) <= 1 (ATAN_QUOTIENT), which needs no rotation by pi/4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ogive import elementary_functions as functions
+from ogive import operations as ops
+from ogive.expression import Expression, Format, node
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.in_float64 import in_float64
+from ogive.numerics.elementary.quotient import quotient
+from ogive.numerics.interval import Interval
+
+__all__ = ["acos", "asin", "atan", "atan2"]
+
+PI = 2 / coefficients.TWO_OVER_PI
+
+#: tan(pi / 8) and tan(3 pi / 8), in few bits: the polynomial is good a little further.
+TAN_PI_8 = 0.4140625
+TAN_3_PI_8 = 2.4140625
+
+#: From here on atan is pi / 2 after rounding.
+LARGE = 2.0**60
+
+
+@in_float64
+def asin(m: Arithmetic, x: Wide) -> Wide:
+    """The inverse sine."""
+    x = m.unscaled(x)
+    is_large, part = _arcsine_of_part(m, m.absolute(x))
+    other = _sum(m, m.wide(PI / 2), m.multiply(part, m.wide(-2.0)))
+    return m.copy_sign(_result(m, m.select(is_large, other, part), 1.6), x.high)
+
+
+@in_float64
+def acos(m: Arithmetic, x: Wide) -> Wide:
+    """The inverse cosine."""
+    x = m.unscaled(x)
+    is_large, part = _arcsine_of_part(m, m.absolute(x))
+    is_negative = m.less_(x.high, m.number(0.0))
+    signed = m.copy_sign(part, x.high)
+    term = m.select(is_large, m.multiply(signed, m.wide(2.0)), m.negate(signed))
+    start = m.select(is_large, m.select(is_negative, m.wide(PI), m.wide(0.0)), m.wide(PI / 2))
+    return _result(m, _sum(m, start, term), 3.2)
+
+
+def _arcsine_of_part(m: Arithmetic, a: Wide) -> tuple[Expression, Wide]:
+    """(whether a is larger than 1/2, asin of a or of sqrt((1 - a) / 2)). NaN where a is larger than 1."""
+    is_large = m.less_(m.number(0.5), a.high)
+    one, half = m.number(1.0), m.number(0.5)
+    if a.low is None:  # then it is exact where it matters
+        square = Wide(m.mul_(m.sub_(one, a.high), half), interval=Interval(-math.inf, 0.5))
+    else:
+        square = m.multiply(m.subtract(m.wide(1.0), a), m.wide(0.5))
+    root = m.square_root(square)
+    if root.low is not None:
+        root = replace(root, low=m.low_part(root), low_is_number=True)
+    t = m.select(is_large, root, a)
+    z = m.select_(is_large, square.high, m.mul_(a.high, a.high))
+    factor = m.mul_(z, m.polynomial_(z, coefficients.ASIN[m.polynomials]))
+    interval = Interval(0.0, 0.53)
+    if not m.extended:
+        return is_large, Wide(m.fma_(t.high, factor, t.high), interval=interval)
+    low = m.mul_(t.high, factor)
+    if t.low is not None:  # the derivative is 1 / sqrt(1 - z)
+        low = m.add_(low, m.fma_(t.low, m.mul_(z, half), t.low))
+    return is_large, Wide(t.high, low, interval=interval)
+
+
+@in_float64
+def atan(m: Arithmetic, x: Wide) -> Wide:
+    """The inverse tangent."""
+    x = m.unscaled(x)
+    a = m.absolute(x)
+    one = m.wide(1.0)
+    if not m.extended:
+        is_large = m.less_(one.high, a.high)
+        t = m.divide(m.select(is_large, m.wide(-1.0), a), m.select(is_large, a, one))
+        start = m.select(is_large, m.wide(PI / 2), m.wide(0.0))
+        return m.copy_sign(_result(m, _sum(m, start, _arctangent_to_one(m, t)), 1.6), x.high)
+    a = m.clamped(a, 0.0, LARGE)
+    is_middle, is_large = (m.less_(m.number(limit), a.high) for limit in (TAN_PI_8, TAN_3_PI_8))
+    middle = replace(m.subtract(a, one), interval=Interval(-1.0, 1.5)), m.add(a, one)
+    dividend = m.select(is_large, m.wide(-1.0), m.select(is_middle, middle[0], a))
+    divisor = m.select(is_large, a, m.select(is_middle, middle[1], one))
+    t = m.divide(dividend, replace(divisor, interval=Interval(1.0, LARGE)))
+    start = m.select(is_large, m.wide(PI / 2), m.select(is_middle, m.wide(PI / 4), m.wide(0.0)))
+    return m.copy_sign(_result(m, _sum(m, start, _arctangent(m, t)), 1.6), x.high)
+
+
+def _arctangent_to_one(m: Arithmetic, t: Wide) -> Wide:
+    """The inverse tangent of a number within 1, good to float32."""
+    square = m.mul_(t.high, t.high)
+    return Wide(quotient(m, square, coefficients.ATAN_QUOTIENT[m.polynomials], t.high), interval=Interval(-0.8, 0.8))
+
+
+def _arctangent(m: Arithmetic, t: Wide) -> Wide:
+    """The inverse tangent of a number within tan(pi/8)."""
+    square = m.mul_(t.high, t.high)
+    factor = m.mul_(square, m.polynomial_(square, coefficients.ATAN[m.format]))
+    interval = Interval(-0.4, 0.4)
+    low = m.mul_(t.high, factor)
+    if t.low is not None:  # the derivative is 1 / (1 + t**2)
+        low = m.add_(low, m.fma_(m.neg_(t.low), square, t.low))
+    return Wide(t.high, low, interval=interval)
+
+
+@in_float64
+def atan2(m: Arithmetic, y: Wide, x: Wide) -> Wide:
+    """The angle of the point (x, y): that of (larger, smaller) of the magnitudes, reflected."""
+    y, x = m.renormalised(m.unscaled(y)), m.renormalised(m.unscaled(x))
+    a, b = m.absolute(y), m.absolute(x)
+    is_steep = m.less_(b.high, a.high)
+    smaller, larger = _with_finite_quotient(m, m.select(is_steep, b, a), m.select(is_steep, a, b))
+    is_middle = None
+    if m.extended:
+        is_middle = m.less_(m.mul_(larger.high, m.number(TAN_PI_8)), smaller.high)
+        dividend = m.select(is_middle, m.subtract(smaller, larger), smaller)
+        divisor = m.select(is_middle, m.add(smaller, larger), larger)
+        part = _arctangent(m, replace(m.divide(dividend, divisor), low_is_number=True))
+    else:
+        part = _arctangent_to_one(m, m.divide(smaller, larger))
+    # The sign bit, not the sign: at x = -0 the angle is pi.
+    is_left = m.less_(m.make(ops.COPY_SIGN, m.number(1.0), x.high), m.number(0.0))
+    is_reflected = node(ops.EXCLUSIVE_OR, (is_steep, is_left), None, Format.BIT)
+    part = m.select(is_reflected, m.negate(part), part)
+    start = m.select(is_steep, m.wide(PI / 2), m.select(is_left, m.wide(PI), m.wide(0.0)))
+    if is_middle is not None:
+        start = m.select(is_middle, m.select(is_left, m.wide(PI * 3 / 4), m.wide(PI / 4)), start)
+    return m.copy_sign(_result(m, _sum(m, start, part), 3.2), y.high)
+
+
+def _with_finite_quotient(m: Arithmetic, smaller: Wide, larger: Wide) -> tuple[Wide, Wide]:
+    """Two numbers of the same quotient that overflow nowhere; 0 / 0 is 0 and inf / inf is 1."""
+    zero, one, infinity = m.number(0.0), m.number(1.0), m.number(math.inf)
+    is_end = node(ops.OR, (m.equal_(larger.high, zero), m.equal_(larger.high, infinity)), None, Format.BIT)
+    # A NaN stays NaN when it is multiplied by zero.
+    at_end = m.select_(m.equal_(smaller.high, infinity), one, m.mul_(smaller.high, zero))
+    smaller = m.select(is_end, Wide(at_end, interval=Interval(0.0, 1.0)), smaller)
+    larger = m.select(is_end, m.wide(1.0), larger)
+    if m.goal is not m.format:  # numbers of a shorter format are far from the ends of this one
+        return replace(smaller, interval=Interval(0.0, 2.0**200)), replace(
+            larger, interval=Interval(2.0**-200, 2.0**200)
+        )
+    # Both are moved to where neither they nor their product's error underflow, unless the quotient is zero.
+    is_huge, is_small = m.less_(m.number(2.0**900), larger.high), m.less_(larger.high, m.number(2.0**300))
+    factor = m.select_(is_huge, m.number(2.0**-200), m.select_(is_small, m.number(2.0**600), one))
+
+    def scaled(a: Wide, interval: Interval) -> Wide:
+        low = None if a.low is None else m.mul_(m.low_part(a), factor)
+        return Wide(m.mul_(a.high, factor), low, interval=interval)
+
+    return scaled(smaller, Interval(0.0, 2.0**900)), scaled(larger, Interval(2.0**-500, 2.0**900))
+
+
+def _sum(m: Arithmetic, start: Wide, part: Wide) -> Wide:
+    """The sum of two numbers of which the first is larger or zero."""
+    if not m.extended:
+        return Wide(m.add_(start.high, part.high))
+    high, low = m.fast_two_sum(start.high, part.high)
+    for other in (part.low, start.low):
+        if other is not None:
+            low = m.add_(low, other)
+    return Wide(high, low)
+
+
+def _result(m: Arithmetic, a: Wide, largest: float) -> Wide:
+    return replace(m.renormalised(a), interval=Interval(0.0, largest))
+
+
+functions.ASIN.lowering = asin
+functions.ACOS.lowering = acos
+functions.ATAN.lowering = atan
+functions.ATAN2.lowering = atan2

@@ -1,0 +1,71 @@
+"""The logarithm of the normal distribution function.
+
+With the upper tail Q of the distribution and R(a) = exp(a**2 / 2) Q(a), which error_function.py has:
+
+    log_ndtr(x) = log1p(-Q(x))                 from -1 on
+    log_ndtr(x) = log(R(a)) - a**2 / 2         below, a = -x
+
+and far below, where R is 1 / (a sqrt(2 pi)) times a series in u = 1 / a**2,
+
+    log_ndtr(x) = -a**2 / 2 - log(a) - log(2 pi) / 2 - u + 5/2 u**2 - 37/3 u**3 + ...
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from ogive import elementary_functions as functions
+from ogive.expression import Format
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.elementary.error_function import normal_tail, scaled_normal_tail
+from ogive.numerics.elementary.in_float64 import in_float64
+from ogive.numerics.elementary.logarithm import log, log1p
+from ogive.numerics.interval import Interval
+
+__all__ = ["log_ndtr"]
+
+#: log(2 pi) / 2, to 200 bits.
+HALF_LOG_TWO_PI = Fraction(0xEB3F8E4325F5A53494BC900144192023CFB08F8D13458B4DDE, 1 << 200)
+
+#: The logarithm of the tail's asymptotic series, and from where on it is used: R is fitted to 39.03 and 15.5.
+SERIES = (-1.0, 2.5, -37 / 3, 88.25, -816.2, 55205 / 6, -854197 / 7)
+FAR = {Format.F64: 38.5, Format.F32: 15.0}
+
+
+@in_float64
+def log_ndtr(m: Arithmetic, x: Wide) -> Wide:
+    """``log(ndtr(x))``."""
+    x = m.renormalised(m.unscaled(x))
+    one, zero = m.number(1.0), m.number(0.0)
+    a = m.absolute(x)
+    far = m.number(FAR[m.goal])
+    is_far = m.less_(far, a.high)
+    bounded = m.clamped(a, 0.0, FAR[m.goal])
+    # One logarithm serves both: of R, and of a.
+    argument = m.select(is_far, a, scaled_normal_tail(m, bounded))
+    logarithm = log(m, Wide(argument.high, argument.low, interval=Interval(0.01, m.largest)))
+    u = m.div_(one, m.mul_(a.high, a.high))
+    series = m.mul_(u, m.polynomial_(u, SERIES))
+    asymptotic = m.subtract(Wide(series, interval=Interval(-0.01, 0.0)), m.wide(HALF_LOG_TWO_PI))
+    asymptotic = m.subtract(asymptotic, logarithm)
+    rest = m.select(is_far, asymptotic, logarithm)
+    half_square = m.multiply(m.multiply(a, m.wide(Fraction(1, 2))), a)
+    tail = m.subtract(Wide(rest.high, rest.low, interval=Interval(-800.0, 0.0)), half_square)
+    body = log1p(m, m.negate(m.unscaled(normal_tail(m, Wide(x.high, x.low, interval=Interval(-1.0, math.inf))))))
+    is_tail = m.less_(x.high, m.number(-1.0))
+    result = m.select(is_tail, tail, body)
+    result = Wide(result.high, result.low, interval=Interval(-math.inf, 0.0))
+    # Nothing follows from infinity but infinity and NaN.
+    minus_infinity = m.number(-math.inf)
+    is_infinite = m.equal_(x.high, minus_infinity)
+    high = m.select_(is_infinite, minus_infinity, result.high)
+    low = (
+        None
+        if result.low is None
+        else m.select_(is_infinite, zero, m.low_part(Wide(high, result.low, low_is_number=False)))
+    )
+    return Wide(high, low, interval=Interval(-math.inf, 0.0), low_is_number=False)
+
+
+functions.LOG_NDTR.lowering = log_ndtr

@@ -1,0 +1,395 @@
+"""What an elementary function makes of its operand's error, and what its rule adds (own_errors.py).
+
+An error e of the operand u moves f(u) by at most abs(f'(u)) e, and a little more where f bends: that is left to a
+margin of 1 %, and where e is so large that this does not hold, the result is in doubt. If one number bounds the relative
+error of u, the condition number ``abs(u f'(u) / f(u))`` magnifies it: as far as that is bounded, the bound stays static.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, wraps
+
+from ogive import operations as ops
+from ogive.expression import Expression, Format, Operation, node
+from ogive.numerics.bound import UNKNOWN, Bound
+from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, USEFUL, Bounded, either
+from ogive.numerics.double_word import Wide
+from ogive.numerics.elementary.own_errors import CORRECTED, PROMOTED
+from ogive.numerics.interval import Interval
+
+__all__ = ["bounded"]
+
+#: Where a function underflows its result is wrong by this at most.
+UNDERFLOW = 2.0**-980
+
+#: A power whose relative error is larger has no bound.
+LARGEST_OF_POWERS = 2.0**-20
+
+Everything = Interval(-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Function:
+    """How a function of one number magnifies errors."""
+
+    #: The condition number where the operand lies in an interval; the first interval that fits is taken.
+    conditions: tuple[tuple[Interval, float], ...] = ()
+    #: How much an absolute error grows, given (arithmetic, operand, result); None: not at all.
+    slope: Callable[[Bounded, Expression, Expression], Expression] | None = None
+    #: What the error has to be small beside, 2**10 times smaller; None: beside nothing, the slope holds everywhere.
+    room: Callable[[Bounded, Expression, Expression], Expression] | None = None
+    #: Beyond these the rule is saturated or not made for the operand, but for one of float32: (promoted, corrected).
+    limits: tuple[float, float] = (math.inf, math.inf)
+    #: Whether only the upper one of these limits counts.
+    is_limited_above: bool = False
+    #: What the rule adds to its relative error, absolutely, where the operand is not one of float32.
+    static: float = 0.0
+    #: Whether a relative error of the operand is an absolute one of the result, of the same size.
+    is_logarithm: bool = False
+    #: The function, if it is positive and grows.
+    increasing: Callable[[float], float] | None = None
+    #: Whether it grows everywhere, is u at zero, and no less than u/2 from there to 1.
+    is_linear_at_zero: bool = False
+    #: Of finite operands the largest magnitude of a finite result.
+    largest: float = math.inf
+    #: Whether the operand is an angle, which the rule reduces.
+    is_periodic: bool = False
+    #: Whether the result may be so small that it has lost bits, or zero.
+    underflows: bool = False
+    #: Whether the rule is saturated beyond the limits: what it returns there is beyond all element types but float64, as
+    #: the exact value is.
+    saturates: bool = False
+
+
+def _one(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.number(1.0)
+
+
+def _value(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.abs_(f)
+
+
+def _value_and_more(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """More than the derivative, also where the value lacks an exponent of -1."""
+    return m.add_(m.abs_(f), m.number(2.0))
+
+
+def _tangent(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.fma_(f, f, m.number(1.0))
+
+
+def _per_tangent(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), _value_and_more(m, u, f))
+
+
+def _inside(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """How far from 1 and -1."""
+    return m.sub_(m.number(1.0), m.abs_(u))
+
+
+def _inverse_sine(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.sqrt_(_inverse_squares(m, u)))
+
+
+def _inverse_tangent(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), _inverse_squares(m, u))
+
+
+def _inverse_squares(m: Bounded, u: Expression) -> Expression:
+    one = m.number(1.0)
+    return m.mul_(m.sub_(one, u), m.add_(one, u))
+
+
+def _inverse_cosh(m: Bounded, u: Expression, f: Expression) -> Expression:
+    one = m.number(1.0)
+    return m.div_(one, m.sqrt_(m.mul_(m.sub_(u, one), m.add_(u, one))))
+
+
+def _above_one(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.sub_(u, m.number(1.0))
+
+
+def _reciprocal(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.abs_(u))
+
+
+def _logistic(u: float) -> float:
+    return 1 / (1 + math.exp(-u))
+
+
+def _magnitude(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.abs_(u)
+
+
+def _reciprocal_of_next(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.abs_(m.add_(u, m.number(1.0))))
+
+
+def _next(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.abs_(m.add_(u, m.number(1.0)))
+
+
+def _gauss_tail(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """``2 abs(u) + 1.2`` times the value: more than the derivative of erfc, of the normal tail and of log_ndtr."""
+    return m.mul_(m.abs_(f), m.fma_(m.abs_(u), m.number(2.0), m.number(1.2)))
+
+
+def _per_gauss_tail(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.number(1.0), m.fma_(m.abs_(u), m.number(2.0), m.number(1.2)))
+
+
+def _per_operand(m: Bounded, u: Expression, f: Expression) -> Expression:
+    return m.div_(m.abs_(f), m.abs_(u))
+
+
+def _more_than_reciprocal(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """``1.45 / abs(u)``: more than the derivative of the logarithm to base 2."""
+    return m.div_(m.number(1.45), m.abs_(u))
+
+
+def _inverse_error(m: Bounded, u: Expression, f: Expression) -> Expression:
+    """The derivative, ``sqrt(pi) / 2 exp(y * y)``, is less than ``1 / (1 - abs(u))``: erfc(y) is less than exp(-y * y)."""
+    return m.div_(m.number(1.0), _inside(m, u, f))
+
+
+def _of_any(condition: float) -> tuple[tuple[Interval, float], ...]:
+    return ((Everything, condition),)
+
+
+def _within(limit: float, condition: float) -> tuple[tuple[Interval, float], ...]:
+    return ((Interval(-limit, limit), condition),)
+
+
+#: Condition numbers: of exp(u) it is abs(u), of those made of it no more than abs(u) + 1.
+FUNCTIONS: dict[str, Function] = {
+    "acos": Function((), _inverse_sine, _inside),
+    "acosh": Function((), _inverse_cosh, _above_one, (2.0**128, math.inf), largest=800.0),
+    "asin": Function(_within(0.5, 1.2), _inverse_sine, _inside),
+    "asinh": Function(_of_any(1.0), limits=(2.0**128, math.inf), largest=800.0),
+    "atan": Function(_of_any(1.0)),
+    "atanh": Function(_within(0.5, 1.3), _inverse_tangent, _inside, (1 - 2.0**-50, math.inf), largest=800.0),
+    "cbrt": Function(_of_any(1.0), _per_operand, _magnitude),
+    "cos": Function(_within(1.0, 1.6), limits=(2.0**160, math.inf), static=2.0**-72, is_periodic=True),
+    "cosh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
+    "erf": Function(_of_any(1.0), lambda m, u, f: m.number(1.13)),
+    "erfc": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
+    "erfinv": Function(_within(0.5, 1.2), _inverse_error, _inside, largest=800.0),
+    "exp": Function(
+        _of_any(1500.0), _value, _one, (709.0, 1400.0), is_limited_above=True, underflows=True, saturates=True
+    ),
+    "exp2": Function(
+        _of_any(1500.0), _value, _one, (1020.0, 2020.0), is_limited_above=True, underflows=True, saturates=True
+    ),
+    "expm1": Function(_of_any(1410.0), _value_and_more, _one, (700.0, 1400.0), is_limited_above=True, saturates=True),
+    "log": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True),
+    "log10": Function((), _reciprocal, _magnitude, largest=800.0, is_logarithm=True),
+    "log2": Function((), _more_than_reciprocal, _magnitude, largest=1100.0),
+    "log_ndtr": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
+    "log1p": Function(((Interval(-0.5, math.inf), 1.45),), _reciprocal_of_next, _next, largest=800.0),
+    "logistic": Function(_of_any(1500.0), _value, _one, underflows=True),
+    "normal_tail": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
+    "sin": Function(_within(1.5, 1.0), limits=(2.0**160, math.inf), static=2.0**-72, is_periodic=True),
+    "sinh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
+    "tan": Function(
+        _within(0.78, 1.6), _tangent, _per_tangent, (2.0**160, math.inf), static=2.0**-72, is_periodic=True
+    ),
+    "tanh": Function(_of_any(1.0)),
+}
+FUNCTIONS |= {
+    name: replace(FUNCTIONS[name], is_linear_at_zero=True)
+    for name in ("asinh", "atan", "erf", "expm1", "log1p", "sinh", "tanh")
+}
+FUNCTIONS |= {
+    name: replace(FUNCTIONS[name], increasing=function)
+    for name, function in (("exp", math.exp), ("logistic", _logistic))
+}
+
+
+@cache
+def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., Wide]:
+    """The rule of a function, whose result carries its bound.
+
+    With ``is_result`` the number is a result of a formula, in a format shorter than float64: what is beyond that is
+    infinite, and need not be known better.
+    """
+    name, rule = operation.name, operation.lowering
+    if rule is None:
+        raise ValueError(f"{name} has no rule")
+
+    @wraps(rule)
+    def with_bound(m: Bounded, *operands: Wide) -> Wide:
+        if name in ("larger", "smaller"):
+            operands = tuple(map(m.unscaled, operands))
+        # On the way bounds are not asked for: the rule's own error says what becomes of exact operands.
+        bare = [replace(operand, error=UNKNOWN) for operand in operands]
+        result: Wide = rule(m, *bare)
+        if not all(operand.error.is_known for operand in operands):
+            return result
+        if name in ("larger", "smaller"):
+            return m.finished(result, m.error_of_extreme(*operands))
+        if name == "remainder":
+            return m.finished(result, _of_remainder(m, *operands))
+        relative = (CORRECTED if m.extended else PROMOTED).get(name, math.inf)
+        if relative == math.inf:
+            return result
+        own = Bound(relative)
+        if name in OF_TWO:
+            made = OF_TWO[name](m, own, result, *operands)
+        else:
+            function = FUNCTIONS[name]
+            if is_result and function.saturates:
+                function = replace(function, limits=(math.inf, math.inf))
+            made = _of_one(m, function, own, result, operands[0])
+        return made if is_result else m.finished(made, made.error)
+
+    return with_bound
+
+
+def _of_one(m: Bounded, function: Function, own: Bound, result: Wide, operand: Wide) -> Wide:
+    u = m.unscaled(operand)
+    error = u.error
+    doubt = error.doubt
+    limit = function.limits[m.extended]
+    is_single = error.bits is not None and error.bits <= 24
+    u_low, u_high = max(u.interval.low, -error.largest), min(u.interval.high, error.largest)
+    if limit < math.inf and u_high > limit:
+        doubt = either(doubt, m.less_(m.number(limit), u.high))
+    if limit < math.inf and u_low < -limit and not function.is_limited_above:
+        doubt = either(doubt, m.less_(u.high, m.number(-limit)))
+    if function.is_periodic and u.low is not None:  # the lower part is added to the reduced angle
+        doubt = either(doubt, m.not_(m.less_(m.abs_(u.low), m.number(2.0**-12))))
+    relative, static, absolute = own.relative, UNDERFLOW if function.underflows else 0.0, None
+    if function.static and not is_single:
+        static += function.static if not m.extended else function.static * 2.0**-46
+        if function.slope is not None:  # of the tangent: an error of the reduced angle
+            absolute = m.mul_(m.number(static), function.slope(m, u.high, result.high))
+            static = 0.0
+    lies = Interval(u_low, u_high)
+    if error.absolute is None and 0 < error.static <= NEXT_TO_NOTHING:
+        if any(lies.within(i.low, i.high) for i, _ in function.conditions):
+            # No slope there is more than the value and 2.
+            relative, static = relative + 2 * error.static, static + 2.2 * error.static
+            error = replace(error, static=0.0)
+        else:
+            u = m.without_static(u)
+            error, doubt = u.error, either(doubt, u.error.doubt)
+    if not error.is_exact:
+        change = _change(m, function, replace(u, error=error), error, lies)
+        if isinstance(change, float) and not function.is_logarithm:
+            relative += change
+        elif isinstance(change, float):
+            static += change
+        else:
+            value = result.high
+            slope = function.slope
+            if function.room is not None:
+                room = m.mul_(function.room(m, u.high, value), m.number(2.0**-10))
+                doubt = either(doubt, m.not_(m.less_(change, room)))
+            grown = m.mul_(change, m.number(1.01))
+            if slope is not None:
+                grown = m.mul_(grown, slope(m, u.high, value))
+            absolute = grown if absolute is None else m.add_(absolute, grown)
+    # Of functions that grow from f(0) = 0, with a slope of nearly 1 there.
+    least = min(error.least, 1.0) / 2 if function.is_linear_at_zero and u.is_exact and error.is_exact else 0.0
+    if function.increasing is not None and max(abs(u_low), abs(u_high)) < 700 and error.is_relative:
+        least = max(least, function.increasing(u_low) * (1 - 2.0**-16))
+    return replace(result, error=Bound(relative, static, absolute, doubt, None, least, function.largest))
+
+
+def _change(m: Bounded, function: Function, u: Wide, error: Bound, lies: Interval) -> float | Expression:
+    """The relative error that the operand's makes, as a number; or the absolute error of the operand, to be magnified."""
+    if error.is_relative:
+        if function.is_logarithm:
+            return error.relative * SLACK
+        for interval, condition in function.conditions:
+            if lies.within(interval.low, interval.high):
+                change = min(condition, max(2.0, lies.largest_magnitude + 1)) * error.relative * SLACK
+                if change <= USEFUL[m.extended]:
+                    return change
+                break
+    total = m.total(u)
+    assert total is not None
+    return total
+
+
+def _of_power(m: Bounded, own: Bound, result: Wide, x: Wide, y: Wide) -> Wide:
+    """The relative error of a power: y times that of x, and that of y times the logarithm of the power.
+
+    Numbers of float64 have logarithms below 760, so if one number bounds the relative error of y it is that many times
+    larger in the power, as far as this is one. Otherwise ``y e(x) / x + log(x) e(y)``.
+    """
+    x, y = m.renormalised(m.unscaled(x)), m.renormalised(m.unscaled(y))
+    doubt = either(x.error.doubt, y.error.doubt)
+    relative = own.relative
+    change: Expression | None = None
+    size, exponent = m.abs_(x.high), m.abs_(y.high)
+    if not x.error.is_exact:
+        if x.error.is_relative and y.error.is_exact and y.high.operation is ops.CONSTANT:
+            relative += abs(y.high.attribute) * x.error.relative * SLACK
+        elif x.error.is_relative:
+            change = m.mul_(exponent, m.number(x.error.relative * SLACK))
+        else:
+            total = m.total(x)
+            assert total is not None
+            change = m.mul_(exponent, m.div_(total, size))
+            doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, x, m.wide(0.0))))
+    if not y.error.is_exact:
+        # Whether it is an odd integer, an integer or none decides about negative numbers and -0.
+        doubt = either(doubt, m.less_equal_(x.high, m.number(0.0)))
+        if y.error.is_relative:
+            relative += 760 * y.error.relative * SLACK
+        else:
+            total = m.total(y)
+            assert total is not None
+            doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, y, m.wide(0.0))))
+            grown = m.mul_(total, _largest_logarithm(m, size))
+            change = grown if change is None else m.add_(change, grown)
+    if not relative <= LARGEST_OF_POWERS:
+        return replace(result, error=Bound(own.relative, doubt=m.always))
+    absolute = None
+    if change is not None:
+        doubt = either(doubt, m.not_(m.less_(change, m.number(2.0**-10))))
+        power = m.abs_(m.unscaled(replace(result, error=UNKNOWN)).high)
+        absolute = m.mul_(m.mul_(change, power), m.number(1.01))
+    if not m.extended and not (x.error.bits and x.error.bits <= 24):  # the rule takes subnormal numbers for normal ones
+        doubt = either(doubt, m.less_(size, m.number(m.smallest_normal)))
+    return replace(result, error=Bound(relative, UNDERFLOW, absolute, doubt))
+
+
+def _largest_logarithm(m: Bounded, size: Expression) -> Expression:
+    """More than ``abs(log(size))``, of normal numbers: by the exponent."""
+    exponent = node(ops.SUBTRACT, (m.shift_right_(m.bits_(size), 52), m.whole(1023)), None, Format.I64)
+    return m.add_(m.abs_(node(ops.CONVERT, (exponent,), None, Format.F64)), m.number(1.0))
+
+
+def _of_atan2(m: Bounded, own: Bound, result: Wide, y: Wide, x: Wide) -> Wide:
+    """Relative errors add up, because abs(sin(a) cos(a)) is at most abs(a); absolute ones are divided by the distance."""
+    y, x = m.unscaled(y), m.unscaled(x)
+    doubt = either(x.error.doubt, y.error.doubt)
+    relative = own.relative + (x.error.relative + y.error.relative) * SLACK
+    absolute = None
+    if not (x.error.is_relative and y.error.is_relative):
+        parts = [m.total(a) for a in (x, y)]
+        both = m.add_(*(m.number(0.0) if part is None else part for part in parts))
+        a, b = m.abs_(x.high), m.abs_(y.high)
+        distance = m.select_(m.less_(a, b), b, a)
+        doubt = either(doubt, m.not_(m.less_(m.mul_(both, m.number(2.0**10)), distance)))
+        doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, x, m.wide(0.0))))
+        doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, y, m.wide(0.0))))
+        absolute = m.mul_(m.div_(both, distance), m.number(1.01))
+    return replace(result, error=Bound(relative, UNDERFLOW, absolute, doubt))
+
+
+def _of_remainder(m: Bounded, x: Wide, y: Wide) -> Bound:
+    """Exact of exact single numbers; in doubt of all others."""
+    is_exact = x.error.is_exact and y.error.is_exact and x.low is None and y.low is None
+    doubt = either(x.error.doubt, y.error.doubt) if is_exact else m.always
+    return Bound(0.0, 0.0, None, doubt, None, 0.0, min(x.error.largest, y.error.largest))
+
+
+OF_TWO: dict[str, Callable[..., Wide]] = {"atan2": _of_atan2, "power": _of_power}
+
+assert NEXT_TO_NOTHING >= UNDERFLOW

@@ -1,0 +1,26 @@
+"""Quotients of two polynomials, where float64 computes what is wanted in float32.
+
+They need fewer terms than one polynomial, and the two are computed side by side, by short chains of instructions; the
+division runs in a unit of its own. In the place of polynomials of degree 10, gelu takes a sixth less time, softplus
+15 %.
+"""
+
+from __future__ import annotations
+
+from ogive.expression import Expression
+from ogive.numerics.double_word import Arithmetic
+from ogive.numerics.elementary.adapted import of_fourth_degree
+
+__all__ = ["Quotient", "quotient"]
+
+#: The coefficients above and below the line, lowest power first; the last one below is 1.
+Quotient = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+def quotient(m: Arithmetic, x: Expression, coefficients: Quotient, factor: Expression) -> Expression:
+    """``factor p(x) / q(x)``."""
+    above, below = coefficients
+    # By powers, gelu takes 3 % more time: multiplications are what it waits for. (With another form of its divisor, too.)
+    is_adapted = len(above) == 5 and above[-1] == 1
+    dividend = of_fourth_degree(m, x, above) if is_adapted else m.polynomial_(x, above)
+    return m.div_(m.mul_(factor, dividend), m.polynomial_(x, below))

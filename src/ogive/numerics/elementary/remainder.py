@@ -1,0 +1,56 @@
+"""The remainder of a division whose quotient is rounded towards zero, exactly.
+
+One step takes a multiple of b from a, as many times as a quotient of the precision can say; what it leaves
+is exact, because it is a multiple of the last bit of b and smaller than b. Where a is larger by more than
+one step can take, the steps begin with b times a power of two. Quotients are rounded to nearest: a step may
+leave a negative number, and the last one is set right.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ogive import operations as ops
+from ogive.expression import Expression, Format, node
+from ogive.numerics.double_word import Arithmetic, Wide
+
+__all__ = ["remainder"]
+
+
+def remainder(m: Arithmetic, x: Wide, y: Wide) -> Wide:
+    """What ``x`` leaves when multiples of ``y`` are taken from it: smaller than y, with the sign of x."""
+    dividend, divisor = m.single(x), m.single(y)
+    a, b = m.abs_(dividend), m.abs_(divisor)
+    zero, infinity = m.number(0.0), m.number(math.inf)
+    quotient = m.div_(a, b)
+    rest = m.fma_(m.neg_(m.round_even_(quotient)), b, a)
+    is_far = m.less_equal_(m.number(2.0 ** (m.precision - 1)), quotient)
+    for condition in (m.less_(a, infinity), m.less_(zero, b)):
+        is_far = node(ops.AND, (is_far, condition), None, Format.BIT)
+    rest = m.select_rare_(is_far, _in_many_steps(m, a, b), rest)
+    rest = m.select_(m.less_(rest, zero), m.add_(rest, b), rest)
+    # A smaller number is its own remainder, also by infinity.
+    rest = m.select_(m.less_(a, b), a, rest)
+    return Wide(m.make(ops.COPY_SIGN, rest, dividend))
+
+
+def _in_many_steps(m: Arithmetic, a: Expression, b: Expression) -> Expression:
+    """A remainder of a, not larger than b."""
+    shift = m.precision - 1
+
+    def exponent(number: Expression) -> Expression:
+        field = m.shift_right_(m.bits_(number), shift)
+        is_subnormal = node(ops.LESS, (field, m.whole(1)), None, Format.BIT)
+        return m.select_(is_subnormal, m.whole(1), field)
+
+    difference = node(ops.SUBTRACT, (exponent(a), exponent(b)), None, m.integer)
+    divisor = m.scale_(b, node(ops.CONVERT, (difference,), None, m.format))
+    rest = a
+    for _ in range(1 + math.ceil((2 * m.bias - 1) / shift)):
+        rest = m.fma_(m.neg_(m.round_even_(m.div_(rest, divisor))), divisor, rest)
+        smaller = m.mul_(divisor, m.number(2.0**-shift))
+        divisor = m.select_(m.less_(smaller, b), b, smaller)
+    return rest
+
+
+ops.REMAINDER.lowering = remainder

@@ -1,0 +1,141 @@
+"""sin, cos and tan.
+
+With n the integer nearest to x / (pi/2) and r = x - n pi/2, abs(r) <= pi/4:
+
+    sin(x) = sin(r), cos(r), -sin(r), -cos(r)   for n = 0, 1, 2, 3 modulo 4
+    cos(x) = sin(x + pi/2),   tan(x) = sin(x) / cos(x)
+    sin(r) = r + r**3 S(r**2),   cos(r) = 1 - r**2 / 2 + r**4 C(r**2)
+
+S and C are SIN and COS of the coefficients. pi/2 is subtracted in parts of the precision: the first leaves no
+rounding error, because r is a multiple of its last bit (Cody and Waite). Huge angles: huge_angle.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ogive import elementary_functions as functions
+from ogive import operations as ops
+from ogive.expression import Expression, Format, node
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.huge_angle import HUGE, reduced_huge_angle
+from ogive.numerics.elementary.in_float64 import in_float64
+from ogive.numerics.interval import Interval
+
+__all__ = ["cos", "sin", "tan"]
+
+
+@in_float64
+def sin(m: Arithmetic, x: Wide) -> Wide:
+    """The sine."""
+    n, r = _reduced(m, x)
+    return _sine_of_quarters(m, n, r)
+
+
+@in_float64
+def cos(m: Arithmetic, x: Wide) -> Wide:
+    """The cosine."""
+    n, r = _reduced(m, x)
+    return _sine_of_quarters(m, node(ops.ADD, (n, m.whole(1)), None, m.integer), r)
+
+
+@in_float64
+def tan(m: Arithmetic, x: Wide) -> Wide:
+    """The tangent."""
+    n, r = _reduced(m, x)
+    is_odd = _is_odd(m, n)
+    s, c = _sine(m, r), m.renormalised(_cosine(m, r))
+    quotient = m.divide(m.select(is_odd, c, s), m.select(is_odd, s, c))
+    return _with_sign_of_last_bit(m, quotient, n)
+
+
+def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Wide]:
+    """(n, in the last bits of an integer; r)."""
+    x = m.unscaled(x)
+    magic = m.number(m.magic)
+    shifted = m.fma_(x.high, m.number(m.rounded(coefficients.TWO_OVER_PI)), magic)
+    n = m.sub_(shifted, magic)
+    half_pi = 1 / coefficients.TWO_OVER_PI
+    parts = []
+    for _ in range(3):
+        part = m.rounded(half_pi)
+        half_pi -= type(half_pi)(part)
+        parts.append(m.number(-part))
+    first, second, third = parts
+    high, low = m.fma_(n, first, x.high), m.number(0.0)
+    if m.extended:
+        product = m.mul_(n, second)
+        high, low = m.two_sum(high, product)
+        low = m.add_(low, m.fma_(n, third, m.fma_(n, second, m.neg_(product))))
+    else:
+        high = m.fma_(n, second, high)
+    turns = m.bits_(shifted)
+    if not x.interval.within(-HUGE, HUGE):
+        is_huge = m.less_(m.number(HUGE), m.abs_(x.high))
+        exact_turns, exact = reduced_huge_angle(m, x.high, is_huge)
+        turns = m.select_rare_(is_huge, exact_turns, turns)
+        high = m.select_rare_(is_huge, exact.high, high)
+        if exact.low is not None:
+            low = m.select_rare_(is_huge, exact.low, low)
+    if not m.extended:
+        return turns, Wide(high)
+    r = Wide(high, low, interval=Interval(-0.8, 0.8))
+    # What the argument lacks may be more than what is left of it.
+    return turns, r if x.low is None else m.add(r, Wide(m.low_part(x)))
+
+
+def _sine(m: Arithmetic, r: Wide) -> Wide:
+    square = m.mul_(r.high, r.high)
+    series = m.polynomial_(square, coefficients.SIN[m.polynomials])
+    one = m.number(1.0)
+    if r.low is None:
+        return Wide(m.mul_(r.high, m.fma_(square, series, one)), interval=Interval(-0.71, 0.71))
+    factor = m.mul_(square, series)
+    high = m.fma_(r.high, factor, r.high)
+    low = m.fma_(r.high, factor, m.sub_(r.high, high))
+    low = m.fma_(r.low, m.fma_(square, m.number(-0.5), one), low)  # the derivative is the cosine
+    # 0 + -0 has forgotten the sign.
+    return Wide(m.make(ops.COPY_SIGN, high, r.high), low, interval=Interval(-0.71, 0.71))
+
+
+def _cosine(m: Arithmetic, r: Wide) -> Wide:
+    square = m.mul_(r.high, r.high)
+    series = m.polynomial_(square, coefficients.COS[m.polynomials])
+    one, minus_half = m.number(1.0), m.number(-0.5)
+    if r.low is None:
+        return Wide(m.fma_(square, m.fma_(square, series, minus_half), one), interval=Interval(0.7, 1.0))
+    high, low = m.fast_two_sum(one, m.mul_(square, minus_half))
+    low = m.fma_(m.mul_(square, square), series, low)
+    low = m.fma_(minus_half, m.fma_(r.high, r.high, m.neg_(square)), low)
+    low = m.fma_(m.neg_(r.high), r.low, low)
+    return Wide(high, low, interval=Interval(0.7, 1.0))
+
+
+def _sine_of_quarters(m: Arithmetic, n: Expression, r: Wide) -> Wide:
+    """``sin(n pi/2 + r)``."""
+    value = m.renormalised(m.select(_is_odd(m, n), _cosine(m, r), _sine(m, r)))
+    # The bit of n that is worth two goes to the last place.
+    value = _with_sign_of_last_bit(m, value, m.shift_right_(n, 1))
+    return replace(value, interval=Interval(-1.0, 1.0))
+
+
+def _is_odd(m: Arithmetic, n: Expression) -> Expression:
+    last_bit = node(ops.AND, (n, m.whole(1)), None, m.integer)
+    return m.not_(node(ops.EQUAL, (last_bit, m.whole(0)), None, Format.BIT))
+
+
+def _with_sign_of_last_bit(m: Arithmetic, a: Wide, n: Expression) -> Wide:
+    """The number, or its negative where the integer is odd."""
+    sign = m.shift_left_(n, m.bits - 1)
+
+    def flipped(part: Expression) -> Expression:
+        return m.from_bits_(node(ops.EXCLUSIVE_OR, (m.bits_(part), sign), None, m.integer))
+
+    low = None if a.low is None else flipped(a.low)
+    return replace(a, high=flipped(a.high), low=low, interval=a.interval | -a.interval)
+
+
+functions.SIN.lowering = sin
+functions.COS.lowering = cos
+functions.TAN.lowering = tan

@@ -1,0 +1,159 @@
+"""How a number becomes a result of fewer bits, rounded as if once, or an integer."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from ogive import operations as ops
+from ogive.dtypes import ElementType
+from ogive.expression import STORAGE, Expression, Format, node
+from ogive.numerics.double_word import Arithmetic, Wide
+
+__all__ = [
+    "is_half",
+    "is_nearly_tied",
+    "normal_single_to_odd",
+    "product_to_odd",
+    "single_to_odd",
+    "to_integer",
+    "to_odd",
+]
+
+UNSIGNED = {Format.I32: Format.U32, Format.I64: Format.U64}
+
+
+def is_half(exact: Fraction | float) -> bool:
+    """Whether this is zero or a normal number of float16."""
+    is_normal = isinstance(exact, Fraction) and 2.0**-14 <= abs(exact) <= 65504  # the floats are infinity, NaN and -0
+    return exact == 0 or (is_normal and float(np.float16(float(exact))) == exact)
+
+
+def product_to_odd(m: Arithmetic, a: Expression, b: Expression, storage: Format) -> Expression:
+    """A product of two float32. Its error may underflow in float32, where float16 has zero, but not bfloat16."""
+    if storage is Format.F16:
+        return node(ops.MULTIPLY_TO_ODD, (a, b), None, Format.F32)
+    wide = [node(ops.CONVERT, (operand,), None, Format.F64) for operand in (a, b)]
+    return single_to_odd(m, node(ops.MULTIPLY, tuple(wide), None, Format.F64))
+
+
+def to_odd(m: Arithmetic, high: Expression, low: Expression) -> Expression:
+    """Rounding to odd (Boldo and Melquiond): what is rounded to fewer bits then never lies on a tie that the exact
+    value does not lie on.
+
+    Where a rounded value is inexact, that is where low is a number and not zero, the exact value is cut off, and
+    the last bit set. A value larger than the exact one is cut off to its neighbour.
+    """
+    signs = node(ops.EXCLUSIVE_OR, (m.bits_(high), m.bits_(low)), None, m.integer)
+    is_larger = node(ops.BITCAST, (signs,), None, UNSIGNED[m.integer])
+    is_larger = node(ops.BITCAST, (m.shift_right_(is_larger, m.bits - 1),), None, m.integer)
+    cut = node(ops.SUBTRACT, (m.bits_(high), is_larger), None, m.integer)
+    odd = node(ops.OR, (cut, m.whole(1)), None, m.integer)
+    zero = m.number(0.0)
+    is_inexact = node(ops.OR, (m.less_(zero, low), m.less_(low, zero)), None, Format.BIT)
+    return m.from_bits_(m.select_(is_inexact, odd, m.bits_(high)))
+
+
+def is_nearly_tied(m: Arithmetic, value: Expression, units: float, storage: Format) -> Expression:
+    """Whether a float32 number that is off by so many units in its last place might be on the other side of a tie of the
+    shorter format than what it stands for; also where that is subnormal in it.
+    """
+
+    def unsigned(number: int) -> Expression:
+        return node(ops.CONSTANT, (), number % 2**32, Format.U32)
+
+    bits = node(ops.BITCAST, (value,), None, Format.U32)
+    # How far it is behind the first number near a tie, in units in its last place; but for the upper bits, which are
+    # shifted out.
+    surplus, reach = Format.F32.precision - storage.precision, math.floor(units)
+    from_tie = node(ops.ADD, (bits, unsigned(reach - (1 << (surplus - 1)))), None, Format.U32)
+    from_tie = node(ops.SHIFT_LEFT, (from_tie,), 32 - surplus, Format.U32)
+    is_near = node(ops.LESS_EQUAL, (from_tie, unsigned(2 * reach << (32 - surplus))), None, Format.BIT)
+    # Without the sign; zeros are exact.
+    magnitude = node(ops.SUBTRACT, (node(ops.SHIFT_LEFT, (bits,), 1, Format.U32), unsigned(1)), None, Format.U32)
+    smallest = 2 * (127 + (-14 if storage is Format.F16 else -126)) << 23
+    is_small = node(ops.LESS, (magnitude, unsigned(smallest - 1)), None, Format.BIT)
+    return node(ops.OR, (is_near, is_small), None, Format.BIT)
+
+
+def single_to_odd(m: Arithmetic, value: Expression) -> Expression:
+    """A float64 as float32, of the two neighbours the one whose last bit is set; exact values stay."""
+    single = node(ops.CONVERT, (value,), None, Format.F32)
+    back = node(ops.CONVERT, (single,), None, Format.F64)
+    bits, one = node(ops.BITCAST, (single,), None, Format.I32), node(ops.CONSTANT, (), 1, Format.I32)
+    is_inexact = node(ops.OR, (m.less_(back, value), m.less_(value, back)), None, Format.BIT)
+    is_beyond = m.less_(m.abs_(value), m.abs_(back))
+    below = node(ops.SELECT, (is_beyond, node(ops.SUBTRACT, (bits, one), None, Format.I32), bits), None, Format.I32)
+    odd = node(ops.OR, (below, one), None, Format.I32)
+    return node(ops.BITCAST, (node(ops.SELECT, (is_inexact, odd, bits), None, Format.I32),), None, Format.F32)
+
+
+def normal_single_to_odd(value: Expression) -> Expression:
+    """The same in a third of the instructions, but for values that are subnormal in float32: these are rounded.
+
+    The bits that float32 has no place for are cut off, and the last that it has is set if one of them was.
+    """
+    bits = node(ops.BITCAST, (value,), None, Format.I64)
+
+    def whole(number: int) -> Expression:
+        return node(ops.CONSTANT, (), number, Format.I64)
+
+    surplus = whole((1 << (Format.F64.precision - Format.F32.precision)) - 1)
+    # The sum reaches the last bit unless all of them are zero.
+    carried = node(ops.ADD, (node(ops.AND, (bits, surplus), None, Format.I64), surplus), None, Format.I64)
+    odd = node(ops.OR, (bits, carried), None, Format.I64)
+    cut = node(ops.AND, (odd, whole(~surplus.attribute)), None, Format.I64)
+    return node(ops.CONVERT, (node(ops.BITCAST, (cut,), None, Format.F64),), None, Format.F32)
+
+
+def to_integer(m: Arithmetic, a: Wide, result: ElementType) -> Expression:
+    """Towards zero, saturating; NaN (which finite parameters never make of integers) becomes zero."""
+    if result.bits == 64:
+        return _to_wide_integer(m, a, result)
+    value = m.single(a)
+    value = m.select_(m.equal_(value, value), value, m.number(0.0))
+    for limit, is_maximum in ((float(result.minimum), False), (float(result.maximum), True)):
+        bound = m.number(limit)
+        beyond = m.less_(bound, value) if is_maximum else m.less_(value, bound)
+        value = m.select_(beyond, bound, value)
+    return node(ops.CONVERT, (value,), None, STORAGE[result.name])
+
+
+def _to_wide_integer(m: Arithmetic, a: Wide, result: ElementType) -> Expression:
+    """64 bits from a sum of two float64: the integer parts of both are added as integers."""
+    storage = STORAGE[result.name]
+    a = m.renormalised(m.unscaled(a))
+    zero = m.number(0.0)
+    low_part = zero if a.low is None else a.low
+    negative = m.less_(a.high, zero)
+    high = m.abs_(a.high)
+    low = m.select_(negative, m.neg_(low_part), low_part)
+    whole = m.make(ops.FLOOR, high)
+    rest = m.make(ops.FLOOR, m.add_(m.sub_(high, whole), low))
+    # abs(a) >= limit? Exactly: the sum is normalised.
+    limit = m.number(2.0 ** (63 if result.kind == "signed" else 64))
+    tied = node(ops.AND, (m.equal_(high, limit), m.less_equal_(zero, low)), None, Format.BIT)
+    saturated = node(ops.OR, (m.less_(limit, high), tied), None, Format.BIT)
+    is_number = m.equal_(whole, whole)
+    usable = node(ops.AND, (m.less_equal_(whole, m.number(2.0**64 - 2.0**11)), is_number), None, Format.BIT)
+    small = m.select_(usable, whole, zero)
+    rest = m.select_(usable, rest, zero)
+    unsigned = node(ops.CONVERT, (small,), None, Format.U64)
+    # whole may be 2**63 or 2**64 and rest negative: the largest values below the limit.
+    at_top = node(ops.AND, (m.equal_(whole, m.number(2.0**64)), m.not_(saturated)), None, Format.BIT)
+    rest = m.select_(at_top, m.make(ops.FLOOR, low), rest)
+    addend = node(ops.BITCAST, (node(ops.CONVERT, (rest,), None, Format.I64),), None, Format.U64)
+    magnitude = node(ops.ADD, (unsigned, addend), None, Format.U64)
+    minimum = node(ops.CONSTANT, (), result.minimum % 2**64, Format.U64)
+    maximum = node(ops.CONSTANT, (), result.maximum, Format.U64)
+    if result.kind == "signed":
+        minus = node(ops.SUBTRACT, (node(ops.CONSTANT, (), 0, Format.U64), magnitude), None, Format.U64)
+        value = node(ops.SELECT, (negative, minus, magnitude), None, Format.U64)
+        end = node(ops.SELECT, (negative, minimum, maximum), None, Format.U64)
+    else:
+        value = node(ops.SELECT, (negative, minimum, magnitude), None, Format.U64)
+        end = node(ops.SELECT, (negative, minimum, maximum), None, Format.U64)
+    value = node(ops.SELECT, (saturated, end, value), None, Format.U64)
+    return value if storage is Format.U64 else node(ops.BITCAST, (value,), None, storage)

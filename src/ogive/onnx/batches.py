@@ -1,0 +1,166 @@
+"""Which plans serve batches of any length: those in which nothing but the first axis of arrays follows from it.
+
+The axes of every value are followed through the record of a run, as numbers or as the batch: what a kernel makes of the
+batch and a number other than 1 is refused, and so is what is no longer the first axis. Views are tried with a batch of
+another length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ogive.errors import OgiveError
+from ogive.onnx.tracing import FunctionCall, KernelCall, Record, Shape, called
+
+__all__ = ["Batch", "Declared", "find_batch"]
+
+#: Views are tried with this many bytes of memory that nothing touches; longer batches get other plans.
+TRIED = 1 << 28
+
+Declared = Sequence[int | str | None] | None
+
+#: The axes of a value: None is the batch.
+Axes = tuple[int | None, ...]
+
+
+class Batch:
+    """What has any number of items: the inputs by their numbers, values by their names, and the most items."""
+
+    def __init__(self, length: int, inputs: frozenset[int]) -> None:
+        self.length = length
+        self.inputs = inputs
+        self.axes: dict[str, Axes] = {}
+        self.tried: dict[str, list[np.ndarray]] = {}
+        """Values in the place of those that are viewed: batches of other lengths, in memory that nothing touches."""
+        self.most = 1 << 62
+
+    def holds(self, name: str) -> bool:
+        """Whether the value is a batch."""
+        axes = self.axes[name]
+        return bool(axes) and axes[0] is None
+
+    def try_root(self, name: str, call: FunctionCall) -> bool:
+        """Make batches of other lengths that lie as the value that a call views."""
+        assert call.seen is not None
+        shape, strides = call.seen.source_shape, call.seen.source_strides
+        order = sorted(range(len(shape)), key=lambda axis: -strides[axis])
+        back = [order.index(axis) for axis in range(len(shape))]
+        item = max(math.prod(shape[1:]) * call.dtype.itemsize, 1)
+        longest = max(self.length + 1, TRIED // item)
+        self.tried[name] = []
+        for length in (self.length + 1, longest, 1):  # an axis of one element may be removed
+            sizes = length, *shape[1:]
+            self.tried[name].append(np.empty([sizes[axis] for axis in order], call.dtype).transpose(back))
+        self.most = min(self.most, longest)
+        return all(tried.strides == strides for tried in self.tried[name])
+
+
+def find_batch(
+    record: Record, names: Sequence[str], given: Sequence[Any], declared: Sequence[Declared]
+) -> Batch | None:
+    """The batch of a run with these inputs; None if its plan is for this length alone."""
+    batch = _of_inputs(given, declared)
+    if batch is None or record.reads_shapes:
+        return None
+    for number, (name, value) in enumerate(zip(names, given, strict=True)):
+        batch.axes[name] = _axes(value.shape, is_batch=number in batch.inputs)
+    for name, array in record.fixed.items():
+        batch.axes[name] = array.shape
+    for call in record.calls:
+        found = _of_kernel(batch, call) if isinstance(call, KernelCall) else _of_view(batch, record, call)
+        if not found:
+            return None
+    return batch
+
+
+def _axes(shape: Shape, *, is_batch: bool) -> Axes:
+    return (None, *shape[1:]) if is_batch else shape
+
+
+def _of_inputs(given: Sequence[Any], declared: Sequence[Declared]) -> Batch | None:
+    """The inputs whose first axes the model declares to be of one length, which may be any."""
+    if not all(isinstance(value, np.ndarray) for value in given):
+        return None
+    free = {
+        number
+        for number, (value, shape) in enumerate(zip(given, declared, strict=True))
+        if value.ndim and (shape is None or shape[0] is None or isinstance(shape[0], str))
+    }
+    if not free:
+        return None
+
+    def name(number: int) -> object:
+        shape = declared[number]
+        return None if shape is None else shape[0]
+
+    first = min(free)
+    length = given[first].shape[0]
+    chosen = frozenset(n for n in free if name(n) == name(first) and given[n].shape[0] == length)
+    elsewhere = [
+        size
+        for n, shape in enumerate(declared)
+        for size in (shape or ())[1 if n in chosen else 0 :]
+        if size is not None
+    ]
+    # Of one item, nothing tells apart what is repeated for every item of a batch.
+    return None if length < 2 or name(first) in elsewhere else Batch(length, chosen)
+
+
+def _of_kernel(batch: Batch, call: KernelCall) -> bool:
+    operands = [batch.axes[name] for name in call.inputs]
+    rank = max(len(axes) for axes in operands)
+    joined: list[int | None] = []
+    for from_end in range(rank, 0, -1):
+        sizes = {axes[-from_end] for axes in operands if len(axes) >= from_end}
+        if None in sizes and not sizes <= {None, 1}:
+            return False
+        joined.append(None if None in sizes else max(size for size in sizes if size is not None))
+    if None in joined[1:] or (call.over_rows and joined[-1] is None):
+        return False
+    for name, shape in zip(call.outputs, call.shapes, strict=True):
+        if len(shape) != rank:
+            return False
+        batch.axes[name] = _axes(shape, is_batch=joined[0] is None)
+    return all(batch.holds(name) for name in call.outputs)  # what is of no batch has another size
+
+
+def _of_view(batch: Batch, record: Record, call: FunctionCall) -> bool:
+    """Whether a view of a batch is the same of every item, whatever the length."""
+    source, *others = call.inputs
+    seen = call.seen
+    if seen is None or any(name not in record.fixed for name in others):
+        return False
+    if not batch.holds(source):
+        batch.axes[call.output] = call.shape
+        return True
+    if not call.shape or call.shape[0] != batch.length or not math.prod(call.shape):
+        return False
+    if source not in batch.tried and not batch.try_root(source, call):
+        return False
+    views = [_alike(call, tried, [record.fixed[name] for name in others]) for tried in batch.tried[source]]
+    if any(view is None for view in views):
+        return False
+    batch.tried[call.output] = [view for view in views if view is not None]
+    batch.axes[call.output] = _axes(call.shape, is_batch=True)
+    return True
+
+
+def _alike(call: FunctionCall, tried: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray | None:
+    """The view of a batch of another length, if its items are seen as those of the recorded one."""
+    assert call.seen is not None
+    try:
+        view = called(call.label, call.function, (tried, *others))
+    except OgiveError:
+        return None
+    is_alike = (
+        np.may_share_memory(view, tried)
+        and view.shape == (len(tried), *call.shape[1:])
+        and view.strides[1:] == call.seen.strides[1:]
+        and view.strides[0] == tried.strides[0] == call.seen.strides[0]
+        and view.ctypes.data - tried.ctypes.data == call.seen.offset
+    )
+    return view if is_alike else None

@@ -1,0 +1,170 @@
+"""QuantizeLinear and DequantizeLinear: with one scale, one for each index of an axis, or one for each block.
+
+Integers of 8 bits and one scale, or one for each index, are kernels of the catalogue's operators. The other types, and
+blocks, are NumPy's arithmetic in the type that the standard names (float32 unless ``precision`` says otherwise).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+
+from ogive import operations as ops
+from ogive.catalog import OPERATORS
+from ogive.engine.computation import Computation, Formula
+from ogive.errors import ModelError, ShapeError, UnsupportedError, message
+from ogive.expression import Format, lift
+from ogive.expression import node as expression
+from ogive.onnx.casting import convert
+from ogive.onnx.data_types import DATA_TYPES, DataType, data_type, element_types
+from ogive.onnx.implementation import Elementwise, Function, Implementation
+from ogive.onnx.node import Node
+from ogive.signature import Signature
+
+__all__ = ["dequantize", "quantize"]
+
+Shape = tuple[int, ...]
+
+
+def quantize(node: Node, output_type: str | None) -> Implementation:
+    """``saturate(round_even(x / scale) + zero_point)``."""
+    kind = _output(node, output_type if len(node.operands) > 2 else None, "tensor(uint8)")
+    return _made(node, "quantize_linear", kind)
+
+
+def dequantize(node: Node, output_type: str | None) -> Implementation:
+    """``(x - zero_point) * scale``."""
+    scale = node.input_types[1] if node.version >= 19 else None
+    kind = _output(node, None if scale == "tensor(float8e8m0)" else scale, "tensor(float)")
+    return _made(node, "dequantize_linear", kind)
+
+
+def _output(node: Node, from_inputs: str | None, default: str) -> str:
+    number = node.attributes.get("output_dtype", 0)
+    asked = data_type(number) if number else None
+    if number and asked is None:
+        raise ModelError(message(node.label, f"output_dtype is {number}", "an element type of ONNX"))
+    if (
+        asked is not None
+        and from_inputs is not None
+        and node.operator == "QuantizeLinear"
+        and asked.type != from_inputs
+    ):
+        what = f"output_dtype is {asked.type} and its zero point {from_inputs}"
+        raise ModelError(message(node.label, what, "the same type for both"))
+    return asked.type if asked is not None else from_inputs or default
+
+
+def _made(node: Node, name: str, result: str) -> Implementation:
+    axis, block = node.attributes.get("axis", 1), node.attributes.get("block_size", 0)
+    given = tuple(t for t in node.input_types if t is not None)
+    elements = element_types((*given, result))
+    if not block and elements is not None:
+        x, scale, *zero = elements[:-1]
+        point = zero[0] if zero else elements[-1] if name == "quantize_linear" else x
+        if Signature((x, scale, point), elements[-1:]) in OPERATORS[name].signatures:
+            computation = _computation(name, Signature(elements[:-1], elements[-1:]))
+            rule = partial(_aligned, axis)
+            return Elementwise(node.operands, elements[:-1], elements[-1], result, rule, computation)
+    precision = data_type(node.attributes.get("precision", 0))
+    saturate = bool(node.attributes.get("saturate", 1))
+    kinds = tuple(DATA_TYPES[t] for t in given)
+    function = _quantized if name == "quantize_linear" else _dequantized
+    compute = partial(function, kinds, DATA_TYPES[result], axis, block, precision, saturate, node.label)
+    return Function(node.operands, compute, result)
+
+
+def _computation(name: str, signature: Signature) -> Computation:
+    """The operator of the catalogue; without a zero point it is 0."""
+    op = OPERATORS[name]
+    if len(signature.inputs) == 3:
+        return op.computation(signature)
+    x, scale = (expression(ops.INPUT, (), i, Format.NUMBER) for i in range(2))
+    return Formula((lift(op(x, scale, 0)),), signature.inputs, signature.outputs)
+
+
+def _aligned(axis: int, label: str, shapes: Sequence[Shape]) -> Sequence[Shape]:
+    """One scale for all, or one for each index of an axis."""
+    x, *others = shapes
+    if all(math.prod(shape) == 1 and len(shape) <= 1 for shape in others):
+        return x, *((),) * len(others)
+    if any(shape != others[0] for shape in others):
+        raise ShapeError(message(label, f"scale and zero point have the shapes {others}", "equal shapes"))
+    scale = others[0]
+    place = axis + len(x) if axis < 0 else axis
+    if len(scale) != 1 or not 0 <= place < len(x) or scale[0] != x[place]:
+        what = f"its scale has the shape {scale} for x of shape {x} and axis {axis}"
+        raise ShapeError(message(label, what, "one element, or as many as the axis has"))
+    return x, *((*scale, *(1,) * (len(x) - place - 1)),) * len(others)
+
+
+def _spread(label: str, axis: int, block: int, x: np.ndarray, others: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Scale and zero point as arrays that broadcast with x."""
+    if not block:
+        shapes = _aligned(axis, label, [x.shape, *(other.shape for other in others)])[1:]
+        return [other.reshape(shape) for other, shape in zip(others, shapes, strict=True)]
+    place = axis + x.ndim if axis < 0 else axis
+    if not 0 <= place < x.ndim or block < 0:
+        raise ShapeError(message(label, f"axis is {axis} and block_size {block}", "an axis of x, and sizes from 1 on"))
+    blocks = -(-x.shape[place] // block)
+    wanted = (*x.shape[:place], blocks, *x.shape[place + 1 :])
+    if any(other.shape != wanted for other in others):
+        what = f"its scale has the shape {others[0].shape} for x of shape {x.shape} in blocks of {block}"
+        raise ShapeError(message(label, what, f"{wanted}"))
+    index = np.arange(x.shape[place]) // block
+    return [np.take(other, index, axis=place) for other in others]
+
+
+def _quantized(
+    kinds: tuple[DataType, ...],
+    result: DataType,
+    axis: int,
+    block: int,
+    precision: DataType | None,
+    saturate: bool,
+    label: str,
+    *operands: np.ndarray,
+) -> np.ndarray:
+    x, *rest = operands
+    scale, *zero = _spread(label, axis, block, x, rest)
+    kind: np.dtype = np.dtype(np.float32) if precision is None else precision.numpy
+    quotient: np.ndarray
+    if kind.itemsize < 4:  # computed in float32 and rounded to it
+        quotient = (x.astype(np.float32) / scale.astype(np.float32)).astype(kind).astype(np.float32)
+    else:
+        with np.errstate(all="ignore"):
+            quotient = x.astype(kind) / scale.astype(kind)
+    if not result.name.startswith(("INT", "UINT")):
+        source = "tensor(float)"
+        single = quotient.astype(np.float32)
+        if zero:
+            single = single + zero[0].astype(np.float32)
+        return convert(single, source, result.type, saturate=saturate, round_mode="up")
+    unsigned = result.name.startswith("UINT")
+    low, high = (0, 2**result.bits - 1) if unsigned else (-(2 ** (result.bits - 1)), 2 ** (result.bits - 1) - 1)
+    offset = zero[0].astype(np.int64) if zero else 0
+    rounded = np.nan_to_num(np.rint(quotient.astype(np.float64)), nan=0.0, posinf=2.0**40, neginf=-(2.0**40))
+    total = np.clip(rounded, -(2.0**40), 2.0**40).astype(np.int64) + offset
+    return np.asarray(np.clip(total, low, high).astype(result.numpy))
+
+
+def _dequantized(
+    kinds: tuple[DataType, ...],
+    result: DataType,
+    axis: int,
+    block: int,
+    precision: DataType | None,
+    saturate: bool,
+    label: str,
+    *operands: np.ndarray,
+) -> np.ndarray:
+    x, *rest = operands
+    scale, *zero = _spread(label, axis, block, x, rest)
+    if result.element is None or not result.element.is_float:
+        raise UnsupportedError(message(label, f"its output is {result.type}", "floating-point types"))
+    wide = x.astype(np.float64) - (zero[0].astype(np.float64) if zero else 0.0)
+    with np.errstate(all="ignore"):  # exact in float64 for all integers up to 32 bits; the product rounds once more
+        return (wide * scale.astype(np.float64)).astype(result.numpy)

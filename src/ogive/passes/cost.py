@@ -1,0 +1,48 @@
+"""What a program costs: an estimate of its time, to choose between two that compute the same bits.
+
+The unit is the time of one fused multiply-add on a register of float32; the costs are throughputs of loops of one
+instruction on 12 registers, measured on the processor of docs/performance.md. No cost decides a bit of a result: which
+arithmetic a formula gets is a rule of its own (policy.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ogive import operations as ops
+from ogive.expression import OPERATIONS, Expression, eager_operands, is_extreme, varying, walk
+
+__all__ = ["cost"]
+
+#: Instructions that take longer than a multiplication, or not as long. A conversion between float32 and float64 also
+#: takes a register apart, or joins two.
+COSTS = {operation: operation.cost for operation in OPERATIONS.values() if operation.in_programs is not None}
+
+
+#: Of taking the lower halves of integers: one instruction for two registers.
+COST_OF_HALVES = 1.0
+
+
+def cost(roots: Sequence[Expression]) -> float:
+    """What an element costs that needs none of the rare values."""
+    among = varying(roots)
+    nodes = [current for current in walk(*roots, operands=eager_operands) if current in among]
+    # A choice of the larger or the smaller is one instruction.
+    extremes = set(filter(is_extreme, nodes))
+    conditions = {n.operands[0] for n in extremes}
+    return sum(_width(n) if n in extremes else _cost(n) for n in nodes if n not in conditions)
+
+
+def _cost(current: Expression) -> float:
+    if current.operation == ops.CONVERT and current.format.is_integer and current.operands[0].format.is_integer:
+        return COST_OF_HALVES
+    return COSTS[current.operation] * _width(current)
+
+
+#: Twice the registers take less than twice the time: loops in float64 wait less.
+WIDTH_OF_FLOAT64 = 1.72
+
+
+def _width(current: Expression) -> float:
+    """The cost of the width of the operands, relative to float32."""
+    return WIDTH_OF_FLOAT64 if max(operand.format.bits for operand in (current, *current.operands)) == 64 else 1.0

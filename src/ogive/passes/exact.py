@@ -1,0 +1,160 @@
+"""Programs whose results are the correctly rounded values of their formulas, in three levels.
+
+* The program itself computes in float64 with a bound of the error, and finds which results that leaves undecided
+  (tested.py). Formulas that one operation rounds need no test (rounds_once.py).
+* Its repair computes undecided elements again, in sums of two float64, and finds what is undecided still.
+* That is left to enclosures with as many bits as it takes (ogive.enclosure).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ogive import operations as ops
+from ogive.dtypes import ElementType
+from ogive.errors import UnsupportedError
+from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
+from ogive.numerics.bounded import Bounded
+from ogive.passes.fast_path import usual
+from ogive.passes.policy import computes_in
+from ogive.passes.rounds_once import rounds_once
+from ogive.passes.tested import TestedReals
+from ogive.program import MASK, Number, Program, Source
+
+__all__ = ["decider", "needs_test", "parameters_in", "repaired", "with_test"]
+
+#: What neither level has a rule for with bounds.
+NO_TEST = frozenset({*ROW_NUMBERS, ops.INTEGER_POWER, ops.BIT_SHIFT_LEFT, ops.BIT_SHIFT_RIGHT, ops.BIT_COUNT})
+
+
+def needs_test(
+    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], *, reduces: bool = False
+) -> bool:
+    """Whether the formulas get a rounding test: all but those of rows and of float64, and those that need none."""
+    types = (*inputs, *outputs)
+    if reduces or any(t.name == "float64" for t in types):
+        return False
+    if not {current.operation for current in walk(*roots)}.isdisjoint(NO_TEST):
+        return False
+    if all(map(_is_quantized, roots)):
+        return False
+    return not rounds_once(roots, inputs, outputs)
+
+
+def _is_quantized(root: Expression) -> bool:
+    """Whether this is ``round(x / scale) + zero_point`` of operands.
+
+    There the standards round the quotient to a floating-point number first: 0.5 / 0.019607844 is a little less than 25.5,
+    and becomes 26.
+    """
+    if root.operation == ops.ADD and root.operands[1].operation == ops.INPUT:
+        root = root.operands[0]
+    if root.operation != ops.ROUND_EVEN or root.operands[0].operation != ops.DIVIDE:
+        return False
+    return all(operand.operation == ops.INPUT for operand in root.operands[0].operands)
+
+
+def parameters_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> Format:
+    """The format that parameters are rounded to."""
+    return Format.F32 if computes_in(inputs, outputs) == "float32" else Format.F64
+
+
+def with_test(
+    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], parameter_count: int
+) -> Program:
+    """The program of the first level, which knows how to make the others."""
+    inputs, outputs = tuple(inputs), tuple(outputs)
+    form = parameters_in(inputs, outputs)
+    is_long = any(t.bits == 64 for t in (*inputs, *outputs))
+    arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
+    results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
+    source = Source(tuple(roots), arithmetic)
+
+    def repair() -> Program:
+        return repaired(roots, inputs, outputs, parameter_count)
+
+    return Program(
+        inputs,
+        outputs,
+        results,
+        parameter_count=parameter_count,
+        usual=usual(roots, inputs, outputs, arithmetic, (*results, *(() if undecided is None else (undecided,)))),
+        source=source,
+        undecided=undecided,
+        repair=None if undecided is None else repair,
+        decide=decider(roots, inputs, outputs),
+    )
+
+
+def repaired(
+    roots: Sequence[Expression], inputs: tuple[ElementType, ...], outputs: tuple[ElementType, ...], parameter_count: int
+) -> Program:
+    """The program of the second level."""
+    reals = TestedReals(Bounded(Format.F64), inputs, parameters_in(inputs, outputs))
+    results, undecided = reals.tested(roots, outputs)
+    mask = (
+        node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else node(ops.CONVERT, (undecided,), None, Format.U8)
+    )
+    return Program(inputs, (*outputs, MASK), (*results, mask), parameter_count=parameter_count)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The third level of a formula."""
+
+    compute: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]]
+    used: frozenset[int]
+    """The operands that the formula depends on."""
+
+    def __call__(self, operands: Sequence[Number], parameters: Sequence[float]) -> tuple[Number, ...]:
+        return self.compute(operands, parameters)
+
+
+def decider(
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    *,
+    modular: bool = False,
+) -> Decision:
+    """The third level: what computes the results of one element."""
+    rounds = parameters_in(inputs, outputs) is Format.F32
+    limits = _asks_for_limits(roots)
+    used = frozenset(n.attribute for n in walk(*roots) if n.operation == ops.INPUT)
+    names = {n.attribute for n in walk(*roots) if n.operation == ops.PARAMETER}
+    bits = max((t.bits for t in inputs), default=64)
+
+    def decide(operands: Sequence[Number], parameters: Sequence[float]) -> tuple[Number, ...]:
+        from ogive.enclosure import right_result
+
+        if limits:  # of rounded numbers, which enclosures do not know: the repair's result stays
+            raise UnsupportedError("exact results: the formula asks whether a computed number is infinite")
+        with np.errstate(over="ignore"):
+            named = {
+                name: float(np.float32(parameters[position])) if rounds else parameters[position]
+                for position, name in names
+            }
+        return tuple(
+            right_result(root, operands, named, output, bits=bits, modular=modular)[0]
+            for root, output in zip(roots, outputs, strict=True)
+        )
+
+    return Decision(decide, used)
+
+
+def _asks_for_limits(roots: Sequence[Expression]) -> bool:
+    """Whether a comparison asks if a computed number is infinite or NaN (`Reals.asks_for_limits`)."""
+    compared = [n for n in walk(*roots) if n.operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL)]
+    return any(
+        (n.operands[0] is n.operands[1] or any(map(_is_limit, n.operands)))
+        and any(side.operands for side in n.operands)
+        for n in compared
+    )
+
+
+def _is_limit(root: Expression) -> bool:
+    return root.operation == ops.CONSTANT and root.attribute in (math.inf, -math.inf)

@@ -1,0 +1,117 @@
+"""Programs over rows whose results are the correctly rounded values of their formulas, in the three levels of exact.py.
+
+The test is of elements, or of what a row has one of; what is undecided is repaired by rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ogive import operations as ops
+from ogive.dtypes import ElementType
+from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
+from ogive.numerics.bounded import Bounded
+from ogive.passes.exact import parameters_in
+from ogive.passes.tested_rows import TestedRows, UnboundedError
+from ogive.program import MASK, DecideRow, Number, Program
+
+__all__ = ["row_decider", "rows_with_test"]
+
+#: What needs no test over rows: exact numbers are only compared and chosen.
+CHOICES = frozenset(
+    {
+        *(ops.INPUT, ops.PARAMETER, ops.CONSTANT, ops.SELECT, ops.LESS, ops.LESS_EQUAL, ops.EQUAL),
+        *(ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN),
+        *(ROW_NUMBERS - {ops.ROW_SUM}),
+    }
+)
+
+#: What a kernel has room for (runtime/native/native.h).
+MOST_REDUCTIONS = 16
+
+
+def rows_with_test(
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    parameter_count: int,
+    *,
+    reduces: bool,
+) -> Program | None:
+    """The program of the first level for formulas over rows; None where none is needed or no bound is known."""
+    kinds = {current.operation for current in walk(*roots)}
+    if any(t.name == "float64" for t in (*inputs, *outputs)) or kinds.isdisjoint(ROW_NUMBERS) or kinds <= CHOICES:
+        return None
+    made = _over_rows(roots, tuple(inputs), tuple(outputs), parameter_count, Bounded(Format.F64, Format.F32), reduces)
+    if made is None or made.undecided is None:
+        return made
+    if _over_rows(roots, made.inputs, made.outputs, parameter_count, Bounded(Format.F64), reduces) is None:
+        return None
+
+    def repair() -> Program:
+        found = _over_rows(roots, made.inputs, made.outputs, parameter_count, Bounded(Format.F64), reduces)
+        if found is None:  # what the first level finds, this does
+            raise ValueError("exact: no repair of a formula over rows")
+        undecided = found.undecided
+        mask = (
+            node(ops.CONSTANT, (), 0, Format.U8)
+            if undecided is None
+            else node(ops.CONVERT, (undecided,), None, Format.U8)
+        )
+        of_row = {*found.row_operands, *({len(inputs) + len(outputs)} if reduces else ())}
+        return replace(
+            found,
+            outputs=(*found.outputs, MASK),
+            results=(*found.results, mask),
+            undecided=None,
+            row_operands=frozenset(of_row),
+        )
+
+    return replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
+
+
+def _over_rows(
+    roots: Sequence[Expression],
+    inputs: tuple[ElementType, ...],
+    outputs: tuple[ElementType, ...],
+    parameter_count: int,
+    arithmetic: Bounded,
+    reduces: bool,
+) -> Program | None:
+    reals = TestedRows(arithmetic, inputs, parameters_in(inputs, outputs), reduces=reduces)
+    first = len(inputs) + len(outputs)
+    try:
+        stages = reals.reduce(roots, first)
+        if sum(len(stage.reductions) for stage in stages) > MOST_REDUCTIONS:
+            return None
+        results, undecided = (reals.rows if reduces else reals).tested_shortly(roots, outputs)
+    except UnboundedError:
+        return None
+    if undecided is not None and undecided.operation == ops.CONSTANT:
+        return None
+    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
+    of_row = frozenset(range(len(inputs), first) if reduces else ())
+    return Program(inputs, outputs, results, stages, scratch, parameter_count, None, of_row, undecided=undecided)
+
+
+def row_decider(
+    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], *, reduces: bool
+) -> DecideRow:
+    rounds = parameters_in(inputs, outputs) is Format.F32
+    names = {n.attribute for n in walk(*roots) if n.operation == ops.PARAMETER}
+
+    def decide(rows: Sequence[Sequence[Number]], parameters: Sequence[float]) -> tuple[Sequence[Number], ...]:
+        from ogive.row_enclosure import right_rows
+
+        with np.errstate(over="ignore"):
+            named = {
+                name: float(np.float32(parameters[position])) if rounds else parameters[position]
+                for position, name in names
+            }
+        found = (right_rows(root, rows, named, output) for root, output in zip(roots, outputs, strict=True))
+        return tuple(row[:1] if reduces else row for row in found)
+
+    return decide

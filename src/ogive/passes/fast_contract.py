@@ -1,0 +1,499 @@
+"""The fast contract: formulas in float32 without corrections, of numbers that are not large.
+
+A formula is lowered with the rules of numerics/elementary/fast.py, operation by operation, and each rule says below which
+magnitude of its argument it holds. Where an element does not keep to that (large numbers, infinities, NaN), its result is
+that of the exact contract. So special values and subnormal results are those of the exact contract, and the rules need no
+clamps for them. Both are computed in blocks; the choice is made for each element, so its bits do not depend on the others.
+
+What the rules do not know (logarithms, trigonometric functions, rows), and what is as fast in the exact contract (formulas
+without elementary functions, float64 and integers), is computed exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ogive import operations as ops
+from ogive.dtypes import ElementType
+from ogive.expression import Expression, Format, depends_on_elements, is_extreme, node, walk
+from ogive.numerics.elementary import fast as rules
+from ogive.numerics.interval import Interval
+from ogive.numerics.machine import Machine
+from ogive.program import Program, stored_operand
+
+__all__ = ["fast"]
+
+SINGLE = Machine(Format.F32)
+
+#: The element types whose results are computed in float32.
+TYPES = frozenset({"float16", "bfloat16", "float32"})
+
+#: Below which magnitude operands are, whatever rules ask for.
+LARGEST_OPERAND = 2.0**60
+
+#: What has a rule of its own.
+FUNCTIONS = frozenset({"exp", "expm1", "log1p", "logistic", "normal_tail", "tanh"})
+
+IMAGES = {"logistic": Interval(0.0, 1.0), "normal_tail": Interval(0.0, 0.5), "tanh": Interval(-1.0, 1.0)}
+
+#: A limit of an operand makes intervals smaller, and so may ask for another limit.
+MOST_PASSES = 8
+
+
+class _Unknown(Exception):
+    """There is no rule for this."""
+
+
+def fast(
+    exact: Program,
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+) -> Program:
+    """The program of the fast contract, made of that of the exact one."""
+    if not {t.name for t in (*inputs, *outputs)} <= TYPES or exact.stages or exact.row_operands:
+        return exact
+    if not any(n.operation in FUNCTIONS and depends_on_elements(n) for n in walk(*roots)):
+        return exact
+    try:
+        results, is_unusual = _results(exact, roots, tuple(inputs))
+    except _Unknown:
+        return exact
+    undecided = exact.undecided
+    if undecided is not None:  # of an element that is not computed exactly nothing is in doubt
+        undecided = node(ops.SELECT_RARE, (is_unusual, undecided, is_unusual), None, Format.BIT)
+    return Program(
+        tuple(inputs),
+        tuple(outputs),
+        results,
+        parameter_count=exact.parameter_count,
+        undecided=undecided,
+        repair=exact.repair,
+        decide=exact.decide,
+    )
+
+
+def _results(
+    exact: Program, roots: Sequence[Expression], inputs: tuple[ElementType, ...]
+) -> tuple[tuple[Expression, ...], Expression]:
+    """The results, and whether an element's are those of the exact contract."""
+    limits: dict[Expression, float] = {}
+    for _ in range(MOST_PASSES):
+        lowering, before = _Fast(roots, inputs, limits), dict(limits)
+        values = [lowering.value(root) for root in roots]
+        if limits == before:
+            break
+    is_unusual = SINGLE.not_(lowering.is_usual())
+    results = []
+    for value, careful in zip(values, exact.results, strict=True):
+        short = value.number
+        if not value.interval.within(-SINGLE.largest, SINGLE.largest):
+            short = SINGLE.canonical_(short)
+        if careful.format is not Format.F32:
+            short = node(ops.CONVERT, (short,), None, careful.format)
+        results.append(SINGLE.select_rare_(is_unusual, careful, short))
+    return tuple(results), is_unusual
+
+
+@dataclass(frozen=True)
+class _Value:
+    number: Expression
+    interval: Interval
+
+
+class _Fast:
+    """The primitive graphs of formulas for operands within ``limits``, to which rules add."""
+
+    def __init__(
+        self, roots: Sequence[Expression], inputs: tuple[ElementType, ...], limits: dict[Expression, float]
+    ) -> None:
+        self.m = SINGLE
+        self.uses = Counter(operand for current in walk(*roots) for operand in current.operands)
+        self.inputs = inputs
+        self.limits = limits
+        self.values: dict[Expression, _Value] = {}
+        self.truths: dict[Expression, Expression] = {}
+
+    # ---- limits
+
+    def require(self, root: Expression, limit: float) -> None:
+        """Compute elements exactly where a number's magnitude is not below the limit."""
+        while True:
+            if root.operation in (ops.NEGATE, ops.ABSOLUTE):
+                root = root.operands[0]
+                continue
+            clamped = [n for n in root.operands[1:] if n.operation != ops.CONSTANT] if is_extreme(root) else []
+            clamps = [n for n in root.operands[1:] if n.operation == ops.CONSTANT and abs(n.attribute) >= limit]
+            if len(clamped) != 1 or not clamps:
+                break
+            root = clamped[0]
+        if limit < self.limits.get(root, math.inf) and self.values[root].interval.largest_magnitude >= limit:
+            self.limits[root] = limit
+
+    def is_usual(self) -> Expression:
+        """Whether all limits are kept to."""
+        m, among = self.m, dict(self.limits)
+        truths = []
+        operands = [root for root in self.values if root.operation == ops.INPUT and root.format is Format.NUMBER]
+        for operand in operands:
+            limit = m.number(among.pop(operand))
+            for root in list(among):
+                w = _factor_of(root, operand)
+                if w is not None:
+                    factor = m.number(among.pop(root))
+                    quotient = m.div_(factor, m.abs_(self.value(w).number))
+                    if root.operation == ops.DIVIDE:
+                        quotient = m.mul_(factor, m.abs_(self.value(w).number))
+                    limit = m.select_(m.less_(quotient, limit), quotient, limit)
+            truths.append(m.less_(m.abs_(self.values[operand].number), limit))
+        for root, most in among.items():
+            truths.append(m.less_(m.abs_(self.values[root].number), m.number(most)))
+        total = truths[0]
+        for truth in truths[1:]:
+            total = node(ops.AND, (total, truth), None, Format.BIT)
+        return total
+
+    # ---- numbers
+
+    def value(self, root: Expression) -> _Value:
+        for current in walk(root, operands=lambda n: () if n in self.values else n.operands):
+            if current.format is Format.NUMBER and current not in self.values:
+                value = self._value(current)
+                if current in self.limits:
+                    limit = self.limits[current]
+                    low, high = max(value.interval.low, -limit), min(value.interval.high, limit)
+                    value = _Value(value.number, Interval(low, high))
+                self.values[current] = value
+        return self.values[root]
+
+    def _value(self, root: Expression) -> _Value:
+        m = self.m
+        match root.operation:
+            case ops.INPUT:
+                return self._input(root)
+            case ops.PARAMETER:
+                value = node(ops.CONVERT, (node(ops.PARAMETER, (), root.attribute, Format.F64),), None, Format.F32)
+                return _Value(value, Interval(-m.largest, m.largest))
+            case ops.CONSTANT:
+                number = m.rounded(root.attribute) if isinstance(root.attribute, Fraction) else float(root.attribute)
+                return _Value(m.number(number), Interval.around(number))
+            case ops.SELECT:
+                return self._choice(root)
+        if root.operation in FUNCTIONS:
+            return self._function(root)
+        operands = [self.values[operand] for operand in root.operands]
+        numbers = [operand.number for operand in operands]
+        intervals = [operand.interval for operand in operands]
+        match root.operation:
+            case ops.NEGATE:
+                return _Value(m.neg_(*numbers), -intervals[0])
+            case ops.ABSOLUTE:
+                return _Value(m.abs_(*numbers), abs(intervals[0]))
+            case ops.COPY_SIGN:
+                magnitude = abs(intervals[0])
+                return _Value(m.make(ops.COPY_SIGN, *numbers), magnitude | -magnitude)
+            case ops.ADD:
+                is_regrouped = all(n.operation != ops.ADD or self.uses[n] == 1 for n in root.operands)
+                return _Value(self._sum(*numbers, regroup=is_regrouped), intervals[0] + intervals[1])
+            case ops.SUBTRACT:
+                return _Value(self._sum(numbers[0], m.neg_(numbers[1])), intervals[0] - intervals[1])
+            case ops.MULTIPLY:
+                interval = intervals[0] * intervals[1]
+                for factor, quotient in (root.operands, root.operands[::-1]):
+                    if quotient.operation == ops.DIVIDE and depends_on_elements(quotient.operands[1]):
+                        x, dividend, divisor = (self.values[n].number for n in (factor, *quotient.operands))
+                        terms = self._terms(divisor) or ()
+                        return _Value(self._product_with_quotient(x, dividend, divisor, terms), interval)
+                    value = self.values[quotient].number
+                    if quotient.operation == ops.MULTIPLY and value.operation == ops.DIVIDE:
+                        x, (dividend, divisor) = self.values[factor].number, value.operands
+                        return _Value(self._product_with_quotient(x, dividend, divisor, ()), interval)
+                return _Value(self._product(*numbers), interval)
+            case ops.DIVIDE:
+                return _Value(self._quotient(*numbers), intervals[0] / intervals[1])
+            case ops.SQUARE_ROOT:
+                interval = Interval(max(intervals[0].low, 0.0), max(intervals[0].high, 0.0)).map(math.sqrt)
+                return _Value(m.sqrt_(*numbers), interval)
+        raise _Unknown(root.operation)
+
+    def _input(self, root: Expression) -> _Value:
+        self.limits.setdefault(root, LARGEST_OPERAND)
+        leaf = stored_operand(root, self.inputs)
+        number = leaf if leaf.format is Format.F32 else node(ops.CONVERT, (leaf,), None, Format.F32)
+        return _Value(number, Interval(-LARGEST_OPERAND, LARGEST_OPERAND))
+
+    def _sum(self, a: Expression, b: Expression, *, regroup: bool = False) -> Expression:
+        """A sum; one with a product is a single instruction.
+
+        With ``regroup`` constants are added last, to what is rounded less so; a sum that is needed anyway stays.
+        """
+        m = self.m
+        for total, other in ((a, b), (b, a)) if regroup else ():
+            if total.operation == ops.ADD and depends_on_elements(other):
+                for c, term in (total.operands, total.operands[::-1]):
+                    if c.operation == ops.CONSTANT and term.operation == ops.MULTIPLY:
+                        return m.add_(c, self._sum(term, other))
+            if (
+                total.operation == ops.FMA
+                and total.operands[2].operation == ops.CONSTANT
+                and depends_on_elements(other)
+            ):
+                x, y, c = total.operands
+                return m.add_(c, self._sum(m.mul_(x, y), other))
+        for product, other in ((b, a), (a, b)) if _is_scaled(a) else ((a, b), (b, a)):
+            is_negated = product.operation == ops.NEGATE
+            inner = product.operands[0] if is_negated else product
+            if inner.operation == ops.MULTIPLY:
+                x, y = inner.operands
+                return m.fma_(m.neg_(x) if is_negated else x, y, other)
+        return m.add_(a, b)
+
+    def _product(self, a: Expression, b: Expression) -> Expression:
+        """A product; one with a quotient divides last."""
+        m = self.m
+        for factor, quotient in ((a, b), (b, a)):
+            if quotient.operation == ops.DIVIDE and depends_on_elements(quotient.operands[1]):
+                dividend, divisor = quotient.operands
+                return m.div_(factor if dividend is m.number(1.0) else m.mul_(factor, dividend), divisor)
+        for factor, inner in ((a, b), (b, a)):
+            if inner.operation == ops.MULTIPLY and _is_power_of_two(factor) and abs(factor.attribute) >= 1:
+                return m.mul_(m.mul_(factor, inner.operands[0]), inner.operands[1])
+        for factor, total in ((a, b), (b, a)):
+            if total.operation == ops.ADD and factor.operation != ops.CONSTANT:
+                for c, other in (total.operands, total.operands[::-1]):
+                    if _is_power_of_two(c):  # c * factor is exact
+                        return m.fma_(factor, other, m.mul_(c, factor))
+        return m.mul_(a, b)
+
+    def _product_with_quotient(
+        self, x: Expression, dividend: Expression, divisor: Expression, terms: Sequence[Expression]
+    ) -> Expression:
+        """``x * dividend / divisor``: what product and quotient lose is made up for.
+
+        Where the divisor is a sum, it is subtracted in its terms, so that what the sum loses is made up for, too.
+        """
+        m = self.m
+        reciprocal = m.div_(m.number(1.0), divisor)
+        product = m.mul_(x, dividend)
+        quotient = m.mul_(product, reciprocal)
+        rest, minus = product, m.neg_(quotient)
+        for part in terms or (divisor,):
+            rest = m.sub_(rest, quotient) if part is m.number(1.0) else m.fma_(minus, part, rest)
+        rest = m.add_(rest, m.fma_(x, dividend, m.neg_(product)))
+        # The sum loses the sign of a zero.
+        return m.make(ops.COPY_SIGN, m.fma_(rest, reciprocal, quotient), quotient)
+
+    def _terms(self, total: Expression) -> tuple[Expression, Expression] | None:
+        """A sum as its two terms, a constant first; so of a choice between sums."""
+        if total.operation == ops.ADD:
+            a, b = total.operands
+            return (b, a) if b.operation == ops.CONSTANT else (a, b)
+        if total.operation == ops.FMA:
+            x, y, z = total.operands
+            return z, self.m.mul_(x, y)
+        if total.operation == ops.SELECT:
+            condition, a, b = total.operands
+            first, second = self._terms(a), self._terms(b)
+            if first is not None and second is not None:
+                c, d = (self.m.select_(condition, *pair) for pair in zip(first, second, strict=True))
+                return c, d
+        return None
+
+    def _quotient(self, a: Expression, b: Expression) -> Expression:
+        m = self.m
+        if depends_on_elements(b):
+            return m.div_(a, b)
+        return m.mul_(a, m.div_(m.number(1.0), b))
+
+    def _choice(self, root: Expression) -> _Value:
+        condition, a, b = root.operands
+        first, second = self.values[a], self.values[b]
+        decided = self._decided(condition)
+        if decided is not None:
+            return first if decided else second
+        interval = first.interval | second.interval
+        if is_extreme(root):
+            extreme = min if condition.operands[0] is a else max
+            bounds = ((first.interval.low, second.interval.low), (first.interval.high, second.interval.high))
+            interval = Interval(*(extreme(pair) for pair in bounds))
+        return _Value(self.m.select_(self.truth(condition), first.number, second.number), interval)
+
+    # ---- elementary functions
+
+    def _function(self, root: Expression) -> _Value:
+        m, operation, inner = self.m, root.operation, root.operands[0]
+        interval = self.values[inner].interval
+        if operation == "log1p":
+            if not interval.within(0.0, 1 + 2.0**-10):
+                raise _Unknown("log1p of other numbers than those from 0 to 1")
+            return _Value(rules.log1p_to_one(m, self.values[inner].number), interval.map(math.log1p))
+        cubic = self._cubic(inner) if operation == "logistic" else None
+        if cubic is None:
+            self.require(inner, rules.LIMITS[operation])
+        if operation == "normal_tail":
+            if interval.low < 0:
+                raise _Unknown("the normal distribution's tail of negative numbers")
+            return _Value(rules.normal_tail(m, self.values[inner].number), IMAGES[operation])
+        argument = self._argument(inner) if cubic is None else cubic
+        number = getattr(rules, operation)(m, argument)
+        if operation in IMAGES:
+            return _Value(number, IMAGES[operation])
+        most = rules.LIMITS[operation]
+        function = math.exp if operation == "exp" else math.expm1
+        bounds = Interval(max(interval.low, -most), min(interval.high, most))
+        return _Value(number, bounds.map(function))
+
+    def _argument(self, root: Expression) -> rules.Argument:
+        """A number as a function's argument: of a product with what is the same for all elements, both factors."""
+        m, sign, is_absolute = self.m, 1.0, False
+        while root.operation in (ops.NEGATE, ops.ABSOLUTE):
+            if root.operation == ops.ABSOLUTE:
+                is_absolute = True
+            elif not is_absolute:
+                sign = -sign
+            root = root.operands[0]
+        x, w = root, None
+        if root.operation == ops.MULTIPLY:
+            for a, b in (root.operands, root.operands[::-1]):
+                if depends_on_elements(a) and not depends_on_elements(b):
+                    x, w = a, self.values[b].number
+        number = self.values[x].number
+        if is_absolute:
+            number, w = m.abs_(number), None if w is None else m.abs_(w)
+        return rules.Argument(number, w, None, sign)
+
+    def _cubic(self, root: Expression) -> rules.Argument | None:
+        """The argument, if it is a x + b x**3 with positive numbers a and b."""
+        clamps: list[float] = []
+        terms = _polynomial(root, lambda n: self._without_clamp(n, clamps))
+        if terms is None or set(terms[1]) != {1, 3} or min(terms[1].values()) <= 0:
+            return None
+        x, (linear, third) = terms[0], (terms[1][1], terms[1][3])
+        most = _where_reached(linear, third, rules.LIMITS["logistic"])
+        if not rules.is_cubic(linear, third, most) or any(most >= clamp for clamp in clamps):
+            return None
+        self.require(x, most)
+        return rules.cubic(self.m, self.values[x].number, linear, third)
+
+    def _without_clamp(self, root: Expression, clamps: list[float]) -> Expression:
+        """The number that a choice comes to within limits, and that clamps leave alone which are noted."""
+        while root.operation == ops.SELECT:
+            condition, a, b = root.operands
+            decided = self._decided(condition)
+            if decided is None:
+                constants = [n for n in (a, b) if n.operation == ops.CONSTANT]
+                if not is_extreme(root) or len(constants) != 1:
+                    break
+                clamps.append(abs(float(constants[0].attribute)))
+                decided = b is constants[0]
+            root = a if decided else b
+        return root
+
+    # ---- truth values
+
+    def _decided(self, condition: Expression) -> bool | None:
+        """What a comparison comes to, whatever the operands; None where that depends."""
+        if condition.operation not in (ops.LESS, ops.LESS_EQUAL):
+            return None
+        left, right = (self.values[operand].interval for operand in condition.operands)
+        return True if _is_below(left, right) else False if _is_below(right, left) else None
+
+    def truth(self, root: Expression) -> Expression:
+        for current in walk(root, operands=lambda n: () if n in self.truths else n.operands):
+            if current.format is Format.TRUTH and current not in self.truths:
+                self.truths[current] = self._truth(current)
+        return self.truths[root]
+
+    def _truth(self, root: Expression) -> Expression:
+        if root.operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
+            a, b = (self.value(operand).number for operand in root.operands)
+            return getattr(self.m, f"{root.operation}_")(a, b)  # type: ignore[no-any-return]
+        if root.operation in (ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT):
+            return node(root.operation, tuple(self.truths[n] for n in root.operands), None, Format.BIT)
+        raise _Unknown(root.operation)
+
+
+def _is_power_of_two(primitive: Expression) -> bool:
+    return primitive.operation == ops.CONSTANT and abs(math.frexp(primitive.attribute)[0]) == 0.5
+
+
+def _is_scaled(primitive: Expression) -> bool:
+    """Whether this is a product that is exact."""
+    return primitive.operation == ops.MULTIPLY and any(map(_is_power_of_two, primitive.operands))
+
+
+def _factor_of(root: Expression, operand: Expression) -> Expression | None:
+    """What this multiplies or divides the operand by, if that is the same for all elements."""
+    if root.operation == ops.MULTIPLY:
+        for a, b in (root.operands, root.operands[::-1]):
+            if a is operand and not depends_on_elements(b):
+                return b
+    if root.operation == ops.DIVIDE and root.operands[0] is operand and not depends_on_elements(root.operands[1]):
+        return root.operands[1]
+    return None
+
+
+def _is_below(a: Interval, b: Interval) -> bool:
+    """Whether the numbers of one interval are less than those of another, rounding errors and all."""
+    return a.high + 2.0**-20 * max(abs(a.high), abs(b.low)) < b.low
+
+
+def _polynomial(
+    root: Expression, resolve: Callable[[Expression], Expression]
+) -> tuple[Expression, dict[int, Fraction]] | None:
+    """A formula as a polynomial in one operand; None where it is none of degree 8 or less.
+
+    ``resolve`` says which number stands for another.
+    """
+    variable: Expression | None = None
+    found: dict[Expression, dict[int, Fraction] | None] = {}
+
+    def operands(n: Expression) -> Sequence[Expression]:
+        resolved = resolve(n)
+        if resolved is not n:
+            return (resolved,)
+        return n.operands if n.operation in (ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.NEGATE) else ()
+
+    for current in walk(root, operands=operands):
+        resolved = resolve(current)
+        if resolved is not current:
+            found[current] = found[resolved]
+            continue
+        parts = [found[operand] for operand in operands(current)]
+        if any(part is None for part in parts):
+            found[current] = None
+            continue
+        known = [part for part in parts if part is not None]
+        if current.operation == ops.CONSTANT and isinstance(current.attribute, Fraction | int):
+            found[current] = {0: Fraction(current.attribute)}
+        elif current.operation == ops.ADD or current.operation == ops.SUBTRACT:
+            sign = 1 if current.operation == ops.ADD else -1
+            powers = {*known[0], *known[1]}
+            found[current] = {p: known[0].get(p, Fraction(0)) + sign * known[1].get(p, Fraction(0)) for p in powers}
+        elif current.operation == ops.NEGATE:
+            found[current] = {p: -c for p, c in known[0].items()}
+        elif current.operation == ops.MULTIPLY:
+            product: dict[int, Fraction] = {}
+            for p, c in known[0].items():
+                for q, d in known[1].items():
+                    product[p + q] = product.get(p + q, Fraction(0)) + c * d
+            found[current] = product if max(product) <= 8 else None
+        elif variable in (None, current) and current.operation == ops.INPUT:
+            variable, found[current] = current, {1: Fraction(1)}
+        else:
+            found[current] = None
+    terms = found[root]
+    return None if terms is None or variable is None else (variable, {p: c for p, c in terms.items() if c})
+
+
+def _where_reached(linear: Fraction, third: Fraction, value: float) -> float:
+    """About the largest float32 number of few bits at which ``linear * x + third * x**3`` is below the value."""
+    low, high = 0.0, value / float(linear)
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if float(linear) * middle + float(third) * middle**3 < value else (low, middle)
+    return math.floor(low * 64) / 64

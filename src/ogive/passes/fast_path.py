@@ -1,0 +1,316 @@
+"""The fast path for operands of moderate size, called usual here.
+
+If |x| is below a limit, clamps against overflow and the fix-up of NaN results change nothing. A shorter graph without
+them gives the same bits. One comparison for a block of elements selects it, and no other instruction waits for that
+comparison. So it makes no difference to results which path a block takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from ogive import elementary_functions as functions
+from ogive import operations as ops
+from ogive.dtypes import ElementType
+from ogive.expression import Expression, Format, constant, depends_on_elements, node, walk
+from ogive.numerics.bounded import Bounded, either
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.interval import Interval
+from ogive.numerics.machine import Machine
+from ogive.passes.cost import cost
+from ogive.passes.tested import TestedReals
+from ogive.program import Program, Usual, substituted
+
+__all__ = ["usual", "usual_of_steps"]
+
+#: The magnitudes that are tried as limits of the fast path; the one that saves most is taken. Below the first nothing
+#: overflows that float64 computes for float32. Below the second exp() is a normal number of float32. Below the third
+#: formulas decide which of their own branches to take: gelu and softplus have a fast path by it alone.
+LIMITS = (256.0, 87.25, 60.0, 36.0)
+
+#: Smaller operands take the long path, zeros too: then results are normal numbers of float32, and their test is short.
+LEAST = 2.0**-60
+
+#: What the path must save, in the unit of costs, beside its comparison: the branch itself takes time too.
+WORTHWHILE = 1.4
+
+#: Longer programs have one path only: a second one takes half as long again to compile.
+MOST_COST_OF_STEPS = 600
+
+SINGLE = Machine(Format.F32)
+
+
+def usual(
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    arithmetic: Arithmetic,
+    results: Sequence[Expression],
+) -> Usual | None:
+    """The shorter form of the results, and of the tests of these, where there is one that is worth a comparison."""
+    if len(inputs) != 1 or not _is_of_singles(inputs, outputs) or not isinstance(arithmetic, Bounded):
+        return None
+    best, least = None, cost(results) - WORTHWHILE
+    for limit in LIMITS:
+        reals = _UsualReals(arithmetic, tuple(inputs), limit, least=LEAST)
+        found, undecided = reals.tested_shortly(roots, outputs)
+        least_limit = SINGLE.number(limit)
+        for other in reals.limits():
+            least_limit = SINGLE.select_(SINGLE.less_(other, least_limit), other, least_limit)
+        # As unsigned integers, numbers below the least are larger than all others.
+        least_limit = SINGLE.select_(SINGLE.less_(least_limit, SINGLE.number(LEAST)), SINGLE.number(LEAST), least_limit)
+        magnitude, most = (
+            node(ops.SUBTRACT, (bits, _bits(SINGLE.number(LEAST))), None, Format.U32)
+            for bits in (_magnitude(node(ops.INPUT, (), 0, Format.F32)), _bits(least_limit))
+        )
+        candidate = Usual(magnitude, most, found, limit, undecided)
+        price = _price(candidate)
+        if price < least:
+            best, least = candidate, price
+    return best
+
+
+def _is_of_singles(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> bool:
+    return {t.name for t in (*inputs, *outputs)} == {"float32"}
+
+
+def _bits(single: Expression) -> Expression:
+    return node(ops.BITCAST, (single,), None, Format.U32)
+
+
+def _magnitude(operand: Expression) -> Expression:
+    return _bits(SINGLE.abs_(operand))
+
+
+def _price(path: Usual) -> float:
+    """What an element costs that is usual."""
+    tests = () if path.undecided is None else (path.undecided,)
+    return cost((node(ops.LESS, (path.magnitude, path.limit), None, Format.BIT), *path.results, *tests))
+
+
+def usual_of_steps(
+    inputs: Sequence[ElementType],
+    steps: Sequence[tuple[Program, Sequence[int]]],
+    outputs: Sequence[int],
+    careful: Sequence[Expression],
+    undecided: Expression | None,
+) -> Usual | None:
+    """The fast path of programs one after the other, where it is worth a comparison. fuse.py numbers the values;
+    ``careful`` are they, and ``undecided`` says where they may be wrong.
+
+    Where the inputs are smaller than a limit, intervals say how large the results of the first steps are at most, with
+    these how large those of the next are, and so on. A step with such operands is lowered once more, for them alone.
+    All other steps are computed as ever. So the bits are the same.
+    """
+    paths = [program.usual for program, _ in steps if program.usual is not None]
+    price = cost([*(careful[i] for i in outputs), *(() if undecided is None else (undecided,))])
+    checked = _inputs_to_check(inputs, steps)
+    if not paths or not checked or price > MOST_COST_OF_STEPS:  # nothing to check: all such steps are of constants
+        return None
+    limit = min(path.most for path in paths)
+    largest: list[float | None] = [limit if i in checked else None for i in range(len(inputs))]
+    least = [0.0] * len(inputs)
+    values = list(careful[: len(inputs)])
+    least_limit = SINGLE.number(limit)
+    first = 0
+    tests: list[Expression] = []
+    for program, operands in steps:
+        end = first + program.parameter_count
+        given = [values[i] for i in operands]
+        known = _known(program, [largest[i] for i in operands], [least[i] for i in operands], limit)
+        made = program if known is None else known
+        values.extend(substituted(made.results, given, first, end))
+        tests.extend(() if made.undecided is None else substituted((made.undecided,), given, first, end))
+        largest.extend([None] * len(program.outputs) if known is None else known.largest)
+        least.extend([0.0] * len(program.outputs) if known is None else known.least)
+        for other in () if known is None else substituted(known.limits, given, first, end):
+            if operands[0] < len(inputs):
+                least_limit = SINGLE.select_(SINGLE.less_(other, least_limit), other, least_limit)
+            else:  # parameters decide: all elements are small enough, or the path is not taken
+                most = SINGLE.number(SINGLE.rounded(Fraction(_around_zero(largest[operands[0]] or 0.0).high)))
+                least_limit = SINGLE.select_(SINGLE.less_(most, other), least_limit, SINGLE.number(0.0))
+        first = end
+    magnitude = _magnitude(values[checked[0]])
+    for other in (_magnitude(values[i]) for i in checked[1:]):
+        is_larger = node(ops.LESS, (magnitude, other), None, Format.BIT)
+        magnitude = node(ops.SELECT, (is_larger, other, magnitude), None, Format.U32)
+    found = Usual(magnitude, _bits(least_limit), tuple(values[i] for i in outputs), limit, either(*tests))
+    return found if _price(found) < price - WORTHWHILE else None
+
+
+def _inputs_to_check(inputs: Sequence[ElementType], steps: Sequence[tuple[Program, Sequence[int]]]) -> list[int]:
+    """The inputs of float32 that a step with a fast path depends on."""
+    begins = []
+    count = len(inputs)
+    for program, _ in steps:
+        begins.append(count)
+        count += len(program.outputs)
+    needed: set[int] = set()
+    for (program, operands), begin in zip(reversed(steps), reversed(begins), strict=True):
+        if program.usual is not None or not needed.isdisjoint(range(begin, begin + len(program.outputs))):
+            needed.update(operands)
+    return [i for i, t in enumerate(inputs) if i in needed and t.name == "float32"]
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A step for operands in known intervals."""
+
+    results: tuple[Expression, ...]
+    largest: tuple[float | None, ...]
+    """What no magnitude of a result is larger than."""
+    least: tuple[float, ...]
+    """What no magnitude of a result is smaller than, but zero."""
+    limits: tuple[Expression, ...]
+    """What the magnitude of its operand must be less than."""
+    undecided: Expression | None
+
+
+def _known(program: Program, largest: Sequence[float | None], least: Sequence[float], limit: float) -> _Known | None:
+    """The step where no magnitude of an operand is larger; None where that says nothing about it."""
+    source = program.source
+    magnitudes = [magnitude for magnitude in largest if magnitude is not None]
+    if source is None or len(magnitudes) < len(largest) or not _is_of_singles(program.inputs, program.outputs):
+        return None
+    arithmetic, roots = Bounded(Format.F64, goal=Format.F32), source.formulas
+    if len(magnitudes) == 1:
+        reals: _KnownReals = _UsualReals(arithmetic, program.inputs, limit, magnitudes[0], least[0])
+    else:
+        reals = _KnownReals(arithmetic, program.inputs, list(map(_around_zero, magnitudes)))
+    results, undecided = program.results, program.undecided
+    if isinstance(source.arithmetic, Bounded):
+        results, undecided = reals.tested_shortly(roots, program.outputs)
+    limits = reals.limits() if isinstance(reals, _UsualReals) else ()
+    smallest = tuple(map(reals.least_result, roots))
+    return _Known(results, tuple(map(reals.largest_result, roots)), smallest, tuple(limits), undecided)
+
+
+class _KnownReals(TestedReals):
+    """What is needed only where the operands are numbers, in certain intervals around zero."""
+
+    def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], operands_lie: Sequence[Interval]) -> None:
+        super().__init__(arithmetic, inputs, Format.F32)
+        self.lies = operands_lie
+        self.scales: dict[Expression, Expression] = {}
+        """What products multiply the operand by, where they are known to be small."""
+        self.are_numbers: dict[Expression, bool] = {}
+
+    def largest_result(self, root: Expression) -> float | None:
+        """What no magnitude of the result is larger than, rounded to float32; None where it may be NaN or infinite."""
+        if root.format is not Format.NUMBER or not self._is_number(root):
+            return None
+        largest = max(1.0, self.number(root).interval.largest_magnitude)
+        return largest if largest < SINGLE.largest / 2 else None
+
+    def least_result(self, root: Expression) -> float:
+        """What no magnitude of the result is smaller than, rounded to float32, but zero."""
+        if root.format is not Format.NUMBER:
+            return 0.0
+        least = self.number(root).error.least * (1 - 2.0**-20)
+        return least if least >= SINGLE.smallest_normal else 0.0
+
+    def _input(self, root: Expression) -> Wide:
+        value, lies = super()._input(root), self.lies[root.attribute]
+        error = replace(value.error, largest=min(value.error.largest, lies.largest_magnitude))
+        return replace(value, interval=lies, error=error)
+
+    def _decided(self, root: Expression) -> Expression | None:
+        condition, a, b = root.operands
+        if condition.operation not in (ops.LESS, ops.LESS_EQUAL) or not self._is_number(condition):
+            return None
+        if self.asks_for_limits(condition):
+            return None
+        left, right = (self.number(operand).interval for operand in condition.operands)
+        return a if _is_below(left, right) else b if _is_below(right, left) else None
+
+    def _canonical(self, root: Expression, value: Expression) -> Expression:
+        return value if self._is_number(root) else super()._canonical(root, value)
+
+    def _is_number(self, root: Expression) -> bool:
+        """Whether this is never NaN, nor anything that it is made of."""
+        for current in walk(root, operands=self._unknown_to_be_numbers):
+            if current not in self.are_numbers:
+                self.are_numbers[current] = current.format is not Format.NUMBER or self._is_of_numbers(current)
+            if not self.are_numbers[current]:
+                self.are_numbers[root] = False
+                return False
+        return True
+
+    def _unknown_to_be_numbers(self, current: Expression) -> Sequence[Expression]:
+        return () if current in self.are_numbers else current.operands
+
+    def _is_of_numbers(self, current: Expression) -> bool:
+        """Whether this is never NaN if its operands are not."""
+        intervals = [self.number(operand).interval for operand in current.operands if operand.format is Format.NUMBER]
+        are_finite = [interval.within(-self.m.largest, self.m.largest) for interval in intervals]
+        match current.operation:
+            case ops.CONSTANT:
+                return bool(current.attribute == current.attribute)
+            case ops.ADD | ops.SUBTRACT:
+                return any(are_finite)
+            case ops.MULTIPLY:
+                return all(are_finite)
+            case ops.DIVIDE:
+                return all(are_finite) and (intervals[1].smallest_magnitude > 0 or current in self.scales)
+            case functions.LOG1P | ops.SQUARE_ROOT:
+                return intervals[0].low >= 0
+        return current.operation.never_makes_nan
+
+
+class _UsualReals(_KnownReals):
+    """What is needed only where the operand, and its products with parameters, are smaller than a limit."""
+
+    def __init__(
+        self,
+        arithmetic: Bounded,
+        inputs: tuple[ElementType, ...],
+        limit: float,
+        largest: float | None = None,
+        least: float = 0.0,
+    ) -> None:
+        """``largest`` is the operand's largest magnitude, if that is not the limit; ``least`` its smallest."""
+        self.least = least
+        self.limit = limit
+        self.products_lie = _around_zero(limit)
+        super().__init__(arithmetic, inputs, [_around_zero(largest or limit)])
+
+    def limits(self) -> list[Expression]:
+        """From which magnitudes of the operand on its products with parameters are too large."""
+        m = self.m
+        quotients = [m.div_(m.number(self.limit), m.abs_(self.number(scale).high)) for scale in self.scales.values()]
+        return [node(ops.CONVERT, (quotient,), None, Format.F32) for quotient in quotients]
+
+    def _input(self, root: Expression) -> Wide:
+        value = super()._input(root)
+        return replace(value, error=replace(value.error, least=max(value.error.least, self.least)))
+
+    def _number(self, root: Expression) -> Wide:
+        value, scale = super()._number(root), _scale(root)
+        if scale is None:
+            return value
+        self.scales[root] = scale
+        return replace(value, interval=self.products_lie)
+
+
+def _around_zero(limit: float) -> Interval:
+    most = limit * (1 + 2.0**-10)  # products are rounded
+    return Interval(-most, most)
+
+
+def _scale(root: Expression) -> Expression | None:
+    """What this multiplies the operand by, if it is its product with parameters, or its quotient by them."""
+    if root.operation not in (ops.MULTIPLY, ops.DIVIDE):
+        return None
+    x, w = root.operands
+    if root.operation == ops.MULTIPLY and x.operation != ops.INPUT:
+        x, w = w, x
+    if x.operation != ops.INPUT or w.operation == ops.CONSTANT or depends_on_elements(w):
+        return None
+    return w if root.operation == ops.MULTIPLY else node(ops.DIVIDE, (constant(1), w), None, w.format)
+
+
+def _is_below(a: Interval, b: Interval) -> bool:
+    """Whether the numbers of one interval are less than those of another as far as they are accurate, too."""
+    return a.high + 2.0**-20 * max(abs(a.high), abs(b.low)) < b.low

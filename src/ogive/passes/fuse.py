@@ -1,0 +1,99 @@
+"""Fuse: several programs, one after the other on the same elements, become one.
+
+What is rounded to an element type between two operators stays rounded, so fusing changes no bit; it saves
+the trips through memory. The fast paths of the programs become one (fast_path.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ogive import operations as ops
+from ogive.dtypes import ElementType
+from ogive.expression import STORAGE, Expression, Format, node
+from ogive.numerics.bounded import either
+from ogive.passes.fast_path import usual_of_steps
+from ogive.program import MASK, Number, Program, substituted
+
+__all__ = ["fuse"]
+
+
+def fuse(
+    inputs: Sequence[ElementType],
+    steps: Sequence[tuple[Program, Sequence[int]]],
+    outputs: Sequence[int],
+) -> Program:
+    """One program for a sequence of programs.
+
+    Values are numbered: the ``inputs`` first, then the results of each step in turn. A step is a program
+    and the numbers of its operands; ``outputs`` are the numbers of the values that are wanted. Parameters
+    that steps leave open stay open: those of a step follow those of the steps before it.
+    """
+    values = [node(ops.INPUT, (), i, STORAGE[t.name]) for i, t in enumerate(inputs)]
+    types = list(inputs)
+    tests: list[Expression] = []
+    first = 0
+    for program, operands in steps:
+        given = tuple(types[i] for i in operands)
+        if given != program.inputs:
+            raise ValueError(f"fuse: a step for {program.inputs} gets {given}")
+        if program.stages:
+            raise ValueError("fuse: a step looks at whole rows")
+        end = first + program.parameter_count
+        before = [values[i] for i in operands]
+        values.extend(substituted(program.results, before, first, end))
+        types.extend(program.outputs)
+        tests.extend(() if program.undecided is None else substituted((program.undecided,), before, first, end))
+        first = end
+    if len(steps) == 1 and [*operands, *outputs] == list(range(len(types))):
+        return program
+    undecided = either(*tests)
+    steps = tuple(steps)
+    return Program(
+        tuple(inputs),
+        tuple(types[i] for i in outputs),
+        tuple(values[i] for i in outputs),
+        parameter_count=first,
+        usual=usual_of_steps(inputs, steps, outputs, values, undecided),
+        undecided=undecided,
+        repair=None if undecided is None else lambda: _repair(inputs, steps, outputs),
+        decide=lambda operands, parameters: _decide(steps, outputs, operands, parameters),
+    )
+
+
+def _repair(
+    inputs: Sequence[ElementType], steps: Sequence[tuple[Program, Sequence[int]]], outputs: Sequence[int]
+) -> Program:
+    """The repair of fused programs: one step after the other, those that decide all as they are."""
+    values = [node(ops.INPUT, (), i, STORAGE[t.name]) for i, t in enumerate(inputs)]
+    types = list(inputs)
+    mask = node(ops.CONSTANT, (), 0, Format.U8)
+    first = 0
+    for program, operands in steps:
+        end = first + program.parameter_count
+        made = program if program.repair is None else program.repair()
+        found = list(substituted(made.results, [values[i] for i in operands], first, end))
+        if program.repair is not None:
+            mask = node(ops.OR, (mask, found.pop()), None, Format.U8)
+        values.extend(found)
+        types.extend(program.outputs)
+        first = end
+    results = (*(values[i] for i in outputs), mask)
+    return Program(tuple(inputs), (*(types[i] for i in outputs), MASK), results, parameter_count=first)
+
+
+def _decide(
+    steps: Sequence[tuple[Program, Sequence[int]]],
+    outputs: Sequence[int],
+    operands: Sequence[Number],
+    parameters: Sequence[float],
+) -> tuple[Number, ...]:
+    """The results for the operands of one element: each step's are rounded before the next step takes them."""
+    values = list(operands)
+    first = 0
+    for program, numbers in steps:
+        end = first + program.parameter_count
+        assert program.decide is not None
+        values.extend(program.decide([values[i] for i in numbers], parameters[first:end]))
+        first = end
+    return tuple(values[i] for i in outputs)

@@ -1,0 +1,87 @@
+"""Lower: a formula about real numbers becomes machine instructions for one combination of element types.
+
+Four ways to compute, chosen by what the graph contains and what its operands are:
+
+* **real** (floating types, and integers in operators such as Shrink): in float32 or float64 with
+  corrections (`Wide`), or in float64 without them for results of fewer bits (policy.py says which); rounded once to
+  the element type; to integers towards zero, saturating.
+* **chosen** (integers, in graphs that only compare and select, such as Relu): in the integer type itself,
+  which is exact and fast.
+* **saturating** (integers, where every number on the way is whole and fits an integer type, as in PReLU): in that
+  type, clamped once.
+* **modular** (integers, in operators declared so, such as Add): in the integer type, wrapping around.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ogive.dtypes import ElementType
+from ogive.expression import Expression
+from ogive.passes.conversions import fewer_conversions
+from ogive.passes.exact import decider, needs_test, with_test
+from ogive.passes.exact_rows import row_decider, rows_with_test
+from ogive.passes.fast_contract import fast
+from ogive.passes.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
+from ogive.passes.policy import arithmetic_of
+from ogive.passes.reals import Reals
+from ogive.program import Program, Source
+
+__all__ = ["computed_in_integers", "lower"]
+
+
+def lower(
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    *,
+    modular: bool = False,
+    parameter_count: int = 0,
+    open_roots: Sequence[Expression] | None = None,
+    reduces: bool = False,
+    accuracy: str = "exact",
+) -> Program:
+    """The program that computes the formulas for operands of these element types.
+
+    With ``reduces`` results are not of elements: each is one number of a row.
+    ``open_roots`` are the formulas as they were before parameters were bound, if any were. They decide about the
+    arithmetic, so that bound and open parameters give the same bits. ``accuracy`` is the contract (contracts.py).
+    """
+    types = (*inputs, *outputs)
+    integers = None if reduces else computed_in_integers(roots, inputs, outputs, modular=modular)
+    if integers is not None:
+        results = tuple(integers.store(root, t) for root, t in zip(roots, outputs, strict=True))
+        decide = decider(roots, inputs, outputs, modular=modular)
+        return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count, decide=decide)
+    if needs_test(roots, inputs, outputs, reduces=reduces):
+        made = with_test(roots, inputs, outputs, parameter_count)
+        return fast(made, roots, inputs, outputs) if accuracy == "fast" else made
+    is_exact = accuracy != "fast"
+    tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces) if is_exact else None
+    if tested is not None:
+        return tested
+    arithmetic = arithmetic_of(open_roots or roots, inputs, outputs, reduces=reduces)
+    real = Reals(arithmetic, tuple(inputs))
+    stages = real.reduce(roots, first_scratch=len(types))
+    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
+    store = real.store_of_row if reduces else real.store
+    results = fewer_conversions([store(root, t) for root, t in zip(roots, outputs, strict=True)])
+    row_operands = frozenset(range(len(inputs), len(types)) if reduces else ())
+    made = Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count, None, row_operands)
+    if stages:
+        return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
+    return replace(made, source=Source(tuple(roots), arithmetic), decide=decider(roots, inputs, outputs))
+
+
+def computed_in_integers(
+    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], *, modular: bool
+) -> Integers | None:
+    """How integers are computed without real numbers, if they can be."""
+    types = (*inputs, *outputs)
+    if any(t.is_float for t in types):
+        return None
+    if modular or only_chooses(roots, types):
+        return Integers(tuple(inputs))
+    form = format_of_whole_numbers(roots, types)
+    return None if form is None else Saturating(tuple(inputs), form)

@@ -1,0 +1,110 @@
+"""What is special about formulas over rows: their exponentials, and what a row's numbers are computed in.
+
+``exp(x - max(x))`` would magnify a rounding error of its argument. Here large numbers are not subtracted but reduced
+one by one: with m the integer nearest to (x - max) / log(2), max = N log(2) + rest and n = m + N,
+
+    exp(x - max) = 2**m exp(r),    r = (x - n log(2)) - rest.
+
+n times the first part of log(2), x and rest are multiples of the same small number, so that both differences are
+exact; that of the largest element is zero, and its exponential 1. The others are right to about one unit in the last
+place, by a polynomial and one power of two.
+
+Where exponentials are summed and not needed again, a common factor does no harm. Then n is the integer nearest to
+x / log(2), the rest stays in the exponentials, and their sum is divided by exp(rest), once a row.
+
+n is a small number only where x is. If the largest element is not, it is subtracted before: that is exact for all
+elements near enough to have an exponential other than zero (Sterbenz).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ogive import operations as ops
+from ogive.elementary_functions import EXP
+from ogive.expression import ROW_NUMBERS, Expression, Format, node
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
+from ogive.numerics.interval import Interval
+
+__all__ = [
+    "EXPONENTIALS",
+    "SUM_OF_EXPONENTIALS",
+    "exponential",
+    "kept_of_largest",
+    "rest_of_largest",
+    "row_exponential",
+    "summed_exponential",
+    "within_row",
+]
+
+#: Up to where the largest element of a row is left in its elements. Whatever has an exponential other than zero is
+#: then at most this far below one that lies beyond.
+NEAR = {Format.F32: 256.0, Format.F64: 2048.0}
+
+#: Where exponentials lie, and, of any row in memory, their sum: the largest element's is 1, or exp(rest).
+EXPONENTIALS = Interval(0.0, 2.0)
+SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
+
+
+def within_row(current: Expression) -> Sequence[Expression]:
+    """The operands as far as they are no other pass over the row."""
+    return () if current.operation in ROW_NUMBERS else current.operands
+
+
+def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:
+    """(x, the reduction) if this is ``exp(x - row_max(x))``."""
+    if root.operation != EXP or root.operands[0].operation != ops.SUBTRACT:
+        return None
+    x, largest = root.operands[0].operands
+    return (x, largest) if largest.operation == ops.ROW_MAX and largest.operands[0] is x else None
+
+
+def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None:
+    """The same if this is that where something holds, and zero elsewhere."""
+    if root.operation != ops.SELECT:
+        return row_exponential(root)
+    is_zero = [operand.operation == ops.CONSTANT and not operand.attribute for operand in root.operands[1:]]
+    return row_exponential(root.operands[2 if is_zero[0] else 1]) if any(is_zero) else None
+
+
+def _is_near(m: Arithmetic, largest: Expression) -> Expression:
+    return m.less_(m.abs_(largest), m.number(NEAR[m.format]))  # an infinity and NaN are not
+
+
+def kept_of_largest(m: Arithmetic, largest: Expression) -> tuple[Expression, Expression]:
+    """(the largest element, N), once a row; zeros where it is subtracted before."""
+    kept = m.select_(_is_near(m, largest), largest, m.number(0.0))
+    return kept, whole_part(m, kept)[1]
+
+
+def rest_of_largest(m: Arithmetic, kept: Expression, power: Expression) -> Wide:
+    """``rest``, in an arithmetic that may be longer than that of the elements."""
+    if kept.format is not m.format:
+        kept, power = (node(ops.CONVERT, (part,), None, m.format) for part in (kept, power))
+    log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
+    rest = Wide(m.fma_(power, log2_high, kept), m.mul_(power, log2_low), interval=Interval(-0.35, 0.35))
+    return m.renormalised(rest)
+
+
+def exponential(m: Arithmetic, x: Expression, largest: Expression, *, with_rest: bool = False) -> Expression:
+    """``exp(x - largest)`` of the elements of a row; with the rest ``exp(x - largest + rest)``, which takes less."""
+    log2_e, magic = m.number(float.fromhex(LOG2_E[m.format])), m.number(m.magic)
+    log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
+    kept, power = kept_of_largest(m, largest)  # once a row
+    # What is clamped is too small to count, infinities included.
+    lowest = m.number(-2 * NEAR[m.format])
+    x = m.select_rare_(m.not_(_is_near(m, largest)), m.sub_(x, largest), x)
+    x = m.select_(m.less_(x, lowest), lowest, x)
+    if with_rest:
+        shifted_by = m.sub_(magic, power)
+        shifted = m.fma_(x, log2_e, shifted_by)
+        exponent, n = m.sub_(shifted, magic), m.sub_(shifted, shifted_by)
+        r = m.fma_(n, log2_low, m.fma_(n, log2_high, x))
+    else:
+        rest, offset = m.fma_(power, log2_high, kept), m.neg_(m.mul_(kept, log2_e))  # once a row
+        exponent = m.round_even_(m.fma_(x, log2_e, offset))
+        r = m.sub_(m.fma_(m.add_(exponent, power), log2_high, x), rest)
+        r = m.fma_(exponent, log2_low, r)
+    return m.scale_(m.polynomial_(r, (1.0, 1.0, *coefficients.EXP[m.format])), exponent)

@@ -1,0 +1,304 @@
+"""Results with a rounding test: what is nearer to a rounding boundary than the bound of its error is undecided.
+
+A number that is known to lie between two others is decided if these two round alike. That is the whole test; so it holds
+for subnormal results, for numbers beside zero, for infinities and for integers as for all others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from ogive import operations as ops
+from ogive.dtypes import ElementType
+from ogive.expression import STORAGE, Expression, Format, node, walk
+from ogive.numerics.bound import Bound
+from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.elementary.propagation import bounded
+from ogive.numerics.interval import Interval
+from ogive.numerics.machine import Machine
+from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
+from ogive.passes.conversions import fewer_conversions
+from ogive.passes.reals import Reals
+
+__all__ = ["TestedReals", "differ"]
+
+#: Numbers of float64 are rounded to float32 before they become 16 bits: the relative error of that, and more, and the
+#: absolute one where float32 is subnormal.
+SINGLE_ROUNDING = 2.0**-22
+SMALLEST_SINGLE = 2.0**-149
+
+#: What the ends of an interval are wrong by themselves, relative to the number: one word, and two.
+ROUNDED, ROUNDED_TWICE = 2.0**-50, 2.0**-102
+
+#: Between these magnitudes numbers of float32 have all their bits, before and after rounding.
+NORMAL = 2.0**-125, 2.0**127
+
+#: Up to this error ties are told by bits.
+LARGEST_NEAR_TIE = 2.0**-30
+
+
+#: Numbers of up to 64 bits with such an error are nearer to the right integer than to others.
+FINER_THAN_INTEGERS = 2.0**-70
+
+#: What makes integers of integers.
+WHOLE_OF_WHOLE = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.NEGATE, ops.ABSOLUTE, ops.SELECT})
+
+
+def _numbers_of(current: Expression) -> Sequence[Expression]:
+    return [operand for operand in current.operands if operand.format is Format.NUMBER]
+
+
+class TestedReals(Reals):
+    """Reals in float64, plain or with corrections, whose results come with a rounding test."""
+
+    __test__ = False  # to pytest this is no test
+    m: Bounded
+
+    def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format) -> None:
+        super().__init__(arithmetic, inputs)
+        self.parameters = parameters
+        """The format that parameters are rounded to."""
+
+    def tested(
+        self, roots: Sequence[Expression], outputs: Sequence[ElementType]
+    ) -> tuple[tuple[Expression, ...], Expression | None]:
+        """The results in the storage formats of their element types, and where they are undecided; None: nowhere."""
+        both = [self._tested(root, output) for root, output in zip(roots, outputs, strict=True)]
+        return tuple(result for result, _ in both), either(*(undecided for _, undecided in both))
+
+    def tested_shortly(
+        self, roots: Sequence[Expression], outputs: Sequence[ElementType]
+    ) -> tuple[tuple[Expression, ...], Expression | None]:
+        """The same, with as few conversions as possible."""
+        results, undecided = self.tested(roots, outputs)
+        if undecided is None:
+            return fewer_conversions(results), None
+        *some, undecided = fewer_conversions([*results, undecided])
+        return tuple(some), undecided
+
+    def _tested(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
+        storage = STORAGE[output.name]
+        if root.format is Format.TRUTH:
+            truth = self.truth(root)
+            return node(ops.CONVERT, (truth,), None, storage), self.m.doubt_of(truth)
+        if output.is_integer:
+            return self._tested_integer(root, output)
+        values: dict[Expression, tuple[Expression, Expression | None]] = {}
+        for current in walk(root, operands=self._chosen_among):
+            if current.operation != ops.SELECT:
+                values[current] = self._tested_float(current, storage)
+                continue
+            among = self._chosen_among(current)
+            if len(among) == 1:
+                values[current] = values[among[0]]
+                continue
+            (a, in_a), (b, in_b) = (values[operand] for operand in among)
+            condition = self.truth(current.operands[0])
+            undecided = either(self.m.doubt_of(condition), self._in_branch(condition, in_a, in_b))
+            values[current] = self.m.select_(condition, a, b), undecided
+        value, undecided = values[root]
+        value = self._canonical(root, value)
+        return (value if value.format is storage else node(ops.CONVERT, (value,), None, storage)), undecided
+
+    def _in_branch(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
+        """What is undecided of a choice: what is of the number that is chosen."""
+        chosen = [
+            None if doubt is None else node(ops.AND, (where, doubt), None, Format.BIT)
+            for doubt, where in ((a, condition), (b, self.m.not_(condition)))
+        ]
+        return either(*chosen)
+
+    # ---- floating-point results
+
+    def _tested_float(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
+        """A number rounded to float32, for 16 bits in such a way that rounding it again is as good as rounding once."""
+        m = self.m
+        number = self._result(root)
+        error = number.error
+        single = m.single_of(number.high) if number.low is None else None
+        if single is not None and error.is_exact:
+            return single, error.doubt
+        if m.extended:
+            number = m.renormalised(number)
+        if not error.is_known or error.is_exact:
+            return self._rounded(number, storage), error.doubt if error.is_known else m.always
+        if self._is_sum_of_exact(root, storage):
+            return node(ops.CONVERT, (number.high,), None, Format.F32), error.doubt
+        if m.extended:
+            low, high = (self._rounded(end, storage) for end in self._ends(number, error))
+            if storage is not Format.F32:
+                low, high = (node(ops.CONVERT, (end,), None, storage) for end in (low, high))
+            return self._rounded(number, storage), either(differ(low, high), error.doubt)
+        if storage is Format.F32 and _is_normal(number):
+            value = node(ops.CONVERT, (number.high,), None, Format.F32)
+            return value, either(self._is_near_tie(number.high, error.relative + ROUNDED), error.doubt)
+        if storage is Format.F32:
+            low, high = (node(ops.CONVERT, (n.high,), None, Format.F32) for n in self._ends(number, error))
+            return high, either(differ(low, high), error.doubt)
+        return self._tested_16_bits(number, error, storage)
+
+    def _is_sum_of_exact(self, root: Expression, storage: Format) -> bool:
+        """Whether this is a sum of numbers with so few bits that rounding it twice is as good as once (Figueroa, 1995).
+
+        So are the sums of float32 in float64, and those of 16 bits in float32 after that: `mean`, whose results are ties
+        every other time.
+        """
+        most = {Format.F32: 24, Format.F16: 11, Format.BF16: 8}[storage]
+        if self.m.extended or root.operation not in (ops.ADD, ops.SUBTRACT):
+            return False
+        numbers = [self.number(operand) for operand in root.operands]
+        return all(
+            n.low is None and n.exponent is None and n.error.is_exact and (n.error.bits or 99) <= most for n in numbers
+        )
+
+    def _result(self, root: Expression) -> Wide:
+        """The number of a root. What float64 cannot hold is no doubt here: it is infinite in the result's format too."""
+        m, operation = self.m, root.operation
+        number = self.number(root)
+        if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
+            number = bounded(operation, is_result=True)(m, *map(self.number, root.operands))
+        number = Arithmetic.unscaled(m, number)
+        if number.low is None or number.error.largest < m.safe or not number.error.is_known:
+            return number
+        # Two words of which one is infinite are no number: in their place comes one that is as infinite in the result.
+        most, size = m.number(m.safe), m.abs_(number.high)
+        high = m.select_(m.less_(most, size), m.copy_sign(Wide(most), number.high).high, number.high)
+        low = m.select_(m.less_(size, most), number.low, m.number(0.0))
+        return replace(number, high=high, low=low, is_normal=False)
+
+    def _is_near_tie(self, value: Expression, relative: float) -> Expression:
+        """Whether a number whose float32 is normal is nearer to a tie than its error: by the bits that float32 lacks.
+
+        Of the numbers between two of float32 a tie has the first of these bits set, and no other. All are in the lower
+        half of the bits, so the test takes half as many registers as there are of float64.
+        """
+        reach = 2.0 ** math.ceil(math.log2(relative * 2.0**Format.F64.precision + 1))  # in units of the last place
+        lost = Format.F64.precision - Format.F32.precision
+        bits = node(ops.CONVERT, (node(ops.BITCAST, (value,), None, Format.U64),), None, Format.U32)
+        from_tie = node(ops.ADD, (bits, _unsigned((1 << (lost - 1)) + int(reach))), None, Format.U32)
+        upper = node(ops.AND, (from_tie, _unsigned((1 << lost) - 2 * int(reach))), None, Format.U32)
+        return node(ops.EQUAL, (upper, _unsigned(0)), None, Format.BIT)
+
+    def _tested_16_bits(self, number: Wide, error: Bound, storage: Format) -> tuple[Expression, Expression | None]:
+        """The number and its ends are rounded to float32 on the way: with that as a part of the error, it is no loss."""
+        m = self.m
+        sign_is_known = error.absolute is None and error.static <= NEXT_TO_NOTHING
+        static = error.static + (SMALLEST_SINGLE if storage is Format.BF16 else 0.0)
+        error = replace(error, relative=error.relative + SINGLE_ROUNDING, static=static)
+        ends = []
+        for end in self._ends(number, error):
+            bits = node(ops.CONVERT, (node(ops.CONVERT, (end.high,), None, Format.F32),), None, storage)
+            bits = node(ops.BITCAST, (bits,), None, Format.U16)
+            ends.append(node(ops.SHIFT_LEFT, (bits,), 1, Format.U16) if sign_is_known else bits)
+        undecided = m.not_(node(ops.EQUAL, tuple(ends), None, Format.BIT))
+        return node(ops.CONVERT, (number.high,), None, Format.F32), either(undecided, error.doubt)
+
+    def _rounded(self, number: Wide, storage: Format) -> Expression:
+        """The number as float32, to odd for 16 bits. One of two words may be rounded to odd to one first."""
+        m = self.m
+        value = number.high if number.low is None else to_odd(m, number.high, m.low_part(number))
+        if storage is Format.F32:
+            return node(ops.CONVERT, (value,), None, Format.F32)
+        return normal_single_to_odd(value) if storage is Format.F16 else single_to_odd(m, value)
+
+    def _ends(self, number: Wide, error: Bound) -> list[Wide]:
+        """The smallest and the largest number that the exact one may be."""
+        m = self.m
+        relative = error.relative + (ROUNDED_TWICE if m.extended else ROUNDED)
+        # Beside a subnormal number of float32, what underflow in float64 has lost is a relative 2**-50 at most.
+        static = 0.0 if error.static <= NEXT_TO_NOTHING else error.static
+        if not m.extended and error.absolute is None and not static:
+            return [Wide(m.mul_(number.high, m.number(1 + side * relative))) for side in (-1, 1)]
+        reach = error.absolute
+        if static:
+            reach = m.number(static) if reach is None else m.add_(reach, m.number(static))
+        magnitude = m.abs_(number.high)
+        reach = m.mul_(magnitude, m.number(relative)) if reach is None else m.fma_(magnitude, m.number(relative), reach)
+        if error.absolute is not None:
+            reach = m.mul_(reach, m.number(1 + 2.0**-28))
+        if not m.extended:
+            return [Wide(m.sub_(number.high, reach)), Wide(m.add_(number.high, reach))]
+        parts = (m.sub_(m.low_part(number), reach), m.add_(m.low_part(number), reach))
+        return [Wide(*m.two_sum(number.high, part), interval=number.interval, is_normal=True) for part in parts]
+
+    # ---- integers
+
+    def _tested_integer(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
+        m = self.m
+        number = m.renormalised(m.unscaled(self.number(root)))
+        if self._is_whole(root) and number.error.is_relative and number.error.relative < FINER_THAN_INTEGERS:
+            # Of numbers within the range of integers the error is less than a half, so the nearest integer is the value.
+            low = None if number.low is None else m.make(ops.ROUND_EVEN, number.low)
+            high = m.make(ops.ROUND_EVEN, number.high)
+            number = replace(number, high=high, low=low, error=Bound(doubt=number.error.doubt))
+        result = self._cut(number, output)
+        if not number.error.is_known or number.error.is_exact:
+            return result, number.error.doubt if number.error.is_known else m.always
+        low, high = (self._cut(end, output) for end in self._ends(number, number.error))
+        return result, either(differ(low, high), number.error.doubt)
+
+    def _is_whole(self, root: Expression) -> bool:
+        """Whether this is an integer by its formula."""
+        for current in walk(root, operands=_numbers_of):
+            if current.operation == ops.INPUT:
+                if self.inputs[current.attribute].is_float:
+                    return False
+            elif current.operation == ops.CONSTANT:
+                if not isinstance(current.attribute, Fraction) or current.attribute.denominator != 1:
+                    return False
+            elif current.operation not in WHOLE_OF_WHOLE:
+                return False
+        return True
+
+    def _cut(self, number: Wide, output: ElementType) -> Expression:
+        """A number as an integer, cut off from both words."""
+        m = self.m
+        if number.low is None or output.bits == 64:
+            return to_integer(m, number, output)
+        # Rounded to odd, what is no integer does not become one: of 53 bits at least 20 lie behind the point.
+        odd = to_odd(m, number.high, m.low_part(number))
+        return to_integer(m, Wide(odd, interval=number.interval), output)
+
+    def _asked_for_limits(self, root: Expression) -> Expression:
+        return self._as_single(root)
+
+    # ---- parameters
+
+    def _number(self, root: Expression) -> Wide:
+        if root.operation != ops.PARAMETER:
+            return super()._number(root)
+        value = node(ops.PARAMETER, (), root.attribute, Format.F64)
+        error = Bound(bits=53, least=2.0**-1074)
+        if self.parameters is Format.F32:
+            value = node(ops.CONVERT, (node(ops.CONVERT, (value,), None, Format.F32),), None, Format.F64)
+            error = Bound(bits=24, least=2.0**-149, largest=2.0**128)
+        most = Machine(self.parameters).largest
+        return Wide(value, interval=Interval(-most, most), error=error)
+
+
+def _is_normal(number: Wide) -> bool:
+    """Whether a number, known but for a relative error, is zero or such that its float32 is normal and finite."""
+    error = number.error
+    return (
+        error.absolute is None
+        and error.static <= NEXT_TO_NOTHING
+        and error.relative < LARGEST_NEAR_TIE
+        and NORMAL[0] <= error.least
+        and number.interval.within(-NORMAL[1], NORMAL[1])
+    )
+
+
+def _unsigned(value: int) -> Expression:
+    return node(ops.CONSTANT, (), value, Format.U32)
+
+
+def differ(a: Expression, b: Expression) -> Expression:
+    """Whether two results have different bits. Of NaN there is one, whose bits both ends have."""
+    if a.format.is_float:
+        form = {32: Format.I32, 16: Format.I16}[a.format.bits]
+        a, b = (node(ops.BITCAST, (n,), None, form) for n in (a, b))
+    return node(ops.NOT, (node(ops.EQUAL, (a, b), None, Format.BIT),), None, Format.BIT)

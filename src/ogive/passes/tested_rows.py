@@ -1,0 +1,344 @@
+"""Formulas over rows with a rounding test: what rows are reduced to carries bounds as elements do.
+
+Elements are computed uncompensated, or in double-word numbers by the repair; what is computed once a row, always in
+double-word numbers. A sum keeps what rounding loses of it. What that may be wrong by itself follows from the sum of what
+was lost (``row_lost``): nothing where all partial sums were exact, as of data on a grid, whose sums may lie on ties. Of
+inexact numbers of one sign it is next to nothing beside the sum. Errors of the elements are summed as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ogive import operations as ops
+from ogive.dtypes import ElementType
+from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node, walk
+from ogive.numerics.bound import Bound
+from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
+from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.interval import Interval
+from ogive.passes.reals import Reals, walk_after_reductions
+from ogive.passes.rowwise import exponential, row_exponential
+from ogive.passes.tested import TestedReals, differ
+from ogive.program import Reduction, Stage, Summation
+
+__all__ = ["TestedRows", "UnboundedError"]
+
+#: Of what is lost of the partial sums of a lane: its own sum is wrong by 2**-53 of itself for each of 2**11 elements of
+#: the lane in a segment, and for the joints of lanes and segments.
+SUM_OF_LOST = 2.0**-40
+
+#: What an uncompensated sum is wrong by, relative to that of the magnitudes: as many additions of 2**-53, and more for
+#: segments that are combined in two words, of which one is taken.
+UNCOMPENSATED_SUM = 2.0**-41
+
+#: What a sum of numbers of one sign is wrong by, of up to 2**40 of them.
+SUM_OF_ONE_SIGN = 2.0**-66
+
+#: `exponential` of an exact element and the largest: the argument is reduced with an error of 2**-52, and the polynomial
+#: and its evaluation have one of 2**-51.
+EXPONENTIAL = 2.0**-49
+
+#: What the smallest exponentials, of subnormal float64, have lost.
+UNDERFLOW = 2.0**-1070
+
+#: The longest row.
+MOST_ELEMENTS = 2.0**62
+
+#: What sums of bounds lack by their own rounding.
+ROOM = 1 + 2.0**-20
+
+
+class UnboundedError(Exception):
+    """What a formula reduces rows to has no bound."""
+
+
+class TestedRows(TestedReals):
+    """Reals over rows in float64, plain or with corrections, whose results come with a rounding test."""
+
+    def __init__(
+        self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format, *, reduces: bool = False
+    ) -> None:
+        super().__init__(arithmetic, inputs, parameters)
+        is_alone = arithmetic.extended or reduces
+        self.rows = self if is_alone else TestedRows(Bounded(Format.F64), inputs, parameters)
+        """What computes the numbers that a row has one of."""
+        if self.rows is not self:
+            arithmetic.doubts = self.rows.m.doubts
+        self.sums: dict[Expression, Wide] = {}
+        """What rows are reduced to, in the arithmetic of `rows`."""
+        self.rows.sums = self.sums
+
+    @property
+    def of_rows(self) -> Reals:
+        return self.rows
+
+    # ---- stages
+
+    def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
+        depth: dict[Expression, int] = {}
+        for current in walk(*roots):
+            below = max((depth[operand] for operand in current.operands), default=0)
+            depth[current] = below + (current.operation in REDUCTIONS)
+        needed_after = set(walk_after_reductions(roots))
+        stages: list[Stage] = []
+        self.made: list[Reduction] = []
+        kept_count = 0
+        for level in range(1, max((depth[root] for root in roots), default=0) + 1):
+            before, kept = len(self.made), []
+            for current in (n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level):
+                self._reduce_to(current)
+                summed = current.operands[0]
+                if self._keeps(current, needed_after):
+                    value = self.numbers[summed]
+                    kept.append((first_scratch + kept_count, value.high))
+                    again = node(ops.INPUT, (), first_scratch + kept_count, value.high.format)
+                    self.numbers[summed] = replace(value, high=again)
+                    kept_count += 1
+            stages.append(Stage(tuple(self.made[before:]), tuple(kept)))
+        return tuple(stages)
+
+    def _keeps(self, root: Expression, needed_after: set[Expression]) -> bool:
+        """Whether what is summed is stored, because it is needed again and would take long to compute again."""
+        summed = root.operands[0]
+        if root.operation != ops.ROW_SUM or summed not in needed_after or self.m.extended:
+            return False
+        value = self.numbers[summed]
+        return row_exponential(summed) is not None and value.low is None and value.error.absolute is None
+
+    def _new(self, kind: str, value: Expression, summation: Summation = Summation.IN_FLOAT64) -> int:
+        self.made.append(Reduction(kind, value, summation))
+        return len(self.made) - 1
+
+    def _found(self, number: int, part: int = 0) -> Expression:
+        return node(ops.ROW_VALUE, (), (number, part), Format.F64)
+
+    def _reduce_to(self, root: Expression) -> None:
+        """The reductions that make a number of a row, and its bound."""
+        self.rows.row_values[root] = self.row_values[root] = len(self.made)
+        operand = root.operands[0]
+        if root.operation in (ops.ROW_FIRST, ops.ROW_INDEX):
+            truth = self.truth(operand)
+            if self.m.doubt_of(truth) is not None:
+                raise UnboundedError
+            number = self._new("row_first", truth)
+            self.sums[root] = Wide(self._found(number), error=Bound(bits=53, least=1.0, largest=MOST_ELEMENTS))
+            return
+        value = self.m.unscaled(self.number(operand))
+        if not value.error.is_known:
+            raise UnboundedError
+        self.sums[root] = self._extreme(root, value) if root.operation in EXTREMES else self._sum(operand, value)
+
+    def _extreme(self, root: Expression, value: Wide) -> Wide:
+        error = value.error
+        if value.low is not None or not error.is_relative:
+            raise UnboundedError
+        found = self._found(self._new(root.operation, value.high))
+        error = replace(error, relative=error.relative * ROOM, doubt=self._any(error.doubt))
+        return Wide(found, interval=value.interval, error=error)
+
+    def _any(self, doubt: Expression | None) -> Expression | None:
+        """Whether something is in doubt in any element."""
+        if doubt is None:
+            return None
+        m = self.rows.m
+        one, zero = (node(ops.CONSTANT, (), number, Format.F32) for number in (1.0, 0.0))
+        number = self._new("row_sum", node(ops.SELECT, (doubt, one, zero), None, Format.F32))
+        return m.less_(m.number(0.0), self._found(number))
+
+    def _counted(self, root: Expression) -> Wide | None:
+        """How often a condition holds; None for another sum."""
+        if root.operation != ops.SELECT or {n.attribute for n in root.operands[1:] if n.operation == ops.CONSTANT} != {
+            0,
+            1,
+        }:
+            return None
+        truth = self.truth(root.operands[0])
+        if self.m.doubt_of(truth) is not None:
+            return None
+        values = (node(ops.CONSTANT, (), float(n.attribute), Format.F32) for n in root.operands[1:])
+        number = self._new("row_sum", node(ops.SELECT, (truth, *values), None, Format.F32))
+        error = Bound(bits=53, least=1.0, largest=MOST_ELEMENTS)
+        return Wide(self._found(number), interval=Interval(0.0, MOST_ELEMENTS), error=error)
+
+    def _sum(self, operand: Expression, value: Wide) -> Wide:
+        counted = self._counted(operand)
+        if counted is not None:
+            return counted
+        m, error, interval = self.rows.m, value.error, value.interval
+        has_one_sign = interval.low >= 0 or interval.high <= 0
+        if not m.extended:
+            return self._short_sum(value, has_one_sign=has_one_sign)
+        relative, absolute, static = 0.0, None, 0.0
+        needs_lost = error.is_exact or not has_one_sign
+        parts = self._total(value.high, needs_lost=needs_lost)
+        if needs_lost:
+            absolute = m.mul_(self._found(len(self.made) - 1), m.number(SUM_OF_LOST))
+        else:
+            relative = SUM_OF_ONE_SIGN
+        lies = EVERY_SUM[interval.low >= 0, interval.high <= 0]
+        total = Wide(*parts, interval=lies, low_is_number=False)
+        if value.low is not None:  # of at most 2**-46 of the higher part
+            low = Wide(*self._total(self.m.low_part(value)), low_is_number=False)
+            bare = Arithmetic.add(m, total, low)
+            total = replace(m.renormalised(bare), interval=total.interval)
+            relative += SUM_OF_ONE_SIGN
+        if (value.low is not None and not has_one_sign) or (error.relative and not has_one_sign):
+            sizes = self._total(self.m.abs_(value.high))[0]
+            share = error.relative * ROOM + (SUM_OF_ONE_SIGN * 2.0**-40 if value.low is not None else 0.0)
+            absolute = self._plus(absolute, m.mul_(sizes, m.number(share * ROOM)))
+        elif error.relative:
+            relative += error.relative * ROOM
+        if error.static:
+            static = error.static * MOST_ELEMENTS
+            if static > NEXT_TO_NOTHING:
+                length = node(ops.ROW_LENGTH, (), None, Format.F64)
+                absolute, static = self._plus(absolute, m.mul_(length, m.number(error.static * ROOM))), 0.0
+        if error.absolute is not None:
+            absolute = self._plus(absolute, m.mul_(self._total(error.absolute)[0], m.number(ROOM)))
+        doubt = self._any(error.doubt)
+        largest = error.largest * MOST_ELEMENTS
+        if not largest < m.safe:
+            doubt = either(doubt, m.not_(m.less_(m.abs_(total.high), m.number(m.safe))))
+        return replace(total, error=Bound(relative, static, absolute, doubt, None, error.least, largest))
+
+    def _short_sum(self, value: Wide, *, has_one_sign: bool) -> Wide:
+        """A sum for one test a row: uncompensated. What the repair computes again are few rows."""
+        m, error = self.m, value.error
+        single = m.single_of(value.high)
+        summed = value.high if single is None else single
+        total = self._found(self._new("row_sum", summed, Summation.UNCOMPENSATED))
+        relative, absolute = error.relative * ROOM + UNCOMPENSATED_SUM, None
+        if not has_one_sign:
+            sizes = node(ops.ABSOLUTE, (summed,), None, summed.format)
+            found = self._found(self._new("row_sum", sizes, Summation.UNCOMPENSATED))
+            relative, absolute = 0.0, m.mul_(found, m.number(relative * ROOM))
+        static = error.static * MOST_ELEMENTS
+        if static > NEXT_TO_NOTHING:
+            length = node(ops.ROW_LENGTH, (), None, Format.F64)
+            absolute, static = self._plus(absolute, m.mul_(length, m.number(error.static * ROOM))), 0.0
+        if error.absolute is not None:
+            found = self._found(self._new("row_sum", error.absolute))
+            absolute = self._plus(absolute, m.mul_(found, m.number(ROOM)))
+        doubt, largest = self._any(error.doubt), error.largest * MOST_ELEMENTS
+        if not largest < m.safe:
+            doubt = either(doubt, m.not_(m.less_(m.abs_(total), m.number(m.safe))))
+        lies = EVERY_SUM[value.interval.low >= 0, value.interval.high <= 0]
+        return Wide(total, interval=lies, error=Bound(relative, static, absolute, doubt, None, error.least, largest))
+
+    def _plus(self, a: Expression | None, b: Expression) -> Expression:
+        return b if a is None else self.rows.m.add_(a, b)
+
+    def _total(self, value: Expression, *, needs_lost: bool = False) -> tuple[Expression, Expression]:
+        """The sum of one word of the elements, as two."""
+        m = self.rows.m
+        number = self._new("row_sum", value)
+        if needs_lost:
+            self._new("row_lost", value)
+        high, low = self._found(number), self._found(number, 1)
+        return m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
+
+    # ---- numbers
+
+    def _number(self, root: Expression) -> Wide:
+        if root in self.sums and self.rows is self:
+            return self.sums[root]
+        if self.rows is not self and (root in self.sums or self._is_of_row(root)):
+            return self._of_a_row(self.rows.number(root))
+        if not self.m.extended and row_exponential(root) is not None:
+            element, largest = map(self.number, root.operands[0].operands)
+            if element.is_exact and element.error.is_exact:
+                value = exponential(self.m, element.high, largest.high)
+                error = Bound(EXPONENTIAL, UNDERFLOW, None, element.error.doubt, None, 0.0, 2.0)
+                return Wide(value, interval=Interval(0.0, 2.0), error=error)
+        if self.m.extended and root.operation == ops.DIVIDE and self._is_of_row(root):
+            return self._quotient(*(self.number(operand) for operand in root.operands))
+        return super()._number(root)
+
+    def _unknown_operands(self, current: Expression) -> Sequence[Expression]:
+        if self.rows is not self and (
+            current in self.sums or (current not in self.numbers and self._is_of_row(current))
+        ):
+            return ()
+        return super()._unknown_operands(current)
+
+    def _truth(self, root: Expression) -> Expression:
+        if self.rows is not self and self._is_of_row(root):
+            return self.rows.truth(root)
+        return super()._truth(root)
+
+    def _of_element(self, root: Expression) -> None:
+        return None
+
+    def _shortened(self, a: Wide) -> Wide:
+        return a if self.rows is self else self._of_a_row(a)
+
+    def _of_a_row(self, value: Wide) -> Wide:
+        """A number of a row as one number of float64."""
+        m, error = self.rows.m, value.error
+        if value.low is None and value.exponent is None:
+            return value
+        value = m.renormalised(m.unscaled(value))
+        error = value.error
+        if not error.is_known:
+            return value
+        return Wide(
+            m.single(value),
+            interval=value.interval,
+            error=replace(error, relative=error.relative + 2.0**-52, bits=None),
+        )
+
+    def _quotient(self, a: Wide, b: Wide) -> Wide:
+        """A quotient whose second word says what it may be wrong by: nothing where the division is exact, as of ties."""
+        m = self.m
+        found = m.divide(a, b)
+        x, y = a.error, b.error
+        known = x.is_known and y.is_known and y.is_exact and b.low is None and a.exponent is None and b.exponent is None
+        if not known or x.relative or x.static or x.least < 2.0**-900 or b.interval.low < 0 or x.doubt is not None:
+            return found
+        high = m.div_(a.high, b.high)
+        rest = m.fma_(m.neg_(high), b.high, a.high)
+        low = m.div_(m.add_(rest, m.low_part(a)), b.high)
+        absolute = m.mul_(m.abs_(low), m.number(2.0**-51))
+        if x.absolute is not None:
+            absolute = m.fma_(m.div_(x.absolute, b.high), m.number(ROOM), absolute)
+        high, low = m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
+        error = Bound(0.0, 0.0, absolute, y.doubt, None, 0.0, x.largest)
+        return Wide(high, low, interval=a.interval, low_is_number=False, error=error)
+
+    # ---- results
+
+    def _ends(self, number: Wide, error: Bound) -> list[Wide]:
+        """Where the bound runs beside the number and is zero, the number is exact, and so are both ends."""
+        ends = super()._ends(number, error)
+        if error.absolute is None or error.relative or error.static or not self.m.extended:
+            return ends
+        is_exact = self.m.equal_(error.absolute, self.m.number(0.0))
+        exact = (number.high, self.m.low_part(number))
+        return [
+            replace(
+                end, high=self.m.select_(is_exact, exact[0], end.high), low=self.m.select_(is_exact, exact[1], end.low)
+            )
+            for end in ends
+            if end.low is not None
+        ]
+
+    def _tested_16_bits(self, number: Wide, error: Bound, storage: Format) -> tuple[Expression, Expression | None]:
+        """Rows are long, and repaired as a whole: so the test is sharp."""
+        low, high = (
+            node(ops.CONVERT, (self._rounded(end, storage),), None, storage) for end in self._ends(number, error)
+        )
+        return self._rounded(number, storage), either(differ(low, high), error.doubt)
+
+
+#: Where sums lie, of numbers that are not negative, and not positive.
+EVERY_SUM = {
+    (True, False): Interval(0.0, math.inf),
+    (False, True): Interval(-math.inf, 0.0),
+    (True, True): Interval(0.0, 0.0),
+    (False, False): Interval(-math.inf, math.inf),
+}
+
+assert frozenset(ROW_NUMBERS) >= frozenset(REDUCTIONS)

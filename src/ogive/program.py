@@ -1,0 +1,179 @@
+"""What lowering makes: primitive graphs with what goes in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING
+
+from ogive import operations as ops
+from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.expression import STORAGE, Expression, Format, node, varying, walk
+
+if TYPE_CHECKING:
+    from ogive.numerics.double_word import Arithmetic
+
+__all__ = [
+    "MASK",
+    "Number",
+    "Program",
+    "Reduction",
+    "Source",
+    "Stage",
+    "Summation",
+    "Usual",
+    "stored_operand",
+    "substituted",
+]
+
+
+#: The element type of a repair's last result: 1 where it could not decide.
+MASK = ELEMENT_TYPES["uint8"]
+
+Number = float | int
+
+DecideRow = Callable[[Sequence[Sequence[Number]], Sequence[float]], tuple[Sequence[Number], ...]]
+
+
+class Summation(Enum):
+    """How the numbers of a row are added up."""
+
+    IN_FLOAT64 = "in float64, and beside a sum of float64 what rounding lost of it"
+    UNCOMPENSATED = "in float64, without what rounding lost"
+    IN_PAIRS = "two and two in float32, then in float64: of numbers that are not negative and far from infinite"
+    FROM_ONE = "in float32 from one on, and beside it what rounding lost, which is exact: of numbers from zero to one"
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """What makes one number of a row."""
+
+    kind: str
+    """One of REDUCTIONS, or ``row_lost``: the sum of the magnitudes that the sum before it, of the same value, lost."""
+    value: Expression
+    """What is reduced."""
+    summation: Summation = Summation.IN_FLOAT64
+
+    @property
+    def lanes(self) -> int:
+        """How many partial results the loop carries. The order of a sum follows from it, and from nothing around it."""
+        return 8 if self.value.format is Format.F64 or self.kind == "row_first" else 16
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A pass over a row that reduces it to numbers."""
+
+    reductions: tuple[Reduction, ...]
+    kept: tuple[tuple[int, Expression], ...] = ()
+    """(operand, value): what is stored in a row of the kernel's own, because a later stage needs it too."""
+
+
+@dataclass(frozen=True)
+class Usual:
+    """Fast path: shorter graphs of the same results, where no operand is large or NaN."""
+
+    magnitude: Expression
+    """The operand's bits without the sign: as unsigned integers, numbers are in order, and NaN is the largest.
+    Of several operands the largest."""
+    limit: Expression
+    """From which magnitude on the fast path is not taken. It may depend on parameters."""
+    results: tuple[Expression, ...]
+    most: float
+    """The limit, or what it is less than if it depends on parameters."""
+    undecided: Expression | None = None
+    """Where these results may be wrong; None: nowhere."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """The formulas about real numbers that a program was made from, and the arithmetic that computes them."""
+
+    formulas: tuple[Expression, ...]
+    arithmetic: Arithmetic
+
+
+@dataclass(frozen=True)
+class Program:
+    """Primitive graphs with what goes in and out: what one kernel computes."""
+
+    inputs: tuple[ElementType, ...]
+    outputs: tuple[ElementType, ...]
+    results: tuple[Expression, ...]
+    """One root per output, in the storage format of its element type."""
+    stages: tuple[Stage, ...] = ()
+    """What a row-wise program computes first. Stages and results use what earlier stages have found."""
+    scratch: tuple[Format, ...] = ()
+    """The rows of the kernel's own; as operands they follow the outputs."""
+    parameter_count: int = 0
+    """How many scalar parameters a kernel gets at run time."""
+    usual: Usual | None = None
+    """The fast path of most blocks of elements, with the same bits."""
+    row_operands: frozenset[int] = frozenset()
+    """The operands of a row-wise program that have one number a row: inputs, then outputs, as they are counted."""
+    source: Source | None = field(default=None, compare=False)
+    """None for integers, for rows and for fused programs."""
+    undecided: Expression | None = None
+    """A bit: where a result may not be the correctly rounded one, because the number that it is rounded from is nearer to
+    a rounding boundary than the bound of its error. None: nowhere."""
+    repair: Callable[[], Program] | None = field(default=None, compare=False)
+    """Makes the program that computes undecided elements again, with more bits. It has one more result, an uint8 that is 1
+    where it could not decide either. Programs that decide everything need none."""
+    decide: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]] | None = field(
+        default=None, compare=False
+    )
+    """The results for the operands of one element and these parameters, with as many bits as they take. None for rows."""
+
+    decide_row: DecideRow | None = field(default=None, compare=False)
+    """The same for a row-wise program: the results for the rows of the operands."""
+
+    @property
+    def marks_rows(self) -> bool:
+        """Whether it is said of whole rows that they are undecided: of results that a row has one of."""
+        results = range(len(self.inputs), len(self.inputs) + len(self.outputs))
+        undecided = self.undecided
+        return undecided is not None and self.row_operands.issuperset(results) and undecided not in varying([undecided])
+
+    @property
+    def tests(self) -> list[Expression]:
+        """What says where results are undecided."""
+        found = (self.undecided, None if self.usual is None else self.usual.undecided)
+        return [test for test in found if test is not None]
+
+    @property
+    def roots(self) -> tuple[Expression, ...]:
+        """What is computed, in all stages."""
+        reduced = [reduction.value for stage in self.stages for reduction in stage.reductions]
+        kept = [value for stage in self.stages for _, value in stage.kept]
+        undecided = () if self.undecided is None else (self.undecided,)
+        return (*reduced, *kept, *self.results, *undecided)
+
+    @property
+    def size(self) -> int:
+        """How many instructions an element takes."""
+        return sum(1 for current in varying(self.roots) if current.operands)
+
+
+def stored_operand(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:
+    """An operand of a formula as it lies in memory."""
+    return node(ops.INPUT, (), leaf.attribute, STORAGE[types[leaf.attribute].name])
+
+
+def substituted(
+    roots: Sequence[Expression], operands: Sequence[Expression], first: int, end: int
+) -> tuple[Expression, ...]:
+    """The graphs with ``operands`` in the place of their inputs, their parameters numbered ``first`` to ``end``."""
+    done: dict[Expression, Expression] = {}
+    for current in walk(*roots):
+        if current.operation == ops.INPUT:
+            done[current] = operands[current.attribute]
+        elif current.operation == ops.PARAMETER:
+            position, name = current.attribute
+            if first + position >= end:
+                raise ValueError(f"fuse: parameter {name} of a step is not bound")
+            done[current] = node(ops.PARAMETER, (), (first + position, name), current.format)
+        else:
+            inner = tuple(done[operand] for operand in current.operands)
+            done[current] = node(current.operation, inner, current.attribute, current.format)
+    return tuple(done[root] for root in roots)

@@ -1,0 +1,123 @@
+"""Formulas at single elements and rows, exactly: rounded to an element type, or to decimal digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+from ogive.dtypes import ElementType
+from ogive.enclosure import decided, of_number, rounded, to_decimal
+from ogive.errors import UnsupportedError
+from ogive.expression import Expression, Format, Operation, walk
+
+__all__ = ["exact_row", "right_row", "right_rows"]
+
+_REDUCTIONS = ("row_max", "row_min", "row_sum", "row_first", "row_index")
+
+
+class _Common:
+    """What a row has one of."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def right_row(
+    root: Expression, row: Sequence[float], parameters: Mapping[str, float], kind: ElementType
+) -> list[float | int]:
+    """The correctly rounded results of a formula over one row, one for each element.
+
+    Sums are sums of balls and fractions, so their order does not matter.
+    """
+    return right_rows(root, (row,), parameters, kind)
+
+
+def right_rows(
+    root: Expression, rows: Sequence[Sequence[float | int]], parameters: Mapping[str, float], kind: ElementType
+) -> list[float | int]:
+    """The same of a formula of several tensors, over a row of each; a tensor of one number a row has one element."""
+
+    def accept(values: Any, is_last: bool) -> list[float | int]:
+        if isinstance(values, _Common):
+            return [rounded(values.value, kind, False, is_last)] * _length(rows)
+        return [rounded(value, kind, False, is_last) for value in values]
+
+    found: list[float | int] = decided(partial(_row, root, rows, parameters), accept)
+    return found
+
+
+def exact_row(
+    root: Expression, row: Sequence[float], parameters: Mapping[str, float], digits: int = 50
+) -> list[Decimal]:
+    """The values of a formula over one row, with so many decimal digits, one for each element."""
+
+    def accept(values: Any, is_last: bool) -> list[Decimal]:
+        every = [values.value] * len(row) if isinstance(values, _Common) else values
+        return [to_decimal(value, is_last, digits) for value in every]
+
+    found: list[Decimal] = decided(partial(_row, root, (row,), parameters), accept)
+    return found
+
+
+def _length(rows: Sequence[Sequence[float | int]]) -> int:
+    return max(map(len, rows))
+
+
+def _row(root: Expression, rows: Sequence[Sequence[float | int]], parameters: Mapping[str, float], rules: Any) -> Any:
+    """The value of a graph at each element of a row, or its `_Common` value."""
+    count = _length(rows)
+    values: dict[Expression, Any] = {}
+    for current in walk(root):
+        if current.operation == "input":
+            row = rows[current.attribute]
+            given = [bool(x) if current.format is Format.TRUTH else of_number(x) for x in row]
+            values[current] = given if len(row) == count else _Common(given[0])
+        elif current.operation in ("parameter", "constant"):
+            one = parameters[current.attribute[1]] if current.operation == "parameter" else current.attribute
+            values[current] = _Common(bool(one) if current.format is Format.TRUTH else of_number(one))
+        elif current.operation == "row_count":
+            values[current] = _Common(of_number(count))
+        elif current.operation in _REDUCTIONS:
+            operand = values[current.operands[0]]
+            row = [operand.value] * count if isinstance(operand, _Common) else operand
+            values[current] = _reduced(current.operation, row, rules)
+        else:
+            values[current] = _of_operands(current.operation, [values[o] for o in current.operands], count, rules)
+    return values[root]
+
+
+def _of_operands(operation: Operation, operands: Sequence[Any], count: int, rules: Any) -> Any:
+    if all(isinstance(operand, _Common) for operand in operands):
+        return _Common(_applied(operation, tuple(operand.value for operand in operands), rules))
+    each = [[o.value] * count if isinstance(o, _Common) else o for o in operands]
+    return [_applied(operation, some, rules) for some in zip(*each, strict=True)]
+
+
+def _applied(operation: Operation, operands: tuple[Any, ...], rules: Any) -> Any:
+    if operation == "select":
+        return operands[1 if operands[0] else 2]
+    rule = rules.rule(operation)
+    if rule is None:
+        raise UnsupportedError(f"exact results: there is no rule for {operation}")
+    value = rule(*operands)
+    return value if isinstance(value, bool) else rules.settled(value)
+
+
+def _reduced(operation: str, row: list[Any], rules: Any) -> Any:
+    if operation in ("row_first", "row_index"):
+        first = next((i for i, truth in enumerate(row) if truth), None)
+        if operation == "row_first":
+            return [i == first for i in range(len(row))]
+        return _Common(of_number(math.inf if first is None else first))
+    if operation == "row_sum":
+        total = rules.add(of_number(0), row[0]) if row else of_number(0)
+        for value in row[1:]:
+            total = rules.add(total, value)
+        return _Common(rules.settled(total))
+    found = row[0]
+    for value in row[1:]:
+        found = rules.extreme(1 if operation == "row_max" else -1, found, value)
+    return _Common(found)

@@ -1,0 +1,153 @@
+"""What a kernel and its repair leave undecided, decided with as many bits as it takes, in Python.
+
+That takes 0.1 ms an element, so each combination of operands is decided once, and remembered: arrays have constants and
+padding in them. Where an operand is NaN and the repair's result is, too, that stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ogive.dtypes import ElementType
+from ogive.errors import UnsupportedError
+from ogive.forking import cached_property
+
+if TYPE_CHECKING:
+    from ogive.program import DecideRow
+
+__all__ = ["Decider", "RowDecider"]
+
+#: How many results a kernel remembers: 65,536 are all inputs of 16 bits.
+MOST_REMEMBERED = 1 << 17
+
+#: How many rows, and of how many bytes.
+MOST_ROWS_REMEMBERED, LONGEST_REMEMBERED = 256, 1 << 16
+
+Decide = Callable[[Sequence[Any], Sequence[float]], tuple[Any, ...]]
+
+
+class Decider:
+    """The third level of one kernel. The kernel calls it with the bytes of operands and results."""
+
+    def __init__(
+        self, inputs: Sequence[ElementType], outputs: Sequence[ElementType], decide: Callable[[], Decide | None]
+    ) -> None:
+        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+        self.make_decide = decide
+        self.known: dict[tuple[bytes, tuple[float, ...]], tuple[np.ndarray, ...] | None] = {}
+
+    @cached_property
+    def decide(self) -> Decide:
+        found = self.make_decide()
+        assert found is not None
+        return found
+
+    @cached_property
+    def used(self) -> tuple[int, ...]:
+        """The operands that results depend on; all, where that is not known."""
+        found = getattr(self.decide, "used", None)
+        return tuple(sorted(found)) if found else tuple(range(len(self.inputs)))
+
+    def __call__(
+        self, inputs: Sequence[bytes], outputs: Sequence[bytes], mask: bytes, parameters: tuple[float, ...]
+    ) -> tuple[bytes, ...]:
+        operands = [np.frombuffer(data, t.numpy) for data, t in zip(inputs, self.inputs, strict=True)]
+        is_open = np.frombuffer(mask, np.uint8) != 0
+        used = self.used
+        with np.errstate(all="ignore"):
+            is_nan = np.zeros(is_open.shape, bool)
+            for i in used:
+                if self.inputs[i].is_float:
+                    is_nan |= np.isnan(operands[i])
+            for data, kind in zip(outputs, self.outputs, strict=True):
+                is_nan &= np.isnan(np.frombuffer(data, kind.numpy)) if kind.is_float else False
+            places = np.flatnonzero(is_open & ~is_nan)
+            if not places.size or np.isnan(parameters).any():
+                return tuple(outputs)
+            results = [np.frombuffer(data, t.numpy).copy() for data, t in zip(outputs, self.outputs, strict=True)]
+            # Each combination once.
+            rows = np.concatenate([_bytes_of(operands[i][places]) for i in used], axis=1)
+            keys = np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").ravel()
+            _, index, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            found = [
+                self._decided(operands, place, keys[i].tobytes(), parameters)
+                for i, place in zip(index, places[index], strict=True)
+            ]
+        for number, decided in enumerate(found):
+            if decided is not None:
+                where = places[inverse == number] if len(found) > 1 else places
+                for result, value in zip(results, decided, strict=True):
+                    result[where] = value
+        return tuple(result.tobytes() for result in results)
+
+    def _decided(
+        self, operands: Sequence[np.ndarray], place: np.intp, elements: bytes, parameters: tuple[float, ...]
+    ) -> tuple[np.ndarray, ...] | None:
+        """The results at one place; None where all bits do not decide a step of the formula."""
+        key = elements, parameters
+        if key in self.known:
+            return self.known[key]
+        numbers = [
+            float(x[place]) if kind.is_float else int(x[place]) for x, kind in zip(operands, self.inputs, strict=True)
+        ]
+        found: tuple[np.ndarray, ...] | None = None
+        try:
+            decided = self.decide(numbers, parameters)
+        except UnsupportedError:
+            pass
+        else:
+            found = tuple(np.array(value).astype(t.numpy) for value, t in zip(decided, self.outputs, strict=True))
+        if len(self.known) >= MOST_REMEMBERED:
+            self.known.clear()
+        self.known[key] = found
+        return found
+
+
+class RowDecider:
+    """The same of a kernel over rows, which calls it with one row. It takes some microseconds an element.
+
+    Rows with NaN or an infinity, and rows without elements, keep the repair's results.
+    """
+
+    def __init__(
+        self, inputs: Sequence[ElementType], outputs: Sequence[ElementType], decide: Callable[[], DecideRow | None]
+    ) -> None:
+        self.inputs, self.outputs = tuple(inputs), tuple(outputs)
+        self.make_decide = decide
+        self.known: dict[tuple[tuple[bytes, ...], tuple[float, ...]], tuple[bytes, ...]] = {}
+
+    def __call__(
+        self, inputs: Sequence[bytes], outputs: Sequence[bytes], mask: bytes, parameters: tuple[float, ...]
+    ) -> tuple[bytes, ...]:
+        operands = [np.frombuffer(data, t.numpy) for data, t in zip(inputs, self.inputs, strict=True)]
+        with np.errstate(all="ignore"):
+            is_finite = all(np.isfinite(row.astype(np.float64)).all() for row in operands)
+        if not is_finite or np.isnan(parameters).any() or not all(row.size for row in operands):
+            return tuple(outputs)
+        key = tuple(inputs), parameters
+        if key in self.known:
+            return self.known[key]
+        decide = self.make_decide()
+        assert decide is not None
+        rows = [[float(x) if t.is_float else int(x) for x in row] for row, t in zip(operands, self.inputs, strict=True)]
+        try:
+            decided = decide(rows, parameters)
+        except UnsupportedError:
+            return tuple(outputs)
+        with np.errstate(all="ignore"):
+            found = tuple(
+                np.array(values).astype(t.numpy).tobytes() for values, t in zip(decided, self.outputs, strict=True)
+            )
+        if len(mask) + sum(map(len, inputs)) <= LONGEST_REMEMBERED:
+            if len(self.known) >= MOST_ROWS_REMEMBERED:
+                self.known.clear()
+            self.known[key] = found
+        return found
+
+
+def _bytes_of(operand: np.ndarray) -> np.ndarray:
+    """A row of bytes for each element."""
+    return np.ascontiguousarray(operand).view(np.uint8).reshape(operand.size, operand.itemsize)

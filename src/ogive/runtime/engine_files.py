@@ -1,0 +1,36 @@
+"""The files of the package that machine code follows from, besides the formula."""
+
+from __future__ import annotations
+
+import os
+
+__all__ = ["NO_ENGINE", "engine_files", "is_of_engine"]
+
+#: The parts of the package that no machine code follows from. What they ask for is in the formula's text.
+NO_ENGINE = frozenset(
+    {"accuracy", "catalog", "check", "cli", "directml", "dxdispatch", "exporting", "golden", "judge", "onnx",
+     "onnxruntime", "peers", "webnn"}
+)  # fmt: skip
+
+
+def is_of_engine(name: str) -> bool:
+    """Whether a file of the package, named relative to it with `/`, is one of them.
+
+    >>> is_of_engine("backends/llvm.py"), is_of_engine("onnx/model.py"), is_of_engine("py.typed")
+    (True, False, False)
+    """
+    return name.endswith(".py") and NO_ENGINE.isdisjoint(name.split("/")[:-1])
+
+
+def engine_files() -> dict[str, str]:
+    """Their paths, by names relative to the package. Empty where the package does not lie in files."""
+    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  (pathlib would take 1 ms)
+    found = {}
+    for folder, inner, names in os.walk(package):
+        inner[:] = [name for name in inner if name not in NO_ENGINE and name != "__pycache__"]
+        within = folder[len(package) + 1 :].replace(os.sep, "/")
+        for name in names:
+            if name.endswith(".py"):
+                path = f"{within}/{name}" if within else name
+                found[path] = os.path.join(folder, name)  # noqa: PTH118
+    return dict(sorted(found.items()))

@@ -1,0 +1,119 @@
+"""``--plot``: pictures of operators, errors and results."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.catalog import OPERATORS
+from ogive.cli import _status as status
+from ogive.curves import drawing
+
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def need_matplotlib():
+    pytest.importorskip("matplotlib", reason="matplotlib, which draws the pictures, is not installed")
+
+
+def test_a_curve_its_derivative_and_types(tmp_path, capsys):
+    need_matplotlib()
+    path = tmp_path / "celu.svg"
+    assert status(["show", "celu", "--plot", str(path)]) == 0
+    assert capsys.readouterr().out == f"wrote {path}\n"
+    text = path.read_text()
+    for part in ("derivative of celu", "alpha = 0.5", "types: floats"):
+        assert part in text
+    again = tmp_path / "again.svg"
+    assert status(["show", "celu", "--plot", str(again)]) == 0
+    assert again.read_text() == text
+
+
+def test_errors(tmp_path, capsys):
+    need_matplotlib()
+    path = tmp_path / "errors.svg"
+    assert status(["accuracy", "tanh", "relu", "--dtype", "float16", "--plot", str(path)]) == 0
+    assert f"wrote {path}" in capsys.readouterr().out
+    assert "tanh, float16, ogive: at most 0.5 ULP" in path.read_text()
+
+
+def test_results(tmp_path, capsys):
+    need_matplotlib()
+    pytest.importorskip("onnx", reason="onnx, which reads models, is not installed")
+    command = ["run", "examples/threshold.onnx", "--input", "coefficients=examples/coefficients.npy"]
+    assert status([*command, "--plot", str(tmp_path / "pictures")]) == 0
+    path = tmp_path / "pictures" / "thresholded.png"
+    assert f"wrote {path}" in capsys.readouterr().out
+    assert path.read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("array", "what"),
+    [
+        (np.zeros((64, 64), np.float32), "image"),
+        (np.zeros((1, 1, 64, 48), np.uint8), "image"),
+        (np.ones((64, 48, 3)), "image"),
+        (np.full((32, 32), np.nan, np.float16), "image"),
+        (np.arange(1000.0), "histogram"),
+        (np.array([np.inf, np.nan, 1]), "histogram"),
+        (np.zeros(()), "histogram"),
+        (np.zeros((0, 4)), "histogram"),
+        (np.ones((3, 5), bool), "histogram"),
+    ],
+)
+def test_what_is_drawn_of_an_array(tmp_path, array, what):
+    need_matplotlib()
+    from ogive.cli.plot import plot_tensor
+
+    path = tmp_path / "array.png"
+    assert plot_tensor("y", array, path) == what
+    assert path.read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["show", "celu", "--plot", "celu.gif"], "'celu.gif' does not end in .svg, .png or .pdf"),
+        (["show", "celu", "--plot", "no/such/celu.svg"], "the folder of 'no/such/celu.svg' does not exist"),
+        (
+            ["show", "celu", "--asm", "--plot", "c.svg"],
+            "--plot draws a curve and --asm prints code; allowed: one of them",
+        ),
+        (["accuracy", "celu", "--count", "--plot", "c.svg"], "leave out --plot"),
+    ],
+)
+def test_what_cannot_be_drawn(arguments, text, capsys):
+    assert status(arguments) == 2
+    assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["show", "celu"], ["accuracy", "celu", "--dtype", "float16"]])
+def test_without_matplotlib(arguments, monkeypatch, tmp_path, capsys):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    assert status([*arguments, "--plot", str(tmp_path / "c.svg")]) == 2
+    assert "matplotlib is not installed. Install it: pip install 'ogive[plot]'" in capsys.readouterr().err
+    assert not (tmp_path / "c.svg").exists()
+
+
+@pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
+def test_every_operator_has_a_curve(op):
+    drawn = drawing(op)
+    assert drawn.curves
+    for curve in [*drawn.curves, *drawn.derivatives]:
+        assert np.isfinite(curve.y).sum() > 0.6 * len(curve.x)
+    low, high = drawn.heights(drawn.curves)
+    assert low < high
+    assert len(drawn.derivatives) in (0, len(drawn.curves))
+
+
+def test_a_derivative_is_the_slope_of_its_curve():
+    drawn = drawing(ogive.tanh)
+    (curve,), (slope,) = drawn.curves, drawn.derivatives
+    assert np.allclose(np.gradient(curve.y, curve.x)[1:-1], slope.y[1:-1], atol=1e-4)
+
+
+def test_jumps_are_not_joined():
+    (curve,) = drawing(ogive.floor).curves
+    steps = np.abs(np.diff(curve.y))
+    assert np.nanmax(steps) == 0

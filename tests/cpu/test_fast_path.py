@@ -1,0 +1,277 @@
+"""What blocks of usual operands get is bit for bit what all others get."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ogive
+from ogive import formula as f
+from ogive.catalog import OPERATORS
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.elementary_functions import EXP
+from ogive.expression import Expression, Format, constant, lift, node, walk
+from ogive.numerics.interval import Interval
+from ogive.passes.cost import cost
+from ogive.passes.fast_path import LIMITS, _is_below
+from ogive.passes.fuse import fuse
+from ogive.passes.lower import lower
+from ogive.runtime.kernels import make_ufunc
+from tests.inputs import CASES, assert_same_bits, random_values, special_values
+
+SINGLE = ELEMENT_TYPES["float32"]
+X = node("input", (), 0, Format.NUMBER)
+ALPHA = node("parameter", (), (0, "alpha"), Format.NUMBER)
+
+#: Where most blocks are: one operator for each thing that is left out.
+CHOSEN = {"celu", "elu", "exp", "gelu", "mish", "scaled_tanh", "selu", "sigmoid", "softplus", "swish", "tanh"}
+
+#: Values for every parameter that may have them.
+VALUES = (1.0, -0.75, 1e-30, 30.0, -3e38)
+
+
+def programs():
+    for op, signature in CASES:
+        if signature.inputs == (SINGLE,) and signature.outputs == (SINGLE,):
+            program = op.program(signature, **{p.name: p.choices[0] for p in op.parameters if p.choices})
+            if program.usual is not None:
+                yield op, program
+
+
+PROGRAMS = list(programs())
+
+
+def inputs(count=1 << 16):
+    """All magnitudes; long stretches of ordinary ones; and single unusual ones among those."""
+    ordinary = np.random.default_rng(1).normal(0, 3, count).astype(np.float32)
+    mixed = ordinary.copy()
+    special = special_values(SINGLE)
+    places = np.arange(0, count, 97)
+    mixed[places] = np.resize(special, len(places))
+    patterns = np.linspace(0, 2**32 - 1, count).astype(np.uint32).view(np.float32)
+    edges = np.array([limit * (1 + d * 2.0**-23) for limit in LIMITS for d in range(-70, 70)], np.float32)
+    return np.concatenate([ordinary, mixed, patterns, edges, -edges, random_values(SINGLE, count), special])
+
+
+def assert_no_difference(program, parameters, *arrays):
+    shorter = make_ufunc("usual", program, parameters=parameters)
+    careful = make_ufunc("careful", replace(program, usual=None), parameters=parameters)
+    for array in arrays:
+        with np.errstate(all="ignore"):
+            assert_same_bits(shorter(array), careful(array), array)
+
+
+def test_the_operators_that_gain_have_them():
+    assert {op.name for op, _ in PROGRAMS} >= CHOSEN
+
+
+def parameter_values():
+    for op, program in PROGRAMS:
+        for value in VALUES:
+            values = [value if p.constraint.holds(value) else 1.0 for p in op.numeric_parameters]
+            if value == VALUES[0] or value in values:
+                yield pytest.param(program, values, value, id=f"{op.name}-{value}")
+
+
+@pytest.mark.parametrize(("program", "parameters", "value"), list(parameter_values()))
+def test_it_makes_no_difference(program, parameters, value):
+    x = inputs()
+    with np.errstate(all="ignore"):
+        scaled = x / np.float32(value)  # around the limits of products
+    assert_no_difference(program, parameters, x, scaled)
+
+
+def test_short_formulas_and_several_operands_have_none():
+    for op, signature in CASES:
+        if op.name in ("relu", "abs", "add", "pow", "atan2"):
+            assert op.program(signature).usual is None, op.name
+    assert not any("float16" in (t.name for t in program.inputs) for _, program in PROGRAMS)
+
+
+def test_a_single_fused_step_keeps_them():
+    _, program = PROGRAMS[0]
+    assert fuse(program.inputs, [(program, [0])], [1]).usual is program.usual
+
+
+# ---- fused programs
+
+
+def single_program(name):
+    op = OPERATORS[name]
+    signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
+    return op.program(signature, **{p.name: p.choices[0] for p in op.parameters if p.choices})
+
+
+def chain(*names):
+    steps = [(single_program(name), [i]) for i, name in enumerate(names)]
+    return fuse((SINGLE,), steps, [len(names)])
+
+
+def halves():
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("sigmoid", "tanh"),
+        ("tanh", "sigmoid"),
+        ("relu", "sigmoid"),
+        ("sigmoid", "relu"),
+        ("gelu", "tanh", "sigmoid"),
+        ("tanh", "exp", "sigmoid"),
+        ("exp", "exp", "tanh"),  # the second one overflows where the first is large
+        ("softplus", "log", "tanh"),  # minus infinity, where softplus is zero
+        ("tanh", "log", "sigmoid"),
+        ("sin", "tanh"),
+        ("mish", "selu", "swish"),
+    ],
+    ids="-".join,
+)
+def test_fused_programs_have_one(names):
+    program = chain(*names)
+    assert program.usual is not None
+    assert cost(program.usual.results) < cost(program.results)
+    with np.errstate(all="ignore"):
+        assert_no_difference(program, [1.0] * program.parameter_count, inputs(), halves())
+
+
+def test_a_fused_one_has_those_of_all_its_steps():
+    """Results of sigmoid are no smaller than inputs on the fast path: tanh of them is as short as alone."""
+    both, steps = chain("sigmoid", "tanh"), [single_program(name) for name in ("sigmoid", "tanh")]
+    assert cost(both.usual.results) == pytest.approx(sum(cost(step.usual.results) for step in steps))
+
+
+@pytest.mark.parametrize("names", [("sigmoid", "tanh"), ("tanh", "sigmoid"), ("gelu", "celu", "exp")], ids="-".join)
+def test_fused_programs_compute_what_their_steps_do(names):
+    program, x = chain(*names), inputs(1 << 14)
+    with np.errstate(all="ignore"):
+        result = x
+        for step in map(single_program, names):
+            result = make_ufunc("step", step, parameters=[1.0] * step.parameter_count)(result)
+        fused = make_ufunc("fused", program, parameters=[1.0] * program.parameter_count)
+        assert_same_bits(fused(x), result, x)
+
+
+@pytest.mark.parametrize("alpha", [1.0, -0.75, 1e-30, 30.0, 1e30])
+@pytest.mark.parametrize("names", [("celu", "tanh"), ("sigmoid", "celu"), ("tanh", "scaled_tanh"), ("relu", "swish")])
+def test_parameters_of_later_steps_decide_too(names, alpha):
+    """alpha scales what tanh returns: 1e30 times it is large whatever the operand."""
+    program = chain(*names)
+    assert program.usual is not None
+    with np.errstate(all="ignore"):
+        x = inputs()
+        assert_no_difference(program, [alpha] * program.parameter_count, x, x * np.float32(alpha), halves())
+
+
+def test_values_used_twice_and_several_inputs():
+    sigmoid, mul, add, tanh = map(single_program, ("sigmoid", "mul", "add", "tanh"))
+    steps = [(sigmoid, [0]), (mul, [2, 0]), (add, [3, 1]), (tanh, [4]), (sigmoid, [3])]
+    program = fuse((SINGLE, SINGLE), steps, [5, 3, 6])
+    assert program.usual is not None
+    assert {n.attribute for n in walk(program.usual.magnitude) if n.operation == "input"} == {0, 1}
+    shorter, careful = make_ufunc("usual", program), make_ufunc("careful", replace(program, usual=None))
+    x = inputs()
+    for y in (np.random.default_rng(2).permutation(x), np.random.default_rng(3).normal(0, 9, x.shape).astype(x.dtype)):
+        with np.errstate(all="ignore"):
+            for a, b in zip(shorter(x, y), careful(x, y), strict=True):
+                assert_same_bits(a, b, x, y)
+
+
+def test_inputs_that_no_fast_path_needs_are_not_looked_at():
+    sigmoid, mul = map(single_program, ("sigmoid", "mul"))
+    program = fuse((SINGLE, SINGLE), [(sigmoid, [0]), (mul, [2, 1])], [3])
+    assert {n.attribute for n in walk(program.usual.magnitude) if n.operation == "input"} == {0}
+
+
+def test_what_might_be_no_number_ends_it():
+    """log is NaN of negative numbers, so nothing is known of what follows."""
+    assert chain("log", "tanh", "sigmoid").usual is None
+
+
+def test_long_chains_have_one_path():
+    assert chain("tanh", "sigmoid").usual is not None
+    assert chain(*["tanh", "sigmoid"] * 10).usual is None
+
+
+STEPS = ["relu", "abs", "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "celu", "elu", "hard_sigmoid", "sin", "atan"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data(), alpha=st.sampled_from([1.0, -2.5, 1e-20, 1e30]))
+def test_any_chain(data: st.DataObject, alpha: float) -> None:
+    names = data.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4))
+    program = chain(*names)
+    if program.usual is not None:
+        with np.errstate(all="ignore"):
+            assert_no_difference(program, [alpha] * program.parameter_count, inputs(2048), inputs(512) * alpha)
+
+
+def test_rows_have_none():
+    signature = next(s for s in ogive.softmax.signatures if s.inputs == (SINGLE,))
+    assert ogive.softmax.program(signature).usual is None
+
+
+def test_final_functions_alone_are_taken_with_corrections():
+    """Others could lose other bits where intervals are known."""
+    program = lower([f.exp(lift(X)) + 1], (SINGLE,), (SINGLE,))
+    extended = Format.F64 not in {n.format for n in walk(*program.results)}
+    assert (program.usual is None) == extended
+    assert EXP.final_lowering is not None
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        f.tanh(f.square_root(X)),  # NaN of negative numbers
+        f.tanh(f.exp(5 * X) - f.exp(4 * X)),  # infinity - infinity
+        f.logistic(f.tanh(X) / f.tanh(X)),  # 0 / 0
+        f.logistic(X) * f.tanh(ALPHA / X),
+        f.logistic(ALPHA * X) + f.tanh(X / ALPHA),
+        f.where(f.exp(X) < 2.0**-60, f.expm1(X), f.tanh(X)),
+        f.where(X < -300, 1, f.minimum(f.logistic(X), 2)),  # decided where usual
+        f.where(f.log1p(X) < 100, f.tanh(X), f.logistic(X)),  # not decided: NaN of some
+        f.log1p(f.logistic(X)) * f.where(f.tanh(X) < 3, f.tanh(X), constant(float("nan"))),
+    ],
+    ids=range(9),
+)
+@pytest.mark.parametrize("alpha", [1.0, 0.0, -1e-38, 1e38])
+def test_what_might_be_no_number(root, alpha):
+    count = sum(n.operation == "parameter" for n in walk(root))
+    program = lower([root], (SINGLE,), (SINGLE,), parameter_count=count)
+    assert_no_difference(program, [alpha] * count, inputs(4096))
+
+
+UNARY = [f.exp, f.expm1, f.tanh, f.logistic, f.erf, f.sinh, f.cosh, f.atan, f.log1p, f.square_root, f.absolute]
+BINARY = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b, f.minimum, f.maximum]
+LEAVES = st.sampled_from([X, X, X, ALPHA, constant(2), constant(-40), constant(0.25), constant(100)])
+
+
+def grown(inner):
+    return st.one_of(
+        st.builds(lambda function, a: function(a), st.sampled_from(UNARY), inner),
+        st.builds(lambda function, a, b: lift(function(a, b)), st.sampled_from(BINARY), inner, inner),
+        st.builds(lambda a, b, c: f.where(a < b, c, a), inner, inner, inner),
+    )
+
+
+FORMULAS = st.recursive(LEAVES, grown, max_leaves=6)
+
+
+@settings(max_examples=60, deadline=None)
+@given(root=FORMULAS, alpha=st.sampled_from([1.0, -2.5, 1e-20, 1e30]))
+def test_any_formula(root: Expression, alpha: float) -> None:
+    root = f.tanh(root) * f.logistic(X)
+    program = lower([root], (SINGLE,), (SINGLE,), parameter_count=1)
+    assert_no_difference(program, [alpha], inputs(1024))
+
+
+@pytest.mark.parametrize("scale", [1.0, -1.0, 1e30, 2.0**-100])
+def test_what_is_less_by_no_more_than_errors_is_not_less(scale):
+    """Numbers are as good as 20 bits at least; a larger of two is chosen without looking where more lies between them."""
+    one, a_little_more = sorted((scale, scale * (1 + 2.0**-21)))
+    assert not _is_below(Interval.point(one), Interval.point(a_little_more))
+    one, more = sorted((scale, scale * (1 + 2.0**-19)))
+    assert _is_below(Interval.point(one), Interval.point(more))

@@ -1,0 +1,240 @@
+"""Results over rows are correctly rounded, whatever the length: against exact sums, and against Arb."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive import formula as f
+from ogive.dtypes import ELEMENT_TYPES, element_type_of
+from ogive.engine.computation import make_ufunc
+from ogive.engine.reductions import reduction
+from ogive.row_operator import row_operator
+
+flint = pytest.importorskip("flint", reason="needs python-flint for exact results")
+
+from ogive.row_enclosure import right_rows  # noqa: E402
+
+TYPES = ("float32", "float16", "bfloat16")
+
+RATIONAL = ("sum", "mean", "l1", "sum_square")
+OTHERS = ("l2", "log_sum", "log_sum_exp")
+
+
+def computed(name, rows):
+    kind = element_type_of(rows.dtype)
+    return make_ufunc(name, reduction(name, kind, kind))(rows)[:, 0]
+
+
+def right(name, row):
+    """The correctly rounded reduction, by Arb and fractions."""
+    kind = element_type_of(row.dtype)
+    made = reduction(name, kind, kind)
+    (value, *_) = right_rows(made.roots[0], [[float(x) for x in row]], {}, kind)
+    return np.array(value).astype(kind.numpy)
+
+
+def same(a, b):
+    a, b = (np.asarray(x, np.float64) for x in (a, b))
+    return (a == b) & (np.signbit(a) == np.signbit(b)) | (np.isnan(a) & np.isnan(b))
+
+
+def hard_rows(kind, rng):
+    """Rows that cancel, that underflow, whose sums lie on ties, and usual ones."""
+    tiny = 2.0 ** {"float32": -149, "float16": -24, "bfloat16": -133}[kind]
+    large = 2.0 ** {"float32": 100, "float16": 12, "bfloat16": 100}[kind]
+    for length in (1, 2, 3, 7, 16, 33, 500):
+        usual = rng.standard_normal(length)
+        half = usual[: (length + 1) // 2]
+        yield usual
+        yield np.concatenate([half, -half])[:length]  # cancels, but for one
+        yield np.concatenate([half * large, -half * large, half])  # the large ones cancel
+        yield rng.integers(-9, 9, length) * tiny  # subnormal
+        yield rng.integers(0, 9, length)
+        yield rng.integers(0, 2**11, length) * 0.5  # sums and means on ties
+        yield np.exp(rng.uniform(-20, 8, length))
+    yield np.array([1, tiny, -1])
+    yield np.zeros(5)
+    yield -np.zeros(5)
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("name", RATIONAL + OTHERS)
+def test_hard_rows(name, kind):
+    rng = np.random.default_rng(0)
+    numpy_type = ELEMENT_TYPES[kind].numpy
+    wrong = []
+    for values in hard_rows(kind, rng):
+        row = np.asarray(values).astype(numpy_type)
+        if name == "log_sum":
+            row = np.abs(row)
+        if not np.isfinite(row.astype(np.float64)).all():
+            continue
+        with np.errstate(all="ignore"):
+            found, expected = computed(name, row[np.newaxis])[0], right(name, row)
+        if not same(found, expected):
+            wrong.append((row, found, expected))
+    assert not wrong
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_sums_and_means_of_many_rows(kind):
+    """Sums of 4,000 rows, against `math.fsum` and fractions."""
+    rng = np.random.default_rng(1)
+    rows = rng.standard_normal((4000, 61)).astype(ELEMENT_TYPES[kind].numpy)
+    rows[::3] = np.round(rows[::3].astype(np.float64) * 8) / 8  # ties
+    exact = [sum(map(Fraction, map(float, row))) for row in rows]
+    for name, values in (("sum", exact), ("mean", [total / 61 for total in exact])):
+        expected = [_rounded(value, kind) for value in values]
+        assert same(computed(name, rows), expected).all()
+
+
+def _rounded(value, kind):
+    """A fraction rounded to the nearest number of a type, of two the even one."""
+    bits, smallest = {"float32": (24, -149), "float16": (11, -24), "bfloat16": (8, -133)}[kind]
+    if not value:
+        return 0.0
+    exponent = max(math.frexp(float(value))[1] - bits, smallest)
+    return float(round(value / Fraction(2) ** exponent) * Fraction(2) ** exponent)
+
+
+@pytest.mark.parametrize("length", [16_384, 16_385, 1_000_000])
+def test_long_rows_that_cancel(length):
+    rng = np.random.default_rng(length)
+    row = (rng.standard_normal(length) * np.exp(rng.uniform(-30, 30, length))).astype(np.float32)
+    row[length // 2 :] = -row[: length - length // 2]
+    rng.shuffle(row)
+    for extra in (0.0, 1e-30, 3.0):
+        row[0] += np.float32(extra)
+        expected = np.float32(math.fsum(row.astype(np.float64)))
+        assert computed("sum", row[np.newaxis])[0] == expected
+        assert computed("sum", np.stack([row, row]))[1] == expected
+
+
+def test_long_rows_on_a_grid():
+    """The sums of a picture lie on ties, and are exact on the way."""
+    rng = np.random.default_rng(2)
+    pixels = rng.integers(0, 256, (3, 1_000_000)).astype(np.float32)
+    expected = [np.float32(int(total)) for total in pixels.astype(np.int64).sum(axis=1)]
+    assert list(computed("sum", pixels)) == expected
+    halves = rng.integers(0, 2, (200, 2)).astype(np.float32) + np.float32(2**23) + rng.integers(0, 9, (200, 2))
+    rows = halves.astype(np.float32)
+    exact = [sum(map(Fraction, map(float, row))) / 2 for row in rows]
+    assert same(computed("mean", rows), [_rounded(value, "float32") for value in exact]).all()
+
+
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax(name, kind):
+    rng = np.random.default_rng(3)
+    numpy_type = ELEMENT_TYPES[kind].numpy
+    op = getattr(ogive, name)
+    for length in (1, 2, 3, 17, 100):
+        for width in (0.01, 1.0, 20.0, 200.0):
+            rows = (rng.standard_normal((6, length)) * width).astype(numpy_type)
+            rows[0] = rows[0, 0]
+            rows[1, 0] = 90 * width if width < 100 else 1000.0
+            found = op(rows)
+            for row, got in zip(rows, found, strict=True):
+                expected = right_rows(_root(op), [[float(x) for x in row]], {}, ELEMENT_TYPES[kind])
+                assert same(got, expected).all(), (row, got, expected)
+
+
+def _root(op):
+    made = op.formula()
+    return made[0] if isinstance(made, tuple | list) else made
+
+
+def test_log_softmax_of_sums_of_subnormals():
+    row = np.full(1001, -104.5, np.float32)
+    row[0] = 0
+    found = ogive.log_softmax(row)
+    exact = -math.log1p(1000 * math.exp(-104.5))
+    assert found[0] == np.float32(exact) != 0
+    row = np.full(3001, -103, np.float32)
+    row[0] = 0
+    assert ogive.log_softmax(row)[0] == np.float32(-3000 * math.exp(-103))
+
+
+def test_softmax_of_a_long_row():
+    """The sum of 3,000,000 equal exponentials."""
+    count = 3_000_000
+    row = np.full(count, -16, np.float32)
+    row[7] = 0
+    total = Fraction(count - 1) * Fraction(math.exp(-16)) + 1
+    found = ogive.softmax(row)
+    assert found[7] == np.float32(float(1 / total))
+    assert (np.delete(found, 7) == np.float32(float(Fraction(math.exp(-16)) / total))).all()
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_any_layout_in_place_and_threads(name):
+    op = getattr(ogive, name)
+    rng = np.random.default_rng(4)
+    rows = rng.standard_normal((300, 5000)).astype(np.float32)
+    expected = op(rows)
+    turned = np.asfortranarray(rows)
+    assert np.array_equal(op(turned), expected)
+    copied = rows.copy()
+    op(copied, out=copied)
+    assert np.array_equal(copied, expected)
+    long = rows.reshape(1, -1)
+    first = op(long)
+    again = long.copy()
+    op(again, out=again)
+    assert np.array_equal(first, again)
+
+
+def test_special_rows():
+    inf, nan = math.inf, math.nan
+    for kind in (np.float32, np.float16):
+        rows = np.array([[1, nan], [inf, 1], [inf, -inf], [-inf, 2], [-inf, -inf]], kind)
+        assert same(computed("sum", rows), [nan, inf, nan, -inf, -inf]).all()
+        assert same(computed("mean", rows), [nan, inf, nan, -inf, -inf]).all()
+        assert same(computed("l2", rows), [nan, inf, inf, inf, inf]).all()
+        assert same(computed("log_sum_exp", rows), [nan, inf, inf, 2, -inf]).all()
+        empty = np.zeros((2, 0), kind)
+        assert same(computed("sum", empty), [0, 0]).all()
+        assert same(computed("mean", empty), [nan, nan]).all()
+        assert same(ogive.softmax(rows), [[nan] * 2, [nan] * 2, [nan] * 2, [0, 1], [nan] * 2]).all()
+        assert same(ogive.log_softmax(rows)[3], [-inf, 0]).all()
+
+
+@row_operator(types=("float32",))
+def _centred_share(x):
+    return (x - f.row_sum(x) / f.row_sum(f.where(f.equal(x, x), 1, 0))) / f.square_root(f.row_sum(x * x) + 1)
+
+
+@row_operator(types=("float32",))
+def _shifted_tanh(x):
+    return f.tanh(x - f.row_sum(f.sin(x)))
+
+
+@pytest.mark.parametrize("op", [_centred_share, _shifted_tanh])
+def test_formulas_of_ones_own(op):
+    rng = np.random.default_rng(5)
+    for length in (1, 4, 37):
+        rows = rng.standard_normal((20, length)).astype(np.float32)
+        for row, got in zip(rows, op(rows), strict=True):
+            expected = right_rows(_root(op), [[float(x) for x in row]], {}, ELEMENT_TYPES["float32"])
+            assert same(got, expected).all()
+
+
+def test_repair_alone_is_right():
+    """The second level of softmax, computed of every row."""
+    from ogive.passes.exact_rows import rows_with_test
+    from ogive.runtime.kernels import make_ufunc as ufunc_of
+
+    kind = ELEMENT_TYPES["float32"]
+    program = rows_with_test([_root(ogive.softmax)], [kind], [kind], 0, reduces=False)
+    assert program is not None
+    assert program.repair is not None
+    repair = program.repair()
+    rows = np.random.default_rng(6).standard_normal((50, 333)).astype(np.float32)
+    found, mask = ufunc_of("repair", repair)(rows)
+    assert not mask.any()
+    assert np.array_equal(found, ogive.softmax(rows))

@@ -1,0 +1,48 @@
+"""What needs a package that is not installed says so in one sentence, with the way out."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def without(package, code):
+    code = f"import sys; sys.modules[{package!r}] = None\n{code}"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("package", ["click", "rich"])
+def test_the_command_line(package):
+    run = without(package, "import runpy; runpy.run_module('ogive', run_name='__main__')")
+    expected = (
+        f"ogive: the command line: the package {package} is not installed. Install it: pip install 'ogive[cli]'\n"
+    )
+    assert (run.returncode, run.stdout, run.stderr) == (2, "", expected)
+
+
+@pytest.mark.parametrize(
+    ("package", "code", "expected"),
+    [
+        (
+            "onnx",
+            "import ogive.onnx",
+            "ogive.onnx: the package onnx is not installed. Install it: pip install 'ogive[onnx]'",
+        ),
+        (
+            "llvmlite",
+            "import ogive; ogive.export(ogive.relu)",
+            (
+                "llvmlite: kernels that did not come with Ogive (formulas of your own, fused models) need this package. "
+                "Install it: pip install 'ogive[compile]'"
+            ),
+        ),
+        (
+            "mpmath",
+            "from ogive import error_functions; error_functions.context()",
+            "results in 300 bits: the package mpmath is not installed. Install it: pip install 'ogive[exact]'",
+        ),
+    ],
+)
+def test_parts_of_the_library(package, code, expected):
+    run = without(package, code)
+    assert run.stderr.splitlines()[-1] == f"ogive.errors.MissingPackageError: {expected}"

@@ -1,0 +1,120 @@
+"""The names of other libraries lead to operators that do what the library does."""
+
+import inspect
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES, Own
+from ogive.catalog.elsewhere import ELSEWHERE, called, markdown, names_of
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "names.md"
+X = np.array([-30.0, -6.5, -3.0, -1.0, -0.5, -0.3, -0.0, 0.0, 0.2, 0.5, 0.51, 1.0, 2.5, 3.0, 6.0, 8.0])
+
+
+def test_the_document_is_up_to_date():
+    assert PAGE.read_text(encoding="utf-8") == markdown(), "run: python -m ogive.catalog.elsewhere > docs/names.md"
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_aliases_name_operators(name):
+    alias, found = ALIASES[name], getattr(ogive, name)
+    base = OPERATORS[alias.operator]
+    assert name not in OPERATORS
+    assert name in dir(ogive)
+    assert found is getattr(ogive, name)
+    assert pickle.loads(pickle.dumps(found)) is found
+    assert inspect.getdoc(found)
+    if not alias.values:
+        assert found is base
+        return
+    assert {p.name: p.default for p in found.parameters} == alias.parameters
+    assert {value.name for value in alias.values.values() if isinstance(value, Own)} == set(alias.parameters)
+    assert found.signatures == base.signatures
+    assert f"Another name of `{base.name}`" in found.__doc__
+
+
+@pytest.mark.parametrize("library", ELSEWHERE)
+def test_libraries_names_lead_to_operators(library):
+    assert ELSEWHERE[library]
+    for name, theirs in ELSEWHERE[library].items():
+        ours = theirs if isinstance(theirs, str) else theirs[0]
+        assert ours in OPERATORS or ours in ALIASES, (name, ours)
+        assert ours in called(name)
+
+
+def test_names_of_an_operator():
+    assert names_of("swish") == ("silu",)
+    assert names_of("hard_swish") == ("hardSwish", "hard_silu", "hardswish")
+    assert names_of("tan") == ()
+
+
+def test_numbers_of_aliases_are_exact():
+    """1/6 is no float32, and in float64 it is not the float32 next to it."""
+    expected = np.clip(X / 6 + 0.5, 0, 1)
+    np.testing.assert_allclose(ogive.hardsigmoid(X), expected, rtol=2e-16, atol=1e-16)
+    np.testing.assert_allclose(ogive.quick_gelu(X), X / (1 + np.exp(-1.702 * X)), rtol=1e-14)
+
+
+def test_aliases_work_in_formulas():
+    op = ogive.operator(lambda x: ogive.relu6(x) + ogive.hardtanh(x, min_val=-2.0, max_val=0.5))
+    assert np.array_equal(op(X), np.clip(X, 0, 6) + np.clip(X, -2, 0.5))
+
+
+def test_aliases_compute_integers():
+    assert ogive.relu6(np.int8([-5, 3, 100])).tolist() == [0, 3, 6]
+    assert ogive.softshrink(np.int16([-5, 0, 3]), lambd=2).tolist() == [-3, 0, 1]
+
+
+OF_TORCH = (
+    *("celu", "elu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "logsigmoid", "mish", "relu", "relu6"),
+    *("selu", "sigmoid", "silu", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "leaky_relu", "gelu"),
+)
+
+
+@pytest.mark.parametrize("name", OF_TORCH)
+def test_names_mean_what_they_mean_in_torch(name):
+    torch = pytest.importorskip("torch", reason="compares with PyTorch")
+    theirs = getattr(torch.nn.functional, name)(torch.from_numpy(X)).numpy()
+    rtol = 1e-7 if name == "selu" else 1e-13  # its constants are float32's; torch's softplus is a line above 20
+    np.testing.assert_allclose(getattr(ogive, name)(X), theirs, rtol=rtol, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["softmin", "softmax", "log_softmax"])
+def test_rows_mean_what_they_mean_in_torch(name):
+    torch = pytest.importorskip("torch", reason="compares with PyTorch")
+    theirs = getattr(torch.nn.functional, name)(torch.from_numpy(X.reshape(4, 4)), dim=0).numpy()
+    np.testing.assert_allclose(getattr(ogive, name)(X.reshape(4, 4), axis=0), theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "name", ["sparse_plus", "sparse_sigmoid", "squareplus", "log_sigmoid", "hard_silu", "hard_tanh"]
+)
+def test_names_mean_what_they_mean_in_jax(name):
+    jax = pytest.importorskip("jax", reason="compares with JAX")
+    theirs = np.asarray(getattr(jax.nn, name)(X.astype(np.float32)))
+    np.testing.assert_allclose(getattr(ogive, name)(X.astype(np.float32)), theirs, rtol=2e-6, atol=1e-6)
+
+
+OF_SCIPY = {
+    **dict.fromkeys(("expit", "logit", "ndtr", "erfinv"), np.linspace(0.01, 0.99, 99)),
+    **dict.fromkeys(("log_expit", "log_ndtr", "erfc", "cbrt", "exp2", "expm1"), np.linspace(-20, 20, 99)),
+    "log1p": np.linspace(-0.9, 20, 99),
+}
+
+
+@pytest.mark.parametrize("name", OF_SCIPY)
+def test_names_mean_what_they_mean_in_scipy(name):
+    special = pytest.importorskip("scipy.special", reason="compares with SciPy")
+    x = OF_SCIPY[name]
+    np.testing.assert_allclose(getattr(ogive, name)(x), getattr(special, name)(x), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["copysign", "hypot", "logaddexp"])
+def test_names_of_two_mean_what_they_mean_in_numpy(name):
+    a, b = np.meshgrid(X, X)
+    np.testing.assert_allclose(getattr(ogive, name)(a, b), getattr(np, name)(a, b), rtol=1e-14)

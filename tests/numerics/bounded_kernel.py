@@ -1,0 +1,147 @@
+"""Kernels that give a formula's value, its bound and where that is in doubt; and the same formula in balls of Arb."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import flint
+import numpy as np
+from flint import arb
+
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.expression import Expression, Format, node, walk
+from ogive.numerics.bound import Bound
+from ogive.numerics.bounded import Bounded
+from ogive.passes.reals import Reals
+from ogive.program import Program
+from ogive.runtime.kernels import make_ufunc
+
+BITS = 600
+
+
+def operand(index: int = 0) -> Any:
+    return node("input", (), index, Format.NUMBER)
+
+
+@dataclass(frozen=True)
+class Values:
+    """Of each element the value in two parts, what it may be wrong by at most, and whether that is in doubt."""
+
+    high: np.ndarray
+    low: np.ndarray
+    margin: np.ndarray
+    doubt: np.ndarray
+    bound: Bound
+
+    def judged(self, exact: Sequence[Any]) -> tuple[list[int], float, int]:
+        """(the elements whose bounds are false, the largest relative error of the others, how many were compared)."""
+        wrong, worst, compared = [], 0.0, 0
+        for i, ball in enumerate(exact):
+            high = float(self.high[i])
+            if self.doubt[i] or not math.isfinite(high) or ball is None or not ball.is_finite():
+                continue
+            compared += 1
+            error = abs(arb(high) + arb(float(self.low[i])) - ball)
+            margin = arb(float(self.margin[i])) * arb(1 + 2.0**-30) if math.isfinite(self.margin[i]) else None
+            if margin is not None and not error.abs_lower() <= margin:
+                wrong.append(i)
+            if abs(high) > 2.0**-900:
+                worst = max(worst, float(error.upper()) / abs(high))
+        return wrong, worst, compared
+
+
+def evaluated(root: Expression, operands: Sequence[np.ndarray], *, corrected: bool) -> Values:
+    """The formula in promoted or in corrected arithmetic with bounds."""
+    types = [ELEMENT_TYPES[o.dtype.name] for o in operands]
+    m = Bounded(Format.F64, goal=None if corrected else Format.F32)
+    value = m.unscaled(Reals(m, tuple(types)).number(root))
+    zero = m.number(0.0)
+    margin = m.total(value) if value.error.is_known else m.number(math.inf)
+    doubt = value.error.doubt or node("constant", (), False, Format.BIT)
+    results = (
+        value.high,
+        zero if value.low is None else m.low_part(value),
+        zero if margin is None else margin,
+        node("convert", (doubt,), None, Format.U8),
+    )
+    outputs = tuple(ELEMENT_TYPES[name] for name in ("float64", "float64", "float64", "bool"))
+    kernel = make_ufunc("bounded", Program(tuple(types), outputs, results))
+    high, low, bounds, doubts = kernel(*operands)
+    return Values(high, low, bounds, doubts | ~np.isfinite(bounds), value.error)
+
+
+def _logistic(x: Any) -> Any:
+    return 1 / (1 + (-x).exp())
+
+
+def _normal_tail(x: Any) -> Any:
+    return (x / arb(2).sqrt()).erfc() / 2
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{
+        name: getattr(arb, name)
+        for name in "acos acosh asin asinh atan atanh cos cosh erf erfc exp expm1 log log1p sin sinh tan tanh".split()  # noqa: SIM905
+    },
+    "logistic": _logistic,
+    "normal_tail": _normal_tail,
+    "square_root": arb.sqrt,
+    "add": lambda a, b: a + b,
+    "subtract": lambda a, b: a - b,
+    "multiply": lambda a, b: a * b,
+    "divide": lambda a, b: a / b,
+    "negate": lambda a: -a,
+    "absolute": abs,
+    "atan2": arb.atan2,
+    "cbrt": lambda a: a.root(3) if a > 0 else -(-a).root(3),
+    "erfinv": arb.erfinv,
+    "exp2": lambda a: (a * arb(2).log()).exp(),
+    "log2": lambda a: a.log() / arb(2).log(),
+    "log10": lambda a: a.log() / arb(10).log(),
+    "log_ndtr": lambda a: (
+        (-a / arb(2).sqrt()).erfc().log() - arb(2).log() if a < 0 else (-((a / arb(2).sqrt()).erfc() / 2)).log1p()
+    ),
+    "power": lambda a, b: a**b,
+}
+
+
+def _compared(operation: str, a: Any, b: Any) -> bool | None:
+    difference = a - b
+    if operation == "equal":
+        return False if not difference.contains(0) else True if difference == 0 else None
+    if difference < 0:
+        return True
+    if difference > 0:
+        return False
+    return operation == "less_equal" if difference == 0 else None
+
+
+def exactly(root: Expression, *numbers: float) -> Any:
+    """The formula in balls; None where that is not defined, or not decided."""
+    flint.ctx.prec = BITS
+    done: dict[Expression, Any] = {}
+    for current in walk(root):
+        values = [done[o] for o in current.operands]
+        name = current.operation
+        if name == "input":
+            done[current] = arb(numbers[current.attribute])
+        elif name == "constant":
+            value = Fraction(current.attribute)
+            done[current] = arb(value.numerator) / arb(value.denominator)
+        elif name == "select":
+            done[current] = None if values[0] is None else values[1] if values[0] else values[2]
+        elif any(value is None for value in values):
+            done[current] = None
+        elif name in ("less", "less_equal", "equal"):
+            done[current] = _compared(name, *values)
+        elif name in ("larger", "smaller"):
+            is_less = _compared("less", *values)
+            done[current] = None if is_less is None else values[is_less == (name == "larger")]
+        else:
+            found = FUNCTIONS[name](*values)
+            done[current] = found if found.is_finite() else None
+    return done[root]

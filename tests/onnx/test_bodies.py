@@ -1,0 +1,150 @@
+"""Operators that are put together from others: normalisations, ONNX Runtime's own, and experimental ones."""
+
+import numpy as np
+import onnx
+import pytest
+from onnx import helper
+
+import ogive.onnx
+from ogive.errors import ModelError
+from ogive.onnx import bodies
+from tests.onnx.models import node_model
+
+X = np.random.default_rng(0).standard_normal((2, 6, 4)).astype(np.float32)
+
+
+def model_of(operator, inputs, attributes=None, outputs=("y",), domain="com.microsoft", opset=1):
+    infos = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in inputs.items()
+        if name
+    ]
+    node = helper.make_node(operator, list(inputs), list(outputs), domain=domain, **(attributes or {}))
+    results = [helper.make_value_info(name, onnx.TypeProto()) for name in outputs if name]
+    opsets = (
+        [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+        if domain
+        else [helper.make_opsetid("", opset)]
+    )
+    return helper.make_model(helper.make_graph([node], "test", infos, results), opset_imports=opsets, ir_version=8)
+
+
+def normalised(x, axes, epsilon=1e-5):
+    x = x.astype(np.float64)
+    return (x - x.mean(axes, keepdims=True)) / np.sqrt(x.var(axes, keepdims=True) + epsilon)
+
+
+ONES, NOUGHTS = np.ones(4, np.float32), np.zeros(4, np.float32)
+SCALE, ZERO = np.float32(0.05), np.uint8(128)
+BYTES = np.array([[0, 100, 128, 200, 255]], np.uint8)
+NUMBERS = (BYTES.astype(np.float64) - 128) * 0.05
+
+
+def as_bytes(numbers):
+    return np.clip(np.rint(numbers.astype(np.float32) / SCALE) + 128, 0, 255).astype(np.uint8)
+
+
+#: operator, inputs, attributes, right result, tolerance
+CASES = {
+    "Gelu": ({"x": X}, {}, lambda: ogive.gelu(X)),
+    "QuickGelu": ({"x": X}, {}, lambda: ogive.swish(X, alpha=1.702)),
+    "FastGelu": ({"x": X}, {}, lambda: ogive.gelu(X, approximate="tanh")),
+    "FastGelu with bias": ({"x": X, "b": ONES}, {}, lambda: ogive.gelu(X + ONES, approximate="tanh")),
+    "BiasGelu": ({"x": X, "b": ONES}, {}, lambda: ogive.gelu(X + ONES)),
+    "BiasSoftmax": ({"x": X, "b": ONES}, {"axis": 2, "is_inner_broadcast": 0}, lambda: ogive.softmax(X + ONES)),
+    "SkipLayerNormalization": (
+        {"x": X, "skip": X, "gamma": ONES, "beta": NOUGHTS},
+        {},
+        lambda: normalised(2 * X, (2,)),
+    ),
+    "SkipSimplifiedLayerNormalization": (
+        {"x": X, "skip": X, "gamma": ONES},
+        {},
+        lambda: 2 * X / np.sqrt(np.mean((2.0 * X) ** 2, axis=2, keepdims=True) + 1e-5),
+    ),
+    "QLinearSigmoid": (
+        {"x": BYTES, "xs": SCALE, "xz": ZERO, "ys": SCALE, "yz": ZERO},
+        {},
+        lambda: as_bytes(1 / (1 + np.exp(-NUMBERS))),
+    ),
+    "QLinearLeakyRelu": (
+        {"x": BYTES, "xs": SCALE, "xz": ZERO, "ys": SCALE, "yz": ZERO},
+        {"alpha": 0.25},
+        lambda: as_bytes(np.where(NUMBERS < 0, NUMBERS * 0.25, NUMBERS)),
+    ),
+    "QLinearAdd": (
+        {"a": BYTES, "as": SCALE, "az": ZERO, "b": BYTES, "bs": SCALE, "bz": ZERO, "cs": SCALE, "cz": ZERO},
+        {},
+        lambda: as_bytes(NUMBERS + NUMBERS),
+    ),
+    "QLinearMul": (
+        {"a": BYTES, "as": SCALE, "az": ZERO, "b": BYTES, "bs": SCALE, "bz": ZERO, "cs": SCALE, "cz": ZERO},
+        {},
+        lambda: as_bytes(NUMBERS * NUMBERS),
+    ),
+    "QLinearSoftmax": (
+        {"x": BYTES, "xs": SCALE, "xz": ZERO, "ys": np.float32(1 / 256), "yz": np.uint8(0)},
+        {"axis": -1, "opset": 13},
+        lambda: np.clip(np.rint(ogive.softmax(NUMBERS) * 256), 0, 255).astype(np.uint8),
+    ),
+    "QuantizeLinear": ({"x": X, "s": SCALE, "z": ZERO}, {}, lambda: as_bytes(X)),
+    "DequantizeLinear": ({"x": BYTES, "s": SCALE, "z": ZERO}, {}, lambda: NUMBERS.astype(np.float32)),
+}
+
+
+def test_every_operator_of_onnx_runtime_has_a_case():
+    assert {name.split()[0] for name in CASES} == set(bodies._MICROSOFT)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_operator_of_onnx_runtime(name):
+    inputs, attributes, right = CASES[name]
+    result = ogive.onnx.load(model_of(name.split()[0], inputs, attributes))(inputs)
+    expected = right()
+    if expected.dtype.kind == "u":
+        assert result.dtype == expected.dtype
+        assert np.abs(result.astype(int) - expected.astype(int)).max() <= (name != "QuantizeLinear")
+    else:
+        np.testing.assert_allclose(result, expected, rtol=3e-6, atol=3e-6)
+
+
+def test_the_sum_is_an_output_too():
+    inputs = {"x": X, "skip": X, "gamma": ONES, "beta": NOUGHTS, "bias": ONES}
+    model = ogive.onnx.load(model_of("SkipLayerNormalization", inputs, {}, ("y", "", "", "s")))
+    y, total = model(inputs)
+    np.testing.assert_array_equal(total, X + X + 1)
+    np.testing.assert_allclose(y, normalised(2 * X.astype(np.float64) + 1, (2,)), rtol=1e-5, atol=1e-5)
+
+
+def test_instance_normalization():
+    inputs = [("x", X), ("s", np.arange(6, dtype=np.float32)), ("b", np.ones(6, np.float32))]
+    for opset in (6, 22):
+        y = ogive.onnx.load(node_model("InstanceNormalization", opset, inputs))(dict(inputs))
+        expected = normalised(X, (2,)) * np.arange(6).reshape(6, 1) + 1
+        np.testing.assert_allclose(y, expected, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_lp_normalization(p):
+    x = np.float32([[3, -4], [0, 0]])
+    y = ogive.onnx.load(node_model("LpNormalization", 22, [("x", x)], {"p": p, "axis": 1}))(x=x)
+    np.testing.assert_allclose(y, np.float64([[3, -4], [0, 0]]) / (7 if p == 1 else 5), rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "right"),
+    [
+        ("ScaledTanh", {"alpha": 2.0, "beta": 0.5}, lambda: ogive.scaled_tanh(X, alpha=2.0, beta=0.5)),
+        ("ParametricSoftplus", {"alpha": 2.0, "beta": 0.5}, lambda: ogive.parametric_softplus(X, alpha=2.0, beta=0.5)),
+        ("Affine", {"alpha": 2.0, "beta": 0.5}, lambda: ogive.linear(X, alpha=2.0, beta=0.5)),
+        ("ThresholdedRelu", {"alpha": 0.25}, lambda: ogive.thresholded_relu(X, alpha=0.25)),
+    ],
+)
+def test_experimental_operators(operator, attributes, right):
+    model = ogive.onnx.load(model_of(operator, {"x": X}, attributes, domain="", opset=7))
+    np.testing.assert_array_equal(model(x=X), right())
+
+
+def test_an_experimental_operator_of_two_inputs_is_refused():
+    with pytest.raises(ModelError, match=r"ScaledTanh node .*: it has 2 inputs and 1 outputs; allowed: 1 and 1"):
+        ogive.onnx.load(model_of("ScaledTanh", {"x": X, "z": X}, {}, domain="", opset=7))
