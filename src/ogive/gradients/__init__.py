@@ -1,0 +1,15 @@
+"""Derivatives of operators, which are operators: graph to graph, compiled like every formula.
+
+:func:`grad` gives the derivative with respect to one argument, :func:`value_and_grad` the value beside it, :func:`vjp`
+what back-propagation wants: the gradients of all operands, given that of the result.
+
+``algebra.py`` leaves out what changes nothing, ``partials.py`` has the rule of every kind of node, ``tangents.py`` and
+``adjoints.py`` apply them, ``registered.py`` has the derivatives that are written by hand, ``operators.py`` makes
+operators of graphs.
+"""
+
+from __future__ import annotations
+
+from ogive.gradients.operators import grad, value_and_grad, vjp
+
+__all__ = ["grad", "value_and_grad", "vjp"]

@@ -1,0 +1,150 @@
+"""Arithmetic of formulas that leaves out what changes no real number: 0 * a, 1 * a, a + 0, a - a.
+
+Derivatives are full of these. An infinity or a NaN that only met a factor 0 leaves no trace then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import cast
+
+from ogive import formula as f
+from ogive import operations as ops
+from ogive.expression import Expression, Format, Term, constant, node, walk
+
+__all__ = [
+    "ONE",
+    "ZERO",
+    "add",
+    "divide",
+    "multiply",
+    "negative",
+    "rational",
+    "scaled",
+    "select",
+    "substituted",
+    "subtract",
+]
+
+ZERO, ONE = constant(0), constant(1)
+
+
+def rational(a: Expression) -> Fraction | None:
+    """The value of a finite constant."""
+    is_number = a.operation == ops.CONSTANT and a.format is Format.NUMBER
+    return a.attribute if is_number and isinstance(a.attribute, Fraction) else None
+
+
+def _is(a: Expression, value: int) -> bool:
+    return a.operation == ops.CONSTANT and a.format is Format.NUMBER and a.attribute == value
+
+
+def negative(a: Term) -> Term:
+    """``-a``."""
+    value = rational(a)
+    if value is not None:
+        return constant(-value)
+    return cast(Term, a.operands[0]) if a.operation == ops.NEGATE else -a
+
+
+def add(a: Term, b: Term) -> Term:
+    """``a + b``."""
+    if _is(a, 0) or _is(b, 0):
+        return b if _is(a, 0) else a
+    x, y = rational(a), rational(b)
+    if x is not None and y is not None:
+        return constant(x + y)
+    if a is b:
+        return multiply(constant(2), a)
+    if b.operation == ops.NEGATE:
+        return subtract(a, cast(Term, b.operands[0]))
+    return subtract(b, cast(Term, a.operands[0])) if a.operation == ops.NEGATE else a + b
+
+
+def subtract(a: Term, b: Term) -> Term:
+    """``a - b``."""
+    if a is b:
+        return ZERO
+    if _is(b, 0) or _is(a, 0):
+        return a if _is(b, 0) else negative(b)
+    x, y = rational(a), rational(b)
+    return constant(x - y) if x is not None and y is not None else a - b
+
+
+def multiply(a: Term, b: Term) -> Term:
+    """``a * b``; a quotient ``1 / c`` takes the other factor as its numerator."""
+    if _is(a, 0) or _is(b, 0):
+        return ZERO
+    x, y = rational(a), rational(b)
+    if x is not None and y is not None:
+        return constant(x * y)
+    for one, other in ((a, b), (b, a)):
+        if _is(one, 1):
+            return other
+        if _is(one, -1):
+            return negative(other)
+    for one, other in ((a, b), (b, a)):
+        if one.operation == ops.NEGATE:
+            return negative(multiply(cast(Term, one.operands[0]), other))
+    for one, other in ((a, b), (b, a)):
+        if one.operation == ops.DIVIDE and _is(one.operands[0], 1):
+            return other / cast(Term, one.operands[1])
+    return a * b
+
+
+def divide(a: Term, b: Term) -> Term:
+    """``a / b``."""
+    if _is(a, 0):
+        return ZERO
+    if _is(b, 1):
+        return a
+    return negative(cast(Term, a.operands[0]) / b) if a.operation == ops.NEGATE else a / b
+
+
+def select(condition: Term, a: Term, b: Term) -> Term:
+    """``where(condition, a, b)``."""
+    if a is b:
+        return a
+    if condition.operation == ops.CONSTANT:
+        return a if condition.attribute else b
+    return f.where(condition, a, b)
+
+
+#: How many branches a factor goes into: chains of them would double their number at each step.
+MOST_BRANCHES = 16
+
+
+def scaled(factor: Term, a: Term) -> Term:
+    """``factor * a``; where branches of ``a`` are 0 or 1, the factor goes into them, and infinity is not times 0."""
+    if sum(1 for _ in walk(a, operands=_branches)) > MOST_BRANCHES:
+        return multiply(factor, a)
+    done: dict[Expression, Term] = {}
+    simple: dict[Expression, bool] = {}  # whether a tree of branches ends in a constant somewhere
+    for current in walk(a, operands=_branches):
+        is_select = current.operation == ops.SELECT
+        simple[current] = any(map(simple.get, current.operands[1:])) if is_select else current.operation == ops.CONSTANT
+        if is_select and simple[current]:
+            condition, one, other = cast(tuple[Term, Term, Term], current.operands)
+            done[current] = select(condition, done[one], done[other])
+        else:
+            done[current] = multiply(factor, cast(Term, current))
+    return done[a]
+
+
+def _branches(current: Expression) -> Sequence[Expression]:
+    return current.operands[1:] if current.operation == ops.SELECT else ()
+
+
+def substituted(roots: Sequence[Expression], leaves: Mapping[Expression, Expression]) -> tuple[Expression, ...]:
+    """The graphs with other nodes in the places of some leaves."""
+    done: dict[Expression, Expression] = {}
+    for current in walk(*roots):
+        if current in leaves:
+            done[current] = leaves[current]
+        elif current.operands:
+            operands = tuple(done[operand] for operand in current.operands)
+            done[current] = node(current.operation, operands, current.attribute, current.format)
+        else:
+            done[current] = current
+    return tuple(done[root] for root in roots)

@@ -1,0 +1,100 @@
+"""The derivatives of an operator's formula: by a registered rule, by tangents, by adjoints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from ogive import operations as ops
+from ogive.expression import Expression, Format, Term, as_number, lift, node, tracing
+from ogive.gradients.adjoints import adjoints
+from ogive.gradients.algebra import ZERO, add, scaled, substituted
+from ogive.gradients.registered import Rule
+from ogive.gradients.tangents import Recognised, tangents
+from ogive.operator import Operator
+
+__all__ = ["derivatives", "gradients", "leaves", "row_gradients"]
+
+
+def leaves(operator: Operator) -> dict[str, Expression]:
+    """The leaves that stand for the tensors and the open parameters in an operator's formula."""
+    found: dict[str, Expression] = {}
+    for i, name in enumerate(operator.tensors):
+        found[name] = node(ops.INPUT, (), i, Format.TRUTH if name in operator.truth_inputs else Format.NUMBER)
+    for i, parameter in enumerate(operator.numeric_parameters):
+        found[parameter.name] = node(ops.PARAMETER, (), (i, parameter.name), Format.NUMBER)
+    return found
+
+
+def derivatives(
+    operator: Operator,
+    wrt: str,
+    rule: Rule | None,
+    choices: dict[str, Any],
+    recognised: Recognised = lambda root: None,
+) -> tuple[Term, ...]:
+    """The derivatives of all results of an element-wise operator with respect to one of its arguments."""
+    places = leaves(operator)
+    if rule is None:
+        return tangents(operator.formula(**choices), places[wrt], recognised)
+    tensors = [places[name] for name in operator.tensors]
+    return _by_rule(rule, tensors, operator, choices)
+
+
+def gradients(
+    operator: Operator,
+    wanted: Sequence[str],
+    rules: Mapping[str, Rule],
+    choices: dict[str, Any],
+    recognised: Recognised,
+) -> tuple[Expression, ...]:
+    """The gradients of tensors of an element-wise operator; the gradients of its results are the inputs before them."""
+    outputs = len(operator.signatures[0].outputs)
+    results = []
+    for name in wanted:
+        slopes = derivatives(operator, name, rules.get(name), choices, recognised)
+        total = ZERO
+        for i, slope in enumerate(substituted(slopes, _later(operator, outputs))):
+            total = add(total, scaled(_input(i), cast(Term, slope)))
+        results.append(total)
+    return tuple(results)
+
+
+def row_gradients(
+    operator: Operator, wanted: Sequence[str], rule: Rule | None, choices: dict[str, Any]
+) -> tuple[Expression, ...]:
+    """The same of an operator over rows, by adjoints. A rule is for all tensors at once."""
+    roots = operator.formula(**choices)
+    later = _later(operator, len(roots))
+    places = leaves(operator)
+    if rule is not None:
+        tensors = [*map(_input, range(len(roots))), *(later[places[name]] for name in operator.tensors)]
+        return _by_rule(rule, tensors, operator, choices)
+    upstream: dict[Expression, Term] = {}
+    for i, root in enumerate(substituted(roots, later)):
+        upstream[root] = add(upstream.get(root, ZERO), _input(i))
+    return adjoints(upstream, [later[places[name]] for name in wanted])
+
+
+def _by_rule(
+    rule: Rule, tensors: Sequence[Expression], operator: Operator, choices: dict[str, Any]
+) -> tuple[Term, ...]:
+    places = leaves(operator)
+    keywords = {parameter.name: places[parameter.name] for parameter in operator.numeric_parameters} | choices
+    tracing.depth += 1
+    try:
+        made = rule(*tensors, **keywords)
+    finally:
+        tracing.depth -= 1
+    results = made if isinstance(made, tuple) else (made,)
+    return tuple(as_number(lift(result)) for result in results)
+
+
+def _input(position: int) -> Term:
+    return cast(Term, node(ops.INPUT, (), position, Format.NUMBER))
+
+
+def _later(operator: Operator, by: int) -> dict[Expression, Expression]:
+    """The tensors of a formula, with so many others before them."""
+    inputs = [leaf for leaf in leaves(operator).values() if leaf.operation == ops.INPUT]
+    return {leaf: node(ops.INPUT, (), leaf.attribute + by, leaf.format) for leaf in inputs}

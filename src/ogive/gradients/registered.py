@@ -1,0 +1,346 @@
+"""The derivatives that are written by hand, for two reasons: kinks, and forms that would cancel or overflow.
+
+A rule has the arguments of the operator, its choices among them, and gives the derivative with respect to one of them.
+At a kink it follows PyTorch where PyTorch has the operator; docs/gradients.md has the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ogive import formula as f
+from ogive.catalog.more_activations import tanhshrink
+from ogive.expression import Term
+from ogive.formula import where
+
+__all__ = ["ROW_RULES", "RULES", "Rule"]
+
+Rule = Callable[..., Any]
+
+#: Beyond it exp(-u) is 0, times any number, in every format.
+FAR = 2000
+
+
+def _within(x: Any, bound: float) -> Term:
+    return f.minimum(f.maximum(x, -bound), bound)
+
+
+def _gate_slope(u: Any) -> Term:
+    """The derivative of ``u * logistic(u)``; 0 and 1 at the infinities."""
+    v = _within(u, FAR)
+    # Far out the logistic function is an exponential, and subnormal before the product is.
+    far = f.exp(v / 2) * (1 + v) * f.exp(v / 2)
+    return where(v < -80, far, f.logistic(v) * (1 + v * f.logistic(-v)))
+
+
+def _bell(u: Any) -> Term:
+    """The derivative of the logistic function."""
+    return f.logistic(u) * f.logistic(-u)
+
+
+# ---- smooth functions whose formulas have branches, or whose derivatives by the rules would cancel
+
+
+def _gelu(x: Any, *, approximate: str) -> Any:
+    v = _within(x, 40)
+    if approximate == "none":
+        return f.normal_tail(-v) + v * (f.exp(-(v * v) / 2) / f.square_root(2 * f.pi))
+    scale = 2 * f.square_root(2 / f.pi)
+    u = v * (scale * (1 + 0.044715 * (v * v)))
+    slope = scale * (1 + 3 * 0.044715 * (v * v))
+    return f.logistic(u) * (1 + v * slope * f.logistic(-u))
+
+
+def _mish(x: Any) -> Any:
+    v = _within(x, FAR)
+    e = f.exp(-f.absolute(v))
+    below = e * (4 * (1 + v) + e * (6 + 4 * v + e * (4 + e))) / _squared(2 + e * (2 + e))
+    above = 1 + e * e * (4 * v - 2 + e * (4 * (v - 1) - 4 * e)) / _squared(1 + e * (2 + 2 * e))
+    return where(v < 0, below, above)
+
+
+def _squared(x: Term) -> Term:
+    return x * x
+
+
+def _softplus_steepness(x: Any, *, steepness: Any) -> Any:
+    u = f.minimum(f.absolute(steepness * x), FAR)
+    return -((u * f.logistic(-u) + f.log1p(f.exp(-u))) / (steepness * steepness))
+
+
+def _swish_alpha(x: Any, *, alpha: Any) -> Any:
+    u = alpha * x
+    return where(f.absolute(u) > FAR, 0, (x * f.logistic(u)) * (x * f.logistic(-u)))
+
+
+def _swiglu_alpha(a: Any, b: Any, *, alpha: Any) -> Any:
+    return _swish_alpha(a, alpha=alpha) * b
+
+
+def _swiglu_b(a: Any, b: Any, *, alpha: Any) -> Any:
+    u = alpha * a
+    return where(u < -FAR, f.copy_sign(0, a), a) * f.logistic(u)
+
+
+def _softsign(x: Any) -> Any:
+    return 1 / (1 + f.absolute(x)) / (1 + f.absolute(x))
+
+
+def _celu_alpha(x: Any, *, alpha: Any) -> Any:
+    """``exp(u) * (1 - u) - 1`` for u = x / alpha, and its power series where that would cancel."""
+    u = x / alpha
+    v = where(u < -FAR, -FAR, u)
+    series: Any = _FACTORIAL_RATIOS[18]
+    for k in range(17, 1, -1):
+        series = series * v + _FACTORIAL_RATIOS[k]
+    return where(x >= 0, 0, where(f.absolute(v) < 0.5, -(v * v * series), f.exp(v) * (1 - v) - 1))
+
+
+def _ratios() -> dict[int, Any]:
+    """``(k - 1) / k!``, the coefficients of that series."""
+    from fractions import Fraction
+    from math import factorial
+
+    return {k: Fraction(k - 1, factorial(k)) for k in range(2, 19)}
+
+
+_FACTORIAL_RATIOS = _ratios()
+
+
+def _parametric_softplus_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
+    u = beta * x
+    return alpha * (where(u < -FAR, f.copy_sign(0, x), x) * f.logistic(u))
+
+
+# ---- functions of other libraries
+
+
+def _density(x: Any) -> Any:
+    """The density of the standard normal distribution."""
+    v = _within(x, 100)
+    return f.exp(v * v * -0.5) / f.square_root(2 * f.pi)
+
+
+def _part_of_hypot(a: Any, b: Any) -> Any:
+    length = f.hypot(a, b)
+    return where(f.equal(length, 0), 0, a / length)
+
+
+def _one_per_cosh_squared(u: Any) -> Any:
+    c = f.cosh(_within(u, 700))
+    return 1 / c / c
+
+
+def _softcap_cap(x: Any, *, cap: Any) -> Any:
+    """``tanh(u) - u / cosh(u)**2``, as ``u tanh(u)**2`` less what tanh(u) leaves of u; both are like u**3 near zero."""
+    u = x / cap
+    v = _within(u, 700)
+    t = f.tanh(v)
+    return where(f.absolute(v) < 0.5, v * (t * t) - tanhshrink.function(v), t - v * _one_per_cosh_squared(v))
+
+
+def _squareplus(x: Any, *, b: Any) -> Any:
+    length = f.hypot(x, f.square_root(b))
+    return where(x < 0, b / 2 / length / (length - x), 0.5 + x / length * 0.5)
+
+
+def _squareplus_b(x: Any, *, b: Any) -> Any:
+    return 0.25 / f.hypot(x, f.square_root(b))
+
+
+def _serf(x: Any) -> Any:
+    v = _within(x, FAR)
+    rises = f.maximum(v, 0) + f.log1p(f.exp(-f.absolute(v)))
+    return f.erf(rises) + v * f.logistic(v) * (f.exp(-(rises * rises)) * (2 / f.square_root(f.pi)))
+
+
+def _hard_mish(x: Any) -> Any:
+    return where(x <= -2, 0, where(x >= 0, 1, x + 1))
+
+
+def _sparse_plus(x: Any) -> Any:
+    return f.maximum(f.minimum((x + 1) / 2, 1), 0)
+
+
+def _glu_b(a: Any, b: Any) -> Any:
+    return a * f.logistic(b) * f.logistic(-b)
+
+
+def _gelu_of(a: Any, approximate: str) -> Any:
+    if approximate == "none":
+        v = _within(a, 40)
+        return where(a < 0, v * f.normal_tail(-v), f.maximum(a, 0) - v * f.normal_tail(v))
+    inner = _within(a, 40)
+    u = inner * (2 * f.square_root(2 / f.pi) * (1 + 0.044715 * (inner * inner)))
+    return f.maximum(a, -40) * f.logistic(u)
+
+
+# ---- functions with kinks
+
+
+def _inside(gate: Any) -> Any:
+    """Whether a gate is neither shut nor fully open; at its two kinks it is one of them."""
+    return (gate > 0) & (gate < 1)
+
+
+def _hard_sigmoid(x: Any, *, alpha: Any, beta: Any) -> Any:
+    return where(_inside(alpha * x + beta), alpha, 0)
+
+
+def _hard_sigmoid_alpha(x: Any, *, alpha: Any, beta: Any) -> Any:
+    return where(_inside(alpha * x + beta), x, 0)
+
+
+def _hard_sigmoid_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
+    return where(_inside(alpha * x + beta), 1, 0)
+
+
+def _hard_swish(x: Any) -> Any:
+    return where(x <= -3, 0, where(x >= 3, 1, (2 * x + 3) / 6))
+
+
+def _parametric_hard_swish(x: Any, *, alpha: Any, beta: Any) -> Any:
+    gate = alpha * x + beta
+    return where(gate <= 0, 0, where(gate >= 1, 1, 2 * alpha * x + beta))
+
+
+def _parametric_hard_swish_alpha(x: Any, *, alpha: Any, beta: Any) -> Any:
+    return where(_inside(alpha * x + beta), x * x, 0)
+
+
+def _parametric_hard_swish_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
+    return where(_inside(alpha * x + beta), x, 0)
+
+
+def _shrink(x: Any, *, bias: Any, lambd: Any, first: str) -> Any:
+    return where((x > lambd) | (x < -lambd), 1, 0)
+
+
+def _clamp(x: Any, *, min: Any, max: Any) -> Any:  # noqa: A002
+    return where((x >= min) & (x <= max), 1, 0)
+
+
+def _clamp_min(x: Any, *, min: Any, max: Any) -> Any:  # noqa: A002
+    return where((x < min) & (min < max), 1, 0)
+
+
+def _clamp_max(x: Any, *, min: Any, max: Any) -> Any:  # noqa: A002
+    return where((x > max) | (min > max), 1, 0)
+
+
+def _clip(x: Any, min: Any, max: Any, *, wins: str) -> Any:  # noqa: A002
+    return where(~((x < min) | (x > max) | f.isnan(x)), 1, 0)
+
+
+def _clip_min(x: Any, min: Any, max: Any, *, wins: str) -> Any:  # noqa: A002
+    is_below = (x < min) & ~(min >= max)
+    return where(is_below if wins == "max" else (x < min) | (max < min), 1, 0)
+
+
+def _clip_max(x: Any, min: Any, max: Any, *, wins: str) -> Any:  # noqa: A002
+    is_above = (x > max) & ~(min >= max)
+    return where((x > max) | (min > max) if wins == "max" else is_above, 1, 0)
+
+
+def _threshold(x: Any, *, min: Any) -> Any:  # noqa: A002
+    return where(x >= min, 1, 0)
+
+
+def _threshold_min(x: Any, *, min: Any) -> Any:  # noqa: A002
+    return where(x < min, 1, 0)
+
+
+def _sign(x: Any, *, nan: str) -> Any:
+    return 0
+
+
+def _round(x: Any, *, mode: str) -> Any:
+    return 0
+
+
+def _larger_of_two(a: Any, b: Any) -> Any:
+    return where(a > b, 1, where(f.equal(a, b), 0.5, where(b > a, 0, 1)))
+
+
+def _divided(a: Any, b: Any, remainder: Any) -> Any:
+    """Minus the whole quotient that left this remainder."""
+    return -f.round_even((a - remainder) / b)
+
+
+def _modulus_floor_b(a: Any, b: Any) -> Any:
+    rest = f.remainder(a, b)
+    return _divided(a, b, where(((rest < 0) ^ (b < 0)) & ~f.equal(rest, 0), rest + b, rest))
+
+
+def _mod_b(a: Any, b: Any, *, fmod: int) -> Any:
+    return _divided(a, b, f.remainder(a, b)) if fmod else _modulus_floor_b(a, b)
+
+
+# ---- over rows: the gradient of the result is the first argument
+
+
+def _softmax(gradient: Any, x: Any) -> Any:
+    e = f.exp(x - f.row_max(x))
+    y = e / f.row_sum(e)
+    return y * (gradient - f.row_sum(gradient * y))
+
+
+def _log_softmax(gradient: Any, x: Any) -> Any:
+    e = f.exp(x - f.row_max(x))
+    return gradient - e * (f.row_sum(gradient) / f.row_sum(e))
+
+
+#: By operator and argument.
+RULES: dict[str, dict[str, Rule]] = {
+    "abs": {"x": lambda x: where(x > 0, 1, where(x < 0, -1, 0))},
+    "celu": {"x": lambda x, *, alpha: where(x > 0, 1, f.exp(x / alpha)), "alpha": _celu_alpha},
+    "clamp": {"x": _clamp, "min": _clamp_min, "max": _clamp_max},
+    "clip": {"x": _clip, "min": _clip_min, "max": _clip_max},
+    "gelu": {"x": _gelu},
+    "geglu": {
+        "a": lambda a, b, *, approximate: _gelu(a, approximate=approximate) * b,
+        "b": lambda a, b, *, approximate: _gelu_of(a, approximate),
+    },
+    "glu": {"a": lambda a, b: f.logistic(b), "b": _glu_b},
+    "hard_mish": {"x": _hard_mish},
+    "hard_sigmoid": {"x": _hard_sigmoid, "alpha": _hard_sigmoid_alpha, "beta": _hard_sigmoid_beta},
+    "hard_swish": {"x": _hard_swish},
+    "hypot": {"a": _part_of_hypot, "b": lambda a, b: _part_of_hypot(b, a)},
+    "log_sigmoid": {"x": lambda x: f.logistic(-x)},
+    "logaddexp": {"a": lambda a, b: f.logistic(a - b), "b": lambda a, b: f.logistic(b - a)},
+    "logit": {"x": lambda x: 1 / x / (1 - x)},
+    "max": {"a": _larger_of_two, "b": lambda a, b: _larger_of_two(b, a)},
+    "min": {"a": lambda a, b: _larger_of_two(-a, -b), "b": lambda a, b: _larger_of_two(-b, -a)},
+    "mish": {"x": _mish},
+    "mod": {"a": lambda a, b, *, fmod: 1, "b": _mod_b},
+    "modulus_floor": {"a": lambda a, b: 1, "b": _modulus_floor_b},
+    "modulus_truncate": {"a": lambda a, b: 1, "b": lambda a, b: _divided(a, b, f.remainder(a, b))},
+    "ndtr": {"x": _density},
+    "parametric_hard_swish": {
+        "x": _parametric_hard_swish,
+        "alpha": _parametric_hard_swish_alpha,
+        "beta": _parametric_hard_swish_beta,
+    },
+    "parametric_softplus": {
+        "x": lambda x, *, alpha, beta: alpha * beta * f.logistic(beta * x),
+        "beta": _parametric_softplus_beta,
+    },
+    "round": {"x": _round},
+    "serf": {"x": _serf},
+    "shrink": {"x": _shrink},
+    "sign": {"x": _sign},
+    "snake": {"x": lambda x, *, alpha: 1 + f.sin(2 * alpha * x)},
+    "softcap": {"x": lambda x, *, cap: _one_per_cosh_squared(x / cap), "cap": _softcap_cap},
+    "softplus": {"x": lambda x, *, steepness: f.logistic(steepness * x), "steepness": _softplus_steepness},
+    "softsign": {"x": _softsign},
+    "sparse_plus": {"x": _sparse_plus},
+    "squareplus": {"x": _squareplus, "b": _squareplus_b},
+    "swiglu": {"a": lambda a, b, *, alpha: _gate_slope(alpha * a) * b, "b": _swiglu_b, "alpha": _swiglu_alpha},
+    "swish": {"x": lambda x, *, alpha: _gate_slope(alpha * x), "alpha": _swish_alpha},
+    "tanhshrink": {"x": lambda x: f.tanh(x) * f.tanh(x)},
+    "threshold": {"x": _threshold, "min": _threshold_min},
+}
+
+#: By operator: the gradients of all tensors, given that of the result.
+ROW_RULES: dict[str, Rule] = {"log_softmax": _log_softmax, "softmax": _softmax}

@@ -1,0 +1,208 @@
+"""Derivatives of all operators beside the exact ones: differences of their own formulas, in 2,600 bits."""
+
+import itertools
+import math
+import zlib
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.catalog import OPERATORS
+from ogive.error_functions import context
+from ogive.errors import DTypeError
+from ogive.reference import evaluate_exactly
+
+PARAMETERS = {
+    "alpha": 1.25,
+    "alpha_n": 0.75,
+    "alpha_p": 0.75,
+    "b": 4.0,
+    "beta": 0.75,
+    "cap": 30.0,
+    "gamma": 1.125,
+    "lambd": 0.5,
+    "bias": 0.25,
+    "min": -1.0,
+    "max": 1.0,
+    "scale": 0.75,
+    "steepness": 1.5,
+}
+#: (significant bits, smallest exponent, largest number)
+FORMATS = {"float16": (11, -14, 65504.0), "float32": (24, -126, 3.4028235e38), "float64": (53, -1022, 1.797e308)}
+TYPES = ("float16", "float32", "float64")
+
+#: What cancels next to the zero of its derivative.
+CANCELS = {"geglu", "gelu", "log_ndtr", "mish", "softcap", "swish", "swiglu", "xielu"}
+
+
+def arguments_of(op):
+    return (*op.tensors, *(parameter.name for parameter in op.numeric_parameters))
+
+
+def differentiable():
+    for name, op in OPERATORS.items():
+        if not op.is_row_wise:
+            for wrt in arguments_of(op):
+                try:
+                    ogive.grad(op, wrt)
+                except (DTypeError, ogive.errors.ArgumentError):
+                    continue
+                yield name, wrt
+
+
+PAIRS = [*differentiable()]
+
+
+def test_what_has_a_derivative():
+    assert len(PAIRS) >= 115
+    without = set(OPERATORS) - {name for name, _ in PAIRS}
+    assert without == {
+        *("softmax", "log_softmax", "hardmax", "softmin"),  # over rows: vjp
+        *("equal", "greater", "greater_or_equal", "less", "less_or_equal", "isfinite", "isinf", "isnan"),
+        "not_equal",
+        *("logical_and", "logical_not", "logical_or", "logical_xor"),
+        *("bit_count", "bit_shift_left", "bit_shift_right", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor"),
+        *("quantize_linear", "quantized_linear_add"),
+    }
+
+
+def choices_of(op):
+    selecting = [parameter for parameter in op.parameters if parameter.choices]
+    for chosen in itertools.product(*(parameter.choices for parameter in selecting)):
+        yield {parameter.name: choice for parameter, choice in zip(selecting, chosen, strict=True)}
+
+
+def points(kind, rng, count):
+    """Numbers of moderate size, small and large ones, none of them a kink."""
+    if kind.name == "bool":
+        return rng.integers(0, 2, count).astype(bool)
+    if not kind.is_float:
+        return rng.integers(1, 100, count).astype(kind.numpy)
+    sizes = np.where(np.arange(count) % 3 == 0, 3.0, np.exp2(rng.uniform(-9, 4, count)))
+    return (rng.normal(size=count) * sizes).astype(kind.numpy)
+
+
+def difference(root, inputs, parameters, which, order):
+    """The derivative of a formula at a point, by differences."""
+    mp = context()
+
+    def value(shift):
+        shifted, changed = [*inputs], dict(parameters)
+        if isinstance(which, int):
+            shifted[which] = mp.mpf(inputs[which]) + shift
+        else:
+            changed[which] = mp.mpf(parameters[which]) + shift
+        return evaluate_exactly(root, shifted, changed)
+
+    h = mp.mpf(2) ** (-700 if order == 1 else -400)
+    if order == 1:
+        return (value(h) - value(-h)) / (2 * h)
+    return (value(h) - 2 * value(0) + value(-h)) / (h * h)
+
+
+def errors(op, derivative, wrt, dtype, order, count):
+    """Errors in ULP at points where the derivative is finite: a list."""
+    signature = next((s for s in derivative.signatures if s.outputs[0].name == dtype), None)
+    if signature is None:
+        return []
+    rng = np.random.default_rng(zlib.crc32(f"{op.name} {wrt}".encode()))
+    parameters = {parameter.name: PARAMETERS[parameter.name] for parameter in op.numeric_parameters}
+    which = op.tensors.index(wrt) if wrt in op.tensors else wrt
+    precision, smallest, largest = FORMATS[dtype]
+    found = []
+    for choices in choices_of(op):
+        operands = [points(kind, rng, count) for kind in signature.inputs]
+        results = derivative(*operands, **parameters, **choices)
+        root = op.formula(**choices)[0]
+        mp = context()
+        with mp.workprec(2600):
+            for i in range(count):
+                exact = difference(root, [operand[i].item() for operand in operands], parameters, which, order)
+                if not mp.isfinite(exact) or abs(exact) > largest:
+                    continue
+                exponent = smallest if exact == 0 else max(smallest, int(mp.floor(mp.log(abs(exact), 2))))
+                error = abs(mp.mpf(float(results[i])) - exact) * mp.mpf(2) ** (precision - 1 - exponent)
+                found.append(float(error) if math.isfinite(results[i]) else math.inf)
+    return found
+
+
+@pytest.mark.parametrize(("name", "wrt"), PAIRS)
+def test_derivatives_are_right_to_a_unit(name, wrt):
+    op = OPERATORS[name]
+    for dtype in TYPES:
+        found = errors(op, ogive.grad(op, wrt), wrt, dtype, 1, 18)
+        assert len(found) >= 3 or dtype == "float64", dtype
+        assert max(found, default=0) <= (2.0 if name in CANCELS else 0.55), dtype
+
+
+@pytest.mark.parametrize(("name", "wrt"), [(name, wrt) for name, wrt in PAIRS if wrt in OPERATORS[name].tensors])
+def test_second_derivatives(name, wrt):
+    op = OPERATORS[name]
+    second = ogive.grad(ogive.grad(op, wrt), wrt)
+    for dtype in TYPES:
+        found = errors(op, second, wrt, dtype, 2, 9)
+        assert max(found, default=0) <= (4.0 if name in CANCELS else 0.75), dtype
+
+
+EVERY = np.arange(0, 1 << 32, 40009, dtype=np.uint64).astype(np.uint32).view(np.float32)
+FINITE = EVERY[np.isfinite(EVERY)]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, op in OPERATORS.items() if (name, op.tensors[0]) in PAIRS and op.nin == 1]
+)
+def test_derivatives_are_finite_where_they_should_be(name):
+    """Over all magnitudes: finite wherever the operator is, but where it has a pole of its slope."""
+    op = OPERATORS[name]
+    poles = {"sqrt": {0.0}, "acos": {-1.0, 1.0}, "asin": {-1.0, 1.0}, "acosh": {1.0}, "cbrt": {0.0}}.get(name, set())
+    x = np.array([n for n in (*FINITE, 0.0, -0.0, 1.0, -1.0) if float(n) not in poles], np.float32)
+    parameters = {parameter.name: PARAMETERS[parameter.name] for parameter in op.numeric_parameters}
+    for choices in choices_of(op):
+        value, slope = ogive.value_and_grad(op)(x, **parameters, **choices)
+        wide = ogive.grad(op)(x.astype(np.float64), **parameters, **choices)
+        assert np.isfinite(wide[np.isfinite(value)]).all()
+        with np.errstate(over="ignore", under="ignore"):
+            agrees = np.isclose(slope, wide.astype(np.float32), rtol=3e-7, atol=1e-8, equal_nan=True)
+        assert agrees[np.isfinite(value)].all()
+
+
+#: Limits at -inf and inf: (derivative there).
+LIMITS = {
+    "celu": (0, 1),
+    "elu": (0, 1),
+    "selu": (0, 1.0507010221481323),
+    "gelu": (0, 1),
+    "mish": (0, 1),
+    "swish": (0, 1),
+    "sigmoid": (0, 0),
+    "tanh": (0, 0),
+    "softplus": (0, 1),
+    "softsign": (0, 0),
+    "hard_swish": (0, 1),
+    "erf": (0, 0),
+    "hard_sigmoid": (0, 0),
+    "relu": (0, 1),
+    "leaky_relu": (0.01, 1),
+    "atan": (0, 0),
+    "asinh": (0, 0),
+    "parametric_hard_swish": (0, 1),
+    "scaled_tanh": (0, 0),
+    "thresholded_relu": (0, 1),
+    "reciprocal": (0, 0),
+    "exp": (0, math.inf),
+    "shrink": (1, 1),
+    "abs": (-1, 1),
+    "identity": (1, 1),
+    "neg": (-1, -1),
+}
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("name", LIMITS)
+def test_limits_at_the_infinities(name, dtype):
+    slope = ogive.grad(OPERATORS[name])(np.array([-math.inf, math.inf], dtype))
+    assert slope.tolist() == np.array(LIMITS[name], dtype).tolist()
+    if name != "exp":
+        both = ogive.grad(ogive.grad(OPERATORS[name]))(np.array([-math.inf, math.inf], dtype))
+        assert both.tolist() == [0, 0]
