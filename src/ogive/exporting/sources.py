@@ -1,0 +1,112 @@
+"""Functions that can be exported: an interface and the way to compute it here. Those of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ogive.dtypes import ElementType
+from ogive.engine.computation import Compilable, make_ufunc
+from ogive.errors import ArgumentError, DTypeError, message
+from ogive.exporting.digest import ELEMENTS, ROWS, elements, fnv
+from ogive.exporting.interface import Interface, Operand, identifiers
+from ogive.forking import cached_property
+from ogive.operator import Operator
+from ogive.signature import Signature
+
+__all__ = ["Source", "source_of_operator"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function to be exported."""
+
+    interface: Interface
+    computation: Compilable
+    values: tuple[float, ...]
+    """Of the parameters, where the function is checked."""
+
+    @cached_property
+    def digest(self) -> int:
+        """Of its results on the fixed set, one shape after the other."""
+        return fnv(self._checked())
+
+    def _checked(self) -> list[np.ndarray]:
+        ufunc = make_ufunc(self.interface.name, self.computation, self.values or self.interface.constants)
+        results: list[np.ndarray] = []
+        for shape in ROWS if self.interface.is_row_wise else ((1, ELEMENTS),):
+            inputs = []
+            for number, operand in enumerate(o for o in self.interface.operands if o.is_input):
+                rows, count = shape[0], 1 if operand.of_row else shape[1]
+                inputs.append(elements(operand.type, number, rows * count).reshape(rows, count))
+            found = ufunc(*inputs)
+            results += found if isinstance(found, tuple) else (found,)
+        return results
+
+
+def source_of_operator(
+    op: Operator, dtype: str | Sequence[str] | None, choices: dict[str, Any], bound: dict[str, Any], name: str | None
+) -> Source:
+    """The function of an operator for one combination of element types, with some parameters bound."""
+    selecting = {p.name for p in op.parameters if p.choices}
+    for key in choices:
+        if key not in selecting:
+            allowed = ", ".join(sorted(selecting)) or f"nothing: {op.name} has no parameter that selects a formula"
+            raise ArgumentError(message("ogive.export", f"choices has {key!r}", allowed))
+    required = {p.name: 1.5 for p in op.numeric_parameters if p.is_required}
+    values = op.checked_parameters({**required, **bound, **choices})
+    chosen = {p.name: values[p.name] for p in op.parameters if p.choices}
+    numbers = {p.name: float(values[p.name]) for p in op.numeric_parameters}
+    signature = _signature(op, dtype)
+    computation = op.computation(signature, **(values if bound else chosen))
+    names = list(op.tensors)
+    results = ["y"] if len(signature.outputs) == 1 else [f"y{i}" for i in range(len(signature.outputs))]
+    parameters = [] if bound else [p.name for p in op.numeric_parameters]
+    words = identifiers([*names, *results, *parameters])
+    tensors, open_ones = words[: len(names) + len(results)], words[len(names) + len(results) :]
+    types = [*signature.inputs, *signature.outputs]
+    operands = tuple(
+        Operand(word, kind, k < len(names)) for k, (word, kind) in enumerate(zip(tensors, types, strict=True))
+    )
+    own = [str(chosen[p.name]) for p in op.parameters if p.choices and not p.is_default(chosen[p.name])]
+    (name,) = identifiers([name or "_".join(["ogive", op.name, *own, *_words(op, signature)])])
+    title = (op.function.__doc__ or op.name).strip().splitlines()[0]
+    interface = Interface(name, title, operands, tuple(open_ones), computation.program)
+    return Source(interface, computation, () if bound else tuple(numbers.values()))
+
+
+def _signature(op: Operator, dtype: str | Sequence[str] | None) -> Signature:
+    """The combination of element types: by the type of all operands, or by the types of each input."""
+    if dtype is None:
+        dtype = "float32"
+    named = [str(np.dtype(d)) if not isinstance(d, str) else d for d in ([dtype] if isinstance(dtype, str) else dtype)]
+    for signature in op.signatures:
+        inputs = [t.name for t in signature.inputs]
+        if named == inputs or named == [*inputs, *(t.name for t in signature.outputs)]:
+            return signature
+    for signature in op.signatures:
+        if len(named) == 1 and named[0] in (_first(signature.inputs), signature.inputs[-1].name):
+            return signature
+    known = ", ".join(dict.fromkeys(" ".join(dict.fromkeys(t.name for t in s.inputs)) for s in op.signatures))
+    raise DTypeError(message("ogive.export", f"dtype is {' '.join(named)!r}", f"{known}, for {op.name}"))
+
+
+def _first(types: Sequence[ElementType]) -> str:
+    return next((t.name for t in types if t.name != "bool"), "bool")
+
+
+def _words(op: Operator, signature: Signature) -> list[str]:
+    """The types: each once, where that tells the operator's combinations apart, or all of them."""
+    words = _each_once(signature)
+    if sum(_each_once(other) == words for other in op.signatures) == 1:
+        return words
+    return [t.name for t in (*signature.inputs, *signature.outputs)]
+
+
+def _each_once(signature: Signature) -> list[str]:
+    inputs = list(dict.fromkeys(t.name for t in signature.inputs if t.name != "bool")) or ["bool"]
+    outputs = list(dict.fromkeys(t.name for t in signature.outputs))
+    return inputs if set(outputs) <= {*inputs, "bool"} else [*inputs, "to", *outputs]
