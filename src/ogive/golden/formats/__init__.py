@@ -1,0 +1,42 @@
+"""Files that golden data is written to, one module a format, each imported when it is wanted."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+
+from ogive.errors import ArgumentError, message
+from ogive.golden.vectors import Vectors
+
+__all__ = ["FORMATS", "write"]
+
+#: Format -> what it is.
+FORMATS = {
+    "npz": "NumPy's archive: every case, 16-bit brain floats as uint16",
+    "csv": "a table of the elements: decimal numbers and bits",
+    "c": "a C header with the bits as arrays",
+    "onnx": "folders for ONNX's backend tests: model.onnx and test_data_set_N",
+    "dxdispatch": "a model for DxDispatch, with its inputs and expected results as .npy",
+    "webnn": "the JSON of WebNN's conformance tests",
+}
+
+
+def write(vectors: Vectors, format: str, folder: Path) -> list[Path]:  # noqa: A002
+    """Write golden data and its manifest; the paths of the files.
+
+    Raises ArgumentError for an unknown format, UnsupportedError where a format has no such operator or type.
+    """
+    if format not in FORMATS:
+        raise ArgumentError(message("ogive.golden", f"the format is {format!r}", ", ".join(FORMATS)))
+    folder.mkdir(parents=True, exist_ok=True)
+    module = importlib.import_module(f"ogive.golden.formats.{format}_format")
+    written: list[Path] = module.write(vectors, folder)
+    manifest = folder / f"{vectors.name}.json"
+    if format in ("onnx", "dxdispatch"):
+        manifest = folder / vectors.name / "manifest.json"
+    if format == "webnn":
+        manifest = folder / f"{vectors.name}.manifest.json"
+    facts = {**vectors.manifest, "format": format, "files": [str(path.relative_to(folder)) for path in written]}
+    manifest.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
+    return [*written, manifest]

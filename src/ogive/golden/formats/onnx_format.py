@@ -1,0 +1,91 @@
+"""ONNX's backend tests: ``NAME/model.onnx`` and ``NAME/test_data_set_N/input_0.pb, output_0.pb``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+from ogive.errors import UnsupportedError, message
+from ogive.golden.specification import Specification, find_operator
+from ogive.golden.vectors import Vectors
+from ogive.onnx.formulas import CHOICES
+from ogive.onnx.support import supported
+
+__all__ = ["RANK", "model_of", "write"]
+
+#: A tensor of a model has one rank, so sizes of 1 are put in front of shorter shapes.
+RANK = 4
+
+
+def write(vectors: Vectors, folder: Path) -> list[Path]:
+    """Write a folder: the model, and a data set for each case."""
+    spec = vectors.specification
+    place = folder / vectors.name
+    place.mkdir(parents=True, exist_ok=True)
+    model = model_of(spec, [x.dtype for x in vectors.inputs], vectors.expected.dtype)
+    written = [place / "model.onnx"]
+    onnx.save(model, str(written[0]))
+    names = [info.name for info in model.graph.input]
+    for number, case in enumerate(vectors.cases):
+        data = place / f"test_data_set_{number}"
+        data.mkdir(exist_ok=True)
+        tensors = [(f"input_{i}", name, x) for i, (name, x) in enumerate(zip(names, case.inputs, strict=True))]
+        for file, name, x in [*tensors, ("output_0", "result", case.expected)]:
+            path = data / f"{file}.pb"
+            shape = (1,) * (RANK - x.ndim) + x.shape
+            path.write_bytes(numpy_helper.from_array(np.ascontiguousarray(x).reshape(shape), name).SerializeToString())
+            written.append(path)
+    return written
+
+
+def model_of(spec: Specification, inputs: list[Any], output: Any) -> onnx.ModelProto:
+    """A model of one node, for tensors of any sizes and one rank."""
+    operator, version, attributes = _node_of(spec)
+    names = list(spec.tensors)
+    graph = helper.make_graph(
+        [helper.make_node(operator, names, ["result"], **attributes)],
+        operator.lower(),
+        [
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), [None] * RANK)
+            for name, kind in zip(names, inputs, strict=True)
+        ],
+        [helper.make_tensor_value_info("result", helper.np_dtype_to_tensor_dtype(np.dtype(output)), [None] * RANK)],
+    )
+    opset = helper.make_opsetid("", version)
+    return helper.make_model(
+        graph, opset_imports=[opset], ir_version=helper.find_min_ir_version_for([opset], ignore_unknown=True)
+    )
+
+
+def _node_of(spec: Specification) -> tuple[str, int, dict[str, Any]]:
+    if spec.standard == "onnx":
+        return spec.operator, int(spec.version), dict(spec.parameters)
+    op = find_operator(spec.catalogue) if spec.standard == "ogive" else None
+    if op is None or op.onnx is None:
+        raise UnsupportedError(message(spec.operator, "ONNX does not have it", "operators with a name in ONNX"))
+    kind = f"tensor({spec.kind.onnx.lower()})"
+    versions = [r.version for r in supported() if r.operator == op.onnx and any(kind in t for t in r.types.values())]
+    if not versions:
+        raise UnsupportedError(message(spec.operator, f"ONNX does not have it in {spec.kind.name}"))
+    chosen = CHOICES.get(op.onnx, {})
+    for name, value in chosen.items():
+        if spec.parameters.get(name, value) != value:
+            what = f"{name} is {spec.parameters[name]!r}"
+            raise UnsupportedError(message(spec.operator, what, f"{value!r}, which ONNX means"))
+    from ogive.onnx.schemas import schema_of
+
+    schema = schema_of(op.onnx, max(versions))
+    known = set(schema.attributes) if schema is not None else set()
+    given = {name: value for name, value in spec.parameters.items() if name in known}
+    for parameter in op.parameters:
+        value = spec.parameters[parameter.name]
+        if parameter.name not in known and parameter.name not in chosen and not parameter.is_default(value):
+            what = f"{parameter.name} is {value!r}"
+            raise UnsupportedError(message(spec.operator, what, f"{parameter.default!r}, which ONNX means"))
+    if spec.is_row_wise:
+        given["axis"] = -1
+    return op.onnx, max(versions), given

@@ -1,0 +1,322 @@
+"""What is right: one operator, of one standard and version, for certain element types, with its parameters.
+
+`Specification` computes expected results of whole arrays. Nothing of it runs a kernel: NumPy decides what its running
+bounds allow (`accuracy/running_bound.py`), and enclosures the rest (`enclosure.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ogive.accuracy.running_bound import enclosed
+from ogive.accuracy.ulp import units_in_one
+from ogive.catalog import OPERATORS
+from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
+from ogive.enclosure import exact_value, right_result
+from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message
+from ogive.expression import Expression
+from ogive.operator import Operator
+from ogive.row_enclosure import exact_row, right_row
+from ogive.row_operator import RowOperator
+from ogive.signature import Signature
+
+__all__ = ["Expected", "Specification", "Step", "bits_of", "find_operator", "of_operator", "python_value"]
+
+#: An exact value in long format may be wrong by this much of a unit in the last place.
+ACCURATE = 2.0**-9
+
+#: How a file says what numbers a formula was computed with.
+FLOAT32_PARAMETERS = "parameters are rounded to float32, to nearest, as the standards' FLOAT is"
+FLOAT64_PARAMETERS = "parameters are float64 numbers, not rounded to float32"
+
+
+class Step(NamedTuple):
+    """One formula, whose result is rounded to an element type."""
+
+    root: Expression
+    operands: tuple[int, ...]
+    """Which values: the inputs first, then the results of the steps before."""
+    numbers: Mapping[str, float]
+    """Its parameters."""
+    kind: ElementType
+    modular: bool = False
+
+
+class Expected(NamedTuple):
+    """Results of arrays of inputs."""
+
+    right: np.ndarray
+    """Correctly rounded."""
+    exact: np.ndarray
+    """The exact values in a longer format: float64, or long double for float64 results."""
+
+
+@dataclass(frozen=True, eq=False)
+class Specification:
+    """One operator in one combination of element types, with its parameters."""
+
+    operator: str
+    """The name in the standard, or that of Ogive's catalogue."""
+    standard: str
+    """``ogive``, ``onnx`` or ``directml``."""
+    version: str
+    """The version of an ONNX operator, or the feature level of a DirectML one."""
+    tensors: tuple[str, ...]
+    inputs: tuple[ElementType, ...]
+    output: ElementType
+    steps: tuple[Step, ...]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    """All, with choices, as they are given."""
+    is_row_wise: bool = False
+    reduces: bool = False
+    """Whether a row has one result."""
+    catalogue: str = ""
+    """The name in Ogive's catalogue; empty if there is none."""
+    parameter_rule: str = FLOAT32_PARAMETERS
+    bind: Callable[..., Any] | None = None
+    """Ogive's own kernel, for tests of it. No expected result comes from here."""
+
+    @property
+    def title(self) -> str:
+        """A line for people."""
+        types = ", ".join(dict.fromkeys(t.name for t in (*self.inputs, self.output)))
+        version = f" ({self.standard} {self.version})" if self.version else ""
+        return f"{self.operator}, {types}{version}"
+
+    @property
+    def kind(self) -> ElementType:
+        """The element type that people name: that of the first input that is no truth value."""
+        return next((t for t in self.inputs if t.kind != "boolean"), self.inputs[0])
+
+    @property
+    def root(self) -> Expression:
+        """The formula of the last step."""
+        return self.steps[-1].root
+
+    def right(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The correctly rounded results."""
+        return self.expected(arrays).right
+
+    def expected(self, arrays: Sequence[np.ndarray], *, with_exact: bool = True) -> Expected:
+        """The correctly rounded results and the exact values; without these where they are not wanted."""
+        arrays = np.broadcast_arrays(*arrays) if len(arrays) > 1 and not self.is_row_wise else list(arrays)
+        values: list[np.ndarray] = list(arrays)
+        found = None
+        for step in self.steps:
+            operands = [values[i] for i in step.operands]
+            last = step is self.steps[-1]
+            if self.is_row_wise:
+                found = _of_rows(step, operands[0], self.reduces)
+            else:
+                found = _of_elements(step, operands, with_exact=with_exact and last)
+            values.append(found.right)
+        assert found is not None
+        return found
+
+    def decimal(self, inputs: Sequence[Any], digits: int = 50) -> Decimal:
+        """The exact value at one element. Steps before the last are rounded to their element type."""
+        values = list(inputs)
+        for step in self.steps[:-1]:
+            value, _ = right_result(
+                step.root,
+                [values[i] for i in step.operands],
+                step.numbers,
+                step.kind,
+                bits=self.inputs[0].bits,
+                modular=step.modular,
+            )
+            values.append(value)
+        last = self.steps[-1]
+        return exact_value(
+            last.root, [values[i] for i in last.operands], last.numbers, digits, bits=self.inputs[0].bits
+        )
+
+    def decimals(self, row: Sequence[float], digits: int = 50) -> list[Decimal]:
+        """The exact values of a row."""
+        (step,) = self.steps
+        return exact_row(step.root, row, step.numbers, digits)
+
+
+# ---- whole arrays
+
+
+def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) -> Expected:
+    shape = arrays[0].shape
+    flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
+    kind = step.kind
+    found = enclosed(step.root, flat, step.numbers, kind, modular=step.modular)
+    right, exact = np.array(found.right), found.value
+    unknown = ~found.known
+    width = element_type_of(flat[0].dtype)
+    bits = width.bits if width is not None else 64
+    if unknown.any():
+        places, index, inverse = _distinct(flat, unknown)
+
+        def decide(place: int) -> float | int:
+            given = [python_value(x[place]) for x in flat]
+            return right_result(step.root, given, step.numbers, kind, bits=bits, modular=step.modular)[0]
+
+        right[places] = np.array([decide(place) for place in places[index]], _long(kind)).astype(kind.numpy)[inverse]
+    if not with_exact or not kind.is_float:
+        return Expected(right.reshape(shape), right.reshape(shape))
+    with np.errstate(all="ignore"):
+        loose = ~(found.bound * units_in_one(exact, kind) <= ACCURATE)
+        beyond = found.known & ~np.isfinite(right)
+        exact = np.where(beyond, right.astype(exact.dtype), exact)
+        loose &= ~beyond
+    if loose.any():
+        places, index, inverse = _distinct(flat, loose)
+        digits = 40 if kind.bits == 64 else 25
+        decimals = [
+            exact_value(step.root, [python_value(x[place]) for x in flat], step.numbers, digits, bits=bits)
+            for place in places[index]
+        ]
+        exact[places] = np.array([_to_long(d, exact.dtype) for d in decimals], exact.dtype)[inverse]
+    return Expected(right.reshape(shape), exact.reshape(shape))
+
+
+def _of_rows(step: Step, rows: np.ndarray, reduces: bool) -> Expected:
+    kind = step.kind
+    flat = rows.reshape(-1, rows.shape[-1]) if rows.size else rows.reshape(0, max(rows.shape[-1], 1))
+    take = slice(0, 1) if reduces else slice(None)
+    long = np.dtype(np.longdouble) if kind.bits == 64 else np.dtype(np.float64)
+    right, exact = [], []
+    for row in flat:
+        given = [python_value(x) for x in row]
+        right.append(right_row(step.root, given, step.numbers, kind)[take])
+        exact.append([_to_long(d, long) for d in exact_row(step.root, given, step.numbers, 25)[take]])
+    shape = (*rows.shape[:-1], 1) if reduces else rows.shape
+    return Expected(
+        np.array(right, _long(kind)).astype(kind.numpy).reshape(shape), np.array(exact, long).reshape(shape)
+    )
+
+
+def _long(kind: ElementType) -> Any:
+    return np.float64 if kind.is_float else object
+
+
+def _to_long(value: Decimal, dtype: Any) -> Any:
+    return np.longdouble(str(value)) if dtype == np.longdouble else float(value)
+
+
+def _distinct(arrays: Sequence[np.ndarray], where: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Places, which of them are of different inputs (all NaN are one), and for each place which of these it is."""
+    places = np.flatnonzero(where)
+    bits = np.stack([bits_of(x[places], canonical=True).astype(np.uint64) for x in arrays])
+    _, index, inverse = np.unique(bits, axis=1, return_index=True, return_inverse=True)
+    return places, index, inverse.ravel()
+
+
+def python_value(value: Any) -> Any:
+    """An element as Python's number; of bfloat16 too."""
+    kind = np.dtype(value.dtype).kind
+    return bool(value) if kind == "b" else int(value) if kind in "iu" else float(value)
+
+
+def bits_of(x: np.ndarray, *, canonical: bool = False) -> np.ndarray:
+    """The elements as unsigned integers; ``canonical`` makes all NaN one."""
+    kind = element_type_of(x.dtype)
+    assert kind is not None
+    bits = np.ascontiguousarray(x).view(f"u{kind.itemsize}")
+    if canonical and kind.is_float:
+        nan = np.array(np.nan, x.dtype).view(bits.dtype)
+        with np.errstate(invalid="ignore"):  # signalling NaN
+            bits = np.where(np.isnan(x), nan, bits)
+    return bits
+
+
+# ---- operators of the catalogue
+
+
+def find_operator(operator: Operator | str) -> Operator:
+    """An operator of the catalogue by its name in Ogive or in a standard; an operator itself.
+
+    Raises ArgumentError for other names.
+
+    >>> find_operator("LeakyRelu")
+    <operator leaky_relu(x, *, alpha=0.01)>
+    """
+    if isinstance(operator, Operator):
+        return operator
+    wanted = str(operator).lower().removeprefix("dml_").removeprefix("operator_")
+    for op in OPERATORS.values():
+        if wanted in (op.name, (op.onnx or "").lower(), (op.directml or "").lower()):
+            return op
+    raise ArgumentError(message("ogive.golden", f"there is no operator {operator!r}", "the names of `ogive list`"))
+
+
+def of_operator(
+    operator: Operator | str,
+    dtype: ElementType | np.dtype | type | str,
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    round_parameters: bool | None = None,
+) -> Specification:
+    """The specification of an operator of the catalogue, or of one's own, for tensors of one element type.
+
+    ``round_parameters``: whether parameters are rounded to float32; by default where the element type computes in it.
+
+    Raises ArgumentError for an operator that there is not, DTypeError where it has no such type, ParameterError for
+    parameters that it does not take.
+
+    >>> of_operator("celu", "float16", {"alpha": 0.1}).steps[0].numbers
+    {'alpha': 0.10000000149011612}
+    """
+    op = find_operator(operator)
+    kind = _element_type(op.name, dtype)
+    signature = _signature(op, kind)
+    values = op.checked_parameters(dict(parameters or {}))
+    choices = {p.name: values[p.name] for p in op.parameters if p.choices}
+    is_rounded = kind.computes_in == "float32" if round_parameters is None else round_parameters
+    numbers = {
+        p.name: float(np.float32(values[p.name])) if is_rounded else float(values[p.name])
+        for p in op.numeric_parameters
+    }
+    roots = op.formula(**choices) if op.is_row_wise else op.formula(for_integers=signature.is_of_integers, **choices)
+    if len(roots) != 1:
+        raise UnsupportedError(message(op.name, f"it has {len(roots)} results", "operators with one"))
+    modular = op.modular and signature.is_of_integers
+    step = Step(roots[0], tuple(range(len(signature.inputs))), numbers, signature.outputs[0], modular)
+    return Specification(
+        op.name,
+        "ogive",
+        "",
+        op.tensors,
+        signature.inputs,
+        signature.outputs[0],
+        (step,),
+        values,
+        is_row_wise=isinstance(op, RowOperator),
+        catalogue=op.name,
+        parameter_rule=FLOAT32_PARAMETERS if is_rounded else FLOAT64_PARAMETERS,
+        bind=op.bind(**values),
+    )
+
+
+def _element_type(name: str, dtype: ElementType | np.dtype | type | str) -> ElementType:
+    if isinstance(dtype, ElementType):
+        return dtype
+    found = ELEMENT_TYPES.get(dtype) if isinstance(dtype, str) else None
+    if found is None:
+        try:
+            found = element_type_of(np.dtype(dtype))
+        except TypeError:
+            found = None
+    if found is None:
+        raise DTypeError(message(name, f"the element type is {dtype!r}", ", ".join(ELEMENT_TYPES)))
+    return found
+
+
+def _signature(op: Operator, kind: ElementType) -> Signature:
+    """The combination of types whose first number is of this type."""
+    numbers = [i for i, name in enumerate(op.tensors) if name not in op.truth_inputs] or [0]
+    for signature in op.signatures:
+        if signature.inputs[numbers[0]] is kind:
+            return signature
+    allowed = ", ".join(dict.fromkeys(s.inputs[numbers[0]].name for s in op.signatures))
+    raise DTypeError(message(op.name, f"the element type is {kind.name!r}", allowed))

@@ -1,0 +1,53 @@
+"""Golden sets of everything both standards have, and Ogive's kernels against a part of them."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="golden data needs python-flint")
+
+from ogive.golden.onnx_operators import all_of_onnx, of_onnx
+from ogive.golden.vectors import make
+from ogive.onnx import supported
+from tests.golden.coverage import MOVING_ONNX, OF_INTEGERS, OWN_ULP, difference, specifications
+
+SPECIFICATIONS = list(specifications())
+
+#: Every so-many-th set is run here; ``python -m tests.golden.coverage`` runs all.
+STEP = 97
+
+
+def test_all_that_computes_has_a_golden_set():
+    without = Counter(why.partition(":")[0] for _, spec, why in SPECIFICATIONS if spec is None)
+    assert set(without) == MOVING_ONNX | OF_INTEGERS | {"FILL_VALUE_CONSTANT", "FILL_VALUE_SEQUENCE"}
+    with_set = [label for label, spec, _ in SPECIFICATIONS if spec is not None]
+    assert len(with_set) == len(set(with_set)) > 6500
+
+
+def test_every_version_and_type_of_onnx_is_looked_at():
+    wanted = {(r.operator, r.version, p, kind) for r in supported() for p, kinds in r.types.items() for kind in kinds}
+    found = {(o.operator, o.version, p, kind) for o in all_of_onnx() for p, kind in o.types.items()}
+    assert wanted <= found
+
+
+@pytest.mark.parametrize("number", range(0, len(SPECIFICATIONS), STEP))
+def test_ogive_against_golden_data(number):
+    label, spec, why = SPECIFICATIONS[number]
+    if spec is None:
+        pytest.skip(f"it computes nothing: {why}")
+    if any(step.modular for step in spec.steps) and any(t.is_float for t in spec.inputs):
+        pytest.skip(
+            "integers to a fractional power: enclosures have no rule for results modulo 2**bits that are no fractions"
+        )
+    worst, _, count = difference(spec)
+    assert count > 0
+    assert worst <= OWN_ULP["row" if spec.is_row_wise else "element"], label
+
+
+def test_golden_rows_of_reductions():
+    spec = of_onnx("ReduceSum", 13, {"T": "tensor(float)"})
+    assert spec.reduces
+    x = np.float32([[1e8, 1, -1e8, 3], [1, 2, 3, 4]])
+    assert spec.right([x]).tolist() == [[4], [10]]
+    assert make(spec).expected.shape[-1] == 1

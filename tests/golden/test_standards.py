@@ -1,0 +1,58 @@
+"""``ogive vectors --standard``: golden data by the names, versions and types of the standards."""
+
+import json
+
+import pytest
+
+pytest.importorskip("flint", reason="python-flint is not installed")
+
+from ogive.cli import _status
+
+
+def manifest(capsys, tmp_path, *arguments):
+    assert _status(["vectors", *arguments, "--output", str(tmp_path), "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["sets"]
+    return found
+
+
+def test_onnx(capsys, tmp_path):
+    found = manifest(capsys, tmp_path, "LeakyRelu", "--standard", "onnx", "--version", "10", "--dtype", "float16")
+    assert (found["operator"], found["standard"], found["version"]) == ("LeakyRelu", "onnx", "6")
+    assert found["tensors"] == {"X": "float16"}
+    assert found["parameters_as_used"]["alpha"] == pytest.approx(0.01)
+
+
+def test_the_newest_version_is_the_default(capsys, tmp_path):
+    assert manifest(capsys, tmp_path, "relu", "--standard", "onnx")["version"] == "14"
+
+
+def test_directml(capsys, tmp_path):
+    arguments = ("DML_ACTIVATION_RELU_OPERATOR_DESC", "--standard", "directml", "--version", "5_1", "--dtype", "int8")
+    found = manifest(capsys, tmp_path, *arguments)
+    assert (found["operator"], found["standard"], found["version"]) == ("ACTIVATION_RELU", "directml", "5_1")
+    assert found["result"] == "int8"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["Gelu", "--standard", "onnx", "--version", "13"], "Gelu begins with opset 20; allowed: from 20 on"),
+        (
+            ["Gelu", "--standard", "onnx", "--version", "new"],
+            "--version is 'new'; allowed: an opset of ONNX, such as 20",
+        ),
+        (["Conv", "--standard", "onnx"], "ONNX has no operator 'Conv' that Ogive has"),
+        (["Gelu", "--standard", "onnx", "--dtype", "int8"], "Gelu-20 has no type int8"),
+        (
+            ["ACTIVATION_GELU", "--standard", "directml", "--version", "3_0"],
+            "is not there at feature level 3_0; allowed: 5_1",
+        ),
+        (["GEMM", "--standard", "directml"], "DirectML has no operator 'GEMM' that Ogive has"),
+        (["ACTIVATION_GELU", "--standard", "directml", "--dtype", "int8"], "has no type int8 at feature level 6_4"),
+        (["gelu", "--version", "20"], "--version needs --standard: onnx or directml"),
+        (["Celu", "--standard", "onnx", "--parameter", "alpha=2"], "--standard takes the defaults of the standard"),
+    ],
+)
+def test_wrong_calls(capsys, tmp_path, arguments, message):
+    assert _status(["vectors", *arguments, "--output", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
