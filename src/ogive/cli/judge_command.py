@@ -1,0 +1,258 @@
+"""``ogive judge``: how many ULP anybody's implementation is off, and where that comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.console import Console
+from rich.progress import MofNCompleteColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from ogive.cli.accuracy_command import read_parameter
+from ogive.cli.operators import OperatorName, find
+from ogive.cli.terminal import console, print_json, progress
+from ogive.dtypes import NUMBERS
+from ogive.errors import DTypeError, UnsupportedError
+from ogive.golden import Specification, of_operator
+from ogive.judge import POLICIES, Budget, Budgets, Judgement, Subject, load, write_html, write_json, write_junit
+from ogive.judge.measure import judge
+from ogive.judge.reports import as_json
+from ogive.judge.results import of_results
+from ogive.judge.subjects import of_program, subject
+from ogive.operator import Operator
+
+__all__ = ["command"]
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
+
+
+@click.command()
+@click.argument("subject_text", metavar="[SUBJECT]", required=False)
+@click.option(
+    "--operator", "operators", multiple=True, type=OperatorName(), help="Which operator; several are judged in turn."
+)
+@click.option(
+    "--dtype", "dtypes", multiple=True, type=click.Choice([t.name for t in NUMBERS]), help="Default: float32."
+)
+@click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter and its value.")
+@click.option(
+    "--signature", metavar="TEXT", help="A C function's declaration. Default: void f(const T *x, T *y, size_t n)."
+)
+@click.option("--exec", "program", metavar="COMMAND", help="A program that reads and writes raw bytes, as the subject.")
+@click.option("--results", type=_FOLDER, help="Results that were made elsewhere, as the subject.")
+@click.option("--vectors", "vectors_folder", type=_FOLDER, help="The golden data that --results belongs to.")
+@click.option("--max-ulp", type=click.FloatRange(0), help="The largest error that is accepted. Default: 1.")
+@click.option("--max-not-nearest", type=click.IntRange(0), help="How many results may be other than the nearest.")
+@click.option(
+    "--allow", multiple=True, type=click.Choice(list(POLICIES)), help="A policy that may be broken; zero_sign is."
+)
+@click.option("--max-dependence", type=click.FloatRange(0), help="How far results may depend on length and place.")
+@click.option(
+    "--budget",
+    "budget_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A YAML file of budgets by operator and type.",
+)
+@click.option("--exhaustive", is_flag=True, help="Every input of float32. Takes minutes.")
+@click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 1024), help="Number of threads.")
+@click.option("--json", "json_file", type=_FILE, help="Write a report in JSON; - prints it.")
+@click.option("--html", "html_file", type=_FILE, help="Write a report as a page.")
+@click.option("--junit", "junit_file", type=_FILE, help="Write a report in JUnit's XML.")
+def command(
+    subject_text: str | None,
+    operators: tuple[str, ...],
+    dtypes: tuple[str, ...],
+    parameters: tuple[str, ...],
+    signature: str | None,
+    program: str | None,
+    results: Path | None,
+    vectors_folder: Path | None,
+    max_ulp: float | None,
+    max_not_nearest: int | None,
+    allow: tuple[str, ...],
+    max_dependence: float | None,
+    budget_file: Path | None,
+    exhaustive: bool,
+    workers: int,
+    json_file: Path | None,
+    html_file: Path | None,
+    junit_file: Path | None,
+) -> int:
+    """Judge an implementation of an operator against exact results.
+
+    SUBJECT is onnxruntime[:Provider], openvino[:DEVICE], torch[:device][:compile], jax, ogive, a Python function of
+    arrays (module:function or file.py:function), or a function of a shared library (./libk.so:my_gelu). --exec and
+    --results take its place.
+
+    Every input of 8 and 16 bits is judged; of longer types chosen and evenly spread ones, or with --exhaustive all of
+    float32. Without --operator, all operators of one tensor that the subject has are judged.
+
+    The exit status is 0 within the budget, 1 beyond it, 2 for a wrong call.
+    """
+    given = [name for name, value in (("SUBJECT", subject_text), ("--exec", program), ("--results", results)) if value]
+    if len(given) != 1:
+        what = "nothing to judge" if not given else f"{' and '.join(given)} were given"
+        raise click.UsageError(f"{what}; allowed: one of SUBJECT, --exec, --results")
+    if (results is None) != (vectors_folder is None):
+        raise click.UsageError("--results and --vectors belong together; allowed: both or neither")
+    if program and not operators:
+        raise click.UsageError(
+            "--exec was given without --operator; allowed: with the operator that the program computes"
+        )
+    values = dict(read_parameter(text) for text in parameters)
+    if values and len(operators) != 1:
+        raise click.UsageError("--parameter says what one operator has; allowed: with one --operator")
+    budgets = load(budget_file) if budget_file else Budgets(())
+    changes = {
+        name: value
+        for name, value in (
+            ("max_ulp", max_ulp),
+            ("max_not_nearest", max_not_nearest),
+            ("max_dependence", max_dependence),
+            ("allow", frozenset((*allow, "zero_sign")) if allow else None),
+        )
+        if value is not None
+    }
+
+    def budget_of(spec: Specification) -> Budget:
+        return replace(budgets.of(spec.operator, spec.kind.name), **changes)  # type: ignore[arg-type]
+
+    found: list[Judgement] = []
+    missing = 0
+    with progress(MofNCompleteColumn(), TimeRemainingColumn()) as display:
+        if results and vectors_folder:
+            for spec, chosen, inputs in of_results(results, vectors_folder):
+                found.append(judge(chosen, spec, budget=budget_of(spec), inputs=inputs, with_dependence=False))
+        else:
+            for spec in _specifications(operators, dtypes or ("float32",), values):
+                total = 1 << spec.kind.bits if exhaustive and spec.kind.bits == 32 else None
+                task = display.add_task(spec.title, total=total)
+                try:
+                    chosen = _subject(subject_text, program, spec, signature)
+                    judged = judge(
+                        chosen,
+                        spec,
+                        budget=budget_of(spec),
+                        exhaustive=exhaustive,
+                        workers=workers,
+                        progress=partial(display.advance, task),
+                    )
+                except (UnsupportedError, DTypeError):
+                    if operators:
+                        raise
+                    missing += 1
+                except Exception as error:  # a library may raise anything for a type that it does not have
+                    if operators and not _is_of_library(subject_text):
+                        raise
+                    if operators:
+                        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+                        raise UnsupportedError(f"{subject_text}: {spec.title}: {first}") from error
+                    missing += 1
+                else:
+                    found.append(judged)
+                display.remove_task(task)
+    if not found:
+        raise click.UsageError(f"{subject_text} has none of the operators; allowed: one that it has")
+    for path, write in ((html_file, write_html), (junit_file, write_junit)):
+        if path:
+            write(found, path)
+    if json_file and str(json_file) == "-":
+        print_json(as_json(found))
+    else:
+        if json_file:
+            write_json(found, json_file)
+        _print(found, missing)
+    return 0 if all(j.within_budget for j in found) else 1
+
+
+def _is_of_library(text: str | None) -> bool:
+    return bool(text) and str(text).partition(":")[0] in ("torch", "onnxruntime", "openvino", "jax")
+
+
+def _specifications(
+    operators: tuple[str, ...], dtypes: tuple[str, ...], values: dict[str, object]
+) -> Iterator[Specification]:
+    from ogive.catalog import OPERATORS
+
+    chosen: list[Operator] = [find(name) for name in operators]
+    if not operators:
+        chosen = [op for op in OPERATORS.values() if op.inputs == 1 and not op.is_row_wise]
+    for op in chosen:
+        known = {p.name for p in op.parameters}
+        for name in values:
+            if name not in known:
+                allowed = ", ".join(sorted(known)) or "it has none"
+                raise click.UsageError(f"{op.name} has no parameter {name!r}; allowed: {allowed}")
+        if not operators and any(p.is_required for p in op.parameters):
+            continue
+        for dtype in dtypes:
+            try:
+                yield of_operator(op, dtype, values)
+            except DTypeError:
+                if operators:
+                    raise
+
+
+def _subject(text: str | None, program: str | None, spec: Specification, signature: str | None) -> Subject:
+    if program:
+        return of_program(program, spec)
+    assert text is not None
+    return subject(text, spec, signature=signature)
+
+
+# ---- what is printed
+
+
+def _print(found: list[Judgement], missing: int) -> None:
+    out = console()
+    if len(found) == 1:
+        _print_one(out, found[0])
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("operator", "largest error", "not nearest", "of", "verdict", "cause"):
+        table.add_column(
+            title, justify="right" if title in ("largest error", "not nearest", "of") else "left", no_wrap=True
+        )
+    for j in found:
+        verdict = "within" if j.within_budget else "beyond"
+        cause = j.causes[0].text if j.causes and not j.within_budget else ""
+        table.add_row(j.title, f"{j.worst_ulp:,.4g} ULP", f"{j.not_nearest:,}", f"{j.count:,}", verdict, Text(cause))
+    out.print(table)
+    beyond = sum(not j.within_budget for j in found)
+    absent = f"; it does not have {missing} more" if missing else ""
+    out.print(Text(f"{found[0].subject}: {len(found)} judged, {beyond} beyond the budget{absent}"), soft_wrap=True)
+
+
+def _print_one(out: Console, j: Judgement) -> None:
+    def line(text: str) -> None:
+        out.print(Text(text), soft_wrap=True)
+
+    line(f"{j.subject} {j.subject_version}: {j.title}, {j.inputs}".replace(" :", ":"))
+    if j.worst is not None:
+        at = ", ".join(f"{v:.9g}" for v in j.worst.inputs)
+        line(f"largest error: {j.worst_ulp:,.6g} ULP at {at}: {j.worst.result:.9g}, right is {j.worst.right:.9g}")
+    line(f"largest distance: {j.worst_steps:,.0f} numbers of the type")
+    line(f"not nearest: {j.not_nearest:,} of {j.count:,}")
+    for name, policy in j.policies.items():
+        if policy.count:
+            line(f"{name}: {policy.count:,} ({POLICIES[name]})")
+    if j.reversals:
+        line(f"order: {j.reversals:,} pairs of neighbours have results in the wrong order")
+    if j.symmetry and j.asymmetric:
+        line(f"symmetry: {j.asymmetric:,} results are not {j.symmetry}")
+    for text in j.dependence.found:
+        line(text)
+    if j.nanoseconds:
+        line(f"time: {np.format_float_positional(j.nanoseconds, trim='-')} ns an element")
+    for cause in j.causes:
+        line(f"cause: {cause.text}")
+    for text in j.beyond:
+        line(f"beyond the budget: {text}")
+    line("within the budget" if j.within_budget else "beyond the budget")

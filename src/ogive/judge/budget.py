@@ -1,0 +1,118 @@
+"""What is acceptable: the largest error, and which policies may be broken. Files in YAML say it by operator and type."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ogive.errors import MissingPackageError, ModelError, message
+from ogive.judge.judgement import POLICIES, Judgement
+
+__all__ = ["Budget", "Budgets", "load"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What is acceptable of one operator in one element type."""
+
+    max_ulp: float = 1.0
+    """The largest error against the exact value; of integers, the largest difference."""
+    max_not_nearest: int | None = None
+    """How many results may be other than the nearest ones; None: any number."""
+    allow: frozenset[str] = field(default_factory=lambda: frozenset({"zero_sign"}))
+    """Policies that may be broken."""
+    max_dependence: float | None = None
+    """How far, in numbers of the type, results may depend on length and position; None: any."""
+
+    def decide(self, judgement: Judgement) -> None:
+        """Write into a judgement whether it is within the budget, and what is beyond."""
+        beyond = []
+        if not judgement.worst_ulp <= self.max_ulp and judgement.worst is not None:
+            at = ", ".join(f"{value:.9g}" for value in judgement.worst.inputs)
+            beyond.append(f"the largest error is {judgement.worst_ulp:.4g} ULP, at {at}; allowed: {self.max_ulp:g}")
+        if self.max_not_nearest is not None and judgement.not_nearest > self.max_not_nearest:
+            allowed = f"{self.max_not_nearest:,}"
+            beyond.append(f"{judgement.not_nearest:,} results are not the nearest ones; allowed: {allowed}")
+        for name, policy in judgement.policies.items():
+            if policy.count and name not in self.allow:
+                at = "" if policy.example is None else " at " + ", ".join(f"{v:.9g}" for v in policy.example.inputs)
+                beyond.append(f"{name}: {POLICIES[name]}, {policy.count:,} times, first{at}")
+        if self.max_dependence is not None and judgement.dependence.steps > self.max_dependence:
+            beyond += judgement.dependence.found
+        judgement.budget = {**asdict(self), "allow": sorted(self.allow)}
+        judgement.beyond = beyond
+        judgement.within_budget = not beyond
+
+
+_MEMBERS = {
+    "operator": str,
+    "dtype": str,
+    "max_ulp": (int, float),
+    "max_not_nearest": int,
+    "allow": list,
+    "max_dependence": (int, float),
+}
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """The rows of a file; the last one that fits an operator and type decides, member by member."""
+
+    rows: tuple[Mapping[str, Any], ...]
+
+    def of(self, operator: str, dtype: str) -> Budget:
+        """The budget of an operator in an element type.
+
+        >>> rows = {"operator": "*", "max_ulp": 2}, {"operator": "gelu", "dtype": "bfloat16", "max_ulp": 0.5}
+        >>> Budgets(rows).of("gelu", "bfloat16").max_ulp, Budgets(rows).of("gelu", "float32").max_ulp
+        (0.5, 2)
+        """
+        found: dict[str, Any] = {}
+        for row in self.rows:
+            fits = fnmatch.fnmatchcase(operator, row.get("operator", "*"))
+            if fits and fnmatch.fnmatchcase(dtype, row.get("dtype", "*")):
+                found |= {name: value for name, value in row.items() if name not in ("operator", "dtype")}
+        if "allow" in found:
+            found["allow"] = frozenset(found["allow"])
+        return Budget(**found)
+
+
+def load(path: Path) -> Budgets:
+    """Read a file of budgets.
+
+    Raises MissingPackageError without PyYAML, ModelError for what is no such file.
+    """
+    try:
+        import yaml
+    except ImportError:
+        raise MissingPackageError(
+            message("budgets", "the package PyYAML is not installed", way_out="Install it: pip install 'ogive[judge]'")
+        ) from None
+    try:
+        data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except yaml.YAMLError as error:
+        raise ModelError(f"{path}: it is no YAML: {' '.join(str(error).split())}") from None
+    rows = data.get("budgets") if isinstance(data, dict) else None
+    if not isinstance(rows, list):
+        raise ModelError(message(str(path), "it has no list 'budgets'", "budgets: [{operator: ..., max_ulp: ...}]"))
+    for number, row in enumerate(rows, 1):
+        _check(str(path), number, row)
+    return Budgets(tuple(rows))
+
+
+def _check(path: str, number: int, row: Any) -> None:
+    where = f"{path}, budget {number}"
+    if not isinstance(row, dict):
+        raise ModelError(message(where, f"it is {row!r}", "a mapping"))
+    for name, value in row.items():
+        if name not in _MEMBERS:
+            raise ModelError(message(where, f"there is no member {name!r}", ", ".join(_MEMBERS)))
+        if not isinstance(value, _MEMBERS[name]) or isinstance(value, bool):  # type: ignore[arg-type]
+            raise ModelError(message(where, f"{name} is {value!r}", "a text" if _MEMBERS[name] is str else "a number"))
+        if name == "allow":
+            unknown = [policy for policy in value if policy not in POLICIES]
+            if unknown:
+                raise ModelError(message(where, f"allow has {unknown[0]!r}", ", ".join(POLICIES)))

@@ -1,0 +1,611 @@
+"""Judge an implementation: over all inputs of short types, over chosen and evenly spread ones of longer types."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ogive.accuracy.measure import in_order, patterns
+from ogive.accuracy.ulp import FORMATS, error_in_ulp
+from ogive.dtypes import ElementType, element_type_of
+from ogive.golden.inputs import choose, every, from_ranks, ranks
+from ogive.golden.specification import Expected, Specification, bits_of, python_value
+from ogive.golden.vectors import make
+from ogive.judge.budget import Budget
+from ogive.judge.causes import causes
+from ogive.judge.evidence import Evidence, steps_between
+from ogive.judge.judgement import BINS, Cause, Dependence, Example, Judgement
+from ogive.judge.subjects import Subject
+
+__all__ = ["judge"]
+
+#: Evenly spread inputs of types with more than 16 bits.
+SPREAD = 1 << 17
+
+#: Inputs of one step of a sweep.
+STEP = 1 << 16
+
+#: Examples that are kept.
+EXAMPLES = 8
+
+#: Points of a picture.
+PLACES = 1024
+
+#: The part of the linear axis that pictures show.
+LINEAR = 16.0
+
+
+def judge(
+    subject: Subject,
+    specification: Specification,
+    *,
+    budget: Budget | None = None,
+    exhaustive: bool = False,
+    inputs: Sequence[np.ndarray] | None = None,
+    seed: int = 0,
+    workers: int = 2,
+    with_causes: bool = True,
+    with_dependence: bool = True,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Judgement:
+    """Judge an implementation against exact results.
+
+    All inputs of one operand of up to 16 bits are taken; of longer ones, and of several operands, those of the golden
+    data and evenly spread ones; ``exhaustive``: all of one operand of 32 bits. ``inputs`` takes their place.
+    The budget decides what is acceptable.
+
+    Raises DTypeError and ShapeError where results have another type or shape than they must.
+    """
+    spec = specification
+    found = Judgement(
+        subject.name,
+        subject.version,
+        spec.operator,
+        spec.standard,
+        spec.version,
+        spec.kind.name,
+        dict(spec.parameters),
+        spec.parameter_rule,
+    )
+    evidence = _evidence(subject, spec, found, seed) if inputs is None else _given(subject, spec, found, inputs)
+    counter = _Counter(spec, found)
+    is_one = len(spec.inputs) == 1 and not spec.is_row_wise
+    if exhaustive and is_one and spec.kind.bits == 32:
+        found.inputs = "every input"
+        counter.place(evidence)
+
+        def step(arrays: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray, Expected, np.ndarray | None]:
+            result, expected = subject(spec, arrays), spec.expected(arrays)
+            is_right = np.array_equal(bits_of(result), bits_of(expected.right))
+            return arrays, result, expected, _errors(spec, result, expected) if is_right else None
+
+        with ThreadPoolExecutor(workers) as pool:
+            for arrays, result, expected, errors in in_order(pool, step, patterns(spec.kind, 1, STEP), workers + 2):
+                if errors is None or not counter.add_right(arrays[0], errors):
+                    counter.add(arrays, result, expected)
+                progress(result.size)
+    else:
+        counter.add(evidence.arrays, evidence.result, evidence.expected)
+        progress(evidence.result.size)
+    if is_one and spec.output.is_float and spec.kind.is_float:
+        _check_order(evidence, found)
+        _check_symmetry(evidence, found, spec)
+    found.curve = counter.curve()
+    if with_dependence:
+        found.dependence = _dependence(subject, spec, evidence)
+        found.nanoseconds = _time(subject, spec, evidence)
+    if with_causes and (found.not_nearest or found.dependence.found or any(p.count for p in found.policies.values())):
+        found.causes = causes(spec, evidence, found)
+        for cause in found.causes:
+            if cause.name == "saturation":
+                _refine(subject, spec, evidence, cause)
+    (budget or Budget()).decide(found)
+    return found
+
+
+def _refine(subject: Subject, spec: Specification, evidence: Evidence, cause: Cause) -> None:
+    """Find the very number from which on a subject saturates, with a few more calls."""
+    assert cause.region is not None
+    x, kind = evidence.arrays[0], spec.kind
+    with np.errstate(invalid="ignore"):  # signalling NaN
+        order = np.unique(ranks(x[np.isfinite(x)]))
+    low, high = (int(ranks(np.array([end]).astype(kind.numpy))[0]) for end in cause.region)
+    is_upper = bool(high >= order[-1])
+    edge = low if is_upper else high
+    place = int(np.searchsorted(order, edge)) + (-1 if is_upper else 1)
+    if not 0 <= place < order.size:
+        return
+
+    def results(places: np.ndarray) -> np.ndarray:
+        return subject(spec, [from_ranks(places, kind)]).astype(np.float64)
+
+    inside, outside = edge, int(order[place])
+    value = results(np.array([inside]))[0]
+    while abs(outside - inside) > 1:
+        middle = (inside + outside) // 2
+        if results(np.array([middle]))[0] == value:
+            inside = middle
+        else:
+            outside = middle
+    exact_edge = float(from_ranks(np.array([inside]), kind).astype(np.float64)[0])
+    before = cause.region[0 if is_upper else 1]
+    cause.text = cause.text.replace(f"{before:.6g}", f"{exact_edge:.9g}", 1)
+    cause.region = (exact_edge, cause.region[1]) if is_upper else (cause.region[0], exact_edge)
+
+
+# ---- which inputs
+
+
+class _Prepared(NamedTuple):
+    arrays: tuple[np.ndarray, ...]
+    expected: Expected
+    how: str
+
+
+@lru_cache(maxsize=8)
+def _prepared(spec: Specification, seed: int) -> _Prepared:
+    """Inputs in order, and what is expected of them; kept for the next subject."""
+    if len(spec.inputs) == 1 and spec.kind.bits <= 16:
+        x = every(spec.inputs[0])
+        if spec.kind.is_float:
+            x = x[np.argsort(ranks(x), kind="stable")]
+        return _Prepared((x,), spec.expected([x]), "every input")
+    chosen = choose(spec, seed=seed)
+    arrays = list(chosen.arrays)
+    how = f"{arrays[0].size:,} chosen inputs"
+    if len(spec.inputs) == 1:
+        kind = spec.kind
+        stride = max(1, (1 << kind.bits) // SPREAD) if kind.bits <= 32 else 0
+        if stride:
+            evenly = np.concatenate([x for (x,) in patterns(kind, stride)])
+        else:
+            generator = np.random.default_rng(seed)
+            evenly = generator.integers(0, 256, (SPREAD // 8, kind.itemsize), dtype=np.uint8).view(kind.numpy)[:, 0]
+        arrays[0] = np.concatenate([arrays[0], evenly])
+        if kind.is_float:
+            # An even grid of the numbers near zero, where people look.
+            near = np.linspace(-LINEAR, LINEAR, 1 << 14).astype(kind.numpy)
+            arrays[0] = np.concatenate([arrays[0], near])
+            arrays[0] = arrays[0][np.argsort(ranks(arrays[0]), kind="stable")]
+        how = f"{arrays[0].size:,} inputs: chosen ones, evenly spread bits, a grid near zero"
+    return _Prepared(tuple(arrays), spec.expected(arrays), how)
+
+
+def _evidence(subject: Subject, spec: Specification, found: Judgement, seed: int) -> Evidence:
+    if spec.is_row_wise:
+        return _evidence_of_rows(subject, spec, found, seed)
+    prepared = _prepared(spec, seed)
+    found.inputs = prepared.how
+    result = subject(spec, prepared.arrays)
+    return _with_errors(spec, prepared.arrays, result, prepared.expected)
+
+
+def _given(subject: Subject, spec: Specification, found: Judgement, inputs: Sequence[np.ndarray]) -> Evidence:
+    found.inputs = f"{inputs[0].size:,} given inputs"
+    arrays = tuple(np.broadcast_arrays(*inputs))
+    result, expected = subject(spec, arrays).reshape(-1), spec.expected(arrays)
+    flat = [x.reshape(-1) for x in arrays]
+    order = np.arange(result.size)
+    if len(flat) == 1 and spec.kind.is_float:
+        order = np.argsort(ranks(flat[0]), kind="stable")
+    expected = Expected(expected.right.reshape(-1)[order], expected.exact.reshape(-1)[order])
+    return _with_errors(spec, tuple(x[order] for x in flat), result[order], expected)
+
+
+@lru_cache(maxsize=8)
+def _rows_of(spec: Specification, seed: int) -> list[tuple[np.ndarray, Expected]]:
+    return [(case.inputs[0], spec.expected([case.inputs[0]])) for case in make(spec, seed=seed).cases]
+
+
+def _evidence_of_rows(subject: Subject, spec: Specification, found: Judgement, seed: int) -> Evidence:
+    cases = _rows_of(spec, seed)
+    found.inputs = f"{len(cases)} sets of rows"
+    results = [subject(spec, [x]) for x, _ in cases]
+    flat = np.concatenate([x.reshape(-1) for x, _ in cases])
+    right = np.concatenate([e.right.reshape(-1) for _, e in cases])
+    exact = np.concatenate([e.exact.reshape(-1) for _, e in cases])
+    return _with_errors(spec, (flat,), np.concatenate([y.reshape(-1) for y in results]), Expected(right, exact))
+
+
+def _with_errors(
+    spec: Specification, arrays: tuple[np.ndarray, ...], result: np.ndarray, expected: Expected
+) -> Evidence:
+    errors = _errors(spec, result, expected)
+    return Evidence(arrays, result, expected, errors, _wrong(spec, result, expected.right))
+
+
+def _errors(spec: Specification, result: np.ndarray, expected: Expected) -> np.ndarray:
+    if not spec.output.is_float:
+        return steps_between(result, expected.right, spec.output)
+    errors = error_in_ulp(result.reshape(-1), expected.exact.reshape(-1), spec.output).reshape(result.shape)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isnan(errors), np.inf, errors)
+
+
+def _wrong(spec: Specification, result: np.ndarray, right: np.ndarray) -> np.ndarray:
+    if not spec.output.is_float:
+        return np.asarray(result != right)
+    with np.errstate(invalid="ignore"):
+        same = (result == right) | (np.isnan(result) & np.isnan(right))
+    return np.asarray(~same)
+
+
+# ---- counting
+
+
+class _Counter:
+    def __init__(self, spec: Specification, found: Judgement) -> None:
+        self.spec, self.found = spec, found
+        self.by_rank, self.by_value = np.full(PLACES, -1.0), np.full(PLACES, -1.0)
+        self.absolute = np.full(PLACES, -1.0)
+        self.at_zero: np.ndarray | None = None
+        self.worst: list[Example] = []
+
+    def add(self, arrays: Sequence[np.ndarray], result: np.ndarray, expected: Expected) -> None:
+        spec, found = self.spec, self.found
+        right, exact = expected
+        errors = _errors(spec, result, expected)
+        wrong = _wrong(spec, result, right)
+        steps = steps_between(result, right, spec.output)
+        found.count += result.size
+        found.not_nearest += int(np.count_nonzero(wrong))
+        ordinary = np.ones(result.shape, bool)
+        if spec.output.is_float:
+            for name, where in self._broken(arrays, result, right, wrong).items():
+                if where.any():
+                    ordinary &= ~where
+                    policy = found.policies[name]
+                    policy.count += int(np.count_nonzero(where))
+                    if policy.example is None:
+                        policy.example = self._example(
+                            arrays, result, right, exact, errors, steps, np.flatnonzero(where)[0]
+                        )
+            with np.errstate(invalid="ignore"):
+                ordinary &= np.isfinite(errors)
+        measured = np.where(ordinary, errors, 0)
+        # Bins end with what they are named after.
+        on_edge = np.searchsorted(np.array(BINS), measured[ordinary], side="left")
+        counts = np.bincount(on_edge, minlength=len(BINS) + 1)
+        found.histogram = [a + int(b) for a, b in zip(found.histogram, counts, strict=True)]
+        place = int(np.argmax(measured)) if measured.size else 0
+        if measured.size and (measured[place] > found.worst_ulp or found.worst is None):
+            found.worst_ulp = float(measured[place])
+            found.worst = self._example(arrays, result, right, exact, errors, steps, place)
+        finite_steps = np.where(ordinary, steps, 0)
+        found.worst_steps = max(found.worst_steps, float(finite_steps.max(initial=0)))
+        self._keep_examples(arrays, result, right, exact, errors, steps, measured, wrong)
+        if len(spec.inputs) == 1 and spec.kind.is_float:
+            self._place(arrays[0], measured, result, exact, ordinary)
+
+    def place(self, evidence: Evidence) -> None:
+        """Put the evidence into the pictures, without counting it: most steps of a sweep add only their largest error."""
+        ordinary = np.isfinite(evidence.errors)
+        measured = np.where(ordinary, evidence.errors, 0)
+        self._place(evidence.arrays[0], measured, evidence.result, evidence.expected.exact, ordinary)
+
+    def add_right(self, x: np.ndarray, errors: np.ndarray) -> bool:
+        """Count a step of neighbours whose results all have the right bits; False where that needs more work."""
+        found = self.found
+        largest = float(errors.max())
+        if not largest <= BINS[0] or largest > found.worst_ulp or found.worst is None or not np.isfinite(x).all():
+            return False
+        found.count += x.size
+        found.histogram[0] += x.size
+        place = int((int(ranks(x[x.size // 2 :][:1])[0]) / 2.0 ** (self.spec.kind.bits - 1) + 1) / 2 * PLACES)
+        self.by_rank[place] = max(self.by_rank[place], largest)
+        ends = np.abs(x[[0, -1]].astype(np.float64))
+        if ends.min() <= LINEAR:
+            if ends.max() < LINEAR / PLACES:
+                middle = PLACES // 2 - int(np.signbit(x[-1]))
+                self.by_value[middle] = max(self.by_value[middle], largest)
+            else:
+                self._place_values(x.astype(np.float64), errors, None)
+        return True
+
+    def _place_values(self, value: np.ndarray, errors: np.ndarray, off: np.ndarray | None) -> None:
+        near = np.abs(value) <= LINEAR
+        places = np.clip(((value[near] / LINEAR + 1) / 2 * PLACES).astype(np.int64), 0, PLACES - 1)
+        np.maximum.at(self.by_value, places, errors[near])
+        if off is not None:
+            np.maximum.at(self.absolute, places, off[near])
+
+    def _broken(
+        self, arrays: Sequence[np.ndarray], result: np.ndarray, right: np.ndarray, wrong: np.ndarray
+    ) -> dict[str, np.ndarray]:
+        spec = self.spec
+        _, smallest, _ = FORMATS[spec.output.name]
+        with np.errstate(all="ignore"):
+            nan, must_be_nan = np.isnan(result), np.isnan(right)
+            infinite, must_be_infinite = np.isinf(result), np.isinf(right)
+            zeros = (result == 0) & (right == 0)
+            other_sign = np.signbit(result) != np.signbit(right)
+            size = np.abs(right.astype(np.float64))
+            flushed = (result == 0) & (size > 0) & (size < 2.0**smallest)
+        broken = {
+            "nan_lost": must_be_nan & ~nan,
+            "nan_made": nan & ~must_be_nan,
+            "infinity_lost": must_be_infinite & ~infinite & ~nan,
+            "infinity_made": infinite & ~must_be_infinite & ~must_be_nan,
+            "infinity_sign": infinite & must_be_infinite & other_sign,
+            "zero_sign": zeros & other_sign,
+            "result_flushed": flushed,
+        }
+        found_input = self._flushed_inputs(arrays, result, wrong & ~flushed)
+        if found_input is not None:
+            broken["input_flushed"] = found_input
+        return broken
+
+    def _flushed_inputs(self, arrays: Sequence[np.ndarray], result: np.ndarray, wrong: np.ndarray) -> np.ndarray | None:
+        """Where a result is wrong, and right for zeros in the place of subnormal inputs."""
+        if self.spec.is_row_wise or not wrong.any():
+            return None
+        subnormal = np.zeros(result.shape, bool)
+        zeroed = []
+        for x, kind in zip(arrays, self.spec.inputs, strict=True):
+            if not kind.is_float:
+                zeroed.append(x)
+                continue
+            with np.errstate(invalid="ignore"):
+                size = np.abs(x.astype(np.float64))
+            is_small = (size > 0) & (size < 2.0 ** FORMATS[kind.name][1])
+            subnormal = subnormal | is_small
+            zeroed.append(np.where(is_small, np.copysign(np.zeros((), x.dtype), x), x))
+        places = np.flatnonzero(subnormal & wrong)
+        if not places.size:
+            return None
+        taken = places[:: max(1, places.size // 4096)]
+        right = self.spec.expected([np.broadcast_to(x, result.shape).reshape(-1)[taken] for x in zeroed]).right
+        with np.errstate(invalid="ignore"):
+            same = right == result.reshape(-1)[taken]
+        found = np.zeros(result.shape, bool)
+        if same.mean() > 0.9:
+            found.reshape(-1)[places] = True
+        return found
+
+    def _example(
+        self,
+        arrays: Sequence[np.ndarray],
+        result: np.ndarray,
+        right: np.ndarray,
+        exact: np.ndarray,
+        errors: np.ndarray,
+        steps: np.ndarray,
+        place: Any,
+    ) -> Example:
+        inputs = [np.broadcast_to(x, result.shape).reshape(-1)[place] for x in arrays]
+        y, r = result.reshape(-1)[place], right.reshape(-1)[place]
+        texts = tuple(
+            f"{int(bits_of(np.array([v], v.dtype))[0]):#0{2 + 2 * v.dtype.itemsize}x}" for v in (*inputs, y, r)
+        )
+        return Example(
+            tuple(python_value(v) for v in inputs),
+            python_value(y),
+            python_value(r),
+            float(exact.reshape(-1)[place]),
+            float(errors.reshape(-1)[place]),
+            float(steps.reshape(-1)[place]),
+            texts,
+        )
+
+    def _keep_examples(self, arrays, result, right, exact, errors, steps, measured, wrong) -> None:  # type: ignore[no-untyped-def]
+        """The worst ones, from different places: those next to a kept one say nothing new."""
+        order = np.argsort(-measured, kind="stable")[: 16 * EXAMPLES]
+        for place in order:
+            if not wrong.reshape(-1)[place]:
+                break
+            example = self._example(arrays, result, right, exact, errors, steps, place)
+            near = [e for e in self.worst if all(_is_near(a, b) for a, b in zip(e.inputs, example.inputs, strict=True))]
+            if not near:
+                self.worst.append(example)
+            elif example.ulp > near[0].ulp:
+                self.worst[self.worst.index(near[0])] = example
+        self.worst.sort(key=lambda e: -e.ulp)
+        del self.worst[EXAMPLES:]
+        self.found.examples = self.worst
+
+    # ---- pictures
+
+    def _place(
+        self, x: np.ndarray, errors: np.ndarray, result: np.ndarray, exact: np.ndarray, ordinary: np.ndarray
+    ) -> None:
+        with np.errstate(all="ignore"):
+            finite = np.isfinite(x) & ordinary
+            if not finite.any():
+                return
+            x, errors = x[finite], errors[finite]
+            off = np.nan_to_num(np.abs(result[finite].astype(exact.dtype) - exact[finite]).astype(np.float64))
+        count = float(2 ** (self.spec.kind.bits - 1))
+        places = np.clip(((ranks(x) / count + 1) / 2 * PLACES).astype(np.int64), 0, PLACES - 1)
+        np.maximum.at(self.by_rank, places, errors)
+        self._place_values(x.astype(np.float64), errors, off)
+
+    def curve(self) -> dict[str, Any]:
+        """What pictures are drawn from."""
+        kind = self.spec.kind
+        if len(self.spec.inputs) != 1 or not kind.is_float or self.spec.is_row_wise:
+            return {}
+        count = float(2 ** (kind.bits - 1))
+        middle = (np.arange(PLACES) + 0.5) / PLACES * 2 - 1
+        # Places whose numbers are NaN have no error.
+        with np.errstate(all="ignore"):
+            axis = from_ranks((middle * count).astype(np.int64), kind).astype(np.float64)
+        return {
+            "by_value": {
+                "x": (middle * LINEAR).tolist(),
+                "ulp": _or_none(self.by_value),
+                "absolute": _or_none(self.absolute),
+            },
+            "by_rank": {"x": [float(v) if np.isfinite(v) else None for v in axis], "ulp": _or_none(self.by_rank)},
+        }
+
+
+def _or_none(values: np.ndarray) -> list[float | None]:
+    return [None if v < 0 else float(f"{v:.4g}") for v in values]
+
+
+def _is_near(a: float, b: float) -> bool:
+    return a == b or abs(a - b) <= 0.25 * max(abs(a), abs(b))
+
+
+# ---- one operand: order and symmetry
+
+
+def _check_order(evidence: Evidence, found: Judgement) -> None:
+    """Neighbours whose results are in the other order than the right ones."""
+    (x,) = evidence.arrays
+    with np.errstate(invalid="ignore"):
+        good = np.isfinite(x) & np.isfinite(evidence.result) & np.isfinite(evidence.expected.right)
+    x, y, right = x[good], evidence.result[good], evidence.expected.right[good]
+    falls = (right[1:] >= right[:-1]) & (y[1:] < y[:-1])
+    rises = (right[1:] <= right[:-1]) & (y[1:] > y[:-1])
+    places = np.flatnonzero(falls | rises)
+    found.reversals = int(places.size)
+    if places.size:
+        place = places[np.argmax(steps_between(y[places], y[places + 1], _type(y)))]
+        found.reversal = Example(
+            (python_value(x[place]), python_value(x[place + 1])),
+            python_value(y[place]),
+            python_value(right[place]),
+            python_value(right[place + 1]),
+            float(evidence.errors[good][place]),
+            float(steps_between(y[place : place + 1], y[place + 1 : place + 2], _type(y))[0]),
+        )
+
+
+def _no_type() -> ElementType:
+    raise AssertionError("results of no element type")
+
+
+def _type(x: np.ndarray) -> ElementType:
+    return element_type_of(x.dtype) or _no_type()
+
+
+def _check_symmetry(evidence: Evidence, found: Judgement, spec: Specification) -> None:
+    """Results at -x and x, where the exact ones are odd or even."""
+    (x,) = evidence.arrays
+    order = ranks(x)
+    with np.errstate(invalid="ignore"):
+        usual = np.isfinite(x) & (x != 0)
+    _, first = np.unique(np.where(usual, order, 0), return_index=True)
+    keep = first[usual[first]]
+    known = order[keep]
+    partner = np.searchsorted(known, -known)
+    partner = np.minimum(partner, known.size - 1)
+    both = known[partner] == -known
+    here, there = keep[both], keep[partner[both]]
+    if here.size < 16:
+        return
+    right, y = evidence.expected.right, evidence.result
+    for name, flip in (("odd", -1.0), ("even", 1.0)):
+        with np.errstate(invalid="ignore"):
+            mirrored = (right[there].astype(np.float64) * flip).astype(right.dtype)
+            if np.array_equal(right[here], mirrored, equal_nan=True):
+                found.symmetry = name
+                of_subject = (y[there].astype(np.float64) * flip).astype(y.dtype)
+                same = (y[here] == of_subject) | (np.isnan(y[here]) & np.isnan(of_subject))
+                found.asymmetric = int(np.count_nonzero(~same))
+                return
+
+
+# ---- what results must not depend on
+
+#: Lengths and offsets of calls.
+LENGTHS = (*range(1, 70), 127, 129, 1000, 1023)
+OFFSETS = (0, 1, 3, 8)
+SAMPLE = 4099
+
+
+def _dependence(subject: Subject, spec: Specification, evidence: Evidence) -> Dependence:
+    found = Dependence()
+    if spec.is_row_wise:
+        return found
+    generator = np.random.default_rng(3)
+    places = generator.integers(0, evidence.result.size, SAMPLE)
+    sample = [
+        np.ascontiguousarray(np.broadcast_to(x, evidence.result.shape).reshape(-1)[places]) for x in evidence.arrays
+    ]
+    whole = subject(spec, sample)
+    kind = spec.output
+
+    def compare(what: str, described: str, parts: Iterator[tuple[slice | np.ndarray, np.ndarray, str]]) -> None:
+        found.checked.append(what)
+        worst, count, example = 0.0, 0, ""
+        for where, result, call in parts:
+            wanted = whole[where]
+            different = bits_of(result, canonical=True) != bits_of(wanted, canonical=True)
+            if not different.any():
+                continue
+            count += int(np.count_nonzero(different))
+            steps = np.where(different, np.maximum(steps_between(result, wanted, kind), 1), 0)
+            place = int(np.argmax(steps))
+            if steps[place] > worst:
+                worst = float(steps[place])
+                given = ", ".join(f"{python_value(x[where][place]):.9g}" for x in sample)
+                a, b = python_value(result[place]), python_value(wanted[place])
+                example = f"at {given} {call} gives {a:.9g}, and among {SAMPLE} elements {b:.9g}"
+        if count:
+            found.found.append(f"{described}: {example} ({worst:,.0f} numbers apart; {count:,} differences)")
+            found.steps = max(found.steps, worst)
+
+    lengths = (1, 3, 1000) if subject.is_slow else LENGTHS
+    offsets = (1,) if subject.is_slow else OFFSETS
+
+    def short() -> Iterator[tuple[slice, np.ndarray, str]]:
+        for length, offset in itertools.product(lengths, offsets):
+            where = slice(offset, offset + length)
+            yield where, subject(spec, [x[where] for x in sample]), f"a call on {length} elements from {offset} on"
+
+    def moved() -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
+        for shift in (1, 2, 5, 1000) if not subject.is_slow else (5,):
+            order = np.roll(np.arange(SAMPLE), shift)
+            yield order, subject(spec, [x[order] for x in sample]), f"the same at another place (moved by {shift})"
+
+    def layouts() -> Iterator[tuple[slice, np.ndarray, str]]:
+        for where in (slice(None, None, 2), slice(1, None, 3)):
+            yield where, subject(spec, [x[where] for x in sample]), "a call on a view with strides"
+
+    def many() -> Iterator[tuple[slice, np.ndarray, str]]:
+        repeated = [np.tile(x, 256) for x in sample]
+        counts = (1, 2) if subject.set_threads else (0,)
+        for count in counts:
+            if subject.set_threads:
+                subject.set_threads(count)
+            try:
+                result = subject(spec, repeated).reshape(256, SAMPLE)
+            finally:
+                if subject.set_threads:
+                    subject.set_threads(1)
+            call = f"a call on {256 * SAMPLE:,} elements" + (f" with {count} threads" if count else "")
+            for row in (0, 1, 100, 255):
+                yield slice(None), result[row], call
+
+    compare("length", "results depend on the length of a call", short())
+    compare("position", "results depend on the position in a call", moved())
+    if not subject.is_slow:
+        compare("layout", "results depend on the strides of the input", layouts())
+        compare("threads", "results depend on the length of a call or its threads", many())
+    return found
+
+
+def _time(subject: Subject, spec: Specification, evidence: Evidence) -> float:
+    """Nanoseconds of an element, in the median of five calls on 2**16 elements of the middle of the range."""
+    if spec.is_row_wise:
+        return 0.0
+    arrays = []
+    for x, kind in zip(evidence.arrays, spec.inputs, strict=True):
+        if kind.is_float:
+            arrays.append(np.linspace(-4, 4, 1 << 16).astype(kind.numpy))
+        else:
+            arrays.append(np.resize(x, 1 << 16))
+    times = []
+    for _ in range(2 if subject.is_slow else 5):
+        begin = time.perf_counter()
+        subject(spec, arrays)
+        times.append(time.perf_counter() - begin)
+    return float(f"{np.median(times) / (1 << 16) * 1e9:.3g}")

@@ -1,0 +1,387 @@
+"""Whose results are judged: a library, a Python function, a function of a shared library, a program.
+
+`subject` reads what people write: ``torch``, ``onnxruntime:CPUExecutionProvider``, ``openvino:CPU``, ``jax``,
+``module:function``, ``file.py:function``, ``./libk.so:my_gelu``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import importlib.util
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ogive.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError, message
+from ogive.golden.specification import Specification, find_operator
+from ogive.peers.expressions import ONNX, TORCH, expression
+from ogive.peers.functions import PEERS, function, version
+
+__all__ = ["DEFAULT_SIGNATURE", "Subject", "of_callable", "of_program", "subject"]
+
+#: What a function of a shared library is, unless the caller says otherwise.
+DEFAULT_SIGNATURE = "void f(const T *x, T *y, size_t n)"
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """An implementation: arrays of a specification's inputs to an array of its results."""
+
+    name: str
+    version: str
+    function: Callable[..., np.ndarray]
+    is_slow: bool = False
+    """Whether a call costs much whatever its size, as of a program: then it is called less often."""
+    set_threads: Callable[[int], None] | None = None
+
+    def __call__(self, specification: Specification, arrays: Sequence[np.ndarray]) -> np.ndarray:
+        """The results, of the right type and shape.
+
+        Raises DTypeError and ShapeError where they are not.
+        """
+        with np.errstate(all="ignore"):
+            result = np.asarray(self.function(*arrays))
+        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        if result.dtype != specification.output.numpy:
+            raise DTypeError(message(self.name, f"its results are {result.dtype}", specification.output.name))
+        if result.shape != shape:
+            raise ShapeError(message(self.name, f"its result has shape {result.shape}", f"{shape}, that of the inputs"))
+        return result
+
+
+def of_callable(call: Callable[..., Any], name: str | None = None) -> Subject:
+    """A Python function of arrays."""
+    return Subject(name or str(getattr(call, "__name__", None) or repr(call)), "", call)
+
+
+def subject(text: str, specification: Specification, *, signature: str | None = None) -> Subject:
+    """The subject that a text names.
+
+    Raises ArgumentError for texts that name none where a package is not installed,
+    UnsupportedError where a library does not have the operator with these parameters.
+    """
+    head, _, rest = text.partition(":")
+    if head == "ogive" and not rest:
+        if specification.bind is None:
+            raise UnsupportedError(message(specification.operator, "Ogive has no kernel of it"))
+        return Subject("ogive", "", specification.bind)
+    if head in PEERS:
+        return _peer(head, rest, specification)
+    place, _, name = text.rpartition(":")
+    if not place or not name:
+        allowed = f"ogive, {', '.join(PEERS)}, module:function, file.py:function, ./library.so:function"
+        raise ArgumentError(message("ogive judge", f"the subject is {text!r}", allowed))
+    if re.search(r"\.(so(\.\d+)*|dylib|dll)$", place):
+        return _of_library(Path(place), name, specification, signature or DEFAULT_SIGNATURE)
+    if signature is not None:
+        raise ArgumentError(message("ogive judge", f"--signature was given for {text!r}", "shared libraries"))
+    return _of_module(place, name)
+
+
+# ---- libraries for Python
+
+
+def _peer(peer: str, rest: str, spec: Specification) -> Subject:
+    op = find_operator(spec.catalogue) if spec.catalogue else None
+    if op is None:
+        raise UnsupportedError(message(spec.operator, f"{peer} is asked for operators of the catalogue only"))
+    defaults = {p.name: p for p in op.parameters}
+    changed = {n: v for n, v in spec.parameters.items() if n in defaults and not defaults[n].is_default(v)}
+    label = version(peer)
+    if peer == "torch":
+        return _torch(label, rest, spec, changed)
+    numbers = {n: v for n, v in spec.parameters.items() if not defaults[n].choices or n == "approximate"}
+    others = [n for n in changed if defaults[n].choices and n != "approximate"]
+    if others:
+        raise UnsupportedError(message(spec.operator, f"{peer} does not have it with {', '.join(others)}"))
+    if peer == "onnxruntime" and rest:
+        return Subject(f"onnxruntime:{rest}", label, _onnxruntime(rest, spec, changed))
+    if peer == "openvino" and rest:
+        return Subject(f"openvino:{rest}", label, _openvino(rest, spec, changed))
+    if rest:
+        raise ArgumentError(message("ogive judge", f"the subject is '{peer}:{rest}'", f"{peer} alone"))
+    return Subject(peer, label, function(peer, spec.catalogue, spec.tensors, numbers, changed))
+
+
+def _torch(label: str, rest: str, spec: Specification, changed: Mapping[str, Any]) -> Subject:
+    """``torch``, ``torch:cuda``, ``torch:compile``, ``torch:cuda:compile``."""
+    words = rest.split(":") if rest else []
+    is_compiled = "compile" in words
+    devices = [word for word in words if word != "compile"]
+    if len(devices) > 1:
+        raise ArgumentError(message("ogive judge", f"the subject is 'torch:{rest}'", "torch[:device][:compile]"))
+    numbers = {n: v for n, v in spec.parameters.items() if n != "approximate"}
+    if not words:
+        given = {**numbers, **{n: v for n, v in spec.parameters.items() if n == "approximate"}}
+        call = function("torch", spec.catalogue, spec.tensors, given, changed)
+        torch = importlib.import_module("torch")
+        return Subject("torch", label, call, set_threads=torch.set_num_threads)
+    torch = importlib.import_module("torch")
+    name = spec.catalogue if spec.parameters.get("approximate", "none") == "none" else f"{spec.catalogue}_tanh"
+    text = expression(TORCH, name, numbers)
+    if text is None or any(n not in text for n in changed if n != "approximate"):
+        raise UnsupportedError(message(spec.operator, "torch does not have it with these parameters"))
+    written = eval(f"lambda {', '.join(spec.tensors)}: {text}", {**numbers, "torch": torch})
+    if is_compiled:
+        written = torch.compile(written, dynamic=True)
+    device = devices[0] if devices else "cpu"
+
+    def compute(*arrays: np.ndarray) -> np.ndarray:
+        tensors = []
+        for x in arrays:
+            x = np.ascontiguousarray(x)
+            is_brain = x.dtype.name == "bfloat16"
+            tensor = torch.from_numpy(x.view(np.int16)).view(torch.bfloat16) if is_brain else torch.from_numpy(x)
+            tensors.append(tensor.to(device))
+        result = written(*tensors).cpu()
+        if result.dtype is torch.bfloat16:
+            found: np.ndarray = result.view(torch.int16).numpy().view(spec.output.numpy)
+            return found
+        return np.asarray(result.numpy())
+
+    return Subject(f"torch:{rest}", label, compute, set_threads=torch.set_num_threads)
+
+
+def _one_node(spec: Specification, changed: Mapping[str, Any], array: np.ndarray) -> bytes:
+    helper = importlib.import_module("onnx").helper
+    name = spec.catalogue if spec.parameters.get("approximate", "none") == "none" else f"{spec.catalogue}_tanh"
+    if name not in ONNX:
+        raise UnsupportedError(message(spec.operator, "ONNX does not have it"))
+    operator, attributes = ONNX[name]
+    given = {n: v for n, v in changed.items() if n != "approximate"}
+    element, shape = helper.np_dtype_to_tensor_dtype(array.dtype), list("nmkl"[: array.ndim])
+    graph = helper.make_graph(
+        [helper.make_node(operator, list(spec.tensors), ["result"], **attributes, **given)],
+        "one",
+        [helper.make_tensor_value_info(n, element, shape) for n in spec.tensors],
+        [helper.make_tensor_value_info("result", element, shape)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 22)], ir_version=10)
+    data: bytes = model.SerializeToString()
+    return data
+
+
+def _when_known(prepare: Callable[[np.ndarray], Callable[..., np.ndarray]]) -> Callable[..., np.ndarray]:
+    prepared: dict[int, Callable[..., np.ndarray]] = {}
+
+    def compute(*arrays: np.ndarray) -> np.ndarray:
+        dimensions = arrays[0].ndim
+        if dimensions not in prepared:
+            prepared[dimensions] = prepare(arrays[0])
+        return prepared[dimensions](*arrays)
+
+    return compute
+
+
+def _onnxruntime(provider: str, spec: Specification, changed: Mapping[str, Any]) -> Callable[..., np.ndarray]:
+    ort = importlib.import_module("onnxruntime")
+    known = ort.get_available_providers()
+    if provider not in known:
+        raise ArgumentError(message("onnxruntime", f"there is no provider {provider!r}", ", ".join(known)))
+
+    def prepare(array: np.ndarray) -> Callable[..., np.ndarray]:
+        session = ort.InferenceSession(_one_node(spec, changed, array), providers=[provider])
+        return lambda *arrays: np.asarray(session.run(None, dict(zip(spec.tensors, arrays, strict=True)))[0])
+
+    return _when_known(prepare)
+
+
+def _openvino(device: str, spec: Specification, changed: Mapping[str, Any]) -> Callable[..., np.ndarray]:
+    ov = importlib.import_module("openvino")
+    core = ov.Core()
+    if device.split(".")[0] not in core.available_devices:
+        raise ArgumentError(message("openvino", f"there is no device {device!r}", ", ".join(core.available_devices)))
+
+    def prepare(array: np.ndarray) -> Callable[..., np.ndarray]:
+        request = core.compile_model(core.read_model(_one_node(spec, changed, array)), device).create_infer_request()
+        return lambda *arrays: np.array(next(iter(request.infer(list(arrays)).values())))
+
+    return _when_known(prepare)
+
+
+# ---- Python functions
+
+
+def _of_module(place: str, name: str) -> Subject:
+    if place.endswith(".py"):
+        path = Path(place)
+        if not path.is_file():
+            raise ArgumentError(message("ogive judge", f"there is no file {place!r}", "file.py:function"))
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    else:
+        folder = str(Path.cwd())
+        if folder not in sys.path:
+            sys.path.insert(0, folder)
+        try:
+            module = importlib.import_module(place)
+        except ModuleNotFoundError as error:
+            what = f"there is no module {error.name!r}"
+            raise ArgumentError(message("ogive judge", what, "module:function, file.py:function")) from None
+        except (ImportError, ValueError, TypeError) as error:
+            what = f"{place!r} cannot be imported: {error}"
+            raise ArgumentError(message("ogive judge", what, "module:function, file.py:function")) from None
+    found: Any = module
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise ArgumentError(message("ogive judge", f"{place} has no function {name!r}", "functions of arrays"))
+    return Subject(f"{Path(place).name}:{name}", "", found)
+
+
+# ---- shared libraries
+
+_C_TYPES: dict[str, Any] = {
+    "size_t": ctypes.c_size_t,
+    "int": ctypes.c_int,
+    "unsigned": ctypes.c_uint,
+    "long": ctypes.c_long,
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
+    "int32_t": ctypes.c_int32,
+    "uint32_t": ctypes.c_uint32,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+}
+_COUNTS = ("size_t", "int", "unsigned", "long", "int64_t", "uint64_t", "int32_t", "uint32_t")
+
+
+def _of_library(path: Path, name: str, spec: Specification, signature: str) -> Subject:
+    try:
+        library = ctypes.CDLL(str(path.resolve()))
+    except OSError as error:
+        raise ArgumentError(message("ogive judge", f"{path} cannot be loaded: {error}", "a shared library")) from None
+    try:
+        call = getattr(library, name)
+    except AttributeError:
+        raise ArgumentError(message("ogive judge", f"{path} has no function {name!r}", "its exported names")) from None
+    return Subject(f"{path.name}:{name}", "", _called_as(call, signature, spec))
+
+
+def _called_as(call: Any, signature: str, spec: Specification) -> Callable[..., np.ndarray]:
+    """A C function as one of arrays: by pointers and a count, or a number at a time."""
+    parsed = re.fullmatch(r"\s*([\w ]+?)\s*(\**)\s*\w+\s*\((.*)\)\s*;?\s*", signature)
+    if parsed is None:
+        raise _wrong(signature, "it is no declaration of a function")
+    arguments = [_argument(text, signature) for text in parsed[3].split(",")]
+    inputs = [a for a in arguments if a[0] == "in"]
+    outputs = [a for a in arguments if a[0] == "out"]
+    scalars = [a for a in arguments if a[0] == "T"]
+    kind = spec.output
+    if scalars and not inputs and not outputs and parsed[1] in ("T", "float", "double"):
+        return _one_at_a_time(call, arguments, spec, signature)
+    if len(inputs) != len(spec.inputs) or len(outputs) != 1 or parsed[1] != "void":
+        need = f"{len(spec.inputs)} 'const T *' and one 'T *'"
+        raise _wrong(signature, f"it has {len(inputs)} inputs and {len(outputs)} outputs of {need}")
+    call.restype = None
+
+    def compute(*arrays: np.ndarray) -> np.ndarray:
+        together = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*arrays)]
+        result = np.empty(together[0].shape, kind.numpy)
+        given: list[Any] = []
+        position = 0
+        for role, c_type, argument in arguments:
+            if role == "in":
+                given.append(ctypes.c_void_p(together[position].ctypes.data))
+                position += 1
+            elif role == "out":
+                given.append(ctypes.c_void_p(result.ctypes.data))
+            elif role == "count":
+                given.append(c_type(result.size))
+            else:
+                given.append(c_type(_parameter(argument, spec, signature)))
+        call(*given)
+        return result
+
+    return compute
+
+
+def _wrong(signature: str, what: str) -> ArgumentError:
+    allowed = f"such as '{DEFAULT_SIGNATURE}', 'void f(const T *x, T *y, size_t n, float alpha)', 'float f(float x)'"
+    return ArgumentError(message("ogive judge", f"the signature is {signature!r}: {what}", allowed))
+
+
+def _argument(text: str, signature: str) -> tuple[str, Any, str]:
+    """An argument's part, C type and name."""
+    parsed = re.fullmatch(r"\s*(const\s+)?(\w+)\s*(\*?)\s*(?:restrict\s+)?(\w+)\s*", text)
+    if parsed is None:
+        raise _wrong(signature, f"{text.strip()!r} is not understood")
+    is_constant, c_type, pointer, name = bool(parsed[1]), parsed[2], parsed[3], parsed[4]
+    if pointer:
+        return ("in" if is_constant else "out"), None, name
+    if c_type == "T" or (c_type in ("float", "double") and name in ("x", "a", "b", "y")):
+        return "T", _C_TYPES.get(c_type), name
+    if c_type not in _C_TYPES:
+        raise _wrong(signature, f"{c_type!r} is no type that is known")
+    return ("count" if c_type in _COUNTS else "parameter"), _C_TYPES[c_type], name
+
+
+def _parameter(name: str, spec: Specification, signature: str) -> float:
+    if name not in spec.parameters:
+        known = ", ".join(spec.parameters) or "it has none"
+        raise _wrong(signature, f"{spec.operator} has no parameter {name!r} ({known})")
+    return float(spec.parameters[name])
+
+
+def _one_at_a_time(
+    call: Any, arguments: Sequence[tuple[str, Any, str]], spec: Specification, signature: str
+) -> Callable[..., np.ndarray]:
+    c_type = {"float32": ctypes.c_float, "float64": ctypes.c_double}.get(spec.output.name)
+    if c_type is None:
+        raise _wrong(signature, f"C has no type for one {spec.output.name}; take arrays")
+    if sum(role == "T" for role, _, _ in arguments) != len(spec.inputs):
+        raise _wrong(signature, f"{spec.operator} has {len(spec.inputs)} inputs")
+    call.restype = c_type
+    call.argtypes = [c_type if role == "T" else kind for role, kind, _ in arguments]
+    fixed = {name: _parameter(name, spec, signature) for role, _, name in arguments if role == "parameter"}
+
+    def one(*values: float) -> float:
+        given = iter(values)
+        result: float = call(*(next(given) if role == "T" else fixed[name] for role, _, name in arguments))
+        return result
+
+    def compute(*arrays: np.ndarray) -> np.ndarray:
+        together = np.broadcast_arrays(*arrays)
+        found = [one(*each) for each in zip(*(x.ravel().tolist() for x in together), strict=True)]
+        return np.array(found, spec.output.numpy).reshape(together[0].shape)
+
+    return compute
+
+
+# ---- programs
+
+
+def of_program(command: str, specification: Specification) -> Subject:
+    """A program that reads the inputs as raw bytes, one tensor after the other, and writes the results as raw bytes."""
+    words = shlex.split(command)
+    if not words:
+        raise ArgumentError(message("ogive judge", "--exec is empty", "a command"))
+
+    def compute(*arrays: np.ndarray) -> np.ndarray:
+        together = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*arrays)]
+        data = b"".join(x.tobytes() for x in together)
+        try:
+            done = subprocess.run(words, input=data, capture_output=True, check=False)
+        except OSError as error:
+            raise ArgumentError(message("ogive judge", f"{words[0]!r} cannot be run: {error.strerror}")) from None
+        if done.returncode:
+            last = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["it wrote nothing to stderr"]
+            raise ArgumentError(message("ogive judge", f"{words[0]!r} ended with status {done.returncode}: {last[0]}"))
+        wanted = together[0].size * specification.output.itemsize
+        if len(done.stdout) != wanted:
+            what = f"{words[0]!r} wrote {len(done.stdout)} bytes"
+            raise ShapeError(message("ogive judge", what, f"{wanted}: {together[0].size} {specification.output.name}"))
+        return np.frombuffer(done.stdout, specification.output.numpy).reshape(together[0].shape)
+
+    return Subject(words[0], "", compute, is_slow=True)
