@@ -1,0 +1,444 @@
+"""From operations to nodes of the engine: element by element, over rows, or as functions of whole arrays.
+
+What is computed element by element or over rows is fused by the engine; what only moves elements is a view where NumPy
+has one, and a function of ogive/movement elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from ogive import formula as f
+from ogive import operations as ops
+from ogive.catalog import OPERATORS as CATALOGUE
+from ogive.dtypes import BOOLEAN, ElementType, element_type
+from ogive.engine.casting import cast
+from ogive.engine.computation import Computation, Element, Formula, Fused, make_ufunc
+from ogive.engine.graph import Node, Value
+from ogive.engine.reductions import reduction
+from ogive.engine.rows import RowFormula
+from ogive.expression import Format, Term, formula_node, lift
+from ogive.expression import node as expression
+from ogive.movement import copies
+from ogive.signature import Signature
+from ogive.webnn import whole
+from ogive.webnn.operand import MLOperand, Operation
+from ogive.webnn.shapes import Shape
+from ogive.webnn.table import OPERATORS
+
+__all__ = ["Function", "Lowered", "lower"]
+
+UINT8 = element_type("uint8")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of whole arrays. A view may share memory with its first operand."""
+
+    call: Callable[..., np.ndarray]
+    is_view: bool = False
+
+
+@dataclass
+class Lowered:
+    """A graph as the engine has it."""
+
+    nodes: list[Node] = field(default_factory=list)
+    functions: dict[Hashable, Function] = field(default_factory=dict)
+    """By the array that a function makes."""
+    constants: dict[Hashable, np.ndarray] = field(default_factory=dict)
+    values: dict[int, Value] = field(default_factory=dict)
+    """By the number of the operand."""
+
+    # ---- adding nodes
+
+    def _fresh(self, kind: ElementType, shape: Shape) -> Value:
+        return Value(len(self.nodes), kind, shape)
+
+    def computed(
+        self,
+        label: str,
+        kind: ElementType,
+        shape: Shape,
+        operands: tuple[Value, ...],
+        computation: Computation | RowFormula,
+        parameters: tuple[float, ...] = (),
+    ) -> Value:
+        """The result of a computation."""
+        made = self._fresh(kind, shape)
+        self.nodes.append(Node(label, made, operands, computation, parameters))
+        return made
+
+    def function(
+        self,
+        label: str,
+        shape: Shape,
+        operands: tuple[Value, ...],
+        call: Callable[..., np.ndarray],
+        *,
+        kind: ElementType | None = None,
+        is_view: bool = False,
+    ) -> Value:
+        """The result of a function of whole arrays. Of constants it is a constant."""
+        kind = operands[0].type if kind is None else kind
+        if is_view and len(operands) == 1 and operands[0].array in self.constants:
+            return self.constant(call(self.constants[operands[0].array]), kind)
+        made = self._fresh(kind, shape)
+        self.functions[made.array] = Function(call, is_view)
+        self.nodes.append(Node(label, made, operands, None))
+        return made
+
+    def constant(self, array: np.ndarray, kind: ElementType) -> Value:
+        """An array that is known."""
+        name = ("constant", len(self.constants))
+        self.constants[name] = array
+        return Value(name, kind, array.shape)
+
+    def over_rows(self, label: str, kind: ElementType, rows: Value, row: RowFormula) -> Value:
+        """What a formula makes of rows: elements, or one number a row.
+
+        Rows of one element are no rows to the engine, which takes them for numbers of rows: they are computed alone.
+        """
+        shape = _shape(rows)
+        result = (*shape[:-1], 1) if row.reduces else shape
+        if shape[-1] == 1:
+            return self.function(label, result, (rows,), make_ufunc(label, row), kind=kind)
+        return self.computed(label, kind, result, (rows,), row)
+
+    def seen(self, value: Value, shape: Shape) -> Value:
+        """The same elements in another shape."""
+        if value.space == shape:
+            return value
+        return self.function("reshape", shape, (value,), partial(whole.reshaped, shape=shape), is_view=True)
+
+    def turned(self, value: Value, order: tuple[int, ...]) -> Value:
+        """The same elements with their axes in another order."""
+        if order == tuple(range(len(order))):
+            return value
+        shape = tuple(_shape(value)[axis] for axis in order)
+        return self.function("transpose", shape, (value,), partial(whole.turned, order=order), is_view=True)
+
+    def as_rows(self, value: Value, axes: tuple[int, ...]) -> tuple[Value, tuple[int, ...]]:
+        """The axes as one, which is the last, and the order in which all axes lie then."""
+        shape = _shape(value)
+        kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
+        order = (*kept, *axes)
+        length = math.prod(shape[axis] for axis in axes)
+        rows = self.seen(self.turned(value, order), (*(shape[axis] for axis in kept), length))
+        return rows, order
+
+
+def _shape(value: Value) -> Shape:
+    shape: Any = value.space
+    return tuple(shape)
+
+
+def lower(outputs: Mapping[str, MLOperand]) -> Lowered:
+    """The nodes that the outputs need, in an order in which they can be computed."""
+    made = Lowered()
+    for operand in _needed(outputs):
+        if operand._array is not None:
+            value = made.constant(operand._array, operand._kind)
+        elif operand._operation is None:
+            value = Value(("input", operand._name), operand._kind, operand.shape)
+        else:
+            operation = operand._operation
+            inputs = tuple(made.values[x._number] for x in operation.inputs)
+            value = _lowered(made, operation, inputs, operand)
+        made.values[operand._number] = value
+    return made
+
+
+def _needed(outputs: Mapping[str, MLOperand]) -> list[MLOperand]:
+    found = {operand._number: operand for operand in outputs.values()}
+    waiting = list(found.values())
+    while waiting:
+        operation = waiting.pop()._operation
+        for operand in operation.inputs if operation else ():
+            if operand._number not in found:
+                found[operand._number] = operand
+                waiting.append(operand)
+    return [found[number] for number in sorted(found)]
+
+
+def _lowered(made: Lowered, operation: Operation, inputs: tuple[Value, ...], result: MLOperand) -> Value:
+    row = OPERATORS[operation.name]
+    kind, shape = result._kind, result.shape
+    if row.kind == "own":
+        return _OWN[operation.name](made, operation, inputs, kind, shape)
+    if row.kind == "reduction":
+        return _reduced(made, row.computes, operation, inputs[0], kind, shape)
+    parameters = operation.attributes["parameters"]
+    computation = _element_wise(operation.name, tuple(value.type for value in inputs))
+    return made.computed(operation.subject, kind, shape, inputs, computation, parameters)
+
+
+# ---- element by element
+
+
+@lru_cache(maxsize=512)
+def _element_wise(name: str, kinds: tuple[ElementType, ...]) -> Computation:
+    row = OPERATORS[name]
+    op = CATALOGUE[row.computes]
+    if row.kind in ("unary", "binary"):
+        return op.computation(Signature(kinds, kinds[:1]), **row.choices)
+    steps: list[tuple[Computation, tuple[int, ...]]] = []
+    places = tuple(range(len(kinds)))
+    inner = kinds
+    if row.kind == "logical":
+        steps = [(cast(kind, BOOLEAN), (i,)) for i, kind in enumerate(kinds)]
+        places, inner = tuple(len(kinds) + i for i in places), (BOOLEAN,) * len(kinds)
+    choices = {"detect_negative": 1, "detect_positive": 1} if row.computes == "isinf" else {}
+    steps.append((op.computation(Signature(inner, (BOOLEAN,)), **choices), places))
+    if name == "notEqual":
+        negation = CATALOGUE["logical_not"].computation(Signature((BOOLEAN,), (BOOLEAN,)))
+        steps.append((negation, (len(kinds) + len(steps) - 1,)))
+    steps.append((cast(BOOLEAN, UINT8), (len(kinds) + len(steps) - 1,)))
+    return Fused(kinds, tuple(steps), (len(kinds) + len(steps) - 1,))
+
+
+@lru_cache(maxsize=64)
+def _where(kind: ElementType) -> Computation:
+    chosen = CATALOGUE["where"].computation(Signature((BOOLEAN, kind, kind), (kind,)))
+    return Fused((UINT8, kind, kind), ((cast(UINT8, BOOLEAN), (0,)), (chosen, (3, 1, 2))), (4,))
+
+
+@lru_cache(maxsize=64)
+def _clip(kind: ElementType, low: float | None, high: float | None) -> Computation:
+    steps: list[tuple[Computation, tuple[int, ...]]] = []
+    last = 0
+    for name, bound in (("max", low), ("min", high)):
+        if bound is not None:
+            step = CATALOGUE[name].computation(Signature((kind, kind), (kind,)))
+            steps += [(Element(bound, kind), ()), (step, (last, len(steps) + 1))]
+            last = len(steps)
+    if not steps:
+        return CATALOGUE["identity"].computation(Signature((kind,), (kind,)))
+    return Fused((kind,), tuple(steps), (last,))
+
+
+def _inputs(count: int) -> list[Any]:
+    return [expression(ops.INPUT, (), i, Format.NUMBER) for i in range(count)]
+
+
+@lru_cache(maxsize=64)
+def _quantise(kind: ElementType, zero: ElementType) -> Computation:
+    quotient = CATALOGUE["div"].computation(Signature((kind, kind), (kind,)))
+    q, z = _inputs(2)
+    rest = Formula((lift(f.round_even(q) + z),), (kind, zero), (zero,))
+    return Fused((kind, kind, zero), ((quotient, (0, 1)), (rest, (3, 2))), (4,))
+
+
+@lru_cache(maxsize=64)
+def _dequantise(kind: ElementType, scale: ElementType) -> Computation:
+    x, s, z = _inputs(3)
+    return Formula((lift((x - z) * s),), (kind, scale, kind), (scale,))
+
+
+@lru_cache(maxsize=64)
+def _batch(kind: ElementType, epsilon: float, more: tuple[str, ...]) -> Computation:
+    x, mean, variance, *rest = _inputs(3 + len(more))
+    by_name = dict(zip(more, rest, strict=True))
+    root = (x - mean) / f.sqrt(variance + epsilon)
+    return Formula((lift(_scaled(root, by_name)),), (kind,) * (3 + len(more)), (kind,))
+
+
+def _scaled(root: Any, by_name: Mapping[str, Any]) -> Any:
+    if "scale" in by_name:
+        root = root * by_name["scale"]
+    return root + by_name["bias"] if "bias" in by_name else root
+
+
+@lru_cache(maxsize=64)
+def _scaling(wide: ElementType, kind: ElementType, more: tuple[str, ...]) -> Computation:
+    x, *rest = _inputs(1 + len(more))
+    root = _scaled(x, dict(zip(more, rest, strict=True)))
+    return Formula((lift(root),), (wide, *(kind,) * len(more)), (kind,))
+
+
+@lru_cache(maxsize=64)
+def _normal_row(kind: ElementType, result: ElementType, epsilon: float) -> RowFormula:
+    """``(x - mean) / sqrt(variance + epsilon)`` of the elements of a row."""
+    x = expression(ops.INPUT, (), 0, Format.NUMBER)
+    assert isinstance(x, Term)
+    count = formula_node(ops.ROW_COUNT, x)
+    distance = x - f.row_sum(x) / count
+    variance = f.row_sum(distance * distance) / count
+    return RowFormula((lift(distance / f.sqrt(variance + epsilon)),), (kind,), (result,))
+
+
+# ---- operators of their own
+
+_Maker = Callable[[Lowered, Operation, "tuple[Value, ...]", ElementType, Shape], Value]
+
+
+def _cast(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+    if inputs[0].type is kind:
+        return _computed_as(made, operation, inputs, kind, shape, _clip(kind, None, None))
+    return _computed_as(made, operation, inputs, kind, shape, cast(inputs[0].type, kind))
+
+
+def _computed_as(
+    made: Lowered,
+    operation: Operation,
+    inputs: tuple[Value, ...],
+    kind: ElementType,
+    shape: Shape,
+    computation: Computation,
+) -> Value:
+    return made.computed(operation.subject, kind, shape, inputs, computation)
+
+
+def _clamped(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+    computation = _clip(kind, operation.attributes["minValue"], operation.attributes["maxValue"])
+    return _computed_as(made, operation, inputs, kind, shape, computation)
+
+
+def _chosen(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+    return _computed_as(made, operation, inputs, kind, shape, _where(kind))
+
+
+def _softmax(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+    formula = CATALOGUE["softmax"].computation(Signature((kind,), (kind,)))
+    rows, order = made.as_rows(inputs[0], operation.attributes["axes"])
+    row = RowFormula(formula.roots, (kind,), (kind,))
+    result = made.over_rows(operation.subject, kind, rows, row)
+    return made.turned(result, _back(order))
+
+
+def _back(order: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(order.index(axis) for axis in range(len(order)))
+
+
+def _reduced(
+    made: Lowered, computes: str, operation: Operation, value: Value, kind: ElementType, shape: Shape
+) -> Value:
+    rows, _ = made.as_rows(value, operation.attributes["axes"])
+    if value.type.is_float and computes != "product":
+        row = reduction(computes, value.type, kind)
+        result = made.over_rows(operation.subject, kind, rows, row)
+    else:
+        call = partial(whole.REDUCTIONS[computes], kind=kind.numpy)
+        result = made.function(operation.subject, _shape(rows)[:-1], (rows,), call, kind=kind)
+    return made.seen(result, shape)
+
+
+def _placed(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+    computes = {"argMax": "arg_max", "argMin": "arg_min"}[operation.name]
+    return _reduced(made, computes, operation, inputs[0], kind, shape)
+
+
+def _quantised(
+    made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape
+) -> Value:
+    x, *others = inputs
+    blocks = [_spread(made, value, shape) for value in others]
+    computation = _quantise(x.type, kind) if operation.name == "quantizeLinear" else _dequantise(x.type, kind)
+    return _computed_as(made, operation, (x, *blocks), kind, shape, computation)
+
+
+def _spread(made: Lowered, value: Value, shape: Shape) -> Value:
+    """A number for each block of elements as one that broadcasts."""
+    old = _shape(value)
+    times = tuple(1 if have == 1 else want // have for have, want in zip(old, shape, strict=True))
+    if set(times) <= {1}:
+        return value
+    new = tuple(have * n for have, n in zip(old, times, strict=True))
+    return made.function("expand", new, (value,), partial(whole.repeated, times=times), kind=value.type)
+
+
+def _batch_normalised(
+    made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape
+) -> Value:
+    x, *others = inputs
+    axis, attributes = operation.attributes["axis"], operation.attributes
+    wanted = (shape[axis], *(1,) * (len(shape) - axis - 1))
+    computation = _batch(kind, attributes["epsilon"], attributes["more"])
+    operands = (x, *(made.seen(value, wanted) for value in others))
+    return _computed_as(made, operation, operands, kind, shape, computation)
+
+
+#: In what the normalised elements of a row are kept until they are scaled: longer than the type, so that the result is
+#: rounded once.
+_WIDER = {"float16": element_type("float32"), "float32": element_type("float64")}
+
+
+def _normalised(
+    made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape
+) -> Value:
+    x, *others = inputs
+    attributes = operation.attributes
+    axes, more = attributes["axes"], attributes["more"]
+    rows, order = made.as_rows(x, axes)
+    wide = _WIDER[kind.name] if more else kind
+    row = _normal_row(kind, wide, attributes["epsilon"])
+    result = made.over_rows(operation.subject, wide, rows, row)
+    if set(attributes["described_by"]) == set(axes):  # one for each element of a row
+        result = _rescaled(made, operation, result, [made.seen(v, _shape(rows)[-1:]) for v in others], kind)
+        others = []
+    result = made.turned(made.seen(result, tuple(shape[axis] for axis in order)), _back(order))
+    if not others:
+        return result
+    (channel,) = attributes["described_by"]
+    wanted = (shape[channel], *(1,) * (len(shape) - channel - 1))
+    return _rescaled(made, operation, result, [made.seen(v, wanted) for v in others], kind)
+
+
+def _rescaled(made: Lowered, operation: Operation, value: Value, others: list[Value], kind: ElementType) -> Value:
+    if not others:
+        return value
+    computation = _scaling(value.type, kind, operation.attributes["more"])
+    return made.computed(operation.subject, kind, _shape(value), (value, *others), computation)
+
+
+# ---- where elements lie
+
+
+def _view(call: Callable[..., np.ndarray]) -> _Maker:
+    def maker(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+        return made.function(operation.subject, shape, inputs, partial(call, **operation.attributes), is_view=True)
+
+    return maker
+
+
+def _copy(call: Callable[..., np.ndarray]) -> _Maker:
+    def maker(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+        return made.function(operation.subject, shape, inputs, partial(call, **operation.attributes), kind=kind)
+
+    return maker
+
+
+_OWN: dict[str, _Maker] = {
+    "argMax": _placed,
+    "argMin": _placed,
+    "batchNormalization": _batch_normalised,
+    "cast": _cast,
+    "clamp": _clamped,
+    "concat": _copy(copies.concat),
+    "cumulativeSum": _copy(whole.cumulative_sum),
+    "dequantizeLinear": _quantised,
+    "expand": _view(whole.expanded),
+    "gather": _copy(copies.gather),
+    "gatherElements": _copy(copies.gather_elements),
+    "gatherND": _copy(copies.gather_nd),
+    "instanceNormalization": _normalised,
+    "layerNormalization": _normalised,
+    "pad": _copy(whole.padded),
+    "quantizeLinear": _quantised,
+    "reshape": _view(whole.reshaped),
+    "reverse": _view(whole.flipped),
+    "scatterElements": _copy(copies.scatter_elements),
+    "scatterND": _copy(copies.scatter_nd),
+    "slice": _view(whole.cut),
+    "softmax": _softmax,
+    "tile": _copy(whole.tiled),
+    "transpose": _view(whole.turned),
+    "triangular": _copy(whole.triangular),
+    "where": _chosen,
+}

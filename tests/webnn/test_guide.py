@@ -1,0 +1,53 @@
+"""The guide's programs run, its message is the real one, and its table is the data."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from ogive.webnn.table import OPERATORS, OUT_OF_SCOPE
+
+DOCS = Path(__file__).parents[2] / "docs"
+TEXT = (DOCS / "webnn.md").read_text(encoding="utf-8")
+
+
+def programs(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def test_the_programs_run_in_order():
+    scope = {}
+    assert len(programs(TEXT)) == 3
+    for program in programs(TEXT):
+        exec(compile(program, "docs/webnn.md", "exec"), scope)
+    assert scope["text"] == re.search(r"```text\n(.*?)\n```", TEXT, re.DOTALL)[1]
+
+
+def test_the_programs_about_intervals_run_in_order():
+    pytest.importorskip("flint", reason="exact enclosures need the package python-flint")
+    text = (DOCS / "intervals.md").read_text(encoding="utf-8")
+    scope = {}
+    assert len(programs(text)) == 3
+    for program in programs(text):
+        exec(compile(program, "docs/intervals.md", "exec"), scope)
+
+
+def test_the_table_has_every_operator():
+    lines = [line.strip("|").split("|") for line in re.findall(r"^\| `.*\|$", TEXT, re.MULTILINE)]
+    rows = {cells[0].strip(): [cell.strip() for cell in cells] for cells in lines}
+    assert {name.strip("`") for name in rows} == OPERATORS.keys()
+    for name, row in OPERATORS.items():
+        _, onnx, _, options, _ = rows[f"`{name}`"]
+        assert onnx == row.onnx
+        shown = ", ".join(key if value is None else f"{key} = {value}" for key, value in row.options.items())
+        assert options == shown
+    assert all(f"`{name}`" in TEXT for name in OUT_OF_SCOPE)
+
+
+def test_importing_the_guides_module_needs_no_other_front_end():
+    import subprocess
+    import sys
+
+    code = "import sys, ogive.webnn; print([m for m in ('onnx', 'llvmlite', 'ogive.onnx', 'ogive.directml') if m in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.strip() == "[]"
