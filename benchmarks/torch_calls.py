@@ -1,0 +1,79 @@
+"""``ogive.torch`` beside torch: what a short call costs, and forward plus backward beside eager torch and torch.compile.
+
+All are timed in interleaved rounds of one process, on as many threads each, and medians are compared.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+from importlib.util import find_spec
+from timeit import Timer
+from typing import Any
+
+__all__ = ["SECTIONS"]
+
+#: Ours, and torch's.
+PAIRS = {
+    "relu": ("ogive.torch.relu(x)", "F.relu(x)"),
+    "celu": ("ogive.torch.celu(x, alpha=1.5)", "F.celu(x, 1.5)"),
+    "gelu": ("ogive.torch.gelu(x)", "F.gelu(x)"),
+    "silu": ("ogive.torch.swish(x)", "F.silu(x)"),
+    "mish": ("ogive.torch.mish(x)", "F.mish(x)"),
+    "tanh": ("ogive.torch.tanh(x)", "torch.tanh(x)"),
+}
+SHORT = 16
+SIZES = (1 << 16, 1 << 20, 1 << 24)
+#: How long one measurement takes about.
+SECONDS = 0.02
+
+
+def _medians(timers: dict[str, Timer], rounds: int) -> dict[str, float]:
+    taken: dict[str, list[float]] = {name: [] for name in timers}
+    counts = {}
+    for name, timer in timers.items():
+        timer.timeit(1)  # compiles
+        counts[name] = max(1, round(SECONDS / max(timer.timeit(1), 1e-7)))
+    for _ in range(rounds):
+        for name, timer in timers.items():
+            taken[name].append(timer.timeit(counts[name]) / counts[name])
+    return {name: statistics.median(seconds) for name, seconds in taken.items()}
+
+
+def calls(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
+    """Calls of 16 elements, with and without a gradient to record; then forward plus backward of each size."""
+    if find_spec("torch") is None:
+        return []
+    import torch
+
+    import ogive.torch
+
+    torch.set_num_threads(ogive.get_num_threads())
+    torch.set_grad_enabled(True)
+    rows: list[dict[str, object]] = []
+    names: dict[str, Any] = {"torch": torch, "ogive": ogive, "F": torch.nn.functional}
+    for name, (ours, theirs) in PAIRS.items():
+        for records in (False, True):
+            given = names | {"x": torch.randn(SHORT, requires_grad=records)}
+            timers = {"ogive": Timer(ours, globals=given), "eager": Timer(theirs, globals=given)}
+            kind = "a call, recorded" if records else "a call"
+            rows.append({"name": name, "what": kind, "elements": SHORT, "seconds": _medians(timers, rounds)})
+        advance()
+        for size in SIZES:
+            torch._dynamo.reset()
+            x, upstream = torch.randn(size, requires_grad=True), torch.randn(size)
+            given = names | {"x": x, "upstream": upstream}
+            given["compiled"] = torch.compile(eval(f"lambda x: {theirs}", names))
+            backward = "torch.autograd.grad({}, x, upstream)"
+            statements = {"ogive": ours, "eager": theirs, "compile": "compiled(x)"}
+            timers = {peer: Timer(backward.format(text), globals=given) for peer, text in statements.items()}
+            what = "forward and backward"
+            rows.append({"name": name, "what": what, "elements": size, "seconds": _medians(timers, rounds)})
+            advance()
+    return rows
+
+
+#: As in startup.py.
+SECTIONS: dict[str, tuple[Callable[[int, Callable[[], None]], list[dict[str, object]]], Callable[[int], int]]] = {
+    "torch": (calls, lambda rounds: len(PAIRS) * (1 + len(SIZES))),
+}

@@ -1,0 +1,49 @@
+"""Operators on torch tensors: with gradients of every order, ``torch.func``, ``torch.compile`` and ``torch.export``.
+
+>>> import torch, ogive.torch
+>>> x = torch.tensor([-1.0, 2.0], requires_grad=True)
+>>> y = ogive.torch.celu(x, alpha=1.5)
+>>> torch.autograd.grad(y.sum(), x)
+(tensor([0.5134, 1.0000]),)
+
+Every operator of the catalogue is a function here; :func:`wrap` makes one of an operator of one's own. ``ogive.torch.nn``
+has modules with the names and arguments of ``torch.nn``, and :func:`replace` puts them into a model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ogive.catalog import OPERATORS
+from ogive.errors import MissingNameError, MissingPackageError, message
+
+try:
+    import torch as _  # noqa: F401
+except ModuleNotFoundError as error:
+    if error.name != "torch":
+        raise
+    raise MissingPackageError(
+        message("ogive.torch", "the package torch is not installed", way_out="Install it: pip install torch")
+    ) from error
+
+from ogive.torch import nn
+from ogive.torch.functions import wrap
+from ogive.torch.replacing import replace
+
+__all__ = [*sorted(OPERATORS), "nn", "replace", "wrap"]
+
+# All at once: torch finds them by name when it loads a program that was exported in another process.
+globals().update({name: wrap(operator) for name, operator in OPERATORS.items()})
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(f"module 'ogive.torch' has no attribute {name!r}")
+    way_out = "ogive list names them; ogive.torch.wrap(operator) makes a function of your own operator"
+    raise MissingNameError(
+        message("ogive.torch", f"there is no operator {name!r}", "the operators of the catalogue", way_out)
+    )
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *(name for name in globals() if name.startswith("__"))])

@@ -1,0 +1,87 @@
+"""Activations of torch.nn that the catalogue does not have, and the gradients that torch defines at their kinks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ogive import formula as f
+from ogive.catalog import OPERATORS
+from ogive.formula import where
+from ogive.operator import operator
+
+__all__ = [
+    "BY_HAND",
+    "hard_shrink",
+    "hard_sigmoid_by_six",
+    "hard_tanh",
+    "replaced_below",
+    "soft_shrink",
+    "softplus_below",
+    "tanh_shrink",
+]
+
+
+@operator
+def softplus_below(x: Any, *, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
+    """Smooth rectifier: ``log(1 + exp(beta * x)) / beta`` where beta * x <= threshold, x elsewhere."""
+    return where(beta * x > threshold, x, OPERATORS["softplus"](x, steepness=beta))
+
+
+@operator
+def hard_tanh(x: Any, *, min: Any = -1.0, max: Any = 1.0) -> Any:  # noqa: A002
+    """Clipping whose derivative is 0 at the bounds: ``min(max(x, min), max)``."""
+    return where(x <= min, min, where(x >= max, max, x))
+
+
+@operator
+def hard_tanh_vjp(gradient: Any, x: Any, *, min: Any = -1.0, max: Any = 1.0) -> Any:  # noqa: A002
+    return where((x > min) & (x < max), gradient, 0)
+
+
+@operator
+def hard_sigmoid_by_six(x: Any) -> Any:
+    """Piecewise linear sigmoid: ``min(max(x + 3, 0), 6) / 6``."""
+    return where(x <= -3, 0, where(x >= 3, 1, (x + 3) / 6))
+
+
+@operator
+def hard_sigmoid_by_six_vjp(gradient: Any, x: Any) -> Any:
+    return where((x > -3) & (x < 3), gradient / 6, 0)
+
+
+@operator
+def hard_shrink(x: Any, *, lambd: Any = 0.5) -> Any:
+    """Hard shrinking: 0 where -lambd <= x <= lambd, x elsewhere."""
+    return where((x >= -lambd) & (x <= lambd), 0, x)
+
+
+@operator
+def soft_shrink(x: Any, *, lambd: Any = 0.5) -> Any:
+    """Soft thresholding: ``x - lambd`` where x > lambd, ``x + lambd`` where x < -lambd, 0 elsewhere, NaN for NaN."""
+    return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, where(f.equal(x, x), 0, x)))
+
+
+@operator
+def shrink_vjp(gradient: Any, x: Any, *, lambd: Any = 0.5) -> Any:
+    return where((x > lambd) | (x < -lambd), gradient, 0)
+
+
+@operator
+def tanh_shrink(x: Any) -> Any:
+    """What the hyperbolic tangent takes away: ``x - tanh(x)``."""
+    return x - f.tanh(x)
+
+
+@operator
+def replaced_below(x: Any, *, threshold: Any, value: Any) -> Any:
+    """Threshold: x where x > threshold, ``value`` elsewhere."""
+    return where(x <= threshold, value, x)
+
+
+#: Gradients that the rules would give another value at a kink.
+BY_HAND = {
+    hard_tanh: hard_tanh_vjp,
+    hard_sigmoid_by_six: hard_sigmoid_by_six_vjp,
+    hard_shrink: shrink_vjp,
+    soft_shrink: shrink_vjp,
+}

@@ -1,0 +1,315 @@
+"""Operators as functions on tensors: what a call may say, and what is made of it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import chain, combinations
+from typing import Any, NoReturn
+
+import torch
+
+from ogive.catalog import OPERATORS
+from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message
+from ogive.operator import Operator
+from ogive.torch.eager import call, is_unwatched
+from ogive.torch.exchange import tensor_of
+from ogive.torch.formulas import BY_HAND
+from ogive.torch.registry import entry, is_taken
+from ogive.torch.tensor_operator import TensorOperator, with_operands
+
+__all__ = ["wrap"]
+
+Function = Callable[..., Any]
+
+
+def wrap(operator: Any) -> Function:
+    """A function on tensors of an operator, of one's own too: with gradients, ``torch.func`` and ``torch.compile``.
+
+    It takes the tensors of the operator, by position, its parameters by name, and ``out``. Operators over rows take
+    ``dim`` (or ``axis``), the last one unless told otherwise. Tensors are dense ones on the CPU, of the element types of
+    the operator; where types differ they are promoted as torch does it, and under ``torch.autocast`` they all become the
+    type of the first. A parameter may be a tensor, which broadcasts with the others and has a gradient.
+
+    torch knows the operator as ``torch.ops.ogive.name``; of two different ones of a name the second is ``name_2``.
+
+    Raises ArgumentError, DTypeError, ShapeError, ParameterError or OutputError, before anything is written.
+
+    >>> import torch, ogive, ogive.torch
+    >>> @ogive.operator
+    ... def bent(x, *, slope=0.1):
+    ...     return ogive.formula.where(x >= 0, x, slope * x)
+    >>> function = ogive.torch.wrap(bent)
+    >>> x = torch.tensor([-10.0, 10.0], requires_grad=True)
+    >>> function(x, slope=0.5)
+    tensor([-5., 10.], grad_fn=<_RecordedBackward>)
+    >>> torch.func.vmap(torch.func.grad(function))(x.detach())
+    tensor([0.1000, 1.0000])
+    """
+    if not isinstance(operator, Operator):
+        way_out = "Make an operator of a formula with @ogive.operator"
+        what = f"operator is {described(operator)}"
+        raise ArgumentError(message("ogive.torch.wrap", what, "an operator", way_out))
+    made: Function | None = operator.__dict__.get("_on_tensors")
+    if made is None:
+        made = _make(operator)
+        operator.__dict__["_on_tensors"] = made
+    return made
+
+
+def _entry_name(operator: Operator, suffix: str = "") -> str:
+    """A name of torch's registry, which has letters, digits and underscores alone."""
+    name = "".join(c if c.isascii() and c.isalnum() else "_" for c in operator.name).strip("_") or "operator"
+    name = f"operator_{name}" if name[0].isdigit() else name
+    name, number = name + suffix, 1
+    is_ours = OPERATORS.get(operator.name) is operator
+    unique = name
+    while not is_ours and (unique in OPERATORS or is_taken(unique)):
+        number += 1
+        unique = f"{name}_{number}"
+    return unique
+
+
+def _make(operator: Operator) -> Function:
+    count = operator.inputs
+    parameters = {parameter.name: parameter for parameter in operator.parameters}
+    numeric = tuple(parameter.name for parameter in operator.numeric_parameters)
+    defaults = {name: p.default for name, p in parameters.items() if not p.is_required}
+    is_row_wise = bool(operator.is_row_wise)
+    plain = TensorOperator(_entry_name(operator), operator, lambda: operator, by_hand=BY_HAND.get(operator))
+    _enter(plain)
+    learned: dict[tuple[str, ...], TensorOperator] = {}
+    if plain.differentiable and not is_row_wise:
+        for chosen in chain.from_iterable(combinations(numeric, length) for length in range(1, len(numeric) + 1)):
+            promoted = with_operands(operator, chosen)
+            learned[chosen] = TensorOperator(f"{plain.name}_of_{'_'.join(chosen)}", promoted, partial(_same, promoted))
+            _enter(learned[chosen])
+    is_short = count == 1 and operator.nout == 1 and not is_row_wise and not hasattr(operator, "rewritten")
+    dtypes = frozenset(types[0] for types in plain.combinations) - {torch.bfloat16}
+    bounds = getattr(operator, "rewritten", None)
+
+    def function(*tensors: Any, out: Any = None, **given: Any) -> Any:
+        if is_short and out is None and len(tensors) == 1 and is_unwatched(tensors[0], dtypes):
+            for name, value in given.items():
+                if name not in parameters or isinstance(value, torch.Tensor):
+                    break
+            else:
+                try:
+                    array = tensors[0].numpy()
+                except (RuntimeError, TypeError):  # of another device, sparse, a negative view
+                    pass
+                else:
+                    return tensor_of(operator(array, **given))
+        if bounds is not None:
+            tensors, given = bounds(tensors, given)
+        if len(tensors) != count:
+            tensors = _named(operator, tensors, given)
+        dim = _dim(operator, given) if is_row_wise else -1
+        for name in given:
+            if name not in parameters:
+                _refuse_keyword(operator, name)
+        chosen = tuple(name for name in numeric if isinstance(given.get(name), torch.Tensor))
+        if not chosen:
+            operator_of, values = plain, _values(operator, given, defaults)
+        else:
+            operator_of = learned.get(chosen) or _refuse_learned(operator, chosen)
+            others = {name: value for name, value in given.items() if name not in chosen}
+            values = _values(operator_of.base, others, defaults)
+            tensors = (*tensors, *(given[name] for name in chosen))
+        operands = _operands(operator_of, tensors)
+        if dim == -1:
+            results = call(operator_of, operands, values)
+        else:
+            results = _over(operator_of, operands, values, dim)
+        if out is not None:
+            results = _written(operator, results, out, operands)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    function.__name__ = function.__qualname__ = operator.name
+    function.__module__ = "ogive.torch"
+    function.__doc__ = _documentation(operator)
+    function.__signature__ = _signature(operator)  # type: ignore[attr-defined]
+    function.operator = operator  # type: ignore[attr-defined]
+    return function
+
+
+def _enter(operator: TensorOperator) -> None:
+    """Make the entries now: they cannot be made while torch traces, and compiled programs on disk name them."""
+    entry(operator)
+    if operator.differentiable:
+        entry(operator.gradient(operator.differentiable))
+
+
+def _same(operator: Operator) -> Operator:
+    return operator
+
+
+# ---- arguments
+
+
+def _named(operator: Operator, tensors: tuple[Any, ...], given: dict[str, Any]) -> tuple[Any, ...]:
+    """Tensors that were given by name take their places."""
+    left = operator.tensors[len(tensors) :]
+    if len(tensors) > operator.inputs or not all(name in given for name in left):
+        many = "tensor" if operator.inputs == 1 else "tensors"
+        allowed = f"{operator.inputs} {many} ({', '.join(operator.tensors)})"
+        way_out = f"Give all else by name: {', '.join(f'{p.name}=' for p in operator.parameters)}"
+        raise ArgumentError(
+            message(operator.name, by_position(len(tensors)), allowed, way_out if operator.parameters else "")
+        )
+    return (*tensors, *(given.pop(name) for name in left))
+
+
+def _refuse_keyword(operator: Operator, name: str) -> None:
+    known = [*(parameter.name for parameter in operator.parameters), *(["dim"] if operator.is_row_wise else []), "out"]
+    raise ArgumentError(message(operator.name, f"there is no parameter {name!r}", ", ".join(known)))
+
+
+def _refuse_learned(operator: Operator, names: tuple[str, ...]) -> NoReturn:
+    what = f"{names[0]} is a tensor"
+    reason = "rows take numbers alone" if operator.is_row_wise else "its results are no floating-point numbers"
+    way_out = f"Give a number: {names[0]}=float(...)"
+    raise ArgumentError(message(operator.name, f"{what}, and {reason}", "numbers", way_out))
+
+
+def _values(operator: Operator, given: dict[str, Any], defaults: dict[str, Any]) -> tuple[Any, ...]:
+    """The values of all parameters, checked."""
+    if not given:
+        if len(operator.parameters) == len(defaults):
+            return tuple(defaults[p.name] if p.choices else float(defaults[p.name]) for p in operator.parameters)
+        return tuple(operator.checked_parameters(given).values())
+    return tuple(operator.checked_parameters(given).values())
+
+
+def _dim(operator: Operator, given: dict[str, Any]) -> Any:
+    if "axis" in given and "dim" in given:
+        raise ArgumentError(message(operator.name, "dim and axis were both given", "one of them: they mean the same"))
+    return given.pop("dim", given.pop("axis", -1))
+
+
+def _operands(operator: TensorOperator, given: Sequence[Any]) -> Sequence[torch.Tensor]:
+    """The operands as tensors of equal types: promoted where they differ, but for those with a type of their own."""
+    first = given[0]
+    if len(given) == 1:
+        if isinstance(first, torch.Tensor):
+            return given
+        _refuse_operand(operator, 0, first)
+    model = next((one for one in given if isinstance(one, torch.Tensor)), None)
+    tensors = []
+    for i, one in enumerate(given):
+        if isinstance(one, torch.Tensor):
+            tensors.append(one)
+        elif isinstance(one, bool | int | float) and model is not None:
+            tensors.append(torch.full((), one, dtype=_type_of_number(operator, i, one, model), device=model.device))
+        else:
+            _refuse_operand(operator, i, one)
+    types = {tensor.dtype for tensor in tensors}
+    if len(types) == 1 or tuple(tensor.dtype for tensor in tensors) in operator.combinations:
+        return tensors
+    return _promoted(operator, tensors)
+
+
+def _type_of_number(operator: TensorOperator, index: int, number: float, model: torch.Tensor) -> torch.dtype:
+    if operator.tensors[index] in operator.base.truth_inputs:
+        return torch.bool
+    if model.dtype.is_floating_point or (isinstance(number, int) and model.dtype is not torch.bool):
+        return model.dtype
+    return torch.get_default_dtype()
+
+
+def _promoted(operator: TensorOperator, tensors: list[torch.Tensor]) -> list[torch.Tensor]:
+    free = [i for i, name in enumerate(operator.tensors) if name not in operator.base.truth_inputs]
+    if torch.is_autocast_enabled("cpu"):
+        common = tensors[free[0]].dtype
+    else:
+        common = tensors[free[0]].dtype
+        state: Any = tensors[free[0]]
+        for i in free[1:]:
+            common = torch.result_type(state, tensors[i])
+            if common != state.dtype:
+                state = torch.empty(state.shape, dtype=common, device="meta") if state.ndim else tensors[i].to(common)
+    return [tensor.to(common) if i in free else tensor for i, tensor in enumerate(tensors)]
+
+
+def _refuse_operand(operator: TensorOperator, index: int, given: Any) -> None:
+    name = operator.tensors[index]
+    way_out = f"Make one of it: torch.as_tensor({name})"
+    raise ArgumentError(message(operator.name, f"{name} is {described(given)}", "a tensor of torch", way_out))
+
+
+# ---- rows along other axes
+
+
+def _over(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...], dim: Any) -> Any:
+    """The results of rows along other axes than the last: by views in which the rows are last."""
+    axes = _axes(operator, dim, tensors[0].ndim)
+    last = tuple(range(-len(axes), 0))
+    moved = [tensor.movedim(axes, last) for tensor in tensors]
+    shape = moved[0].shape
+    if len(axes) > 1:
+        moved = [tensor.flatten(-len(axes)) for tensor in moved]
+    results = call(operator, moved, values)
+    return [result.reshape(shape).movedim(last, axes) for result in results]
+
+
+def _axes(operator: TensorOperator, dim: Any, dimensions: int) -> tuple[int, ...]:
+    if dim is None:
+        return tuple(range(dimensions))
+    given = tuple(dim) if isinstance(dim, Iterable) else (dim,)
+    axes = tuple(a + dimensions if isinstance(a, int) and a < 0 else a for a in given)
+    if not axes or any(not isinstance(a, int) or not 0 <= a < dimensions for a in axes) or len({*axes}) < len(axes):
+        what = f"dim is {dim!r} for a tensor of {dimensions} dimensions"
+        allowed = f"whole numbers from {-dimensions} to {dimensions - 1}, each once"
+        raise ParameterError(message(operator.name, what, allowed))
+    return tuple(sorted(axes))
+
+
+# ---- out
+
+
+def _written(operator: Operator, results: Sequence[torch.Tensor], out: Any, operands: Sequence[Any]) -> Any:
+    """The results in the tensors of ``out``. As in torch, such a call records no gradients."""
+    outs = out if isinstance(out, tuple | list) else (out,)
+    if len(outs) != len(results) or not all(isinstance(one, torch.Tensor) for one in outs):
+        what = f"out is {described(out)}"
+        raise OutputError(message(operator.name, what, f"{len(results)} tensor{'s' if len(results) > 1 else ''}"))
+    if torch.is_grad_enabled() and any(one.requires_grad for one in (*operands, *outs)):
+        what = "out was given, and a tensor requires a gradient: such a call cannot be recorded"
+        raise OutputError(message(operator.name, what, "", "Use the result, or write within torch.no_grad()"))
+    for target, result in zip(outs, results, strict=True):
+        if target.shape != result.shape:
+            what = f"out has the shape {tuple(target.shape)}, the result {tuple(result.shape)}"
+            raise OutputError(message(operator.name, what, "equal shapes"))
+        if not torch.can_cast(result.dtype, target.dtype):
+            what = f"out has dtype {target.dtype}, the result {result.dtype}"
+            raise OutputError(message(operator.name, what, "types that the result can be cast to"))
+        target.copy_(result)
+    return outs
+
+
+# ---- documentation
+
+
+def _signature(operator: Operator) -> inspect.Signature:
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [p for p in operator.__signature__.parameters.values() if p.name != "axis" or not operator.is_row_wise]
+    if operator.is_row_wise:
+        parameters.append(inspect.Parameter("dim", keyword, default=-1))
+    return inspect.Signature([*parameters, inspect.Parameter("out", keyword, default=None)])
+
+
+def _documentation(operator: Operator) -> str:
+    first = (inspect.getdoc(operator.function) or operator.name).split("\n\n")[0]
+    types = ", ".join(dict.fromkeys(t.name for s in operator.signatures for t in s.inputs))
+    lines = [
+        first,
+        "",
+        f"Tensors: {', '.join(operator.tensors)}, on the CPU, of shapes that broadcast. Element types: {types}.",
+    ]
+    for p in operator.parameters:
+        default = "required" if p.is_required else f"default {p.default!r}"
+        allowed = ", ".join(map(repr, p.choices)) if p.choices else f"{p.constraint.allowed}, or a tensor"
+        lines.append(f"Parameter {p.name}: {allowed}; {default}.")
+    lines += [f"See ogive.{operator.name} for special values." if OPERATORS.get(operator.name) is operator else ""]
+    return "\n".join(lines).rstrip()

@@ -1,0 +1,160 @@
+"""Gradients of operators on tensors: of first and second order, in forward mode, batched, of learned parameters."""
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.catalog import OPERATORS
+from ogive.errors import DTypeError
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+ogive_torch = pytest.importorskip("ogive.torch")
+
+#: Operators whose parameters have no default.
+REQUIRED = {
+    "parametric_softplus": {"alpha": 1.3, "beta": 0.7},
+    "threshold": {"min": 0.25},
+    "softcap": {"cap": 2.0},
+    "clamp_grad": {"min": -0.8, "max": 0.8},
+}
+
+
+def has_gradients(operator):
+    try:
+        ogive.vjp(operator)
+    except DTypeError:
+        return False
+    return True
+
+
+SMOOTH = {name: op for name, op in OPERATORS.items() if has_gradients(op) and "quantize" not in name}
+
+
+def operands(operator, shape=(2, 3)):
+    """Operands where the operator is defined, smooth and not steep; truth values where it takes these."""
+    rng = np.random.default_rng(len(operator.name))
+    low, high = (1.2, 1.9) if operator.name in ("acosh", "log", "sqrt", "pow", "mod", "div") else (0.1, 0.7)
+    tensors = []
+    for i, name in enumerate(operator.tensors):
+        x = torch.tensor(rng.uniform(low, high, shape) + 0.01 * i)
+        tensors.append(x > x.mean() if name in operator.truth_inputs else x.requires_grad_())
+    return tuple(tensors)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_gradients_of_first_and_second_order(name):
+    operator, parameters = OPERATORS[name], REQUIRED.get(name, {})
+    function = getattr(ogive_torch, name)
+    given = operands(operator)
+
+    def call(*tensors):
+        return function(*tensors, **parameters)
+
+    assert torch.autograd.gradcheck(call, given, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(call, given)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_opcheck(name):
+    operator, parameters = OPERATORS[name], REQUIRED.get(name, {})
+    values = tuple(operator.checked_parameters(parameters).values())
+    entry = getattr(torch.ops.ogive, name).default
+    tests = ("test_schema", "test_autograd_registration", "test_faketensor")
+    torch.library.opcheck(entry, (*operands(operator), *values), test_utils=tests)
+
+
+@pytest.mark.parametrize("name", ["celu", "prelu", "softmax", "where"])
+def test_opcheck_under_compilation(name):
+    operator = OPERATORS[name]
+    values = tuple(operator.checked_parameters({}).values())
+    torch.library.opcheck(getattr(torch.ops.ogive, name).default, (*operands(operator), *values))
+
+
+@pytest.mark.parametrize(("name", "parameter"), [("celu", "alpha"), ("swish", "alpha"), ("softplus", "steepness")])
+@pytest.mark.parametrize("shape", [(), (3,), (2, 1)])
+def test_a_parameter_may_be_a_tensor(name, parameter, shape):
+    x = torch.tensor([[-1.0, 0.5, 2.0], [-0.1, -3.0, 0.2]], dtype=torch.float64, requires_grad=True)
+    value = torch.full(shape, 1.3, dtype=torch.float64).requires_grad_()
+
+    def call(x, value):
+        return getattr(ogive_torch, name)(x, **{parameter: value})
+
+    assert torch.equal(call(x, value), getattr(ogive_torch, name)(x, **{parameter: 1.3}))
+    assert torch.autograd.gradcheck(call, (x, value), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(call, (x, value))
+
+
+def test_gradients_of_broadcast_operands():
+    x = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    slope = torch.rand(3, 1, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(ogive_torch.prelu, (x, slope), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(ogive_torch.prelu, (x, slope))
+
+
+@pytest.mark.parametrize("dim", [0, -2, (0, 2), None])
+def test_rows_along_any_axes(dim):
+    x = torch.randn(2, 3, 2, dtype=torch.float64, requires_grad=True)
+    expected = ogive.softmax(x.detach().numpy(), axis=dim)
+    np.testing.assert_array_equal(ogive_torch.softmax(x, dim=dim).detach().numpy(), expected)
+    assert torch.autograd.gradcheck(lambda x: ogive_torch.softmax(x, dim=dim), (x,))
+
+
+def test_only_wanted_gradients_are_computed():
+    x = torch.randn(3, dtype=torch.float64, requires_grad=True)
+    slope = torch.rand(3, dtype=torch.float64)
+    (of_x,) = torch.autograd.grad(ogive_torch.prelu(x, slope).sum(), x)
+    assert torch.equal(of_x, torch.where(x >= 0, 1.0, slope))
+
+
+def test_the_graph_is_freed_and_versions_are_checked():
+    x = torch.randn(3, requires_grad=True)
+    inner = x * 1
+    y = ogive_torch.mish(inner)
+    inner.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+# ---- torch.func
+
+
+def test_transformations_compose():
+    x = torch.randn(5, dtype=torch.float64)
+    theirs, ours = torch.nn.functional.mish, ogive_torch.mish
+    func = torch.func
+    for transform in (
+        lambda f: func.vmap(func.grad(f)),
+        lambda f: func.vmap(func.grad(func.grad(f))),
+        lambda f: func.jacrev(f),
+        lambda f: func.jacfwd(f),
+        lambda f: func.hessian(lambda x: f(x).sum()),
+        lambda f: lambda x: func.jvp(f, (x,), (x * 2,))[1],
+    ):
+        torch.testing.assert_close(transform(ours)(x), transform(theirs)(x), rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("in_dims", [(0, None), (None, 0), (1, 0), (0, 1)])
+def test_vmap_over_operands_of_different_ranks(in_dims):
+    x = torch.randn(3, 3, 3, dtype=torch.float64)
+    slope = torch.rand(3, 3, dtype=torch.float64)
+    if in_dims[0] is None:
+        x = x[0]
+
+    def gradients(x, slope):
+        return torch.func.grad(lambda x, slope: ogive_torch.prelu(x, slope).square().sum(), (0, 1))(x, slope)
+
+    def expected(x, slope):
+        return torch.func.grad(lambda x, slope: torch.where(x >= 0, x, x * slope).square().sum(), (0, 1))(x, slope)
+
+    for ours, theirs in zip(
+        torch.func.vmap(gradients, in_dims)(x, slope), torch.func.vmap(expected, in_dims)(x, slope), strict=True
+    ):
+        torch.testing.assert_close(ours, theirs, rtol=1e-12, atol=1e-14)
+
+
+def test_vmap_of_rows():
+    x = torch.randn(2, 3, 4, dtype=torch.float64)
+    assert torch.equal(torch.func.vmap(ogive_torch.softmax, 1, 1)(x), ogive_torch.softmax(x))
+    hessians = torch.func.vmap(torch.func.hessian(lambda x: ogive_torch.log_softmax(x)[0]))(x[0])
+    theirs = torch.func.vmap(torch.func.hessian(lambda x: torch.log_softmax(x, -1)[0]))(x[0])
+    torch.testing.assert_close(hessians, theirs, rtol=1e-12, atol=1e-14)

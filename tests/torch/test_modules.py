@@ -1,0 +1,209 @@
+"""ogive.torch.nn beside torch.nn: the same constructors, states, results and gradients; replacing; training."""
+
+import copy
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+ogive_torch = pytest.importorskip("ogive.torch")
+nn = ogive_torch.nn
+
+CASES = [
+    ("ReLU", {}),
+    ("LeakyReLU", {"negative_slope": 0.2}),
+    ("PReLU", {}),
+    ("PReLU", {"num_parameters": 3, "init": 0.1}),
+    ("ELU", {"alpha": 1.2}),
+    ("CELU", {"alpha": 1.5}),
+    ("SELU", {}),
+    ("GELU", {}),
+    ("GELU", {"approximate": "tanh"}),
+    ("SiLU", {}),
+    ("Mish", {}),
+    ("Softplus", {}),
+    ("Softplus", {"beta": 2.0, "threshold": 3.0}),
+    ("Softsign", {}),
+    ("Tanh", {}),
+    ("Sigmoid", {}),
+    ("LogSigmoid", {}),
+    ("Hardtanh", {"min_val": -2.0, "max_val": 1.0}),
+    ("ReLU6", {}),
+    ("Hardsigmoid", {}),
+    ("Hardswish", {}),
+    ("Hardshrink", {"lambd": 0.75}),
+    ("Softshrink", {"lambd": 0.75}),
+    ("Tanhshrink", {}),
+    ("Threshold", {"threshold": 0.5, "value": -1.0}),
+    ("GLU", {"dim": 2}),
+    ("Softmax", {"dim": 1}),
+    ("LogSoftmax", {"dim": 1}),
+    ("Softmin", {"dim": -1}),
+    ("Softmax2d", {}),
+]
+KINKS = [0.0, -0.0, 0.5, -0.5, 0.75, -0.75, 1.0, -1.0, -2.0, 2.0, 3.0, -3.0, 6.0, 25.0, -25.0]
+INPLACE = ("ReLU", "LeakyReLU", "ELU", "CELU", "SELU", "SiLU", "Mish", "Hardtanh", "ReLU6", "Hardsigmoid", "Hardswish")
+
+
+def inputs(dtype):
+    random = 3 * torch.randn(2 * 3 * 4 * 6 - len(KINKS), generator=torch.Generator().manual_seed(1))
+    return torch.cat([torch.tensor(KINKS), random]).reshape(2, 3, 4, 6).to(dtype)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("name", "arguments"), CASES)
+def test_modules_beside_torchs(name, arguments, dtype):
+    """torch errs by some units in the last place of the largest operand: its tails (gelu, tanh) cancel."""
+    theirs, ours = (getattr(library, name)(**arguments).to(dtype) for library in (torch.nn, nn))
+    assert repr(ours) == repr(theirs)
+    ours.load_state_dict(theirs.state_dict())
+    x = inputs(dtype)
+    results = []
+    for module in (theirs, ours):
+        leaf = x.clone().requires_grad_()
+        y = module(leaf)
+        upstream = torch.linspace(0.5, 2, y.numel(), dtype=dtype).reshape(y.shape)
+        y.backward(upstream)
+        results.append((y.detach(), leaf.grad, *(parameter.grad for parameter in module.parameters())))
+    epsilon = torch.finfo(dtype).eps
+    is_rough = name == "Hardsigmoid"  # torch's derivative is a float32 1/6 in float64 too
+    for theirs_, ours_ in zip(*results, strict=True):
+        rtol = 1e-7 if is_rough and dtype is torch.float64 else 16 * epsilon
+        torch.testing.assert_close(ours_, theirs_, rtol=rtol, atol=16 * epsilon)
+
+
+@pytest.mark.parametrize("name", INPLACE)
+def test_in_place(name):
+    module = getattr(nn, name)(inplace=True)
+    expected = getattr(nn, name)()
+    x = torch.randn(3, 4)
+    y = x.clone()
+    assert module(y) is y
+    assert torch.equal(y, expected(x))
+    results = []
+    for function in (module, expected):
+        leaf = x.clone().requires_grad_()
+        function(leaf * 2).sum().backward()
+        results.append(leaf.grad)
+    assert torch.equal(*results)
+
+
+def test_there_is_a_module_for_each_of_torchs_activations():
+    from torch.nn.modules import activation
+
+    left_out = {"RReLU", "MultiheadAttention"}
+    assert set(nn.__all__) == set(activation.__all__) - left_out
+
+
+def test_replace():
+    shared = torch.nn.PReLU()
+    model = torch.nn.Sequential(
+        torch.nn.Linear(4, 4), shared, torch.nn.ModuleDict({"inner": torch.nn.Sequential(torch.nn.GELU(), shared)})
+    )
+    seen = []
+    model[2]["inner"][0].register_forward_hook(lambda *_: seen.append(1))
+    before = copy.deepcopy(model.state_dict())
+    assert ogive_torch.replace(model) is model
+    assert type(model[1]) is nn.PReLU
+    assert model[1] is model[2]["inner"][1]
+    assert model[1].weight is shared.weight
+    assert type(model[2]["inner"][0]) is nn.GELU
+    assert list(model.state_dict()) == list(before)
+    model[2]["inner"](torch.ones(1))
+    assert seen == [1]
+    assert type(ogive_torch.replace(torch.nn.Mish())) is nn.Mish
+
+
+def test_replace_leaves_subclasses_alone():
+    class Mine(torch.nn.ReLU):
+        pass
+
+    model = ogive_torch.replace(torch.nn.Sequential(Mine(), nn.ReLU()))
+    assert [type(module) for module in model] == [Mine, nn.ReLU]
+
+
+def test_compiled_and_pickled_modules():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 4), nn.CELU(1.5, inplace=True), nn.GLU(), nn.Softmax(1))
+    x = torch.randn(3, 4)
+    torch._dynamo.reset()
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(x), model(x))
+    assert torch.equal(copy.deepcopy(model)(x), model(x))
+
+
+# ---- training
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [case for case in CASES if case[0] not in ("GLU", "Softmax2d", "Softmax")]
+)
+def test_loss_curve_of_a_small_network(name, arguments):
+    arguments = {"num_parameters": 1} if name == "PReLU" else arguments
+    x = torch.randn(64, 3, generator=torch.Generator().manual_seed(2))
+    wanted = torch.sin(x.sum(1, keepdim=True))
+    curves = []
+    for library in (torch.nn, nn):
+        torch.manual_seed(3)
+        model = torch.nn.Sequential(torch.nn.Linear(3, 8), getattr(library, name)(**arguments), torch.nn.Linear(8, 1))
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.005)
+        losses = []
+        for _ in range(10):
+            loss = torch.nn.functional.mse_loss(model(x), wanted)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        curves.append(torch.stack(losses))
+    assert curves[1][-1] < curves[1][0]
+    torch.testing.assert_close(curves[1], curves[0], rtol=1e-5, atol=1e-6)
+
+
+# ---- torch's own samples
+
+
+def opinfos():
+    methods = pytest.importorskip(
+        "torch.testing._internal.common_methods_invocations",
+        reason="torch's own samples need expecttest",
+        exc_type=ImportError,
+    )
+    return {info.name: info for info in methods.op_db if not info.variant_test_name}
+
+
+#: torch's name -> ours, and the names of keywords where they differ.
+SAMPLED = {
+    "nn.functional.celu": ("celu", {}),
+    "nn.functional.elu": ("elu", {}),
+    "nn.functional.gelu": ("gelu", {}),
+    "nn.functional.hardswish": ("hard_swish", {}),
+    "nn.functional.leaky_relu": ("leaky_relu", {"negative_slope": "alpha"}),
+    "nn.functional.mish": ("mish", {}),
+    "nn.functional.relu": ("relu", {}),
+    "nn.functional.silu": ("swish", {}),
+    "nn.functional.softsign": ("softsign", {}),
+    "sigmoid": ("sigmoid", {}),
+    "tanh": ("tanh", {}),
+    "clamp": ("clip", {}),
+}
+
+
+@pytest.mark.parametrize("name", SAMPLED)
+@pytest.mark.filterwarnings("ignore")
+def test_torchs_samples(name):
+    info = opinfos()[name]
+    ours, renamed = SAMPLED[name]
+    function = getattr(ogive_torch, ours)
+    tried = 0
+    for dtype in (torch.float32, torch.float64):
+        for sample in info.sample_inputs("cpu", dtype, requires_grad=True):
+            keywords = {renamed.get(key, key): value for key, value in sample.kwargs.items() if key != "inplace"}
+            x = sample.input
+            results = []
+            for call, given in ((info.op, sample.kwargs), (function, keywords)):
+                leaf = x.detach().clone().requires_grad_()
+                y = call(leaf, *sample.args, **given)
+                results.append((y.detach(), *torch.autograd.grad(y.sum(), leaf)))
+            tolerance = 16 * torch.finfo(dtype).eps
+            for theirs_, ours_ in zip(*results, strict=True):
+                torch.testing.assert_close(ours_, theirs_, rtol=tolerance, atol=tolerance)
+            tried += 1
+    assert tried
