@@ -1,0 +1,36 @@
+"""Every operator as a function on JAX's arrays: ``ogive.jax.gelu(v)``, under jit, grad, jvp and vmap (docs/jax.md).
+
+Kernels are called by ``jax.ffi``, by a handler in the native extension (runtime/native/xla.c). ``handler.py`` writes a
+call of one kernel, ``elements.py`` and ``rows.py`` add derivatives, ``operands.py`` reads what was given,
+``functions.py`` makes the functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ogive.catalog import OPERATORS
+from ogive.errors import message
+
+try:
+    from ogive.jax.functions import function
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] not in ("jax", "jaxlib"):
+        raise
+    raise ImportError(message("ogive.jax", "JAX is not installed", way_out="pip install 'ogive[jax]'")) from error
+
+__all__ = ["function", *OPERATORS]
+
+
+def __getattr__(name: str) -> Callable[..., Any]:
+    operator = OPERATORS.get(name)
+    if operator is None:
+        raise AttributeError(f"module 'ogive.jax' has no attribute {name!r}; operators of your own: ogive.jax.function")
+    made = function(operator)
+    globals()[name] = made
+    return made
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

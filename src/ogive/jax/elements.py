@@ -1,0 +1,79 @@
+"""Element-wise operators with their derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.custom_derivatives import SymbolicZero
+
+from ogive.gradients import grad
+from ogive.jax.handler import call_kernel
+from ogive.jax.operands import opened
+from ogive.operator import Operator
+from ogive.signature import Signature
+
+__all__ = ["elementwise", "has_derivative"]
+
+Function = Callable[..., tuple[jax.Array, ...]]
+Choices = tuple[tuple[str, Any], ...]
+
+
+def has_derivative(signature: Signature) -> bool:
+    """Whether the results are floating-point numbers."""
+    return all(t.is_float for t in signature.outputs)
+
+
+@lru_cache(maxsize=4096)
+def elementwise(
+    operator: Operator, arrays: tuple[str, ...], signature: Signature, choices: Choices, values: tuple[float, ...]
+) -> Function:
+    """The results of tensors and of those parameters that are ``arrays``, of equally many dimensions each.
+
+    ``signature`` has the types of all of them; ``values`` are the other numeric parameters.
+    """
+    computed = opened(operator, arrays)
+
+    def plain(*operands: jax.Array) -> tuple[jax.Array, ...]:
+        return call_kernel(computed, signature, choices, values, operands)
+
+    if not has_derivative(signature):
+        return lambda *operands: plain(*map(jax.lax.stop_gradient, operands))
+    function = jax.custom_jvp(plain)
+    names = (*operator.tensors, *arrays)
+
+    def rule(primals: tuple[jax.Array, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        results = function(*primals)
+        totals: list[Any] = [None] * len(results)
+        for i, (name, tangent) in enumerate(zip(names, tangents, strict=True)):
+            if isinstance(tangent, SymbolicZero) or not signature.inputs[i].is_float:
+                continue
+            slopes = _slopes(operator, arrays, signature, choices, values, name)(*primals)
+            for k, slope in enumerate(slopes):
+                product = slope.astype(results[k].dtype) * tangent.astype(results[k].dtype)
+                totals[k] = product if totals[k] is None else totals[k] + product
+        return results, tuple(
+            jnp.zeros_like(result) if total is None else total for result, total in zip(results, totals, strict=True)
+        )
+
+    function.defjvp(rule, symbolic_zeros=True)
+    return function
+
+
+@lru_cache(maxsize=4096)
+def _slopes(
+    operator: Operator,
+    arrays: tuple[str, ...],
+    signature: Signature,
+    choices: Choices,
+    values: tuple[float, ...],
+    name: str,
+) -> Function:
+    """The derivatives of all results with respect to one argument, by a kernel of their own."""
+    derivative = grad(operator.base, name)
+    computed = opened(derivative, arrays)
+    own = next(s for s in computed.signatures if s.inputs == signature.inputs)
+    return elementwise(derivative, arrays, own, choices, values)
