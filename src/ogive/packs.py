@@ -1,0 +1,177 @@
+"""Make packs: the catalogue's kernels of a target in one file, which a wheel carries (runtime/pack.py reads it).
+
+    python -m ogive.packs build FOLDER [TARGET...]    kernels/TARGET.pack below a folder
+    python -m ogive.packs add WHEEL... [--to FOLDER]  the packs of its platform into a wheel, which must have these sources
+
+Needs llvmlite. Kernels are cross-compiled: packs for every platform can be made on any of them. The same sources and
+the same LLVM give the same bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import json
+import os
+import sys
+import zipfile
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ogive.backends.link import Image
+from ogive.backends.target import TARGETS, Target
+from ogive.catalog import OPERATORS
+from ogive.contracts import CONTRACTS
+from ogive.engine.computation import Formula, under
+from ogive.errors import OgiveError, message
+from ogive.runtime import pack
+from ogive.runtime.engine_files import engine_files, is_of_engine
+from ogive.runtime.kernels import identity_of_repair, kept_or_made
+
+if TYPE_CHECKING:
+    from ogive.program import Program
+
+__all__ = ["add_to_wheel", "catalogue", "make_pack", "targets_of_wheel"]
+
+#: A wheel's files have this time, so that it is the same wheel whenever it is made.
+_WHEN = (1980, 1, 1, 0, 0, 0)
+
+
+def catalogue() -> Iterator[Formula]:
+    """What the operators of the catalogue compute: each combination of types, each choice, each contract; once each."""
+    seen = set()
+    for op in OPERATORS.values():
+        selecting = [parameter for parameter in op.parameters if parameter.choices]
+        for chosen in product(*(sorted(p.choices, key=str) for p in selecting)):
+            choices = {p.name: choice for p, choice in zip(selecting, chosen, strict=True)}
+            for signature in op.signatures:
+                for contract in CONTRACTS:
+                    formula = under(op.computation(signature, **choices), contract)
+                    if formula.identity not in seen:
+                        seen.add(formula.identity)
+                        yield formula
+
+
+def make_pack(target: Target, formulas: Sequence[Formula] | None = None) -> bytes:
+    """The pack of a target: the kernels of the catalogue, or of these formulas, and those that repair their results."""
+    kernels = (made for formula in (formulas or catalogue()) for made in _kernels(formula, target))
+    files = {name: Path(path).read_bytes() for name, path in engine_files().items()}
+    return pack.packed(kernels, files)
+
+
+def _kernels(formula: Formula, target: Target) -> Iterator[tuple[str, str, Image]]:
+    program = formula.program
+    identity = formula.identity
+    known = yield from _kernel(identity, program, target)
+    if known["repaired"]:
+        assert program.repair is not None
+        yield from _kernel(identity_of_repair(identity), program.repair(), target)
+
+
+def _kernel(
+    identity: str, program: Program, target: Target
+) -> Generator[tuple[str, str, Image], None, Mapping[str, Any]]:
+    known, image = kept_or_made(None, lambda: program, target)
+    note = {name: value for name, value in known.items() if name != "image"}  # that is the cache's name for it
+    yield identity, json.dumps(note, sort_keys=True), image
+    return known
+
+
+def targets_of_wheel(name: str) -> list[Target]:
+    """The targets of a wheel's platform, by its file name.
+
+    >>> [target.name for target in targets_of_wheel("ogive-0.1.0-cp311-cp311-musllinux_1_2_x86_64.whl")]
+    ['x86-64', 'x86-64-v3', 'x86-64-v4']
+    >>> targets_of_wheel("ogive-0.1.0-cp312-abi3-win_arm64.whl")[0].triple
+    'aarch64-pc-windows-msvc-elf'
+    """
+    platform = name.removesuffix(".whl").rpartition("-")[2]
+    architectures = {"x86_64": "x86_64", "amd64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+    found = [of for ending, of in architectures.items() if platform.endswith(ending)]
+    if not found:
+        allowed = ", ".join(architectures)
+        raise OgiveError(message("ogive.packs", f"the platform of {name} is {platform}", f"one that ends in {allowed}"))
+    system = "pc-windows-msvc-elf" if platform.startswith("win") else "unknown-linux-gnu"
+    return [
+        replace(target, only_triple=f"{target.architecture}-{system}")
+        for target in TARGETS.values()
+        if target.architecture == found[0]
+    ]
+
+
+def add_to_wheel(wheel: Path, to: Path, packs: Mapping[str, bytes] | None = None) -> Path:
+    """A copy of a wheel in another folder, with the packs of its platform; these, or made here."""
+    with zipfile.ZipFile(wheel) as archive:
+        files = {info.filename: (archive.read(info), info.external_attr) for info in archive.infolist()}
+    own = {name: Path(path).read_bytes() for name, path in engine_files().items()}
+    theirs = {
+        name.removeprefix("ogive/"): data
+        for name, (data, _) in files.items()
+        if name.startswith("ogive/") and is_of_engine(name.removeprefix("ogive/"))
+    }
+    if pack.digest_of_files(own) != pack.digest_of_files(theirs):
+        different = sorted(name for name in {*own, *theirs} if own.get(name) != theirs.get(name))
+        what = f"{wheel.name} was built from other sources: {', '.join(different[:3])}"
+        raise OgiveError(message("ogive.packs", what, way_out="Run this command with the sources of the wheel"))
+    if packs is None:
+        packs = {target.name: make_pack(target) for target in targets_of_wheel(wheel.name)}
+    for name, data in packs.items():
+        files[f"ogive/{pack.FOLDER}/{name}.pack"] = data, 0o644 << 16
+    record = next(name for name in files if name.endswith(".dist-info/RECORD"))
+    rows = [
+        f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
+        for name, (data, _) in files.items()
+        if name != record
+    ]
+    files[record] = "\n".join([*sorted(rows), f"{record},,", ""]).encode(), 0o644 << 16
+    to.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(to / wheel.name, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        # What is said about the wheel comes last, as the standard wants it.
+        for name in sorted(files, key=lambda name: (".dist-info/" in name, name)):
+            info = zipfile.ZipInfo(name, _WHEN)
+            info.compress_type, info.create_system = zipfile.ZIP_DEFLATED, 3
+            info.external_attr = files[name][1]
+            archive.writestr(info, files[name][0])
+    return to / wheel.name
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m ogive.packs", description=__doc__.splitlines()[0] if __doc__ else ""
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    build = commands.add_parser("build", help="write packs into a folder")
+    build.add_argument("folder", type=Path)
+    build.add_argument("targets", nargs="*", metavar="TARGET", help=f"{', '.join(TARGETS)}; all without one")
+    add = commands.add_parser("add", help="put packs into wheels")
+    add.add_argument("wheels", nargs="+", type=Path, metavar="WHEEL")
+    add.add_argument("--to", type=Path, default=Path("dist"), help="where the new wheel goes: dist")
+    given = parser.parse_args(arguments)
+    os.environ["OGIVE_PACKS"] = "off"
+    if given.command == "build":
+        for name in given.targets or TARGETS:
+            if name not in TARGETS:
+                parser.error(f"{name} is no target: {', '.join(TARGETS)}")
+            given.folder.mkdir(parents=True, exist_ok=True)
+            data = make_pack(TARGETS[name])
+            (given.folder / f"{name}.pack").write_bytes(data)
+            print(f"{hashlib.sha256(data).hexdigest()}  {given.folder / name}.pack  {len(data):,} bytes")
+    else:
+        made: dict[tuple[str, ...], dict[str, bytes]] = {}
+        for wheel in given.wheels:
+            targets = targets_of_wheel(wheel.name)
+            key = tuple(target.triple for target in targets)
+            if key not in made:
+                made[key] = {target.name: make_pack(target) for target in targets}
+            new = add_to_wheel(wheel, given.to, made[key])
+            print(f"{hashlib.sha256(new.read_bytes()).hexdigest()}  {new}  {new.stat().st_size:,} bytes")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

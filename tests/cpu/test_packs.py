@@ -1,0 +1,212 @@
+"""Kernels that come with the package (runtime/pack.py), and what makes them (packs.py)."""
+
+import base64
+import hashlib
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive import packs
+from ogive.backends.target import TARGETS, host_target
+from ogive.engine import computation
+from ogive.errors import MissingPackageError, OgiveError
+from ogive.runtime import kernels, pack
+from ogive.runtime.engine_files import engine_files
+
+X = np.float32([-2.0, 0.5, 3.0])
+
+
+def formulas():
+    """Of two operators; the second's results are repaired."""
+    return [
+        op.computation(signature)
+        for op in (ogive.relu, ogive.celu)
+        for signature in op.signatures
+        if signature.inputs[0].name == "float32"
+    ]
+
+
+@pytest.fixture(scope="module")
+def made():
+    return packs.make_pack(host_target(), formulas())
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch, made):
+    """A package folder with the pack, as the pack's reader sees it."""
+    monkeypatch.delenv("OGIVE_PACKS", raising=False)
+    (tmp_path / pack.FOLDER).mkdir()
+    file = tmp_path / pack.FOLDER / f"{host_target().name}.pack"
+    file.write_bytes(made)
+    monkeypatch.setattr(pack, "__file__", str(tmp_path / "runtime" / "pack.py"))
+    pack._opened.cache_clear()
+    yield file
+    pack._opened.cache_clear()
+
+
+def load(formula):
+    return pack.load(formula.identity, host_target())
+
+
+def test_a_kernel_of_the_pack_needs_no_compiler_and_no_cache(installed, monkeypatch):
+    def refuse(*_):
+        raise AssertionError("it was compiled")
+
+    monkeypatch.setattr(kernels, "kept_or_made", refuse)
+    computation._kernels.clear()
+    for op in (ogive.operator(ogive.celu.function), ogive.operator(ogive.relu.function)):
+        assert np.array_equal(op(X), getattr(ogive, op.name)(X))
+
+
+def test_a_kernel_comes_with_the_one_that_repairs_its_results(installed):
+    celu = next(f for f in formulas() if f.program.undecided is not None)
+    note, image = load(celu)
+    assert note["repaired"]
+    repair, other = pack.load(kernels.identity_of_repair(celu.identity), host_target())
+    assert not repair["repaired"]
+    assert image.code != other.code
+
+
+def test_what_is_not_in_the_pack(installed):
+    assert load(ogive.mish.computation(ogive.mish.signatures[0])) is None
+    assert pack.load(formulas()[0].identity, TARGETS["aarch64"]) is None
+
+
+def test_packs_can_be_switched_off(installed, monkeypatch):
+    monkeypatch.setenv("OGIVE_PACKS", "off")
+    assert load(formulas()[0]) is None
+
+
+def test_the_same_sources_make_the_same_bytes(made):
+    assert packs.make_pack(host_target(), formulas()) == made
+
+
+@pytest.mark.parametrize("at", [0, 60])  # what it is; the sizes of the engine's files
+def test_a_pack_of_something_else_has_no_kernels(installed, made, at):
+    data = bytearray(made)
+    data[at] ^= 1
+    installed.write_bytes(data)
+    assert [load(formula) for formula in formulas()] == [None] * len(formulas())
+
+
+def test_a_damaged_kernel_is_not_run(installed, made):
+    data = bytearray(made)
+    data[-1] ^= 1  # of the last kernel, which repairs
+    installed.write_bytes(data)
+    celu = next(f for f in formulas() if f.program.undecided is not None)
+    assert load(celu) is not None
+    assert pack.load(kernels.identity_of_repair(celu.identity), host_target()) is None
+
+
+def test_half_a_pack_has_no_kernels(installed, made):
+    installed.write_bytes(made[:40])
+    assert load(formulas()[0]) is None
+
+
+def test_a_pack_of_other_sources_has_no_kernels(installed, made, monkeypatch):
+    """Newer files of the same sizes are read: what is in them counts, not when they were written."""
+    files = {name: Path(path) for name, path in engine_files().items()}
+    copies = installed.parent.parent / "copies"
+    for name, path in files.items():
+        (copies / name).parent.mkdir(parents=True, exist_ok=True)
+        (copies / name).write_bytes(path.read_bytes())
+    monkeypatch.setattr(pack, "engine_files", lambda: {name: str(copies / name) for name in files})
+    monkeypatch.setattr(pack, "_SECONDS_OF_INSTALLING", -1e9)
+    assert load(formulas()[0]) is not None
+    text = (copies / "backends" / "llvm.py").read_bytes()
+    (copies / "backends" / "llvm.py").write_bytes(text[:-1] + b" ")
+    pack._opened.cache_clear()
+    assert load(formulas()[0]) is None
+    (copies / "backends" / "llvm.py").write_bytes(text + b" ")
+    pack._opened.cache_clear()
+    assert load(formulas()[0]) is None
+
+
+def test_without_llvmlite_kernels_of_the_pack_compute_and_others_say_what_is_missing(tmp_path, made):
+    package = tmp_path / "ogive"
+    package.mkdir()
+    for part in Path(ogive.__file__).parent.iterdir():
+        if part.name != pack.FOLDER:
+            (package / part.name).symlink_to(part)
+    # What asks for its own file finds the original.
+    code = f"""
+import sys
+sys.modules.update(dict.fromkeys(["llvmlite", "mpmath", "click", "rich", "onnx", "platformdirs"]))
+import numpy as np, ogive
+from ogive.runtime import pack
+pack.__file__ = {str(package / "runtime" / "pack.py")!r}
+print(ogive.celu(np.float32([-1, 2])).tolist())
+try:
+    ogive.mish(np.float32([1]))
+except ogive.errors.MissingPackageError as error:
+    print(error)
+"""
+    (package / pack.FOLDER).mkdir()
+    (package / pack.FOLDER / f"{host_target().name}.pack").write_bytes(made)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert run.stdout.splitlines() == [
+        "[-0.6321205496788025, 2.0]",
+        (
+            "llvmlite: kernels that did not come with Ogive (formulas of your own, fused models) need this package. "
+            "Install it: pip install 'ogive[compile]'"
+        ),
+    ], run.stderr
+    assert issubclass(MissingPackageError, ImportError)
+
+
+@pytest.mark.parametrize(
+    ("name", "targets", "triple"),
+    [
+        ("ogive-1-cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64.whl", 3, "x86_64-unknown-linux-gnu"),
+        ("ogive-1-cp311-cp311-macosx_11_0_arm64.whl", 1, "aarch64-unknown-linux-gnu"),
+        ("ogive-1-cp311-cp311-win_amd64.whl", 3, "x86_64-pc-windows-msvc-elf"),
+    ],
+)
+def test_the_targets_of_a_wheel(name, targets, triple):
+    found = packs.targets_of_wheel(name)
+    assert (len(found), found[0].triple) == (targets, triple)
+
+
+def test_a_wheel_of_no_known_processor():
+    with pytest.raises(
+        OgiveError, match=r"^ogive.packs: the platform of a-1-py3-none-any.whl is any; allowed: one that ends in x86_64"
+    ):
+        packs.targets_of_wheel("a-1-py3-none-any.whl")
+
+
+def wheel(folder, change=b""):
+    path = folder / "ogive-1-cp311-cp311-linux_x86_64.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, file in engine_files().items():
+            archive.writestr(f"ogive/{name}", Path(file).read_bytes() + (change if name == "program.py" else b""))
+        archive.writestr("ogive-1.dist-info/RECORD", "")
+    return path
+
+
+def test_packs_are_put_into_a_wheel(tmp_path):
+    new = packs.add_to_wheel(wheel(tmp_path), tmp_path / "dist", {"x86-64": b"kernels"})
+    again = packs.add_to_wheel(wheel(tmp_path), tmp_path / "again", {"x86-64": b"kernels"})
+    assert new.read_bytes() == again.read_bytes()
+    with zipfile.ZipFile(new) as archive:
+        assert archive.read("ogive/kernels/x86-64.pack") == b"kernels"
+        rows = archive.read("ogive-1.dist-info/RECORD").decode().splitlines()
+        assert len(rows) == len(archive.namelist())
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"kernels").digest()).rstrip(b"=").decode()
+    assert f"ogive/kernels/x86-64.pack,sha256={digest},7" in rows
+
+
+def test_a_wheel_of_other_sources_is_refused(tmp_path):
+    with pytest.raises(
+        OgiveError, match=r"was built from other sources: program\.py\. Run this command with the sources"
+    ):
+        packs.add_to_wheel(wheel(tmp_path, b"#"), tmp_path / "dist", {})
+
+
+def test_the_catalogue_has_each_formula_once():
+    identities = [formula.identity for formula in packs.catalogue()]
+    assert len(identities) == len(set(identities)) > 600
