@@ -27,6 +27,7 @@ CHANGED: dict[str, list[dict[str, Any]]] = {
     "gelu": [{"approximate": "tanh"}],
     "parametric_softplus": [{"alpha": 1.5, "beta": 0.5}],
     "scaled_tanh": [{"alpha": 1e30, "beta": 1e-30}],
+    "softcap": [{"cap": 1.5}],
     "swish": [{"alpha": 1.702}],
     "threshold": [{"min": 0.5}],
 }

@@ -19,6 +19,7 @@ import numpy as np
 from ogive.accuracy import Report
 from ogive.accuracy.report import load
 from ogive.catalog import OPERATORS
+from ogive.catalog.contracts import errors, measured
 from ogive.peers.functions import PEERS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -59,7 +60,9 @@ GOALS: dict[str, dict[str, float]] = {
         "log_softmax": 3.0,
         "mish": 1.5,
         "parametric_hard_swish": 0.75,
+        "serf": 1.5,
         "softmax": 3.0,
+        "softmin": 3.0,
         "swiglu": 1.25,
     },
 }
@@ -221,6 +224,22 @@ def all_right() -> str:
     return f"{right} of {len(counts)}"
 
 
+def fast() -> str:
+    """The errors of both contracts side by side, a line for each operator and set of parameters."""
+    lines = [
+        "| operator | exact | fast | fast, subnormal | fast, float16 | fast, bfloat16 |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name in dict.fromkeys(row["operator"] for row in measured()):
+        kinds = (errors(name, dtype) for dtype in ("float32", "float16", "bfloat16"))
+        for single, half, brain in zip(*kinds, strict=True):
+            values = ", ".join(f"{key} = {value}" for key, value in single.parameters.items())
+            cells = (single.exact, single.fast, single.fast_subnormal, half.fast, brain.fast)
+            shown = " | ".join(f"{math.ceil(cell * 100) / 100:.2f}" for cell in cells)
+            lines.append(f"| {name}{f' ({values})' if values else ''} | {shown} |")
+    return "\n".join(lines)
+
+
 def document(folder: Path = RESULTS) -> str:
     """The whole text."""
     reports = all_reports(folder)
@@ -231,6 +250,8 @@ def document(folder: Path = RESULTS) -> str:
         "MISROUNDED": misrounded(),
         "ALL_RIGHT": all_right(),
         "EXHAUSTIVE": str(exhaustive),
+        "FAST": fast(),
+        "FAST_STRIDE": str(next(row["stride"] for row in measured() if row["dtype"] == "float32")),
         "PEERS_FLOAT32": beside_peers(reports, peers, "float32"),
         "PEERS_FLOAT16": beside_peers(reports, peers, "float16"),
         "DETAILS_FLOAT32": details(reports, "float32"),
