@@ -25,15 +25,17 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Printed
 
-from benchmarks import startup
+from benchmarks import startup, torch_calls
 from benchmarks.cases import ARRAY_SECTIONS, Case, cases
 from benchmarks.measure import COMPARED, Contestants, Outcome
 from benchmarks.model_peers import MODEL_PEERS, exact_results, installed_for_models
 from benchmarks.models import MODELS, ModelCase, model_cases
-from benchmarks.peers import PEERS, installed
+from benchmarks.peers import PEERS, installed, of_section
 from benchmarks.tables import Table, tables
 
-SECTIONS = (*ARRAY_SECTIONS, "models", *startup.SECTIONS)
+#: Those that measure by themselves.
+BY_THEMSELVES = startup.SECTIONS | torch_calls.SECTIONS
+SECTIONS = (*ARRAY_SECTIONS, "models", *BY_THEMSELVES)
 
 #: Rounds of a full run and of a quick one.
 ROUNDS, QUICK_ROUNDS = 15, 5
@@ -72,7 +74,9 @@ def main(
     (present, missing), (for_models, missing_there) = installed(PEERS), installed_for_models()
     if missing or missing_there:
         console.print(f"not installed, left out: {', '.join(dict.fromkeys((*missing, *missing_there)))}")
-    present, for_models = ([p for p in some if not peers or p in ("ogive", *peers)] for some in (present, for_models))
+    present, for_models = (
+        [p for p in some if not peers or p in ("ogive", "exact", *peers)] for some in (present, for_models)
+    )
     rounds = rounds or (QUICK_ROUNDS if quick else ROUNDS)
     if quick and not operators:
         operators = QUICK_OPERATORS
@@ -84,8 +88,8 @@ def main(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         for section in sections or SECTIONS:
-            if section in startup.SECTIONS:
-                function, steps = startup.SECTIONS[section]
+            if section in BY_THEMSELVES:
+                function, steps = BY_THEMSELVES[section]
                 task = progress.add_task(section, total=steps(rounds))
                 found[section] = function(rounds, lambda task=task: progress.advance(task))  # type: ignore[misc]
             else:
@@ -93,7 +97,7 @@ def main(
                 todo: Sequence[Case | ModelCase]
                 todo = model_cases(models, sizes, threads) if is_models else cases(section, operators, sizes, threads)
                 rows = found[section] = []
-                with Contestants(for_models if is_models else present) as contestants:
+                with Contestants(for_models if is_models else of_section(present, section)) as contestants:
                     for number, case in enumerate(progress.track(todo, description=section), start=1):
                         rows.append(_row(case, contestants.run(case, rounds)))
                         if file is not None and number % CASES_BETWEEN_SAVES == 0:
@@ -113,7 +117,7 @@ def _row(case: Case | ModelCase, outcome: Outcome) -> dict[str, Any]:
     row = asdict(case) | {"elements": case.elements} | measured
     itemsize = np.dtype(case.dtype).itemsize
     row["bytes"] = itemsize * (sum(int(np.prod(shape)) for shape in case.shapes) + case.elements)
-    if case.section in ("float32", "float16", "softmax") and not case.in_place:
+    if case.section in ("fast", "float32", "float16", "softmax") and not case.in_place:
         row["errors"] = _errors(case, outcome.results)
     return row
 

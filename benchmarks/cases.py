@@ -132,6 +132,10 @@ def _elementwise(section: str, operators: list[str], dtype: str, sizes: tuple[in
                 yield Case(section, name, names, ((size,),) * len(names), tuple(parameters.items()), dtype, in_place)
 
 
+#: The headline operators of the fast contract, from where threads share the work.
+_FAST = ["exp", "gelu", "gelu_tanh", "mish", "sigmoid", "softplus", "swish", "tanh"]
+
+
 def _chain(sizes: tuple[int, ...]) -> Iterator[Case]:
     for size in sizes:
         if size >= 1 << 20:
@@ -171,6 +175,7 @@ ARRAY_SECTIONS = {
     "float32": lambda sizes: _elementwise("float32", list(_OPERATORS), "float32", sizes),
     "float16": lambda sizes: _elementwise("float16", _HALF, "float16", sizes),
     "int8": lambda sizes: _elementwise("int8", _SMALL_INTEGERS, "int8", sizes),
+    "fast": lambda sizes: _elementwise("fast", _FAST, "float32", tuple(size for size in sizes if size >= 1 << 16)),
     "fused": _chain,
     "softmax": lambda sizes: _softmax(),
     "layouts": lambda sizes: _layouts(),

@@ -33,11 +33,14 @@ class Model:
     inputs: str = "x"
     """Their names; a capital letter is one row of columns, which is broadcast."""
     outputs: str = "y"
-    """Their names; `rows(name)` has one element a row, `half(name)` every second column."""
+    """Their names; `rows(name)` has one element a row, `row(name)` the same without its axis, `columns(name)` one a column,
+    `half(name)` every second column."""
     exact: str = ""
     """The results without cancellation, for float64, where `torch` would lose digits even there."""
     is_rows: bool = False
     """Whether arrays are matrices; else they have one axis, unless an input is broadcast."""
+    is_columns: bool = False
+    """Whether they are matrices of several rows, however small."""
 
 
 #: Constants by name; one that nodes use is a node too.
@@ -157,6 +160,14 @@ MODELS = {
         "x / torch.sqrt((x * x).sum(-1, keepdim=True))",
         is_rows=True,
     ),
+    # Other axes.
+    "sums of columns": Model(
+        "y = ReduceSum<keepdims=0>(x, first)", "x.sum(0)", outputs="columns(y)", is_rows=True, is_columns=True
+    ),
+    "means without their axis": Model(
+        "y = ReduceMean<keepdims=0>(x, last)", "x.mean(-1)", outputs="row(y)", is_rows=True, is_columns=True
+    ),
+    "softmax of columns": Model("y = Softmax<axis=0>(x)", "torch.softmax(x, 0)", is_rows=True, is_columns=True),
     # Signals and numbers of few bits.
     "wavelet shrinkage": Model(
         "a = Div(x, noise)  b = Shrink<lambd=3.0, bias=3.0>(a)  y = Mul(b, noise)", "F.softshrink(x / 1.25, 3.0) * 1.25"
@@ -180,7 +191,7 @@ MODELS = {
     ),
 }
 
-_LISTS = {"last": [-1], "from0": [0], "from1": [1], "by2": [2], "to": [2**31 - 1]}
+_LISTS = {"last": [-1], "first": [0], "from0": [0], "from1": [1], "by2": [2], "to": [2**31 - 1]}
 
 
 @dataclass(frozen=True)
@@ -211,7 +222,13 @@ class ModelCase:
         shape, made = self._shape, {}
         for text in self.model.outputs.split():
             kind, _, name = text.rstrip(")").rpartition("(")
-            made[name] = {"": shape, "rows": (*shape[:-1], 1), "half": (*shape[:-1], shape[-1] // 2)}[kind]
+            made[name] = {
+                "": shape,
+                "rows": (*shape[:-1], 1),
+                "row": shape[:-1],
+                "columns": shape[1:],
+                "half": (*shape[:-1], shape[-1] // 2),
+            }[kind]
         return made
 
     @property
@@ -223,6 +240,8 @@ class ModelCase:
         if not self.model.is_rows and not any(name.isupper() for name in self.names):
             return (self.elements,)
         columns = COLUMNS if self.elements % COLUMNS == 0 else self.elements
+        if self.model.is_columns and columns == self.elements:
+            columns //= next((rows for rows in (10, 4, 2) if columns % rows == 0), 1)
         return (self.elements // columns, columns)
 
     def arrays(self) -> list[np.ndarray]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from timeit import Timer
 from typing import Any, Protocol, TypeVar
 
@@ -28,6 +28,7 @@ __all__ = [
     "by_openvino",
     "flat",
     "installed",
+    "of_section",
     "prepare",
 ]
 
@@ -118,10 +119,17 @@ def _ogive(case: Case, arrays: Arrays) -> Prepared:
         function, parameters = "ogive.gelu", {"approximate": "tanh"}
     else:
         function = f"ogive.{case.operator}"
+    if case.section == "fast":
+        function, names["fast"] = "fast", getattr(ogive, function.removeprefix("ogive.")).fast
     out = _output(case, arrays)
     keywords = "".join(f", {name}={value!r}" for name, value in parameters.items())
     names |= {"out": out} | _named(case, arrays)
     return Prepared(f"{function}({', '.join(case.names)}{keywords}, out=out)", names, lambda: out, _restorer(case, out))
+
+
+def _exact(case: Case, arrays: Arrays) -> Prepared:
+    """The exact contract, beside the fast one."""
+    return _ogive(replace(case, section="float32"), arrays)
 
 
 def _numpy(case: Case, arrays: Arrays) -> Prepared | None:
@@ -290,6 +298,7 @@ def _numexpr(case: Case, arrays: Arrays) -> Prepared | None:
 
 PEERS: Peers[Case] = {
     "ogive": (("ogive",), _ogive),
+    "exact": (("ogive",), _exact),
     "torch": (("torch",), _torch),
     "onnxruntime": (("onnxruntime", "onnx"), _onnxruntime),  # the models that it gets are written with onnx
     "openvino": (("openvino", "onnx"), _openvino),
@@ -297,6 +306,15 @@ PEERS: Peers[Case] = {
     "numexpr": (("numexpr",), _numexpr),
     "copyto": (("numpy",), _numpy),
 }
+
+
+#: Who takes part in the section of the fast contract; "exact" in no other one.
+BESIDE_FAST = ("ogive", "exact", "torch", "onnxruntime")
+
+
+def of_section(peers: Sequence[str], section: str) -> list[str]:
+    """Those that a section compares."""
+    return [peer for peer in peers if (peer in BESIDE_FAST if section == "fast" else peer != "exact")]
 
 
 def installed(peers: Mapping[str, tuple[tuple[str, ...], object]]) -> tuple[list[str], list[str]]:

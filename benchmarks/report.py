@@ -61,6 +61,7 @@ _GOALS = (
     ("64 Ki", lambda row: row["section"] == "float32" and row["elements"] == 1 << 16),
     ("1 Mi", lambda row: row["section"] == "float32" and row["elements"] == 1 << 20),
     ("16 Mi", lambda row: row["section"] == "float32" and row["elements"] == 1 << 24),
+    ("fast contract", lambda row: row["section"] == "fast"),
     ("float16", lambda row: row["section"] == "float16"),
     ("int8", lambda row: row["section"] == "int8"),
     ("fused", lambda row: row["section"] == "fused"),

@@ -12,8 +12,8 @@ __all__ = ["Table", "best_peer", "duration", "geometric_mean", "ratio", "size_na
 
 Row = dict[str, Any]
 
-#: These are no peers: one is what all are compared with, the other copies only.
-NO_PEERS = ("ogive", "copyto")
+#: These are no peers: one is what all are compared with, one its other contract, the other copies only.
+NO_PEERS = ("ogive", "exact", "copyto")
 
 
 @dataclass
@@ -156,6 +156,25 @@ def _by_peer(title: str, rows: list[Row]) -> list[Table]:
     return [Table(title, header, lines, _summary(rows))]
 
 
+def _fast(title: str, rows: list[Row]) -> list[Table]:
+    """Beside the peers, and beside the exact contract."""
+    sizes = sorted({row["elements"] for row in rows})
+    cells: dict[tuple[str, bool], dict[int, Row]] = defaultdict(dict)
+    for row in rows:
+        if {"ogive", "exact"} <= row["seconds"].keys():
+            cells[row["operator"], row["in_place"]][row["elements"]] = row
+    lines = []
+    for (name, in_place), by_size in cells.items():
+        gains = [row["seconds"]["exact"] / row["seconds"]["ogive"] for size, row in sorted(by_size.items())]
+        known = dict(zip(sorted(by_size), gains, strict=True))
+        shown = [f"{known[size]:.2f}x" if size in known else "-" for size in sizes]
+        lines.append([f"{name}{', in place' if in_place else ''}", *shown])
+    return [
+        *_elementwise(title, rows),
+        Table("The fast contract beside the exact one", ["operator", *map(size_name, sizes)], lines),
+    ]
+
+
 def _models(title: str, rows: list[Row]) -> list[Table]:
     """All cells; the means by peer and size; and the cells that a peer wins."""
     made = _elementwise(title, rows, first="model")
@@ -191,8 +210,21 @@ def _kernels(title: str, rows: list[Row]) -> list[Table]:
     return [Table(title, ["what", "compiled", "from the cache"], lines)]
 
 
+def _torch(title: str, rows: list[Row]) -> list[Table]:
+    """How many times as long the others take."""
+    lines = []
+    for row in rows:
+        seconds = row["seconds"]
+        shown = [
+            f"{seconds[peer] / seconds['ogive']:.2f}x" if peer in seconds else "-" for peer in ("eager", "compile")
+        ]
+        lines.append([row["name"], row["what"], size_name(row["elements"]), duration(seconds["ogive"]), *shown])
+    return [Table(title, ["operator", "what", "elements", "ogive.torch", "eager", "compile"], lines)]
+
+
 _MAKERS = {
     "float32": ("float32", _elementwise),
+    "fast": ("The fast contract, float32", _fast),
     "float16": ("float16", _elementwise),
     "int8": ("int8", _elementwise),
     "fused": ("One kernel for celu(x * w + b, alpha=1.5) * sigmoid(g)", _by_peer),
@@ -203,6 +235,7 @@ _MAKERS = {
     "start": ("Starting", _starts),
     "compile": ("Compiling", _kernels),
     "calls": ("Calls", _calls),
+    "torch": ("ogive.torch beside torch: how many times as long torch takes", _torch),
 }
 
 
