@@ -1,0 +1,73 @@
+"""The scripts in examples/ do what they say."""
+
+import importlib.util
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+
+def script(name):
+    spec = importlib.util.spec_from_file_location(f"example_{Path(name).stem}", EXAMPLES / name)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_calibrating_finds_a_range_that_is_better_than_the_full_one(capsys):
+    module = script("calibrate_quantised.py")
+    ratios = module.calibrated()
+    best = max(ratios, key=ratios.get)
+    assert 0.4 < best < 1
+    assert 20 < ratios[1.0] < ratios[best] < 30
+    module.main()
+    assert f"{best:4.0%} of the range: {ratios[best]:6.2f} dB  <- best" in capsys.readouterr().out
+
+
+def test_porting_a_directml_program():
+    x = np.arange(-4, 4, dtype=np.float32)
+    assert script("port_directml/leaky_relu.py").main(x).tolist() == [-1, -0.75, -0.5, -0.25, 0, 1, 2, 3]
+
+
+def test_the_two_programs_have_the_same_names():
+    here = (EXAMPLES / "port_directml" / "leaky_relu.cpp").read_text(encoding="utf-8")
+    there = (EXAMPLES / "port_directml" / "leaky_relu.py").read_text(encoding="utf-8")
+    names = set(re.findall(r"\bDML_\w+", here)) | set(re.findall(r"(?:->|\bDML)(\w+)\(", here))
+    # What Python does not need: arguments that are there for memory, and a structure around one binding.
+    left_out = {"DML_CREATE_DEVICE_FLAG_NONE", "DML_BINDING_DESC", "DML_BINDING_TYPE_BUFFER"}
+    assert {name for name in names if name not in there} == left_out
+    assert len(names) > 15
+
+
+def test_checking_a_feature_level(capsys):
+    pytest.importorskip("onnx", reason="onnx, which reads models, is not installed")
+    module = script("check_feature_level.py")
+    model = str(EXAMPLES / "threshold.onnx")
+    assert module.main("5_0", model) == 0
+    assert capsys.readouterr().out == "1 models run at feature level 5_0\n"
+    assert module.main("1_0", model) == 1
+    assert "ACTIVATION_SHRINK was introduced in 2_0" in capsys.readouterr().out
+
+
+def test_finding_a_bug(capsys):
+    pytest.importorskip("flint", reason="python-flint, which has the exact results, is not installed")
+    script("find_bug.py").main()
+    textbook, repaired = capsys.readouterr().out.split("repaired")
+    assert "cause: 1 + exp(x) loses exp(x)" in textbook
+    assert "an intermediate result overflows" in textbook
+    assert "allowed: 4" not in repaired
+
+
+def test_denoising_a_photograph():
+    pytest.importorskip("pywt", reason="PyWavelets, which has the wavelets, is not installed (extra: examples)")
+    pytest.importorskip("matplotlib", reason="matplotlib, which writes the picture, is not installed")
+    module = script("denoise_photograph.py")
+    clean = np.add.outer(np.arange(512.0) / 4, np.arange(512.0) / 4).astype(np.float32)
+    noisy = clean + np.random.default_rng(1).normal(0, module.NOISE, clean.shape).astype(np.float32)
+    before, after = (module.peak_signal_to_noise(image, clean) for image in (noisy, module.denoised(noisy)))
+    assert after > before + 5
