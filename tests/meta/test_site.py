@@ -1,0 +1,138 @@
+"""The documentation site: every operator's page can be made, and a part of the site is built and looked at."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ogive.catalog import OPERATORS
+
+pytest.importorskip("sphinx", reason="Sphinx, which builds the site, is not installed (extra: site)")
+pytest.importorskip("myst_parser", reason="MyST, which the site is written in, is not installed (extra: site)")
+pytest.importorskip("pydata_sphinx_theme", reason="the site's theme is not installed (extra: site)")
+
+from docutils.utils.math.latex2mathml import tex2mathml
+
+from website import operators
+from website.latex import aligned
+
+ROOT = Path(__file__).resolve().parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SHOWN = ("celu", "gelu", "softmax", "bit_count", "equal")
+
+
+@pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
+def test_every_operator_has_a_page(op):
+    text = operators.page(op)
+    assert text.startswith(f"# {op.name}\n")
+    assert "```{math}\n" in text
+    assert text.count("<svg") in (1, 2)
+    for heading in ("## Example", "## Arguments", "## Types", "## Source"):
+        assert heading in text
+    assert ("### ONNX" in text) == bool(operators._onnx_versions().get(op.onnx))
+    assert ("### DirectML" in text) == bool(op.directml)
+    for parameter in op.parameters:
+        assert f"| `{parameter.name}` |" in text
+
+
+@pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
+def test_every_formula_can_be_typeset(op):
+    text = aligned(op.formula(), op.tensors)
+    assert tex2mathml(text, as_block=True).startswith("<math")
+    assert text.count("{") == text.count("}")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("celu", (r"y = \begin{cases} x & \text{if } x \ge 0 \\ "
+         r"\alpha\, \left(\mathrm{e}^{\frac{x}{\alpha}} - 1\right) & \text{otherwise} \end{cases}")),
+        ("relu", r"y = \max\left(x, 0\right)"),
+        ("clamp", r"y = \min\left(\max\left(x, \mathit{min}\right), \mathit{max}\right)"),
+        ("difference_square", r"y = \left(a - b\right)^{2}"),
+        ("isnan", r"y = \left[\,x \text{ is NaN}\,\right]"),
+        ("softmax", (r"\begin{aligned} u_i &= \mathrm{e}^{x_i - \max_{j}\, x_j} \\ "
+         r"y_i &= \frac{u_i}{\sum_{j} u_j} \end{aligned}")),
+    ],
+)  # fmt: skip
+def test_formulas_as_latex(name, text):
+    assert aligned(OPERATORS[name].formula(), OPERATORS[name].tensors) == text
+
+
+def test_the_measured_errors_of_peers_are_shown():
+    text = operators.page(OPERATORS["celu"])
+    assert "| **Ogive** |" in text
+    assert re.search(r"^\| torch [\d.]+", text, re.MULTILINE)
+
+
+def test_the_index_has_a_picture_of_every_operator():
+    text = operators.index(list(OPERATORS))
+    for name in OPERATORS:
+        assert f'href="{name}.html"' in text
+    assert text.count("<svg") == len(OPERATORS)
+    listed = [op.name for ops in operators.sections().values() for op in ops]
+    assert sorted(listed) == sorted(OPERATORS)
+
+
+def test_an_empty_catalogue_makes_no_site(monkeypatch, tmp_path):
+    monkeypatch.setattr(operators, "OPERATORS", {})
+    with pytest.raises(ValueError, match="the catalogue has no operators"):
+        operators.write(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "website", str(folder), "--only", *SHOWN]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder / "html"
+
+
+def test_nothing_is_loaded_from_elsewhere(site):
+    for path in [site / "index.html", *(site / "operators").glob("*.html")]:
+        text = path.read_text(encoding="utf-8")
+        assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', text), path.name
+
+
+def test_links_lead_to_pages_and_headings(site):
+    pages = {path.resolve(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
+    links = 0
+    for path, text in pages.items():
+        for target in re.findall(r'<a [^>]*href="([^"#?]*(?:#[^"]*)?)"', text):
+            place, _, part = target.partition("#")
+            if re.match(r"[a-z]+:", place):
+                continue
+            other = (path.parent / place).resolve() if place else path
+            assert other.exists(), f"{path.name} links to {target}"
+            if part and other.suffix == ".html":
+                assert f'id="{part}"' in pages[other], f"{path.name} links to {target}"
+            links += 1
+    assert links > 1000
+
+
+def test_the_search_finds_operators_and_pages(site):
+    text = (site / "searchindex.js").read_text(encoding="utf-8")
+    for word in ("operators/celu", "start-numpy", "troubleshoot"):
+        assert word in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: chromium)")
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_page_fits_a_screen(site, tmp_path, width):
+    # The page itself says how wide it is, in its title.
+    probe = "<script>addEventListener('load', () => {document.title = 'wide ' + document.documentElement.scrollWidth})</script>"
+    page = site / "operators" / f"probe-{width}.html"
+    page.write_text(
+        (site / "operators" / "celu.html").read_text(encoding="utf-8").replace("</body>", f"{probe}</body>")
+    )
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--dump-dom"]
+    flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    command = [CHROMIUM, *flags, f"--user-data-dir={tmp_path}", f"--window-size={width},900", page.as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    page.unlink()
+    (wide,) = re.findall(r"<title>wide (\d+)</title>", done.stdout)
+    assert int(wide) <= max(width, 500)  # a window of Chromium is at least 500 wide

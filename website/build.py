@@ -1,0 +1,68 @@
+"""From docs/ and the catalogue to HTML."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from website import api, operators
+from website.contents import write_navigation
+
+__all__ = ["build", "gather"]
+
+ROOT = Path(__file__).resolve().parent.parent
+
+#: Files of the root that are pages.
+FROM_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
+
+
+def build(folder: Path, only: Sequence[str] | None = None) -> int:
+    """Write the site to a folder: Sphinx's exit status."""
+    from sphinx.cmd.build import main
+
+    source = folder / "source"
+    gather(source, only)
+    return main(
+        [
+            *("-c", str(ROOT / "website")),
+            *("-b", "html", "-W", "--keep-going", "-q"),
+            *("-d", str(folder / "doctrees")),
+            str(source),
+            str(folder / "html"),
+        ]
+    )
+
+
+def gather(source: Path, only: Sequence[str] | None = None) -> None:
+    """Bring all pages together: those of docs/, some of the root, and those that are generated."""
+    shutil.rmtree(source, ignore_errors=True)
+    shutil.copytree(ROOT / "docs", source)
+    for name, page in FROM_ROOT.items():
+        shutil.copy(ROOT / name, source / page)
+    operators.write(source / "operators", only)
+    (source / "api.md").write_text(api.page(), encoding="utf-8")
+    for path in source.glob("*.md"):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(_linked(text, path, source), encoding="utf-8")
+    write_navigation(source)
+
+
+def _linked(text: str, page: Path, source: Path) -> str:
+    """Links as they are in the repository become links of the site; those to files outside of it become their names."""
+
+    def replaced(found: re.Match[str]) -> str:
+        title, target, part = found[1], found[2], found[3] or ""
+        if re.match(r"[a-z]+:", target):
+            return found[0]
+        place = FROM_ROOT.get(target.removeprefix("../"), "index.md" if target == "../README.md" else "")
+        if place:
+            return f"[{title}]({place}{part if place != 'index.md' else ''})"
+        target = target.removeprefix("docs/")
+        if target.startswith("../") or not (source / target).exists():
+            return f"{title} (`{os.path.normpath(target).replace('../', '')}`)"
+        return f"[{title}]({target}{part})"
+
+    return re.sub(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)", replaced, text)

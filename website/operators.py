@@ -1,0 +1,366 @@
+"""The operator reference: a page for each operator of the catalogue, and an index with a picture of each."""
+
+from __future__ import annotations
+
+import html
+import inspect
+import math
+import re
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ogive import catalog
+from ogive.accuracy.report import Report, file_name, load
+from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES
+from ogive.catalog.elsewhere import ELSEWHERE
+from ogive.curves import drawing
+from ogive.directml.data import OPERATOR_TYPES, facts
+from ogive.operator import Operator
+from ogive.peers.functions import PEERS
+from website.drawing import figure, thumbnail
+from website.latex import aligned, legend
+
+__all__ = ["index", "page", "sections"]
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "accuracy" / "results"
+DTYPES = ("float16", "bfloat16", "float32", "float64")
+
+#: The modules of the catalogue, with the heading of each.
+HEADINGS = {
+    "activations": "Activations",
+    "more_activations": "More activations",
+    "gated": "Gated units",
+    "rowwise": "Over rows",
+    "arithmetic": "Arithmetic",
+    "functions": "Functions",
+    "trigonometry": "Trigonometry",
+    "rounding": "Rounding and quantisation",
+    "clipping": "Clipping",
+    "logic": "Comparisons and logic",
+    "bits": "Bits",
+}
+
+
+def sections() -> dict[str, list[Operator]]:
+    """The operators by the heading of their module."""
+    modules = {
+        name: module
+        for name, module in vars(catalog).items()
+        if isinstance(module, ModuleType) and any(op in OPERATORS for op in getattr(module, "__all__", ()))
+    }
+    names = sorted(modules, key=lambda name: list(HEADINGS).index(name) if name in HEADINGS else len(HEADINGS))
+    found = {
+        HEADINGS.get(name, name.replace("_", " ").capitalize()): [
+            OPERATORS[op] for op in modules[name].__all__ if op in OPERATORS
+        ]
+        for name in names
+    }
+    listed = {op.name for ops in found.values() for op in ops}
+    others = [op for op in OPERATORS.values() if op.name not in listed]
+    return {**found, "Others": others} if others else found
+
+
+# ---- the index
+
+
+def index(names: Collection[str]) -> str:
+    """These operators with their curves, and a field that keeps those with some text in a name."""
+    parts = ["# Operators", "", _FIELD, ""]
+    chosen = {heading: [op for op in ops if op.name in names] for heading, ops in sections().items()}
+    for heading, ops in chosen.items():
+        if not ops:
+            continue
+        cards = "\n".join(_card(op) for op in ops)
+        parts += [f"## {heading}", "", f'<div class="og-cards">\n{cards}\n</div>', ""]
+    pages = "\n".join(op.name for ops in chosen.values() for op in ops)
+    parts += ["```{toctree}\n:hidden:\n", pages, "```", ""]
+    return "\n".join(parts)
+
+
+_FIELD = (
+    f"{len(OPERATORS)} operators. Each page has the formula, the curve and its derivative, parameters, types by standard "
+    "and version, special cases, and the measured error beside that of other libraries.\n\n"
+    '<input id="og-filter" type="search" placeholder="name in Ogive, ONNX, DirectML, PyTorch ..." '
+    'aria-label="Keep the operators with this text in a name">'
+)
+
+
+def _card(op: Operator) -> str:
+    names = " ".join([op.name, op.onnx or "", op.directml or "", *other_names(op).values()]).lower()
+    return (
+        f'<a class="og-card" href="{op.name}.html" data-names="{html.escape(names)}">'
+        f"{thumbnail(drawing(op, with_derivative=False))}<span>{op.name}</span></a>"
+    )
+
+
+# ---- one page
+
+
+def page(op: Operator) -> str:
+    """The page of one operator, as MyST Markdown."""
+    paragraphs = _paragraphs(op)
+    parts = [
+        f"# {op.name}",
+        _text(paragraphs[0]),
+        *_formulas(op),
+        figure(drawing(op)),
+        *map(_text, _remarks(paragraphs)),
+        *_example(paragraphs),
+        *_parameters(op),
+        *_special_cases(paragraphs),
+        "## Types",
+        *_types(op),
+        *_standards(op),
+        *_accuracy(op),
+        *_names(op),
+        *_source(op, paragraphs),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _paragraphs(op: Operator) -> list[str]:
+    return (inspect.getdoc(op.function) or "").split("\n\n")
+
+
+def _is_text(paragraph: str) -> bool:
+    return not paragraph.startswith((">>>", "Special cases", "Source:"))
+
+
+def _remarks(paragraphs: Sequence[str]) -> list[str]:
+    return [paragraph for paragraph in paragraphs[1:] if _is_text(paragraph)]
+
+
+def _text(paragraph: str) -> str:
+    """A docstring's paragraph as Markdown: names of operators become links."""
+    flat = " ".join(paragraph.split())
+    linked = re.sub(r"(?<!`)`(\w+)`(?!`)", lambda found: _link(found[1]), flat)
+    return re.sub(r":\w+:`([^`]+)`", r"`\1`", linked).replace("<", "\\<") if "`<" in linked else linked
+
+
+def _link(name: str) -> str:
+    return f"[`{name}`]({name}.md)" if name in OPERATORS else f"`{name}`"
+
+
+def _formulas(op: Operator) -> list[str]:
+    """The formula of every choice of the parameters that select one."""
+    selecting = [p for p in op.parameters if p.choices]
+    rows: list[dict[str, Any]] = [{}]
+    for p in selecting:
+        rows = [{**row, p.name: choice} for row in rows for choice in p.choices]
+    texts: dict[str, list[str]] = {}
+    for row in rows:
+        text = aligned(op.formula(**row), op.tensors)
+        texts.setdefault(text, []).append(", ".join(f"`{name} = {value!r}`" for name, value in row.items()))
+    parts = []
+    for text, names in texts.items():
+        if len(texts) > 1:
+            parts.append(f"With {' or '.join(names)}:")
+        parts.append(f"```{{math}}\n{text}\n```")
+    sentences = dict.fromkeys(sentence for text in texts for sentence in legend(text))
+    if sentences:
+        parts.append(" ".join(sentences))
+    return parts
+
+
+def _example(paragraphs: Sequence[str]) -> list[str]:
+    examples = [paragraph for paragraph in paragraphs if paragraph.startswith(">>>")]
+    return ["## Example", "```pycon\n" + "\n".join(examples) + "\n```"] if examples else []
+
+
+def _parameters(op: Operator) -> list[str]:
+    tensors = ", ".join(f"`{name}`" for name in op.tensors)
+    parts = ["## Arguments", f"`ogive.{op.name}{inspect.signature(op)}`", f"Tensors: {tensors}, which are broadcast."]
+    if op.parameters:
+        rows = []
+        for p in op.parameters:
+            allowed = ", ".join(f"`{choice!r}`" for choice in p.choices) if p.choices else p.constraint.allowed
+            rows.append([f"`{p.name}`", "required" if p.is_required else f"`{p.default!r}`", allowed])
+        parts.append(_table(["parameter", "default", "allowed"], rows))
+    return parts
+
+
+def _special_cases(paragraphs: Sequence[str]) -> list[str]:
+    """A row for each operand, a column for each set of parameters."""
+    columns: dict[str, dict[str, str]] = {}
+    for paragraph in paragraphs:
+        found = re.match(r"Special cases(?: \((.*?)\))?: (.*)\.$", " ".join(paragraph.split()))
+        if found:
+            pairs = (case.split(" -> ") for case in found[2].split("; "))
+            columns[found[1] or "default"] = dict(pairs)
+    if not columns:
+        return []
+    operands = list(dict.fromkeys(operand for cases in columns.values() for operand in cases))
+    rows = [[f"`{operand}`", *(_case(cases.get(operand)) for cases in columns.values())] for operand in operands]
+    about = (
+        "`largest` and `smallest` are the largest finite and the smallest positive number of the type; `1-` and `1+` "
+        "are the numbers next to 1. A test runs this table in every type."
+    )
+    return ["## Special cases", _table(["operand", *columns], rows), about]
+
+
+def _case(result: str | None) -> str:
+    if result is None:
+        return ""
+    return "the formula's value" if result == "formula" else f"`{result}`"
+
+
+def _types(op: Operator) -> list[str]:
+    rows: dict[tuple[str, ...], list[str]] = {}
+    for signature in op.signatures:
+        result = tuple(t.name for t in signature.outputs)
+        rows.setdefault(result, []).append(", ".join(dict.fromkeys(t.name for t in signature.inputs)))
+    if all(taken == list(result) for result, taken in rows.items()):
+        return ["The result has the type of the tensors: " + ", ".join(f"`{r[0]}`" for r in rows) + "."]
+    if len(op.signatures) > 24:
+        taken = sorted({t.name for s in op.signatures for t in s.inputs})
+        made = sorted({t.name for s in op.signatures for t in s.outputs})
+        return [f"{len(op.signatures)} combinations: `{'`, `'.join(taken)}` make `{'`, `'.join(made)}`."]
+    cells = [["; ".join(dict.fromkeys(taken)), ", ".join(result)] for result, taken in rows.items()]
+    return [_table(["tensors", "result"], cells)]
+
+
+def _standards(op: Operator) -> list[str]:
+    return [*_onnx(op), *_directml(op)]
+
+
+@cache
+def _onnx_versions() -> dict[str, list[tuple[int, str]]]:
+    try:
+        from ogive.onnx import supported
+    except ImportError:  # pragma: no cover - the site's extra has it
+        return {}
+    found: dict[str, list[tuple[int, str]]] = {}
+    for row in supported():
+        types = "; ".join(
+            f"{name}: {', '.join(_short(t) for t in kinds)}" for name, kinds in row.types.items() if kinds
+        )
+        found.setdefault(row.operator, []).append((row.version, types))
+    return found
+
+
+def _short(kind: str) -> str:
+    """``tensor(float)`` as ``float``."""
+    return kind.removeprefix("tensor(").removesuffix(")") if kind.startswith("tensor(") else kind
+
+
+def _onnx(op: Operator) -> list[str]:
+    versions = _onnx_versions().get(op.onnx or "", [])
+    if not versions:
+        return []
+    rows = [[str(version), types] for version, types in versions]
+    return ["### ONNX", f"`{op.onnx}`", _table(["opset", "types"], rows)]
+
+
+def _directml(op: Operator) -> list[str]:
+    if (op.directml or "") not in OPERATOR_TYPES:
+        return []
+    about = facts(str(op.directml))
+    rows = []
+    for _, level, tensors in about.support:
+        for name, support in tensors.items():
+            optional = ", may be absent" if support.optional else ""
+            dimensions = f"{support.minimum_dimensions} to {support.maximum_dimensions}"
+            rows.append([level.replace("_", "."), f"`{name}`{optional}", ", ".join(support.types), dimensions])
+    return [
+        "### DirectML",
+        f"`{about.struct}`",
+        _table(["feature level", "tensor", "types", "dimensions"], rows),
+        *(["The output may be the input's memory."] if about.in_place else []),
+    ]
+
+
+# ---- figures
+
+
+def _accuracy(op: Operator) -> list[str]:
+    """The largest measured errors with the default parameters, Ogive's and the peers'."""
+    rows = []
+    for folder in ("", *PEERS):
+        found = {dtype: _report(folder, op.name, dtype) for dtype in DTYPES}
+        if any(found.values()):
+            name = next(report.by for report in found.values() if report)
+            bold = "**Ogive**" if not folder else name
+            rows.append([bold, *(_error(report) for report in found.values())])
+    if not rows:
+        return []
+    command = f"ogive accuracy {op.name}" + (" --exhaustive" if op.inputs == 1 and not op.is_row_wise else "")
+    about = (
+        "The largest error in units in the last place (ULP), with the default parameters. 0.5 is the nearest number. "
+        f"[How it is measured](../accuracy.md). To measure it again: `{command}`."
+    )
+    return ["## Accuracy", _table(["", *DTYPES], rows), about]
+
+
+def _report(folder: str, name: str, dtype: str) -> Report | None:
+    path = RESULTS / folder / file_name(name, {}, dtype)
+    return load(path) if path.exists() else None
+
+
+def _error(report: Report | None) -> str:
+    if report is None:
+        return ""
+    if math.isinf(report.worst):
+        return "∞"
+    return f"{report.worst:.1e}" if report.worst >= 1000 else f"{math.ceil(report.worst * 1000 - 1e-4) / 1000:.3f}"
+
+
+# ---- names and source
+
+
+def other_names(op: Operator) -> dict[str, str]:
+    """Library -> what it calls the operator."""
+    found: dict[str, list[str]] = {}
+    for library, names in ELSEWHERE.items():
+        for name, ours in names.items():
+            own = ours if isinstance(ours, str) else ours[0]
+            if op.name in (own, _aliased(own)):
+                found.setdefault(library, []).append(name)
+    return {library: ", ".join(names) for library, names in found.items()}
+
+
+def _aliased(name: str) -> str:
+    """The operator that an alias without values of its own is another name of."""
+    alias = ALIASES.get(name)
+    return name if alias is None or alias.values or alias.parameters else alias.operator
+
+
+def _names(op: Operator) -> list[str]:
+    rows = [[library, f"`{names}`"] for library, names in other_names(op).items()]
+    about = "[Names of other libraries](../names.md) says where a parameter differs."
+    return ["## Names elsewhere", _table(["library", "name"], rows), about] if rows else []
+
+
+def _source(op: Operator, paragraphs: Sequence[str]) -> list[str]:
+    stated = [_text(paragraph) for paragraph in paragraphs if paragraph.startswith("Source:")]
+    lines, first = inspect.getsourcelines(op.function)
+    path = Path(inspect.getsourcefile(op.function) or "").name
+    text = _without_docstring("".join(lines))
+    about = f"`src/ogive/catalog/{path}`, line {first}:"
+    return ["## Source", *stated, about, f"```python\n{text.rstrip()}\n```"]
+
+
+def _without_docstring(source: str) -> str:
+    return re.sub(r'^ +""".*?"""\n', "", source, count=1, flags=re.DOTALL | re.MULTILINE)
+
+
+def _table(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(titles)} |", "|" + " --- |" * len(titles)]
+    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def write(folder: Path, names: Sequence[str] | None = None) -> list[Path]:
+    """Write the index and a page for each of these operators, or for all."""
+    if not OPERATORS:
+        raise ValueError("the catalogue has no operators")
+    chosen = list(names or OPERATORS)
+    folder.mkdir(parents=True, exist_ok=True)
+    pages = {"index": index(chosen), **{name: page(OPERATORS[name]) for name in chosen}}
+    for name, text in pages.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+    return [folder / f"{name}.md" for name in pages]
