@@ -13,19 +13,12 @@ import ogive
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS_PAGE = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
 
 
 def blocks(text, language):
     pairs = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [content for named, content in pairs if named == language]
-
-
-def test_the_programs_of_the_readme_run():
-    programs = blocks(README, "python")
-    assert programs
-    for program in programs:
-        # In a process of its own: operators that it makes must not stay.
-        subprocess.run([sys.executable, "-W", "error", "-"], input=program, text=True, check=True, cwd=ROOT)
 
 
 def test_the_operator_of_the_guide_does_what_its_page_says():
@@ -41,16 +34,15 @@ def test_the_commands_of_the_readme_are_one_line_each():
         assert (ROOT / path).exists(), path
 
 
-@pytest.mark.parametrize("line", [x for block in blocks(README, "") for x in block.splitlines() if x[:6] == "ogive "])
-def test_commands_of_the_readme_exist(line):
+def named_commands():
+    lines = [line for block in blocks(COMMANDS_PAGE, "text") for line in block.splitlines()]
+    return {shlex.split(line.split("  ")[0])[1] for line in lines if line.startswith("ogive ")}
+
+
+def test_the_page_of_commands_names_all_of_them():
     from ogive.cli import COMMANDS
 
-    name, *_ = shlex.split(line.split("  ")[0])[1:]
-    assert name in COMMANDS
-
-
-def test_there_are_commands_in_the_readme():
-    assert len(blocks(README, "")) == 1
+    assert named_commands() == set(COMMANDS)
 
 
 def test_the_diff_of_the_last_operator_is_what_is_in_the_sources():

@@ -1,0 +1,107 @@
+"""Documents, docstrings and help texts follow the rules of plain_english.toml."""
+
+import inspect
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import ogive
+from ogive.catalog import OPERATORS
+from ogive.cli import COMMANDS
+from ogive.cli import ogive as commands
+
+ROOT = Path(__file__).resolve().parents[2]
+RULES = tomllib.loads(Path(__file__).with_name("plain_english.toml").read_text(encoding="utf-8"))
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+
+#: Full stops that end no sentence.
+SHORT = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|resp)\.")
+
+
+def prose(markdown):
+    """Paragraphs and list items of a page, without code, tables, links' targets and headings."""
+    text = re.sub(r"^( *)```.*?^\1```$", "", markdown, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    paragraphs = re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )|\n(?=: )|\n(?=[#|])", text)
+    return [
+        " ".join(p.split()) for p in paragraphs if p.strip() and not p.lstrip().startswith(("|", "#", ">>>", "..."))
+    ]
+
+
+def paragraphs_of_docstring(doc):
+    parts = [part for part in doc.split("\n\n") if not part.lstrip().startswith((">>>", "Special cases", "Source:"))]
+    return [" ".join(part.split()) for part in parts]
+
+
+def words(sentence):
+    """Words that are read: code counts as one, numbers and signs as none."""
+    text = re.sub(r"``[^`]*``|`[^`]*`", " code ", sentence)
+    return re.findall(r"[A-Za-z][\w'-]*", text)
+
+
+def sentences(paragraph):
+    text = SHORT.sub(lambda found: found[0].replace(".", ""), paragraph)
+    # A clause after a colon or semicolon can be read by itself.
+    return re.split(r"(?<=[.!?:;])[\s)*\"]+", text)
+
+
+def complaints(paragraphs, name):
+    found = []
+    for paragraph in paragraphs:
+        for sentence in sentences(paragraph):
+            if len(words(sentence)) > RULES["most_words"]:
+                found.append(f"{len(words(sentence))} words: {sentence}")
+        without_code = re.sub(r"``[^`]*``|`[^`]*`", "", paragraph)
+        for rule in RULES["rule"]:
+            if name not in rule.get("except", ()) and (hit := re.search(rule["pattern"], without_code, re.IGNORECASE)):
+                found.append(f"{hit[0]!r}, write: {rule['instead']}. In: {paragraph[:160]}")
+    return found
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_a_page(path):
+    assert complaints(prose(path.read_text(encoding="utf-8")), path.name) == []
+
+
+@pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
+def test_an_operator(op):
+    assert complaints(paragraphs_of_docstring(inspect.getdoc(op.function)), op.name) == []
+
+
+@pytest.mark.parametrize("name", sorted(ogive.__all__))
+def test_a_public_name(name):
+    thing = getattr(ogive, name)
+    if isinstance(thing, ogive.Operator) or not inspect.getdoc(thing):
+        return  # operators have a test of their own; the names of types have no text
+    assert complaints(paragraphs_of_docstring(inspect.getdoc(thing)), name) == []
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command(name):
+    command = commands.get_command(None, name)
+    helps = [parameter.help for parameter in command.params if getattr(parameter, "help", None)]
+    assert complaints([*paragraphs_of_docstring(inspect.cleandoc(command.help)), *helps, COMMANDS[name]], name) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("An unknown name raises an error.", None),
+        ("Operators that there are not are an error.", "that there are not"),
+        ("It is mended.", "mended"),
+        (" ".join(["word"] * 33) + ".", "33 words"),
+        (" ".join(["word"] * 20) + ". " + " ".join(["word"] * 20) + ".", None),
+        ("Use `very` as a name.", None),
+    ],
+)
+def test_the_rules_find_what_they_are_for(text, said):
+    found = complaints([text], "page.md")
+    assert (said is None and not found) or (said is not None and said in found[0])
+
+
+def test_what_is_read_of_a_page():
+    page = "# Title of many words\n\nText with `code` and\na [link](to.md).\n\n- item\n\n```sh\njust run\n```\n\n| a | b |\n"
+    assert prose(page) == ["Text with `code` and a link.", "- item"]
