@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MASK",
+    "FastPath",
     "Number",
     "Program",
     "Reduction",
     "Source",
     "Stage",
     "Summation",
-    "Usual",
     "stored_operand",
     "substituted",
 ]
@@ -71,7 +71,7 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Usual:
+class FastPath:
     """Fast path: shorter graphs of the same results, where no operand is large or NaN."""
 
     magnitude: Expression
@@ -108,7 +108,7 @@ class Program:
     """The rows of the kernel's own; as operands they follow the outputs."""
     parameter_count: int = 0
     """How many scalar parameters a kernel gets at run time."""
-    usual: Usual | None = None
+    fast_path: FastPath | None = None
     """The fast path of most blocks of elements, with the same bits."""
     row_operands: frozenset[int] = frozenset()
     """The operands of a row-wise program that have one number a row: inputs, then outputs, as they are counted."""
@@ -138,7 +138,7 @@ class Program:
     @property
     def tests(self) -> list[Expression]:
         """What says where results are undecided."""
-        found = (self.undecided, None if self.usual is None else self.usual.undecided)
+        found = (self.undecided, None if self.fast_path is None else self.fast_path.undecided)
         return [test for test in found if test is not None]
 
     @property

@@ -36,7 +36,7 @@ def programs():
     for op, signature in CASES:
         if signature.inputs == (SINGLE,) and signature.outputs == (SINGLE,):
             program = op.program(signature, **{p.name: p.choices[0] for p in op.parameters if p.choices})
-            if program.usual is not None:
+            if program.fast_path is not None:
                 yield op, program
 
 
@@ -57,7 +57,7 @@ def inputs(count=1 << 16):
 
 def assert_no_difference(program, parameters, *arrays):
     shorter = make_ufunc("usual", program, parameters=parameters)
-    careful = make_ufunc("careful", replace(program, usual=None), parameters=parameters)
+    careful = make_ufunc("careful", replace(program, fast_path=None), parameters=parameters)
     for array in arrays:
         with np.errstate(all="ignore"):
             assert_same_bits(shorter(array), careful(array), array)
@@ -86,13 +86,13 @@ def test_it_makes_no_difference(program, parameters, value):
 def test_short_formulas_and_several_operands_have_none():
     for op, signature in CASES:
         if op.name in ("relu", "abs", "add", "pow", "atan2"):
-            assert op.program(signature).usual is None, op.name
+            assert op.program(signature).fast_path is None, op.name
     assert not any("float16" in (t.name for t in program.inputs) for _, program in PROGRAMS)
 
 
 def test_a_single_fused_step_keeps_them():
     _, program = PROGRAMS[0]
-    assert fuse(program.inputs, [(program, [0])], [1]).usual is program.usual
+    assert fuse(program.inputs, [(program, [0])], [1]).fast_path is program.fast_path
 
 
 # ---- fused programs
@@ -132,8 +132,8 @@ def halves():
 )
 def test_fused_programs_have_one(names):
     program = chain(*names)
-    assert program.usual is not None
-    assert cost(program.usual.results) < cost(program.results)
+    assert program.fast_path is not None
+    assert cost(program.fast_path.results) < cost(program.results)
     with np.errstate(all="ignore"):
         assert_no_difference(program, [1.0] * program.parameter_count, inputs(), halves())
 
@@ -141,7 +141,7 @@ def test_fused_programs_have_one(names):
 def test_a_fused_one_has_those_of_all_its_steps():
     """Results of sigmoid are no smaller than inputs on the fast path: tanh of them is as short as alone."""
     both, steps = chain("sigmoid", "tanh"), [single_program(name) for name in ("sigmoid", "tanh")]
-    assert cost(both.usual.results) == pytest.approx(sum(cost(step.usual.results) for step in steps))
+    assert cost(both.fast_path.results) == pytest.approx(sum(cost(step.fast_path.results) for step in steps))
 
 
 @pytest.mark.parametrize("names", [("sigmoid", "tanh"), ("tanh", "sigmoid"), ("gelu", "celu", "exp")], ids="-".join)
@@ -160,7 +160,7 @@ def test_fused_programs_compute_what_their_steps_do(names):
 def test_parameters_of_later_steps_decide_too(names, alpha):
     """alpha scales what tanh returns: 1e30 times it is large whatever the operand."""
     program = chain(*names)
-    assert program.usual is not None
+    assert program.fast_path is not None
     with np.errstate(all="ignore"):
         x = inputs()
         assert_no_difference(program, [alpha] * program.parameter_count, x, x * np.float32(alpha), halves())
@@ -170,9 +170,9 @@ def test_values_used_twice_and_several_inputs():
     sigmoid, mul, add, tanh = map(single_program, ("sigmoid", "mul", "add", "tanh"))
     steps = [(sigmoid, [0]), (mul, [2, 0]), (add, [3, 1]), (tanh, [4]), (sigmoid, [3])]
     program = fuse((SINGLE, SINGLE), steps, [5, 3, 6])
-    assert program.usual is not None
-    assert {n.attribute for n in walk(program.usual.magnitude) if n.operation == "input"} == {0, 1}
-    shorter, careful = make_ufunc("usual", program), make_ufunc("careful", replace(program, usual=None))
+    assert program.fast_path is not None
+    assert {n.attribute for n in walk(program.fast_path.magnitude) if n.operation == "input"} == {0, 1}
+    shorter, careful = make_ufunc("usual", program), make_ufunc("careful", replace(program, fast_path=None))
     x = inputs()
     for y in (np.random.default_rng(2).permutation(x), np.random.default_rng(3).normal(0, 9, x.shape).astype(x.dtype)):
         with np.errstate(all="ignore"):
@@ -183,17 +183,17 @@ def test_values_used_twice_and_several_inputs():
 def test_inputs_that_no_fast_path_needs_are_not_looked_at():
     sigmoid, mul = map(single_program, ("sigmoid", "mul"))
     program = fuse((SINGLE, SINGLE), [(sigmoid, [0]), (mul, [2, 1])], [3])
-    assert {n.attribute for n in walk(program.usual.magnitude) if n.operation == "input"} == {0}
+    assert {n.attribute for n in walk(program.fast_path.magnitude) if n.operation == "input"} == {0}
 
 
 def test_what_might_be_no_number_ends_it():
     """log is NaN of negative numbers, so nothing is known of what follows."""
-    assert chain("log", "tanh", "sigmoid").usual is None
+    assert chain("log", "tanh", "sigmoid").fast_path is None
 
 
 def test_long_chains_have_one_path():
-    assert chain("tanh", "sigmoid").usual is not None
-    assert chain(*["tanh", "sigmoid"] * 10).usual is None
+    assert chain("tanh", "sigmoid").fast_path is not None
+    assert chain(*["tanh", "sigmoid"] * 10).fast_path is None
 
 
 STEPS = ["relu", "abs", "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "celu", "elu", "hard_sigmoid", "sin", "atan"]
@@ -204,21 +204,21 @@ STEPS = ["relu", "abs", "neg", "exp", "log", "sqrt", "tanh", "sigmoid", "celu", 
 def test_any_chain(data: st.DataObject, alpha: float) -> None:
     names = data.draw(st.lists(st.sampled_from(STEPS), min_size=2, max_size=4))
     program = chain(*names)
-    if program.usual is not None:
+    if program.fast_path is not None:
         with np.errstate(all="ignore"):
             assert_no_difference(program, [alpha] * program.parameter_count, inputs(2048), inputs(512) * alpha)
 
 
 def test_rows_have_none():
     signature = next(s for s in ogive.softmax.signatures if s.inputs == (SINGLE,))
-    assert ogive.softmax.program(signature).usual is None
+    assert ogive.softmax.program(signature).fast_path is None
 
 
 def test_final_functions_alone_are_taken_with_corrections():
     """Others could lose other bits where intervals are known."""
     program = lower([f.exp(lift(X)) + 1], (SINGLE,), (SINGLE,))
     extended = Format.F64 not in {n.format for n in walk(*program.results)}
-    assert (program.usual is None) == extended
+    assert (program.fast_path is None) == extended
     assert EXP.final_lowering is not None
 
 

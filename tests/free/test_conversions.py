@@ -23,7 +23,7 @@ def product(*factors: Expression) -> Expression:
     return node("convert", (node("multiply", factors, None, Format.F64),), None, Format.F32)
 
 
-def lengthened(*roots: Expression) -> list[Expression]:
+def promoted(*roots: Expression) -> list[Expression]:
     return [n.operands[0] for n in walk(*roots) if n.operation == "convert" and n.format is Format.F64]
 
 
@@ -32,8 +32,8 @@ def test_several_forms_of_a_number_are_one_conversion(form):
     before = product(long(X), long(form))
     after = fewer_conversions([before])
     verify(*after, stage="primitive")
-    assert lengthened(before) == [X, form]
-    assert lengthened(*after) == [X]
+    assert promoted(before) == [X, form]
+    assert promoted(*after) == [X]
 
 
 def test_a_clamp_stays_one_instruction():
@@ -58,5 +58,5 @@ def test_other_choices_are_not_taken_apart():
 @pytest.mark.parametrize("name", ["acos", "mish", "selu", "swish", "tanh"])
 def test_operators_convert_their_operand_once(name):
     signature = next(s for s in OPERATORS[name].signatures if s.inputs[0].name == "float32")
-    forms = lengthened(*OPERATORS[name].program(signature).results)
+    forms = promoted(*OPERATORS[name].program(signature).results)
     assert len([form for form in forms if depends_on_elements(form)]) == 1

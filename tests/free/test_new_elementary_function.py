@@ -15,7 +15,7 @@ from ogive import formula as f
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.errors import PickleError, UnsupportedError
 from ogive.expression import Format, lift, node, python, walk
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.operations import OPERATIONS, Operation, elementary
 from ogive.reference import evaluate, evaluate_exactly
@@ -24,7 +24,7 @@ from ogive.verify import verify
 # ---- the file of the function: x / (1 + abs(x)), which needs no polynomial
 
 
-def lower(m: Arithmetic, x: Wide) -> Wide:
+def lower(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     one = m.wide(1.0)
     bounded = m.clamped(x, -m.largest, m.largest)
     return m.divide(bounded, m.add(one, m.absolute(bounded)))

@@ -67,7 +67,7 @@ def test_passes_keep_graphs_well_formed(op, signature):
     for parameters in parameter_sets(op):
         program = op.program(signature, **op.checked_parameters(parameters))
         verify(*program.results, stage="primitive")
-        if program.usual is not None:
-            verify(program.usual.magnitude, program.usual.limit, *program.usual.results, stage="primitive")
+        if program.fast_path is not None:
+            verify(program.fast_path.magnitude, program.fast_path.limit, *program.fast_path.results, stage="primitive")
         fused = fuse(program.inputs, [(program, list(range(len(program.inputs))))], [len(program.inputs)])
         verify(*fused.results, stage="primitive")

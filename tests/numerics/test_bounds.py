@@ -18,7 +18,7 @@ from ogive.enclosure import right_result
 from ogive.expression import Format, constant, formula_node, node, walk
 from ogive.numerics.bound import UNKNOWN, Bound
 from ogive.numerics.bounded import Bounded
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.own_errors import CORRECTED, PROMOTED
 from ogive.operations import OPERATIONS
 from ogive.passes.reals import Reals
@@ -212,7 +212,7 @@ def test_a_value_near_a_tie_is_undecided(corrected: bool) -> None:
     single = ELEMENT_TYPES["float32"]
 
     def is_undecided(value: float, relative: float) -> bool:
-        known = Wide(m.number(value), error=Bound(relative=relative, largest=2.0))
+        known = DoubleWord(m.number(value), error=Bound(relative=relative, largest=2.0))
         found = m.undecided(known, single)
         return found is not None and bool(_constant(found))
 

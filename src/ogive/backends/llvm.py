@@ -113,7 +113,11 @@ class _Function(CpuLoops):
         everything = [
             *roots,
             *(value for _, value in of_rows),
-            *(() if program.usual is None else (program.usual.magnitude, program.usual.limit, *program.usual.results)),
+            *(
+                ()
+                if program.fast_path is None
+                else (program.fast_path.magnitude, program.fast_path.limit, *program.fast_path.results)
+            ),
             *tests,
         ]
         differing = varying(everything)

@@ -132,13 +132,13 @@ class CpuLoops(Nodes):
         self.valid = self.valid_lanes() if loop.is_incomplete else ""
         if loop.width > block:
             self._fetch_ahead(operand_types)
-        decides = loop.width > block and self.program.usual is not None
+        decides = loop.width > block and self.program.fast_path is not None
         tested = self.program.undecided is not None and not self.program.stages
         undecided = self.program.undecided if tested else None
         if decides:
             stored = self._unless_usual(stored, operand_types)
             roots = [value for _, value in stored]
-            undecided = self.program.usual.undecided if self.program.usual else None
+            undecided = self.program.fast_path.undecided if self.program.fast_path else None
         flagged = () if undecided is None else (undecided,)
         self.region([*roots, *flagged], varying([*roots, *flagged]))
         if tested:
@@ -193,26 +193,26 @@ class CpuLoops(Nodes):
 
         Each way loads its operands itself: so conversions to float64 take them from memory, and not registers apart.
         """
-        usual = self.program.usual
-        assert usual is not None
+        path = self.program.fast_path
+        assert path is not None
         results = [value for _, value in stored]
         undecided = self.program.undecided
         flagged = () if undecided is None else (undecided,)
-        differing = varying([usual.magnitude, *results, *flagged])
-        self.region([usual.magnitude], differing)
-        any_lane = self.any_at_least(usual.magnitude.format, *map(self.value, (usual.magnitude, usual.limit)))
-        self.lines += [f"  br i1 {any_lane}, label %unusual, label %usual, !prof !0", "unusual:"]
+        differing = varying([path.magnitude, *results, *flagged])
+        self.region([path.magnitude], differing)
+        any_lane = self.any_at_least(path.magnitude.format, *map(self.value, (path.magnitude, path.limit)))
+        self.lines += [f"  br i1 {any_lane}, label %general, label %fast, !prof !0", "general:"]
         self.names = {n: name for n, name in self.names.items() if n not in differing}
-        self.label = "unusual"
+        self.label = "general"
         self.region([*results, *flagged], differing)
         if undecided is not None:
             self._store_flags(undecided)
         places = self._places(stored, operand_types)
         self.lines += [self.store(*place) for place in places]
-        self.lines += ["  br label %turned", "usual:"]
+        self.lines += ["  br label %turned", "fast:"]
         self.names = {n: name for n, name in self.names.items() if n not in differing}
-        self.label = "usual"
-        return [(operand, value) for (operand, _), value in zip(stored, usual.results, strict=True)]
+        self.label = "fast"
+        return [(operand, value) for (operand, _), value in zip(stored, path.results, strict=True)]
 
     def _fetch_ahead(self, operand_types: Sequence[Format]) -> None:
         """Software prefetch.

@@ -15,8 +15,8 @@ class Bound:
     """``abs(value - exact) <= relative * abs(value) + static + absolute`` where the operands are finite.
 
     That holds wherever `doubt` is false. Where it is true nothing is known. The value is what the number stands for,
-    all parts of a `Wide`; `static` is of the number with its exponent multiplied in, `absolute` lacks the same exponent
-    that `Wide.high` lacks.
+    all parts of a `DoubleWord`; `static` is of the number with its exponent multiplied in, `absolute` lacks the same exponent
+    that `DoubleWord.high` lacks.
     """
 
     #: A number that holds for every value; infinite where no bound is known.

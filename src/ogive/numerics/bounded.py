@@ -24,7 +24,7 @@ from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_elements, node, walk
 from ogive.numerics.bound import EXACT, UNKNOWN, Bound
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.machine import Machine
 from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
 
@@ -75,7 +75,7 @@ class Bounded(Arithmetic):
 
     # ---- what operations make of bounds
 
-    def add(self, a: Wide, b: Wide) -> Wide:
+    def add(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         a, b = self.unscaled(a), self.unscaled(b)
         result, x, y = super().add(a, b), a.error, b.error
         if not (x.is_known and y.is_known):
@@ -104,7 +104,7 @@ class Bounded(Arithmetic):
         error = Bound(relative, static, absolute, either(x.doubt, y.doubt), None, least, largest)
         return self._made(result, error)
 
-    def multiply(self, a: Wide, b: Wide) -> Wide:
+    def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         a, b = self._ready_for_product(a, b)
         result, x, y = self._product(a, b), a.error, b.error
         if not (x.is_known and y.is_known):
@@ -145,7 +145,7 @@ class Bounded(Arithmetic):
                 absolute = self._sum_of(absolute, self.number(LOST))
         return self._made(result, Bound(relative, static, absolute, doubt, bits, least, largest))
 
-    def _is_unknown_zero_times_infinity(self, a: Wide, b: Wide) -> Expression | None:
+    def _is_unknown_zero_times_infinity(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether one of two numbers may be zero, or something else, beside an infinity.
 
         That is exp(-x) times an infinity: it is zero where x is infinite, and infinite elsewhere.
@@ -159,7 +159,7 @@ class Bounded(Arithmetic):
             doubt = either(doubt, node(ops.AND, (is_small, is_infinite), None, Format.BIT))
         return doubt
 
-    def divide(self, a: Wide, b: Wide) -> Wide:
+    def divide(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         b = self.without_static(b)
         result, x, y = super().divide(a, b), a.error, b.error
         if not (x.is_known and y.is_known):
@@ -190,7 +190,7 @@ class Bounded(Arithmetic):
                 absolute = self._sum_of(absolute, self.number(LOST))
         return self._made(result, Bound(relative, static, absolute, doubt, None, least, largest))
 
-    def square_root(self, a: Wide) -> Wide:
+    def square_root(self, a: DoubleWord) -> DoubleWord:
         a = self.without_static(self.unscaled(a))
         result, x = super().square_root(a), a.error
         if not x.is_known:
@@ -206,7 +206,7 @@ class Bounded(Arithmetic):
         error = Bound(relative, 0.0, absolute, doubt, None, math.sqrt(x.least), math.sqrt(x.largest))
         return self._made(result, error)
 
-    def select(self, condition: Expression, a: Wide, b: Wide) -> Wide:
+    def select(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         result, x, y = super().select(condition, a, b), a.error, b.error
         if not (x.is_known and y.is_known):
             return replace(result, error=UNKNOWN)
@@ -229,7 +229,7 @@ class Bounded(Arithmetic):
         )
         return self._made(result, error)
 
-    def error_of_extreme(self, a: Wide, b: Wide) -> Bound:
+    def error_of_extreme(self, a: DoubleWord, b: DoubleWord) -> Bound:
         """The bound of the larger or the smaller of two numbers without exponents, whose comparison need not be right."""
         x, y = a.error, b.error
         # Where the comparison is wrong, the numbers are nearly the same.
@@ -244,17 +244,17 @@ class Bounded(Arithmetic):
             max(x.largest, y.largest),
         )
 
-    def doubt_limits(self, truth: Expression, *operands: Wide) -> None:
+    def doubt_limits(self, truth: Expression, *operands: DoubleWord) -> None:
         """A comparison that asks whether rounded numbers are infinite or NaN: in doubt where these are."""
         result = ELEMENT_TYPES["float64" if self.extended else "float32"]
         doubt = either(*(self.undecided(operand, result) for operand in operands))
         if doubt is not None:
             self.doubts[truth] = doubt
 
-    def copy_sign(self, magnitude: Wide, sign: Expression) -> Wide:
+    def copy_sign(self, magnitude: DoubleWord, sign: Expression) -> DoubleWord:
         return replace(super().copy_sign(magnitude, sign), error=magnitude.error)
 
-    def compare(self, operation: Operation, a: Wide, b: Wide) -> Expression:
+    def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         truth = super().compare(operation, a, b)
         doubt = self._closeness(self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b)))
         if doubt is not None:
@@ -262,7 +262,7 @@ class Bounded(Arithmetic):
             self.doubts[truth] = either(known, doubt) or doubt
         return truth
 
-    def _closeness(self, a: Wide, b: Wide) -> Expression | None:
+    def _closeness(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether two numbers lie so close together that their order is in doubt."""
         doubt = either(a.error.doubt, b.error.doubt)
         if not (a.error.is_known and b.error.is_known):
@@ -283,7 +283,7 @@ class Bounded(Arithmetic):
         apart = self.less_(self.mul_(margin, self.number(1 + 2.0**-30)), self.abs_(difference.high))
         return either(doubt, self.not_(apart))
 
-    def integral(self, operation: Operation, a: Wide) -> Wide:
+    def integral(self, operation: Operation, a: DoubleWord) -> DoubleWord:
         a = self.unscaled(a)
         result, x = super().integral(operation, a), a.error
         if not x.is_known:
@@ -297,7 +297,7 @@ class Bounded(Arithmetic):
             doubt = either(doubt, self.not_(self.equal_(*ends)))
         return self._made(result, Bound(0.0, 0.0, None, doubt, x.bits, 1.0, x.largest + 1))
 
-    def wide(self, value: Fraction | float) -> Wide:
+    def wide(self, value: Fraction | float) -> DoubleWord:
         result = super().wide(value)
         exact = float(value) if isinstance(value, float) or result.high.attribute == value else None
         if exact is not None:
@@ -318,11 +318,11 @@ class Bounded(Arithmetic):
         absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
         return replace(error, static=static, absolute=absolute)
 
-    def unscaled(self, a: Wide) -> Wide:
+    def unscaled(self, a: DoubleWord) -> DoubleWord:
         result = super().unscaled(a)
         return result if result is a or not a.error.is_known else self._made(result, result.error)
 
-    def finished(self, result: Wide, error: Bound) -> Wide:
+    def finished(self, result: DoubleWord, error: Bound) -> DoubleWord:
         """What a rule has made, with its bound."""
         return self._made(result, error)
 
@@ -347,13 +347,13 @@ class Bounded(Arithmetic):
         is_known = truth in self.doubts or truth in self.known_doubts
         return truth.operands if truth.operation in TRUTHS_OF_TRUTHS and not is_known else ()
 
-    def doubted(self, a: Wide, doubt: Expression | None) -> Wide:
+    def doubted(self, a: DoubleWord, doubt: Expression | None) -> DoubleWord:
         """The number with one more doubt."""
         return replace(a, error=replace(a.error, doubt=either(a.error.doubt, doubt)))
 
     # ---- parts of bounds
 
-    def total(self, a: Wide) -> Expression | None:
+    def total(self, a: DoubleWord) -> Expression | None:
         """The whole bound of a number beside which there is no exponent, as one number; None for 0."""
         total = a.error.absolute
         if a.error.relative:
@@ -362,7 +362,7 @@ class Bounded(Arithmetic):
             total = self._sum_of(total, self.number(a.error.static))
         return total
 
-    def undecided(self, a: Wide, result: ElementType) -> Expression | None:
+    def undecided(self, a: DoubleWord, result: ElementType) -> Expression | None:
         """Whether values within the bound are rounded to different numbers of the element type; None for never."""
         a = self.unscaled(a)
         if not a.error.is_known:
@@ -376,7 +376,7 @@ class Bounded(Arithmetic):
             doubt = either(doubt, self.not_(self.less_(a.error.absolute, self.number(math.inf))))
         return either(differ, doubt)
 
-    def _ends(self, a: Wide) -> tuple[Wide, Wide]:
+    def _ends(self, a: DoubleWord) -> tuple[DoubleWord, DoubleWord]:
         """The smallest and the largest number that the exact one may be."""
         error = a.error
         if not self.extended:
@@ -384,10 +384,10 @@ class Bounded(Arithmetic):
             if error.is_relative:  # a zero keeps its sign
                 factors = (self.number(1 - relative), self.number(1 + relative))
                 low, high = (self.mul_(a.high, factor) for factor in factors)
-                return Wide(low), Wide(high)
+                return DoubleWord(low), DoubleWord(high)
             margin = self._plus(self._slackened(error), self.abs_(a.high), relative)
             assert margin is not None
-            return Wide(self.sub_(a.high, margin)), Wide(self.add_(a.high, margin))
+            return DoubleWord(self.sub_(a.high, margin)), DoubleWord(self.add_(a.high, margin))
         margin = self._plus(self._slackened(error), self.abs_(a.high), error.relative * SLACK + 2.0**-104)
         assert margin is not None
         low_part = self.low_part(a)
@@ -395,7 +395,7 @@ class Bounded(Arithmetic):
             self.two_sum(a.high, self.sub_(low_part, margin)),
             self.two_sum(a.high, self.add_(low_part, margin)),
         )
-        return Wide(*below), Wide(*above)
+        return DoubleWord(*below), DoubleWord(*above)
 
     def _slackened(self, error: Bound) -> Expression | None:
         """The absolute part of a bound, and what its own rounding may have lost."""
@@ -404,7 +404,7 @@ class Bounded(Arithmetic):
             parts = self.mul_(error.absolute, self.number(1 + 2.0**-30))
         return parts if not error.static else self._sum_of(parts, self.number(error.static * SLACK))
 
-    def _stored(self, a: Wide, result: ElementType) -> Expression:
+    def _stored(self, a: DoubleWord, result: ElementType) -> Expression:
         """What a number becomes as a result, as an integer of the same bits."""
         if result.is_integer:
             return to_integer(self, a, result)
@@ -421,7 +421,7 @@ class Bounded(Arithmetic):
             value = node(ops.CONVERT, (node(ops.CONVERT, (value,), None, storage),), None, Format.F32)
         return node(ops.BITCAST, (value,), None, Format.I32)
 
-    def without_static(self, a: Wide) -> Wide:
+    def without_static(self, a: DoubleWord) -> DoubleWord:
         """The number with a bound that has no static part: what that says is put into the others."""
         error = a.error
         if not error.is_known or not error.static:
@@ -436,19 +436,19 @@ class Bounded(Arithmetic):
         doubt = either(error.doubt, self.not_(certain))
         return replace(a, error=replace(error, relative=relative, static=0.0, doubt=doubt))
 
-    def _in_frame(self, a: Wide) -> Expression:
+    def _in_frame(self, a: DoubleWord) -> Expression:
         """The static part of a bound, without the exponent that is kept beside the number."""
         static = self.number(a.error.static)
         return static if a.exponent is None else self.scale_(static, self.neg_(a.exponent))
 
-    def _frame_least(self, a: Wide) -> float:
+    def _frame_least(self, a: DoubleWord) -> float:
         """The smallest magnitude of the higher part, but zero."""
         return max(0.0 if a.exponent is not None else a.error.least, a.stored.smallest_magnitude)
 
-    def _frame_largest(self, a: Wide) -> float:
+    def _frame_largest(self, a: DoubleWord) -> float:
         return min(math.inf if a.exponent is not None else a.error.largest, a.stored.largest_magnitude)
 
-    def _magnitude(self, a: Wide) -> Expression:
+    def _magnitude(self, a: DoubleWord) -> Expression:
         return self.abs_(a.high)
 
     def _sum_of(self, a: Expression | None, b: Expression | None) -> Expression | None:
@@ -466,7 +466,7 @@ class Bounded(Arithmetic):
             share = self.mul_(share, self.number(factor))
         return self.mul_(size, share) if total is None else self.fma_(size, share, total)
 
-    def _made(self, result: Wide, error: Bound) -> Wide:
+    def _made(self, result: DoubleWord, error: Bound) -> DoubleWord:
         """The result with its bound: static parts of it as relative ones where that can be, and overflow in doubt."""
         interval = result.interval
         least = max(error.least, interval.smallest_magnitude * (1 - 2.0**-20))
@@ -483,7 +483,7 @@ class Bounded(Arithmetic):
         return replace(result, error=Bound(relative, static, error.absolute, doubt, error.bits, least, largest))
 
 
-def _is_power_of_two(a: Wide) -> bool:
+def _is_power_of_two(a: DoubleWord) -> bool:
     if not a.is_exact or a.high.operation is not ops.CONSTANT or not a.error.is_exact:
         return False
     value = a.high.attribute

@@ -1,6 +1,6 @@
 """Arithmetic with more bits than the machine has: numbers kept as an unevaluated sum of two.
 
-A `Wide` number is ``(high + low) * 2**exponent``. Formulas are lowered with it so that a result is rounded
+A `DoubleWord` number is ``(high + low) * 2**exponent``. Formulas are lowered with it so that a result is rounded
 once, at the end, whatever the formula: that is where the accuracy of every operator comes from, the
 user's own included. Three rules keep it cheap and safe:
 
@@ -25,11 +25,11 @@ from ogive.numerics.bound import UNKNOWN, Bound
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.machine import Machine
 
-__all__ = ["Arithmetic", "Wide"]
+__all__ = ["Arithmetic", "DoubleWord"]
 
 
 @dataclass(frozen=True)
-class Wide:
+class DoubleWord:
     """``(high + low) * 2**exponent``; None for a part that is zero."""
 
     high: Expression
@@ -61,36 +61,36 @@ class Wide:
 class Arithmetic(Machine):
     """The operations of real numbers on wide ones."""
 
-    def wide(self, value: Fraction | float) -> Wide:
+    def wide(self, value: Fraction | float) -> DoubleWord:
         """A constant, to twice the precision of the format."""
         if isinstance(value, float):
             if not math.isfinite(value) or value == 0:
-                return Wide(self.number(value), interval=Interval.point(value))
+                return DoubleWord(self.number(value), interval=Interval.point(value))
             value = Fraction(value)
         high = self.rounded(value)
         if not self.extended or not math.isfinite(high):
-            return Wide(self.number(high), interval=Interval.around(high))
+            return DoubleWord(self.number(high), interval=Interval.around(high))
         low = self.rounded(value - Fraction(high))
         interval = Interval.around(high) if low else Interval.point(high)
-        return Wide(self.number(high), self.number(low) if low else None, interval=interval)
+        return DoubleWord(self.number(high), self.number(low) if low else None, interval=interval)
 
     @property
-    def longer(self) -> Arithmetic:
+    def promotion(self) -> Arithmetic:
         """Arithmetic of float64 for results in this format: it needs no corrections to be good enough."""
         return Arithmetic(Format.F64, goal=self.format)
 
-    def lengthened(self, a: Wide) -> Wide:
-        """The number in the longer arithmetic, float64."""
+    def promoted(self, a: DoubleWord) -> DoubleWord:
+        """The number in the arithmetic of float64."""
         parts = [None if part is None else self.converted(part, Format.F64) for part in (a.high, a.low, a.exponent)]
         high, low, exponent = parts
         assert high is not None
         if low is not None:
-            high = self.longer.single(Wide(high, low, interval=a.stored, low_is_number=a.low_is_number))
-        return self.longer.unscaled(Wide(high, exponent=exponent, interval=a.interval))
+            high = self.promotion.single(DoubleWord(high, low, interval=a.stored, low_is_number=a.low_is_number))
+        return self.promotion.unscaled(DoubleWord(high, exponent=exponent, interval=a.interval))
 
-    def shortened(self, a: Wide) -> Wide:
+    def demoted(self, a: DoubleWord) -> DoubleWord:
         """A number of float64 as one of this format."""
-        wide = self.longer
+        wide = self.promotion
         a = wide.unscaled(a)
         high = self.converted(a.high, self.format)
         rest = wide.sub_(a.high, self.converted(high, Format.F64))
@@ -98,13 +98,13 @@ class Arithmetic(Machine):
             rest = wide.add_(rest, a.low)
         is_number = self.is_bounded(a.interval)
         low = self.converted(rest, self.format)
-        return Wide(high, low, interval=a.interval, low_is_number=is_number, is_normal=True)
+        return DoubleWord(high, low, interval=a.interval, low_is_number=is_number, is_normal=True)
 
     def is_bounded(self, *intervals: Interval) -> bool:
         """Whether no number of these intervals is, or rounds to, infinity."""
         return all(i.within(-self.largest / 2, self.largest / 2) for i in intervals)
 
-    def low_part(self, a: Wide) -> Expression:
+    def low_part(self, a: DoubleWord) -> Expression:
         """``a.low`` where it is a finite number, zero elsewhere."""
         if a.low is None:
             return self.number(0.0)
@@ -112,14 +112,14 @@ class Arithmetic(Machine):
             return a.low
         return self.select_(self.is_finite_(a.low), a.low, self.number(0.0))
 
-    def _corrected(self, a: Wide, low: Expression) -> Expression:
+    def _corrected(self, a: DoubleWord, low: Expression) -> Expression:
         """``a.high + low``; where that is zero, it has the sign of ``a.high``."""
         if a.stored.smallest_magnitude > 0:
             return self.add_(a.high, low)
         # -0 + 0 is 0, but -0 - 0 is -0; and 0 - low is never -0.
         return self.sub_(a.high, self.sub_(self.number(0.0), low))
 
-    def unscaled(self, a: Wide) -> Wide:
+    def unscaled(self, a: DoubleWord) -> DoubleWord:
         """The same number with its exponent multiplied in."""
         if a.exponent is None:
             return a
@@ -134,12 +134,12 @@ class Arithmetic(Machine):
         """The bound of a number of which this exponent is multiplied in."""
         return error
 
-    def single(self, a: Wide) -> Expression:
+    def single(self, a: DoubleWord) -> Expression:
         """The number, rounded once to the format."""
         value = a.high if a.low is None or a.is_normal else self._corrected(a, self.low_part(a))
         return value if a.exponent is None else self._scaled_once(value, a.exponent, a)
 
-    def _scaled_once(self, value: Expression, exponent: Expression, a: Wide) -> Expression:
+    def _scaled_once(self, value: Expression, exponent: Expression, a: DoubleWord) -> Expression:
         """``value * 2**exponent``, where that is a, rounded.
 
         Where that is subnormal it is rounded again, and two roundings may come to 0.75 units. There, which is
@@ -164,7 +164,7 @@ class Arithmetic(Machine):
         is_normal = self.less_equal_(self.number(self.smallest_normal), magnitude)
         return self.select_rare_(self.not_(is_normal), once, scaled)
 
-    def renormalised(self, a: Wide) -> Wide:
+    def renormalised(self, a: DoubleWord) -> DoubleWord:
         """The same number with ``high`` its rounded value."""
         if a.low is None or a.is_normal:
             return a
@@ -172,7 +172,7 @@ class Arithmetic(Machine):
         high = self._corrected(a, low)
         return replace(a, high=high, low=self.sub_(low, self.sub_(high, a.high)), is_normal=True)
 
-    def clamped(self, a: Wide, low: float, high: float) -> Wide:
+    def clamped(self, a: DoubleWord, low: float, high: float) -> DoubleWord:
         """The number moved into [low, high], as far as its interval does not say that it lies there."""
         a = self.unscaled(a)
         value = a.high
@@ -184,19 +184,19 @@ class Arithmetic(Machine):
             return a
         interval = Interval(min(max(a.interval.low, low), high), max(min(a.interval.high, high), low))
         if a.low is None:
-            return Wide(value, interval=interval)
+            return DoubleWord(value, interval=interval)
         # Where the number was moved, its correction is void; and where it is NaN, so may the correction be.
         # Where it was not, high is a number of the interval, and low is one if it follows.
         is_safe = a.low_follows and self.is_bounded(interval)
         part = a.low if is_safe else self.low_part(a)
         correction = self.select_(self.equal_(value, a.high), part, self.number(0.0))
-        return Wide(value, correction, interval=interval)
+        return DoubleWord(value, correction, interval=interval)
 
-    def negate(self, a: Wide) -> Wide:
+    def negate(self, a: DoubleWord) -> DoubleWord:
         low = None if a.low is None else self.neg_(a.low)
         return replace(a, high=self.neg_(a.high), low=low, interval=-a.interval, mantissa=-a.mantissa)
 
-    def absolute(self, a: Wide) -> Wide:
+    def absolute(self, a: DoubleWord) -> DoubleWord:
         if a.low is None:
             return replace(a, high=self.abs_(a.high), interval=abs(a.interval), mantissa=abs(a.mantissa))
         if a.interval.low >= 0:
@@ -207,11 +207,11 @@ class Arithmetic(Machine):
         low = self.select_(negative, self.neg_(a.low), a.low)
         return replace(a, high=self.abs_(a.high), low=low, interval=abs(a.interval), mantissa=abs(a.mantissa))
 
-    def add(self, a: Wide, b: Wide) -> Wide:
+    def add(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         a, b = self.unscaled(a), self.unscaled(b)
         interval = a.interval + b.interval
         if not self.extended:
-            return Wide(self._sum(a.high, b.high), interval=interval)
+            return DoubleWord(self._sum(a.high, b.high), interval=interval)
         if _is_larger(a.interval, b.interval):
             high, low = self.fast_two_sum(a.high, b.high)
         elif _is_larger(b.interval, a.interval):
@@ -224,7 +224,7 @@ class Arithmetic(Machine):
         is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.interval, b.interval, interval)
         # The error of a sum of exact numbers is one, unless the sum overflows.
         follows = a.low is None and b.low is None
-        result = Wide(high, low, interval=interval, low_is_number=is_number, low_follows=follows)
+        result = DoubleWord(high, low, interval=interval, low_is_number=is_number, low_follows=follows)
         same_sign = min(a.interval.low, b.interval.low) >= 0 or max(a.interval.high, b.interval.high) <= 0
         if (a.low is None and b.low is None) or same_sign:
             return result
@@ -251,10 +251,10 @@ class Arithmetic(Machine):
                         return self.div_(factor, divisor)
         return self.mul_(a, b)
 
-    def subtract(self, a: Wide, b: Wide) -> Wide:
+    def subtract(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         return self.add(a, self.negate(b))
 
-    def _cross(self, a: Wide, b: Wide) -> Expression | None:
+    def _cross(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """The part of a * b that the product of the highs lacks."""
         cross = None
         if a.low is not None:
@@ -263,14 +263,14 @@ class Arithmetic(Machine):
             cross = self.mul_(a.high, b.low) if cross is None else self.fma_(a.high, b.low, cross)
         return cross
 
-    def _product_is_number(self, a: Wide, b: Wide) -> bool:
+    def _product_is_number(self, a: DoubleWord, b: DoubleWord) -> bool:
         product = a.stored * b.stored
         return a.low_is_number and b.low_is_number and self.is_bounded(a.stored, b.stored, product)
 
     def _sum_of_exponents(self, a: Expression | None, b: Expression | None) -> Expression | None:
         return b if a is None else a if b is None else self.add_(a, b)
 
-    def _partly_unscaled(self, a: Wide) -> Wide:
+    def _partly_unscaled(self, a: DoubleWord) -> DoubleWord:
         """The same number with a part of a negative exponent multiplied in: as much as cannot underflow."""
         if a.exponent is None or (a.exponent.operation == ops.CONSTANT and a.exponent.attribute >= 0):
             return a
@@ -283,16 +283,16 @@ class Arithmetic(Machine):
         a = replace(a, high=self.scale_(a.high, part), low=low, exponent=rest, is_normal=False, error=error)
         return replace(a, mantissa=a.mantissa | Interval.point(0.0))
 
-    def _ready_for_product(self, a: Wide, b: Wide) -> tuple[Wide, Wide]:
+    def _ready_for_product(self, a: DoubleWord, b: DoubleWord) -> tuple[DoubleWord, DoubleWord]:
         """Factors whose high parts do not overflow where the product does not."""
         if not self.is_bounded(a.stored) and not self.is_bounded(b.stored):
             return self._partly_unscaled(a), self._partly_unscaled(b)
         return a, b
 
-    def multiply(self, a: Wide, b: Wide) -> Wide:
+    def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         return self._product(*self._ready_for_product(a, b))
 
-    def _product(self, a: Wide, b: Wide) -> Wide:
+    def _product(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         interval, mantissa = a.interval * b.interval, a.stored * b.stored
         exponent = self._sum_of_exponents(a.exponent, b.exponent)
         for x, y in ((a, b), (b, a)):
@@ -303,15 +303,15 @@ class Arithmetic(Machine):
                 return replace(y, interval=interval, mantissa=mantissa)
         high = self._times(a.high, b.high)
         if not self.extended:
-            return Wide(high, None, exponent, interval, mantissa)
+            return DoubleWord(high, None, exponent, interval, mantissa)
         low = self.fma_(a.high, b.high, self.neg_(high))
         if a.low is not None:
             low = self.fma_(a.low, b.high, low)
         if b.low is not None:
             low = self.fma_(a.high, b.low, low)
-        return Wide(high, low, exponent, interval, mantissa, self._product_is_number(a, b))
+        return DoubleWord(high, low, exponent, interval, mantissa, self._product_is_number(a, b))
 
-    def multiply_single(self, a: Wide, b: Wide) -> Expression:
+    def multiply_single(self, a: DoubleWord, b: DoubleWord) -> Expression:
         """``single(multiply(a, b))`` with less work."""
         a, b = self._ready_for_product(a, b)
         cross = self._cross(a, b)
@@ -319,7 +319,7 @@ class Arithmetic(Machine):
             value = self._times(a.high, b.high)
         else:
             is_number = self._product_is_number(a, b)
-            cross = self.low_part(Wide(a.high, cross, low_is_number=is_number))
+            cross = self.low_part(DoubleWord(a.high, cross, low_is_number=is_number))
             # 0 - cross is never -0: the result has the sign of the product also where that is zero.
             value = self.fma_(a.high, b.high, self.neg_(self.sub_(self.number(0.0), cross)))
         exponent = self._sum_of_exponents(a.exponent, b.exponent)
@@ -332,7 +332,7 @@ class Arithmetic(Machine):
         product = self._product(replace(a, exponent=None), replace(b, high=parts[0], low=parts[1], exponent=None))
         return self._scaled_once(value, exponent, replace(product, exponent=self.sub_(exponent, self.number(lift))))
 
-    def divide(self, a: Wide, b: Wide) -> Wide:
+    def divide(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         interval, mantissa = a.interval / b.interval, a.stored / b.stored
         exponent = a.exponent
         if b.exponent is not None:
@@ -341,8 +341,8 @@ class Arithmetic(Machine):
         if not self.extended:
             if not depends_on_elements(b.high):
                 # One division for all elements; what that costs does not show in the shorter format.
-                return Wide(self.mul_(a.high, self.div_(one, b.high)), None, exponent, interval, mantissa)
-            return Wide(self.div_(a.high, b.high), None, exponent, interval, mantissa)
+                return DoubleWord(self.mul_(a.high, self.div_(one, b.high)), None, exponent, interval, mantissa)
+            return DoubleWord(self.div_(a.high, b.high), None, exponent, interval, mantissa)
         # One division: by the reciprocal, which is good unless it may overflow.
         reciprocal = self.div_(one, b.high)
         if a.high is one:
@@ -358,21 +358,21 @@ class Arithmetic(Machine):
         if b.low is not None:
             rest = self.fma_(minus, b.low, rest)
         is_number = a.low_is_number and b.low_is_number and self.is_bounded(a.stored, b.stored, mantissa)
-        return Wide(quotient, self.mul_(rest, reciprocal), exponent, interval, mantissa, is_number)
+        return DoubleWord(quotient, self.mul_(rest, reciprocal), exponent, interval, mantissa, is_number)
 
-    def square_root(self, a: Wide) -> Wide:
+    def square_root(self, a: DoubleWord) -> DoubleWord:
         a = self.unscaled(a)
         interval = Interval(max(a.interval.low, 0.0), max(a.interval.high, 0.0)).map(math.sqrt)
         root = self.sqrt_(a.high)
         if not self.extended:
-            return Wide(root, interval=interval)
+            return DoubleWord(root, interval=interval)
         rest = self.fma_(self.neg_(root), root, a.high)
         if a.low is not None:
             rest = self.add_(rest, a.low)
         low = self.mul_(rest, self.div_(self.number(0.5), root))
-        return Wide(root, low, interval=interval, low_is_number=False)
+        return DoubleWord(root, low, interval=interval, low_is_number=False)
 
-    def select(self, condition: Expression, a: Wide, b: Wide) -> Wide:
+    def select(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         zero = self.number(0.0)
         low = exponent = None
         if a.low is not None or b.low is not None:
@@ -386,9 +386,9 @@ class Arithmetic(Machine):
         high = self.select_(condition, a.high, b.high)
         is_number = a.low_is_number and b.low_is_number
         is_normal = all(value.low is None or value.is_normal for value in (a, b))
-        return Wide(high, low, exponent, a.interval | b.interval, a.stored | b.stored, is_number, is_normal)
+        return DoubleWord(high, low, exponent, a.interval | b.interval, a.stored | b.stored, is_number, is_normal)
 
-    def copy_sign(self, magnitude: Wide, sign: Expression) -> Wide:
+    def copy_sign(self, magnitude: DoubleWord, sign: Expression) -> DoubleWord:
         magnitude = self.absolute(magnitude)
         high = self._on_singles(ops.COPY_SIGN, magnitude.high, sign)
         low = magnitude.low
@@ -399,7 +399,7 @@ class Arithmetic(Machine):
         mantissa = magnitude.mantissa | -magnitude.mantissa
         return replace(magnitude, high=high, low=low, interval=interval, mantissa=mantissa)
 
-    def compare(self, operation: Operation, a: Wide, b: Wide) -> Expression:
+    def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         """``less``, ``less_equal`` or ``equal`` of the numbers that are meant, not of their high parts."""
         a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
         on_high = self._on_singles(operation, a.high, b.high)
@@ -411,13 +411,15 @@ class Arithmetic(Machine):
             return tied
         return node(ops.OR, (self.less_(a.high, b.high), tied), None, Format.BIT)
 
-    def integral(self, operation: Operation, a: Wide) -> Wide:
+    def integral(self, operation: Operation, a: DoubleWord) -> DoubleWord:
         """``floor``, ``ceiling``, ``truncate`` or ``round_even``."""
         if a.is_exact:
-            return Wide(
+            return DoubleWord(
                 self.make(operation, a.high), interval=a.interval | Interval(a.interval.low - 1, a.interval.high + 1)
             )
-        return Wide(self.make(operation, self.single(a)), interval=Interval(a.interval.low - 1, a.interval.high + 1))
+        return DoubleWord(
+            self.make(operation, self.single(a)), interval=Interval(a.interval.low - 1, a.interval.high + 1)
+        )
 
 
 def _is_larger(a: Interval, b: Interval) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 
 __all__ = [
     "is_half",
@@ -108,7 +108,7 @@ def normal_single_to_odd(value: Expression) -> Expression:
     return node(ops.CONVERT, (node(ops.BITCAST, (cut,), None, Format.F64),), None, Format.F32)
 
 
-def to_integer(m: Arithmetic, a: Wide, result: ElementType) -> Expression:
+def to_integer(m: Arithmetic, a: DoubleWord, result: ElementType) -> Expression:
     """Towards zero, saturating; NaN (which finite parameters never make of integers) becomes zero."""
     if result.bits == 64:
         return _to_wide_integer(m, a, result)
@@ -121,7 +121,7 @@ def to_integer(m: Arithmetic, a: Wide, result: ElementType) -> Expression:
     return node(ops.CONVERT, (value,), None, STORAGE[result.name])
 
 
-def _to_wide_integer(m: Arithmetic, a: Wide, result: ElementType) -> Expression:
+def _to_wide_integer(m: Arithmetic, a: DoubleWord, result: ElementType) -> Expression:
     """64 bits from a sum of two float64: the integer parts of both are added as integers."""
     storage = STORAGE[result.name]
     a = m.renormalised(m.unscaled(a))

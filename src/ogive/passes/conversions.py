@@ -32,13 +32,13 @@ def fewer_conversions(roots: Sequence[Expression]) -> tuple[Expression, ...]:
     if not numbers:
         return tuple(roots)
     done: dict[Expression, Expression] = {}
-    lengthened: dict[Expression, Expression] = {}
+    promoted: dict[Expression, Expression] = {}
     for current in order:
         if _is_lengthening(current) and number_of[current.operands[0]] in numbers:
-            for form in walk(current.operands[0], operands=lambda form: _forms_in(form, number_of, lengthened)):
-                if form not in lengthened:
-                    lengthened[form] = _lengthened(form, number_of, done, lengthened)
-            done[current] = lengthened[current.operands[0]]
+            for form in walk(current.operands[0], operands=lambda form: _forms_in(form, number_of, promoted)):
+                if form not in promoted:
+                    promoted[form] = _promoted(form, number_of, done, promoted)
+            done[current] = promoted[current.operands[0]]
         else:
             operands = tuple(done[operand] for operand in current.operands)
             done[current] = node(current.operation, operands, current.attribute, current.format)
@@ -82,7 +82,7 @@ def _forms_in(
     return form.operands[1:] if form.operation == ops.SELECT else form.operands
 
 
-def _lengthened(
+def _promoted(
     form: Expression,
     number_of: dict[Expression, Expression],
     done: dict[Expression, Expression],

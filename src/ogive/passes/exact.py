@@ -19,7 +19,7 @@ from ogive.dtypes import ElementType
 from ogive.errors import UnsupportedError
 from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bounded import Bounded
-from ogive.passes.fast_path import usual
+from ogive.passes.fast_path import fast_path
 from ogive.passes.policy import computes_in
 from ogive.passes.rounds_once import rounds_once
 from ogive.passes.tested import TestedReals
@@ -82,7 +82,9 @@ def with_test(
         outputs,
         results,
         parameter_count=parameter_count,
-        usual=usual(roots, inputs, outputs, arithmetic, (*results, *(() if undecided is None else (undecided,)))),
+        fast_path=fast_path(
+            roots, inputs, outputs, arithmetic, (*results, *(() if undecided is None else (undecided,)))
+        ),
         source=source,
         undecided=undecided,
         repair=None if undecided is None else repair,

@@ -1,4 +1,4 @@
-"""The fast path for operands of moderate size, called usual here.
+"""The fast path for operands of moderate size: shorter graphs of the same results.
 
 If |x| is below a limit, clamps against overflow and the fix-up of NaN results change nothing. A shorter graph without
 them gives the same bits. One comparison for a block of elements selects it, and no other instruction waits for that
@@ -16,14 +16,14 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, constant, depends_on_elements, node, walk
 from ogive.numerics.bounded import Bounded, either
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
 from ogive.passes.cost import cost
 from ogive.passes.tested import TestedReals
-from ogive.program import Program, Usual, substituted
+from ogive.program import FastPath, Program, substituted
 
-__all__ = ["usual", "usual_of_steps"]
+__all__ = ["fast_path", "fast_path_of_steps"]
 
 #: The magnitudes that are tried as limits of the fast path; the one that saves most is taken. Below the first nothing
 #: overflows that float64 computes for float32. Below the second exp() is a normal number of float32. Below the third
@@ -42,19 +42,19 @@ MOST_COST_OF_STEPS = 600
 SINGLE = Machine(Format.F32)
 
 
-def usual(
+def fast_path(
     roots: Sequence[Expression],
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
     arithmetic: Arithmetic,
     results: Sequence[Expression],
-) -> Usual | None:
+) -> FastPath | None:
     """The shorter form of the results, and of the tests of these, where there is one that is worth a comparison."""
     if len(inputs) != 1 or not _is_of_singles(inputs, outputs) or not isinstance(arithmetic, Bounded):
         return None
     best, least = None, cost(results) - WORTHWHILE
     for limit in LIMITS:
-        reals = _UsualReals(arithmetic, tuple(inputs), limit, least=LEAST)
+        reals = _ReducedReals(arithmetic, tuple(inputs), limit, least=LEAST)
         found, undecided = reals.tested_shortly(roots, outputs)
         least_limit = SINGLE.number(limit)
         for other in reals.limits():
@@ -65,7 +65,7 @@ def usual(
             node(ops.SUBTRACT, (bits, _bits(SINGLE.number(LEAST))), None, Format.U32)
             for bits in (_magnitude(node(ops.INPUT, (), 0, Format.F32)), _bits(least_limit))
         )
-        candidate = Usual(magnitude, most, found, limit, undecided)
+        candidate = FastPath(magnitude, most, found, limit, undecided)
         price = _price(candidate)
         if price < least:
             best, least = candidate, price
@@ -84,19 +84,19 @@ def _magnitude(operand: Expression) -> Expression:
     return _bits(SINGLE.abs_(operand))
 
 
-def _price(path: Usual) -> float:
-    """What an element costs that is usual."""
+def _price(path: FastPath) -> float:
+    """What an element of moderate size costs."""
     tests = () if path.undecided is None else (path.undecided,)
     return cost((node(ops.LESS, (path.magnitude, path.limit), None, Format.BIT), *path.results, *tests))
 
 
-def usual_of_steps(
+def fast_path_of_steps(
     inputs: Sequence[ElementType],
     steps: Sequence[tuple[Program, Sequence[int]]],
     outputs: Sequence[int],
     careful: Sequence[Expression],
     undecided: Expression | None,
-) -> Usual | None:
+) -> FastPath | None:
     """The fast path of programs one after the other, where it is worth a comparison. fuse.py numbers the values;
     ``careful`` are they, and ``undecided`` says where they may be wrong.
 
@@ -104,7 +104,7 @@ def usual_of_steps(
     these how large those of the next are, and so on. A step with such operands is lowered once more, for them alone.
     All other steps are computed as ever. So the bits are the same.
     """
-    paths = [program.usual for program, _ in steps if program.usual is not None]
+    paths = [program.fast_path for program, _ in steps if program.fast_path is not None]
     price = cost([*(careful[i] for i in outputs), *(() if undecided is None else (undecided,))])
     checked = _inputs_to_check(inputs, steps)
     if not paths or not checked or price > MOST_COST_OF_STEPS:  # nothing to check: all such steps are of constants
@@ -136,7 +136,7 @@ def usual_of_steps(
     for other in (_magnitude(values[i]) for i in checked[1:]):
         is_larger = node(ops.LESS, (magnitude, other), None, Format.BIT)
         magnitude = node(ops.SELECT, (is_larger, other, magnitude), None, Format.U32)
-    found = Usual(magnitude, _bits(least_limit), tuple(values[i] for i in outputs), limit, either(*tests))
+    found = FastPath(magnitude, _bits(least_limit), tuple(values[i] for i in outputs), limit, either(*tests))
     return found if _price(found) < price - WORTHWHILE else None
 
 
@@ -149,7 +149,7 @@ def _inputs_to_check(inputs: Sequence[ElementType], steps: Sequence[tuple[Progra
         count += len(program.outputs)
     needed: set[int] = set()
     for (program, operands), begin in zip(reversed(steps), reversed(begins), strict=True):
-        if program.usual is not None or not needed.isdisjoint(range(begin, begin + len(program.outputs))):
+        if program.fast_path is not None or not needed.isdisjoint(range(begin, begin + len(program.outputs))):
             needed.update(operands)
     return [i for i, t in enumerate(inputs) if i in needed and t.name == "float32"]
 
@@ -176,13 +176,13 @@ def _known(program: Program, largest: Sequence[float | None], least: Sequence[fl
         return None
     arithmetic, roots = Bounded(Format.F64, goal=Format.F32), source.formulas
     if len(magnitudes) == 1:
-        reals: _KnownReals = _UsualReals(arithmetic, program.inputs, limit, magnitudes[0], least[0])
+        reals: _KnownReals = _ReducedReals(arithmetic, program.inputs, limit, magnitudes[0], least[0])
     else:
         reals = _KnownReals(arithmetic, program.inputs, list(map(_around_zero, magnitudes)))
     results, undecided = program.results, program.undecided
     if isinstance(source.arithmetic, Bounded):
         results, undecided = reals.tested_shortly(roots, program.outputs)
-    limits = reals.limits() if isinstance(reals, _UsualReals) else ()
+    limits = reals.limits() if isinstance(reals, _ReducedReals) else ()
     smallest = tuple(map(reals.least_result, roots))
     return _Known(results, tuple(map(reals.largest_result, roots)), smallest, tuple(limits), undecided)
 
@@ -211,7 +211,7 @@ class _KnownReals(TestedReals):
         least = self.number(root).error.least * (1 - 2.0**-20)
         return least if least >= SINGLE.smallest_normal else 0.0
 
-    def _input(self, root: Expression) -> Wide:
+    def _input(self, root: Expression) -> DoubleWord:
         value, lies = super()._input(root), self.lies[root.attribute]
         error = replace(value.error, largest=min(value.error.largest, lies.largest_magnitude))
         return replace(value, interval=lies, error=error)
@@ -259,7 +259,7 @@ class _KnownReals(TestedReals):
         return current.operation.never_makes_nan
 
 
-class _UsualReals(_KnownReals):
+class _ReducedReals(_KnownReals):
     """What is needed only where the operand, and its products with parameters, are smaller than a limit."""
 
     def __init__(
@@ -282,11 +282,11 @@ class _UsualReals(_KnownReals):
         quotients = [m.div_(m.number(self.limit), m.abs_(self.number(scale).high)) for scale in self.scales.values()]
         return [node(ops.CONVERT, (quotient,), None, Format.F32) for quotient in quotients]
 
-    def _input(self, root: Expression) -> Wide:
+    def _input(self, root: Expression) -> DoubleWord:
         value = super()._input(root)
         return replace(value, error=replace(value.error, least=max(value.error.least, self.least)))
 
-    def _number(self, root: Expression) -> Wide:
+    def _number(self, root: Expression) -> DoubleWord:
         value, scale = super()._number(root), _scale(root)
         if scale is None:
             return value

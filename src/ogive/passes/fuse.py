@@ -12,7 +12,7 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node
 from ogive.numerics.bounded import either
-from ogive.passes.fast_path import usual_of_steps
+from ogive.passes.fast_path import fast_path_of_steps
 from ogive.program import MASK, Number, Program, substituted
 
 __all__ = ["fuse"]
@@ -54,7 +54,7 @@ def fuse(
         tuple(types[i] for i in outputs),
         tuple(values[i] for i in outputs),
         parameter_count=first,
-        usual=usual_of_steps(inputs, steps, outputs, values, undecided),
+        fast_path=fast_path_of_steps(inputs, steps, outputs, values, undecided),
         undecided=undecided,
         repair=None if undecided is None else lambda: _repair(inputs, steps, outputs),
         decide=lambda operands, parameters: _decide(steps, outputs, operands, parameters),

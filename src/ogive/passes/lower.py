@@ -3,7 +3,7 @@
 Four ways to compute, chosen by what the graph contains and what its operands are:
 
 * **real** (floating types, and integers in operators such as Shrink): in float32 or float64 with
-  corrections (`Wide`), or in float64 without them for results of fewer bits (policy.py says which); rounded once to
+  corrections (`DoubleWord`), or in float64 without them for results of fewer bits (policy.py says which); rounded once to
   the element type; to integers towards zero, saturating.
 * **chosen** (integers, in graphs that only compare and select, such as Relu): in the integer type itself,
   which is exact and fast.

@@ -76,14 +76,14 @@ def arithmetic_of(
     """
     arithmetic = Arithmetic(Format.F64 if computes_in(inputs, outputs) == "float64" else Format.F32)
     if reduces and arithmetic.format is Format.F32 and _sums_products(roots):
-        arithmetic = arithmetic.longer
+        arithmetic = arithmetic.promotion
     is_strict = any(t.name == "bfloat16" or t.is_integer for t in outputs)
     if arithmetic.format is Format.F64 or is_strict:
         return arithmetic
     if any(current.operation.is_step or current.operation in ROW_NUMBERS for current in walk(*roots)):
         return arithmetic
     kind = "float16" if any(t.name == "float16" for t in outputs) else "float32"
-    return arithmetic.longer if points(roots, kind) > MOST_POINTS[kind] else arithmetic
+    return arithmetic.promotion if points(roots, kind) > MOST_POINTS[kind] else arithmetic
 
 
 def _sums_products(roots: Sequence[Expression]) -> bool:

@@ -27,7 +27,7 @@ from ogive.expression import (
 )
 from ogive.numerics.bound import EXACT
 from ogive.numerics.bounded import Bounded, exact_operand, exact_parameter
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import exp
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import EVERYTHING, Interval
@@ -107,7 +107,7 @@ class Reals:
     def __init__(self, arithmetic: Arithmetic, inputs: tuple[ElementType, ...]) -> None:
         self.m = arithmetic
         self.inputs = inputs
-        self.numbers: dict[Expression, Wide] = {}
+        self.numbers: dict[Expression, DoubleWord] = {}
         self.truths: dict[Expression, Expression] = {}
         self.finished: dict[Expression, Expression] = {}
         self.row_values: dict[Expression, int] = {}
@@ -141,7 +141,7 @@ class Reals:
                 if n.operation == ops.ROW_SUM and summed in needed_after and summed.operands:
                     kept.append((first_scratch + kept_count, reduction.value))
                     again = node(ops.INPUT, (), first_scratch + kept_count, reduction.value.format)
-                    self.numbers[summed] = Wide(again, interval=self._interval_of_summed(summed))
+                    self.numbers[summed] = DoubleWord(again, interval=self._interval_of_summed(summed))
                     kept_count += 1
             stages.append(Stage(reductions, tuple(kept)))
         return tuple(stages)
@@ -201,21 +201,21 @@ class Reals:
             return self.m.single(root.operation.rough_lowering(self.m, self.number(root.operands[0])))
         return self.finish(root)
 
-    def _row_value(self, root: Expression) -> Wide:
+    def _row_value(self, root: Expression) -> DoubleWord:
         value = self._reduced(root)
         if root not in self.rests:
             return value
         return self.m.multiply(value, exp(self.m, self.m.negate(rest_of_largest(self.m, *self.rests[root]))))
 
-    def _reduced(self, root: Expression) -> Wide:
+    def _reduced(self, root: Expression) -> DoubleWord:
         """A reduction's result, which arrives in float64; a sum arrives as a sum of two."""
         index, wide = self.row_values[root], Arithmetic(Format.F64)
         high, low = (node(ops.ROW_VALUE, (), (index, part), Format.F64) for part in (0, 1))
         if root.operation != ops.ROW_SUM:
-            return Wide(self._from_double(high))
+            return DoubleWord(self._from_double(high))
         interval = SUM_OF_EXPONENTIALS if row_exponential(root.operands[0]) else EVERYTHING
         if self.m.format is Format.F64 and (interval is SUM_OF_EXPONENTIALS or not self.m.extended):
-            return Wide(high, low if self.m.extended else None, interval=interval)
+            return DoubleWord(high, low if self.m.extended else None, interval=interval)
         # Its power of two is kept apart: dividing by what is left neither overflows nor loses bits.
         bits = node(ops.AND, (wide.bits_(high), wide.whole(0x7FF << 52)), None, Format.I64)
         exponent = node(ops.SUBTRACT, (wide.shift_right_(bits, 52), wide.whole(1023)), None, Format.I64)
@@ -226,24 +226,24 @@ class Reals:
         if value is not high:
             rest = wide.add_(wide.sub_(high, node(ops.CONVERT, (value,), None, Format.F64)), low)
         interval = Interval(1.0, 2.0)
-        return Wide(value, self._from_double(rest), self._from_double(power), EVERYTHING, interval, False)
+        return DoubleWord(value, self._from_double(rest), self._from_double(power), EVERYTHING, interval, False)
 
     @property
     def of_rows(self) -> Reals:
         """How what is computed once a row is computed: in float64 always."""
         if self.m.format is Format.F64:
             return self
-        rows = Reals(self.m.longer, self.inputs)
+        rows = Reals(self.m.promotion, self.inputs)
         rows.row_values, rows.rests = self.row_values, self.rests
         return rows
 
-    def _share(self, root: Expression) -> tuple[Wide, Wide]:
+    def _share(self, root: Expression) -> tuple[DoubleWord, DoubleWord]:
         """An exponential and the reciprocal of the sum of its row: one division a row."""
         rows = self.of_rows
         reciprocal = rows.m.divide(rows.m.wide(Fraction(1)), rows.number(root.operands[1]))
         return self.number(root.operands[0]), self._shortened(reciprocal)
 
-    def _of_row(self, terms: Sequence[tuple[Expression, bool]]) -> Wide:
+    def _of_row(self, terms: Sequence[tuple[Expression, bool]]) -> DoubleWord:
         """The sum of numbers that are the same in the whole row; True: subtracted."""
         rows = self.of_rows
         values = [rows.number(term) for term, _ in terms]
@@ -254,9 +254,9 @@ class Reals:
             total = exactly.add(total, value)
         return self._shortened(exactly.renormalised(exactly.unscaled(total)))
 
-    def _shortened(self, a: Wide) -> Wide:
+    def _shortened(self, a: DoubleWord) -> DoubleWord:
         """A number of float64 in the format of the arithmetic."""
-        return a if self.m.format is Format.F64 else self.m.shortened(a)
+        return a if self.m.format is Format.F64 else self.m.demoted(a)
 
     def _of_element(self, root: Expression) -> tuple[Expression, bool, list[tuple[Expression, bool]]] | None:
         """A sum as (what differs from element to element, negated or not, what the row has in common)."""
@@ -414,7 +414,7 @@ class Reals:
                 magnitude, sign = map(self.finish, root.operands)
                 if root.operands[1].operands:
                     sign = m.select_(m.equal_(sign, sign), sign, m.abs_(sign))
-                return m.copy_sign(Wide(magnitude), sign).high
+                return m.copy_sign(DoubleWord(magnitude), sign).high
             case ops.MULTIPLY:
                 value = m.multiply_single(*map(self.number, root.operands))
                 return self._linear_near_zero(root, value)
@@ -603,7 +603,7 @@ class Reals:
         operands = tuple(map(self.truth, root.operands))
         return node(root.operation, operands, None, Format.BIT)
 
-    def number(self, root: Expression) -> Wide:
+    def number(self, root: Expression) -> DoubleWord:
         if root not in self.numbers:
             for current in walk(root, operands=self._unknown_operands):
                 if current.format is Format.NUMBER and current not in self.numbers:
@@ -614,7 +614,7 @@ class Reals:
         """The operands within the row, of what is not known yet: what lies below a known number is known too."""
         return () if current in self.numbers else within_row(current)
 
-    def _number(self, root: Expression) -> Wide:
+    def _number(self, root: Expression) -> DoubleWord:
         m, operation = self.m, root.operation
         match operation:
             case ops.INPUT:
@@ -624,7 +624,7 @@ class Reals:
                 if not m.extended:  # parameters have the precision of the results
                     value = node(ops.CONVERT, (node(ops.CONVERT, (value,), None, m.goal),), None, m.format)
                 most = Machine(m.goal).largest
-                return Wide(value, interval=Interval(-most, most), error=exact_parameter(m))
+                return DoubleWord(value, interval=Interval(-most, most), error=exact_parameter(m))
             case ops.CONSTANT:
                 return m.wide(root.attribute)
             case ops.SELECT:
@@ -653,7 +653,7 @@ class Reals:
             case ops.ROW_COUNT:
                 interval = Interval(0.0, 2.0**63)
                 length = self._from_double(node(ops.ROW_LENGTH, (), None, Format.F64))
-                return Wide(length, interval=interval, error=replace(EXACT, least=1.0, largest=2.0**63))
+                return DoubleWord(length, interval=interval, error=replace(EXACT, least=1.0, largest=2.0**63))
         if _is_share(root):
             return m.multiply(*self._share(root))
         if operation in (ops.ADD, ops.SUBTRACT):
@@ -665,11 +665,11 @@ class Reals:
         operands = [self.numbers[operand] for operand in root.operands]
         if operation.lowering is not None:
             rule = bounded(operation) if isinstance(m, Bounded) else operation.lowering
-            computed: Wide = rule(m, *operands)
+            computed: DoubleWord = rule(m, *operands)
             return computed
         if operation in (ops.FLOOR, ops.CEILING, ops.TRUNCATE, ops.ROUND_EVEN):
             return m.integral(operation, operands[0])
-        result: Wide = getattr(m, operation)(*operands)
+        result: DoubleWord = getattr(m, operation)(*operands)
         if (
             operation == ops.SUBTRACT
             and root.operands[1].operation == ops.ROW_MAX
@@ -685,19 +685,19 @@ class Reals:
         first, second = self.numbers[a].interval, self.numbers[b].interval
         return Interval(extreme(first.low, second.low), extreme(first.high, second.high))
 
-    def _input(self, root: Expression) -> Wide:
+    def _input(self, root: Expression) -> DoubleWord:
         m, kind = self.m, self.inputs[root.attribute]
         leaf = stored_operand(root, self.inputs)
         if kind.is_float:
             if leaf.format in (Format.F16, Format.BF16):
                 leaf = node(ops.CONVERT, (leaf,), None, Format.F32)
             value = leaf if leaf.format is m.format else node(ops.CONVERT, (leaf,), None, m.format)
-            return Wide(value, interval=self.operands_lie, error=exact_operand(kind))
+            return DoubleWord(value, interval=self.operands_lie, error=exact_operand(kind))
         interval, error = Interval(float(kind.minimum), float(kind.maximum)), exact_operand(kind)
         if kind.bits < 64:
-            return Wide(node(ops.CONVERT, (leaf,), None, m.format), interval=interval, error=error)
+            return DoubleWord(node(ops.CONVERT, (leaf,), None, m.format), interval=interval, error=error)
         # 64 bits do not fit: the upper and the lower 32 do, each.
         lower = node(ops.AND, (leaf, node(ops.CONSTANT, (), 0xFFFFFFFF, leaf.format)), None, leaf.format)
         upper = node(ops.SUBTRACT, (leaf, lower), None, leaf.format)
         high, low = (node(ops.CONVERT, (part,), None, Format.F64) for part in (upper, lower))
-        return m.renormalised(Wide(high, low, interval=interval, error=error))
+        return m.renormalised(DoubleWord(high, low, interval=interval, error=error))

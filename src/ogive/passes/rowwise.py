@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from ogive import operations as ops
 from ogive.elementary_functions import EXP
 from ogive.expression import ROW_NUMBERS, Expression, Format, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
 from ogive.numerics.interval import Interval
@@ -79,12 +79,12 @@ def kept_of_largest(m: Arithmetic, largest: Expression) -> tuple[Expression, Exp
     return kept, whole_part(m, kept)[1]
 
 
-def rest_of_largest(m: Arithmetic, kept: Expression, power: Expression) -> Wide:
-    """``rest``, in an arithmetic that may be longer than that of the elements."""
+def rest_of_largest(m: Arithmetic, kept: Expression, power: Expression) -> DoubleWord:
+    """``rest``, in an arithmetic that may be the promotion of that of the elements."""
     if kept.format is not m.format:
         kept, power = (node(ops.CONVERT, (part,), None, m.format) for part in (kept, power))
     log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
-    rest = Wide(m.fma_(power, log2_high, kept), m.mul_(power, log2_low), interval=Interval(-0.35, 0.35))
+    rest = DoubleWord(m.fma_(power, log2_high, kept), m.mul_(power, log2_low), interval=Interval(-0.35, 0.35))
     return m.renormalised(rest)
 
 

@@ -16,7 +16,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
@@ -155,7 +155,7 @@ class TestedReals(Reals):
             n.low is None and n.exponent is None and n.error.is_exact and (n.error.bits or 99) <= most for n in numbers
         )
 
-    def _result(self, root: Expression) -> Wide:
+    def _result(self, root: Expression) -> DoubleWord:
         """The number of a root. What float64 cannot hold is no doubt here: it is infinite in the result's format too."""
         m, operation = self.m, root.operation
         number = self.number(root)
@@ -166,7 +166,7 @@ class TestedReals(Reals):
             return number
         # Two words of which one is infinite are no number: in their place comes one that is as infinite in the result.
         most, size = m.number(m.safe), m.abs_(number.high)
-        high = m.select_(m.less_(most, size), m.copy_sign(Wide(most), number.high).high, number.high)
+        high = m.select_(m.less_(most, size), m.copy_sign(DoubleWord(most), number.high).high, number.high)
         low = m.select_(m.less_(size, most), number.low, m.number(0.0))
         return replace(number, high=high, low=low, is_normal=False)
 
@@ -183,7 +183,9 @@ class TestedReals(Reals):
         upper = node(ops.AND, (from_tie, _unsigned((1 << lost) - 2 * int(reach))), None, Format.U32)
         return node(ops.EQUAL, (upper, _unsigned(0)), None, Format.BIT)
 
-    def _tested_16_bits(self, number: Wide, error: Bound, storage: Format) -> tuple[Expression, Expression | None]:
+    def _tested_16_bits(
+        self, number: DoubleWord, error: Bound, storage: Format
+    ) -> tuple[Expression, Expression | None]:
         """The number and its ends are rounded to float32 on the way: with that as a part of the error, it is no loss."""
         m = self.m
         sign_is_known = error.absolute is None and error.static <= NEXT_TO_NOTHING
@@ -197,7 +199,7 @@ class TestedReals(Reals):
         undecided = m.not_(node(ops.EQUAL, tuple(ends), None, Format.BIT))
         return node(ops.CONVERT, (number.high,), None, Format.F32), either(undecided, error.doubt)
 
-    def _rounded(self, number: Wide, storage: Format) -> Expression:
+    def _rounded(self, number: DoubleWord, storage: Format) -> Expression:
         """The number as float32, to odd for 16 bits. One of two words may be rounded to odd to one first."""
         m = self.m
         value = number.high if number.low is None else to_odd(m, number.high, m.low_part(number))
@@ -205,14 +207,14 @@ class TestedReals(Reals):
             return node(ops.CONVERT, (value,), None, Format.F32)
         return normal_single_to_odd(value) if storage is Format.F16 else single_to_odd(m, value)
 
-    def _ends(self, number: Wide, error: Bound) -> list[Wide]:
+    def _ends(self, number: DoubleWord, error: Bound) -> list[DoubleWord]:
         """The smallest and the largest number that the exact one may be."""
         m = self.m
         relative = error.relative + (ROUNDED_TWICE if m.extended else ROUNDED)
         # Beside a subnormal number of float32, what underflow in float64 has lost is a relative 2**-50 at most.
         static = 0.0 if error.static <= NEXT_TO_NOTHING else error.static
         if not m.extended and error.absolute is None and not static:
-            return [Wide(m.mul_(number.high, m.number(1 + side * relative))) for side in (-1, 1)]
+            return [DoubleWord(m.mul_(number.high, m.number(1 + side * relative))) for side in (-1, 1)]
         reach = error.absolute
         if static:
             reach = m.number(static) if reach is None else m.add_(reach, m.number(static))
@@ -221,9 +223,9 @@ class TestedReals(Reals):
         if error.absolute is not None:
             reach = m.mul_(reach, m.number(1 + 2.0**-28))
         if not m.extended:
-            return [Wide(m.sub_(number.high, reach)), Wide(m.add_(number.high, reach))]
+            return [DoubleWord(m.sub_(number.high, reach)), DoubleWord(m.add_(number.high, reach))]
         parts = (m.sub_(m.low_part(number), reach), m.add_(m.low_part(number), reach))
-        return [Wide(*m.two_sum(number.high, part), interval=number.interval, is_normal=True) for part in parts]
+        return [DoubleWord(*m.two_sum(number.high, part), interval=number.interval, is_normal=True) for part in parts]
 
     # ---- integers
 
@@ -254,21 +256,21 @@ class TestedReals(Reals):
                 return False
         return True
 
-    def _cut(self, number: Wide, output: ElementType) -> Expression:
+    def _cut(self, number: DoubleWord, output: ElementType) -> Expression:
         """A number as an integer, cut off from both words."""
         m = self.m
         if number.low is None or output.bits == 64:
             return to_integer(m, number, output)
         # Rounded to odd, what is no integer does not become one: of 53 bits at least 20 lie behind the point.
         odd = to_odd(m, number.high, m.low_part(number))
-        return to_integer(m, Wide(odd, interval=number.interval), output)
+        return to_integer(m, DoubleWord(odd, interval=number.interval), output)
 
     def _asked_for_limits(self, root: Expression) -> Expression:
         return self._as_single(root)
 
     # ---- parameters
 
-    def _number(self, root: Expression) -> Wide:
+    def _number(self, root: Expression) -> DoubleWord:
         if root.operation != ops.PARAMETER:
             return super()._number(root)
         value = node(ops.PARAMETER, (), root.attribute, Format.F64)
@@ -277,10 +279,10 @@ class TestedReals(Reals):
             value = node(ops.CONVERT, (node(ops.CONVERT, (value,), None, Format.F32),), None, Format.F64)
             error = Bound(bits=24, least=2.0**-149, largest=2.0**128)
         most = Machine(self.parameters).largest
-        return Wide(value, interval=Interval(-most, most), error=error)
+        return DoubleWord(value, interval=Interval(-most, most), error=error)
 
 
-def _is_normal(number: Wide) -> bool:
+def _is_normal(number: DoubleWord) -> bool:
     """Whether a number, known but for a relative error, is zero or such that its float32 is normal and finite."""
     error = number.error
     return (

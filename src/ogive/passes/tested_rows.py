@@ -17,7 +17,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.passes.reals import Reals, walk_after_reductions
 from ogive.passes.rowwise import exponential, row_exponential
@@ -67,7 +67,7 @@ class TestedRows(TestedReals):
         """What computes the numbers that a row has one of."""
         if self.rows is not self:
             arithmetic.doubts = self.rows.m.doubts
-        self.sums: dict[Expression, Wide] = {}
+        self.sums: dict[Expression, DoubleWord] = {}
         """What rows are reduced to, in the arithmetic of `rows`."""
         self.rows.sums = self.sums
 
@@ -124,20 +124,20 @@ class TestedRows(TestedReals):
             if self.m.doubt_of(truth) is not None:
                 raise UnboundedError
             number = self._new("row_first", truth)
-            self.sums[root] = Wide(self._found(number), error=Bound(bits=53, least=1.0, largest=MOST_ELEMENTS))
+            self.sums[root] = DoubleWord(self._found(number), error=Bound(bits=53, least=1.0, largest=MOST_ELEMENTS))
             return
         value = self.m.unscaled(self.number(operand))
         if not value.error.is_known:
             raise UnboundedError
         self.sums[root] = self._extreme(root, value) if root.operation in EXTREMES else self._sum(operand, value)
 
-    def _extreme(self, root: Expression, value: Wide) -> Wide:
+    def _extreme(self, root: Expression, value: DoubleWord) -> DoubleWord:
         error = value.error
         if value.low is not None or not error.is_relative:
             raise UnboundedError
         found = self._found(self._new(root.operation, value.high))
         error = replace(error, relative=error.relative * ROOM, doubt=self._any(error.doubt))
-        return Wide(found, interval=value.interval, error=error)
+        return DoubleWord(found, interval=value.interval, error=error)
 
     def _any(self, doubt: Expression | None) -> Expression | None:
         """Whether something is in doubt in any element."""
@@ -148,7 +148,7 @@ class TestedRows(TestedReals):
         number = self._new("row_sum", node(ops.SELECT, (doubt, one, zero), None, Format.F32))
         return m.less_(m.number(0.0), self._found(number))
 
-    def _counted(self, root: Expression) -> Wide | None:
+    def _counted(self, root: Expression) -> DoubleWord | None:
         """How often a condition holds; None for another sum."""
         if root.operation != ops.SELECT or {n.attribute for n in root.operands[1:] if n.operation == ops.CONSTANT} != {
             0,
@@ -161,9 +161,9 @@ class TestedRows(TestedReals):
         values = (node(ops.CONSTANT, (), float(n.attribute), Format.F32) for n in root.operands[1:])
         number = self._new("row_sum", node(ops.SELECT, (truth, *values), None, Format.F32))
         error = Bound(bits=53, least=1.0, largest=MOST_ELEMENTS)
-        return Wide(self._found(number), interval=Interval(0.0, MOST_ELEMENTS), error=error)
+        return DoubleWord(self._found(number), interval=Interval(0.0, MOST_ELEMENTS), error=error)
 
-    def _sum(self, operand: Expression, value: Wide) -> Wide:
+    def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:
         counted = self._counted(operand)
         if counted is not None:
             return counted
@@ -179,9 +179,9 @@ class TestedRows(TestedReals):
         else:
             relative = SUM_OF_ONE_SIGN
         lies = EVERY_SUM[interval.low >= 0, interval.high <= 0]
-        total = Wide(*parts, interval=lies, low_is_number=False)
+        total = DoubleWord(*parts, interval=lies, low_is_number=False)
         if value.low is not None:  # of at most 2**-46 of the higher part
-            low = Wide(*self._total(self.m.low_part(value)), low_is_number=False)
+            low = DoubleWord(*self._total(self.m.low_part(value)), low_is_number=False)
             bare = Arithmetic.add(m, total, low)
             total = replace(m.renormalised(bare), interval=total.interval)
             relative += SUM_OF_ONE_SIGN
@@ -204,7 +204,7 @@ class TestedRows(TestedReals):
             doubt = either(doubt, m.not_(m.less_(m.abs_(total.high), m.number(m.safe))))
         return replace(total, error=Bound(relative, static, absolute, doubt, None, error.least, largest))
 
-    def _short_sum(self, value: Wide, *, has_one_sign: bool) -> Wide:
+    def _short_sum(self, value: DoubleWord, *, has_one_sign: bool) -> DoubleWord:
         """A sum for one test a row: uncompensated. What the repair computes again are few rows."""
         m, error = self.m, value.error
         single = m.single_of(value.high)
@@ -226,7 +226,9 @@ class TestedRows(TestedReals):
         if not largest < m.safe:
             doubt = either(doubt, m.not_(m.less_(m.abs_(total), m.number(m.safe))))
         lies = EVERY_SUM[value.interval.low >= 0, value.interval.high <= 0]
-        return Wide(total, interval=lies, error=Bound(relative, static, absolute, doubt, None, error.least, largest))
+        return DoubleWord(
+            total, interval=lies, error=Bound(relative, static, absolute, doubt, None, error.least, largest)
+        )
 
     def _plus(self, a: Expression | None, b: Expression) -> Expression:
         return b if a is None else self.rows.m.add_(a, b)
@@ -242,7 +244,7 @@ class TestedRows(TestedReals):
 
     # ---- numbers
 
-    def _number(self, root: Expression) -> Wide:
+    def _number(self, root: Expression) -> DoubleWord:
         if root in self.sums and self.rows is self:
             return self.sums[root]
         if self.rows is not self and (root in self.sums or self._is_of_row(root)):
@@ -252,7 +254,7 @@ class TestedRows(TestedReals):
             if element.is_exact and element.error.is_exact:
                 value = exponential(self.m, element.high, largest.high)
                 error = Bound(EXPONENTIAL, UNDERFLOW, None, element.error.doubt, None, 0.0, 2.0)
-                return Wide(value, interval=Interval(0.0, 2.0), error=error)
+                return DoubleWord(value, interval=Interval(0.0, 2.0), error=error)
         if self.m.extended and root.operation == ops.DIVIDE and self._is_of_row(root):
             return self._quotient(*(self.number(operand) for operand in root.operands))
         return super()._number(root)
@@ -272,10 +274,10 @@ class TestedRows(TestedReals):
     def _of_element(self, root: Expression) -> None:
         return None
 
-    def _shortened(self, a: Wide) -> Wide:
+    def _shortened(self, a: DoubleWord) -> DoubleWord:
         return a if self.rows is self else self._of_a_row(a)
 
-    def _of_a_row(self, value: Wide) -> Wide:
+    def _of_a_row(self, value: DoubleWord) -> DoubleWord:
         """A number of a row as one number of float64."""
         m, error = self.rows.m, value.error
         if value.low is None and value.exponent is None:
@@ -284,13 +286,13 @@ class TestedRows(TestedReals):
         error = value.error
         if not error.is_known:
             return value
-        return Wide(
+        return DoubleWord(
             m.single(value),
             interval=value.interval,
             error=replace(error, relative=error.relative + 2.0**-52, bits=None),
         )
 
-    def _quotient(self, a: Wide, b: Wide) -> Wide:
+    def _quotient(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         """A quotient whose second word says what it may be wrong by: nothing where the division is exact, as of ties."""
         m = self.m
         found = m.divide(a, b)
@@ -306,11 +308,11 @@ class TestedRows(TestedReals):
             absolute = m.fma_(m.div_(x.absolute, b.high), m.number(ROOM), absolute)
         high, low = m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
         error = Bound(0.0, 0.0, absolute, y.doubt, None, 0.0, x.largest)
-        return Wide(high, low, interval=a.interval, low_is_number=False, error=error)
+        return DoubleWord(high, low, interval=a.interval, low_is_number=False, error=error)
 
     # ---- results
 
-    def _ends(self, number: Wide, error: Bound) -> list[Wide]:
+    def _ends(self, number: DoubleWord, error: Bound) -> list[DoubleWord]:
         """Where the bound runs beside the number and is zero, the number is exact, and so are both ends."""
         ends = super()._ends(number, error)
         if error.absolute is None or error.relative or error.static or not self.m.extended:
@@ -325,7 +327,9 @@ class TestedRows(TestedReals):
             if end.low is not None
         ]
 
-    def _tested_16_bits(self, number: Wide, error: Bound, storage: Format) -> tuple[Expression, Expression | None]:
+    def _tested_16_bits(
+        self, number: DoubleWord, error: Bound, storage: Format
+    ) -> tuple[Expression, Expression | None]:
         """Rows are long, and repaired as a whole: so the test is sharp."""
         low, high = (
             node(ops.CONVERT, (self._rounded(end, storage),), None, storage) for end in self._ends(number, error)

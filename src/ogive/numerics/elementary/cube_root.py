@@ -15,7 +15,7 @@ import math
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Format, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import reduced
@@ -28,12 +28,12 @@ ROOT, INVERSE_ROOT = float.fromhex("0x1.428a2f98d728bp+0"), float.fromhex("0x1.9
 
 
 @in_float64
-def cbrt(m: Arithmetic, x: Wide) -> Wide:
+def cbrt(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The cube root, of negative numbers too."""
     x = m.renormalised(m.unscaled(x))
     magnitude = m.absolute(x)
     if m.goal is not m.format:  # even a subnormal number of a shorter format is normal in this one
-        magnitude = Wide(magnitude.high, interval=Interval(m.smallest_normal, m.largest))
+        magnitude = DoubleWord(magnitude.high, interval=Interval(m.smallest_normal, m.largest))
     f, f_low, k = reduced(m, magnitude)
     one, third, magic = m.number(1.0), m.number(1 / 3), m.number(m.magic)
     q = m.sub_(m.fma_(k, third, magic), magic)
@@ -57,14 +57,14 @@ def cbrt(m: Arithmetic, x: Wide) -> Wide:
     low = m.mul_(missing, m.mul_(square, third))
     if not m.extended:
         y, low = m.add_(y, low), None  # type: ignore[assignment]
-    found = m.renormalised(Wide(m.scale_(y, q), None if low is None else m.scale_(low, q)))
+    found = m.renormalised(DoubleWord(m.scale_(y, q), None if low is None else m.scale_(low, q)))
     zero = m.number(0.0)
     ordinary = node(
         ops.AND, (m.less_(zero, magnitude.high), m.less_(magnitude.high, m.number(math.inf))), None, Format.BIT
     )
     high = m.select_(ordinary, found.high, m.absolute(x).high)
     low_part = None if found.low is None else m.select_(ordinary, found.low, zero)
-    return m.copy_sign(Wide(high, low_part, interval=abs(x.interval).map(math.cbrt), is_normal=True), x.high)
+    return m.copy_sign(DoubleWord(high, low_part, interval=abs(x.interval).map(math.cbrt), is_normal=True), x.high)
 
 
 functions.CBRT.lowering = cbrt

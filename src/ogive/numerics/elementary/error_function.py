@@ -26,7 +26,7 @@ from math import isqrt
 
 from ogive import elementary_functions as functions
 from ogive.expression import Expression, Format
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.exponential import exp, exp_in_float64
 from ogive.numerics.elementary.in_float64 import in_float64
@@ -50,13 +50,13 @@ ROOT_HALF = Fraction(isqrt(1 << 399), 1 << 200)
 ZERO_IN_FLOAT64 = 37
 
 
-def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
+def _erfc_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """Erfc of a number that is not negative, with the power of two kept apart."""
     if m.bounded and not m.extended:
         # Not by the square of a number that was rounded: the exponential magnifies that.
         bounded = m.clamped(a, 0.0, m.rounded(ZERO_IN_FLOAT64 * ROOT_HALF)).high
         larger = m.mul_(bounded, m.number(m.rounded(1 / ROOT_HALF)))
-        return Wide(_tail(m, larger, m.mul_(bounded, bounded), -1.0, 2.0), interval=Interval(0.0, 1.01))
+        return DoubleWord(_tail(m, larger, m.mul_(bounded, bounded), -1.0, 2.0), interval=Interval(0.0, 1.01))
     if not m.extended:
         tail = _normal_tail_of_magnitude(m, m.multiply(a, m.wide(1 / ROOT_HALF)))
         return m.multiply(tail, m.wide(Fraction(2)))
@@ -64,7 +64,7 @@ def _erfc_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
     return m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
 
 
-def _scaled(m: Arithmetic, a: Wide) -> Wide:
+def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """E(a)."""
     first_high, first_low, *rest = coefficients.ERFC[m.format]
     middle = m.number(MIDDLE[m.format])
@@ -82,15 +82,15 @@ def _scaled(m: Arithmetic, a: Wide) -> Wide:
     missing = m.add_(missing, m.add_(low, m.number(first_low)))
     if denominator.low is not None:
         missing = m.fma_(m.neg_(quotient), denominator.low, missing)
-    return Wide(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
+    return DoubleWord(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
 
 
-def _normal_tail_of_magnitude(m: Arithmetic, a: Wide) -> Wide:
+def _normal_tail_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """Q of a number that is not negative."""
     if m.extended:
         return m.multiply(_erfc_of_magnitude(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
     bounded = m.clamped(a, 0.0, float(ZERO_IN_FLOAT64)).high
-    return Wide(_tail(m, bounded, m.mul_(bounded, bounded), -0.5), interval=Interval(0.0, 0.51))
+    return DoubleWord(_tail(m, bounded, m.mul_(bounded, bounded), -0.5), interval=Interval(0.0, 0.51))
 
 
 def _tail(m: Arithmetic, a: Expression, exponent: Expression, factor: float, times: float = 1.0) -> Expression:
@@ -101,16 +101,18 @@ def _tail(m: Arithmetic, a: Expression, exponent: Expression, factor: float, tim
     return quotient(m, a, (tuple(c / first for c in above), below), exponential)
 
 
-def scaled_normal_tail(m: Arithmetic, a: Wide) -> Wide:
+def scaled_normal_tail(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """R of a number that is not negative: below 39, or 15.5 for float32."""
     if m.extended:
         return m.multiply(_scaled(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
-    return Wide(
+    return DoubleWord(
         quotient(m, a.high, coefficients.NORMAL_TAIL[m.polynomials], m.number(1.0)), interval=Interval(0.02, 0.51)
     )
 
 
-def _of_either_sign(m: Arithmetic, x: Wide, of_magnitude: Callable[[Arithmetic, Wide], Wide], whole: int) -> Wide:
+def _of_either_sign(
+    m: Arithmetic, x: DoubleWord, of_magnitude: Callable[[Arithmetic, DoubleWord], DoubleWord], whole: int
+) -> DoubleWord:
     """A tail that is known of magnitudes: that of a negative number is what this leaves of the whole."""
     x = m.unscaled(x)
     if x.interval.low >= 0:
@@ -120,17 +122,17 @@ def _of_either_sign(m: Arithmetic, x: Wide, of_magnitude: Callable[[Arithmetic, 
     return replace(m.select(m.less_(x.high, m.number(0.0)), other, tail), interval=Interval(0.0, whole))
 
 
-def normal_tail(m: Arithmetic, x: Wide) -> Wide:
+def normal_tail(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``erfc(x / sqrt(2)) / 2``, accurate in both tails."""
     return _of_either_sign(m, x, _normal_tail_of_magnitude, 1)
 
 
-def erfc(m: Arithmetic, x: Wide) -> Wide:
+def erfc(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``1 - erf(x)``, accurate in both tails."""
     return _of_either_sign(m, x, _erfc_of_magnitude, 2)
 
 
-def erf(m: Arithmetic, x: Wide) -> Wide:
+def erf(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The error function."""
     x = m.unscaled(x)
     a = m.absolute(x)
@@ -140,22 +142,22 @@ def erf(m: Arithmetic, x: Wide) -> Wide:
     return m.copy_sign(replace(magnitude, interval=Interval(0.0, 1.0)), x.high)
 
 
-def erf_near_zero(m: Arithmetic, a: Wide) -> Wide:
+def erf_near_zero(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """The error function from 0 to 1/2."""
     square = m.mul_(a.high, a.high)
     series = m.mul_(square, m.polynomial_(square, coefficients.ERF[m.polynomials]))
-    return m.multiply(a, m.add(m.wide(TWO_OVER_ROOT_PI), Wide(series, interval=Interval(-0.1, 0.0))))
+    return m.multiply(a, m.add(m.wide(TWO_OVER_ROOT_PI), DoubleWord(series, interval=Interval(-0.1, 0.0))))
 
 
-def final_erf(m: Arithmetic, x: Wide) -> Wide:
+def final_erf(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The error function of an exact number in a third of the instructions, good to float32."""
     return _bounded_erf(m, m.clamped(x, -4.0, 4.0))  # beyond, the result is 1 after rounding
 
 
 @in_float64
-def _bounded_erf(m: Arithmetic, x: Wide) -> Wide:
+def _bounded_erf(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     value = quotient(m, m.mul_(x.high, x.high), coefficients.ERF_QUOTIENT[m.goal], x.high)
-    return Wide(value, interval=Interval(-1.0, 1.0))
+    return DoubleWord(value, interval=Interval(-1.0, 1.0))
 
 
 functions.ERF.lowering = erf

@@ -21,7 +21,7 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.adapted import of_sixth_degree
 from ogive.numerics.interval import Interval
@@ -101,7 +101,7 @@ def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]
     return shifted, m.fma_(n, log2_low, m.fma_(n, log2_high, x))
 
 
-def reduced_exponent(m: Arithmetic, x: Wide) -> tuple[Expression, Expression, Expression]:
+def reduced_exponent(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expression, Expression]:
     """(n, r, what r lacks) of a number that was clamped."""
     _, n = whole_part(m, x.high)
     log2_high, log2_low = minus_log_2(m, LOG_2)
@@ -118,11 +118,11 @@ def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
     return m.add_(m.fma_(lacking, m.add_(r, tail), lacking), tail)
 
 
-def exp(m: Arithmetic, x: Wide) -> Wide:
+def exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The exponential function, with the power of two kept apart where it may underflow."""
     interval = x.interval.map(_exp)
     if not m.extended:
-        return Wide(exp_in_float64(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high), interval=interval)
+        return DoubleWord(exp_in_float64(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high), interval=interval)
     x = m.clamped(x, *EXP_RANGE[m.format])
     n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
@@ -130,10 +130,10 @@ def exp(m: Arithmetic, x: Wide) -> Wide:
     # Past the clamps the result is 0 and infinity.
     mantissa = Interval(0.7, 1.42)
     high, low = m.fast_two_sum(one, r)
-    return m.renormalised(Wide(high, m.add_(low, tail), n, interval, mantissa))
+    return m.renormalised(DoubleWord(high, m.add_(low, tail), n, interval, mantissa))
 
 
-def exp2(m: Arithmetic, x: Wide) -> Wide:
+def exp2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``2 ** x``, with the power of two kept apart where it may underflow; exact where x is an integer."""
     interval = x.interval.map(_exp2)
     log2_high, log2_low = map(m.number, map(float.fromhex, EXACT_LOG_2[m.format]))
@@ -141,7 +141,7 @@ def exp2(m: Arithmetic, x: Wide) -> Wide:
         bounded = m.clamped(x, *EXP2_RANGE_IN_FLOAT64).high
         shifted = m.add_(bounded, m.number(m.magic))
         r = m.mul_(m.sub_(bounded, m.sub_(shifted, m.number(m.magic))), log2_high)
-        return Wide(m.times_power_of_two_(_series_in_float64(m, r), shifted), interval=interval)
+        return DoubleWord(m.times_power_of_two_(_series_in_float64(m, r), shifted), interval=interval)
     x = m.clamped(x, *EXP2_RANGE[m.format])
     n = m.sub_(m.add_(x.high, m.number(m.magic)), m.number(m.magic))
     rest = m.sub_(x.high, n)
@@ -151,10 +151,10 @@ def exp2(m: Arithmetic, x: Wide) -> Wide:
         lacking = m.fma_(m.low_part(x), log2_high, lacking)
     tail = _tail(m, r, lacking)
     high, low = m.fast_two_sum(m.number(1.0), r)
-    return m.renormalised(Wide(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
+    return m.renormalised(DoubleWord(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
 
 
-def final_exp(m: Arithmetic, x: Wide) -> Wide:
+def final_exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The exponential function of an exact number, in fewer instructions, to 0.7 units in the last place.
 
     x less the first part of n log(2) is exact, so that 1 and it make up two numbers without an error; the second
@@ -168,7 +168,7 @@ def final_exp(m: Arithmetic, x: Wide) -> Wide:
     r = m.fma_(n, log2_low, rest)
     tail = m.fma_(m.mul_(r, r), m.polynomial_(r, coefficients.EXP[m.format]), m.mul_(n, log2_low))
     high, low = m.fast_two_sum(m.number(1.0), rest)
-    return m.renormalised(Wide(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
+    return m.renormalised(DoubleWord(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
 
 
 def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
@@ -193,7 +193,7 @@ def _series_in_float64(m: Arithmetic, r: Expression, factor: float = 1.0, times:
     return of_sixth_degree(m, r, coefficients.EXP_ADAPTED[m.goal], factor, times)
 
 
-def rough_exp(m: Arithmetic, x: Wide) -> Wide:
+def rough_exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The exponential function in half the instructions, to about one unit in the last place.
 
     What the argument lacks still counts: it is magnified by the argument's size.
@@ -204,10 +204,10 @@ def rough_exp(m: Arithmetic, x: Wide) -> Wide:
     if x.low is not None:
         r = m.add_(r, m.low_part(x))
     value = m.add_(m.number(1.0), m.fma_(m.mul_(r, r), m.polynomial_(r, coefficients.EXPM1[m.format]), r))
-    return Wide(value, None, n, x.interval.map(_exp), Interval(0.7, 1.42))
+    return DoubleWord(value, None, n, x.interval.map(_exp), Interval(0.7, 1.42))
 
 
-def expm1(m: Arithmetic, x: Wide) -> Wide:
+def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``exp(x) - 1``. Where it may reach 2**128 it is computed at half its size; in float64 it is exp where it is large,
     with the power of two kept apart.
     """
@@ -241,13 +241,13 @@ def expm1(m: Arithmetic, x: Wide) -> Wide:
         value, low = m.select_(is_large, high, value), m.select_(is_large, m.add_(rest, tail), low)
         power = m.select_(is_large, n, m.number(0.0))
         mantissa = Interval(-1.0, math.exp(MUCH_MORE_THAN_1 + 1))
-        return m.renormalised(Wide(value, low, power, interval, mantissa))
-    result = m.renormalised(Wide(value, low))
+        return m.renormalised(DoubleWord(value, low, power, interval, mantissa))
+    result = m.renormalised(DoubleWord(value, low))
     half = Interval(interval.low / 2, min(interval.high / 2, m.largest))
     return replace(result, exponent=exponent, interval=interval, mantissa=half)
 
 
-def expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
+def expm1_in_float64(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``exp(x) - 1``."""
     bounded = m.clamped(x, *EXPM1_RANGE_IN_FLOAT64)
     shifted, r = _reduced_in_float64(m, bounded.high)
@@ -260,16 +260,16 @@ def expm1_in_float64(m: Arithmetic, x: Wide) -> Wide:
     scale = m.times_power_of_two_(one, shifted)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
     value = m.fma_(scale, series, m.neg_(m.sub_(one, scale)))
-    return Wide(value, interval=bounded.interval.map(_expm1))
+    return DoubleWord(value, interval=bounded.interval.map(_expm1))
 
 
-def logistic(m: Arithmetic, x: Wide) -> Wide:
+def logistic(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``1 / (1 + exp(-x))``; where that would be inaccurate, through exp(-abs(x)), which is at most 1."""
     one, interval = m.wide(Fraction(1)), Interval(0.0, 1.0)
     if not m.extended:
         low, high = EXP_RANGE_IN_FLOAT64
         sum_ = m.add_(one.high, exp_in_float64(m, m.clamped(x, -high, -low).high, -1.0))
-        return Wide(m.div_(one.high, sum_), interval=interval)
+        return DoubleWord(m.div_(one.high, sum_), interval=interval)
     e = exp(m, m.negate(m.absolute(x)))
     is_positive = m.compare(ops.LESS_EQUAL, m.wide(Fraction(0)), x)
     return replace(m.divide(m.select(is_positive, one, e), m.add(one, e)), interval=interval)

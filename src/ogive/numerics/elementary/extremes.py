@@ -11,25 +11,25 @@ from dataclasses import replace
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Format, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 
 __all__ = ["larger", "smaller"]
 
 
-def larger(m: Arithmetic, a: Wide, b: Wide) -> Wide:
+def larger(m: Arithmetic, a: DoubleWord, b: DoubleWord) -> DoubleWord:
     """The larger one; of two zeros 0 if one of them is."""
     interval = Interval(max(a.interval.low, b.interval.low), max(a.interval.high, b.interval.high))
     return replace(_extreme(m, a, b, larger=True), interval=interval)
 
 
-def smaller(m: Arithmetic, a: Wide, b: Wide) -> Wide:
+def smaller(m: Arithmetic, a: DoubleWord, b: DoubleWord) -> DoubleWord:
     """The smaller one; of two zeros -0 if one of them is."""
     interval = Interval(min(a.interval.low, b.interval.low), min(a.interval.high, b.interval.high))
     return replace(_extreme(m, a, b, larger=False), interval=interval)
 
 
-def _extreme(m: Arithmetic, a: Wide, b: Wide, *, larger: bool) -> Wide:
+def _extreme(m: Arithmetic, a: DoubleWord, b: DoubleWord, *, larger: bool) -> DoubleWord:
     if not (a.is_exact and b.is_exact):  # results of other operations, whose zeros may have either sign
         chosen = m.select(m.compare(ops.LESS, a, b) if larger else m.compare(ops.LESS, b, a), b, a)
         return m.select(m.equal_(b.high, b.high), chosen, b)
@@ -41,7 +41,7 @@ def _extreme(m: Arithmetic, a: Wide, b: Wide, *, larger: bool) -> Wide:
     if larger:  # the sign bit of both, not of one of them
         magnitude = node(ops.AND, (tied, m.whole((1 << (m.bits - 1)) - 1)), None, m.integer)
         tied = node(ops.OR, (magnitude, node(ops.AND, bits, None, m.integer)), None, m.integer)
-    return Wide(m.select_(differ, first, m.from_bits_(tied)))
+    return DoubleWord(m.select_(differ, first, m.from_bits_(tied)))
 
 
 functions.LARGER.lowering = larger

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.interval import Interval
 
@@ -32,7 +32,7 @@ WINDOWS = {Format.F32: 4, Format.F64: 32}
 Digits = list[Expression]
 
 
-def reduced_huge_angle(m: Arithmetic, x: Expression, is_huge: Expression) -> tuple[Expression, Wide]:
+def reduced_huge_angle(m: Arithmetic, x: Expression, is_huge: Expression) -> tuple[Expression, DoubleWord]:
     """(n, r): ``x = n pi/2 + r`` where the condition holds, n modulo 4 and abs(r) <= pi / 4; r is NaN at infinity."""
     magnitude = m.abs_(x)
     is_infinite = m.equal_(magnitude, m.number(math.inf))
@@ -97,7 +97,7 @@ def _product(a: Digits, b: Digits, wanted: int) -> Digits:
     return [_and(digit, _whole(0xFFFFFFFF)) for digit in digits[1:]]
 
 
-def _split(m: Arithmetic, digits: Digits) -> tuple[Expression, Wide]:
+def _split(m: Arithmetic, digits: Digits) -> tuple[Expression, DoubleWord]:
     """A number with two bits before the point: the integer nearest to it, and the difference."""
     *lower, top = digits
     nearest = _shift_right(_add(top, _whole(1 << 29)), 30)
@@ -110,8 +110,8 @@ def _split(m: Arithmetic, digits: Digits) -> tuple[Expression, Wide]:
         high, lost = m.fast_two_sum(high, term)
         low = m.add_(low, lost)
     if not m.extended:
-        return nearest, Wide(m.add_(high, low), interval=Interval(-0.51, 0.51))
-    return nearest, Wide(high, low, interval=Interval(-0.51, 0.51))
+        return nearest, DoubleWord(m.add_(high, low), interval=Interval(-0.51, 0.51))
+    return nearest, DoubleWord(high, low, interval=Interval(-0.51, 0.51))
 
 
 # ---- 64-bit integers without a sign

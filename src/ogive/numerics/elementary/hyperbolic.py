@@ -20,7 +20,7 @@ from fractions import Fraction
 
 from ogive import elementary_functions as functions
 from ogive.expression import Expression, Format
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.exponential import expm1, expm1_in_float64, reduced_exponent
 from ogive.numerics.elementary.in_float64 import in_float64
@@ -36,7 +36,7 @@ SATURATED = {Format.F32: 10.0, Format.F64: 38.0}
 
 
 @in_float64
-def sinh(m: Arithmetic, x: Wide) -> Wide:
+def sinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The hyperbolic sine."""
     x = m.unscaled(x)
     exponent, sum_, difference, s, c = _parts(m, x)
@@ -47,14 +47,14 @@ def sinh(m: Arithmetic, x: Wide) -> Wide:
 
 
 @in_float64
-def cosh(m: Arithmetic, x: Wide) -> Wide:
+def cosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The hyperbolic cosine."""
     exponent, sum_, difference, s, c = _parts(m, m.unscaled(x))
     value = m.add(m.multiply(sum_, c), m.multiply(difference, s))
     return replace(value, exponent=exponent, interval=Interval(1.0, float("inf")), mantissa=Interval(0.7, 2.2))
 
 
-def _parts(m: Arithmetic, x: Wide) -> tuple[Expression, Wide, Wide, Wide, Wide]:
+def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, DoubleWord, DoubleWord, DoubleWord]:
     """``n - 1, 1 + w, 1 - w, sinh(r), cosh(r)``."""
     n, r, lacking = reduced_exponent(m, m.clamped(m.absolute(x), 0.0, INFINITE[m.format if m.bounded else m.goal]))
     if m.bounded and m.extended and x.low is not None:  # which is small beside x, and need not be beside r
@@ -68,21 +68,27 @@ def _parts(m: Arithmetic, x: Wide) -> tuple[Expression, Wide, Wide, Wide, Wide]:
     s_interval, c_interval = Interval(-0.36, 0.36), Interval(1.0, 1.07)
     if not m.extended:
         s, c = m.fma_(r, s_factor, r), m.fma_(square, m.fma_(square, c_series, half), one)
-        return exponent, Wide(m.add_(one, w)), Wide(m.sub_(one, w)), Wide(s), Wide(c)
+        return exponent, DoubleWord(m.add_(one, w)), DoubleWord(m.sub_(one, w)), DoubleWord(s), DoubleWord(c)
     s_low = m.fma_(lacking, m.fma_(square, half, one), m.mul_(r, s_factor))
     c_high, c_low = m.fast_two_sum(one, m.mul_(square, half))
     c_low = m.fma_(lacking, r, m.fma_(m.mul_(square, square), c_series, c_low))
     c_low = m.fma_(half, m.fma_(r, r, m.neg_(square)), c_low)
-    sum_ = Wide(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0))
-    difference = Wide(*m.fast_two_sum(one, m.neg_(w)), interval=Interval(0.0, 1.0))
-    return exponent, sum_, difference, Wide(r, s_low, interval=s_interval), Wide(c_high, c_low, interval=c_interval)
+    sum_ = DoubleWord(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0))
+    difference = DoubleWord(*m.fast_two_sum(one, m.neg_(w)), interval=Interval(0.0, 1.0))
+    return (
+        exponent,
+        sum_,
+        difference,
+        DoubleWord(r, s_low, interval=s_interval),
+        DoubleWord(c_high, c_low, interval=c_interval),
+    )
 
 
-def tanh(m: Arithmetic, x: Wide) -> Wide:
+def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The hyperbolic tangent."""
     x, two = m.unscaled(x), m.wide(Fraction(2))
     if not m.extended:
-        e = expm1_in_float64(m, Wide(m.twice_(x.high), interval=x.interval + x.interval))
+        e = expm1_in_float64(m, DoubleWord(m.twice_(x.high), interval=x.interval + x.interval))
         return replace(m.divide(e, m.add(e, two)), interval=Interval(-1.0, 1.0))
     magnitude, most = m.absolute(x), SATURATED[m.format]
     e = expm1(m, m.multiply(m.clamped(magnitude, 0.0, most), two))

@@ -10,18 +10,18 @@ from collections.abc import Callable
 from functools import wraps
 
 from ogive.expression import Format
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 
 __all__ = ["in_float64"]
 
 
-def in_float64(rule: Callable[..., Wide]) -> Callable[..., Wide]:
+def in_float64(rule: Callable[..., DoubleWord]) -> Callable[..., DoubleWord]:
     """The rule for every format, from one for float64."""
 
     @wraps(rule)
-    def of_any_format(m: Arithmetic, *operands: Wide) -> Wide:
+    def of_any_format(m: Arithmetic, *operands: DoubleWord) -> DoubleWord:
         if m.format is Format.F64:
             return rule(m, *operands)
-        return m.shortened(rule(m.longer, *map(m.lengthened, operands)))
+        return m.demoted(rule(m.promotion, *map(m.promoted, operands)))
 
     return of_any_format

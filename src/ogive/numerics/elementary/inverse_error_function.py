@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from ogive import elementary_functions as functions
 from ogive.expression import Format
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.error_function import erf_near_zero, erfc
 from ogive.numerics.elementary.exponential import exp
@@ -31,7 +31,7 @@ SMALL, LIFT = 2.0**-400, 300.0
 
 
 @in_float64
-def erfinv(m: Arithmetic, x: Wide) -> Wide:
+def erfinv(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse of the error function."""
     x = m.renormalised(m.unscaled(x))
     one, zero = m.number(1.0), m.number(0.0)
@@ -40,40 +40,42 @@ def erfinv(m: Arithmetic, x: Wide) -> Wide:
     if m.goal is m.format:
         is_small = m.less_(a.high, m.number(SMALL))
         factor = m.select_(is_small, m.number(2.0**LIFT), one)
-        a = Wide(m.mul_(a.high, factor), None if a.low is None else m.mul_(a.low, factor))
+        a = DoubleWord(m.mul_(a.high, factor), None if a.low is None else m.mul_(a.low, factor))
         exponent = m.select_(is_small, m.number(-LIFT), zero)
     below_one = 1 - 2.0**-53
     high = m.select_(m.less_(m.number(below_one), a.high), m.number(below_one), a.high)
     low = None if a.low is None else m.select_(m.equal_(high, a.high), m.low_part(a), zero)
-    a = Wide(high, low, interval=Interval(0.0, below_one))
+    a = DoubleWord(high, low, interval=Interval(0.0, below_one))
 
     short = m if not m.extended else Arithmetic(Format.F64, goal=Format.F32)
     # Near zero w has few bits; but there it changes little.
-    w = m.neg_(log(short, Wide(m.mul_(m.sub_(one, high), m.add_(one, high)), interval=Interval(2.0**-53, 1.0))).high)
+    w = m.neg_(
+        log(short, DoubleWord(m.mul_(m.sub_(one, high), m.add_(one, high)), interval=Interval(2.0**-53, 1.0))).high
+    )
     root = m.sub_(m.sqrt_(w), m.number(4.0))
     near = m.polynomial_(w, coefficients.ERFINV_NEAR[Format.F64])
     far = m.polynomial_(root, coefficients.ERFINV_FAR[Format.F64])
     y = m.mul_(high, m.select_(m.less_(m.number(6.25), w), far, near))
 
-    start = Wide(y, interval=Interval(0.0, 6.0))
+    start = DoubleWord(y, interval=Interval(0.0, 6.0))
     difference = m.select(
         m.less_(high, m.number(0.47)),
         m.subtract(erf_near_zero(m, start), a),
         m.subtract(m.subtract(m.wide(Fraction(1)), a), erfc(m, start)),
     )
-    growth = m.unscaled(exp(m, Wide(m.mul_(y, y), interval=Interval(0.0, 36.0)))).high
+    growth = m.unscaled(exp(m, DoubleWord(m.mul_(y, y), interval=Interval(0.0, 36.0)))).high
     d = m.mul_(m.single(difference), m.mul_(growth, m.number(math.sqrt(math.pi) / 2)))
     step = m.neg_(m.fma_(m.mul_(y, d), m.neg_(d), d))
     if m.extended:
-        result = m.renormalised(Wide(y, step, interval=Interval(0.0, 6.0)))
+        result = m.renormalised(DoubleWord(y, step, interval=Interval(0.0, 6.0)))
     else:
-        result = Wide(m.add_(y, step), interval=Interval(0.0, 6.0))
+        result = DoubleWord(m.add_(y, step), interval=Interval(0.0, 6.0))
     if exponent is not None:
-        result = Wide(result.high, result.low, exponent, Interval(0.0, math.inf), Interval(0.0, math.inf))
+        result = DoubleWord(result.high, result.low, exponent, Interval(0.0, math.inf), Interval(0.0, math.inf))
     magnitude = m.absolute(x).high
     is_inside = m.less_(magnitude, one)
     limit = m.select_(m.equal_(magnitude, one), m.number(math.inf), m.number(math.nan))
-    return m.copy_sign(m.select(is_inside, result, Wide(limit, interval=Interval(0.0, math.inf))), x.high)
+    return m.copy_sign(m.select(is_inside, result, DoubleWord(limit, interval=Interval(0.0, math.inf))), x.high)
 
 
 functions.ERFINV.lowering = erfinv

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from ogive import elementary_functions as functions
 from ogive.expression import Format
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import LOG_2
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import half_log_of_quotient, log1p
@@ -30,7 +30,7 @@ LARGE = {Format.F32: 2.0**128, Format.F64: 2.0**60}
 
 
 @in_float64
-def asinh(m: Arithmetic, x: Wide) -> Wide:
+def asinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse hyperbolic sine."""
     x = m.unscaled(x)
     magnitude = m.absolute(x)
@@ -42,7 +42,7 @@ def asinh(m: Arithmetic, x: Wide) -> Wide:
 
 
 @in_float64
-def acosh(m: Arithmetic, x: Wide) -> Wide:
+def acosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse hyperbolic cosine."""
     x = m.unscaled(x)
     # Negative operands are clamped to 0: it is below the domain too, and gives NaN.
@@ -52,7 +52,7 @@ def acosh(m: Arithmetic, x: Wide) -> Wide:
 
 
 @in_float64
-def atanh(m: Arithmetic, x: Wide) -> Wide:
+def atanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse hyperbolic tangent."""
     x = m.unscaled(x)
     a = m.absolute(x)
@@ -60,12 +60,12 @@ def atanh(m: Arithmetic, x: Wide) -> Wide:
         one, infinity, nan = (m.number(value) for value in (1.0, math.inf, math.nan))
         at_end = m.select_(m.equal_(a.high, one), infinity, nan)
         value = m.select_(m.less_(a.high, one), half_log_of_quotient(m, a.high), at_end)
-        return m.copy_sign(Wide(value, interval=Interval(0.0, math.inf)), x.high)
+        return m.copy_sign(DoubleWord(value, interval=Interval(0.0, math.inf)), x.high)
     quotient = m.divide(m.multiply(a, m.wide(2.0)), m.subtract(m.wide(1.0), a))
     return m.copy_sign(m.multiply(log1p(m, quotient), m.wide(0.5)), x.high)
 
 
-def _log1p(m: Arithmetic, x: Wide, number: Wide) -> Wide:
+def _log1p(m: Arithmetic, x: DoubleWord, number: DoubleWord) -> DoubleWord:
     """log1p of a number that is nearly ``2 x`` where that is large, and infinity at infinity."""
     infinity, zero = m.number(math.inf), m.number(0.0)
     if m.goal is not m.format:
@@ -79,7 +79,7 @@ def _log1p(m: Arithmetic, x: Wide, number: Wide) -> Wide:
         high, low = m.fast_two_sum(result.high, log2_high)
         low = m.add_(m.add_(low, log2_low), m.low_part(result))
     high = m.select_(m.equal_(x.high, infinity), infinity, high)
-    return Wide(high, low, interval=Interval(0.0, math.inf))
+    return DoubleWord(high, low, interval=Interval(0.0, math.inf))
 
 
 functions.ASINH.lowering = asinh

@@ -21,7 +21,7 @@ from dataclasses import replace
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.quotient import quotient
@@ -40,7 +40,7 @@ LARGE = 2.0**60
 
 
 @in_float64
-def asin(m: Arithmetic, x: Wide) -> Wide:
+def asin(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse sine."""
     x = m.unscaled(x)
     is_large, part = _arcsine_of_part(m, m.absolute(x))
@@ -49,7 +49,7 @@ def asin(m: Arithmetic, x: Wide) -> Wide:
 
 
 @in_float64
-def acos(m: Arithmetic, x: Wide) -> Wide:
+def acos(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse cosine."""
     x = m.unscaled(x)
     is_large, part = _arcsine_of_part(m, m.absolute(x))
@@ -60,12 +60,12 @@ def acos(m: Arithmetic, x: Wide) -> Wide:
     return _result(m, _sum(m, start, term), 3.2)
 
 
-def _arcsine_of_part(m: Arithmetic, a: Wide) -> tuple[Expression, Wide]:
+def _arcsine_of_part(m: Arithmetic, a: DoubleWord) -> tuple[Expression, DoubleWord]:
     """(whether a is larger than 1/2, asin of a or of sqrt((1 - a) / 2)). NaN where a is larger than 1."""
     is_large = m.less_(m.number(0.5), a.high)
     one, half = m.number(1.0), m.number(0.5)
     if a.low is None:  # then it is exact where it matters
-        square = Wide(m.mul_(m.sub_(one, a.high), half), interval=Interval(-math.inf, 0.5))
+        square = DoubleWord(m.mul_(m.sub_(one, a.high), half), interval=Interval(-math.inf, 0.5))
     else:
         square = m.multiply(m.subtract(m.wide(1.0), a), m.wide(0.5))
     root = m.square_root(square)
@@ -76,15 +76,15 @@ def _arcsine_of_part(m: Arithmetic, a: Wide) -> tuple[Expression, Wide]:
     factor = m.mul_(z, m.polynomial_(z, coefficients.ASIN[m.polynomials]))
     interval = Interval(0.0, 0.53)
     if not m.extended:
-        return is_large, Wide(m.fma_(t.high, factor, t.high), interval=interval)
+        return is_large, DoubleWord(m.fma_(t.high, factor, t.high), interval=interval)
     low = m.mul_(t.high, factor)
     if t.low is not None:  # the derivative is 1 / sqrt(1 - z)
         low = m.add_(low, m.fma_(t.low, m.mul_(z, half), t.low))
-    return is_large, Wide(t.high, low, interval=interval)
+    return is_large, DoubleWord(t.high, low, interval=interval)
 
 
 @in_float64
-def atan(m: Arithmetic, x: Wide) -> Wide:
+def atan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse tangent."""
     x = m.unscaled(x)
     a = m.absolute(x)
@@ -104,13 +104,15 @@ def atan(m: Arithmetic, x: Wide) -> Wide:
     return m.copy_sign(_result(m, _sum(m, start, _arctangent(m, t)), 1.6), x.high)
 
 
-def _arctangent_to_one(m: Arithmetic, t: Wide) -> Wide:
+def _arctangent_to_one(m: Arithmetic, t: DoubleWord) -> DoubleWord:
     """The inverse tangent of a number within 1, good to float32."""
     square = m.mul_(t.high, t.high)
-    return Wide(quotient(m, square, coefficients.ATAN_QUOTIENT[m.polynomials], t.high), interval=Interval(-0.8, 0.8))
+    return DoubleWord(
+        quotient(m, square, coefficients.ATAN_QUOTIENT[m.polynomials], t.high), interval=Interval(-0.8, 0.8)
+    )
 
 
-def _arctangent(m: Arithmetic, t: Wide) -> Wide:
+def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:
     """The inverse tangent of a number within tan(pi/8)."""
     square = m.mul_(t.high, t.high)
     factor = m.mul_(square, m.polynomial_(square, coefficients.ATAN[m.format]))
@@ -118,11 +120,11 @@ def _arctangent(m: Arithmetic, t: Wide) -> Wide:
     low = m.mul_(t.high, factor)
     if t.low is not None:  # the derivative is 1 / (1 + t**2)
         low = m.add_(low, m.fma_(m.neg_(t.low), square, t.low))
-    return Wide(t.high, low, interval=interval)
+    return DoubleWord(t.high, low, interval=interval)
 
 
 @in_float64
-def atan2(m: Arithmetic, y: Wide, x: Wide) -> Wide:
+def atan2(m: Arithmetic, y: DoubleWord, x: DoubleWord) -> DoubleWord:
     """The angle of the point (x, y): that of (larger, smaller) of the magnitudes, reflected."""
     y, x = m.renormalised(m.unscaled(y)), m.renormalised(m.unscaled(x))
     a, b = m.absolute(y), m.absolute(x)
@@ -146,13 +148,13 @@ def atan2(m: Arithmetic, y: Wide, x: Wide) -> Wide:
     return m.copy_sign(_result(m, _sum(m, start, part), 3.2), y.high)
 
 
-def _with_finite_quotient(m: Arithmetic, smaller: Wide, larger: Wide) -> tuple[Wide, Wide]:
+def _with_finite_quotient(m: Arithmetic, smaller: DoubleWord, larger: DoubleWord) -> tuple[DoubleWord, DoubleWord]:
     """Two numbers of the same quotient that overflow nowhere; 0 / 0 is 0 and inf / inf is 1."""
     zero, one, infinity = m.number(0.0), m.number(1.0), m.number(math.inf)
     is_end = node(ops.OR, (m.equal_(larger.high, zero), m.equal_(larger.high, infinity)), None, Format.BIT)
     # A NaN stays NaN when it is multiplied by zero.
     at_end = m.select_(m.equal_(smaller.high, infinity), one, m.mul_(smaller.high, zero))
-    smaller = m.select(is_end, Wide(at_end, interval=Interval(0.0, 1.0)), smaller)
+    smaller = m.select(is_end, DoubleWord(at_end, interval=Interval(0.0, 1.0)), smaller)
     larger = m.select(is_end, m.wide(1.0), larger)
     if m.goal is not m.format:  # numbers of a shorter format are far from the ends of this one
         return replace(smaller, interval=Interval(0.0, 2.0**200)), replace(
@@ -162,25 +164,25 @@ def _with_finite_quotient(m: Arithmetic, smaller: Wide, larger: Wide) -> tuple[W
     is_huge, is_small = m.less_(m.number(2.0**900), larger.high), m.less_(larger.high, m.number(2.0**300))
     factor = m.select_(is_huge, m.number(2.0**-200), m.select_(is_small, m.number(2.0**600), one))
 
-    def scaled(a: Wide, interval: Interval) -> Wide:
+    def scaled(a: DoubleWord, interval: Interval) -> DoubleWord:
         low = None if a.low is None else m.mul_(m.low_part(a), factor)
-        return Wide(m.mul_(a.high, factor), low, interval=interval)
+        return DoubleWord(m.mul_(a.high, factor), low, interval=interval)
 
     return scaled(smaller, Interval(0.0, 2.0**900)), scaled(larger, Interval(2.0**-500, 2.0**900))
 
 
-def _sum(m: Arithmetic, start: Wide, part: Wide) -> Wide:
+def _sum(m: Arithmetic, start: DoubleWord, part: DoubleWord) -> DoubleWord:
     """The sum of two numbers of which the first is larger or zero."""
     if not m.extended:
-        return Wide(m.add_(start.high, part.high))
+        return DoubleWord(m.add_(start.high, part.high))
     high, low = m.fast_two_sum(start.high, part.high)
     for other in (part.low, start.low):
         if other is not None:
             low = m.add_(low, other)
-    return Wide(high, low)
+    return DoubleWord(high, low)
 
 
-def _result(m: Arithmetic, a: Wide, largest: float) -> Wide:
+def _result(m: Arithmetic, a: DoubleWord, largest: float) -> DoubleWord:
     return replace(m.renormalised(a), interval=Interval(0.0, largest))
 
 

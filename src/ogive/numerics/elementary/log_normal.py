@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from ogive import elementary_functions as functions
 from ogive.expression import Format
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.error_function import normal_tail, scaled_normal_tail
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import log, log1p
@@ -34,7 +34,7 @@ FAR = {Format.F64: 38.5, Format.F32: 15.0}
 
 
 @in_float64
-def log_ndtr(m: Arithmetic, x: Wide) -> Wide:
+def log_ndtr(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``log(ndtr(x))``."""
     x = m.renormalised(m.unscaled(x))
     one, zero = m.number(1.0), m.number(0.0)
@@ -44,18 +44,18 @@ def log_ndtr(m: Arithmetic, x: Wide) -> Wide:
     bounded = m.clamped(a, 0.0, FAR[m.goal])
     # One logarithm serves both: of R, and of a.
     argument = m.select(is_far, a, scaled_normal_tail(m, bounded))
-    logarithm = log(m, Wide(argument.high, argument.low, interval=Interval(0.01, m.largest)))
+    logarithm = log(m, DoubleWord(argument.high, argument.low, interval=Interval(0.01, m.largest)))
     u = m.div_(one, m.mul_(a.high, a.high))
     series = m.mul_(u, m.polynomial_(u, SERIES))
-    asymptotic = m.subtract(Wide(series, interval=Interval(-0.01, 0.0)), m.wide(HALF_LOG_TWO_PI))
+    asymptotic = m.subtract(DoubleWord(series, interval=Interval(-0.01, 0.0)), m.wide(HALF_LOG_TWO_PI))
     asymptotic = m.subtract(asymptotic, logarithm)
     rest = m.select(is_far, asymptotic, logarithm)
     half_square = m.multiply(m.multiply(a, m.wide(Fraction(1, 2))), a)
-    tail = m.subtract(Wide(rest.high, rest.low, interval=Interval(-800.0, 0.0)), half_square)
-    body = log1p(m, m.negate(m.unscaled(normal_tail(m, Wide(x.high, x.low, interval=Interval(-1.0, math.inf))))))
+    tail = m.subtract(DoubleWord(rest.high, rest.low, interval=Interval(-800.0, 0.0)), half_square)
+    body = log1p(m, m.negate(m.unscaled(normal_tail(m, DoubleWord(x.high, x.low, interval=Interval(-1.0, math.inf))))))
     is_tail = m.less_(x.high, m.number(-1.0))
     result = m.select(is_tail, tail, body)
-    result = Wide(result.high, result.low, interval=Interval(-math.inf, 0.0))
+    result = DoubleWord(result.high, result.low, interval=Interval(-math.inf, 0.0))
     # Nothing follows from infinity but infinity and NaN.
     minus_infinity = m.number(-math.inf)
     is_infinite = m.equal_(x.high, minus_infinity)
@@ -63,9 +63,9 @@ def log_ndtr(m: Arithmetic, x: Wide) -> Wide:
     low = (
         None
         if result.low is None
-        else m.select_(is_infinite, zero, m.low_part(Wide(high, result.low, low_is_number=False)))
+        else m.select_(is_infinite, zero, m.low_part(DoubleWord(high, result.low, low_is_number=False)))
     )
-    return Wide(high, low, interval=Interval(-math.inf, 0.0), low_is_number=False)
+    return DoubleWord(high, low, interval=Interval(-math.inf, 0.0), low_is_number=False)
 
 
 functions.LOG_NDTR.lowering = log_ndtr

@@ -22,7 +22,7 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.exponential import LOG_2, ROUNDED_LOG_2
 from ogive.numerics.elementary.quotient import quotient
@@ -39,31 +39,31 @@ LOG10_2 = EXACT_LOG_2 * LOG10_E
 ROOT_HALF = {Format.F32: 0x3F3504F3, Format.F64: 0x3FE6A09E667F3BCD}
 
 
-def log(m: Arithmetic, x: Wide) -> Wide:
+def log(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The natural logarithm."""
     x = m.renormalised(m.unscaled(x))
     return _with_special_cases(m, x, _assemble(m, *reduced(m, x)))
 
 
-def log2(m: Arithmetic, x: Wide) -> Wide:
+def log2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The logarithm to base 2: exact at powers of two, where f is zero."""
     return _to_base(m, x, 1 / EXACT_LOG_2, Fraction(1))
 
 
-def log10(m: Arithmetic, x: Wide) -> Wide:
+def log10(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The logarithm to base 10."""
     return _to_base(m, x, LOG10_E, LOG10_2)
 
 
-def _to_base(m: Arithmetic, x: Wide, per_log: Fraction, per_power_of_two: Fraction) -> Wide:
+def _to_base(m: Arithmetic, x: DoubleWord, per_log: Fraction, per_power_of_two: Fraction) -> DoubleWord:
     """``k per_power_of_two + log(1 + f) per_log``."""
     x = m.renormalised(m.unscaled(x))
     f, f_low, k = reduced(m, x)
     if not m.extended:
         of_rest = quotient(m, f, coefficients.LOG1P_QUOTIENT[m.polynomials], m.mul_(f, m.number(m.rounded(per_log))))
-        result = Wide(m.fma_(k, m.number(m.rounded(per_power_of_two)), of_rest))
+        result = DoubleWord(m.fma_(k, m.number(m.rounded(per_power_of_two)), of_rest))
         return _with_special_cases(m, x, result)
-    natural = Wide(*_of_rest(m, f, f_low), interval=Interval(-0.35, 0.35))
+    natural = DoubleWord(*_of_rest(m, f, f_low), interval=Interval(-0.35, 0.35))
     scaled = m.renormalised(m.multiply(natural, m.wide(per_log)))
     # The first part is so short that its product with k is exact; the product is zero or larger than the rest.
     first = _shortened(per_power_of_two, m.precision - 12)
@@ -71,7 +71,7 @@ def _to_base(m: Arithmetic, x: Wide, per_log: Fraction, per_power_of_two: Fracti
     low = m.add_(low, m.low_part(scaled))
     if first != per_power_of_two:
         low = m.fma_(k, m.number(m.rounded(per_power_of_two - first)), low)
-    return _with_special_cases(m, x, m.renormalised(Wide(high, low)))
+    return _with_special_cases(m, x, m.renormalised(DoubleWord(high, low)))
 
 
 def _shortened(value: Fraction, bits: int) -> Fraction:
@@ -79,13 +79,13 @@ def _shortened(value: Fraction, bits: int) -> Fraction:
     return Fraction(int(value * 2**bits), 2**bits)
 
 
-def precise_log(m: Arithmetic, x: Wide) -> Wide:
+def precise_log(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The natural logarithm with an error of 2**-70 (2**-40 for float32); of zero and infinity garbage."""
     f, f_low, k = reduced(m, m.renormalised(m.unscaled(x)))
-    fraction = Wide(f, f_low, interval=Interval(-0.3, 0.42))
+    fraction = DoubleWord(f, f_low, interval=Interval(-0.3, 0.42))
     s = m.divide(fraction, m.add(m.wide(2.0), fraction))
     square = m.multiply(s, s)
-    rest = Wide(
+    rest = DoubleWord(
         m.mul_(square.high, m.polynomial_(square.high, coefficients.ATANH[m.polynomials])), interval=Interval(0.0, 0.01)
     )
     series = m.add(m.wide(Fraction(1, 5)), rest)
@@ -94,18 +94,18 @@ def precise_log(m: Arithmetic, x: Wide) -> Wide:
     logarithm = m.add(double, m.multiply(double, m.multiply(square, series)))
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
     if not m.extended:
-        return Wide(m.fma_(k, log2_high, m.fma_(k, log2_low, logarithm.high)))
+        return DoubleWord(m.fma_(k, log2_high, m.fma_(k, log2_low, logarithm.high)))
     # k log(2) is zero or larger than the rest.
     high, low = m.fast_two_sum(m.mul_(k, log2_high), logarithm.high)
     low = m.fma_(k, log2_low, m.add_(low, m.low_part(logarithm)))
-    return m.renormalised(Wide(high, low))
+    return m.renormalised(DoubleWord(high, low))
 
 
-def log1p(m: Arithmetic, x: Wide) -> Wide:
+def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``log(1 + x)``: with 1 + x only used to find k, ``f = x / 2**k + (1 / 2**k - 1)`` keeps all of x."""
     x = m.unscaled(x)
     if not m.extended and x.interval.within(0.0, 1 + 2.0**-10):
-        return Wide(
+        return DoubleWord(
             quotient(m, x.high, coefficients.LOG1P_TO_ONE[m.polynomials], x.high), interval=x.interval.map(math.log1p)
         )
     total = m.add(m.wide(Fraction(1)), x)
@@ -134,7 +134,7 @@ def log1p(m: Arithmetic, x: Wide) -> Wide:
     if x.interval.low >= 0:
         return result
     # 0 + -0 has forgotten the sign.
-    return m.select(m.equal_(x.high, zero), Wide(x.high, interval=Interval.point(0.0)), result)
+    return m.select(m.equal_(x.high, zero), DoubleWord(x.high, interval=Interval.point(0.0)), result)
 
 
 def half_log_of_quotient(m: Arithmetic, a: Expression) -> Expression:
@@ -155,7 +155,7 @@ def half_log_of_quotient(m: Arithmetic, a: Expression) -> Expression:
     return m.fma_(k, m.number(ROUNDED_LOG_2 / 2), series)
 
 
-def reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Expression | None, Expression]:
+def reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expression | None, Expression]:
     """(f, what f lacks, k) with ``x = 2**k (1 + f)``, sqrt(1/2) <= 1 + f <= sqrt(2), of a normal number."""
     high, low = x.high, None if x.low is None else m.low_part(x)
     offset = None
@@ -194,7 +194,7 @@ def _exponent_of_bits(m: Arithmetic, bits: Expression) -> tuple[Expression, Expr
     return k, m.sub_(m.from_bits_(shifted), magic)
 
 
-def _with_special_cases(m: Arithmetic, x: Wide, result: Wide) -> Wide:
+def _with_special_cases(m: Arithmetic, x: DoubleWord, result: DoubleWord) -> DoubleWord:
     """The logarithm of x, given what arithmetic made of it: right for positive finite numbers."""
     interval, zero = x.interval.map(_log), m.number(0.0)
     if x.interval.within(m.smallest_normal, m.largest):  # a positive number, or NaN, which passes through
@@ -205,19 +205,21 @@ def _with_special_cases(m: Arithmetic, x: Wide, result: Wide) -> Wide:
     special = m.select_(m.equal_(x.high, zero), m.number(-math.inf), special)
     low = None if result.low is None else m.select_(ordinary, result.low, zero)
     high = m.select_(ordinary, result.high, special)
-    return Wide(high, low, interval=interval, is_normal=result.is_normal)
+    return DoubleWord(high, low, interval=interval, is_normal=result.is_normal)
 
 
-def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression) -> Wide:
+def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Expression) -> DoubleWord:
     """``k log(2) + log1p(f + f_low)``."""
     if not m.extended:
-        return Wide(m.fma_(k, m.number(ROUNDED_LOG_2), quotient(m, f, coefficients.LOG1P_QUOTIENT[m.polynomials], f)))
+        return DoubleWord(
+            m.fma_(k, m.number(ROUNDED_LOG_2), quotient(m, f, coefficients.LOG1P_QUOTIENT[m.polynomials], f))
+        )
     first, low = _of_rest(m, f, f_low)
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
     # k log(2) is zero or larger than the rest.
     high, lost = m.fast_two_sum(m.mul_(k, log2_high), first)
     low = m.add_(m.fma_(k, log2_low, low), lost)
-    return m.renormalised(Wide(high, low))
+    return m.renormalised(DoubleWord(high, low))
 
 
 def _of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:

@@ -12,7 +12,7 @@ import math
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import exp
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import precise_log
@@ -22,18 +22,18 @@ __all__ = ["power"]
 
 
 @in_float64
-def power(m: Arithmetic, x: Wide, y: Wide) -> Wide:
+def power(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
     """``x`` to the power of ``y``."""
     x, y = m.renormalised(m.unscaled(x)), m.renormalised(m.unscaled(y))
     zero, one, infinity = m.number(0.0), m.number(1.0), m.number(math.inf)
     magnitude = m.absolute(x)
     if m.goal is not m.format:  # even a subnormal number of a shorter format is normal in this one
-        magnitude = Wide(magnitude.high, interval=Interval(m.smallest_normal, m.largest))
+        magnitude = DoubleWord(magnitude.high, interval=Interval(m.smallest_normal, m.largest))
     logarithm = precise_log(m, magnitude)
     # Infinity and NaN are their own logarithms.
     high = m.select_(m.less_(magnitude.high, infinity), logarithm.high, magnitude.high)
     high = m.select_(m.equal_(magnitude.high, zero), m.neg_(infinity), high)
-    size = exp(m, m.multiply(y, Wide(high, logarithm.low)))
+    size = exp(m, m.multiply(y, DoubleWord(high, logarithm.low)))
 
     whole = _is_integral(m, y)
     half_is_whole = _is_integral(m, y, half=True)
@@ -41,7 +41,7 @@ def power(m: Arithmetic, x: Wide, y: Wide) -> Wide:
     result = m.copy_sign(size, m.select_(is_odd, x.high, one))
 
     is_negative = _and(m.less_(x.high, zero), m.less_(m.neg_(infinity), x.high))
-    nan = Wide(m.number(math.nan))
+    nan = DoubleWord(m.number(math.nan))
     result = m.select(_and(is_negative, m.not_(whole)), nan, result)
     # -1 to the power of an infinity is 1, too.
     is_unit = _and(m.equal_(magnitude.high, one), m.equal_(m.abs_(y.high), infinity))
@@ -49,7 +49,7 @@ def power(m: Arithmetic, x: Wide, y: Wide) -> Wide:
     return m.select(node(ops.OR, (is_one, is_unit), None, Format.BIT), m.wide(1.0), result)
 
 
-def _is_integral(m: Arithmetic, a: Wide, *, half: bool = False) -> Expression:
+def _is_integral(m: Arithmetic, a: DoubleWord, *, half: bool = False) -> Expression:
     """Whether a number, or half of it, is an integer: then both of its words are."""
     integral = None
     for word in (a.high, a.low):

@@ -16,7 +16,7 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
 from ogive.numerics.bound import UNKNOWN, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, USEFUL, Bounded, either
-from ogive.numerics.double_word import Wide
+from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.own_errors import CORRECTED, PROMOTED
 from ogive.numerics.interval import Interval
 
@@ -209,7 +209,7 @@ FUNCTIONS |= {
 
 
 @cache
-def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., Wide]:
+def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., DoubleWord]:
     """The rule of a function, whose result carries its bound.
 
     With ``is_result`` the number is a result of a formula, in a format shorter than float64: what is beyond that is
@@ -220,12 +220,12 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., W
         raise ValueError(f"{name} has no rule")
 
     @wraps(rule)
-    def with_bound(m: Bounded, *operands: Wide) -> Wide:
+    def with_bound(m: Bounded, *operands: DoubleWord) -> DoubleWord:
         if name in ("larger", "smaller"):
             operands = tuple(map(m.unscaled, operands))
         # On the way bounds are not asked for: the rule's own error says what becomes of exact operands.
         bare = [replace(operand, error=UNKNOWN) for operand in operands]
-        result: Wide = rule(m, *bare)
+        result: DoubleWord = rule(m, *bare)
         if not all(operand.error.is_known for operand in operands):
             return result
         if name in ("larger", "smaller"):
@@ -248,7 +248,7 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., W
     return with_bound
 
 
-def _of_one(m: Bounded, function: Function, own: Bound, result: Wide, operand: Wide) -> Wide:
+def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, operand: DoubleWord) -> DoubleWord:
     u = m.unscaled(operand)
     error = u.error
     doubt = error.doubt
@@ -299,7 +299,7 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: Wide, operand: W
     return replace(result, error=Bound(relative, static, absolute, doubt, None, least, function.largest))
 
 
-def _change(m: Bounded, function: Function, u: Wide, error: Bound, lies: Interval) -> float | Expression:
+def _change(m: Bounded, function: Function, u: DoubleWord, error: Bound, lies: Interval) -> float | Expression:
     """The relative error that the operand's makes, as a number; or the absolute error of the operand, to be magnified."""
     if error.is_relative:
         if function.is_logarithm:
@@ -315,7 +315,7 @@ def _change(m: Bounded, function: Function, u: Wide, error: Bound, lies: Interva
     return total
 
 
-def _of_power(m: Bounded, own: Bound, result: Wide, x: Wide, y: Wide) -> Wide:
+def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: DoubleWord) -> DoubleWord:
     """The relative error of a power: y times that of x, and that of y times the logarithm of the power.
 
     Numbers of float64 have logarithms below 760, so if one number bounds the relative error of y it is that many times
@@ -365,7 +365,7 @@ def _largest_logarithm(m: Bounded, size: Expression) -> Expression:
     return m.add_(m.abs_(node(ops.CONVERT, (exponent,), None, Format.F64)), m.number(1.0))
 
 
-def _of_atan2(m: Bounded, own: Bound, result: Wide, y: Wide, x: Wide) -> Wide:
+def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: DoubleWord) -> DoubleWord:
     """Relative errors add up, because abs(sin(a) cos(a)) is at most abs(a); absolute ones are divided by the distance."""
     y, x = m.unscaled(y), m.unscaled(x)
     doubt = either(x.error.doubt, y.error.doubt)
@@ -383,13 +383,13 @@ def _of_atan2(m: Bounded, own: Bound, result: Wide, y: Wide, x: Wide) -> Wide:
     return replace(result, error=Bound(relative, UNDERFLOW, absolute, doubt))
 
 
-def _of_remainder(m: Bounded, x: Wide, y: Wide) -> Bound:
+def _of_remainder(m: Bounded, x: DoubleWord, y: DoubleWord) -> Bound:
     """Exact of exact single numbers; in doubt of all others."""
     is_exact = x.error.is_exact and y.error.is_exact and x.low is None and y.low is None
     doubt = either(x.error.doubt, y.error.doubt) if is_exact else m.always
     return Bound(0.0, 0.0, None, doubt, None, 0.0, min(x.error.largest, y.error.largest))
 
 
-OF_TWO: dict[str, Callable[..., Wide]] = {"atan2": _of_atan2, "power": _of_power}
+OF_TWO: dict[str, Callable[..., DoubleWord]] = {"atan2": _of_atan2, "power": _of_power}
 
 assert NEXT_TO_NOTHING >= UNDERFLOW

@@ -12,12 +12,12 @@ import math
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 
 __all__ = ["remainder"]
 
 
-def remainder(m: Arithmetic, x: Wide, y: Wide) -> Wide:
+def remainder(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
     """What ``x`` leaves when multiples of ``y`` are taken from it: smaller than y, with the sign of x."""
     dividend, divisor = m.single(x), m.single(y)
     a, b = m.abs_(dividend), m.abs_(divisor)
@@ -31,7 +31,7 @@ def remainder(m: Arithmetic, x: Wide, y: Wide) -> Wide:
     rest = m.select_(m.less_(rest, zero), m.add_(rest, b), rest)
     # A smaller number is its own remainder, also by infinity.
     rest = m.select_(m.less_(a, b), a, rest)
-    return Wide(m.make(ops.COPY_SIGN, rest, dividend))
+    return DoubleWord(m.make(ops.COPY_SIGN, rest, dividend))
 
 
 def _in_many_steps(m: Arithmetic, a: Expression, b: Expression) -> Expression:

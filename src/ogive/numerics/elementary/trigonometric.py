@@ -17,7 +17,7 @@ from dataclasses import replace
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
-from ogive.numerics.double_word import Arithmetic, Wide
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.huge_angle import HUGE, reduced_huge_angle
 from ogive.numerics.elementary.in_float64 import in_float64
@@ -27,21 +27,21 @@ __all__ = ["cos", "sin", "tan"]
 
 
 @in_float64
-def sin(m: Arithmetic, x: Wide) -> Wide:
+def sin(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The sine."""
     n, r = _reduced(m, x)
     return _sine_of_quarters(m, n, r)
 
 
 @in_float64
-def cos(m: Arithmetic, x: Wide) -> Wide:
+def cos(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The cosine."""
     n, r = _reduced(m, x)
     return _sine_of_quarters(m, node(ops.ADD, (n, m.whole(1)), None, m.integer), r)
 
 
 @in_float64
-def tan(m: Arithmetic, x: Wide) -> Wide:
+def tan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The tangent."""
     n, r = _reduced(m, x)
     is_odd = _is_odd(m, n)
@@ -50,7 +50,7 @@ def tan(m: Arithmetic, x: Wide) -> Wide:
     return _with_sign_of_last_bit(m, quotient, n)
 
 
-def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Wide]:
+def _reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
     """(n, in the last bits of an integer; r)."""
     x = m.unscaled(x)
     magic = m.number(m.magic)
@@ -79,40 +79,40 @@ def _reduced(m: Arithmetic, x: Wide) -> tuple[Expression, Wide]:
         if exact.low is not None:
             low = m.select_rare_(is_huge, exact.low, low)
     if not m.extended:
-        return turns, Wide(high)
-    r = Wide(high, low, interval=Interval(-0.8, 0.8))
+        return turns, DoubleWord(high)
+    r = DoubleWord(high, low, interval=Interval(-0.8, 0.8))
     # What the argument lacks may be more than what is left of it.
-    return turns, r if x.low is None else m.add(r, Wide(m.low_part(x)))
+    return turns, r if x.low is None else m.add(r, DoubleWord(m.low_part(x)))
 
 
-def _sine(m: Arithmetic, r: Wide) -> Wide:
+def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
     square = m.mul_(r.high, r.high)
     series = m.polynomial_(square, coefficients.SIN[m.polynomials])
     one = m.number(1.0)
     if r.low is None:
-        return Wide(m.mul_(r.high, m.fma_(square, series, one)), interval=Interval(-0.71, 0.71))
+        return DoubleWord(m.mul_(r.high, m.fma_(square, series, one)), interval=Interval(-0.71, 0.71))
     factor = m.mul_(square, series)
     high = m.fma_(r.high, factor, r.high)
     low = m.fma_(r.high, factor, m.sub_(r.high, high))
     low = m.fma_(r.low, m.fma_(square, m.number(-0.5), one), low)  # the derivative is the cosine
     # 0 + -0 has forgotten the sign.
-    return Wide(m.make(ops.COPY_SIGN, high, r.high), low, interval=Interval(-0.71, 0.71))
+    return DoubleWord(m.make(ops.COPY_SIGN, high, r.high), low, interval=Interval(-0.71, 0.71))
 
 
-def _cosine(m: Arithmetic, r: Wide) -> Wide:
+def _cosine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
     square = m.mul_(r.high, r.high)
     series = m.polynomial_(square, coefficients.COS[m.polynomials])
     one, minus_half = m.number(1.0), m.number(-0.5)
     if r.low is None:
-        return Wide(m.fma_(square, m.fma_(square, series, minus_half), one), interval=Interval(0.7, 1.0))
+        return DoubleWord(m.fma_(square, m.fma_(square, series, minus_half), one), interval=Interval(0.7, 1.0))
     high, low = m.fast_two_sum(one, m.mul_(square, minus_half))
     low = m.fma_(m.mul_(square, square), series, low)
     low = m.fma_(minus_half, m.fma_(r.high, r.high, m.neg_(square)), low)
     low = m.fma_(m.neg_(r.high), r.low, low)
-    return Wide(high, low, interval=Interval(0.7, 1.0))
+    return DoubleWord(high, low, interval=Interval(0.7, 1.0))
 
 
-def _sine_of_quarters(m: Arithmetic, n: Expression, r: Wide) -> Wide:
+def _sine_of_quarters(m: Arithmetic, n: Expression, r: DoubleWord) -> DoubleWord:
     """``sin(n pi/2 + r)``."""
     value = m.renormalised(m.select(_is_odd(m, n), _cosine(m, r), _sine(m, r)))
     # The bit of n that is worth two goes to the last place.
@@ -125,7 +125,7 @@ def _is_odd(m: Arithmetic, n: Expression) -> Expression:
     return m.not_(node(ops.EQUAL, (last_bit, m.whole(0)), None, Format.BIT))
 
 
-def _with_sign_of_last_bit(m: Arithmetic, a: Wide, n: Expression) -> Wide:
+def _with_sign_of_last_bit(m: Arithmetic, a: DoubleWord, n: Expression) -> DoubleWord:
     """The number, or its negative where the integer is odd."""
     sign = m.shift_left_(n, m.bits - 1)
 
