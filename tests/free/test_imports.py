@@ -218,7 +218,6 @@ CIRCLES = {
     frozenset({"expression", "show"}),  # FOR_PEOPLE
     frozenset({"formula", "numpy_in_formulas"}),
     frozenset({"explain", "operator"}),
-    frozenset({"passes.plain", "passes.reals"}),
     frozenset(f"directml.{name}" for name in ("commands", "device", "graph", "objects", "operators", "table")),
     frozenset(f"directml.builder.{name}" for name in ("compiled", "expression", "functions", "graph")),
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +13,6 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 
 __all__ = [
     "is_half",
-    "is_nearly_tied",
     "normal_single_to_odd",
     "product_to_odd",
     "single_to_odd",
@@ -54,28 +52,6 @@ def to_odd(m: Arithmetic, high: Expression, low: Expression) -> Expression:
     zero = m.number(0.0)
     is_inexact = node(ops.OR, (m.less_(zero, low), m.less_(low, zero)), None, Format.BIT)
     return m.from_bits_(m.select_(is_inexact, odd, m.bits_(high)))
-
-
-def is_nearly_tied(m: Arithmetic, value: Expression, units: float, storage: Format) -> Expression:
-    """Whether a float32 number that is off by so many units in its last place might be on the other side of a tie of the
-    shorter format than what it stands for; also where that is subnormal in it.
-    """
-
-    def unsigned(number: int) -> Expression:
-        return node(ops.CONSTANT, (), number % 2**32, Format.U32)
-
-    bits = node(ops.BITCAST, (value,), None, Format.U32)
-    # How far it is behind the first number near a tie, in units in its last place; but for the upper bits, which are
-    # shifted out.
-    surplus, reach = Format.F32.precision - storage.precision, math.floor(units)
-    from_tie = node(ops.ADD, (bits, unsigned(reach - (1 << (surplus - 1)))), None, Format.U32)
-    from_tie = node(ops.SHIFT_LEFT, (from_tie,), 32 - surplus, Format.U32)
-    is_near = node(ops.LESS_EQUAL, (from_tie, unsigned(2 * reach << (32 - surplus))), None, Format.BIT)
-    # Without the sign; zeros are exact.
-    magnitude = node(ops.SUBTRACT, (node(ops.SHIFT_LEFT, (bits,), 1, Format.U32), unsigned(1)), None, Format.U32)
-    smallest = 2 * (127 + (-14 if storage is Format.F16 else -126)) << 23
-    is_small = node(ops.LESS, (magnitude, unsigned(smallest - 1)), None, Format.BIT)
-    return node(ops.OR, (is_near, is_small), None, Format.BIT)
 
 
 def single_to_odd(m: Arithmetic, value: Expression) -> Expression:

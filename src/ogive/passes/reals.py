@@ -34,16 +34,13 @@ from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.machine import Machine
 from ogive.numerics.rounding import (
     is_half,
-    is_nearly_tied,
     normal_single_to_odd,
     product_to_odd,
     single_to_odd,
     to_integer,
     to_odd,
 )
-from ogive.passes.cost import cost
 from ogive.passes.integers import is_nonzero
-from ogive.passes.plain import plain
 from ogive.passes.rowwise import (
     EXPONENTIALS,
     SUM_OF_EXPONENTIALS,
@@ -315,7 +312,7 @@ class Reals:
         elif not m.extended:
             value = self._as_single(root)
         else:
-            value = self._rarely_tied(root, storage) if storage.bits < m.bits else self._final(root)
+            value = self._narrowed(root, storage) if storage.bits < m.bits else self._final(root)
         value = self._canonical(root, value)
         return value if storage is value.format else node(ops.CONVERT, (value,), None, storage)
 
@@ -506,20 +503,6 @@ class Reals:
             is_tiny = m.less_(m.abs_(self.number(argument).high), m.number(2.0**-60))
             return m.select_(is_tiny, tiny, value)
         return value
-
-    def _rarely_tied(self, root: Expression, storage: Format) -> Expression:
-        """The same as `_narrowed`, without corrections where a bound of the error excludes that they decide.
-
-        Near a tie they might; there is the corrected number taken. So the bits are the same, and costs may choose.
-        """
-        careful = self._narrowed(root, storage)
-        near = plain(self, root) if self.m.format is Format.F32 else None
-        most = cost([careful])
-        if near is None or not near.off or not near.is_ragged or cost([near.value]) >= most:
-            return careful
-        is_rare = is_nearly_tied(self.m, near.value, near.units, storage)
-        short = self.m.select_rare_(is_rare, careful, near.value)
-        return short if cost([short]) < most else careful
 
     def _narrowed(self, root: Expression, storage: Format) -> Expression:
         """The number rounded so that rounding it again, to fewer bits, is as good as rounding once."""
