@@ -109,7 +109,7 @@ def test_cancellation_is_found_by_a_careful_measurement():
     report = sweep(shrinkage, single, stride=1 << 12, careful=True, function=lambda x: x - np.tanh(x))
     assert report.worst > 1e6
     (x,) = report.worst_input
-    assert 0 < abs(x) < 1e-6
+    assert 0 < abs(x) < 1e-3
     # What it found is true: the first term of the series is all that counts there.
     exact = np.longdouble(x) ** 3 / 3
     unit = 2.0 ** (np.floor(np.log2(abs(exact))) - 23)

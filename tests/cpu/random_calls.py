@@ -13,6 +13,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
+from ogive.catalog.halves import OfHalves
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ParameterError, ShapeError
 from ogive.signature import ANY
@@ -500,14 +501,16 @@ def parameter_left_out(draw: Any, call: Call) -> Errors:
 
 def operands_of_another_number(draw: Any, call: Call) -> Errors:
     assume(call.op.name not in ("clip", "clamp"))  # which take every usual call; the table below has the wrong ones
-    count = draw(st.sampled_from([n for n in range(12) if n != call.op.inputs]))
+    right = {call.op.inputs, 1} if isinstance(call.op, OfHalves) else {call.op.inputs}  # one tensor holds both halves
+    count = draw(st.sampled_from([n for n in range(12) if n not in right]))
     call.operands = (call.operands * 12)[:count]
     return (ArgumentError,)
 
 
 def operand_of_none(draw: Any, call: Call) -> Errors:
     assume(call.op.name not in ("clip", "clamp"))
-    call.operands[draw(st.integers(0, call.op.inputs - 1))] = None
+    last = 0 if isinstance(call.op, OfHalves) else call.op.inputs - 1  # without the second tensor the first holds both
+    call.operands[draw(st.integers(0, last))] = None
     return (ArgumentError,)
 
 

@@ -143,7 +143,7 @@ def test_a_dead_nodes_place_in_the_table_is_free():
 def visits(formula, kind, rows, monkeypatch):
     """How many nodes are visited to lower a formula."""
     from ogive import expression
-    from ogive.passes import conversions, cost, fast_path, fold, integers, plain, policy, reals
+    from ogive.passes import conversions, cost, fast_path, fold, integers, policy, reals
 
     count = 0
     original = expression.walk
@@ -154,7 +154,7 @@ def visits(formula, kind, rows, monkeypatch):
             count += 1
             yield current
 
-    for module in (conversions, cost, fold, integers, plain, policy, reals, fast_path):
+    for module in (conversions, cost, fold, integers, policy, reals, fast_path):
         monkeypatch.setattr(module, "walk", counting)
     make = ogive.row_operator if rows else ogive.operator
     op = make(types=[kind])(formula)
