@@ -130,6 +130,8 @@ NOT_COMPARED = {
     "_derived",
     "_on_tensors",
     "_with_operands",
+    "_contracts",
+    "_default",
 }
 
 
