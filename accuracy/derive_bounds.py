@@ -17,7 +17,6 @@ tests/numerics/test_bounds.py compares each number with measured errors.
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -27,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import flint
+from derived_table import write_or_compare
 from flint import arb, arb_series
 
 from ogive.expression import Format
@@ -651,19 +651,5 @@ def text() -> str:
     return "\n".join(parts)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="replace the table in src/ogive/numerics/elementary")
-    arguments = parser.parse_args()
-    derived = text()
-    if arguments.write:
-        TARGET.write_text(derived)
-        print(f"{TARGET.name} written")
-        return 0
-    same = TARGET.read_text() == derived
-    print(f"{TARGET.name} {'is' if same else 'IS NOT'} what this script derives")
-    return 0 if same else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_or_compare(__doc__, TARGET, text))

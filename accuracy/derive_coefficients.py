@@ -15,7 +15,6 @@ coefficients does not show.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from itertools import groupby, product
 from pathlib import Path
 
 import mpmath as mp
+from derived_table import write_or_compare
 
 TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/coefficients.py"
 DIGITS = 60
@@ -511,20 +511,6 @@ def table() -> str:
     return HEADER.format(names=listed, bits=BITS_OF_TWO_OVER_PI, digits=lines) + "\n".join(blocks)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="replace the table in src/ogive/numerics/elementary")
-    arguments = parser.parse_args()
-    mp.mp.dps = DIGITS
-    derived = table()
-    if arguments.write:
-        TARGET.write_text(derived)
-        print(f"{TARGET.name} written")
-        return 0
-    same = TARGET.read_text() == derived
-    print(f"{TARGET.name} {'is' if same else 'IS NOT'} what this script derives")
-    return 0 if same else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    mp.mp.dps = DIGITS
+    sys.exit(write_or_compare(__doc__, TARGET, table))

@@ -8,7 +8,6 @@ rounded first, and the upper one is fitted again so that it makes up for that.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from derive_coefficients import (
     polynomial,
     round_to,
 )
+from derived_table import write_or_compare
 
 TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/fast_coefficients.py"
 SINGLE = 24
@@ -143,20 +143,6 @@ def table() -> str:
     return HEADER.format(names=names) + "\n".join(blocks.values())
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help="replace the table in src/ogive/numerics/elementary")
-    arguments = parser.parse_args()
-    mp.mp.dps = DIGITS
-    derived = table()
-    if arguments.write:
-        TARGET.write_text(derived)
-        print(f"{TARGET.name} written")
-        return 0
-    same = TARGET.read_text() == derived
-    print(f"{TARGET.name} {'is' if same else 'IS NOT'} what this script derives")
-    return 0 if same else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    mp.mp.dps = DIGITS
+    sys.exit(write_or_compare(__doc__, TARGET, table))
