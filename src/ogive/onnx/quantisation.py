@@ -7,7 +7,7 @@ blocks, are NumPy's arithmetic in the type that the standard names (float32 unle
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -71,10 +71,14 @@ def _made(node: Node, name: str, result: str) -> Implementation:
             return Elementwise(node.operands, elements[:-1], elements[-1], result, rule, computation)
     precision = data_type(node.attributes.get("precision", 0))
     saturate = bool(node.attributes.get("saturate", 1))
-    kinds = tuple(DATA_TYPES[t] for t in given)
-    function = _quantized if name == "quantize_linear" else _dequantized
-    compute = partial(function, kinds, DATA_TYPES[result], axis, block, precision, saturate, node.label)
-    return Function(node.operands, compute, result)
+    kind = DATA_TYPES[result]
+    if name == "quantize_linear":
+        compute = partial(_quantized, kind, precision, saturate)
+    elif kind.element is None or not kind.element.is_float:
+        raise UnsupportedError(message(node.label, f"its output is {kind.type}", "floating-point types"))
+    else:
+        compute = partial(_dequantized, kind)
+    return Function(node.operands, partial(_with_spread, compute, axis, block, node.label), result)
 
 
 def _computation(name: str, signature: Signature) -> Computation:
@@ -118,18 +122,20 @@ def _spread(label: str, axis: int, block: int, x: np.ndarray, others: Sequence[n
     return [np.take(other, index, axis=place) for other in others]
 
 
+def _with_spread(
+    compute: Callable[..., np.ndarray], axis: int, block: int, label: str, x: np.ndarray, *others: np.ndarray
+) -> np.ndarray:
+    return compute(x, *_spread(label, axis, block, x, others))
+
+
 def _quantized(
-    kinds: tuple[DataType, ...],
     result: DataType,
-    axis: int,
-    block: int,
     precision: DataType | None,
     saturate: bool,
-    label: str,
-    *operands: np.ndarray,
+    x: np.ndarray,
+    scale: np.ndarray,
+    *zero: np.ndarray,
 ) -> np.ndarray:
-    x, *rest = operands
-    scale, *zero = _spread(label, axis, block, x, rest)
     kind: np.dtype = np.dtype(np.float32) if precision is None else precision.numpy
     quotient: np.ndarray
     if kind.itemsize < 4:  # computed in float32 and rounded to it
@@ -151,20 +157,7 @@ def _quantized(
     return np.asarray(np.clip(total, low, high).astype(result.numpy))
 
 
-def _dequantized(
-    kinds: tuple[DataType, ...],
-    result: DataType,
-    axis: int,
-    block: int,
-    precision: DataType | None,
-    saturate: bool,
-    label: str,
-    *operands: np.ndarray,
-) -> np.ndarray:
-    x, *rest = operands
-    scale, *zero = _spread(label, axis, block, x, rest)
-    if result.element is None or not result.element.is_float:
-        raise UnsupportedError(message(label, f"its output is {result.type}", "floating-point types"))
+def _dequantized(result: DataType, x: np.ndarray, scale: np.ndarray, *zero: np.ndarray) -> np.ndarray:
     wide = x.astype(np.float64) - (zero[0].astype(np.float64) if zero else 0.0)
     with np.errstate(all="ignore"):  # exact in float64 for all integers up to 32 bits; the product rounds once more
         return (wide * scale.astype(np.float64)).astype(result.numpy)
