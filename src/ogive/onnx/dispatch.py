@@ -10,6 +10,7 @@ import numpy as np
 
 from ogive.engine.casting import cast
 from ogive.errors import ModelError, UnsupportedError, message
+from ogive.movement.copies import eye_like
 from ogive.onnx import elementwise, formulas, quantisation
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert
@@ -109,15 +110,19 @@ def _movement(node: Node, output_type: str | None) -> Implementation:
 
 def _copy(node: Node, function: Callable[..., np.ndarray], output_type: str | None) -> Function:
     """A function that gets the inputs by place, with None for those that are left out, and the attributes by name."""
-    attributes = without_marks(node.attributes)
-    if node.operator == "EyeLike":
-        asked = attributes.pop("dtype", None)
-        found = data_type(asked) if asked else DATA_TYPES.get(node.input_types[0] or "")
-        if found is None:
-            raise ModelError(message(node.label, f"the attribute 'dtype' is {asked}", "an element type of ONNX"))
-        attributes["kind"], output_type = found.numpy, found.type
     assert output_type is not None
+    attributes = without_marks(node.attributes)
     return Function(node.operands, partial(_by_place, function, node.inputs, attributes), output_type)
+
+
+def _eye_like(node: Node, output_type: str | None) -> Function:
+    """The type of the result is an attribute, or else the input's."""
+    attributes = without_marks(node.attributes)
+    asked = attributes.pop("dtype", None)
+    found = data_type(asked) if asked else DATA_TYPES.get(node.input_types[0] or "")
+    if found is None:
+        raise ModelError(message(node.label, f"the attribute 'dtype' is {asked}", "an element type of ONNX"))
+    return Function(node.operands, partial(eye_like, kind=found.numpy, **attributes), found.type)
 
 
 def _by_place(
@@ -202,6 +207,7 @@ _MAKERS: dict[str, Callable[[Node, str | None], Implementation]] = {
     "DequantizeLinear": quantisation.dequantize,
     "QuantizeLinear": quantisation.quantize,
     "Constant": _constant,
+    "EyeLike": _eye_like,
     "Identity": _identity,
     **dict.fromkeys((*formulas.REPEATED, *formulas.SUMS), elementwise.variadic),
 }

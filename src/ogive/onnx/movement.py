@@ -37,7 +37,6 @@ COPIES: dict[str, Callable[..., np.ndarray]] = {
     "CumProd": copies.cum_prod,
     "CumSum": copies.cum_sum,
     "DepthToSpace": copies.depth_to_space,
-    "EyeLike": copies.eye_like,
     "Gather": copies.gather,
     "GatherElements": copies.gather_elements,
     "GatherND": copies.gather_nd,
