@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,10 @@ def split(source: Any) -> tuple[Part, ...]:
 
     Raises ModelError for a model that is damaged or contradicts itself.
     """
-    model, folder, subject = loading.read_model(source)
+    return _split(*loading.read_model(source))
+
+
+def _split(model: ModelProto, folder: Path | None, subject: str) -> tuple[Part, ...]:
     if folder is not None:
         onnx.load_external_data_for_model(model, str(folder))
     refusals = loading.refusals_of(model, folder, subject)
@@ -166,9 +170,9 @@ class PartialModel:
             raise ArgumentError(
                 message("ogive.onnx.load", what, "True, or a function from a model to what computes it")
             )
-        self.parts = split(source)
+        model, folder, subject = loading.read_model(source)
+        self.parts = _split(model, folder, subject)
         """The parts, in the order in which they run."""
-        model, _, _ = loading.read_model(source)
         defaults = {tensor.name for tensor in model.graph.initializer}
         self.inputs = tuple(info.name for info in model.graph.input if info.name not in defaults)
         self.outputs = tuple(info.name for info in model.graph.output)
