@@ -25,6 +25,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Printed
 
+import ogive
 from benchmarks import startup, torch_calls
 from benchmarks.cases import ARRAY_SECTIONS, Case, cases
 from benchmarks.measure import COMPARED, Contestants, Outcome
@@ -90,6 +91,7 @@ def main(
         for section in sections or SECTIONS:
             if section in BY_THEMSELVES:
                 function, steps = BY_THEMSELVES[section]
+                ogive.set_num_threads(threads)
                 task = progress.add_task(section, total=steps(rounds))
                 found[section] = function(rounds, lambda task=task: progress.advance(task))  # type: ignore[misc]
             else:

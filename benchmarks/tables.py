@@ -235,6 +235,7 @@ _MAKERS = {
     "start": ("Starting", _starts),
     "compile": ("Compiling", _kernels),
     "calls": ("Calls", _calls),
+    "torch-calls": ("Short calls beside torch: how many times as long torch takes", _torch),
     "torch": ("ogive.torch beside torch: how many times as long torch takes", _torch),
 }
 

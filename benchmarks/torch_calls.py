@@ -24,41 +24,56 @@ PAIRS = {
 }
 SHORT = 16
 SIZES = (1 << 16, 1 << 20, 1 << 24)
-#: How long one measurement takes about.
-SECONDS = 0.02
+#: How long one measurement takes about: of short calls less than a time slice of a busy machine.
+SECONDS, SECONDS_OF_CALLS = 0.02, 0.001
 
 
-def _medians(timers: dict[str, Timer], rounds: int) -> dict[str, float]:
+def _medians(timers: dict[str, Timer], rounds: int, seconds: float = SECONDS) -> dict[str, float]:
     taken: dict[str, list[float]] = {name: [] for name in timers}
     counts = {}
     for name, timer in timers.items():
         timer.timeit(1)  # compiles
-        counts[name] = max(1, round(SECONDS / max(timer.timeit(1), 1e-7)))
+        counts[name] = max(1, round(seconds / max(timer.timeit(1), 1e-7)))
     for _ in range(rounds):
         for name, timer in timers.items():
             taken[name].append(timer.timeit(counts[name]) / counts[name])
     return {name: statistics.median(seconds) for name, seconds in taken.items()}
 
 
-def calls(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
-    """Calls of 16 elements, with and without a gradient to record; then forward plus backward of each size."""
-    if find_spec("torch") is None:
-        return []
+def _names() -> dict[str, Any]:
     import torch
 
     import ogive.torch
 
     torch.set_num_threads(ogive.get_num_threads())
     torch.set_grad_enabled(True)
-    rows: list[dict[str, object]] = []
-    names: dict[str, Any] = {"torch": torch, "ogive": ogive, "F": torch.nn.functional}
+    return {"torch": torch, "ogive": ogive, "F": torch.nn.functional}
+
+
+def calls(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
+    """Calls of 16 elements, with and without a gradient to record."""
+    if find_spec("torch") is None:
+        return []
+    names, rows = _names(), []
     for name, (ours, theirs) in PAIRS.items():
         for records in (False, True):
-            given = names | {"x": torch.randn(SHORT, requires_grad=records)}
+            given = names | {"x": names["torch"].randn(SHORT, requires_grad=records)}
             timers = {"ogive": Timer(ours, globals=given), "eager": Timer(theirs, globals=given)}
             kind = "a call, recorded" if records else "a call"
-            rows.append({"name": name, "what": kind, "elements": SHORT, "seconds": _medians(timers, rounds)})
+            seconds = _medians(timers, 10 * rounds, SECONDS_OF_CALLS)
+            rows.append({"name": name, "what": kind, "elements": SHORT, "seconds": seconds})
         advance()
+    return rows
+
+
+def training(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
+    """Forward plus backward of each size, under both contracts."""
+    if find_spec("torch") is None:
+        return []
+    names = _names()
+    torch = names["torch"]
+    rows: list[dict[str, object]] = []
+    for name, (ours, theirs) in PAIRS.items():
         for size in SIZES:
             torch._dynamo.reset()
             x, upstream = torch.randn(size, requires_grad=True), torch.randn(size)
@@ -75,5 +90,6 @@ def calls(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
 
 #: As in startup.py.
 SECTIONS: dict[str, tuple[Callable[[int, Callable[[], None]], list[dict[str, object]]], Callable[[int], int]]] = {
-    "torch": (calls, lambda rounds: len(PAIRS) * (1 + len(SIZES))),
+    "torch-calls": (calls, lambda rounds: len(PAIRS)),
+    "torch": (training, lambda rounds: len(PAIRS) * len(SIZES)),
 }

@@ -1,13 +1,14 @@
 """The native extension: see runtime/native/native.h for its parts."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
-_T = TypeVar("_T", bound=type[OperatorCall] | type[ModelCall])
+_T = TypeVar("_T", bound=type[OperatorCall] | type[ModelCall] | type[TensorCall])
 
 MAX_THREADS: int
+MAX_TENSORS: int
 
 class Code:
     """Executable memory with a copy of position-independent code."""
@@ -42,6 +43,37 @@ class OperatorCall:
     is_row_wise: bool
     def __call__(self, *tensors: Any, **keywords: Any) -> Any: ...
     def _forget(self) -> None: ...
+
+class TensorExchange:
+    """Tensors of a library as arrays, and arrays as tensors, by DLPack's exchange API."""
+
+    def __init__(
+        self,
+        capsule: object,
+        types: tuple[type, ...],
+        dtypes: tuple[tuple[int, int, np.dtype], ...],
+        is_negated: Callable[[Any], bool],
+        records: Callable[[], bool],
+        conditions: tuple[tuple[dict[str, Any], str, object], ...],
+        watchers: tuple[Callable[[], object], ...],
+    ) -> None: ...
+    def array(self, tensor: Any, /) -> np.ndarray | None: ...
+    def tensor(self, array: Any, /) -> Any: ...
+
+class TensorCall:
+    """An operator on tensors. Calls that it does not take go to the subclass, or give NotImplemented."""
+
+    def __new__(
+        cls,
+        exchange: TensorExchange | None,
+        operator: Any,
+        inputs: int,
+        dtypes: tuple[np.dtype, ...],
+        names: frozenset[str],
+        row_wise: bool,
+        record: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None,
+    ) -> Self: ...
+    def __call__(self, *tensors: Any, **keywords: Any) -> Any: ...
 
 class ShapesChanged(Exception):
     """A function returned another shape than in the run that the plan was made from: another plan is due."""

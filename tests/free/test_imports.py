@@ -95,7 +95,7 @@ MAY_IMPORT = {
     },
     "movement": set(),
     "fast": {"catalog", "operator"},
-    "torch": {"catalog", "containers", "formula", "gradients", "operator", "row_operator", "signature"},
+    "torch": {"catalog", "containers", "formula", "gradients", "operator", "row_operator", "signature", "_native"},
     "directml": {
         "catalog",
         "engine",

@@ -11,35 +11,40 @@ from typing import Any
 
 import torch
 from torch.autograd import forward_ad
-from torch.compiler import is_compiling
+from torch.compiler import is_compiling, is_dynamo_compiling
 
 from ogive.torch.batching import batched
+from ogive.torch.exchange import ORDINARY, dispatch_modes, is_traced, is_transformed
 from ogive.torch.registry import entry
 from ogive.torch.tensor_operator import TensorOperator
 
-__all__ = ["call", "is_unwatched"]
+__all__ = ["call", "recorded"]
 
-_torch: Any = torch._C
-_is_transformed = _torch._functorch.peek_interpreter_stack
-_dispatch_modes = _torch._len_torch_dispatch_stack
-_trace = _torch._get_tracing_state
 _records = torch.is_grad_enabled
-ORDINARY = frozenset((torch.Tensor, torch.nn.Parameter))
 
 Results = Sequence[torch.Tensor]
+Call = tuple[TensorOperator, tuple[Any, ...]]
+"""An operator, and the values of its parameters."""
 
 
 def call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Results:
     """The results of an operator, recorded by whatever watches."""
     if is_compiling():
         return _by_registry(operator, tensors, values)
-    if _is_transformed() is not None or forward_ad._current_level >= 0:
+    if is_transformed() is not None or forward_ad._current_level >= 0:
         return _results(_Transformed.apply(operator, values, *tensors))
     if _is_watched(tensors):
         return _by_registry(operator, tensors, values)
     if _records() and any(tensor.requires_grad for tensor in tensors) and operator.differentiable:
-        return _results(_Recorded.apply(operator, values, *tensors))
+        return _results(_Recorded.apply((operator, values), None, *tensors))
     return at_once(operator, tensors, values)
+
+
+def recorded(made_by: Call, result: Any, tensors: Sequence[torch.Tensor]) -> Any:
+    """The result of ordinary tensors, which autograd is to record."""
+    if is_transformed() is not None:
+        return _one_or_all(call(made_by[0], tensors, made_by[1]))
+    return _record(made_by, (result,), *tensors)
 
 
 def at_once(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Results:
@@ -51,23 +56,9 @@ def at_once(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: t
     return operator.compute(tensors, values)
 
 
-def is_unwatched(tensor: Any, dtypes: frozenset[torch.dtype]) -> bool:
-    """Whether a tensor of these types needs no gradient, and nothing sees what is done to it: the short way of calls."""
-    return (
-        not is_compiling()
-        and type(tensor) is torch.Tensor
-        and tensor.dtype in dtypes
-        and not tensor.requires_grad
-        and _is_transformed() is None
-        and forward_ad._current_level < 0
-        and not _dispatch_modes()
-        and _trace() is None
-    )
-
-
 def _is_watched(tensors: Sequence[torch.Tensor]) -> bool:
     """Whether a mode or a subclass of tensors wants to see the call."""
-    return bool(_dispatch_modes()) or _trace() is not None or not all(type(tensor) in ORDINARY for tensor in tensors)
+    return bool(dispatch_modes()) or is_traced() or not all(type(tensor) in ORDINARY for tensor in tensors)
 
 
 def _by_registry(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Results:
@@ -82,25 +73,40 @@ def _one_or_all(found: Results) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _gradients(operator: TensorOperator, ctx: Any, gradients: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
-    needed = ctx.needs_input_grad[2:]
-    wanted = tuple(i for i in operator.differentiable if needed[i])
-    found = iter(call(operator.gradient(wanted), (*gradients, *ctx.saved_tensors), ctx.values))
-    return None, None, *(next(found) if i in wanted else None for i in range(len(needed)))
+def _gradients(made_by: Call, ctx: Any, gradients: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
+    operator, values = made_by
+    wanted = operator.wanted(ctx.needs_input_grad[2:])
+    gradient, operands = operator.gradient(wanted), (*gradients, *ctx.saved_tensors)
+    found: Any = NotImplemented
+    if not is_dynamo_compiling():
+        found = gradient.short(*operands, **gradient.keywords(values))
+    if found is NotImplemented:
+        found = _one_or_all(call(gradient, operands, values))
+    if len(operator.tensors) == 1:
+        return None, None, found
+    each = iter(_results(found))
+    return None, None, *(next(each) if i in wanted else None for i in range(len(operator.tensors)))
 
 
 class _Recorded(torch.autograd.Function):
-    """A call that autograd records."""
+    """A call that autograd records: of tensors whose results are there, in a tuple, or None."""
 
     @staticmethod
-    def forward(ctx: Any, operator: TensorOperator, values: tuple[Any, ...], *tensors: torch.Tensor) -> Any:
-        ctx.operator, ctx.values = operator, values
+    def forward(ctx: Any, made_by: Call, computed: tuple[Any] | None, *tensors: torch.Tensor) -> Any:
+        ctx.made_by = made_by
         ctx.save_for_backward(*tensors)
+        if computed is not None:
+            return computed[0]
+        operator, values = made_by
         return _one_or_all(at_once(operator, tensors, values))
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        return _gradients(ctx.operator, ctx, gradients)
+        return _gradients(ctx.made_by, ctx, gradients)
+
+
+# Function.apply itself first asks torch.func, which costs 2 us.
+_record = super(torch.autograd.Function, _Recorded).apply
 
 
 class _Transformed(torch.autograd.Function):
@@ -121,7 +127,7 @@ class _Transformed(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        return _gradients(ctx.operator, ctx, gradients)
+        return _gradients((ctx.operator, ctx.values), ctx, gradients)
 
     @staticmethod
     def jvp(ctx: Any, _operator: None, _values: None, *tangents: torch.Tensor | None) -> Any:

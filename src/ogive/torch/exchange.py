@@ -1,22 +1,94 @@
-"""Tensors as NumPy arrays and back, without a copy, and the types that both have."""
+"""Tensors as NumPy arrays and back, without a copy, and the types that both have.
+
+Tensors that are nothing special are exchanged in C (runtime/native/dlpack.c), by torch's table of C functions. torch before
+2.10 has none: there, and for all other tensors, torch's own methods do it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd import forward_ad
 
+from ogive._native import MAX_TENSORS, TensorExchange
 from ogive.containers import take_unusual_torch
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type
 
-__all__ = ["array_of", "new_like", "new_result", "tensor_of", "torch_dtype"]
+__all__ = [
+    "array_of",
+    "call_arguments",
+    "dispatch_modes",
+    "is_traced",
+    "is_transformed",
+    "new_like",
+    "new_result",
+    "tensor_of",
+    "torch_dtype",
+]
 
 #: torch's dtype -> the element type of the same name.
 ELEMENT_TYPE_OF = {getattr(torch, name): row for name, row in ELEMENT_TYPES.items() if hasattr(torch, name)}
 BFLOAT16 = element_type("bfloat16").numpy
 DTYPE_OF = {element_type: dtype for dtype, element_type in ELEMENT_TYPE_OF.items()}
+
+_torch: Any = torch._C
+is_transformed = _torch._functorch.peek_interpreter_stack
+"""The transformation of torch.func that is at work, or None."""
+dispatch_modes = _torch._len_torch_dispatch_stack
+"""How many modes see what is done to tensors."""
+is_traced = _torch._is_tracing
+ORDINARY = (torch.Tensor, torch.nn.Parameter)
+#: DLPack's codes of the kinds of element types.
+CODES = {"signed": 0, "unsigned": 1, "float": 2, "boolean": 6}
+CODE_OF_BFLOAT16 = 4
+
+
+def _exchange() -> TensorExchange | None:
+    capsule = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
+    if capsule is None:
+        return None
+    rows = ELEMENT_TYPE_OF.values()
+    return TensorExchange(
+        capsule,
+        types=ORDINARY,
+        dtypes=tuple(
+            (CODE_OF_BFLOAT16 if row.name == "bfloat16" else CODES[row.kind], 8 * row.itemsize, row.numpy)
+            for row in rows
+        ),
+        is_negated=torch.Tensor.is_neg,
+        records=torch.is_grad_enabled,
+        # What torch.func and torch.compile wrap is no ordinary tensor.
+        conditions=((forward_ad.__dict__, "_current_level", -1),),
+        watchers=(dispatch_modes, is_traced),
+    )
+
+
+EXCHANGE = _exchange()
+
+
+def call_arguments(
+    operator: Any,
+    dtypes: Sequence[torch.dtype],
+    record: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None,
+) -> dict[str, Any]:
+    """What a TensorCall of an operator is made of: it takes tensors, and parameters by name.
+
+    Usual calls stay in C: of tensors of one of these types, whose memory can be read as it is, that nothing watches. Results
+    that autograd records go to ``record``, with the tensors and the parameters.
+    """
+    is_usual = operator.inputs <= MAX_TENSORS and not hasattr(operator, "rewritten")
+    return {
+        "exchange": EXCHANGE if is_usual else None,
+        "operator": operator,
+        "inputs": operator.inputs if is_usual else 1,
+        "dtypes": tuple(ELEMENT_TYPE_OF[dtype].numpy for dtype in dtypes),
+        "names": frozenset(parameter.name for parameter in operator.parameters),
+        "row_wise": bool(operator.is_row_wise),
+        "record": record,
+    }
 
 
 def torch_dtype(element_type: ElementType) -> torch.dtype:
@@ -25,6 +97,10 @@ def torch_dtype(element_type: ElementType) -> torch.dtype:
 
 def array_of(operator: Any, argument: str, tensor: torch.Tensor) -> np.ndarray:
     """The elements of a tensor as an array that shares its memory; an error that names the argument if it cannot."""
+    if EXCHANGE is not None:
+        array = EXCHANGE.array(tensor)
+        if array is not None:
+            return array
     if tensor.requires_grad:
         tensor = tensor.detach()
     try:
@@ -37,6 +113,8 @@ def array_of(operator: Any, argument: str, tensor: torch.Tensor) -> np.ndarray:
 
 def tensor_of(array: Any) -> torch.Tensor:
     """A tensor that shares an array's memory. A NumPy scalar becomes one of no dimensions."""
+    if EXCHANGE is not None:
+        return EXCHANGE.tensor(array)
     if type(array) is not np.ndarray:
         array = np.asarray(array)
     if array.dtype.num > 255:  # not one of NumPy's own types: bfloat16

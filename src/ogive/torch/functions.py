@@ -6,25 +6,24 @@ import inspect
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain, combinations
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import torch
 
+from ogive._native import TensorCall, inherit_vectorcall
 from ogive.catalog import OPERATORS
 from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message
 from ogive.operator import Operator
-from ogive.torch.eager import call, is_unwatched
-from ogive.torch.exchange import tensor_of
+from ogive.torch.eager import call, recorded
+from ogive.torch.exchange import call_arguments
 from ogive.torch.formulas import BY_HAND
 from ogive.torch.registry import entry, is_taken
 from ogive.torch.tensor_operator import TensorOperator, with_operands
 
 __all__ = ["wrap"]
 
-Function = Callable[..., Any]
 
-
-def wrap(operator: Any) -> Function:
+def wrap(operator: Any) -> TensorFunction:
     """A function on tensors of an operator, of one's own too: with gradients, ``torch.func`` and ``torch.compile``.
 
     It takes the tensors of the operator, by position, its parameters by name, and ``out``. Operators over rows take
@@ -51,7 +50,7 @@ def wrap(operator: Any) -> Function:
         way_out = "Make an operator of a formula with @ogive.operator"
         what = f"operator is {described(operator)}"
         raise ArgumentError(message("ogive.torch.wrap", what, "an operator", way_out))
-    made: Function | None = operator.__dict__.get("_on_tensors")
+    made: TensorFunction | None = operator.__dict__.get("_on_tensors")
     if made is None:
         made = _make(operator)
         operator.__dict__["_on_tensors"] = made
@@ -71,7 +70,7 @@ def _entry_name(operator: Operator, suffix: str = "") -> str:
     return unique
 
 
-def _make(operator: Operator) -> Function:
+def _make(operator: Operator) -> TensorFunction:
     count = operator.inputs
     parameters = {parameter.name: parameter for parameter in operator.parameters}
     numeric = tuple(parameter.name for parameter in operator.numeric_parameters)
@@ -85,22 +84,12 @@ def _make(operator: Operator) -> Function:
             promoted = with_operands(operator, chosen)
             learned[chosen] = TensorOperator(f"{plain.name}_of_{'_'.join(chosen)}", promoted, partial(_same, promoted))
             _enter(learned[chosen])
-    is_short = count == 1 and operator.nout == 1 and not is_row_wise and not hasattr(operator, "rewritten")
-    dtypes = frozenset(types[0] for types in plain.combinations) - {torch.bfloat16}
     bounds = getattr(operator, "rewritten", None)
 
-    def function(*tensors: Any, out: Any = None, **given: Any) -> Any:
-        if is_short and out is None and len(tensors) == 1 and is_unwatched(tensors[0], dtypes):
-            for name, value in given.items():
-                if name not in parameters or isinstance(value, torch.Tensor):
-                    break
-            else:
-                try:
-                    array = tensors[0].numpy()
-                except (RuntimeError, TypeError):  # of another device, sparse, a negative view
-                    pass
-                else:
-                    return tensor_of(operator(array, **given))
+    def record(result: Any, tensors: tuple[torch.Tensor, ...], given: dict[str, Any]) -> Any:
+        return recorded((plain, _plain_values(operator, {**defaults, **given})), result, tensors)
+
+    def general(tensors: tuple[Any, ...], out: Any, given: dict[str, Any]) -> Any:
         if bounds is not None:
             tensors, given = bounds(tensors, given)
         if len(tensors) != count:
@@ -126,12 +115,46 @@ def _make(operator: Operator) -> Function:
             results = _written(operator, results, out, operands)
         return results[0] if len(results) == 1 else tuple(results)
 
-    function.__name__ = function.__qualname__ = operator.name
-    function.__module__ = "ogive.torch"
-    function.__doc__ = _documentation(operator)
-    function.__signature__ = _signature(operator)  # type: ignore[attr-defined]
-    function.operator = operator  # type: ignore[attr-defined]
-    return function
+    return TensorFunction(general, **call_arguments(operator, plain.uniform_types, record))
+
+
+@inherit_vectorcall
+class TensorFunction(TensorCall):
+    """An operator as a function on tensors. Usual calls stay in C; all others, and what torch traces, come here."""
+
+    operator: Operator
+    _general: Callable[..., Any]
+    __name__: str
+    __signature__: inspect.Signature
+
+    def __new__(cls, general: Callable[..., Any], *, operator: Operator, **call: Any) -> Self:
+        self = super().__new__(cls, operator=operator, **call)
+        self.operator = operator
+        self._general = general
+        self.__name__ = operator.name
+        self.__module__ = "ogive.torch"
+        self.__doc__ = _documentation(operator)
+        self.__signature__ = _signature(operator)
+        return self
+
+    def __call__(self, *tensors: Any, out: Any = None, **given: Any) -> Any:
+        return self._general(tensors, out, given)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Self:
+        """The function itself: as an attribute of a class it gets no ``self``, as torch's own functions get none."""
+        return self
+
+    def __repr__(self) -> str:
+        return f"<function ogive.torch.{self.__name__}{self.__signature__}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return wrap, (self.operator,)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
 
 
 def _enter(operator: TensorOperator) -> None:
@@ -180,6 +203,11 @@ def _values(operator: Operator, given: dict[str, Any], defaults: dict[str, Any])
             return tuple(defaults[p.name] if p.choices else float(defaults[p.name]) for p in operator.parameters)
         return tuple(operator.checked_parameters(given).values())
     return tuple(operator.checked_parameters(given).values())
+
+
+def _plain_values(operator: Operator, given: dict[str, Any]) -> tuple[Any, ...]:
+    """The values of all parameters, which are plain numbers and text, and have been checked."""
+    return tuple(given[p.name] if p.choices else float(given[p.name]) for p in operator.parameters)
 
 
 def _dim(operator: Operator, given: dict[str, Any]) -> Any:

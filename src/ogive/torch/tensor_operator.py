@@ -13,12 +13,13 @@ from typing import Any, Literal
 
 import torch
 
+from ogive._native import TensorCall
 from ogive.errors import DTypeError, ShapeError, message
 from ogive.forking import cached_property
 from ogive.gradients import vjp
 from ogive.operator import Operator
 from ogive.signature import Parameter, Signature
-from ogive.torch.exchange import array_of, new_like, new_result, tensor_of, torch_dtype
+from ogive.torch.exchange import array_of, call_arguments, new_like, new_result, tensor_of, torch_dtype
 
 __all__ = ["TensorOperator", "with_operands"]
 
@@ -110,6 +111,16 @@ class TensorOperator:
         """The types of operands that there is a kernel for, and those of its results."""
         return {tuple(map(torch_dtype, s.inputs)): tuple(map(torch_dtype, s.outputs)) for s in self.base.signatures}
 
+    @cached_property
+    def uniform_types(self) -> tuple[torch.dtype, ...]:
+        """The types that all operands may have, where a gradient has the same."""
+        is_gradient = self.of_operands is not None
+        return tuple(
+            inputs[0]
+            for inputs, outputs in self.combinations.items()
+            if len({*inputs}) == 1 and not (is_gradient and {*outputs} != {*inputs})
+        )
+
     def _refuse_types(self, dtypes: tuple[torch.dtype, ...]) -> tuple[torch.dtype, ...]:
         allowed = self.combinations
         for i, name in enumerate(self.tensors):
@@ -138,7 +149,7 @@ class TensorOperator:
         """The results on the CPU, written to ``outs`` if these are given."""
         operator = self.operator
         arrays = [array_of(operator, name, tensor) for name, tensor in zip(self.tensors, tensors, strict=True)]
-        keywords = dict(zip(self.parameter_names, values, strict=True))
+        keywords = self.keywords(values)
         if self.is_row_wise and tensors[0].ndim == 0:
             what = f"{self.tensors[0]} is a single number"
             raise ShapeError(message(self.name, what, "tensors of one dimension or more"))
@@ -159,7 +170,21 @@ class TensorOperator:
             out.copy_(tensor_of(result))
         return outs
 
+    @cached_property
+    def short(self) -> TensorCall:
+        """A function of tensors, and parameters by name: results, or NotImplemented where a call is not the usual one."""
+        return TensorCall(**call_arguments(self.operator, self.uniform_types))
+
+    def keywords(self, values: Values) -> dict[str, Any]:
+        return dict(zip(self.parameter_names, values, strict=True))
+
     # ---- derivatives
+
+    def wanted(self, needed: tuple[bool, ...]) -> tuple[int, ...]:
+        """The positions of the tensors that need a gradient, and have one."""
+        if len(needed) == 1:
+            return self.differentiable
+        return tuple(i for i in self.differentiable if needed[i])
 
     def gradient(self, wanted: tuple[int, ...]) -> TensorOperator:
         """What gives the gradients of these tensors: (gradients of the results, tensors) to a tensor for each."""

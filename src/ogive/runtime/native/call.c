@@ -213,7 +213,7 @@ static int find(OgiveOperator *self, PyObject *names, PyObject *const *values, b
 
 /* ---- the way to Python ------------------------------------------------------------------------- */
 
-static PyObject *keywords_dict(PyObject *names, PyObject *const *values) {
+PyObject *ogive_keywords_dict(PyObject *names, PyObject *const *values) {
     PyObject *dict = PyDict_New();
     for (Py_ssize_t k = 0; dict != NULL && names != NULL && k < PyTuple_GET_SIZE(names); ++k) {
         if (PyDict_SetItem(dict, PyTuple_GET_ITEM(names, k), values[k]) < 0) {
@@ -223,7 +223,7 @@ static PyObject *keywords_dict(PyObject *names, PyObject *const *values) {
     return dict;
 }
 
-static PyObject *argument_tuple(PyObject *const *args, Py_ssize_t count) {
+PyObject *ogive_argument_tuple(PyObject *const *args, Py_ssize_t count) {
     PyObject *tuple = PyTuple_New(count);
     for (Py_ssize_t i = 0; tuple != NULL && i < count; ++i) {
         PyTuple_SET_ITEM(tuple, i, Py_NewRef(args[i]));
@@ -235,7 +235,7 @@ static PyObject *argument_tuple(PyObject *const *args, Py_ssize_t count) {
 static PyObject *call_python(OgiveOperator *self, const char *method, PyObject *first, PyObject *const *args,
                              Py_ssize_t nargs, PyObject *names) {
     PyObject *result = NULL;
-    PyObject *arguments = argument_tuple(args, nargs), *keywords = keywords_dict(names, args + nargs);
+    PyObject *arguments = ogive_argument_tuple(args, nargs), *keywords = ogive_keywords_dict(names, args + nargs);
     if (arguments != NULL && keywords != NULL) {
         result = first == NULL
                      ? PyObject_CallMethod((PyObject *)self, method, "OO", arguments, keywords)
@@ -321,6 +321,23 @@ static int is_for_python(const bound_call *bound, PyObject *const *args, Py_ssiz
         }
     }
     return 0;
+}
+
+OgiveDirect *ogive_find_direct(PyObject *operator, PyObject *names, PyObject *const *values, PyObject **owner) {
+    bound_call bound;
+    *owner = NULL;
+    if (!PyObject_TypeCheck(operator, ogive_operator_type) ||
+        (names != NULL && PyTuple_GET_SIZE(names) > MAX_KEYWORDS) ||
+        find((OgiveOperator *)operator, names, values, &bound) < 0) {
+        return NULL;
+    }
+    Py_XDECREF(bound.rest_names);
+    if (bound.direct == NULL || bound.out >= 0) {
+        Py_DECREF(bound.ufunc);
+        return NULL;
+    }
+    *owner = bound.ufunc;
+    return bound.direct;
 }
 
 static PyObject *operator_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names) {
@@ -474,15 +491,17 @@ PyObject *ogive_set_expression_type(PyObject *module, PyObject *type) {
     Py_RETURN_NONE;
 }
 
-/* Python 3.11 does not pass the vectorcall flag on to classes written in Python; 3.12 does. */
+/* Python 3.11 does not pass the vectorcall flag on to classes written in Python; 3.12 does, unless they have `__call__`.
+ * TensorCall hands over to it what it does not take. */
 PyObject *ogive_inherit_vectorcall(PyObject *module, PyObject *type) {
     (void)module;
     if (!PyType_Check(type) ||
-        !(PyType_IsSubtype((PyTypeObject *)type, ogive_operator_type) ||
-          PyType_IsSubtype((PyTypeObject *)type, ogive_model_type)) ||
-        ((PyTypeObject *)type)->tp_call != PyVectorcall_Call) {
-        PyErr_SetString(PyExc_TypeError,
-                        "inherit_vectorcall: a subclass of OperatorCall or ModelCall without __call__ is wanted");
+        !(PyType_IsSubtype((PyTypeObject *)type, ogive_tensor_call_type) ||
+          ((PyType_IsSubtype((PyTypeObject *)type, ogive_operator_type) ||
+            PyType_IsSubtype((PyTypeObject *)type, ogive_model_type)) &&
+           ((PyTypeObject *)type)->tp_call == PyVectorcall_Call))) {
+        PyErr_SetString(PyExc_TypeError, "inherit_vectorcall: a subclass of OperatorCall or ModelCall without __call__, "
+                                         "or of TensorCall, is wanted");
         return NULL;
     }
     ((PyTypeObject *)type)->tp_flags |= Py_TPFLAGS_HAVE_VECTORCALL;

@@ -36,19 +36,19 @@ static npy_intp element_count(PyArrayObject *array) {
     return count;
 }
 
-static int takes(const OgiveDirect *direct, int loop, PyObject *const *inputs) {
+static int takes(const OgiveDirect *direct, int loop, const int *given) {
     const int *types = direct->types + loop * (direct->inputs + 1);
     int k = 0;
-    while (k < direct->inputs && types[k] == PyArray_TYPE((PyArrayObject *)inputs[k])) {
+    while (k < direct->inputs && types[k] == given[k]) {
         ++k;
     }
     return k == direct->inputs;
 }
 
-static OgiveLoopData *find_loop(OgiveDirect *direct, PyObject *const *inputs, int *out_type) {
+OgiveLoopData *ogive_find_loop(OgiveDirect *direct, const int *types, int *out_type) {
     int i = atomic_load_explicit(&direct->latest, memory_order_relaxed);
-    if (direct->loop_count == 0 || !takes(direct, i, inputs)) {
-        for (i = 0; i < direct->loop_count && !takes(direct, i, inputs); ++i) {
+    if (direct->loop_count == 0 || !takes(direct, i, types)) {
+        for (i = 0; i < direct->loop_count && !takes(direct, i, types); ++i) {
         }
         if (i == direct->loop_count) {
             return NULL;
@@ -93,26 +93,14 @@ static int are_alike(const OgiveDirect *direct, const OgiveKernel *kernel, PyObj
     return 1;
 }
 
-static PyObject *run_alike(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out, OgiveLoopData *loop,
-                           int out_type, npy_intp count) {
-    PyArrayObject *first = (PyArrayObject *)inputs[0];
-    char *args[OGIVE_MAX_OPERANDS];
+void ogive_run_alike(const OgiveDirect *direct, OgiveLoopData *loop, char **args, npy_intp count, npy_intp length) {
     const npy_intp *steps = loop->kernel->itemsizes;
-    PyObject *result =
-        out != NULL ? Py_NewRef(out) : PyArray_SimpleNew(PyArray_NDIM(first), PyArray_DIMS(first), out_type);
-    if (result == NULL) {
-        PyErr_Clear(); /* no memory: NumPy tries again, and says how much is wanted */
-        return NULL;
-    }
-    for (int k = 0; k <= direct->inputs; ++k) {
-        args[k] = PyArray_BYTES((PyArrayObject *)(k < direct->inputs ? inputs[k] : result));
-    }
     NPY_BEGIN_THREADS_DEF;
     if (lets_others_run(loop, count)) {
         NPY_BEGIN_THREADS;
     }
     if (direct->row_wise) {
-        const npy_intp length = PyArray_DIM(first, PyArray_NDIM(first) - 1), dimensions[] = {count / length, length};
+        const npy_intp dimensions[] = {count / length, length};
         npy_intp row_steps[2 * OGIVE_MAX_OPERANDS];
         for (int k = 0; k <= direct->inputs; ++k) {
             row_steps[k] = length * steps[k];
@@ -123,6 +111,22 @@ static PyObject *run_alike(const OgiveDirect *direct, PyObject *const *inputs, P
         ogive_plain_elements(args, count, steps, loop);
     }
     NPY_END_THREADS;
+}
+
+static PyObject *run_alike(const OgiveDirect *direct, PyObject *const *inputs, PyObject *out, OgiveLoopData *loop,
+                           int out_type, npy_intp count) {
+    PyArrayObject *first = (PyArrayObject *)inputs[0];
+    char *args[OGIVE_MAX_OPERANDS];
+    PyObject *result =
+        out != NULL ? Py_NewRef(out) : PyArray_SimpleNew(PyArray_NDIM(first), PyArray_DIMS(first), out_type);
+    if (result == NULL) {
+        PyErr_Clear(); /* no memory: NumPy tries again, and says how much is wanted */
+        return NULL;
+    }
+    for (int k = 0; k <= direct->inputs; ++k) {
+        args[k] = PyArray_BYTES((PyArrayObject *)(k < direct->inputs ? inputs[k] : result));
+    }
+    ogive_run_alike(direct, loop, args, count, PyArray_DIM(first, PyArray_NDIM(first) - 1));
     return result;
 }
 
@@ -420,13 +424,14 @@ static PyObject *run_rows(const OgiveDirect *direct, PyObject *const *inputs, Py
 /* ---- the call ------------------------------------------------------------------------------- */
 
 PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyObject *out) {
+    int types[OGIVE_MAX_OPERANDS], out_type;
     for (int k = 0; k < direct->inputs; ++k) {
         if (!is_ordinary(inputs[k])) {
             return NULL;
         }
+        types[k] = PyArray_TYPE((PyArrayObject *)inputs[k]);
     }
-    int out_type;
-    OgiveLoopData *loop = find_loop(direct, inputs, &out_type);
+    OgiveLoopData *loop = ogive_find_loop(direct, types, &out_type);
     if (loop == NULL) {
         return NULL;
     }

@@ -71,7 +71,7 @@ static PyMethodDef methods[] = {
     {"set_expression_type", ogive_set_expression_type, METH_O,
      "Set the class whose instances make a call of an operator symbolic."},
     {"inherit_vectorcall", ogive_inherit_vectorcall, METH_O,
-     "Give a subclass of OperatorCall or ModelCall its fast call path; returns the class."},
+     "Give a subclass of OperatorCall, ModelCall or TensorCall its fast call path; returns the class."},
     {"xla_handler", ogive_xla_handler, METH_NOARGS, "The handler for XLA's foreign function interface, as a capsule."},
     {"add_xla_kernel", ogive_add_xla_kernel, METH_VARARGS,
      "add_xla_kernel(number, kernel)\n--\n\nLet the handler find a kernel, compiled, by a number, as long as the process lives."},
@@ -92,7 +92,7 @@ PyMODINIT_FUNC PyInit__native(void) {
     }
     if (ogive_add_code_type(module) < 0 || ogive_add_kernel_type(module) < 0 ||
         ogive_add_operator_type(module) < 0 || ogive_add_ufunc_parts() < 0 || ogive_add_ufunc_type(module) < 0 ||
-        ogive_add_plan_types(module) < 0 || ogive_pool_setup() < 0 ||
+        ogive_add_plan_types(module) < 0 || ogive_add_tensor_types(module) < 0 || ogive_pool_setup() < 0 ||
         PyModule_AddIntConstant(module, "MAX_THREADS", OGIVE_MAX_THREADS) < 0) {
         Py_DECREF(module);
         return NULL;

@@ -13,11 +13,12 @@
  *   strided.c  calls of a plan's kernels for any layout and several outputs
  *   plan.c     computations of several kernels, run without Python
  *   xla.c      kernels called by programs that XLA compiled (ogive.jax)
+ *   dlpack.c   operators called on another library's tensors (ogive.torch)
  *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
- * Everything that arrives from Python is checked where it arrives (code.c, kernel.c, ufunc.c, call.c, direct.c, plan.c);
- * the loops (elements.c, grid.c, rows.c) and pool.c then trust it.
+ * Everything that arrives from Python is checked where it arrives (code.c, kernel.c, ufunc.c, call.c, direct.c, plan.c,
+ * dlpack.c); the loops (elements.c, grid.c, rows.c) and pool.c then trust it.
  */
 #ifndef OGIVE_NATIVE_H
 #define OGIVE_NATIVE_H
@@ -126,11 +127,13 @@ extern PyTypeObject *ogive_kernel_type;
 extern PyTypeObject *ogive_code_type;
 extern PyTypeObject *ogive_operator_type;
 extern PyTypeObject *ogive_model_type;
+extern PyTypeObject *ogive_tensor_call_type;
 
 int ogive_add_code_type(PyObject *module);
 int ogive_add_kernel_type(PyObject *module);
 int ogive_add_operator_type(PyObject *module);
 int ogive_add_plan_types(PyObject *module);
+int ogive_add_tensor_types(PyObject *module);
 
 /* cpu.c */
 int ogive_x86_level(void);
@@ -200,6 +203,21 @@ typedef struct {
 /* direct.c: the result, or NULL without an error set if the call is one for the ufunc. An error of the compiler
  * is left set beside a result, as NumPy leaves it. */
 PyObject *ogive_call_directly(OgiveDirect *direct, PyObject *const *inputs, PyObject *out);
+
+/* direct.c: the loop for inputs of these types, and the type of its result; NULL if there is none. */
+OgiveLoopData *ogive_find_loop(OgiveDirect *direct, const int *types, int *out_type);
+
+/* direct.c: a loop on operands of one shape, whose elements lie one after the other: `count` in all, more than 0, and
+ * `length` in a row. Results overlap nothing but element on element. An error of the compiler is left set. */
+void ogive_run_alike(const OgiveDirect *direct, OgiveLoopData *loop, char **args, npy_intp count, npy_intp length);
+
+/* call.c: the arguments of a vectorcall as Python has them. */
+PyObject *ogive_argument_tuple(PyObject *const *args, Py_ssize_t count);
+PyObject *ogive_keywords_dict(PyObject *names, PyObject *const *values);
+
+/* call.c: the loops that a call of an operator with these keywords goes to, and a new reference to the ufunc that they
+ * live as long as; NULL if there are none, with an error set if a keyword is wrong. */
+OgiveDirect *ogive_find_direct(PyObject *operator, PyObject *names, PyObject *const *values, PyObject **owner);
 
 /* strided.c: the kernel on `count` arrays, inputs then outputs, which exist and have the shapes of a plan. 1 if it ran, 0
  * if the call is one for the ufunc, -1 with an error set. `types` are NumPy's numbers of the operands. */

@@ -1,0 +1,773 @@
+/* Tensors of another library as NumPy arrays and back, and calls of operators on them, without Python in between.
+ *
+ * The library (PyTorch from 2.10 on) says how by a table of C functions: DLPack's exchange API, a capsule that its tensor
+ * type has as `__dlpack_c_exchange_api__`. The declarations are the part of DLPack 1 that is needed here, so nothing has to
+ * be compiled where the library is installed.
+ *
+ *   TensorExchange   the table, the types of tensors and of elements, and who may be watching
+ *   TensorCall       an operator on tensors. A call that it does not take goes to `__call__` of its subclass, the general
+ *                    way; without one it gives NotImplemented
+ *
+ * Whatever is out of the ordinary (another device, no strides, a negative view, a transformation that is at work) is not
+ * taken here, and is no error: the caller has a way for it.
+ */
+#include "native.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <structmember.h>
+
+/* ---- DLPack's interface ------------------------------------------------------------------ */
+
+typedef struct {
+    uint32_t major, minor;
+} dl_version;
+
+typedef struct {
+    int32_t type, id;
+} dl_device;
+
+typedef struct {
+    uint8_t code, bits;
+    uint16_t lanes;
+} dl_dtype;
+
+typedef struct {
+    void *data;
+    dl_device device;
+    int32_t ndim;
+    dl_dtype dtype;
+    int64_t *shape;
+    int64_t *strides; /* in elements */
+    uint64_t byte_offset;
+} dl_tensor;
+
+typedef struct dl_managed {
+    dl_version version;
+    void *context;
+    void (*deleter)(struct dl_managed *);
+    uint64_t flags;
+    dl_tensor tensor;
+} dl_managed;
+
+typedef struct dl_api {
+    dl_version version;
+    const struct dl_api *previous; /* of an older version, or NULL */
+    int (*allocate)(dl_tensor *, dl_managed **, void *, void (*)(void *, const char *, const char *));
+    int (*managed_of_object)(void *, dl_managed **);
+    int (*object_of_managed)(dl_managed *, void **); /* owns the tensor from then on */
+    int (*tensor_of_object)(void *, dl_tensor *);    /* borrowed: until control returns to the library */
+    int (*current_stream)(int32_t, int32_t, void **);
+} dl_api;
+
+#define DL_MAJOR 1
+#define DL_CPU 1
+#define DL_CAPSULE "dlpack_exchange_api"
+
+/* ---- the exchange ------------------------------------------------------------------------ */
+
+#define MAX_DTYPES 24
+#define MAX_KEYWORDS 16
+#define MAX_TENSORS 8 /* of a call: others go the general way */
+#define SHORT_BYTES 65536   /* results of as many bytes have memory of malloc, longer ones NumPy's, which knows large pages */
+
+typedef struct {
+    PyObject_HEAD
+    const dl_api *api;
+    PyObject *types;      /* a tuple: the exact types of tensors that are taken */
+    PyObject *is_negated; /* tensor -> whether its memory has the numbers with the other sign */
+    PyObject *records;    /* () -> whether gradients are recorded */
+    PyObject *conditions; /* a tuple of (dict, name, value): what has to be so for nobody to watch */
+    PyObject *watchers;   /* a tuple of () -> None, False or 0 while nobody watches */
+    int dtypes;
+    dl_dtype dtype_of[MAX_DTYPES];
+    PyArray_Descr *descr_of[MAX_DTYPES];
+} TensorExchange;
+
+PyTypeObject *ogive_tensor_call_type;
+static PyTypeObject *exchange_type;
+static PyObject *name_requires_grad;
+
+static const dl_api *checked_api(PyObject *capsule) {
+    const dl_api *api = PyCapsule_GetPointer(capsule, DL_CAPSULE);
+    while (api != NULL && api->version.major != DL_MAJOR) {
+        api = api->previous;
+    }
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (api == NULL || api->object_of_managed == NULL || api->tensor_of_object == NULL) {
+        PyErr_SetString(PyExc_ValueError, "TensorExchange: the functions of DLPack 1 are wanted");
+        return NULL;
+    }
+    return api;
+}
+
+static int are_callable(PyObject *tuple) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+        if (!PyCallable_Check(PyTuple_GET_ITEM(tuple, i))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int read_dtypes(TensorExchange *self, PyObject *rows) {
+    if (PyTuple_GET_SIZE(rows) > MAX_DTYPES) {
+        PyErr_Format(PyExc_ValueError, "TensorExchange: at most %d element types are wanted", MAX_DTYPES);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(rows); ++i) {
+        unsigned char code, bits;
+        PyObject *descr;
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(rows, i), "bbO!", &code, &bits, &PyArrayDescr_Type, &descr)) {
+            return -1;
+        }
+        if (PyDataType_ELSIZE((PyArray_Descr *)descr) * 8 != bits || !PyArray_ISNBO(((PyArray_Descr *)descr)->byteorder) ||
+            PyDataType_REFCHK((PyArray_Descr *)descr)) {
+            PyErr_Format(PyExc_ValueError, "TensorExchange: %R has not %d bits", descr, (int)bits);
+            return -1;
+        }
+        self->dtype_of[i] = (dl_dtype){code, bits, 1};
+        self->descr_of[i] = (PyArray_Descr *)Py_NewRef(descr);
+        self->dtypes = (int)i + 1;
+    }
+    return 0;
+}
+
+static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *names[] = {"capsule", "types", "dtypes", "is_negated", "records", "conditions", "watchers", NULL};
+    PyObject *capsule, *types, *dtypes, *is_negated, *records, *conditions, *watchers;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!O!OOO!O!:TensorExchange", names, &capsule, &PyTuple_Type,
+                                     &types, &PyTuple_Type, &dtypes, &is_negated, &records, &PyTuple_Type, &conditions,
+                                     &PyTuple_Type, &watchers)) {
+        return NULL;
+    }
+    const dl_api *api = checked_api(capsule);
+    if (api == NULL) {
+        return NULL;
+    }
+    int well_formed = PyCallable_Check(is_negated) && PyCallable_Check(records) && are_callable(watchers);
+    for (Py_ssize_t i = 0; well_formed && i < PyTuple_GET_SIZE(types); ++i) {
+        well_formed = PyType_Check(PyTuple_GET_ITEM(types, i));
+    }
+    for (Py_ssize_t i = 0; well_formed && i < PyTuple_GET_SIZE(dtypes); ++i) {
+        well_formed = PyTuple_Check(PyTuple_GET_ITEM(dtypes, i));
+    }
+    for (Py_ssize_t i = 0; well_formed && i < PyTuple_GET_SIZE(conditions); ++i) {
+        PyObject *row = PyTuple_GET_ITEM(conditions, i);
+        well_formed = PyTuple_Check(row) && PyTuple_GET_SIZE(row) == 3 && PyDict_Check(PyTuple_GET_ITEM(row, 0)) &&
+                      PyUnicode_Check(PyTuple_GET_ITEM(row, 1));
+    }
+    if (!well_formed) {
+        PyErr_SetString(PyExc_TypeError, "TensorExchange: types, functions and (dict, name, value) are wanted");
+        return NULL;
+    }
+    TensorExchange *self = (TensorExchange *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->api = api;
+    self->types = Py_NewRef(types);
+    self->is_negated = Py_NewRef(is_negated);
+    self->records = Py_NewRef(records);
+    self->conditions = Py_NewRef(conditions);
+    self->watchers = Py_NewRef(watchers);
+    if (read_dtypes(self, dtypes) < 0) {
+        Py_DECREF(self);
+        return NULL;
+    }
+    return (PyObject *)self;
+}
+
+static int exchange_traverse(PyObject *object, visitproc visit, void *arg) {
+    TensorExchange *self = (TensorExchange *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->types);
+    Py_VISIT(self->is_negated);
+    Py_VISIT(self->records);
+    Py_VISIT(self->conditions);
+    Py_VISIT(self->watchers);
+    return 0;
+}
+
+/* Nothing is cleared: it is made of tuples and functions of others, which cannot lead back to it but through a dict. */
+static void exchange_dealloc(PyObject *object) {
+    TensorExchange *self = (TensorExchange *)object;
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    Py_CLEAR(self->types);
+    Py_CLEAR(self->is_negated);
+    Py_CLEAR(self->records);
+    Py_CLEAR(self->conditions);
+    Py_CLEAR(self->watchers);
+    for (int i = 0; i < self->dtypes; ++i) {
+        Py_CLEAR(self->descr_of[i]);
+    }
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+/* ---- from tensors to arrays -------------------------------------------------------------- */
+
+/* Drops the error that says why a tensor is no ordinary one. */
+static void nothing(void) {
+    if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+    }
+}
+
+static int is_taken_type(const TensorExchange *self, PyObject *object) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->types); ++i) {
+        if (PyTuple_GET_ITEM(self->types, i) == (PyObject *)Py_TYPE(object)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What a tensor of ordinary memory is, until control returns to the library. */
+typedef struct {
+    dl_tensor tensor;
+    PyArray_Descr *descr; /* borrowed */
+    char *data;
+} borrowed;
+
+/* Whether a tensor has memory that may be read as it is; if not, mostly without an error. */
+static int borrow(const TensorExchange *self, PyObject *object, borrowed *found) {
+    dl_tensor *tensor = &found->tensor;
+    memset(tensor, 0, sizeof *tensor);
+    if (self->api->tensor_of_object(object, tensor) != 0) {
+        nothing();
+        return 0;
+    }
+    if (tensor->device.type != DL_CPU || tensor->ndim < 0 || tensor->ndim > NPY_MAXDIMS || tensor->data == NULL ||
+        (tensor->ndim > 0 && (tensor->shape == NULL || tensor->strides == NULL))) {
+        return 0;
+    }
+    int row = 0;
+    while (row < self->dtypes && memcmp(&self->dtype_of[row], &tensor->dtype, sizeof tensor->dtype) != 0) {
+        ++row;
+    }
+    if (row == self->dtypes) {
+        return 0;
+    }
+    found->descr = self->descr_of[row];
+    found->data = (char *)tensor->data + tensor->byte_offset;
+    const npy_intp most = NPY_MAX_INTP / PyDataType_ELSIZE(found->descr);
+    for (int d = 0; d < tensor->ndim; ++d) {
+        if (tensor->shape[d] < 0 || tensor->shape[d] > most || tensor->strides[d] > most || tensor->strides[d] < -most) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether a tensor's memory has the numbers themselves, and not their negatives. */
+static int is_straight(const TensorExchange *self, PyObject *object) {
+    PyObject *negated = PyObject_CallOneArg(self->is_negated, object);
+    if (negated == NULL) {
+        nothing();
+    }
+    Py_XDECREF(negated);
+    return negated == Py_False;
+}
+
+/* An array that shares the memory of a tensor and keeps the tensor; NULL with an error set. */
+static PyObject *array_of(PyObject *tensor, const borrowed *found) {
+    npy_intp shape[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    for (int d = 0; d < found->tensor.ndim; ++d) {
+        shape[d] = (npy_intp)found->tensor.shape[d];
+        strides[d] = (npy_intp)found->tensor.strides[d] * PyDataType_ELSIZE(found->descr);
+    }
+    PyObject *array =
+        PyArray_NewFromDescr(&PyArray_Type, (PyArray_Descr *)Py_NewRef(found->descr), found->tensor.ndim, shape, strides,
+                             found->data, NPY_ARRAY_WRITEABLE, NULL);
+    if (array != NULL && PyArray_SetBaseObject((PyArrayObject *)array, Py_NewRef(tensor)) < 0) {
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
+static PyObject *exchange_array(PyObject *object, PyObject *tensor) {
+    const TensorExchange *self = (TensorExchange *)object;
+    borrowed found;
+    if (is_taken_type(self, tensor) && is_straight(self, tensor) && borrow(self, tensor, &found)) {
+        return array_of(tensor, &found);
+    }
+    return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+}
+
+/* ---- and back ---------------------------------------------------------------------------- */
+
+/* What the library gets of a result: the shape and the strides lie behind it, then a short result itself. */
+typedef struct {
+    dl_managed managed;
+    int64_t numbers[];
+} owned_result;
+
+static owned_result *new_owned(const TensorExchange *self, int row, int ndim, size_t bytes) {
+    owned_result *owned = malloc(sizeof *owned + 2 * (size_t)ndim * sizeof owned->numbers[0] + bytes);
+    if (owned != NULL) {
+        owned->managed = (dl_managed){
+            .version = {DL_MAJOR, 0},
+            .tensor = {.device = {DL_CPU, 0},
+                       .ndim = ndim,
+                       .dtype = self->dtype_of[row],
+                       .shape = owned->numbers,
+                       .strides = owned->numbers + ndim},
+        };
+    }
+    return owned;
+}
+
+/* The library calls these two from any thread, with or without the interpreter's lock. */
+static void free_own(dl_managed *managed) { free(managed); }
+
+static void free_array(dl_managed *managed) {
+    if (Py_IsInitialized()) { /* else the array went with the interpreter */
+        const PyGILState_STATE state = PyGILState_Ensure();
+        Py_DECREF((PyObject *)managed->context);
+        PyGILState_Release(state);
+    }
+    free(managed);
+}
+
+/* The tensor; NULL with an error set. Whether the library has taken the memory if it fails, it does not say: then the
+ * memory stays. */
+static PyObject *hand_over(const TensorExchange *self, owned_result *owned) {
+    void *tensor = NULL;
+    return self->api->object_of_managed(&owned->managed, &tensor) == 0 ? tensor : NULL;
+}
+
+static int row_of(const TensorExchange *self, int type) {
+    int row = 0;
+    while (row < self->dtypes && !PyArray_EquivTypenums(self->descr_of[row]->type_num, type)) {
+        ++row;
+    }
+    return row < self->dtypes ? row : -1;
+}
+
+/* A tensor that shares the memory of a result, and keeps it; NULL with an error set. */
+static PyObject *tensor_of(const TensorExchange *self, PyObject *result) {
+    PyArrayObject *array = (PyArrayObject *)PyArray_FROM_O(result); /* NumPy makes scalars of arrays without dimensions */
+    if (array == NULL) {
+        return NULL;
+    }
+    const int ndim = PyArray_NDIM(array), row = row_of(self, PyArray_TYPE(array));
+    const npy_intp size = PyArray_ITEMSIZE(array);
+    int fits = row >= 0 && PyArray_ISBEHAVED(array);
+    for (int d = 0; fits && d < ndim; ++d) {
+        fits = PyArray_STRIDE(array, d) >= 0 && PyArray_STRIDE(array, d) % size == 0;
+    }
+    if (!fits) {
+        PyErr_Format(PyExc_ValueError, "a writeable array of %R with strides of whole elements has no tensor",
+                     PyArray_DESCR(array));
+        Py_DECREF(array);
+        return NULL;
+    }
+    owned_result *owned = new_owned(self, row, ndim, 0);
+    if (owned == NULL) {
+        Py_DECREF(array);
+        return PyErr_NoMemory();
+    }
+    owned->managed.context = array;
+    owned->managed.deleter = free_array;
+    owned->managed.tensor.data = PyArray_DATA(array);
+    for (int d = 0; d < ndim; ++d) {
+        owned->numbers[d] = PyArray_DIM(array, d);
+        owned->numbers[ndim + d] = PyArray_STRIDE(array, d) / size;
+    }
+    return hand_over(self, owned);
+}
+
+static PyObject *exchange_tensor(PyObject *object, PyObject *array) {
+    return tensor_of((TensorExchange *)object, array);
+}
+
+static PyMethodDef exchange_methods[] = {
+    {"array", exchange_array, METH_O,
+     "array(tensor)\n--\n\nAn array that shares the memory of a tensor; None if that cannot be read as it is."},
+    {"tensor", exchange_tensor, METH_O, "tensor(array)\n--\n\nA tensor that shares the memory of a writeable array."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot exchange_slots[] = {
+    {Py_tp_doc, "Tensors of a library as arrays, and arrays as tensors, by DLPack's exchange API."},
+    {Py_tp_new, exchange_new},
+    {Py_tp_dealloc, exchange_dealloc},
+    {Py_tp_traverse, exchange_traverse},
+    {Py_tp_methods, exchange_methods},
+    {0, NULL},
+};
+
+static PyType_Spec exchange_spec = {
+    .name = "ogive._native.TensorExchange",
+    .basicsize = sizeof(TensorExchange),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = exchange_slots,
+};
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc vectorcall;
+    TensorExchange *exchange; /* NULL: no call is taken */
+    PyObject *operator;
+    PyObject *names;  /* a frozenset: the parameters, which are numbers or text */
+    PyObject *record; /* (result, tensors, keywords) -> the result, whose gradient is recorded; or None */
+    int inputs;
+    int row_wise;
+    int dtypes;
+    int type_nums[MAX_DTYPES]; /* of the element types that there is a kernel for, the same for all tensors */
+} TensorCall;
+
+/* Whether nobody but autograd may want to see what happens; -1 with an error set. */
+static int is_unwatched(const TensorExchange *self) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->conditions); ++i) {
+        PyObject *row = PyTuple_GET_ITEM(self->conditions, i);
+        PyObject *value = PyDict_GetItemWithError(PyTuple_GET_ITEM(row, 0), PyTuple_GET_ITEM(row, 1));
+        if (value == NULL) {
+            return PyErr_Occurred() ? -1 : 0;
+        }
+        Py_INCREF(value);
+        const int same = PyObject_RichCompareBool(value, PyTuple_GET_ITEM(row, 2), Py_EQ);
+        Py_DECREF(value);
+        if (same != 1) {
+            return same;
+        }
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->watchers); ++i) {
+        PyObject *found = PyObject_CallNoArgs(PyTuple_GET_ITEM(self->watchers, i));
+        const int watches = found == NULL ? -1 : PyObject_IsTrue(found);
+        Py_XDECREF(found);
+        if (watches != 0) {
+            return watches < 0 ? -1 : 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether autograd records a call of these tensors; -1 with an error set. */
+static int is_recorded(const TensorExchange *self, PyObject *const *tensors, int count) {
+    int needs = 0;
+    for (int i = 0; i < count && !needs; ++i) {
+        PyObject *found = PyObject_GetAttr(tensors[i], name_requires_grad);
+        needs = found == NULL ? -1 : PyObject_IsTrue(found);
+        Py_XDECREF(found);
+    }
+    if (needs != 1) {
+        return needs;
+    }
+    PyObject *found = PyObject_CallNoArgs(self->records);
+    const int records = found == NULL ? -1 : PyObject_IsTrue(found);
+    Py_XDECREF(found);
+    return records;
+}
+
+/* Whether the keywords are parameters, and numbers or text; -1 with an error set. */
+static int are_plain(const TensorCall *self, PyObject *names, PyObject *const *values) {
+    const Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    if (count > MAX_KEYWORDS) {
+        return 0;
+    }
+    for (Py_ssize_t k = 0; k < count; ++k) {
+        const int known = PySet_Contains(self->names, PyTuple_GET_ITEM(names, k));
+        if (known != 1) {
+            return known;
+        }
+        if (!(PyFloat_CheckExact(values[k]) || PyLong_CheckExact(values[k]) || PyBool_Check(values[k]) ||
+              PyUnicode_CheckExact(values[k]))) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Takes the reference to the result. */
+static PyObject *call_record(const TensorCall *self, PyObject *result, PyObject *const *args, PyObject *names) {
+    PyObject *tensors = ogive_argument_tuple(args, self->inputs);
+    PyObject *keywords = ogive_keywords_dict(names, args + self->inputs), *recorded = NULL;
+    if (tensors != NULL && keywords != NULL) {
+        recorded = PyObject_CallFunctionObjArgs(self->record, result, tensors, keywords, NULL);
+    }
+    Py_XDECREF(tensors);
+    Py_XDECREF(keywords);
+    Py_DECREF(result);
+    return recorded;
+}
+
+/* Whether all tensors have memory that may be read, and one element type that there is a kernel for. */
+static int borrow_all(const TensorCall *self, PyObject *const *tensors, borrowed *found) {
+    int i = 0;
+    while (i < self->inputs && is_straight(self->exchange, tensors[i])) {
+        ++i;
+    }
+    if (i < self->inputs) {
+        return 0;
+    }
+    for (i = 0; i < self->inputs; ++i) {
+        if (!borrow(self->exchange, tensors[i], &found[i]) || found[i].descr != found[0].descr ||
+            (self->row_wise && found[i].tensor.ndim == 0)) {
+            return 0;
+        }
+    }
+    int k = 0;
+    while (k < self->dtypes && self->type_nums[k] != found[0].descr->type_num) {
+        ++k;
+    }
+    return k < self->dtypes;
+}
+
+/* The number of elements of tensors of one shape, if all have them one after the other, and not too many; else 0. */
+static npy_intp count_short(const TensorCall *self, const borrowed *found) {
+    const dl_tensor *first = &found[0].tensor;
+    const npy_intp size = PyDataType_ELSIZE(found[0].descr);
+    npy_intp count = 1;
+    for (int d = first->ndim - 1; d >= 0; --d) {
+        for (int i = 0; i < self->inputs; ++i) {
+            const dl_tensor *tensor = &found[i].tensor;
+            if (tensor->ndim != first->ndim || tensor->shape[d] != first->shape[d] ||
+                (tensor->shape[d] != 1 && tensor->strides[d] != count)) {
+                return 0;
+            }
+        }
+        if (first->shape[d] > SHORT_BYTES / size / count || first->shape[d] == 0) {
+            return 0;
+        }
+        count *= (npy_intp)first->shape[d];
+    }
+    for (int i = 0; i < self->inputs; ++i) {
+        if (found[i].tensor.ndim != first->ndim || (uintptr_t)found[i].data % (size_t)size != 0) {
+            return 0;
+        }
+    }
+    return count;
+}
+
+/* A short call of tensors of one shape, without arrays, past the operator's class: the result lies in memory of its own. NULL if it is for another way, or with an error. */
+static PyObject *call_short(const TensorCall *self, const borrowed *found, PyObject *names, PyObject *const *values) {
+    const npy_intp count = count_short(self, found);
+    PyObject *owner, *result = NULL;
+    int types[OGIVE_MAX_OPERANDS], out_type;
+    char *args[OGIVE_MAX_OPERANDS];
+    OgiveDirect *direct = count == 0 ? NULL : ogive_find_direct(self->operator, names, values, &owner);
+    if (direct == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < self->inputs; ++i) {
+        types[i] = found[i].descr->type_num;
+        args[i] = found[i].data;
+    }
+    OgiveLoopData *loop = direct->inputs == self->inputs && !direct->has_row_operands
+                              ? ogive_find_loop(direct, types, &out_type)
+                              : NULL;
+    const int row = loop == NULL ? -1 : row_of(self->exchange, out_type), ndim = found[0].tensor.ndim;
+    if (row >= 0) {
+        const npy_intp bytes = count * PyDataType_ELSIZE(self->exchange->descr_of[row]);
+        owned_result *owned = new_owned(self->exchange, row, ndim, (size_t)bytes + OGIVE_STREAM_ALIGNMENT);
+        if (owned != NULL) {
+            const uintptr_t end = (uintptr_t)(owned->numbers + 2 * ndim) + OGIVE_STREAM_ALIGNMENT - 1;
+            args[self->inputs] = (char *)(end - end % OGIVE_STREAM_ALIGNMENT);
+            owned->managed.deleter = free_own;
+            owned->managed.tensor.data = args[self->inputs];
+            npy_intp step = 1;
+            for (int d = ndim - 1; d >= 0; --d) {
+                owned->numbers[d] = found[0].tensor.shape[d];
+                owned->numbers[ndim + d] = step;
+                step *= (npy_intp)found[0].tensor.shape[d];
+            }
+            ogive_run_alike(direct, loop, args, count, ndim == 0 ? 1 : (npy_intp)found[0].tensor.shape[ndim - 1]);
+            if (PyErr_Occurred()) { /* a kernel could not be compiled */
+                free(owned);
+            } else {
+                result = hand_over(self->exchange, owned);
+            }
+        }
+    }
+    Py_DECREF(owner);
+    return result;
+}
+
+static PyObject *tensors_of(const TensorExchange *exchange, PyObject *found) {
+    if (!PyTuple_CheckExact(found)) {
+        return tensor_of(exchange, found);
+    }
+    PyObject *tensors = PyTuple_New(PyTuple_GET_SIZE(found));
+    for (Py_ssize_t i = 0; tensors != NULL && i < PyTuple_GET_SIZE(found); ++i) {
+        PyObject *tensor = tensor_of(exchange, PyTuple_GET_ITEM(found, i));
+        if (tensor == NULL) {
+            Py_CLEAR(tensors);
+        } else {
+            PyTuple_SET_ITEM(tensors, i, tensor);
+        }
+    }
+    return tensors;
+}
+
+static PyObject *call_arrays(const TensorCall *self, const borrowed *found, PyObject *const *args, PyObject *names) {
+    PyObject *stack[MAX_TENSORS + MAX_KEYWORDS], *result = NULL;
+    int taken = 0;
+    while (taken < self->inputs && (stack[taken] = array_of(args[taken], &found[taken])) != NULL) {
+        ++taken;
+    }
+    if (taken == self->inputs) {
+        if (names != NULL) {
+            memcpy(stack + taken, args + taken, sizeof *stack * (size_t)PyTuple_GET_SIZE(names));
+        }
+        PyObject *arrays = PyObject_Vectorcall(self->operator, stack, (size_t)taken, names);
+        if (arrays != NULL) {
+            result = tensors_of(self->exchange, arrays);
+            Py_DECREF(arrays);
+        }
+    }
+    for (int i = 0; i < taken; ++i) {
+        Py_DECREF(stack[i]);
+    }
+    return result;
+}
+
+/* The result of a call; NULL, mostly without an error, if it is one for the general way, which tells what is wrong. */
+static PyObject *take_call(const TensorCall *self, PyObject *const *args, PyObject *names) {
+    for (int i = 0; i < self->inputs; ++i) {
+        if (!is_taken_type(self->exchange, args[i])) {
+            return NULL;
+        }
+    }
+    if (are_plain(self, names, args + self->inputs) != 1 || is_unwatched(self->exchange) != 1) {
+        return NULL;
+    }
+    const int recorded = is_recorded(self->exchange, args, self->inputs);
+    borrowed found[MAX_TENSORS];
+    if (recorded < 0 || (recorded && self->record == Py_None) || !borrow_all(self, args, found)) {
+        return NULL;
+    }
+    PyObject *result = call_short(self, found, names, args + self->inputs);
+    if (result == NULL && !PyErr_Occurred()) {
+        result = call_arrays(self, found, args, names);
+    }
+    return result != NULL && recorded ? call_record(self, result, args, names) : result;
+}
+
+static PyObject *tensor_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names) {
+    const TensorCall *self = (const TensorCall *)object;
+    const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    PyObject *result = self->exchange != NULL && nargs == self->inputs ? take_call(self, args, names) : NULL;
+    nothing();
+    if (result != NULL || PyErr_Occurred()) {
+        return result;
+    }
+    if (Py_TYPE(object)->tp_call == PyVectorcall_Call) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    PyObject *positional = ogive_argument_tuple(args, nargs), *keywords = ogive_keywords_dict(names, args + nargs);
+    if (positional != NULL && keywords != NULL) {
+        result = Py_TYPE(object)->tp_call(object, positional, keywords);
+    }
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return result;
+}
+
+static PyObject *call_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    static char *keyword_names[] = {"exchange", "operator", "inputs", "dtypes", "names", "row_wise", "record", NULL};
+    PyObject *exchange, *operator, *dtypes, *names, *record = Py_None;
+    int inputs, row_wise;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOiO!O!p|O:TensorCall", keyword_names, &exchange, &operator,
+                                     &inputs, &PyTuple_Type, &dtypes, &PyFrozenSet_Type, &names, &row_wise, &record)) {
+        return NULL;
+    }
+    if ((exchange != Py_None && !Py_IS_TYPE(exchange, exchange_type)) || !PyCallable_Check(operator) || (record != Py_None && !PyCallable_Check(record))) {
+        PyErr_SetString(PyExc_TypeError, "TensorCall: a TensorExchange or None, and functions are wanted");
+        return NULL;
+    }
+    if (inputs < 1 || inputs > MAX_TENSORS || PyTuple_GET_SIZE(dtypes) > MAX_DTYPES) {
+        PyErr_Format(PyExc_ValueError, "TensorCall: %d tensors, %zd element types", inputs, PyTuple_GET_SIZE(dtypes));
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(dtypes); ++i) {
+        if (!PyArray_DescrCheck(PyTuple_GET_ITEM(dtypes, i))) {
+            PyErr_SetString(PyExc_TypeError, "TensorCall: NumPy's dtypes are wanted");
+            return NULL;
+        }
+    }
+    TensorCall *self = (TensorCall *)type->tp_alloc(type, 0);
+    if (self == NULL) {
+        return NULL;
+    }
+    self->vectorcall = tensor_vectorcall;
+    self->exchange = exchange == Py_None ? NULL : (TensorExchange *)Py_NewRef(exchange);
+    self->operator = Py_NewRef(operator);
+    self->names = Py_NewRef(names);
+    self->record = Py_NewRef(record);
+    self->inputs = inputs;
+    self->row_wise = row_wise;
+    self->dtypes = (int)PyTuple_GET_SIZE(dtypes);
+    for (int i = 0; i < self->dtypes; ++i) {
+        self->type_nums[i] = ((PyArray_Descr *)PyTuple_GET_ITEM(dtypes, i))->type_num;
+    }
+    return (PyObject *)self;
+}
+
+static int call_traverse(PyObject *object, visitproc visit, void *arg) {
+    TensorCall *self = (TensorCall *)object;
+    Py_VISIT(Py_TYPE(object));
+    Py_VISIT(self->exchange);
+    Py_VISIT(self->operator);
+    Py_VISIT(self->names);
+    Py_VISIT(self->record);
+    return 0;
+}
+
+static int call_clear(PyObject *object) { /* whoever calls it afterwards goes the general way */
+    TensorCall *self = (TensorCall *)object;
+    Py_CLEAR(self->exchange);
+    Py_CLEAR(self->operator);
+    Py_CLEAR(self->names);
+    Py_CLEAR(self->record);
+    return 0;
+}
+
+static void call_dealloc(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    PyObject_GC_UnTrack(object);
+    call_clear(object);
+    type->tp_free(object);
+    Py_DECREF(type);
+}
+
+static PyMemberDef call_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(TensorCall, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot call_slots[] = {
+    {Py_tp_doc, "An operator on tensors. Calls that it does not take go to the subclass, or give NotImplemented."},
+    {Py_tp_new, call_new},
+    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_dealloc, call_dealloc},
+    {Py_tp_traverse, call_traverse},
+    {Py_tp_clear, call_clear},
+    {Py_tp_members, call_members},
+    {0, NULL},
+};
+
+static PyType_Spec call_spec = {
+    .name = "ogive._native.TensorCall",
+    .basicsize = sizeof(TensorCall),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = call_slots,
+};
+
+int ogive_add_tensor_types(PyObject *module) {
+    name_requires_grad = PyUnicode_InternFromString("requires_grad");
+    exchange_type = (PyTypeObject *)PyType_FromSpec(&exchange_spec);
+    ogive_tensor_call_type = (PyTypeObject *)PyType_FromSpec(&call_spec);
+    return name_requires_grad == NULL || exchange_type == NULL || ogive_tensor_call_type == NULL ||
+                   PyModule_AddType(module, exchange_type) < 0 ||
+                   PyModule_AddType(module, ogive_tensor_call_type) < 0 ||
+                   PyModule_AddIntConstant(module, "MAX_TENSORS", MAX_TENSORS) < 0
+               ? -1
+               : 0;
+}

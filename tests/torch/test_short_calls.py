@@ -1,0 +1,299 @@
+"""Calls that stay in C, and those that must not: what watches a tensor sees the call."""
+
+import copy
+import ctypes
+import gc
+import inspect
+import pickle
+import threading
+import warnings
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive import _native
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+ogive_torch = pytest.importorskip("ogive.torch")
+exchange = pytest.importorskip("ogive.torch.exchange")
+
+is_there = pytest.mark.skipif(exchange.EXCHANGE is None, reason="this torch has no functions of DLPack")
+TYPES = [torch.float16, torch.bfloat16, torch.float32, torch.float64]
+
+
+def bits(tensor):
+    return tensor.contiguous().view({1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}[tensor.itemsize])
+
+
+def general(name, *tensors, **parameters):
+    function = getattr(ogive_torch, name)
+    return function._general(tensors, None, parameters)
+
+
+@is_there
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(("name", "count", "parameters"), [
+    ("gelu", 1, {"approximate": "tanh"}), ("celu", 1, {"alpha": 1.5}), ("mul", 2, {}), ("softmax", 1, {}),
+    ("swiglu", 2, {}), ("isnan", 1, {}),
+])  # fmt: skip
+def test_short_calls_have_the_bits_and_the_layout_of_others(name, count, parameters, dtype):
+    generator = torch.Generator().manual_seed(0)
+    for shape in [(16,), (3, 5), (2, 1, 4), (1,), (0, 3), (20000,), (3, 40000)]:
+        for view in (lambda t: t, lambda t: t.movedim(0, -1), lambda t: t[..., ::2], lambda t: t.flip(0)[:1]):
+            given = [view(torch.randn(shape, generator=generator).to(dtype)) for _ in range(count)]
+            short, other = getattr(ogive_torch, name)(*given, **parameters), general(name, *given, **parameters)
+            assert (short.dtype, short.stride()) == (other.dtype, other.stride())
+            assert torch.equal(bits(short), bits(other))
+
+
+@is_there
+def test_usual_calls_stay_in_c(monkeypatch):
+    calls = []
+    monkeypatch.setattr(ogive_torch.celu, "_general", lambda *given: calls.append(given))
+    for tensor in (torch.randn(3), torch.randn(()), torch.randn(3, 4).T, torch.nn.Parameter(torch.randn(2))):
+        assert ogive_torch.celu(tensor, alpha=2).shape == tensor.shape
+    with torch.no_grad():
+        assert not ogive_torch.celu(torch.ones(2, requires_grad=True)).requires_grad
+    assert not calls
+
+
+@is_there
+def test_unusual_tensors_do_not(monkeypatch):
+    class Sub(torch.Tensor):
+        pass
+
+    complex_one = torch.complex(torch.randn(4), torch.randn(4)).conj()
+    negative = [complex_one.imag, complex_one.imag[1], complex_one.imag[:1], torch._neg_view(torch.randn(3))]
+    for tensor in negative:
+        assert torch.equal(ogive_torch.relu(tensor), torch.relu(tensor))
+    calls = []
+    monkeypatch.setattr(ogive_torch.relu, "_general", lambda *given: calls.append(given))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own: some of these kinds are deprecated
+        others = [torch.randn(3).as_subclass(Sub), torch.ones(3).to_sparse(), torch.empty(2, device="meta"),
+                  torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8), torch.ones(2).to_mkldnn(),
+                  torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]), torch.ones(2, dtype=torch.complex64),
+                  torch._efficientzerotensor(3)]  # fmt: skip
+    for tensor in (*negative, *others):
+        ogive_torch.relu(tensor)
+    ogive_torch.relu(torch.ones(2), out=torch.ones(2))
+    ogive_torch.relu(torch.ones(2), torch.ones(2))
+    ogive_torch.relu(torch.ones(2), alpha=1.0)
+    ogive_torch.relu([1.0])
+    assert len(calls) == len(negative) + len(others) + 4
+
+
+@is_there
+def test_wrapped_tensors_do_not(monkeypatch):
+    """A transformation's tensors have torch's own type: what is in them is not theirs to read."""
+    original, kinds = ogive_torch.tanh._general, []
+
+    def watched(tensors, out, given):
+        kinds.append(torch._C._functorch.is_functorch_wrapped_tensor(tensors[0]))
+        return original(tensors, out, given)
+
+    monkeypatch.setattr(ogive_torch.tanh, "_general", watched)
+    x = torch.randn(5)
+    t = torch.tanh(x)
+    tanh, constant = ogive_torch.tanh, torch.randn(5)
+    torch.testing.assert_close(torch.func.vmap(tanh)(x), t)
+    torch.testing.assert_close(torch.func.grad(lambda x: tanh(x).sum())(x), 1 - t * t)
+    torch.testing.assert_close(torch.func.jvp(tanh, (x,), (torch.ones(5),))[1], 1 - t * t)
+    assert torch.func.functionalize(lambda x: x if exchange.EXCHANGE.array(x) is None else x + 1)(x).equal(x)
+    torch.testing.assert_close(torch.func.vmap(torch.func.grad(tanh))(x), 1 - t * t)
+    assert len(kinds) >= 4
+    assert all(kinds)
+    # Constants within one are tensors like any other, with gradients of their own or without.
+    result = torch.func.grad(lambda x: (x * tanh(constant)).sum())(x)
+    assert torch.equal(result, tanh(constant))
+    leaf = constant.clone().requires_grad_()
+    torch.func.vmap(lambda x: x * tanh(leaf).sum())(x).sum().backward()
+    torch.testing.assert_close(leaf.grad, x.sum() * (1 - torch.tanh(constant) ** 2))
+
+
+def test_modes_and_traces_see_calls():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Log(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    seen = []
+    with Log():
+        ogive_torch.relu(torch.ones(2))
+    assert "ogive.relu.default" in seen
+    with FakeTensorMode():
+        assert type(ogive_torch.relu(torch.ones(2))) is not torch.Tensor
+    with pytest.warns(DeprecationWarning, match="torch.jit.trace"):
+        traced = torch.jit.trace(lambda x: ogive_torch.relu(x), torch.ones(2))
+    assert traced(torch.tensor([-1.0, 3.0])).tolist() == [0, 3]
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(torch.ones(2), torch.ones(2))
+        assert torch.autograd.forward_ad.unpack_dual(ogive_torch.relu(dual)).tangent.tolist() == [1, 1]
+
+
+def test_inference_mode_and_memory():
+    with torch.inference_mode():
+        assert ogive_torch.gelu(torch.ones(3)).is_inference()
+        assert ogive_torch.gelu(torch.ones(100000)).is_inference()
+    for length in (7, 100000):  # memory of its own, and NumPy's
+        x = torch.randn(length)
+        kept = [ogive_torch.gelu(x) for _ in range(50)]
+        wanted = kept[0].clone()
+        del x
+        gc.collect()
+        assert all(torch.equal(one, wanted) for one in kept)
+        kept[1].add_(1)
+        assert torch.equal(kept[2], wanted)
+        thread = threading.Thread(target=kept.clear)
+        thread.start()
+        thread.join()
+        assert not kept
+
+
+def test_results_of_large_calls_are_freed():
+    x = torch.randn(1 << 20)
+    array = ogive_torch.gelu(x).numpy()
+    owner = array.base
+    assert owner is not None
+    before = len(gc.get_objects())
+    for _ in range(300):
+        ogive_torch.gelu(x)
+        ogive_torch.gelu(x[:9])
+    assert len(gc.get_objects()) < before + 100
+
+
+def test_threads_at_once():
+    x, failures = torch.randn(1000), []
+    wanted = ogive_torch.celu(x, alpha=1.25)
+
+    def run(alpha):
+        for _ in range(200):
+            y = ogive_torch.celu(x, alpha=alpha)
+            if alpha == 1.25 and not torch.equal(y, wanted):
+                failures.append(alpha)
+
+    threads = [threading.Thread(target=run, args=(alpha,)) for alpha in (1.25, 2.0, 1.25, 3.0)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_without_torchs_table_of_functions(monkeypatch):
+    """torch before 2.10: the general way computes the same."""
+    monkeypatch.setattr(exchange, "EXCHANGE", None)
+
+    @ogive.operator
+    def doubled(x, *, by=2.0):
+        return by * x
+
+    function = ogive_torch.wrap(doubled)
+    for dtype in TYPES:
+        leaf = torch.ones(3, dtype=dtype, requires_grad=True)
+        y = function(leaf, by=3)
+        assert y.tolist() == [3, 3, 3]
+        assert torch.autograd.grad(y.sum(), leaf)[0].tolist() == [3, 3, 3]
+        assert function(leaf.detach()).dtype is dtype
+
+
+def test_functions_are_like_functions():
+    gelu = ogive_torch.gelu
+    assert pickle.loads(pickle.dumps(gelu)) is gelu
+    assert copy.deepcopy(gelu) is gelu
+    assert copy.copy(gelu) is gelu
+    assert str(inspect.signature(gelu)) == "(x, *, approximate='none', out=None)"
+    assert repr(gelu) == "<function ogive.torch.gelu(x, *, approximate='none', out=None)>"
+    assert inspect.isroutine(gelu)  # help() shows it, not its class
+
+    class Model(torch.nn.Module):
+        activation = gelu
+
+        def forward(self, x):
+            return self.activation(x)
+
+    x = torch.randn(3)
+    assert torch.equal(Model()(x), gelu(x))
+    assert torch.equal(torch.compile(gelu, fullgraph=True, backend="eager")(x), gelu(x))
+
+
+# ---- what reaches C is checked
+
+
+def capsule_of(major, functions):
+    """A table of DLPack's functions, of addresses."""
+    table = (ctypes.c_uint64 * 8)(major, 0, *functions)
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+    return table, new(ctypes.addressof(table), b"dlpack_exchange_api", None)
+
+
+def arguments(**changed):
+    usual = {"types": (), "dtypes": (), "is_negated": bool, "records": bool, "conditions": (), "watchers": ()}
+    return usual | changed
+
+
+@is_there
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"capsule": None},
+        {"capsule": 3},
+        {"types": (3,)},
+        {"dtypes": (3,)},
+        {"dtypes": ((2, 16, np.dtype("f4")),)},
+        {"dtypes": ((2, 32, np.dtype(">f4")),)},
+        {"dtypes": ((2, 32, np.dtype("f4")),) * 25},
+        {"is_negated": 3},
+        {"records": 3},
+        {"conditions": (({}, "name"),)},
+        {"conditions": ((3, "name", 3),)},
+        {"watchers": (3,)},
+    ],
+)
+def test_wrong_exchanges(changed):
+    with pytest.raises((TypeError, ValueError)):
+        _native.TensorExchange(**arguments(capsule=torch.Tensor.__dlpack_c_exchange_api__) | changed)
+
+
+def test_wrong_tables():
+    for major, functions in ((2, (1, 1, 1, 1, 1)), (1, (1, 1, 0, 1, 1)), (1, (1, 1, 1, 0, 1))):
+        table, capsule = capsule_of(major, functions)
+        with pytest.raises(ValueError, match="the functions of DLPack 1 are wanted"):
+            _native.TensorExchange(capsule, **arguments())
+        del table
+
+
+@is_there
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"exchange": 3},
+        {"operator": 3},
+        {"inputs": 0},
+        {"inputs": _native.MAX_TENSORS + 1},
+        {"dtypes": (3,)},
+        {"names": ("alpha",)},
+        {"record": 3},
+    ],
+)
+def test_wrong_calls(changed):
+    usual = {"exchange": exchange.EXCHANGE, "operator": ogive.celu, "inputs": 1, "dtypes": (), "names": frozenset(),
+             "row_wise": False}  # fmt: skip
+    with pytest.raises((TypeError, ValueError)):
+        _native.TensorCall(**usual | changed)
+
+
+@is_there
+def test_arrays_that_are_no_tensors():
+    frozen = np.ones(3)
+    frozen.flags.writeable = False
+    for array in (frozen, np.ones(3, ">f4"), np.array(["text"]), np.ones(6)[::-1]):
+        with pytest.raises(ValueError, match="has no tensor"):
+            exchange.EXCHANGE.tensor(array)
+    assert exchange.EXCHANGE.array(np.ones(3)) is None
+    assert exchange.EXCHANGE.array(torch.ones(2, dtype=torch.complex64)) is None
