@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs warnings test check sanitize aarch64 export site
+.PHONY: help develop lint types stubs warnings test check sanitize aarch64 export site links
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
@@ -44,5 +44,9 @@ aarch64:  ## kernels, linker and native extension of AArch64, under an emulator 
 export:  ## every exported function on every architecture that can be run here
 	OGIVE_EXPORT_ALL=1 $(PYTHON) -m pytest -q tests/exporting
 
-site:  ## the documentation site, in build/site/html (needs the extra `site`)
+site:  ## the documentation site, in build/site/html, with its links checked (needs the extra `site`)
 	$(PYTHON) -m website build/site
+	$(PYTHON) -m website.links build/site/html
+
+links:  ## check the links of the site that `make site` has built
+	$(PYTHON) -m website.links build/site/html

@@ -163,7 +163,8 @@ def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, ro
     """What was measured now takes the place of what the file holds of the same cases."""
     from importlib.metadata import PackageNotFoundError, version
 
-    before = json.loads(file.read_text())["sections"] if file.exists() else {}
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    before = kept.get("sections", {})
     versions = {}
     for peer in ("numpy", *dict.fromkeys(peer.split(".")[0] for peer in peers)):
         try:
@@ -175,6 +176,8 @@ def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, ro
         machine["load"] = f"{os.getloadavg()[2]:.1f}"
     sections = before | {name: _updated(before.get(name, []), rows) for name, rows in found.items()}
     data = {"machine": machine, "versions": versions, "threads": threads, "rounds": rounds, "sections": sections}
+    if "remark" in kept and any(row in rows for name, rows in sections.items() for row in before.get(name, ())):
+        data = {"remark": kept["remark"], **data}  # it is about figures that are still there
     file.write_text(json.dumps(data, indent=None, separators=(",", ":")).replace('{"section"', '\n{"section"') + "\n")
 
 

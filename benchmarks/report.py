@@ -26,11 +26,12 @@ def main(file: Path, document: Path) -> None:
     data = json.loads(file.read_text())
     parts = {name: "\n".join(map(_markdown, tables(name, rows))) for name, rows in data["sections"].items()}
     parts["machine"] = _machine(data)
+    parts["remark"] = f"**{data['remark']}**" if "remark" in data else ""
     parts["summary"] = _summary(data["sections"])
     text = document.read_text()
     for name, content in parts.items():
         pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
-        text = pattern.sub(lambda found, content=content: f"{found[1]}{content}\n{found[2]}", text)  # type: ignore[misc]
+        text = pattern.sub(lambda found, content=content: f"{found[1]}{content and content + chr(10)}{found[2]}", text)  # type: ignore[misc]
     document.write_text(text)
     picture = document.with_suffix(".png")
     print(f"{document}: {len(parts)} parts; {_draw(data['sections'].get('float32', []), picture)}")

@@ -13,10 +13,11 @@ from ogive.curves import Curve, Drawing
 
 __all__ = ["figure", "thumbnail"]
 
-WIDTH, HEIGHT = 480, 300
+#: Small enough that the numbers can be read where two pictures stand side by side.
+WIDTH, HEIGHT = 330, 220
 
 #: Room for the numbers beside and below the axes.
-LEFT, BOTTOM, TOP, RIGHT = 40, 26, 10, 10
+LEFT, BOTTOM, TOP, RIGHT = 36, 24, 8, 10
 
 #: A line has at most so many points: more than a screen shows.
 POINTS = 260

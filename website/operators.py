@@ -23,6 +23,7 @@ from ogive.operator import Operator
 from ogive.peers.functions import PEERS
 from website.drawing import figure, thumbnail
 from website.latex import aligned, legend
+from website.speed import speed
 
 __all__ = ["index", "page", "sections"]
 
@@ -84,7 +85,7 @@ def index(names: Collection[str]) -> str:
 
 _FIELD = (
     f"{len(OPERATORS)} operators. Each page has the formula, the curve and its derivative, parameters, types by standard "
-    "and version, special cases, and the measured error beside that of other libraries.\n\n"
+    "and version, special cases, and the measured error and speed beside other libraries'.\n\n"
     '<input id="og-filter" type="search" placeholder="name in Ogive, ONNX, DirectML, PyTorch ..." '
     'aria-label="Keep the operators with this text in a name">'
 )
@@ -110,13 +111,14 @@ def page(op: Operator) -> str:
         *_formulas(op),
         figure(drawing(op)),
         *map(_text, _remarks(paragraphs)),
-        *_example(paragraphs),
+        *_example(op.name, paragraphs),
         *_parameters(op),
         *_special_cases(paragraphs),
         "## Types",
         *_types(op),
         *_standards(op),
         *_accuracy(op),
+        *speed(op.name),
         *_names(op),
         *_source(op, paragraphs),
     ]
@@ -167,14 +169,18 @@ def _formulas(op: Operator) -> list[str]:
     return parts
 
 
-def _example(paragraphs: Sequence[str]) -> list[str]:
+def _example(name: str, paragraphs: Sequence[str]) -> list[str]:
+    """The docstring's example, after the import that it takes as given."""
     examples = [paragraph for paragraph in paragraphs if paragraph.startswith(">>>")]
-    return ["## Example", "```pycon\n" + "\n".join(examples) + "\n```"] if examples else []
+    if not examples:
+        return []
+    return ["## Example", "\n".join(["```pycon", f">>> from ogive import {name}", *examples, "```"])]
 
 
 def _parameters(op: Operator) -> list[str]:
     tensors = ", ".join(f"`{name}`" for name in op.tensors)
-    parts = ["## Arguments", f"`ogive.{op.name}{inspect.signature(op)}`", f"Tensors: {tensors}, which are broadcast."]
+    about = f"Tensors: {tensors}. They are broadcast." if len(op.tensors) > 1 else f"Tensor: {tensors}."
+    parts = ["## Arguments", f"`ogive.{op.name}{inspect.signature(op)}`", about]
     if op.parameters:
         rows = []
         for p in op.parameters:
@@ -336,7 +342,7 @@ def _names(op: Operator) -> list[str]:
 
 
 def _source(op: Operator, paragraphs: Sequence[str]) -> list[str]:
-    stated = [_text(paragraph) for paragraph in paragraphs if paragraph.startswith("Source:")]
+    stated = [_text(p.removeprefix("Source: ")) for p in paragraphs if p.startswith("Source:")]
     lines, first = inspect.getsourcelines(op.function)
     path = Path(inspect.getsourcefile(op.function) or "").name
     text = _without_docstring("".join(lines))

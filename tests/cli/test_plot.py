@@ -30,6 +30,28 @@ def test_a_curve_its_derivative_and_types(tmp_path, capsys):
     assert again.read_text() == text
 
 
+@pytest.mark.parametrize("arguments", [["--plot"], ["--plot", "-"]])
+def test_a_curve_and_its_derivative_in_the_terminal(arguments, capsys):
+    pytest.importorskip("uniplot", reason="uniplot, which draws with characters, is not installed (extra: cli)")
+    assert status(["show", "prelu", *arguments]) == 0
+    value, derivative = capsys.readouterr().out.split("its derivative with respect to x\n")
+    assert value.startswith("prelu, slope = 0.25\n")
+    assert value.splitlines()[-1].split() == derivative.splitlines()[-1].split() == ["-4", "-2", "0", "2", "4"]
+    assert len(value.splitlines()) == len(derivative.splitlines()) + 1 == 19
+    # The frame is 66 wide; the numbers of the vertical axis stand behind it.
+    heights = [{line[66:].strip() for line in text.splitlines()} - {""} for text in (value, derivative)]
+    assert heights == [{"0", "2"}, {"0", "1"}]
+    assert "▀" * 30 in derivative  # 1 where x is positive
+
+
+def test_what_has_no_derivative_has_one_picture_in_the_terminal(capsys):
+    pytest.importorskip("uniplot", reason="uniplot, which draws with characters, is not installed (extra: cli)")
+    assert status(["show", "bit_count", "--plot"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("bit_count\n")
+    assert "derivative" not in out
+
+
 def test_errors(tmp_path, capsys):
     need_matplotlib()
     path = tmp_path / "errors.svg"

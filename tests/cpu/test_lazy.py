@@ -1,6 +1,5 @@
-"""Dask arrays: the page, gradients, ONNX models by chunks, a Zarr array larger than the memory for it."""
+"""Dask arrays: gradients, ONNX models by chunks, a Zarr array larger than the memory for it."""
 
-import doctest
 import re
 import subprocess
 import sys
@@ -30,15 +29,6 @@ def same(lazy, right):
     assert lazy.dtype == lazy._meta.dtype == right.dtype
     assert lazy.shape == right.shape
     return lazy.compute().tobytes() == right.tobytes()
-
-
-def test_the_examples_of_the_page():
-    pytest.importorskip("xarray", reason="xarray is not installed")
-    pytest.importorskip("distributed", reason="the cluster is Dask's")
-    pytest.importorskip("onnx", reason="onnx is not installed")
-    results = doctest.testfile(str(ROOT / "docs" / "dask.md"), module_relative=False)
-    assert results.attempted > 20
-    assert not results.failed
 
 
 # ---- gradients

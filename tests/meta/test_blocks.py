@@ -1,11 +1,17 @@
 """Every code block of every document is run, or says what else it is."""
 
 import doctest
+import os
 import re
+import shlex
+import shutil
 import subprocess
 import sys
+import tomllib
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import ogive
@@ -13,12 +19,47 @@ import ogive
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
-#: Blocks that are not run here: commands of a shell, what programs print, other languages, excerpts of sources.
-#: Commands with what they print (console) and differences (diff) have tests of their own.
-NOT_RUN = {"sh", "text", "console", "c", "cpp", "diff", "json", "toml", "yaml", "bat", "js", "html"}
+#: Blocks with a test elsewhere: commands with what they print (test_console.py), differences (test_documents.py), budgets
+#: (tests/judge/test_document.py).
+ELSEWHERE = {"console", "diff", "yaml"}
+LANGUAGES = {"python", "pycon", "sh", "text", "c"} | ELSEWHERE
 
 #: Packages that a page's programs need.
-NEEDED = ("onnx", "torch", "scipy", "jax", "dask", "numba", "xarray", "pandas", "awkward", "cffi", "zarr")
+NEEDED = (
+    "onnx",
+    "torch",
+    "scipy",
+    "jax",
+    "dask",
+    "distributed",
+    "numba",
+    "xarray",
+    "pandas",
+    "awkward",
+    "cffi",
+    "zarr",
+)
+
+#: Commands that are not run here, and why.
+NOT_RUN = {
+    r"python3 -m venv .*": "installs; CI runs the README's",
+    r"\. \.venv/bin/activate": "is about the shell of the reader",
+    r"python -m pytest .*": "is these tests; CI runs the README's",
+    r"pip install .*": "installs; a test compares the extras with pyproject.toml",
+    r"python -m benchmarks.report\b.*": "writes the document",
+    r"python -m ogive.packs add .*": "needs a wheel of cibuildwheel; tests/cpu/test_packs.py has smaller ones",
+    r"cc .*program.c .*": "needs the caller's object file; tests/exporting compiles it",
+    r"python examples/activate_zarr.py .*": "makes 2 GiB; tests/cpu/test_lazy.py runs it smaller",
+}
+
+#: Commands that take minutes: only their options are read.
+SLOW = r"python -m benchmarks\b.*|ogive accuracy .*--exhaustive"
+
+#: Options that make a command shorter; the last one counts.
+SHORTER = {r"ogive accuracy mine.*": ["--samples", "2000"]}
+
+#: Commands that exit with another status than 0, because they find something.
+FINDS = r"ogive judge .*|ogive split network.onnx .*"
 
 
 #: What a page takes as given.
@@ -45,11 +86,25 @@ def blocks(text):
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_every_block_says_what_it_is(path):
     for language, content in blocks(path.read_text(encoding="utf-8")):
-        assert language in {"python", "pycon"} | NOT_RUN, content
+        assert language in LANGUAGES, content
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_session_is_in_a_block(path):
+    # Markdown takes >>> for a quotation in a quotation in a quotation.
+    text = re.sub(r"^( *)```.*?^\1```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert not re.findall(r"^ *>>> .*", text, re.MULTILINE)
 
 
 def pages_with(language):
     return [path for path in PAGES if any(name == language for name, _ in blocks(path.read_text(encoding="utf-8")))]
+
+
+def need(program):
+    """Skip the test if a package that the program imports is not installed."""
+    for package in NEEDED:
+        if re.search(rf"^(>>> |\.\.\. )? *(import|from) ([\w ]+, )*{package}\b", program, re.MULTILINE):
+            pytest.importorskip(package, reason=f"{package}, which the page uses, is not installed")
 
 
 @pytest.mark.parametrize("path", pages_with("python"), ids=lambda path: path.name)
@@ -58,9 +113,7 @@ def test_the_programs_of_a_page_run_in_order(path, tmp_path):
         content for language, content in blocks(path.read_text(encoding="utf-8")) if language == "python"
     )
     program = GIVEN.get(path.name, "") + program
-    for package in NEEDED:
-        if re.search(rf"^ *(import|from) {package}\b", program, re.MULTILINE):
-            pytest.importorskip(package, reason=f"{package}, which the page uses, is not installed")
+    need(program)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "page.py").write_text(program, encoding="utf-8")
     # In a process of its own: operators that it makes must not stay.
@@ -71,11 +124,119 @@ def test_the_programs_of_a_page_run_in_order(path, tmp_path):
 @pytest.mark.parametrize("path", pages_with("pycon"), ids=lambda path: path.name)
 def test_the_sessions_of_a_page_print_what_it_says(path):
     text = "\n".join(content for language, content in blocks(path.read_text(encoding="utf-8")) if language == "pycon")
+    need(text)
     test = doctest.DocTestParser().get_doctest(text, {"ogive": ogive}, path.name, str(path), 0)
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.IGNORE_EXCEPTION_DETAIL)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     runner.run(test)
     assert runner.tries > 0
     assert runner.failures == 0
+
+
+# ---- commands
+
+
+def commands(path):
+    """The commands of a page: lines of sh blocks, and those of text blocks that begin with ``ogive``."""
+    found = []
+    for language, content in blocks(path.read_text(encoding="utf-8")):
+        lines = content.replace("\\\n", " ").splitlines() if language in ("sh", "text") else []
+        for line in lines:
+            # What stands behind two spaces or # is an explanation.
+            for command in re.split(r" && ", re.split(r"\s{2,}|\s#", line)[0].strip()):
+                command = re.sub(r"^\.venv/bin/", "", command)
+                if language == "sh" or re.match(r"ogive [a-z]", command):
+                    found.append(command)
+    return [command for command in found if command]
+
+
+COMMANDS = [(path, command) for path in PAGES for command in commands(path)]
+RUN = [(path, command) for path, command in COMMANDS if not any(re.fullmatch(p, command) for p in NOT_RUN)]
+
+
+def sources(path, name):
+    """The function of this name that a session of a page defines."""
+    lines = "".join(content for language, content in blocks(path.read_text(encoding="utf-8")) if language == "pycon")
+    text = re.findall(rf"^>>> @ogive.*\n\.\.\. def {name}\b.*\n(?:\.\.\. .*\n)+", lines, re.MULTILINE)[0]
+    return "import numpy as np\nimport ogive\n\n\n" + re.sub(r"^(>>>|\.\.\.) ", "", text, flags=re.MULTILINE)
+
+
+@pytest.fixture
+def given(tmp_path, monkeypatch):
+    """A folder with the files that commands of documents name."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "snake.py").write_text(sources(ROOT / "docs" / "own-operators.md", "snake"))
+    (tmp_path / "mine.py").write_text((ROOT / "tests" / "cli" / "mine.py").read_text())
+    np.save(tmp_path / "x.npy", np.ones((3, 3), np.float32))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("path", "command"), RUN, ids=[f"{path.name}: {command}" for path, command in RUN])
+def test_a_command_of_a_page(path, command, given):
+    program, *arguments = shlex.split(command)
+    if "model.onnx" in command or "network.onnx" in command or "onnx" in arguments:
+        pytest.importorskip("onnx", reason="onnx, which reads models, is not installed")
+        exec(GIVEN["onnx.md"], {})
+    if "--plot" in command:
+        pytest.importorskip("matplotlib", reason="matplotlib, which draws the pictures, is not installed")
+    if ".so" in command:
+        if shutil.which("cc") is None:
+            pytest.skip("there is no C compiler called cc")
+        for name in ("libk.so", "libgelu.so"):
+            subprocess.run(["cc", "-O2", "-shared", "-fPIC", "-o", name, "examples/gelu_tail.c", "-lm"], check=True)
+    if re.fullmatch(SLOW, command):
+        read_options(arguments)
+        return
+    for pattern, options in SHORTER.items():
+        arguments += options if re.fullmatch(pattern, command) else []
+    assert program in ("ogive", "cc"), f"say in NOT_RUN why this is not run: {command}"
+    line = [sys.executable, "-m", "ogive", *arguments] if program == "ogive" else [program, *arguments]
+    path_of_modules = os.pathsep.join([*filter(None, sys.path), str(given)])
+    done = subprocess.run(
+        line, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": path_of_modules}
+    )
+    assert done.returncode == (1 if re.fullmatch(FINDS, command) else 0), done.stdout + done.stderr
+    for flag, option in pairwise(arguments):
+        if flag in ("--output", "--plot", "--html", "-o") and option != "-":
+            assert Path(option).exists(), f"{option} was not written"
+
+
+def read_options(arguments):
+    """What click makes of the options, without what the command would do."""
+    if arguments[:2] == ["-m", "benchmarks"]:
+        from benchmarks.__main__ import main
+
+        main.make_context("benchmarks", arguments[2:])
+    else:
+        from ogive.cli import ogive as group
+
+        group.get_command(None, arguments[0]).make_context(arguments[0], arguments[1:])
+
+
+def test_what_is_installed_is_an_extra():
+    extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    named = []
+    for path in PAGES:
+        named += re.findall(r"(?:ogive|'\.|\"\.)\[([a-z,]+)\]", path.read_text(encoding="utf-8"))
+    assert len(named) > 10
+    assert {extra for names in named for extra in names.split(",")} <= extras
+
+
+def test_every_command_that_is_not_run_is_in_a_page():
+    for pattern in NOT_RUN:
+        assert any(re.fullmatch(pattern, command) for _, command in COMMANDS), pattern
+    assert len(RUN) > 25
+
+
+def test_the_declarations_of_a_page_are_in_the_header(tmp_path):
+    written = [
+        content for path in PAGES for language, content in blocks(path.read_text(encoding="utf-8")) if language == "c"
+    ]
+    assert len(written) == 1
+    ogive.export([ogive.celu, ogive.softmax], name="activations").write(tmp_path)
+    header = " ".join((tmp_path / "activations.h").read_text().split())
+    for declaration in written[0].split(";")[:-1]:
+        assert " ".join(declaration.split()) in header
 
 
 def test_there_are_programs_and_sessions():

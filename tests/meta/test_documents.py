@@ -35,8 +35,8 @@ def test_the_commands_of_the_readme_are_one_line_each():
 
 
 def named_commands():
-    lines = [line for block in blocks(COMMANDS_PAGE, "text") for line in block.splitlines()]
-    return {shlex.split(line.split("  ")[0])[1] for line in lines if line.startswith("ogive ")}
+    lines = [line for block in blocks(COMMANDS_PAGE, "sh") for line in block.splitlines()]
+    return {shlex.split(line)[1] for line in lines if line.startswith("ogive ")}
 
 
 def test_the_page_of_commands_names_all_of_them():

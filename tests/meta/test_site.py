@@ -1,5 +1,6 @@
 """The documentation site: every operator's page can be made, and a part of the site is built and looked at."""
 
+import doctest
 import re
 import shutil
 import subprocess
@@ -16,8 +17,10 @@ pytest.importorskip("pydata_sphinx_theme", reason="the site's theme is not insta
 
 from docutils.utils.math.latex2mathml import tex2mathml
 
-from website import operators
+from benchmarks.tables import duration
+from website import links, operators
 from website.latex import aligned
+from website.speed import CHOICES, SECTIONS, figures, speed
 
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -30,7 +33,7 @@ def test_every_operator_has_a_page(op):
     assert text.startswith(f"# {op.name}\n")
     assert "```{math}\n" in text
     assert text.count("<svg") in (1, 2)
-    for heading in ("## Example", "## Arguments", "## Types", "## Source"):
+    for heading in ("## Example", "## Arguments", "## Types", "## Speed", "## Source"):
         assert heading in text
     assert ("### ONNX" in text) == bool(operators._onnx_versions().get(op.onnx))
     assert ("### DirectML" in text) == bool(op.directml)
@@ -68,6 +71,35 @@ def test_the_measured_errors_of_peers_are_shown():
     assert re.search(r"^\| torch [\d.]+", text, re.MULTILINE)
 
 
+def test_the_measured_times_are_shown_beside_the_peers():
+    rows = [r for r in figures()["sections"]["float32"] if r["operator"] == "celu" and not r["in_place"]]
+    text = operators.page(OPERATORS["celu"])
+    assert len(rows) == 5
+    for row in rows:
+        ours, theirs = row["seconds"]["ogive"], row["seconds"]["torch"]
+        assert f"| **{duration(ours)}** | {duration(theirs)} ({theirs / ours:.2f}) |" in text
+    assert "`python -m benchmarks --section float32 --operator celu`" in text
+
+
+def test_an_operator_that_is_not_timed_says_so():
+    timed = {
+        CHOICES.get(row["operator"], row["operator"]) for s in SECTIONS for row in figures()["sections"].get(s, [])
+    }
+    without = sorted(OPERATORS.keys() - timed)
+    assert without
+    for name in OPERATORS:
+        text = "\n".join(speed(name))
+        assert (f"The benchmarks have no case for `{name}`" in text) == (name in without)
+        assert ("| elements | Ogive |" in text) == (name not in without)
+
+
+@pytest.mark.parametrize("name", ["celu", "softmax"])
+def test_the_example_of_a_page_runs_by_itself(name):
+    (example,) = re.findall(r"```pycon\n(.*?)```", operators.page(OPERATORS[name]), re.DOTALL)
+    test = doctest.DocTestParser().get_doctest(example, {}, name, None, 0)
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
 def test_the_index_has_a_picture_of_every_operator():
     text = operators.index(list(OPERATORS))
     for name in OPERATORS:
@@ -99,19 +131,44 @@ def test_nothing_is_loaded_from_elsewhere(site):
 
 
 def test_links_lead_to_pages_and_headings(site):
-    pages = {path.resolve(): path.read_text(encoding="utf-8") for path in site.rglob("*.html")}
-    links = 0
-    for path, text in pages.items():
-        for target in re.findall(r'<a [^>]*href="([^"#?]*(?:#[^"]*)?)"', text):
-            place, _, part = target.partition("#")
-            if re.match(r"[a-z]+:", place):
-                continue
-            other = (path.parent / place).resolve() if place else path
-            assert other.exists(), f"{path.name} links to {target}"
-            if part and other.suffix == ".html":
-                assert f'id="{part}"' in pages[other], f"{path.name} links to {target}"
-            links += 1
-    assert links > 1000
+    found = links.check(site)
+    assert found.faults == []
+    assert found.internal > 1000
+    assert found.pages > 50
+
+
+@pytest.mark.parametrize(
+    ("html", "fault"),
+    [
+        ('<a href="other.html#there">x</a>', None),
+        ('<a href="other.html?q=1#a%20b">x</a>', None),
+        ('<a href="no.html">x</a>', "page.html: no.html is not in the site"),
+        ('<a href="../outside.html">x</a>', "page.html: ../outside.html is not in the site"),
+        ('<a href="other.html#no">x</a>', "page.html: other.html#no: the page has no heading of this name"),
+        ('<a href="#no">x</a>', "page.html: #no: the page has no heading of this name"),
+        ('<img src="no.svg">', "page.html: no.svg is not in the site"),
+        ('<p id="a"></p><p id="a"></p>', "page.html: the name #a is there twice"),
+    ],
+)
+def test_dead_links_are_found(tmp_path, html, fault):
+    site = tmp_path / "site"
+    site.mkdir()
+    (tmp_path / "outside.html").write_text("")
+    (site / "other.html").write_text('<h1 id="there">x</h1><h2 id="a b">y</h2>')
+    (site / "page.html").write_text(f'{html}<a href="https://example.org/">elsewhere</a>')
+    found = links.check(site)
+    assert found.faults == ([fault] if fault else [])
+    assert found.external == 1
+
+
+def test_the_command_that_checks_links(site, tmp_path):
+    command = [sys.executable, "-m", "website.links"]
+    done = subprocess.run([*command, str(site)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.match(r"\d+ pages, \d+ links followed, 0 faults", done.stdout)
+    done = subprocess.run([*command, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "has no pages" in done.stderr
 
 
 def test_the_search_finds_operators_and_pages(site):

@@ -1,4 +1,7 @@
-"""What the two accuracy contracts measured: the largest errors of float32 results, in units in the last place."""
+"""What was measured of the fast contract: the largest errors of results, in units in the last place.
+
+Those of the exact contract need no table: its results are correctly rounded.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,6 @@ class Errors(NamedTuple):
     """The largest errors that accuracy/measure_fast.py found."""
 
     parameters: dict[str, Any]
-    exact: float
     fast: float
     """Of results that are normal numbers."""
     fast_subnormal: float
@@ -36,4 +38,4 @@ def errors(name: str, dtype: str = "float32") -> tuple[Errors, ...]:
     ()
     """
     rows = [row for row in measured() if (row["operator"], row["dtype"]) == (name, dtype)]
-    return tuple(Errors(row["parameters"], row["exact"], row["normal"], row["subnormal"]) for row in rows)
+    return tuple(Errors(row["parameters"], row["normal"], row["subnormal"]) for row in rows)

@@ -78,7 +78,7 @@ class _Commands(click.Group):
 @click.version_option(package_name="ogive")
 @click.option("--debug", is_flag=True, help="Show where an error comes from; the same as OGIVE_DEBUG=1.")
 def ogive(debug: bool) -> None:
-    """The activation operators of DirectML and ONNX on any machine: about 1 ULP, and the same bits everywhere.
+    """The activation operators of DirectML and ONNX on any machine: correctly rounded, the same bits everywhere.
 
     A shell completes commands, options and operators after eval "$(_OGIVE_COMPLETE=bash_source ogive)", or zsh_source,
     or fish_source.

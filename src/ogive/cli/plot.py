@@ -15,7 +15,17 @@ from ogive.curves import Drawing, drawing
 from ogive.errors import MissingPackageError, message
 from ogive.operator import Operator
 
-__all__ = ["FORMATS", "PLOT", "check_matplotlib", "is_image", "plot_errors", "plot_operator", "plot_tensor"]
+__all__ = [
+    "FORMATS",
+    "PLOT",
+    "PLOT_OR_TERMINAL",
+    "TERMINAL",
+    "check_matplotlib",
+    "is_image",
+    "plot_errors",
+    "plot_operator",
+    "plot_tensor",
+]
 
 #: The endings of files that matplotlib is asked for.
 FORMATS = (".svg", ".png", ".pdf")
@@ -44,8 +54,19 @@ class _PlotFile(click.Path):
         return path
 
 
-#: The type of the option ``--plot``.
+class _PlotFileOrTerminal(_PlotFile):
+    """A file, or ``-`` for the terminal."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return TERMINAL if value == TERMINAL else super().convert(value, param, ctx)
+
+
+#: What stands for the terminal in place of a file.
+TERMINAL = "-"
+
+#: The types of the option ``--plot``.
 PLOT = _PlotFile(dir_okay=False, writable=True, path_type=Path)
+PLOT_OR_TERMINAL = _PlotFileOrTerminal(dir_okay=False, writable=True, path_type=Path)
 
 
 def check_matplotlib() -> None:

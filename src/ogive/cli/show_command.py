@@ -12,7 +12,8 @@ from rich.console import Console
 from ogive.catalog.contracts import errors
 from ogive.cli.list_command import rounded_up, short_types
 from ogive.cli.operators import OperatorName, find
-from ogive.cli.plot import PLOT, plot_operator
+from ogive.cli.plot import PLOT_OR_TERMINAL, TERMINAL, plot_operator
+from ogive.curves import Curve, Drawing, drawing
 from ogive.numerics.bound import Bound
 from ogive.operator import Operator
 
@@ -24,8 +25,15 @@ __all__ = ["command"]
 @click.option("--asm", is_flag=True, help="Print the machine code of the kernel.")
 @click.option("--dtype", default=None, help="The element type for --asm. Default: float32.")
 @click.option("--target", default=None, help="The instruction set for --asm: x86-64, x86-64-v3, x86-64-v4, aarch64.")
-@click.option("--plot", "picture", type=PLOT, help="Draw the curve and its derivative: FILE.svg, .png or .pdf.")
-def command(operator: str, asm: bool, dtype: str | None, target: str | None, picture: Path | None) -> int:
+@click.option(
+    "--plot",
+    "picture",
+    type=PLOT_OR_TERMINAL,
+    is_flag=False,
+    flag_value=TERMINAL,
+    help="Draw the curve and its derivative: FILE.svg, .png or .pdf; in the terminal without FILE, or with -.",
+)
+def command(operator: str, asm: bool, dtype: str | None, target: str | None, picture: Path | str | None) -> int:
     """Show one operator: its formula, its parameters, its types, its curve.
 
     OPERATOR is a name of ours or of a standard, or one of your own: module:name, file.py:name.
@@ -36,7 +44,10 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None, pic
     if picture is not None and asm:
         raise click.UsageError("--plot draws a curve and --asm prints code; allowed: one of them")
     op = find(operator)
-    if picture is not None:
+    if picture == TERMINAL:
+        click.echo(_in_the_terminal(op))
+        return 0
+    if isinstance(picture, Path):
         plot_operator(op, picture)
         click.echo(f"wrote {picture}")
         return 0
@@ -66,7 +77,8 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None, pic
         default = "required" if p.is_required else f"default {p.default!r}"
         console.print(f"{p.name:<9} {default}; {allowed}", markup=False)
     if op.inputs == 1 and any(signature.outputs[0].is_float for signature in op.signatures):
-        click.echo("\n" + _curve(op))
+        drawn = drawing(op, with_derivative=False)
+        click.echo("\n" + _curve(drawn, drawn.curves[0]))
     return 0
 
 
@@ -92,7 +104,7 @@ def _bound_text(bound: Bound) -> str:
 
 
 def _contracts(op: Operator) -> list[str]:
-    """The largest errors that were measured of both contracts; of own formulas, that the fast one has no bound."""
+    """What both contracts give in float32; of own formulas, that the fast one has no bound."""
     from ogive.catalog import OPERATORS
 
     if OPERATORS.get(op.name) is not op:
@@ -100,11 +112,10 @@ def _contracts(op: Operator) -> list[str]:
     found = errors(op.name)
     if not found:
         return ["fast      the same as exact"]
-    lines = []
+    lines = ["exact     correctly rounded in float32"]
     for each in found:
         values = ", ".join(f"{name} = {value}" for name, value in each.parameters.items())
         about = f", {values}" if values else ""
-        lines.append(f"exact     {rounded_up(each.exact):.2f} ULP in float32{about}")
         lines.append(f"fast      {rounded_up(each.fast):.2f} ULP in float32{about}")
     return lines
 
@@ -129,37 +140,47 @@ def _assembly(op: Operator, dtype: str, target: str | None) -> str:
 CURVE_WIDTH = 64
 
 
-def _curve(op: Operator) -> str:
-    """The graph of a function of one number, drawn with characters."""
+def _in_the_terminal(op: Operator) -> str:
+    """The curve and its derivative below each other; of several sets of parameters the first."""
+    drawn = drawing(op)
+    label = drawn.curves[0].label
+    parts = [f"{op.name}{f', {label}' if label else ''}", _curve(drawn, drawn.curves[0])]
+    if drawn.derivatives:
+        parts += [f"its derivative with respect to {op.tensors[0]}", _curve(drawn, drawn.derivatives[0])]
+    return "\n".join(parts)
+
+
+def _curve(drawn: Drawing, curve: Curve) -> str:
+    """A graph that is drawn with characters."""
     import uniplot
 
-    x = np.linspace(-4, 4, 401)
-    required = {p.name: 1.0 for p in op.parameters if p.is_required}
-    y = op(x, **required)
-    y = np.where(np.isfinite(y), y, np.nan)  # poles are not drawn
-    drawn = uniplot.plot_to_string(
-        xs=x,
-        ys=y,
-        lines=True,
+    low, high = drawn.heights([curve])
+    text = uniplot.plot_to_string(
+        xs=curve.x,
+        ys=np.where((curve.y >= low) & (curve.y <= high), curve.y, np.nan),
+        lines=not drawn.is_integer,
         width=CURVE_WIDTH,
         height=15,
-        x_min=-4,
-        x_max=4,
+        x_min=drawn.low,
+        x_max=drawn.high,
+        y_min=low,
+        y_max=high,
         x_labels=False,
         x_gridlines=[0],
         y_gridlines=[0],
     )
-    lines = drawn.splitlines() if isinstance(drawn, str) else list(drawn)
-    return "\n".join(line.rstrip() for line in [*lines, _axis()])
+    lines = text.splitlines() if isinstance(text, str) else list(text)
+    return "\n".join(line.rstrip() for line in [*lines, _axis(drawn.low, drawn.high)])
 
 
-def _axis() -> str:
-    """The numbers below a curve from -4 to 4, each in the middle below its place."""
-    line = [" "] * (CURVE_WIDTH + 3)
-    for number in range(-4, 5, 2):
-        text = str(number)
+def _axis(low: float, high: float) -> str:
+    """Five numbers below a curve, each in the middle below its place."""
+    line = [" "] * (CURVE_WIDTH + 4)
+    for i in range(5):
+        number = low + i * (high - low) / 4
+        text = f"{number:g}"
         # The frame takes one column at the left.
-        middle = 1 + round((number + 4) / 8 * (CURVE_WIDTH - 1))
+        middle = 1 + round(i / 4 * (CURVE_WIDTH - 1))
         begin = max(0, middle - (len(text) - 1) // 2 - len(text) // 2 * (number < 0))
         line[begin : begin + len(text)] = text
     return "".join(line)

@@ -1,0 +1,99 @@
+"""The speed of an operator beside its peers', from the figures of ``python -m benchmarks``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from benchmarks.tables import duration, size_name
+
+__all__ = ["speed"]
+
+RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results.json"
+
+Row = dict[str, Any]
+
+#: Sections with cases of single operators, and what they are about.
+SECTIONS = {
+    "float32": "float32",
+    "fast": "float32, the fast contract",
+    "float16": "float16",
+    "int8": "int8",
+    "softmax": "float32, rows",
+    "layouts": "float32, broadcast and strided operands",
+}
+
+#: What the benchmarks call a choice of a parameter -> the operator.
+CHOICES = {"gelu_tanh": "gelu"}
+
+#: As the tables call them; `exact` is Ogive's own contract, and copies are no peers.
+NAMES = {
+    "torch": "PyTorch",
+    "torch.compile": "torch.compile",
+    "onnxruntime": "ONNX Runtime",
+    "openvino": "OpenVINO",
+    "jax": "JAX",
+    "numexpr": "numexpr",
+}
+
+
+@cache
+def figures() -> dict[str, Any]:
+    """Everything that was measured."""
+    data: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
+    return data
+
+
+def speed(operator: str) -> list[str]:
+    """A part of a page: a table for each element type, or a sentence that says that nothing is measured."""
+    data = figures()
+    parts = ["## Speed"]
+    commands = []
+    for section, about in SECTIONS.items():
+        rows = [row for row in data["sections"].get(section, []) if _belongs(row, operator)]
+        for name in dict.fromkeys(row["operator"] for row in rows):
+            choice = "" if name == operator else f", `{name}`"
+            parts += [f"**{about}{choice}**", _table([row for row in rows if row["operator"] == name])]
+            commands.append(f"`python -m benchmarks --section {section} --operator {name}`")
+    if not commands:
+        return [*parts, f"The benchmarks have no case for `{operator}`, so there is no figure to show."]
+    machine = data["machine"]
+    parts.append(
+        "The median time of a call that returns a new array or fills `out=`. In brackets: the peer's time divided by "
+        f"Ogive's, so above 1 Ogive is faster. Measured on {machine['processor']}, {data['threads']} threads each, "
+        f"{machine['date']}. [How it is measured](../performance.md)."
+    )
+    return [*parts, *_remark(data), f"To measure again: {', '.join(commands)}."]
+
+
+def _remark(data: dict[str, Any]) -> list[str]:
+    return [data["remark"]] if "remark" in data else []
+
+
+def _belongs(row: Row, operator: str) -> bool:
+    name = row["operator"]
+    return CHOICES.get(name, name) == operator and not row["in_place"] and "ogive" in row["seconds"]
+
+
+def _table(rows: Iterable[Row]) -> str:
+    rows = list(rows)
+    peers = [peer for peer in NAMES if any(peer in row["seconds"] for row in rows)]
+    lines = [["elements", "Ogive", *(NAMES[peer] for peer in peers)]]
+    for row in rows:
+        seconds = row["seconds"]
+        ours = seconds["ogive"]
+        cells = (f"{duration(seconds[p])} ({seconds[p] / ours:.2f})" if p in seconds else "" for p in peers)
+        lines.append([_size(row), f"**{duration(ours)}**", *cells])
+    lines.insert(1, ["---", *["---:"] * (len(peers) + 1)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _size(row: Row) -> str:
+    shapes = dict.fromkeys(map(tuple, row["shapes"]))
+    layout = "" if row["layout"] == "contiguous" else f", {row['layout']}"
+    if len(shapes) == 1 and len(next(iter(shapes))) == 1:
+        return size_name(row["elements"]) + layout
+    return " and ".join(" x ".join(map(str, shape)) for shape in shapes) + layout
