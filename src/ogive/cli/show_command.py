@@ -135,7 +135,12 @@ def _curve(op: Operator) -> str:
 
     x = np.linspace(-4, 4, 401)
     required = {p.name: 1.0 for p in op.parameters if p.is_required}
-    y = op(x, **required)
+    if op.is_row_wise:  # of the first element of a row
+        from ogive.curves import heights_of
+
+        y = heights_of(op, op, x, (), required)
+    else:
+        y = op(x, **required)
     y = np.where(np.isfinite(y), y, np.nan)  # poles are not drawn
     drawn = uniplot.plot_to_string(
         xs=x,
