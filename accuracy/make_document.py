@@ -58,6 +58,7 @@ GOALS: dict[str, dict[str, float]] = {
         "hard_sigmoid": 0.75,
         "hard_swish": 0.75,
         "log_softmax": 3.0,
+        "logsumexp": 30_000.0,  # next to a result of zero; docs/accuracy.md has the reason
         "mish": 1.5,
         "parametric_hard_swish": 0.75,
         "serf": 1.5,
@@ -190,7 +191,7 @@ def details(reports: dict[tuple[str, str], Report], dtype: str) -> str:
             digits = 17 if dtype == "float64" else 9
             place = (
                 ""
-                if report.operator in ("softmax", "log_softmax")
+                if report.operator in ("softmax", "log_softmax", "logsumexp")
                 else ", ".join(f"{x:.{digits}g}" for x in report.worst_input)
             )
             rows.append(

@@ -125,17 +125,19 @@ from ogive.catalog.rounding import ceil, dequantize_linear, floor, quantize_line
 from ogive.catalog.rowwise import (
     hardmax,
     log_softmax,
+    logsumexp,
     softmax,
     softmin,
 )
 from ogive.catalog.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, sin, sinh, tan
 from ogive.operator import Operator, operator
-from ogive.row_operator import RowOperator, row_operator
+from ogive.row_operator import RowOperator, RowReduction, row_operator
 from ogive.runtime.threads import get_num_threads, register_threadpoolctl, set_num_threads, threads
 
 __all__ = [
     "Operator",
     "RowOperator",
+    "RowReduction",
     "abs",
     "acos",
     "acosh",
@@ -208,6 +210,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logit",
+    "logsumexp",
     "max",
     "mean",
     "min",

@@ -27,12 +27,13 @@ from ogive.golden import ulp as ulp
 from ogive.golden import vectors as vectors
 from ogive.gradients.operators import grad, value_and_grad, vjp
 from ogive.operator import Operator, operator
-from ogive.row_operator import RowOperator, row_operator
+from ogive.row_operator import RowOperator, RowReduction, row_operator
 from ogive.runtime.threads import get_num_threads, register_threadpoolctl, set_num_threads, threads
 
 __all__ = [
     "Operator",
     "RowOperator",
+    "RowReduction",
     "abs",
     "acos",
     "acosh",
@@ -105,6 +106,7 @@ __all__ = [
     "logical_or",
     "logical_xor",
     "logit",
+    "logsumexp",
     "max",
     "mean",
     "min",
@@ -3058,6 +3060,70 @@ logit: _Logit
 """``logit(x)``
 
 Inverse of the logistic function: ``log(x / (1 - x))``, without cancellation near 1/2; NaN outside [0, 1].
+"""
+
+class _Logsumexp(RowReduction):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: None = None,
+        **numpy: Unpack[_RowTypes],
+    ) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+logsumexp: _Logsumexp
+"""``logsumexp(x, *, axis=-1, keepdims=False)``
+
+Logarithm of the sum of exponentials: ``max(x) + log(sum(exp(x - max(x))))``.
 """
 
 class _Max(Operator):

@@ -446,6 +446,18 @@ def _ragged(compute: Callable[..., np.ndarray], elements: list[np.ndarray], leng
     return result if result is not None else compute(*(e.reshape(0, 1) for e in elements)).reshape(0)
 
 
+def _ragged_reduced(compute: Callable[..., np.ndarray], elements: list[np.ndarray], lengths: np.ndarray) -> np.ndarray:
+    """One number of each of the rows that lie one after another."""
+    starts = np.cumsum(lengths) - lengths
+    result: np.ndarray | None = None
+    for length in np.unique(lengths):
+        rows = compute(*(e[starts[lengths == length][:, None] + np.arange(length)] for e in elements))
+        if result is None:
+            result = np.empty(lengths.shape, rows.dtype)
+        result[lengths == length] = rows
+    return result if result is not None else compute(*(e.reshape(0, 1) for e in elements))
+
+
 # ---- masked arrays
 
 
@@ -459,12 +471,18 @@ def _masked_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
         raise ShapeError(message(operator.name, f"masked arrays of the shapes {shapes}", "equal shapes"))
     axes = sorted(operator.row_axes(keywords.pop("axis", -1), len(shape)))
     last = range(-len(axes), 0)
+    keepdims = operator.reduces and keywords.pop("keepdims", False)
     compute = partial(operator, **keywords)
     mask = np.logical_or.reduce([np.ma.getmaskarray(array) for array in arrays])
     moved = [np.moveaxis(np.asarray(array.data), axes, last) for array in arrays]
     there = ~np.moveaxis(mask, axes, last)
     rows = there.reshape(*there.shape[: -len(axes)], math.prod(there.shape[-len(axes) :]))
-    values = _ragged(compute, [array[there] for array in moved], rows.sum(axis=-1).reshape(-1))
+    lengths = rows.sum(axis=-1)
+    if operator.reduces:  # a row of masked elements alone has a masked result, as sums have in NumPy
+        found = _ragged_reduced(compute, [array[there] for array in moved], lengths.reshape(-1)).reshape(lengths.shape)
+        reduced = np.ma.MaskedArray(found, mask=lengths == 0)
+        return np.ma.expand_dims(reduced, tuple(axes)) if keepdims else reduced[()]
+    values = _ragged(compute, [array[there] for array in moved], lengths.reshape(-1))
     result = np.zeros(there.shape, values.dtype)
     result[there] = values
     return np.ma.MaskedArray(np.moveaxis(result, last, axes), mask=mask)
@@ -476,7 +494,7 @@ def _masked_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
 def _awkward_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Rows are the innermost lists, whatever their lengths."""
     ak = _library("awkward")
-    _refuse_keywords(operator, keywords, NOT_FOR_RESULTS, "an awkward array")
+    _refuse_keywords(operator, keywords, (*NOT_FOR_RESULTS, "keepdims"), "an awkward array")
     name = operator.tensors[0]
     if len(tensors) > 1:
         _refuse(operator, name, "is an awkward array beside others", "one awkward array", "Give NumPy arrays")
@@ -511,17 +529,24 @@ def _awkward_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, A
         if layout.is_list and layout.purelist_depth <= 2 and layout.is_regular:
             values = elements(layout.content)
             rows = compute(values[: len(layout) * layout.size].reshape(len(layout), layout.size))
+            if operator.reduces:
+                return ak.contents.NumpyArray(rows)
             content = ak.contents.NumpyArray(rows.reshape(-1))
             return ak.contents.RegularArray(content, layout.size, zeros_length=len(layout))
         if layout.is_list and layout.purelist_depth <= 2:
             lists = layout.to_ListOffsetArray64(True)
             offsets = np.asarray(lists.offsets)
+            if operator.reduces:
+                every = [elements(lists.content)[: offsets[-1]]]
+                return ak.contents.NumpyArray(_ragged_reduced(compute, every, np.diff(offsets)))
             values = _ragged(compute, [elements(lists.content)[: offsets[-1]]], np.diff(offsets))
             return ak.contents.ListOffsetArray(lists.offsets, ak.contents.NumpyArray(values))
         if layout.is_option and layout.purelist_depth == 1:
             elements(layout)
         return None
 
+    if operator.reduces and array.ndim == 1:
+        return compute(elements(array.layout))
     return ak.transform(action, array)
 
 
@@ -531,7 +556,7 @@ def _awkward_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, A
 def _pandas_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """The labels of the first pandas object; others must have the same."""
     pd = _library("pandas")
-    _refuse_keywords(operator, keywords, NOT_FOR_RESULTS, "a pandas object")
+    _refuse_keywords(operator, keywords, (*NOT_FOR_RESULTS, "keepdims"), "a pandas object")
     labelled = [tensor for tensor in tensors if _is_pandas(tensor)]
     first = labelled[0]
     for other in labelled[1:]:
@@ -550,6 +575,10 @@ def _pandas_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
             what = f"{name} has columns or values that have no common type of NumPy's"
             raise DTypeError(message(operator.name, what, ", ".join(taken), way_out))
     result = operator(*arrays, **keywords)
+    if operator.reduces:
+        axes = operator.row_axes(keywords.get("axis", -1), first.ndim)
+        left = [axis for axis in range(first.ndim) if axis not in axes]
+        return pd.Series(result, index=first.axes[left[0]]) if left else result
     if isinstance(first, pd.DataFrame):
         return pd.DataFrame(result, index=first.index, columns=first.columns)
     if isinstance(first, pd.Series):
@@ -568,7 +597,7 @@ def _is_pandas(value: Any) -> bool:
 def _xarray_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     """Rows along the dimensions that ``dim`` names."""
     xr = _library("xarray")
-    _refuse_keywords(operator, keywords, NOT_FOR_RESULTS, "an xarray object")
+    _refuse_keywords(operator, keywords, (*NOT_FOR_RESULTS, "keepdims"), "an xarray object")
     first = next(tensor for tensor in tensors if is_xarray(tensor))
     known = ", ".join(repr(name) for name in first.dims) or "arrays of one dimension or more"
     if "axis" in keywords or "dim" not in keywords:
@@ -595,11 +624,11 @@ def _xarray_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
         partial(operator, axis=tuple(range(-len(dims), 0)), **keywords),
         *tensors,
         input_core_dims=[dims] * len(tensors),
-        output_core_dims=[dims],
+        output_core_dims=[[] if operator.reduces else dims],
         dask="allowed",
         keep_attrs=True,
     )
-    return result.transpose(*first.dims, ...)
+    return result if operator.reduces else result.transpose(*first.dims, ...)
 
 
 def is_xarray(value: Any) -> bool:
@@ -628,8 +657,13 @@ def _dask_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]
             raise ShapeError(message(operator.name, what, "", f"Rechunk it: x.rechunk({{{cut[0]}: -1}})"))
     compute = partial(operator, axis=axes, **keywords)
     # Types do not depend on values: two small arrays tell the result's.
-    meta = compute(*(np.ones((1,) * dimensions, array.dtype) for array in arrays))
-    return da.map_blocks(compute, *arrays, dtype=meta.dtype, meta=meta[(slice(0, 0),) * dimensions])
+    meta = np.asarray(compute(*(np.ones((1,) * dimensions, array.dtype) for array in arrays)))
+    others: dict[str, Any] = {}
+    if operator.reduces and keywords.get("keepdims"):
+        others["chunks"] = tuple((1,) if axis in axes else arrays[0].chunks[axis] for axis in range(dimensions))
+    elif operator.reduces:
+        others["drop_axis"] = axes
+    return da.map_blocks(compute, *arrays, dtype=meta.dtype, meta=meta[(slice(0, 0),) * meta.ndim], **others)
 
 
 is_dask = _class("dask.array", "Array")

@@ -16,7 +16,7 @@ import numpy as np
 from ogive.errors import OgiveError
 from ogive.operator import Operator
 
-__all__ = ["Curve", "Drawing", "drawing"]
+__all__ = ["Curve", "Drawing", "drawing", "heights_of"]
 
 #: The ends of the horizontal axis, by operator.
 RANGES: dict[str, tuple[float, float]] = {
@@ -145,10 +145,10 @@ def drawing(op: Operator, parameters: Mapping[str, Any] | None = None, *, with_d
     for values in rows:
         for other in others:
             label = _label(op, values, other, many=len(rows) * len(others) > 1 or bool(other))
-            curves.append(Curve(label, x, _heights(op, op, x, other, values)))
+            curves.append(Curve(label, x, heights_of(op, op, x, other, values)))
             slope = _derivative(op) if with_derivative and not is_integer else None
             if slope is not None:
-                derivatives.append(Curve(label, x, _heights(op, slope, x, other, values)))
+                derivatives.append(Curve(label, x, heights_of(op, slope, x, other, values)))
     return Drawing(op.name, low, high, curves, derivatives, is_integer)
 
 
@@ -183,16 +183,18 @@ def _derivative(op: Operator) -> Operator | None:
         return None
 
 
-def _heights(
+def heights_of(
     op: Operator, drawn: Operator, x: np.ndarray, other: tuple[float, ...], values: Mapping[str, Any]
 ) -> np.ndarray:
     """The values of an operator or its derivative over x; NaN where it jumps."""
     if op.is_row_wise:
         rows = np.column_stack([x, *(np.full_like(x, value) for value in REST_OF_ROW)])
         if drawn is op:
-            return _cut(x, np.asarray(op(rows, **values))[:, 0])
+            y = np.asarray(op(rows, **values))
+            return _cut(x, y if op.reduces else y[:, 0])
         first = np.zeros_like(rows)
         first[:, 0] = 1
+        first = first[:, 0] if op.reduces else first
         return _cut(x, np.asarray(drawn(first, rows, **values))[:, 0])
     y = np.asarray(drawn(*_operands(op, x, other), **values)).astype(np.float64)
     return y if x.dtype.kind == "i" else _cut(x, y)

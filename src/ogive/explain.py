@@ -256,6 +256,7 @@ def _check_shapes(op: Operator, arrays: list[np.ndarray], keywords: Mapping[str,
         what = f"the shapes do not broadcast together: {_named(op, arrays, 'shape')}"
         raise ShapeError(message(op.name, what, "equal sizes, or 1, from the last axis on")) from None
     shape = np.broadcast_shapes(shape, np.shape(keywords.get("where", True)))
+    shape = op.result_shape(shape, keywords)
     for target in _targets(keywords.get("out")):
         if isinstance(target, np.ndarray) and target.shape != shape:
             raise ShapeError(message(op.name, f"out has shape {target.shape}", f"{shape}"))

@@ -43,6 +43,7 @@ __all__ = [
     "formula_node",
     "lift",
     "node",
+    "of_rows",
     "python",
     "tracing",
     "varying",
@@ -439,6 +440,19 @@ def depends_on_elements(root: Expression) -> bool:
     False
     """
     return any(current.operation in ELEMENTS for current in walk(root))
+
+
+def of_rows(*roots: Expression) -> set[Expression]:
+    """The nodes of formulas that are one number of a row: reductions, and what is made of them and of constants."""
+    found: set[Expression] = set()
+    for current in walk(*roots):
+        if current.operation in ROW_NUMBERS:
+            is_one = current.operation != ops.ROW_FIRST
+        else:
+            is_one = current.operation not in ELEMENTS and found.issuperset(current.operands)
+        if is_one:
+            found.add(current)
+    return found
 
 
 def varying(roots: Sequence[Expression], leaves: Collection[str] = ELEMENTS) -> set[Expression]:

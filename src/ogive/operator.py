@@ -77,6 +77,8 @@ class Operator(_native.OperatorCall):
     """What calls take besides the parameters and NumPy's own."""
     numpy_keywords: ClassVar[tuple[str, ...]] = NUMPY_KEYWORDS
     """Keywords that go to NumPy."""
+    reduces: ClassVar[bool] = False
+    """Whether a row has one result."""
 
     def __init__(
         self,
@@ -491,6 +493,7 @@ class Operator(_native.OperatorCall):
             modular=self.modular,
             parameter_count=len(numeric) if len(bound) < len(numeric) else 0,
             is_row_wise=self.is_row_wise,
+            reduces=self.reduces,
             bound=bound,
             accuracy=self.accuracy,
         )
@@ -521,9 +524,14 @@ class Operator(_native.OperatorCall):
             row_wise=self.is_row_wise,
             identity=self.identity,
             reorderable=self.reorderable,
+            reduces=self.reduces,
         )
         ufunc.__dict__["ogive_binding"] = (self, tuple(values.items()))
         return ufunc
+
+    def result_shape(self, shape: tuple[int, ...], keywords: Mapping[str, Any]) -> tuple[int, ...]:
+        """The shape of the results of tensors that broadcast to a shape."""
+        return shape
 
     # ---- what the native call path asks
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, overload
+from typing import Any, ClassVar, NoReturn, overload
 
 import numpy as np
 
 from ogive import _native
 from ogive.containers import NOT_ONE, call_exchanged, call_on_rows, is_xarray
 from ogive.dtypes import FLOATS
-from ogive.errors import ArgumentError, ParameterError, described, message
+from ogive.errors import ArgumentError, FormulaError, ParameterError, ShapeError, described, message
+from ogive.expression import of_rows
+from ogive.forking import cached_property
 from ogive.operator import Operator, check_at_once
 from ogive.signature import NUMPY_KEYWORDS, Signature, TypeLike, element_types_given, in_order
 
-__all__ = ["RowOperator", "row_operator"]
+__all__ = ["RowOperator", "RowReduction", "row_operator"]
 
 LAST = -1
 
@@ -34,15 +36,16 @@ class RowOperator(Operator):
            [0. , 1. ]])
     """
 
-    keywords = ("axis",)
+    keywords: ClassVar[tuple[str, ...]] = ("axis",)
     numpy_keywords = tuple(name for name in NUMPY_KEYWORDS if name != "where")  # generalised ufuncs have no `where`
 
     def __init__(self, *args: Any, **keywords: Any) -> None:
         self.is_row_wise = True
         super().__init__(*args, **keywords)
-        axis = inspect.Parameter("axis", inspect.Parameter.KEYWORD_ONLY, default=LAST)
+        defaults = {"axis": LAST, "keepdims": False}
+        own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=defaults[n]) for n in self.keywords]
         given = list(self.__signature__.parameters.values())
-        self.__signature__ = self.__signature__.replace(parameters=[*given, axis])
+        self.__signature__ = self.__signature__.replace(parameters=[*given, *own])
 
     def _refuse_keyword(self, name: str) -> NoReturn:
         if name == "where":
@@ -61,6 +64,8 @@ class RowOperator(Operator):
         keywords = dict(zip(names, values, strict=True))
         axis = keywords.pop("axis", LAST)
         left: tuple[str, ...] = () if _is_last(axis) else ("axis",)
+        if self.reduces and keywords.pop("keepdims", False) is not False:
+            left += ("keepdims",)
         if self._names_dimensions(keywords):
             del keywords["dim"]
             left += ("dim",)
@@ -71,6 +76,8 @@ class RowOperator(Operator):
         axis = keywords.pop("axis", LAST)
         if not _is_last(axis):
             raise ParameterError(message(self.name, f"axis is {axis!r} inside a formula", f"{LAST}, the last axis"))
+        if "keepdims" in self.keywords:
+            keywords.pop("keepdims", None)  # there every element has the number of its row
         return super()._trace(args, keywords)
 
     def _over_axes(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
@@ -80,13 +87,14 @@ class RowOperator(Operator):
         are_plain = all(type(tensor) is np.ndarray for tensor in tensors)
         if are_plain and type(axis) is int and axis >= 0 and all(tensor.ndim - 1 == axis for tensor in tensors):
             del keywords["axis"]
-            return self(*tensors, **keywords)  # the last axis by its number
+            return Operator.__call__(self, *tensors, **keywords)  # the last axis by its number
         if not are_plain or "dim" in keywords or "out" in keywords or "where" in keywords:
             result = self._in_containers(tensors, keywords)
             if result is not NOT_ONE:
                 return result
         keywords.pop("axis", None)
-        rest = {name: keywords.pop(name) for name in self.numpy_keywords if name in keywords}
+        taken = (*self.numpy_keywords, *(("keepdims",) if self.reduces else ()))
+        rest = {name: keywords.pop(name) for name in taken if name in keywords}
         ufunc = self.bind(**keywords)
         if all(hasattr(tensor, "__array_ufunc__") and not isinstance(tensor, np.ndarray) for tensor in tensors):
             return ufunc(*tensors, axis=axis, **rest)
@@ -135,13 +143,20 @@ class RowOperator(Operator):
         """Several axes as one: in the order of memory, an array's own axes come last without a copy."""
         out = keywords.pop("out", None)
         out = out[0] if isinstance(out, tuple) else out
+        keepdims = keywords.pop("keepdims", False)
         last = range(-len(axes), 0)
         ordered = sorted(axes)
         rows = [np.moveaxis(array, ordered, last) for array in arrays]
         flat = [row.reshape(*row.shape[: -len(axes)], math.prod(row.shape[-len(axes) :])) for row in rows]
-        result: np.ndarray = np.moveaxis(ufunc(*flat, **keywords).reshape(rows[0].shape), last, ordered)
+        result: np.ndarray = ufunc(*flat, **keywords)
+        if not self.reduces:
+            result = np.moveaxis(result.reshape(rows[0].shape), last, ordered)
+        elif keepdims:
+            result = np.expand_dims(result, tuple(ordered))
         if out is None:
             return result
+        if self.reduces and np.shape(out) != np.shape(result):  # copyto would repeat it
+            raise ShapeError(message(self.name, f"out has shape {np.shape(out)}", f"{np.shape(result)}"))
         np.copyto(out, result, casting="same_kind")
         return np.asanyarray(out)
 
@@ -151,7 +166,50 @@ class RowOperator(Operator):
         lines[where] = lines[where].replace("of any shapes that broadcast", "of one dimension or more")
         axes = "an axis, a tuple of axes, or None for all of them; default -1"
         lines.insert(where + 1, f"Keyword axis: {axes}. Objects of xarray take dim, the dimension's name, instead.")
+        if "keepdims" in self.keywords:
+            what = "whether what a row has one number of keeps the axes of the row, with length 1; default False"
+            lines.insert(where + 2, f"Keyword keepdims: {what}.")
         return "\n".join(lines)
+
+
+@_native.inherit_vectorcall
+class RowReduction(RowOperator):
+    """An operator whose formula makes one number of a row.
+
+    The result has no axes of the row, unless ``keepdims`` says so. The ufunc is a generalised one, of signature (n)->().
+
+    >>> import numpy as np, ogive
+    >>> ogive.logsumexp(np.array([[0.0, 0.0], [0.0, 1000.0]]), axis=1)
+    array([6.93147181e-01, 1.00000000e+03])
+    """
+
+    keywords = ("axis", "keepdims")
+    reduces = True
+
+    @cached_property
+    def for_elements(self) -> RowOperator:
+        """The same with the row's number for each of its elements: an operator of signature (n)->(n)."""
+        constraints = {p.name: p.constraint for p in self.parameters if not p.choices}
+        made = RowOperator(self.function, lambda _: self.signatures, constraints)
+        return made if self is self.base else getattr(made, self.accuracy)
+
+    def _over_axes(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        keepdims = keywords.get("keepdims", False)
+        if not isinstance(keepdims, bool | np.bool):
+            raise ParameterError(message(self.name, f"keepdims is {keepdims!r}", "True, False"))
+        return super()._over_axes(tensors, keywords)
+
+    def result_shape(self, shape: tuple[int, ...], keywords: Mapping[str, Any]) -> tuple[int, ...]:
+        axes = self.row_axes(keywords.get("axis", LAST), len(shape))
+        sizes = [1 if i in axes else size for i, size in enumerate(shape)]
+        return tuple(size for i, size in enumerate(sizes) if keywords.get("keepdims") or i not in axes)
+
+    def _check_formula(self, choices: Mapping[str, Any]) -> None:
+        roots = self.formula(**choices)
+        if not of_rows(*roots).issuperset(roots):
+            what = "the formula has a result for each element of a row, and reduces=True was given"
+            raise FormulaError(message(self.name, what, "one number of a row", "Leave reduces=True out"))
+        super()._check_formula(choices)
 
 
 def _is_last(axis: Any) -> bool:
@@ -164,7 +222,7 @@ def row_operator(function: Callable[..., Any], /) -> RowOperator: ...
 
 @overload
 def row_operator(
-    *, types: Iterable[TypeLike] = ..., onnx: str | None = ..., directml: str | None = ...
+    *, types: Iterable[TypeLike] = ..., reduces: bool = ..., onnx: str | None = ..., directml: str | None = ...
 ) -> Callable[[Callable[..., Any]], RowOperator]: ...
 
 
@@ -173,10 +231,13 @@ def row_operator(
     /,
     *,
     types: Iterable[TypeLike] = FLOATS,
+    reduces: bool = False,
     onnx: str | None = None,
     directml: str | None = None,
 ) -> Any:
     """Make a row-wise operator of a formula that uses ``row_max``, ``row_sum`` and the like.
+
+    With ``reduces`` the formula makes one number of a row, and results have no axis for it.
 
     >>> import ogive
     >>> from ogive.formula import row_sum
@@ -186,6 +247,11 @@ def row_operator(
     >>> share([[1.0, 3.0], [2.0, 2.0]])
     array([[0.25, 0.75],
            [0.5 , 0.5 ]])
+    >>> @ogive.row_operator(reduces=True)
+    ... def length(x):
+    ...     return row_sum(x * x) ** 0.5
+    >>> length([[3.0, 4.0], [5.0, 12.0]])
+    array([ 5., 13.])
     """
     listed = element_types_given("ogive.row_operator", types)
 
@@ -193,7 +259,8 @@ def row_operator(
         def signatures(tensors: tuple[str, ...]) -> Iterable[Signature]:
             return [Signature((t,) * len(tensors), (t,)) for t in in_order(listed)]
 
-        made = RowOperator(function, signatures, {}, onnx=onnx, directml=directml)
+        kind = RowReduction if reduces else RowOperator
+        made = kind(function, signatures, {}, onnx=onnx, directml=directml)
         check_at_once(made)
         return made
 

@@ -13,7 +13,7 @@ from types import ModuleType
 
 import ogive
 from ogive.operator import Operator
-from ogive.row_operator import RowOperator
+from ogive.row_operator import RowOperator, RowReduction
 
 __all__ = ["text"]
 
@@ -112,7 +112,8 @@ def _class(op: Operator) -> str:
 
 def _operator(op: Operator) -> list[str]:
     kind = _class(op)
-    lines = [f"class {kind}({'RowOperator' if isinstance(op, RowOperator) else 'Operator'}):"]
+    base = next(cls for cls in (RowReduction, RowOperator, Operator) if isinstance(op, cls))
+    lines = [f"class {kind}({base.__name__}):"]
     for arguments, result in _calls(op):
         lines += ["    @overload", *_function("__call__", arguments, result)]
     lines += _function("bind", _parameters(op, "SupportsFloat"), "np.ufunc", "")
@@ -203,7 +204,7 @@ def _arguments(
 ) -> list[str]:
     entries = op.__signature__.parameters.values()
     parameters = {p.name: _choices(p.choices) or number for p in op.parameters}
-    types = tensors | parameters | {"axis": "_Axis"}
+    types = tensors | parameters | {"axis": "_Axis", "keepdims": "bool"}
     parts = []
     for i, entry in enumerate(entries):
         is_required = entry.default is entry.empty

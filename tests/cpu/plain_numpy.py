@@ -143,6 +143,15 @@ def log_softmax(x):
     return distance - np.log1p(others.sum(axis=-1, keepdims=True))
 
 
+def logsumexp(x):
+    """The largest element is left out of the sum, as above."""
+    largest = x.max(axis=-1, keepdims=True)
+    others = np.exp(x - largest)
+    np.put_along_axis(others, x.argmax(axis=-1)[..., None], 0, axis=-1)
+    found = largest[..., 0] + np.log1p(others.sum(axis=-1))
+    return np.where(np.isinf(largest[..., 0]), largest[..., 0], found)
+
+
 def hardmax(x):
     return (np.arange(x.shape[-1]) == x.argmax(axis=-1)[..., None]).astype(x.dtype)
 
@@ -246,6 +255,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "log_sigmoid": lambda x: -np.logaddexp(0, -x),
     "log_softmax": log_softmax,
     "logaddexp": np.logaddexp,
+    "logsumexp": logsumexp,
     "logical_and": np.logical_and,
     "logical_not": np.logical_not,
     "logical_or": np.logical_or,

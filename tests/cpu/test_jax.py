@@ -173,6 +173,30 @@ def test_derivatives_of_rows_to_order_two(name, x64):
     check_grads(jax.vmap(getattr(ogive.jax, name)), (x,), order=2, modes=("fwd", "rev"))
 
 
+def test_rows_of_one_number(x64):
+    x = np.random.default_rng(0).normal(size=(3, 4, 5))
+    for axis in (-1, 0, (0, 2), None):
+        for keepdims in (False, True):
+            found = ogive.jax.logsumexp(jnp.asarray(x), axis=axis, keepdims=keepdims)
+            expected = ogive.logsumexp(x, axis=axis, keepdims=keepdims)
+            assert found.shape == expected.shape
+            assert same(found, expected)
+        check_grads(lambda v, axis=axis: ogive.jax.logsumexp(v, axis=axis), (x,), order=2, modes=("fwd", "rev"))
+    check_grads(jax.jit(jax.vmap(ogive.jax.logsumexp)), (x,), order=1, modes=("fwd", "rev"))
+    assert ogive.jax.logsumexp(jnp.zeros((2, 0))).tolist() == [-np.inf] * 2
+
+    @ogive.row_operator(reduces=True)
+    def norm(x, *, power=2.0):
+        from ogive.formula import row_sum
+
+        return row_sum(abs(x) ** power) ** (1 / power)
+
+    function = ogive.jax.function(norm)
+    check_grads(lambda v, power: function(v, power=power), (x, jnp.asarray(2.5)), order=1, modes=("fwd", "rev"))
+    with pytest.raises(ShapeError, match="rows have no elements, and power is an array"):
+        function(jnp.zeros((2, 0)), power=jnp.asarray(2.0))
+
+
 def test_own_rows_have_derivatives(x64):
     from ogive.formula import row_sum
 

@@ -91,6 +91,16 @@ def test_rows_mean_what_they_mean_in_torch(name):
     np.testing.assert_allclose(getattr(ogive, name)(X.reshape(4, 4), axis=0), theirs, rtol=1e-12)
 
 
+def test_logsumexp_means_what_it_means_elsewhere():
+    rows, kept = X.reshape(4, 4), {"axis": 0, "keepdims": True}
+    special = pytest.importorskip("scipy.special", reason="compares with SciPy")
+    np.testing.assert_allclose(ogive.logsumexp(rows, axis=None), special.logsumexp(rows), rtol=1e-14)
+    np.testing.assert_allclose(ogive.logsumexp(rows, **kept), special.logsumexp(rows, **kept), rtol=1e-14)
+    torch = pytest.importorskip("torch", reason="compares with PyTorch")
+    theirs = torch.logsumexp(torch.from_numpy(rows), 1).numpy()
+    np.testing.assert_allclose(ogive.logsumexp(rows), theirs, rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     "name", ["sparse_plus", "sparse_sigmoid", "squareplus", "log_sigmoid", "hard_silu", "hard_tanh"]
 )

@@ -94,6 +94,42 @@ def test_out():
         y.sum().backward()
 
 
+@pytest.mark.parametrize("keepdim", [False, True])
+@pytest.mark.parametrize("dim", [-1, 0, (0, 2), None])
+def test_rows_of_one_number(dim, keepdim):
+    x = torch.randn(3, 4, 5, dtype=torch.float64, requires_grad=True)
+    ours = ogive_torch.logsumexp(x, dim=dim, keepdim=keepdim)
+    theirs = torch.logsumexp(x, (0, 1, 2) if dim is None else dim, keepdim=keepdim)
+    torch.testing.assert_close(ours, theirs, rtol=1e-14, atol=0)
+    upstream = torch.randn_like(theirs)
+    torch.testing.assert_close(
+        torch.autograd.grad(ours, x, upstream)[0], torch.autograd.grad(theirs, x, upstream)[0], rtol=1e-13, atol=1e-16
+    )
+    assert torch.equal(ours, ogive_torch.logsumexp(x, axis=dim, keepdims=keepdim))
+    plain = x.detach()
+    out = torch.empty_like(theirs)
+    ogive_torch.logsumexp(plain, dim=dim, keepdim=keepdim, out=out)
+    assert torch.equal(out, ours.detach())
+
+
+def test_rows_of_one_number_under_transformations():
+    x = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+    function = ogive_torch.logsumexp
+    assert torch.autograd.gradcheck(lambda v: function(v, dim=0), x, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(function, x)
+    rows = x.detach()
+    torch.testing.assert_close(torch.func.vmap(function)(rows), torch.logsumexp(rows, -1), rtol=1e-14, atol=0)
+    torch.testing.assert_close(torch.func.vmap(torch.func.grad(function))(rows), torch.softmax(rows, -1))
+    hessian = torch.func.hessian(lambda v: torch.logsumexp(v, -1))(rows[0])
+    torch.testing.assert_close(torch.func.hessian(function)(rows[0]), hessian)
+    compiled = torch.compile(lambda v: function(2 * v, dim=0), fullgraph=True, backend="aot_eager")
+    compiled(x).sum().backward()
+    torch.testing.assert_close(x.grad, 2 * torch.softmax(2 * rows, 0))
+    assert function(torch.zeros(2, 0)).tolist() == [-np.inf] * 2
+    with pytest.raises(ArgumentError, match="no parameter 'keepdim'; allowed: dim, out"):
+        ogive_torch.softmax(x, keepdim=True)
+
+
 def test_clipping_takes_every_usual_call():
     x = torch.tensor([-2.0, 0.5, 2.0])
     for given, keywords in (((0, 1), {}), ((), {"min": 0, "max": 1}), ((0,), {"max": 1})):

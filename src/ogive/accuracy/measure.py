@@ -171,14 +171,19 @@ def sample_rows(
     rows = itertools.cycle(itertools.product(ROW_LENGTHS, ROW_WIDTHS))
     # A small number is spread over the lengths, too.
     step = min(STEP, max(1, count // (len(ROW_LENGTHS) * len(ROW_WIDTHS))))
-    while report.count < count:
+    left = count  # elements; a row may have one result
+    while left:
         length, width = next(rows)
-        length = min(length, count - report.count)
-        number = max(1, min(step, count - report.count) // length)
+        length = min(length, left)
+        number = max(1, min(step, left) // length)
         x = (generator.standard_normal((number, length)) * width).astype(kind.numpy)
         exact = evaluate(root, [x], dtype=np.longdouble if careful or kind.bits == 64 else np.float64)
         result = compute(x)
-        report.add([x.ravel()], result.ravel(), error_in_ulp(result, exact, kind).ravel())
+        operand = x
+        if operator.reduces:  # the first element stands for its row
+            operand, exact = x[:, 0], np.broadcast_to(exact, x.shape)[:, 0]
+        report.add([operand.ravel()], result.ravel(), error_in_ulp(result, exact, kind).ravel())
+        left -= x.size
         progress(x.size)
     return report
 

@@ -20,6 +20,7 @@ def _listed(same: str, **others: Theirs) -> dict[str, Theirs]:
 
 
 _TRAINING = "as PyTorch evaluates it, not as it trains"
+_IN_PLACE = "in place: `out=x`"
 
 #: By library and its name: our name, or our name and how it differs.
 ELSEWHERE: dict[str, dict[str, Theirs]] = {
@@ -28,29 +29,38 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
         "bitwise_and bitwise_not bitwise_or bitwise_xor ceil celu clamp clip copysign cos cosh div divide elu eq erf erfc "
         "erfinv exp exp2 expit expm1 fix floor fmod ge glu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh "
         "hypot isfinite isinf isnan le less less_equal log log10 log1p log2 log_ndtr log_softmax logaddexp logical_and logical_not "
-        "logical_or logical_xor logit logsigmoid lt maximum minimum mish mul multiply ndtr ne neg negative not_equal pow "
+        "logical_or logical_xor logit logsigmoid logsumexp lt maximum minimum mish mul multiply ndtr ne neg negative not_equal pow "
         "prelu reciprocal relu relu6 remainder round rsqrt sigmoid sign silu sin sinh softmax softmin softshrink "
         "softsign sqrt square sub subtract tan tanh tanhshrink true_divide trunc where",
+        LeakyReLU=("leaky_relu", "negative_slope is alpha"),
+        LogSigmoid="log_sigmoid",
+        LogSoftmax="log_softmax",
+        Softmax2d=("softmax", "for axis=-3"),
+        Threshold=("thresholded_relu", "for value 0; threshold is alpha"),
         bitwise_left_shift=("bit_shift_left", "of unsigned integers"),
         bitwise_right_shift=("bit_shift_right", "of unsigned integers"),
         gelu=("gelu", "the same, also with approximate='tanh'"),
         leaky_relu=("leaky_relu", "negative_slope is alpha"),
         rrelu=("rrelu", _TRAINING),
+        **{
+            f"{name}_": (name, _IN_PLACE) for name in ("celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu")
+        },
         selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
         softplus=("softplus", "beta is steepness; there is no threshold"),
         threshold=("thresholded_relu", "for value 0; threshold is alpha. `threshold` is DirectML's max(x, min)"),
     ),
     "JAX": _listed(
-        "celu elu glu hard_silu hard_swish hard_tanh identity log_sigmoid log_softmax mish relu relu6 sigmoid "
-        "silu soft_sign softmax softplus sparse_plus sparse_sigmoid squareplus swish tanh",
+        "celu elu erf erfc erfinv expit glu hard_silu hard_swish hard_tanh identity log_ndtr log_sigmoid log_softmax logit "
+        "logsumexp mish ndtr relu relu6 sigmoid silu soft_sign softmax softplus sparse_plus sparse_sigmoid squareplus swish "
+        "tanh",
         gelu=("gelu", "JAX's default is approximate='tanh'"),
         hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
         leaky_relu=("leaky_relu", "negative_slope is alpha"),
         selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
     ),
     "Keras": _listed(
-        "celu elu exponential gelu glu hard_shrink hard_silu hard_swish hard_tanh linear log_sigmoid log_softmax mish "
-        "relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid squareplus swish tanh "
+        "celu elu exponential gelu glu hard_shrink hard_silu hard_swish hard_tanh linear log_sigmoid log_softmax "
+        "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid squareplus swish tanh "
         "tanh_shrink",
         hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
         leaky_relu=("leaky_relu", "negative_slope is alpha, and 0.2 by default"),
@@ -58,21 +68,26 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
         threshold=("thresholded_relu", "for default_value 0; threshold_value is alpha"),
     ),
     "NumPy": _listed(
-        "abs absolute add arccos arccosh arcsin arcsinh arctan arctan2 arctanh bitwise_and bitwise_not bitwise_or "
-        "bitwise_xor cbrt ceil clip copysign cos cosh divide equal exp exp2 expm1 fabs fix floor fmod greater "
+        "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
+        "bitwise_and bitwise_invert bitwise_not bitwise_or bitwise_xor cbrt ceil clip copysign cos cosh divide equal exp exp2 expm1 fabs fix floor fmod greater "
         "greater_equal hypot invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logical_and "
-        "logical_not logical_or logical_xor maximum minimum multiply negative not_equal power reciprocal remainder "
+        "logical_not logical_or logical_xor maximum minimum multiply negative not_equal pow power reciprocal remainder "
         "round sign sin sinh sqrt square subtract tan tanh true_divide trunc where",
         bitwise_count=("bit_count", "of unsigned integers"),
         left_shift=("bit_shift_left", "of unsigned integers"),
+        float_power=("pow", "of floating-point numbers"),
         mod=("modulus_floor", "`mod` is the same without fmod=1"),
+        positive="identity",
         right_shift=("bit_shift_right", "of unsigned integers"),
         rint="round",
     ),
-    "SciPy": _listed("cbrt erf erfc erfinv exp2 expit expm1 log1p log_expit log_ndtr log_softmax logit ndtr softmax"),
+    "SciPy": _listed(
+        "cbrt erf erfc erfinv exp2 expit expm1 log1p log_expit log_ndtr log_softmax logit logsumexp ndtr round softmax"
+    ),
     "WebNN": _listed(
         "abs add ceil clamp cos div elu equal erf exp floor gelu greater identity linear log max min mul neg pow prelu "
         "reciprocal relu sigmoid sign sin softmax softplus softsign sqrt sub tan tanh where",
+        dequantizeLinear="dequantize_linear",
         greaterOrEqual="greater_or_equal",
         hardSigmoid="hard_sigmoid",
         hardSwish="hard_swish",
@@ -86,12 +101,17 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
         logicalOr="logical_or",
         logicalXor="logical_xor",
         notEqual="not_equal",
+        quantizeLinear="quantize_linear",
+        reduceLogSumExp=("logsumexp", "axes is axis, keepDimensions is keepdims"),
         roundEven="round",
     ),
     "com.microsoft": _listed(
         "",
+        BiasGelu=("gelu", "without its bias; add that first"),
+        BiasSoftmax=("softmax", "without its bias; add that first"),
         FastGelu=("fast_gelu", "without its bias; add that first"),
         Gelu="gelu",
+        QLinearAdd="quantized_linear_add",
         QuickGelu=("quick_gelu", "for alpha 1.702; `swish` takes any other"),
     ),
 }

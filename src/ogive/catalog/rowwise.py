@@ -6,13 +6,14 @@ largest element is subtracted without a rounding error, which exp() would magnif
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ogive import formula as f
 from ogive.formula import where
 from ogive.row_operator import row_operator
 
-__all__ = ["hardmax", "log_softmax", "softmax", "softmin"]
+__all__ = ["hardmax", "log_softmax", "logsumexp", "softmax", "softmin"]
 
 
 @row_operator(onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
@@ -52,6 +53,27 @@ def log_softmax(x: Any) -> Any:
     others = f.row_sum(where(is_smaller, f.exp(x - largest), 0)) + (f.row_sum(where(is_smaller, 0, 1)) - 1)
     no_number = largest - largest  # zero, but NaN where the largest is infinite
     return x - largest - (f.log1p(others) + no_number)
+
+
+@row_operator(reduces=True)
+def logsumexp(x: Any) -> Any:
+    """Logarithm of the sum of exponentials: ``max(x) + log(sum(exp(x - max(x))))``.
+
+    The largest elements are counted, the others summed, and the logarithm taken by log1p: so a small element beside
+    a largest one of zero keeps its relative accuracy.
+
+    The result is inf where the row holds inf, and -inf where it is empty or holds -inf alone. NaN gives NaN.
+
+    >>> logsumexp([[1000.0, 1000.0], [0.0, -100.0]])
+    array([1.00069315e+03, 3.72007598e-44])
+
+    Source: SciPy special.logsumexp; PyTorch logsumexp; ONNX ReduceLogSumExp-1 to ReduceLogSumExp-18.
+    """
+    largest = f.row_max(x)
+    is_smaller = x < largest
+    others = f.row_sum(where(is_smaller, f.exp(x - largest), 0)) + (f.row_sum(where(is_smaller, 0, 1)) - 1)
+    is_infinite = f.equal(f.absolute(largest), math.inf)
+    return where(is_infinite, largest, largest + f.log1p(others))
 
 
 @row_operator(onnx="Softmax", directml="ACTIVATION_SOFTMAX1")

@@ -88,11 +88,17 @@ class Formula:
     parameter_count: int = 0
     """How many stay open."""
     is_row_wise: bool = False
-    row_operands: ClassVar[frozenset[int]] = frozenset()
+    reduces: bool = False
+    """Whether results are one number a row."""
     bound: tuple[tuple[str, float], ...] = ()
     """Parameters that are constants, with their values."""
     accuracy: str = "exact"
     """The contract, one of contracts.CONTRACTS."""
+
+    @property
+    def row_operands(self) -> frozenset[int]:
+        count = len(self.inputs)
+        return frozenset(range(count, count + len(self.outputs)) if self.reduces else ())
 
     @cached_property
     def identity(self) -> str:
@@ -105,7 +111,7 @@ class Formula:
     @cached_property
     def _rest(self) -> str:
         types = [[t.name for t in side] for side in (self.inputs, self.outputs)]
-        contract = "" if self.accuracy == "exact" else f" {self.accuracy}"
+        contract = ("" if self.accuracy == "exact" else f" {self.accuracy}") + (" reduces" if self.reduces else "")
         return f"{types} {self.modular} {self.parameter_count} {self.is_row_wise} {self.bound}{contract}"
 
     @cached_property
@@ -129,6 +135,7 @@ class Formula:
             modular=self.modular,
             parameter_count=self.parameter_count,
             open_roots=[fold(root) for root in self.roots] if numbers else None,
+            reduces=self.reduces,
             accuracy=self.accuracy,
         )
 

@@ -89,6 +89,11 @@ class Specification:
         return f"{self.operator}, {types}{version}"
 
     @property
+    def drops_axis(self) -> bool:
+        """Whether results have no axis for the row: those of the catalogue, where the standards' keep it."""
+        return self.reduces and self.standard == "ogive"
+
+    @property
     def kind(self) -> ElementType:
         """The element type that people name: that of the first input that is no truth value."""
         return next((t for t in self.inputs if t.kind != "boolean"), self.inputs[0])
@@ -116,6 +121,8 @@ class Specification:
                 found = _of_elements(step, operands, with_exact=with_exact and last)
             values.append(found.right)
         assert found is not None
+        if self.drops_axis:
+            return Expected(found.right[..., 0], found.exact[..., 0])
         return found
 
     def decimal(self, inputs: Sequence[Any], digits: int = 50) -> Decimal:
@@ -292,6 +299,7 @@ def of_operator(
         (step,),
         values,
         is_row_wise=isinstance(op, RowOperator),
+        reduces=op.reduces,
         catalogue=op.name,
         parameter_rule=FLOAT32_PARAMETERS if is_rounded else FLOAT64_PARAMETERS,
         bind=op.bind(**values),

@@ -48,6 +48,8 @@ def exact(operator: Operator | str, *inputs: Any, digits: int = 50, **parameters
         if x.ndim == 0:
             raise ShapeError(message("ogive.exact", f"{op.name} takes rows, and the input has no axes", "arrays"))
         rows = [spec.decimals([python_value(v) for v in row], digits) for row in x.reshape(-1, x.shape[-1])]
+        if spec.reduces:
+            return np.array([row[0] for row in rows], object).reshape(x.shape[:-1])[()]
         return np.array(rows, object).reshape(x.shape)
     together = np.broadcast_arrays(*arrays)
     values = [

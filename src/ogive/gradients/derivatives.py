@@ -73,7 +73,7 @@ def row_gradients(
     upstream: dict[Expression, Term] = {}
     for i, root in enumerate(substituted(roots, later)):
         upstream[root] = add(upstream.get(root, ZERO), _input(i))
-    return adjoints(upstream, [later[places[name]] for name in wanted])
+    return adjoints(upstream, [later[places[name]] for name in wanted], reduces=operator.reduces)
 
 
 def _by_rule(

@@ -14,7 +14,7 @@ from ogive.gradients.algebra import substituted
 from ogive.gradients.derivatives import derivatives, gradients, row_gradients
 from ogive.gradients.recognised import recognised
 from ogive.gradients.registered import ROW_RULES, RULES, Rule
-from ogive.gradients.summing import Gradients, RowGradients
+from ogive.gradients.summing import Gradients, ReductionGradients, RowGradients
 from ogive.gradients.tangents import Recognised
 from ogive.operator import Operator
 from ogive.signature import Signature
@@ -213,7 +213,8 @@ def _make_vjp(operator: Operator, wanted: tuple[str, ...]) -> Operator:
     tensors = (*upstream, *operator.tensors)
     is_all = wanted == _wanted(operator, None)
     name = f"{operator.name}_vjp" if is_all else f"{operator.name}_vjp_{'_'.join(wanted)}"
-    kind = RowGradients if operator.is_row_wise else Gradients
+    of_rows = ReductionGradients if "keepdims" in operator.keywords else RowGradients
+    kind: type[Gradients | RowGradients] = of_rows if operator.is_row_wise else Gradients
     made = _operator(kind, operator, name, tensors, graphs, signatures, title)
     made.source, made.wanted, made.remake = operator, wanted, vjp
     return made

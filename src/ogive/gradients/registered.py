@@ -286,6 +286,11 @@ def _softmax(gradient: Any, x: Any) -> Any:
     return y * (gradient - f.row_sum(gradient * y))
 
 
+def _logsumexp(gradient: Any, x: Any) -> Any:
+    e = f.exp(x - f.row_max(x))
+    return gradient * (e / f.row_sum(e))
+
+
 def _log_softmax(gradient: Any, x: Any) -> Any:
     e = f.exp(x - f.row_max(x))
     return gradient - e * (f.row_sum(gradient) / f.row_sum(e))
@@ -343,4 +348,8 @@ RULES: dict[str, dict[str, Rule]] = {
 }
 
 #: By operator: the gradients of all tensors, given that of the result.
-ROW_RULES: dict[str, Rule] = {"log_softmax": _log_softmax, "softmax": _softmax}
+ROW_RULES: dict[str, Rule] = {
+    "log_softmax": _log_softmax,
+    "logsumexp": _logsumexp,
+    "softmax": _softmax,
+}

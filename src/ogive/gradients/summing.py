@@ -24,7 +24,7 @@ from ogive.operator import Operator
 from ogive.row_operator import RowOperator
 from ogive.signature import Signature
 
-__all__ = ["Gradients", "RowGradients"]
+__all__ = ["Gradients", "ReductionGradients", "RowGradients"]
 
 
 class _Summing(Operator):
@@ -181,3 +181,41 @@ class Gradients(_Summing):
 
 class RowGradients(_Summing, RowOperator):
     """The gradients of the tensors of an operator over rows."""
+
+
+class ReductionGradients(RowGradients):
+    """The gradients of the tensors of an operator that reduces rows.
+
+    That of the result has the shape of the result: without the axes of a row, unless ``keepdims`` says so.
+    """
+
+    keywords = ("axis", "keepdims")
+
+    @property
+    def of_row(self) -> frozenset[str]:
+        """The tensors that have one number a row."""
+        count = len(self.tensors) - len(self.source.tensors)
+        if not isinstance(self.source, ReductionGradients):
+            return frozenset(self.tensors[:count])
+        own = self.source.of_row
+        upstream = zip(self.tensors[:count], self.source.wanted, strict=True)
+        return own | {name for name, of in upstream if of in own}
+
+    def __call__(self, *tensors: Any, **keywords: Any) -> Any:
+        if len(tensors) != self.inputs or any(tensor is None or isinstance(tensor, Term) for tensor in tensors):
+            return super().__call__(*tensors, **keywords)
+        if keywords.pop("keepdims", False):
+            return super().__call__(*tensors, **keywords)
+        dimensions = np.ndim(tensors[-1])
+        axes = self.row_axes(keywords.get("axis", -1), dimensions)
+        of_row = self.of_row
+        given = [
+            np.expand_dims(np.asanyarray(tensor), axes) if name in of_row else tensor
+            for name, tensor in zip(self.tensors, tensors, strict=True)
+        ]
+        found = super().__call__(*given, **keywords)
+        results = [
+            np.squeeze(result, axes)[()] if name in of_row else result
+            for name, result in zip(self.wanted, found if isinstance(found, tuple) else (found,), strict=True)
+        ]
+        return tuple(results) if len(results) > 1 else results[0]

@@ -9,13 +9,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from ogive.errors import ArgumentError, described, message
+from ogive.errors import ArgumentError, ShapeError, described, message
 from ogive.jax.elements import elementwise
 from ogive.jax.operands import broadcast_shape, check_names, is_array, opened, typed
 from ogive.jax.rows import rowwise
 from ogive.operator import Operator
-from ogive.row_operator import RowOperator
+from ogive.row_operator import RowOperator, RowReduction
 
 __all__ = ["function"]
 
@@ -67,6 +68,7 @@ def _check_operator(operator: Any) -> None:
 
 def _call(operator: Operator, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
     axis = keywords.pop("axis", -1) if isinstance(operator, RowOperator) else -1
+    keepdims = bool(keywords.pop("keepdims", False)) if isinstance(operator, RowReduction) else False
     arrays = {p.name: keywords[p.name] for p in operator.numeric_parameters if is_array(keywords.get(p.name))}
     numbers = {name: value for name, value in keywords.items() if name not in arrays}
     placeholders = dict.fromkeys(arrays, 1.0)
@@ -85,11 +87,28 @@ def _call(operator: Operator, tensors: tuple[Any, ...], keywords: dict[str, Any]
         operands += [jnp.asarray(value).astype(t.numpy) for value, t in given]
     shape = broadcast_shape(operator, operands)
     if isinstance(operator, RowOperator):
-        results = _over_axes(computed, operator.row_axes(axis, len(shape)), shape, signature, choices, values, operands)
+        axes = operator.row_axes(axis, len(shape))
+        if operator.reduces and not math.prod(shape[axis] for axis in axes):
+            return _of_empty_rows(operator, names, signature, shape, {**checked, "axis": axes, "keepdims": keepdims})
+        each = computed.for_elements if isinstance(computed, RowReduction) else computed
+        results = _over_axes(each, axes, shape, signature, choices, values, operands)
+        if each is not computed:  # derivatives are simpler where operands and results have one shape
+            first = tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(len(shape)))
+            results = tuple(result[first] if keepdims else jnp.squeeze(result[first], axes) for result in results)
     else:
         same = [operand.reshape((1,) * (len(shape) - operand.ndim) + operand.shape) for operand in operands]
         results = _compiled(elementwise(operator, names, signature, choices, values))(*same)
     return results[0] if len(results) == 1 else results
+
+
+def _of_empty_rows(
+    operator: Operator, arrays: tuple[str, ...], signature: Any, shape: tuple[int, ...], keywords: dict[str, Any]
+) -> jax.Array:
+    """What rows without elements are reduced to: it depends on no tensor, and has no gradient."""
+    if arrays:
+        what = f"rows have no elements, and {arrays[0]} is an array"
+        raise ShapeError(message(f"ogive.jax.{operator.name}", what, "a number there, or rows with elements"))
+    return jnp.asarray(operator(*(np.zeros(shape, t.numpy) for t in signature.inputs), **keywords))
 
 
 def _over_axes(

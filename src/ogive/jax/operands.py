@@ -14,7 +14,6 @@ import numpy as np
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.errors import ArgumentError, DTypeError, ShapeError, described, message
 from ogive.operator import Operator
-from ogive.row_operator import RowOperator
 from ogive.signature import NUMPY_KEYWORDS, Signature
 
 __all__ = ["broadcast_shape", "check_names", "is_array", "opened", "typed"]
@@ -126,7 +125,7 @@ def opened(operator: Operator, names: tuple[str, ...]) -> Operator:
             message(f"ogive.jax.{source.name}", what, "a number: no element type of this operator is floating-point")
         )
     constraints = {parameter.name: parameter.constraint for parameter in rest if not parameter.choices}
-    kind = RowOperator if source.is_row_wise else Operator
+    kind = type(source) if source.is_row_wise else Operator
     made = kind(function, lambda _: signatures, constraints, truth_inputs=source.truth_inputs)
     if operator is source:
         return made

@@ -207,7 +207,8 @@ def _evidence_of_rows(subject: Subject, spec: Specification, found: Judgement, s
     cases = _rows_of(spec, seed)
     found.inputs = f"{len(cases)} sets of rows"
     results = [subject(spec, [x]) for x, _ in cases]
-    flat = np.concatenate([x.reshape(-1) for x, _ in cases])
+    # Of a row with one result the first element stands for it.
+    flat = np.concatenate([(x[..., 0] if spec.reduces else x).reshape(-1) for x, _ in cases])
     right = np.concatenate([e.right.reshape(-1) for _, e in cases])
     exact = np.concatenate([e.exact.reshape(-1) for _, e in cases])
     return _with_errors(spec, (flat,), np.concatenate([y.reshape(-1) for y in results]), Expected(right, exact))

@@ -84,6 +84,9 @@ def library(
         if not isinstance(op, Operator):
             what_is = f"what has {op!r}"
             raise ArgumentError(message("ogive.onnxruntime.library", what_is, "operators of Ogive, and your own"))
+        if op.reduces:
+            what_is = f"{op.name} makes one number of a row"
+            raise UnsupportedError(message("ogive.onnxruntime.library", what_is, "operators with a result per element"))
     made = [custom for op in ops for dtype in dtypes for custom in _of_operator(op, dtype)]
     if not made:
         what_is = f"no operator takes {', '.join(dtypes)}"

@@ -54,6 +54,7 @@ TORCH = {
     "thresholded_relu": "torch.nn.functional.threshold(x, alpha, 0.0)",
     "softmax": "torch.softmax(x, -1)",
     "log_softmax": "torch.log_softmax(x, -1)",
+    "logsumexp": "torch.logsumexp(x, -1)",
     "chain": "torch.celu(x * w + b, 1.5) * torch.sigmoid(g)",
 }
 
@@ -85,6 +86,7 @@ TORCH_INTO = {
     "thresholded_relu": "torch.ops.aten.threshold.out(x, alpha, 0.0, out=out)",
     "softmax": "torch.softmax(x, -1, out=out)",
     "log_softmax": "torch.log_softmax(x, -1, out=out)",
+    "logsumexp": "torch.logsumexp(x, -1, out=out)",
 }
 
 #: What overwrites its first tensor. What is not here writes into it as `TORCH_INTO` has it.
@@ -142,6 +144,7 @@ JAX = {
     "thresholded_relu": "jax.numpy.where(x > alpha, x, 0)",
     "softmax": "jax.nn.softmax(x, -1)",
     "log_softmax": "jax.nn.log_softmax(x, -1)",
+    "logsumexp": "jax.nn.logsumexp(x, -1)",
     "chain": "jax.nn.celu(x * w + b, 1.5) * jax.nn.sigmoid(g)",
 }
 

@@ -27,7 +27,7 @@ def wrap(operator: Any) -> TensorFunction:
     """A function on tensors of an operator, of one's own too: with gradients, ``torch.func`` and ``torch.compile``.
 
     It takes the tensors of the operator, by position, its parameters by name, and ``out``. Operators over rows take
-    ``dim`` (or ``axis``), the last one unless told otherwise. Tensors are dense ones on the CPU, of the element types of
+    ``dim`` (or ``axis``), the last one unless told otherwise, and ``keepdim`` where they reduce rows. Tensors are dense ones on the CPU, of the element types of
     the operator; where types differ they are promoted as torch does it, and under ``torch.autocast`` they all become the
     type of the first. A parameter may be a tensor, which broadcasts with the others and has a gradient.
 
@@ -75,7 +75,7 @@ def _make(operator: Operator) -> TensorFunction:
     parameters = {parameter.name: parameter for parameter in operator.parameters}
     numeric = tuple(parameter.name for parameter in operator.numeric_parameters)
     defaults = {name: p.default for name, p in parameters.items() if not p.is_required}
-    is_row_wise = bool(operator.is_row_wise)
+    is_row_wise, reduces = bool(operator.is_row_wise), operator.reduces
     plain = TensorOperator(_entry_name(operator), operator, lambda: operator, by_hand=BY_HAND.get(operator))
     _enter(plain)
     learned: dict[tuple[str, ...], TensorOperator] = {}
@@ -95,6 +95,7 @@ def _make(operator: Operator) -> TensorFunction:
         if len(tensors) != count:
             tensors = _named(operator, tensors, given)
         dim = _dim(operator, given) if is_row_wise else -1
+        keepdim = reduces and bool(given.pop("keepdim", given.pop("keepdims", False)))
         for name in given:
             if name not in parameters:
                 _refuse_keyword(operator, name)
@@ -111,6 +112,9 @@ def _make(operator: Operator) -> TensorFunction:
             results = call(operator_of, operands, values)
         else:
             results = _over(operator_of, operands, values, dim)
+        if reduces and not keepdim:
+            axes = _axes(operator_of, dim, operands[0].ndim)
+            results = [result.squeeze(axes) for result in results]
         if out is not None:
             results = _written(operator, results, out, operands)
         return results[0] if len(results) == 1 else tuple(results)
@@ -185,7 +189,8 @@ def _named(operator: Operator, tensors: tuple[Any, ...], given: dict[str, Any]) 
 
 
 def _refuse_keyword(operator: Operator, name: str) -> None:
-    known = [*(parameter.name for parameter in operator.parameters), *(["dim"] if operator.is_row_wise else []), "out"]
+    own = ("dim", "keepdim") if operator.reduces else ("dim",) if operator.is_row_wise else ()
+    known = [*(parameter.name for parameter in operator.parameters), *own, "out"]
     raise ArgumentError(message(operator.name, f"there is no parameter {name!r}", ", ".join(known)))
 
 
@@ -275,6 +280,8 @@ def _over(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tup
     last = tuple(range(-len(axes), 0))
     moved = [tensor.movedim(axes, last) for tensor in tensors]
     shape = moved[0].shape
+    if operator.base.reduces:
+        shape = torch.Size((*shape[: -len(axes)], *(1,) * len(axes)))
     if len(axes) > 1:
         moved = [tensor.flatten(-len(axes)) for tensor in moved]
     results = call(operator, moved, values)
@@ -321,9 +328,12 @@ def _written(operator: Operator, results: Sequence[torch.Tensor], out: Any, oper
 
 def _signature(operator: Operator) -> inspect.Signature:
     keyword = inspect.Parameter.KEYWORD_ONLY
-    parameters = [p for p in operator.__signature__.parameters.values() if p.name != "axis" or not operator.is_row_wise]
+    own = operator.keywords  # axis and keepdims
+    parameters = [p for p in operator.__signature__.parameters.values() if p.name not in own]
     if operator.is_row_wise:
         parameters.append(inspect.Parameter("dim", keyword, default=-1))
+    if operator.reduces:
+        parameters.append(inspect.Parameter("keepdim", keyword, default=False))
     return inspect.Signature([*parameters, inspect.Parameter("out", keyword, default=None)])
 
 

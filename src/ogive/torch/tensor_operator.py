@@ -139,6 +139,9 @@ class TensorOperator:
         types = self.result_types(tuple(tensor.dtype for tensor in tensors))
         if self.of_operands is not None:
             return tuple(new_like(tensors[i], dtype) for i, dtype in zip(self.of_operands, types, strict=True))
+        if self.base.reduces:  # the row's axis has length 1 here, so that gradients broadcast
+            shape = torch.broadcast_shapes(*(tensor.shape for tensor in tensors))
+            return tuple(tensors[0].new_empty((*shape[:-1], 1), dtype=dtype) for dtype in types)
         return tuple(new_result(tensors, dtype) for dtype in types)
 
     # ---- computing
@@ -150,6 +153,8 @@ class TensorOperator:
         operator = self.operator
         arrays = [array_of(operator, name, tensor) for name, tensor in zip(self.tensors, tensors, strict=True)]
         keywords = self.keywords(values)
+        if self.base.reduces:
+            keywords["keepdims"] = True
         if self.is_row_wise and tensors[0].ndim == 0:
             what = f"{self.tensors[0]} is a single number"
             raise ShapeError(message(self.name, what, "tensors of one dimension or more"))

@@ -357,9 +357,9 @@ static int find_rows(const OgiveDirect *direct, const OgiveKernel *kernel, PyObj
     return found->rows > 0 && found->length > 0 && found->rows <= NPY_MAX_INTP / found->length;
 }
 
-/* Whether an array has all rows. */
-static int has_all_rows(const row_shape *shape, PyObject *const *inputs, PyArrayObject *array) {
-    return PyArray_NDIM(array) == shape->ndim &&
+/* Whether an array has all rows, in so many dimensions. */
+static int has_all_rows(const row_shape *shape, PyObject *const *inputs, PyArrayObject *array, int ndim) {
+    return PyArray_NDIM(array) == ndim &&
            PyArray_CompareLists(PyArray_DIMS(array), PyArray_DIMS((PyArrayObject *)inputs[shape->longest]),
                                 shape->ndim - 1);
 }
@@ -381,7 +381,7 @@ static PyObject *run_rows(const OgiveDirect *direct, PyObject *const *inputs, Py
     for (int k = 0; k < direct->inputs; ++k) {
         PyArrayObject *input = (PyArrayObject *)inputs[k];
         args[k] = PyArray_BYTES(input);
-        if (!has_all_rows(&shape, inputs, input)) {
+        if (!has_all_rows(&shape, inputs, input, shape.ndim)) {
             if (rows_of(input) != 1) {
                 return NULL; /* some rows are repeated */
             }
@@ -389,10 +389,11 @@ static PyObject *run_rows(const OgiveDirect *direct, PyObject *const *inputs, Py
         }
     }
     const npy_intp last = kernel->of_row[direct->inputs] ? 1 : shape.length;
+    const int ndim = shape.ndim - direct->reduces;
     if (out != NULL) {
         PyArrayObject *given = (PyArrayObject *)out;
-        if (!has_flags(out, PLAIN) || !has_all_rows(&shape, inputs, given) ||
-            PyArray_DIM(given, shape.ndim - 1) != last) {
+        if (!has_flags(out, PLAIN) || !has_all_rows(&shape, inputs, given, ndim) ||
+            (!direct->reduces && PyArray_DIM(given, ndim - 1) != last)) {
             return NULL;
         }
         const char *begin = PyArray_BYTES(given), *end = begin + shape.rows * last * kernel->itemsizes[direct->inputs];
@@ -405,7 +406,7 @@ static PyObject *run_rows(const OgiveDirect *direct, PyObject *const *inputs, Py
     }
     memcpy(dims, PyArray_DIMS((PyArrayObject *)inputs[shape.longest]), sizeof *dims * (size_t)shape.ndim);
     dims[shape.ndim - 1] = last;
-    PyObject *result = out != NULL ? Py_NewRef(out) : PyArray_SimpleNew(shape.ndim, dims, out_type);
+    PyObject *result = out != NULL ? Py_NewRef(out) : PyArray_SimpleNew(ndim, dims, out_type);
     if (result == NULL) {
         PyErr_Clear(); /* no memory: NumPy tries again, and says how much is wanted */
         return NULL;
@@ -418,7 +419,7 @@ static PyObject *run_rows(const OgiveDirect *direct, PyObject *const *inputs, Py
     }
     ogive_row_loop(args, dimensions, steps, loop);
     NPY_END_THREADS;
-    return result;
+    return out != NULL ? result : PyArray_Return((PyArrayObject *)result); /* of one row a scalar, as NumPy has it */
 }
 
 /* ---- the call ------------------------------------------------------------------------------- */

@@ -60,8 +60,10 @@ static PyObject *x86_level(PyObject *module, PyObject *unused) {
 
 static PyMethodDef methods[] = {
     {"make_ufunc", (PyCFunction)(void (*)(void))ogive_make_ufunc, METH_VARARGS | METH_KEYWORDS,
-     "make_ufunc(name, doc, inputs, outputs, loops, parameters, row_wise=False)\n--\n\n"
-     "A numpy.ufunc whose loops are [(type numbers, Kernel), ...]; row-wise: a generalised one, (n)->(n)."},
+     "make_ufunc(name, doc, inputs, outputs, loops, parameters, row_wise=False, identity=None, reorderable=False, "
+     "reduces=False)\n--\n\n"
+     "A numpy.ufunc whose loops are [(type numbers, Kernel), ...]; row-wise: a generalised one, (n)->(n); of rows that "
+     "it reduces (n)->()."},
     {"pool_size", get_pool_size, METH_NOARGS, "How many threads a large call of this thread uses at most."},
     {"set_pool_size", set_pool_size, METH_O, "Set how many threads a large call of this process uses at most."},
     {"own_pool_size", get_own_pool_size, METH_NOARGS, "The calling thread's own number of threads; 0: none."},

@@ -194,6 +194,7 @@ typedef struct {
     int inputs;
     int row_wise;
     int has_row_operands; /* that have one number a row */
+    int reduces;          /* whether the result has no axis for that number */
     int loop_count; /* 0: its calls always go to NumPy */
     int *types; /* NumPy's numbers of the operands of every loop */
     OgiveLoopData *loops;

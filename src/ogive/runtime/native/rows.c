@@ -303,7 +303,7 @@ static int output_serves_as_scratch(const OgiveKernel *kernel) {
 
 static int is_contiguous(const OgiveKernel *kernel, const npy_intp *element_steps, npy_intp count) {
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
-        if (element_steps[k] != kernel->itemsizes[k] && count > 1 && !kernel->of_row[k]) {
+        if (!kernel->of_row[k] && element_steps[k] != kernel->itemsizes[k] && count > 1) {
             return 0;
         }
     }

@@ -273,14 +273,14 @@ static int add_promoter(PyObject *ufunc, int operands) {
 PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords) {
     (void)module;
     static char *names[] = {"name", "doc", "inputs", "outputs", "loops", "parameters", "row_wise",
-                            "identity", "reorderable", NULL};
+                            "identity", "reorderable", "reduces", NULL};
     const char *name, *doc;
     int inputs, outputs;
-    int row_wise = 0, reorderable = 0;
+    int row_wise = 0, reorderable = 0, reduces = 0;
     PyObject *loops, *parameters, *identity = Py_None;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "ssiiO!O!|pOp:make_ufunc", names, &name, &doc,
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "ssiiO!O!|pOpp:make_ufunc", names, &name, &doc,
                                      &inputs, &outputs, &PyList_Type, &loops, &PyTuple_Type,
-                                     &parameters, &row_wise, &identity, &reorderable)) {
+                                     &parameters, &row_wise, &identity, &reorderable, &reduces)) {
         return NULL;
     }
     if (inputs < 1 || outputs < 1 || inputs + outputs > OGIVE_MAX_OPERANDS) {
@@ -353,15 +353,17 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
     for (int k = 0; of_row != NULL && k < operands; ++k) {
         block->direct.has_row_operands |= of_row[k];
     }
+    block->direct.reduces = reduces;
     block->direct.loop_count = outputs != 1 ? 0 : (int)loop_count;
     block->direct.loops = block->loops;
-    /* (n),(1),...->(n),...: every operand of a row-wise operator has one row at a time, or one number of a row. */
+    /* (n),(1),...->(n),...: every operand of a row-wise operator has one row at a time, or one number of a row. Where it
+     * reduces rows, its results have no axis for that number: (n)->(). */
     char signature[OGIVE_MAX_OPERANDS * 4 + 2], *end = signature;
     for (int k = 0; k < operands; ++k) {
         memcpy(end, k == inputs ? "->" : ",", 2);
         end += k == inputs ? 2 : k > 0;
-        memcpy(end, of_row != NULL && of_row[k] ? "(1)" : "(n)", 4);
-        end += 3;
+        const char *part = reduces && k >= inputs ? "()" : of_row != NULL && of_row[k] ? "(1)" : "(n)";
+        end = strcpy(end, part) + strlen(part);
     }
     const int kind = identity != Py_None ? PyUFunc_IdentityValue : reorderable ? PyUFunc_ReorderableNone : PyUFunc_None;
     PyObject *ufunc = PyUFunc_FromFuncAndDataAndSignatureAndIdentity(
