@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.running_bound import enclosed
+from ogive.accuracy.running_bound import enclosed, rounded_to
 from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.enclosure import exact_value, right_result
 from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message
 from ogive.expression import Expression
+from ogive.golden.near_zero import LIMIT, line_of
 from ogive.operator import Operator
 from ogive.row_enclosure import exact_row, right_row
 from ogive.row_operator import RowOperator
@@ -150,10 +151,20 @@ def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) 
     flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
     kind = step.kind
     found = enclosed(step.root, flat, step.numbers, kind, modular=step.modular)
-    right, exact = np.array(found.right), found.value
+    right, exact, bound = np.array(found.right), np.array(found.value), np.array(found.bound)
     unknown = ~found.known
     width = element_type_of(flat[0].dtype)
     bits = width.bits if width is not None else 64
+    if unknown.any() and len(flat) == 1 and width is not None:
+        line = line_of(step.root, step.numbers, (width, kind))
+        if line is not None:
+            with np.errstate(invalid="ignore"):  # signalling NaN
+                x = flat[0].astype(np.float64)
+            near = unknown & (np.abs(x) <= LIMIT) & (x != 0)
+            exact[near] = line.values(x[near])
+            right[near] = np.copysign(rounded_to(np.abs(exact[near]), kind), exact[near]).astype(kind.numpy)
+            bound[near] = np.abs(np.spacing(exact[near]))
+            unknown &= ~near
     if unknown.any():
         places, index, inverse = _distinct(flat, unknown)
 
@@ -165,7 +176,7 @@ def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) 
     if not with_exact or not kind.is_float:
         return Expected(right.reshape(shape), right.reshape(shape))
     with np.errstate(all="ignore"):
-        loose = ~(found.bound * units_in_one(exact, kind) <= ACCURATE)
+        loose = ~(bound * units_in_one(exact, kind) <= ACCURATE)
         beyond = found.known & ~np.isfinite(right)
         exact = np.where(beyond, right.astype(exact.dtype), exact)
         loose &= ~beyond
