@@ -500,7 +500,7 @@ def test_a_sweep_finds_what_a_kernel_has_wrong():
     x = np.arange(0x3F000000, 0x3F000000 + 4096, dtype=np.uint32).view(np.float32)
     wrong = spec.right([x]).copy()
     wrong[100] = np.nextafter(wrong[100], np.float32(0))
-    kernel, long = _first_guess(spec)
+    _, long = _first_guess(spec)
     _, _, others = _sweep_step(of_callable(lambda x: wrong), spec, (lambda x: wrong, long), [x])
     assert np.count_nonzero(others.wrong) == 1
     assert others.arrays[0][others.wrong] == x[100]
