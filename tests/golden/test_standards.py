@@ -2,11 +2,16 @@
 
 import json
 
+import numpy as np
+import onnx
 import pytest
+from onnx import numpy_helper
 
 pytest.importorskip("flint", reason="python-flint is not installed")
 
+import ogive
 from ogive.cli import _status
+from ogive.golden.specification import bits_of
 
 
 def manifest(capsys, tmp_path, *arguments):
@@ -56,3 +61,45 @@ def test_directml(capsys, tmp_path):
 def test_wrong_calls(capsys, tmp_path, arguments, message):
     assert _status(["vectors", *arguments, "--output", str(tmp_path)]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("operator", "dtype", "form"),
+    [
+        ("ReduceL2", "int64", "onnx"),
+        ("ReduceMean", "int32", "npz"),
+        ("TopK", "float32", "onnx"),
+        ("QuantizeLinear", "float32", "onnx"),
+        ("BatchNormalization", "float32", "onnx"),
+        ("Cast", "bfloat16", "npz"),
+        ("Concat", "int8", "onnx"),
+    ],
+)
+def test_operators_of_whole_arrays(capsys, tmp_path, operator, dtype, form):
+    found = manifest(capsys, tmp_path, operator, "--standard", "onnx", "--dtype", dtype, "--format", form)
+    assert (found["operator"], found["standard"]) == (operator, "onnx")
+    assert found["cases"]
+    if form == "onnx":
+        folder = next(path for path in tmp_path.iterdir() if path.is_dir())
+        model = ogive.onnx.load(folder / "model.onnx")
+        names = [info.name for info in onnx.load(folder / "model.onnx").graph.input]
+        for data in sorted(folder.glob("test_data_set_*")):
+            given, right = (sorted(data.glob(f"{part}_*.pb")) for part in ("input", "output"))
+            results = model(*(_array(path) for path in given))
+            several = results if isinstance(results, tuple | list) else [results]
+            several = list(several.values()) if isinstance(several, dict) else several
+            assert len(given) == len(names)
+            for result, path in zip(several, right, strict=True):
+                assert np.array_equal(bits_of(result, canonical=True), bits_of(_array(path), canonical=True))
+
+
+def _array(path):
+    return numpy_helper.to_array(onnx.load_tensor(str(path)))
+
+
+def test_tables_have_no_calls(capsys, tmp_path):
+    assert _status(["vectors", "TopK", "--standard", "onnx", "--format", "csv", "--output", str(tmp_path)]) == 2
+    assert (
+        "TopK: csv has one table of elements, and its golden data are calls; allowed: npz, onnx"
+        in capsys.readouterr().err
+    )

@@ -19,9 +19,10 @@ from ogive.errors import ArgumentError, DTypeError, ModelError, ShapeError
 from ogive.golden.formats import write
 from ogive.golden.specification import bits_of, of_operator
 from ogive.judge import Budget, assert_conforms, judge, load, write_html
-from ogive.judge.judgement import BINS
+from ogive.judge.judgement import BINS, Judgement
+from ogive.judge.measure import _Counter, _first_guess, _sweep_step, _with_errors
 from ogive.judge.reports import SCHEMA, as_json
-from ogive.judge.subjects import subject
+from ogive.judge.subjects import of_callable, subject
 
 pytest.importorskip("flint", reason="the judge needs python-flint")
 
@@ -464,26 +465,42 @@ def test_all_one_operand_rows_of_ogive(capsys):
         assert not broken, (row["operator"], row["dtype"], broken)
 
 
-def test_steps_of_a_sweep_count_the_same_both_ways():
-    """What a sweep skips where every result is right changes no number."""
-    from ogive.judge.judgement import Judgement
-    from ogive.judge.measure import _Counter, _errors
-
-    spec = of_operator("tanh", "float32")
-    found = [Judgement("", "", "tanh", "ogive", "", "float32", {}, "") for _ in range(2)]
+@pytest.mark.parametrize("wrong", [0, 1, 1000])
+@pytest.mark.parametrize("operator", ["tanh", "gelu"])
+def test_steps_of_a_sweep_count_the_same_both_ways(operator, wrong):
+    """What a sweep leaves to kernels changes no number."""
+    spec = of_operator(operator, "float32")
+    subject = of_callable(lambda x: _spoiled(spec.right([x]), wrong))
+    found = [Judgement("", "", operator, "ogive", "", "float32", {}, "") for _ in range(2)]
     quick, slow = (_Counter(spec, judgement) for judgement in found)
-    taken = 0
-    for begin in (0x3F000000, 0x3F800000, 0x3F810000, 0x40000000, 0x3D000000, 0xBF010000, 0x7F7F0000, 0x30000000):
+    for begin in (0, 0x3F000000, 0x3F800000, 0x3F810000, 0x40000000, 0x3D000000, 0xBF010000, 0x7F7F0000, 0x30000000):
         x = np.arange(begin, begin + 4096, dtype=np.uint32).view(np.float32)
-        expected = spec.expected([x])
-        errors = _errors(spec, expected.right, expected)
-        slow.add([x], expected.right, expected)
-        if quick.add_right(x, errors):
-            taken += 1
-        else:
-            quick.add([x], expected.right, expected)
-    assert taken >= 4
+        x, agreeing, others = _sweep_step(subject, spec, _first_guess(spec), [x])
+        quick.add_right(x, agreeing)
+        if others is not None:
+            quick.add(others)
+        result = subject(spec, [x])
+        slow.add(_with_errors(spec, (x,), result, spec.expected([x])))
     for name in ("count", "not_nearest", "histogram", "worst_ulp", "worst_steps", "policies"):
-        assert getattr(found[0], name) == getattr(found[1], name), name
-    assert np.array_equal(quick.by_rank, slow.by_rank)
-    assert np.array_equal(quick.by_value, slow.by_value)
+        ours, theirs = (getattr(each, name) for each in found)
+        assert ours == (pytest.approx(theirs, abs=1e-7) if name == "worst_ulp" else theirs), name
+    np.testing.assert_allclose(quick.by_rank, slow.by_rank, atol=1e-7)
+    np.testing.assert_allclose(quick.by_value, slow.by_value, atol=1e-7)
+
+
+def _spoiled(y, count):
+    bits = y.copy().view(np.uint32)
+    bits[: 4 * count : 4] ^= 1
+    return bits.view(np.float32)
+
+
+def test_a_sweep_finds_what_a_kernel_has_wrong():
+    """Where subject and kernel have the same wrong result, the value in float64 tells."""
+    spec = of_operator("tanh", "float32")
+    x = np.arange(0x3F000000, 0x3F000000 + 4096, dtype=np.uint32).view(np.float32)
+    wrong = spec.right([x]).copy()
+    wrong[100] = np.nextafter(wrong[100], np.float32(0))
+    _, long = _first_guess(spec)
+    _, _, others = _sweep_step(of_callable(lambda x: wrong), spec, (lambda x: wrong, long), [x])
+    assert np.count_nonzero(others.wrong) == 1
+    assert others.arrays[0][others.wrong] == x[100]

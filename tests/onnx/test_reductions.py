@@ -223,3 +223,19 @@ def test_places_of_nan_and_of_nothing():
         model(np.zeros((2, 0), np.float32))
     with pytest.raises(ShapeError, match="allowed: -1 to 0"):
         ogive.onnx.load(node_model("ArgMax", 13, [("data", rows[0])], {"axis": 1}))(rows[0])
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint64])
+def test_roots_and_logarithms_of_integers_are_those_of_exact_sums(kind):
+    """Where float64 rounds the elements, or the value to a whole number, that is not what is cut off."""
+    large = np.iinfo(kind).max
+    root = math.isqrt(large)
+    data = np.array([[root, root, 0], [root, 1, 0], [large // 3, 5, 1], [large - 1, 1, 0]], object).astype(kind)
+    rows = [[int(x) for x in row] for row in data]
+    expected = [min(math.isqrt(sum(x * x for x in row)), large) for row in rows]
+    assert run("ReduceL2", data, [1], keepdims=0).tolist() == expected
+    # exp(5) and more of 1 are too little to be seen beside the largest element.
+    assert run("ReduceLogSumExp", data, [1], keepdims=0).tolist()[1:] == [max(row) for row in rows][1:]
+    if kind is np.int64:
+        assert run("ReduceLogSum", np.array([[2**62 + 3, -(2**62), 0]], kind), [1], keepdims=0).tolist() == [1]
+        assert run("ReduceLogSumExp", np.array([[-5, -5000, -5000]], kind), [1], keepdims=0).tolist() == [-4]

@@ -22,7 +22,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, walk
 from ogive.reference import compiled_error_function
 
-__all__ = ["FUNCTION", "Enclosed", "enclosed", "evaluate_with_bounds"]
+__all__ = ["FUNCTION", "Enclosed", "enclosed", "evaluate_with_bounds", "rounded_to"]
 
 #: The largest error of NumPy's functions, in units in the last place: four times what their makers state.
 FUNCTION = 16
@@ -604,7 +604,7 @@ def _rounded(found: Any, kind: ElementType, shape: tuple[int, ...], rules: _Rule
             return (wide != 0).astype(bool), decided & (size > margin)
         whole = np.clip(wide, -(2.0**62), 2.0**62).astype(np.int64)
         return np.clip(whole, kind.minimum, min(kind.maximum, 2**63 - 1)).astype(kind.numpy), decided
-    ends = [_to_kind(end, kind) for end in (low, high)]
+    ends = [rounded_to(end, kind) for end in (low, high)]
     decided = (ends[0] == ends[1]) & (known | (size > margin))
     if not np.all(np.isfinite(high)):
         is_nan = np.isnan(value) & (bound == 0)
@@ -615,7 +615,7 @@ def _rounded(found: Any, kind: ElementType, shape: tuple[int, ...], rules: _Rule
     return np.copysign(ends[0], value).astype(kind.numpy), decided
 
 
-def _to_kind(values: np.ndarray, kind: ElementType) -> np.ndarray:
+def rounded_to(values: np.ndarray, kind: ElementType) -> np.ndarray:
     """Numbers that are not negative, rounded to a floating-point type, once: in it or in float32."""
     if kind.name in ("float32", "float64"):
         return values.astype(kind.numpy)

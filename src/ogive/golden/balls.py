@@ -18,7 +18,7 @@ from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Term, node, walk
 from ogive.gradients.tangents import tangents
 
-__all__ = ["Interval", "enclosed_over", "softmax_over"]
+__all__ = ["Interval", "curvature_near_zero", "enclosed_over", "softmax_over"]
 
 #: The ends; None: unbounded, and perhaps no number.
 Interval = tuple[Fraction, Fraction] | None
@@ -210,6 +210,80 @@ def enclosed_over(
         return decided(compute, accept)
     except (_Unbounded, ZeroDivisionError):
         return None
+
+
+class _Branch(_Walk):
+    """The branches that a formula takes in a whole interval, evaluated there and beyond its ends."""
+
+    def __init__(self, arb: Any, fmpq: Any) -> None:
+        super().__init__(arb, fmpq)
+        self.truths: dict[Expression, frozenset[bool]] = {}
+
+    def decide(self, root: Expression, box: Any, parameters: Mapping[str, float]) -> None:
+        """Keep the truth of all conditions that are sure, and the same in all boxes."""
+        found: dict[Expression, Any] = {}
+        for current in walk(root):
+            found[current] = self._node(current, [found[x] for x in current.operands], [box], parameters)
+            if isinstance(found[current], frozenset):
+                self.truths[current] = self.truths.get(current, frozenset()) | found[current]
+
+    def along(self, root: Expression, box: Any, parameters: Mapping[str, float]) -> Any:
+        """The formula with these truths."""
+        found: dict[Expression, Any] = {}
+
+        def value(n: Expression) -> Any:
+            if n.format is Format.TRUTH:
+                if len(self.truths[n]) > 1:
+                    raise _Unbounded
+                return self.truths[n]
+            if n not in found:
+                if n.operation == ops.SELECT:
+                    (truth,) = value(n.operands[0])
+                    found[n] = value(n.operands[1 if truth else 2])
+                else:
+                    found[n] = self._node(n, [value(x) for x in n.operands], [box], parameters)
+            return found[n]
+
+        self.is_smooth = True
+        return value(root)
+
+
+def curvature_near_zero(
+    root: Expression, near: Fraction, far: Fraction, parameters: Mapping[str, float]
+) -> tuple[Fraction, tuple[Fraction, Fraction]] | None:
+    """The slope at zero, and an enclosure of the second derivative up to ``far``, of a formula that is zero at zero.
+
+    Both numbers have one sign. The formula must take the same branches from ``near`` to ``far``; these are what is
+    followed to zero. None where they are not smooth there, or not exactly known at zero.
+    """
+    slopes = _slopes(root, 1)
+    curvatures = _slopes(slopes[0], 1) if slopes else None
+    if not slopes or not curvatures:
+        return None
+
+    def compute(rules: Any) -> Any:
+        made, branch = _Arb(rules), _Branch(rules.arb, rules.fmpq)
+        whole, zero = made.ball(*sorted((Fraction(0), far))), made.arb(0)
+        begin = near
+        while abs(begin) < abs(far):  # a ball's radius is rounded up, so that one of all of them would have zero in it
+            end = min(begin * 2**16, far, key=abs)
+            for each in (root, slopes[0], curvatures[0]):
+                branch.decide(each, made.ball(*sorted((begin, end))), parameters)
+            begin = end
+        at_zero, slope = (branch.along(each, zero, parameters) for each in (root, slopes[0]))
+        is_smooth = True
+        for each in (root, slopes[0], curvatures[0]):
+            curvature = branch.along(each, whole, parameters)
+            is_smooth &= branch.is_smooth and curvature.is_finite()
+        if not is_smooth or not (slope.is_exact() and at_zero.is_exact() and at_zero == 0):
+            return None
+        return _fraction(slope.lower()), (_fraction(curvature.lower()), _fraction(curvature.upper()))
+
+    try:
+        found: tuple[Fraction, tuple[Fraction, Fraction]] | None = decided(compute, lambda value, is_last: value)
+    except (_Unbounded, ZeroDivisionError):
+        return None
+    return found
 
 
 class _Arb:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ogive.directml import data
-from ogive.directml.computation import Elementwise, computation, find, kind_of
+from ogive.directml.computation import FILLS, Elementwise, computation, find, kind_of
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import DML_TENSOR_DATA_TYPE
 from ogive.directml.errors import DMLError
 from ogive.directml.scalars import DML_SCALAR_UNION
 from ogive.directml.support import is_rowwise, validate
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC
-from ogive.errors import UnsupportedError, message
+from ogive.enclosure import of_number, rounded
 from ogive.golden.onnx_operators import kernel_of, steps_of
-from ogive.golden.specification import FLOAT32_PARAMETERS, Specification
+from ogive.golden.specification import FLOAT32_PARAMETERS, Call, Specification, WholeSpecification
 from ogive.signature import Signature
 
 __all__ = ["DirectMLOperator", "all_of_directml", "desc_of", "of_directml"]
@@ -116,13 +119,13 @@ def of_directml(
 ) -> Specification:
     """The specification of an operator at a feature level, for tensors of these types.
 
-    Raises DMLError where the level does not take them, UnsupportedError for operators that compute nothing.
+    Raises DMLError where the level does not take them.
     """
     desc = desc_of(name, dict(types), given=given)
     validate(desc, data.FEATURE_LEVELS[level])
     operator = data.facts(name)
     if not operator.inputs:
-        raise UnsupportedError(message(name, "it has no inputs", "operators that compute"))
+        return _of_fill(name, level, types)
     tensors = tuple(member.name for member in operator.inputs)
     if is_rowwise(name):
         catalogue = find(name)
@@ -149,4 +152,34 @@ def of_directml(
         is_row_wise=is_rowwise(name),
         parameter_rule=FLOAT32_PARAMETERS,
         bind=bind,
+    )
+
+
+#: Sizes of what is filled: more elements than float16 has integers that it counts to.
+FILLED = ((1, 1, 3, 1000), (1, 1, 1, 1))
+
+
+def _of_fill(name: str, level: str, types: Mapping[str, str]) -> Specification:
+    """Operators without inputs: a number for all elements, or one after the other."""
+    made = desc_of(name, dict(types))
+    kind = kind_of(made, getattr(made, made.FACTS.output.name))
+
+    def value(index: int) -> float | int:
+        if name == "FILL_VALUE_CONSTANT":
+            return SCALARS["Value"]
+        return SCALARS["ValueStart"] + index * SCALARS["ValueDelta"]
+
+    def calls(seed: int) -> Iterator[Call]:
+        for sizes in FILLED:
+            found = [rounded(of_number(value(i)), kind, True, True) for i in range(math.prod(sizes))]
+            yield f"{sizes}", (), (np.array(found, kind.numpy).reshape(sizes),)
+
+    def fill(*arrays: np.ndarray, sizes: tuple[int, ...] = FILLED[0]) -> np.ndarray:
+        out = np.empty(sizes, kind.numpy)
+        FILLS[name](desc_of(name, dict(types), sizes)).function(out)
+        return out
+
+    numbers = {m.name: SCALARS[m.name] for m in made.FACTS.members if m.name in SCALARS}
+    return WholeSpecification(
+        name, "directml", level, (), (), kind, (), numbers, parameter_rule="numbers of the type", bind=fill, calls=calls
     )

@@ -12,11 +12,13 @@ from ogive.engine.rows import RowFormula
 from ogive.errors import UnsupportedError, message
 from ogive.expression import walk
 from ogive.golden.specification import FLOAT32_PARAMETERS, Specification, Step
+from ogive.golden.whole import of_whole
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.dispatch import implementation
 from ogive.onnx.implementation import Elementwise, Rows
 from ogive.onnx.node import Node
+from ogive.onnx.several import SEVERAL
 from ogive.onnx.support import Support, supported
 
 __all__ = ["OnnxOperator", "all_of_onnx", "kernel_of", "of_onnx", "steps_of"]
@@ -62,16 +64,16 @@ def of_onnx(
     ``types`` has a type for each type parameter of the schema: ``{"T": "tensor(float)"}``. Of inputs that may be many
     there are two.
 
-    Raises UnsupportedError where Ogive does not load it, or where it moves data and computes nothing.
+    Raises UnsupportedError where Ogive does not load it, or where a value is no tensor.
     """
     schema = schemas.schema_of(operator, version)
     if schema is None:
         raise UnsupportedError(message("ogive.golden", f"ONNX has no {operator} in opset {version}"))
     formal = list(schema.inputs) * (2 if schema.max_input > len(schema.inputs) else 1)
     names = tuple(p.name if len(schema.inputs) == len(formal) else f"{p.name}_{i}" for i, p in enumerate(formal))
-    if len(schema.outputs) != 1:
-        raise UnsupportedError(message(operator, f"it has {len(schema.outputs)} results", "operators with one"))
-    (output,) = schema.outputs
+    if operator == "Constant" or (len(schema.outputs) != 1 and operator != "BatchNormalization"):
+        return of_whole(operator, version, types, attributes or {})
+    output = schema.outputs[0]
     result = types.get(output.type_str, output.type_str)
     given = dict(attributes or {})
     if operator == "BitShift":
@@ -90,7 +92,9 @@ def of_onnx(
         attributes={**schemas.default_values(operator, version), **given},
         given=frozenset(given),
     )
-    found = implementation(node, result)
+    several = SEVERAL.get(operator)
+    made = several(node, (result,)) if several is not None else None
+    found = made[0] if made else implementation(node, result)
     computation: Computation | RowFormula
     if isinstance(found, Elementwise):
         computation, values, operands = found.computation, found.parameters, found.operands
@@ -98,7 +102,7 @@ def of_onnx(
         computation, values = found.row_wise.computation, found.row_wise.parameters
         operands = found.row_wise.operands
     else:
-        raise UnsupportedError(message(operator, "it moves data and computes nothing", "operators that compute"))
+        return of_whole(operator, version, types, attributes or {})
     is_row_wise = isinstance(computation, RowFormula)
     return Specification(
         operator,

@@ -6,26 +6,37 @@ bounds allow (`accuracy/running_bound.py`), and enclosures the rest (`enclosure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.accuracy.running_bound import enclosed
+from ogive.accuracy.running_bound import enclosed, rounded_to
 from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.enclosure import exact_value, right_result
 from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message
 from ogive.expression import Expression
+from ogive.golden.near_zero import LIMIT, line_of
 from ogive.operator import Operator
 from ogive.row_enclosure import exact_row, right_row
 from ogive.row_operator import RowOperator
 from ogive.signature import Signature
 
-__all__ = ["Expected", "Specification", "Step", "bits_of", "find_operator", "of_operator", "python_value"]
+__all__ = [
+    "Call",
+    "Expected",
+    "Specification",
+    "Step",
+    "WholeSpecification",
+    "bits_of",
+    "find_operator",
+    "of_operator",
+    "python_value",
+]
 
 #: An exact value in long format may be wrong by this much of a unit in the last place.
 ACCURATE = 2.0**-9
@@ -96,7 +107,7 @@ class Specification:
     @property
     def kind(self) -> ElementType:
         """The element type that people name: that of the first input that is no truth value."""
-        return next((t for t in self.inputs if t.kind != "boolean"), self.inputs[0])
+        return next((t for t in self.inputs if t.kind != "boolean"), (*self.inputs, self.output)[0])
 
     @property
     def root(self) -> Expression:
@@ -149,6 +160,26 @@ class Specification:
         return exact_row(step.root, row, step.numbers, digits)
 
 
+#: A call of an operator of whole arrays: its name, the inputs, the results.
+Call = tuple[str, tuple[np.ndarray, ...], tuple[np.ndarray, ...]]
+
+
+@dataclass(frozen=True, eq=False)
+class WholeSpecification(Specification):
+    """One operator of whole arrays, for certain types and attributes."""
+
+    calls: Callable[[int], Iterator[Call]] = lambda seed: iter(())
+    """The golden data: names, inputs and results, for a seed."""
+    results: tuple[str, ...] = ("result",)
+    """The outputs."""
+    input_types: tuple[str, ...] = ()
+    """The inputs' types as ONNX has them."""
+    result_types: tuple[str, ...] = ()
+
+    def expected(self, arrays: Sequence[np.ndarray], *, with_exact: bool = True) -> Expected:
+        raise UnsupportedError(message(self.operator, "its golden data are calls", "those of `make`"))
+
+
 # ---- whole arrays
 
 
@@ -157,10 +188,20 @@ def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) 
     flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
     kind = step.kind
     found = enclosed(step.root, flat, step.numbers, kind, modular=step.modular)
-    right, exact = np.array(found.right), found.value
+    right, exact, bound = np.array(found.right), np.array(found.value), np.array(found.bound)
     unknown = ~found.known
     width = element_type_of(flat[0].dtype)
     bits = width.bits if width is not None else 64
+    if unknown.any() and len(flat) == 1 and width is not None:
+        line = line_of(step.root, step.numbers, (width, kind))
+        if line is not None:
+            with np.errstate(invalid="ignore"):  # signalling NaN
+                x = flat[0].astype(np.float64)
+            near = unknown & (np.abs(x) <= LIMIT) & (x != 0)
+            exact[near] = line.values(x[near])
+            right[near] = np.copysign(rounded_to(np.abs(exact[near]), kind), exact[near]).astype(kind.numpy)
+            bound[near] = np.abs(np.spacing(exact[near]))
+            unknown &= ~near
     if unknown.any():
         places, index, inverse = _distinct(flat, unknown)
 
@@ -172,7 +213,7 @@ def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) 
     if not with_exact or not kind.is_float:
         return Expected(right.reshape(shape), right.reshape(shape))
     with np.errstate(all="ignore"):
-        loose = ~(found.bound * units_in_one(exact, kind) <= ACCURATE)
+        loose = ~(bound * units_in_one(exact, kind) <= ACCURATE)
         beyond = found.known & ~np.isfinite(right)
         exact = np.where(beyond, right.astype(exact.dtype), exact)
         loose &= ~beyond
@@ -227,10 +268,17 @@ def python_value(value: Any) -> Any:
 
 def bits_of(x: np.ndarray, *, canonical: bool = False) -> np.ndarray:
     """The elements as unsigned integers; ``canonical`` makes all NaN one."""
+    if x.dtype == object:
+        return np.array([str(v) for v in x.flat], object).reshape(x.shape)
+    if x.dtype.kind == "c":
+        parts = np.stack([x.real, x.imag])
+        return bits_of(parts, canonical=canonical)
+    if x.dtype.name in ("int4", "uint4", "int2", "uint2"):  # of which a byte has unused bits
+        return x.astype(np.int8).view(np.uint8)
     kind = element_type_of(x.dtype)
-    assert kind is not None
-    bits = np.ascontiguousarray(x).view(f"u{kind.itemsize}")
-    if canonical and kind.is_float:
+    bits = np.ascontiguousarray(x).view(f"u{x.dtype.itemsize}")
+    is_integer = kind.is_integer if kind is not None else "int" in x.dtype.name
+    if canonical and not is_integer and x.dtype != bool:
         nan = np.array(np.nan, x.dtype).view(bits.dtype)
         with np.errstate(invalid="ignore"):  # signalling NaN
             bits = np.where(np.isnan(x), nan, bits)

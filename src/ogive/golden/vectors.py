@@ -13,7 +13,7 @@ import numpy as np
 from ogive.dtypes import ElementType
 from ogive.forking import cached_property
 from ogive.golden.inputs import Chosen, choose, special_values
-from ogive.golden.specification import Specification, find_operator, of_operator
+from ogive.golden.specification import Specification, WholeSpecification, find_operator, of_operator
 from ogive.operator import Operator
 
 __all__ = ["RULER", "Case", "Vectors", "make", "regimes", "vectors"]
@@ -33,6 +33,8 @@ class Case:
     name: str
     inputs: tuple[np.ndarray, ...]
     expected: np.ndarray
+    others: tuple[np.ndarray, ...] = ()
+    """The results of an operator of several behind the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,9 +65,10 @@ class Vectors:
         """SHA-256 of all inputs and expected results: names, types, shapes and bytes."""
         digest = hashlib.sha256()
         for case in self.cases:
-            for array in (*case.inputs, case.expected):
+            for array in (*case.inputs, case.expected, *case.others):
                 digest.update(f"{case.name} {array.dtype.name} {array.shape}\n".encode())
-                digest.update(np.ascontiguousarray(array).tobytes())
+                is_text = array.dtype == object
+                digest.update(repr(array.tolist()).encode() if is_text else np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
     @cached_property
@@ -82,7 +85,7 @@ class Vectors:
             "tensors": dict(zip(spec.tensors, (t.name for t in spec.inputs), strict=True)),
             "result": spec.output.name,
             "parameters": {name: _plain(value) for name, value in spec.parameters.items()},
-            "parameters_as_used": numbers if len(numbers) > 1 else numbers[0],
+            "parameters_as_used": numbers[0] if len(numbers) == 1 else numbers,
             "parameter_rule": spec.parameter_rule,
             "ruler": RULER,
             "seed": self.seed,
@@ -121,6 +124,8 @@ class Vectors:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return [str(v) for v in value.flat]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
@@ -154,6 +159,9 @@ def vectors(
 
 def make(specification: Specification, *, seed: int = 0, samples: int = 1024) -> Vectors:
     """Golden data of a specification."""
+    if isinstance(specification, WholeSpecification):
+        calls = tuple(Case(name, given, results[0], results[1:]) for name, given, results in specification.calls(seed))
+        return Vectors(specification, None, calls, seed)
     if specification.is_row_wise:
         cases = tuple(_rows(specification, seed))
         return Vectors(specification, None, cases, seed)

@@ -6,7 +6,7 @@ import itertools
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +15,8 @@ from ogive.accuracy.measure import in_order, patterns
 from ogive.accuracy.ulp import FORMATS, error_in_ulp
 from ogive.dtypes import ElementType, element_type_of
 from ogive.golden.inputs import choose, every, from_ranks, ranks
-from ogive.golden.specification import Expected, Specification, bits_of, python_value
+from ogive.golden.near_zero import line_of
+from ogive.golden.specification import Expected, Specification, bits_of, find_operator, python_value
 from ogive.golden.vectors import make
 from ogive.judge.budget import Budget
 from ogive.judge.causes import causes
@@ -79,19 +80,15 @@ def judge(
     if exhaustive and is_one and spec.kind.bits == 32:
         found.inputs = "every input"
         counter.place(evidence)
-
-        def step(arrays: list[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray, Expected, np.ndarray | None]:
-            result, expected = subject(spec, arrays), spec.expected(arrays)
-            is_right = np.array_equal(bits_of(result), bits_of(expected.right))
-            return arrays, result, expected, _errors(spec, result, expected) if is_right else None
-
+        step = partial(_sweep_step, subject, spec, _first_guess(spec))
         with ThreadPoolExecutor(workers) as pool:
-            for arrays, result, expected, errors in in_order(pool, step, patterns(spec.kind, 1, STEP), workers + 2):
-                if errors is None or not counter.add_right(arrays[0], errors):
-                    counter.add(arrays, result, expected)
-                progress(result.size)
+            for x, agreeing, others in in_order(pool, step, patterns(spec.kind, 1, STEP), workers + 2):
+                counter.add_right(x, agreeing)
+                if others is not None:
+                    counter.add(others)
+                progress(x.size)
     else:
-        counter.add(evidence.arrays, evidence.result, evidence.expected)
+        counter.add(evidence)
         progress(evidence.result.size)
     if is_one and spec.output.is_float and spec.kind.is_float:
         _check_order(evidence, found)
@@ -237,6 +234,76 @@ def _wrong(spec: Specification, result: np.ndarray, right: np.ndarray) -> np.nda
     return np.asarray(~same)
 
 
+# ---- every input of 32 bits
+
+
+class _Agreeing(NamedTuple):
+    """Results of a step that agree with the first guess, and so are right."""
+
+    x: np.ndarray
+    result: np.ndarray
+    value: np.ndarray
+    errors: np.ndarray
+
+
+#: Results that agree with the first guess are compared with enclosures all the same in each so-many-th step: so many.
+CHECKED_STEPS, CHECKED = 16, 256
+
+#: How much more than half a unit a result may be off the float64 value, and still be the nearest number.
+CLOSE = 2.0**-20
+
+#: Inputs of which half is subnormal: many halves are ties.
+TIED = 2.0**-125
+
+#: An operator's kernel, and values in float64 with which errors are measured; None for integers.
+FirstGuess = tuple[Callable[..., Any] | None, Callable[..., Any] | None]
+
+
+def _first_guess(spec: Specification) -> FirstGuess:
+    """Ogive's kernels of the type and of float64: what agrees with both needs no enclosure."""
+    if not spec.catalogue or spec.bind is None:
+        return None, None
+    if not spec.output.is_float:
+        return spec.bind, None
+    values = {**spec.parameters, **spec.steps[-1].numbers}
+    return spec.bind, find_operator(spec.catalogue).bind(**values)
+
+
+def _sweep_step(
+    subject: Subject, spec: Specification, guess: FirstGuess, arrays: list[np.ndarray]
+) -> tuple[np.ndarray, _Agreeing, Evidence | None]:
+    """A part of all inputs: the results that agree with the first guess, and the others with what is expected of them.
+
+    A result agrees if it has the bits of Ogive's kernel, and is at most half a unit from the value in float64. All
+    others, and samples of those that agree, get their verdict from `Specification.expected`.
+    """
+    (x,) = arrays
+    result = subject(spec, arrays)
+    kernel, long = guess
+    if float(np.abs(x).max()) <= TIED and line_of(spec.root, spec.steps[-1].numbers, (spec.inputs[0], spec.output)):
+        kernel = None  # it would decide ties one by one
+    with np.errstate(all="ignore"):
+        right = result if kernel is None else np.asarray(kernel(x))
+        value = np.zeros(x.shape) if long is None else np.asarray(long(x.astype(np.float64)))
+        errors = np.zeros(x.shape) if long is None else error_in_ulp(result, value, spec.output)
+        agrees = bits_of(result) == bits_of(right)
+        is_other_zero = (result == 0) & (right == 0) & ~agrees
+    agrees &= (errors <= 0.5 + CLOSE) & (kernel is not None)
+    number = int(bits_of(x[:1])[0]) // x.size
+    if number % CHECKED_STEPS == 0:
+        agrees[number // CHECKED_STEPS % CHECKED :: CHECKED] = False
+    np.minimum(errors, 0.5, out=errors)
+    if agrees.all():
+        return x, _Agreeing(x, result, value, errors), None
+    found = _Agreeing(x[agrees], result[agrees], value[agrees], errors[agrees])
+    rest = ~agrees
+    decided = spec.expected([x[rest & ~is_other_zero]])
+    right, value = np.array(right), np.array(value, decided.exact.dtype)
+    right[rest & ~is_other_zero], value[rest & ~is_other_zero] = decided
+    expected = Expected(right[rest], value[rest])
+    return x, found, _with_errors(spec, (x[rest],), result[rest], expected)
+
+
 # ---- counting
 
 
@@ -248,11 +315,9 @@ class _Counter:
         self.at_zero: np.ndarray | None = None
         self.worst: list[Example] = []
 
-    def add(self, arrays: Sequence[np.ndarray], result: np.ndarray, expected: Expected) -> None:
+    def add(self, evidence: Evidence) -> None:
         spec, found = self.spec, self.found
-        right, exact = expected
-        errors = _errors(spec, result, expected)
-        wrong = _wrong(spec, result, right)
+        arrays, result, (right, exact), errors, wrong = evidence
         steps = steps_between(result, right, spec.output)
         found.count += result.size
         found.not_nearest += int(np.count_nonzero(wrong))
@@ -290,15 +355,24 @@ class _Counter:
         measured = np.where(ordinary, evidence.errors, 0)
         self._place(evidence.arrays[0], measured, evidence.result, evidence.expected.exact, ordinary)
 
-    def add_right(self, x: np.ndarray, errors: np.ndarray) -> bool:
-        """Count a step of neighbours whose results all have the right bits; False where that needs more work."""
-        found = self.found
+    def add_right(self, x: np.ndarray, agreeing: _Agreeing) -> None:
+        """Count those results of a step of neighbours that are right; ``x`` has all inputs of the step."""
+        found, errors = self.found, agreeing.errors
+        found.count += errors.size
+        found.histogram[0] += errors.size
+        if not errors.size:
+            return
         largest = float(errors.max())
-        if not largest <= BINS[0] or largest > found.worst_ulp or found.worst is None or not np.isfinite(x).all():
-            return False
-        found.count += x.size
-        found.histogram[0] += x.size
-        place = int((int(ranks(x[x.size // 2 :][:1])[0]) / 2.0 ** (self.spec.kind.bits - 1) + 1) / 2 * PLACES)
+        if largest > found.worst_ulp or found.worst is None:
+            place = int(np.argmax(errors))
+            found.worst_ulp = largest
+            found.worst = self._example(
+                [agreeing.x], agreeing.result, agreeing.result, agreeing.value, errors, np.zeros(errors.shape), place
+            )
+        if not self.spec.kind.is_float or not np.isfinite(x[[0, -1]]).all():
+            return
+        middle = int(ranks(x[x.size // 2 :][:1])[0])
+        place = int((middle / 2.0 ** (self.spec.kind.bits - 1) + 1) / 2 * PLACES)
         self.by_rank[place] = max(self.by_rank[place], largest)
         ends = np.abs(x[[0, -1]].astype(np.float64))
         if ends.min() <= LINEAR:
@@ -306,8 +380,7 @@ class _Counter:
                 middle = PLACES // 2 - int(np.signbit(x[-1]))
                 self.by_value[middle] = max(self.by_value[middle], largest)
             else:
-                self._place_values(x.astype(np.float64), errors, None)
-        return True
+                self._place_values(agreeing.x.astype(np.float64), errors, None)
 
     def _place_values(self, value: np.ndarray, errors: np.ndarray, off: np.ndarray | None) -> None:
         near = np.abs(value) <= LINEAR
@@ -396,6 +469,8 @@ class _Counter:
 
     def _keep_examples(self, arrays, result, right, exact, errors, steps, measured, wrong) -> None:  # type: ignore[no-untyped-def]
         """The worst ones, from different places: those next to a kept one say nothing new."""
+        if len(self.worst) == EXAMPLES and measured.max() <= self.worst[-1].ulp:
+            return
         order = np.argsort(-measured, kind="stable")[: 16 * EXAMPLES]
         for place in order:
             if not wrong.reshape(-1)[place]:

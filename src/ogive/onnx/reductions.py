@@ -2,7 +2,7 @@
 
 The kernels are the engine's (engine/reductions.py): their order depends on nothing but the length of a row. Integers
 need no order: their sums wrap around; their mean is exact, rounded towards zero. Roots and logarithms of integers are
-computed in float64, cut off, and saturate.
+those of the exact sums, cut off, and saturate: computed in float64, and exactly where that could be cut off elsewhere.
 
 NaN wins over every number; of two zeros +0 is the larger. Without elements the sum is 0, the mean NaN (0 for
 integers), and the largest element the smallest value of the type, -inf for floats (and the other way round).
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Context, Decimal
 from functools import lru_cache, partial
 from typing import Any
 
@@ -148,10 +149,53 @@ def _place_of_integers(find: Callable[..., Any], rows: np.ndarray, kind: Element
     return np.asarray(find(rows, axis=-1), np.int64)
 
 
-def _in_float64(operator: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
+def _in_float64(
+    operator: str, exactly: Callable[[list[int]], int], rows: np.ndarray, kind: ElementType
+) -> np.ndarray:
     """As a real number, cut off; what is beyond the type saturates."""
     wide = element_type("float64")
-    return np.asarray(_cut_off(kind)(_kernel(operator, wide)(rows.astype(np.float64))[..., 0]))
+    values = _kernel(operator, wide)(rows.astype(np.float64))[..., 0]
+    result = np.asarray(_cut_off(kind)(values))
+    if rows.shape[-1]:
+        # Elements and sums may be rounded, and values next to a whole number may be on its other side.
+        with np.errstate(all="ignore"):
+            is_near = ~(np.abs(values - np.rint(values)) > DOUBT * (1 + np.abs(values)))
+            if kind.bits == 64:
+                is_near |= (np.abs(rows.astype(np.float64)) >= 2.0**53).any(axis=-1)
+        for place in np.argwhere(is_near):
+            found = exactly([int(x) for x in rows[tuple(place)]])
+            result[tuple(place)] = min(max(found, kind.minimum), kind.maximum)
+    return result
+
+
+#: How near to a whole number a root or a logarithm in float64 is computed again.
+DOUBT = 2.0**-40
+
+
+def _exact_root(row: list[int]) -> int:
+    return math.isqrt(sum(x * x for x in row))
+
+
+def _exact_log(row: list[int]) -> int:
+    """The logarithm of the sum, cut off; of 0 below every integer, and of what is less 0, as NaN is."""
+    total = sum(row)
+    if total <= 0:
+        return 0 if total else -(1 << 64)
+    return int(_DIGITS.ln(Decimal(total)))
+
+
+def _exact_log_sum_exp(row: list[int]) -> int:
+    """The largest element and the logarithm of the sum of the exponentials of distances from it, cut off."""
+    most = max(row)
+    less = [x - most for x in row if x < most]
+    rest = _DIGITS.ln(len(row) - len(less) + sum((_DIGITS.exp(Decimal(x)) for x in less if x > -200), Decimal(0)))
+    if not rest and less:  # too small for the digits, and there all the same
+        return most if most >= 0 else most + 1
+    return math.trunc(_DIGITS.add(Decimal(most), rest))
+
+
+#: Enough for 64 bits before the point, and exponentials of differences to -200 behind it.
+_DIGITS = Context(prec=120, Emax=10**6, Emin=-(10**6))
 
 
 @lru_cache(maxsize=16)
@@ -163,9 +207,9 @@ _OF_INTEGERS: dict[str, Callable[[np.ndarray, ElementType], np.ndarray]] = {
     "ArgMax": partial(_place_of_integers, np.argmax),
     "ArgMin": partial(_place_of_integers, np.argmin),
     "ReduceL1": lambda rows, kind: _sum(np.abs(rows), kind),
-    "ReduceL2": partial(_in_float64, "ReduceL2"),
-    "ReduceLogSum": partial(_in_float64, "ReduceLogSum"),
-    "ReduceLogSumExp": partial(_in_float64, "ReduceLogSumExp"),
+    "ReduceL2": partial(_in_float64, "ReduceL2", _exact_root),
+    "ReduceLogSum": partial(_in_float64, "ReduceLogSum", _exact_log),
+    "ReduceLogSumExp": partial(_in_float64, "ReduceLogSumExp", _exact_log_sum_exp),
     "ReduceSumSquare": lambda rows, kind: _sum(rows * rows, kind),
     "ReduceMax": partial(_extreme, np.maximum.reduce, "minimum"),
     "ReduceMean": _mean,

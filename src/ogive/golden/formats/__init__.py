@@ -6,7 +6,8 @@ import importlib
 import json
 from pathlib import Path
 
-from ogive.errors import ArgumentError, message
+from ogive.errors import ArgumentError, UnsupportedError, message
+from ogive.golden.specification import WholeSpecification
 from ogive.golden.vectors import Vectors
 
 __all__ = ["FORMATS", "write"]
@@ -22,6 +23,10 @@ FORMATS = {
 }
 
 
+#: Those that hold calls of operators of whole arrays.
+OF_CALLS = ("npz", "onnx")
+
+
 def write(vectors: Vectors, format: str, folder: Path) -> list[Path]:  # noqa: A002
     """Write golden data and its manifest; the paths of the files.
 
@@ -29,6 +34,9 @@ def write(vectors: Vectors, format: str, folder: Path) -> list[Path]:  # noqa: A
     """
     if format not in FORMATS:
         raise ArgumentError(message("ogive.golden", f"the format is {format!r}", ", ".join(FORMATS)))
+    if isinstance(vectors.specification, WholeSpecification) and format not in OF_CALLS:
+        what = f"{format} has one table of elements, and its golden data are calls"
+        raise UnsupportedError(message(vectors.specification.operator, what, ", ".join(OF_CALLS)))
     folder.mkdir(parents=True, exist_ok=True)
     module = importlib.import_module(f"ogive.golden.formats.{format}_format")
     written: list[Path] = module.write(vectors, folder)

@@ -12,8 +12,10 @@ __all__ = ["read", "stored", "write"]
 
 
 def stored(x: np.ndarray) -> np.ndarray:
-    """An array as NumPy's files can keep it: bfloat16 as its bits."""
-    return x.view(np.uint16) if x.dtype.name == "bfloat16" else x
+    """An array as NumPy's files can keep it: types that NumPy lacks as their bits, text of a fixed length."""
+    if x.dtype == object:
+        return x.astype(str)
+    return x.view(f"u{x.dtype.itemsize}") if x.dtype.kind == "V" else x
 
 
 def write(vectors: Vectors, folder: Path) -> list[Path]:
@@ -22,8 +24,9 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
     for case in vectors.cases:
         name = case.name.replace(" ", "_").replace(",", "")
         for tensor, x in zip(vectors.specification.tensors, case.inputs, strict=True):
-            arrays[f"{name}/{tensor}"] = stored(np.ascontiguousarray(x))
-        arrays[f"{name}/expected"] = stored(np.ascontiguousarray(case.expected))
+            arrays[f"{name}/{tensor}"] = stored(np.ascontiguousarray(x).reshape(x.shape))
+        for i, x in enumerate((case.expected, *case.others)):
+            arrays[f"{name}/expected{f'_{i}' if i else ''}"] = stored(np.ascontiguousarray(x).reshape(x.shape))
     path = folder / f"{vectors.name}.npz"
     with path.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]  # its stubs take a name for an option

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from ogive.errors import UnsupportedError, message
-from ogive.golden.specification import Specification, find_operator
-from ogive.golden.vectors import Vectors
+from ogive.golden.specification import Specification, WholeSpecification, find_operator
+from ogive.golden.vectors import Case, Vectors
+from ogive.golden.whole import model_of_whole, tensor_of
 from ogive.onnx.formulas import CHOICES
 from ogive.onnx.support import supported
 
@@ -21,39 +23,66 @@ __all__ = ["RANK", "model_of", "write"]
 RANK = 4
 
 
+#: Operators whose further inputs have one number for each index of the second axis of the first.
+OF_CHANNELS = ("BatchNormalization", "DequantizeLinear", "QuantizeLinear")
+
+
 def write(vectors: Vectors, folder: Path) -> list[Path]:
     """Write a folder: the model, and a data set for each case."""
     spec = vectors.specification
     place = folder / vectors.name
     place.mkdir(parents=True, exist_ok=True)
-    model = model_of(spec, [x.dtype for x in vectors.inputs], vectors.expected.dtype)
+    is_whole = isinstance(spec, WholeSpecification)
+    if is_whole and spec.standard != "onnx":
+        raise UnsupportedError(message(spec.operator, "ONNX does not have it", "operators with a name in ONNX"))
+    if isinstance(spec, WholeSpecification):
+        model = model_of_whole(spec)
+    else:
+        model = model_of(spec, [x.dtype for x in vectors.inputs], vectors.expected.dtype)
     written = [place / "model.onnx"]
     onnx.save(model, str(written[0]))
-    names = [info.name for info in model.graph.input]
-    for number, case in enumerate(vectors.cases):
+    names, results = ([info.name for info in infos] for infos in (model.graph.input, model.graph.output))
+    for number, case in enumerate(_as_channels(vectors) if spec.operator in OF_CHANNELS else vectors.cases):
         data = place / f"test_data_set_{number}"
         data.mkdir(exist_ok=True)
         tensors = [(f"input_{i}", name, x) for i, (name, x) in enumerate(zip(names, case.inputs, strict=True))]
-        for file, name, x in [*tensors, ("output_0", "result", case.expected)]:
+        expected = zip(results, (case.expected, *case.others), strict=True)
+        tensors += [(f"output_{i}", name, x) for i, (name, x) in enumerate(expected)]
+        for file, name, x in tensors:
             path = data / f"{file}.pb"
-            shape = (1,) * (RANK - x.ndim) + x.shape
-            path.write_bytes(numpy_helper.from_array(np.ascontiguousarray(x).reshape(shape), name).SerializeToString())
+            shape = x.shape if is_whole or spec.operator in OF_CHANNELS else (1,) * (RANK - x.ndim) + x.shape
+            path.write_bytes(tensor_of(x.reshape(shape), name).SerializeToString())
             written.append(path)
     return written
+
+
+def _as_channels(vectors: Vectors) -> Iterator[Case]:
+    """The calls of elements with one shape: each element is a channel."""
+    spec = vectors.specification
+    if isinstance(spec, WholeSpecification):
+        yield from vectors.cases
+        return
+    if "uantize" in spec.operator and int(spec.version) < 13:
+        what = f"version {spec.version} has one scale for all elements, and its golden data one for each"
+        raise UnsupportedError(message(spec.operator, what, "npz"))
+    for case in vectors.cases:
+        if all(x.ndim == 1 and x.shape == case.expected.shape for x in case.inputs) and case.expected.size:
+            yield Case(case.name, (case.inputs[0][None], *case.inputs[1:]), case.expected[None])
 
 
 def model_of(spec: Specification, inputs: list[Any], output: Any) -> onnx.ModelProto:
     """A model of one node, for tensors of any sizes and one rank."""
     operator, version, attributes = _node_of(spec)
     names = list(spec.tensors)
+    shape = None if operator in OF_CHANNELS else [None] * RANK
     graph = helper.make_graph(
         [helper.make_node(operator, names, ["result"], **attributes)],
         operator.lower(),
         [
-            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), [None] * RANK)
+            helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(np.dtype(kind)), shape)
             for name, kind in zip(names, inputs, strict=True)
         ],
-        [helper.make_tensor_value_info("result", helper.np_dtype_to_tensor_dtype(np.dtype(output)), [None] * RANK)],
+        [helper.make_tensor_value_info("result", helper.np_dtype_to_tensor_dtype(np.dtype(output)), shape)],
     )
     opset = helper.make_opsetid("", version)
     return helper.make_model(
