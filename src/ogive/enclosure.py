@@ -6,7 +6,8 @@ Sums, products, quotients, powers and roots of rational numbers are fractions, w
 What `BITS` bits do not decide is taken as exact: a difference that may be zero is zero, numbers that may be equal are
 equal, a result that may be a tie is a tie. ``log(exp(x)) - x`` is 0 that way.
 
-Needs the package python-flint. Rows (`row_sum` and the like) have no rule here.
+Balls are python-flint's where that is installed, and else those of balls.py. Rows (`row_sum` and the like) have no rule
+here.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any
 from ogive import forking
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.errors import MissingPackageError, UnsupportedError
+from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation
 
 __all__ = [
@@ -57,12 +58,13 @@ _lock = forking.lock()
 
 @cache
 def _flint() -> Any:
+    """python-flint where it is installed, which is faster."""
     try:
         import flint
     except ImportError:
-        raise MissingPackageError(
-            "exact results: the package python-flint is not installed. Install it: pip install 'ogive[exact]'"
-        ) from None
+        from ogive import balls
+
+        return balls
     return flint
 
 
@@ -639,7 +641,7 @@ def right_result(
     ``bits`` is the width of integer operands. The second value is false where `BITS` bits do not decide and the result
     is that of taking the value as exact.
 
-    Raises MissingPackageError without python-flint, UnsupportedError for formulas of rows.
+    Raises UnsupportedError for formulas of rows.
     """
 
     def with_decision(value: Any, is_last: bool) -> tuple[float | int, bool]:
@@ -657,7 +659,7 @@ def exact_value(
     Truth values are 1 and 0. What lies beyond ``10**999999`` is given as an infinity, and what is as near to zero as a
     zero, with the sign.
 
-    Raises MissingPackageError without python-flint, UnsupportedError for formulas of rows.
+    Raises UnsupportedError for formulas of rows.
     """
     decimal = partial(to_decimal, digits=digits)
     found: Decimal = _decided(partial(_evaluate, root, _leaf(inputs, parameters)), decimal, bits)

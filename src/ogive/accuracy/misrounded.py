@@ -89,7 +89,7 @@ def count_misrounded(
     A parameter is rounded to float32 where the element type computes in it, as in a call.
 
     Raises DTypeError if the operator has no such type; UnsupportedError for rows, for operators of several
-    results, and where ``samples`` is needed; MissingPackageError without python-flint.
+    results, and where ``samples`` is needed.
 
     >>> import ogive
     >>> count_misrounded(ogive.relu, "float16").misrounded  # doctest: +SKIP

@@ -192,7 +192,7 @@ def enclosed_over(
 
     ``inputs`` are intervals, or sets of truth values. None, where a step has no finite enclosure.
 
-    Raises MissingPackageError without python-flint, UnsupportedError for operations that have no rule here.
+    Raises UnsupportedError for operations that have no rule here.
     """
     if any(given is None for given in inputs):
         return _BOTH if root.format is Format.TRUTH else None

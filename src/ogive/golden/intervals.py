@@ -114,7 +114,7 @@ def admissible(
     (array([2.1416876], dtype=float32), array([2.1416876], dtype=float32))
 
     Element-wise operators, softmax, sums, means, extremes, and what moves elements. Raises UnsupportedError for others,
-    ArgumentError for inputs that are missing, MissingPackageError without python-flint.
+    ArgumentError for inputs that are missing.
     """
     graph = _graph(model)
     allowance = _budget(budget, default)

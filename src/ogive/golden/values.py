@@ -31,7 +31,7 @@ def exact(operator: Operator | str, *inputs: Any, digits: int = 50, **parameters
     every element type, are those of the catalogue's formula, which may stop following a tail there.
 
     Raises ArgumentError for an unknown operator or a wrong number of digits or inputs, DTypeError for inputs of other
-    types, ParameterError for parameters, MissingPackageError without python-flint.
+    types, ParameterError for parameters.
 
     >>> import ogive
     >>> ogive.exact("gelu", -3.0, digits=30)
@@ -71,7 +71,7 @@ def ulp(result: Any, operator: Operator | str, *inputs: Any, **parameters: Any) 
     Special cases: where the exact value is NaN or beyond the format, the right NaN or infinity has 0, anything else inf.
 
     Raises DTypeError where the operator has no such type, ShapeError where result and inputs differ in shape,
-    ParameterError, MissingPackageError without python-flint.
+    ParameterError.
 
     >>> import numpy as np, ogive
     >>> ogive.ulp(np.float32(0.8413447), "gelu", np.float32(1.0)).round(3)

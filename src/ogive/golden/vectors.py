@@ -147,7 +147,7 @@ def vectors(
     results near a tie, and random numbers. Parameters are given by name, or as a mapping.
 
     Raises ArgumentError for an operator that there is not, DTypeError for a type that it does not have, ParameterError
-    for parameters, MissingPackageError without python-flint.
+    for parameters.
 
     >>> import ogive
     >>> golden = ogive.vectors("gelu", "bfloat16")

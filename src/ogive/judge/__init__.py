@@ -7,7 +7,7 @@
 >>> found.within_budget, found.worst_ulp > 1000
 (False, True)
 
-`assert_conforms` is for tests; ``ogive judge`` is the command. Needs python-flint: ``pip install 'ogive[exact]'``.
+`assert_conforms` is for tests; ``ogive judge`` is the command. With python-flint (``pip install 'ogive[exact]'``) it is faster.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def judge(
     of longer types; ``exhaustive`` takes all 2**32 of float32.
 
     Raises ArgumentError for unknown texts and operators, DTypeError and ShapeError where the results have
-    another type or shape than they must, MissingPackageError without python-flint or without a library.
+    another type or shape than they must, MissingPackageError without a library.
 
     >>> import numpy as np
     >>> found = judge(np.tanh, "tanh", "float16")
