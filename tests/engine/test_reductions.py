@@ -3,7 +3,7 @@
 import math
 from fractions import Fraction
 
-import ml_dtypes  # noqa: F401  (registers bfloat16)
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -11,6 +11,7 @@ from ogive.accuracy import error_in_ulp
 from ogive.dtypes import FLOATS, element_type
 from ogive.engine.computation import make_ufunc
 from ogive.engine.reductions import REDUCTIONS, reduction
+from ogive.row_enclosure import right_rows
 from tests.inputs import assert_same_bits
 
 LENGTHS = (1, 2, 7, 16, 100, 1001, 16385)
@@ -104,6 +105,49 @@ def test_every_reduction_computes_every_type(name, kind):
     assert found.shape == (2, 1)
     turned = compute(name, x[:, ::-1], result)
     assert_same_bits(1 - turned if result else turned, found)
+
+
+def factors(kind, which, length):
+    """Rows whose products, or what is multiplied first, overflow or underflow; or of small integers, which lie on ties."""
+    generator = np.random.default_rng(length)
+    rows = 8 if length < 1000 else 2
+    if which == "ties":
+        return generator.integers(1, 4, (rows, length)).astype(kind.numpy)
+    if which == "subnormal":
+        return (
+            generator.integers(1, 9, (rows, length)) * float(ml_dtypes.finfo(kind.numpy).smallest_subnormal)
+        ).astype(kind.numpy)
+    width = math.log(float(ml_dtypes.finfo(kind.numpy).max)) * 0.8
+    x = np.exp(generator.uniform(-1, 1, (rows, length)) * width).astype(kind.numpy)
+    half = length // 2
+    x[:, half : 2 * half] = (1 / x[:, :half].astype(np.longdouble)).astype(kind.numpy)
+    return np.where(generator.random(x.shape) < 0.5, -x, x)
+
+
+@pytest.mark.parametrize("which", ["balanced", "ties", "subnormal"])
+@pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
+@pytest.mark.parametrize("length", LENGTHS)
+def test_products_are_rounded_once(kind, length, which):
+    """float64: half a unit, and more where the result is subnormal."""
+    x = factors(kind, which, length)
+    root = reduction("product", kind, kind).roots[0]
+    for row, got in zip(x, compute("product", x)[:, 0], strict=True):
+        wanted = np.array(right_rows(root, [list(map(float, row))], {}, kind)[0], kind.numpy)[()]
+        if kind.bits < 64:
+            assert_same_bits(got, wanted)
+        else:
+            assert got == wanted or abs(got - wanted) <= np.spacing(abs(wanted))
+
+
+@pytest.mark.parametrize("length", [2, 20_000])
+@pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
+def test_products_of_zeros_infinities_and_nan(kind, length):
+    x = np.ones((6, length), kind.numpy)
+    x[:, -2:] = [[0, np.inf], [np.nan, 0], [-0.0, 3], [np.inf, -2], [-1, np.nan], [-0.0, -3]]
+    result = compute("product", x)[:, 0].astype(float)
+    assert np.isnan(result[[0, 1, 4]]).all()
+    assert result[[2, 3, 5]].tolist() == [0, -np.inf, 0]
+    assert np.signbit(result[[2, 3, 5]]).tolist() == [True, True, False]
 
 
 def test_there_are_reductions():

@@ -35,7 +35,7 @@ MOVING_ONNX |= {
 #: Operators that compute, of some types at least, with functions of whole arrays: they have no golden set there yet.
 OF_INTEGERS = {
     "BatchNormalization", "BitShift", "CumProd", "CumSum", "DequantizeLinear", "QuantizeLinear", "ReduceL1", "ReduceL2",
-    "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum", "ReduceSumSquare",
+    "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare",
 }  # fmt: skip
 
 #: Ogive's own kernels until all are correctly rounded: how far a result may be from the exact value, in ULP.

@@ -52,6 +52,7 @@ def _first(x: Term, wanted: Term) -> Term:
 REDUCTIONS: dict[str, Callable[[Term], Term]] = {
     "sum": f.row_sum,
     "mean": _mean,
+    "product": f.row_product,
     "max": _largest,
     "min": _smallest,
     "l1": lambda x: f.row_sum(f.absolute(x)),

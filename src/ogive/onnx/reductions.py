@@ -39,6 +39,7 @@ NAMES = {
     "ReduceMax": "max",
     "ReduceMean": "mean",
     "ReduceMin": "min",
+    "ReduceProd": "product",
     "ReduceSum": "sum",
     "ReduceSumSquare": "sum_square",
 }
@@ -169,6 +170,7 @@ _OF_INTEGERS: dict[str, Callable[[np.ndarray, ElementType], np.ndarray]] = {
     "ReduceSumSquare": lambda rows, kind: _sum(rows * rows, kind),
     "ReduceMax": partial(_extreme, np.maximum.reduce, "minimum"),
     "ReduceMean": _mean,
+    "ReduceProd": lambda rows, kind: np.asarray(np.multiply.reduce(rows, axis=-1, dtype=kind.numpy)),
     "ReduceMin": partial(_extreme, np.minimum.reduce, "maximum"),
     "ReduceSum": _sum,
 }

@@ -320,7 +320,7 @@ def _reduced(
     made: Lowered, computes: str, operation: Operation, value: Value, kind: ElementType, shape: Shape
 ) -> Value:
     rows, _ = made.as_rows(value, operation.attributes["axes"])
-    if value.type.is_float and computes != "product":
+    if value.type.is_float:
         row = reduction(computes, value.type, kind)
         result = made.over_rows(operation.subject, kind, rows, row)
     else:

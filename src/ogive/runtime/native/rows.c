@@ -29,6 +29,39 @@ typedef struct {
     double high, low;
 } partial;
 
+static partial of_whole_numbers(enum ogive_reduction kind, partial a, partial b) {
+    int64_t x, y;
+    memcpy(&x, &a.high, sizeof x);
+    memcpy(&y, &b.high, sizeof y);
+    switch (kind) {
+        case OGIVE_WHOLE_MAXIMUM: x = y > x ? y : x; break;
+        case OGIVE_WHOLE_MINIMUM: x = y < x ? y : x; break;
+        case OGIVE_WHOLE_SUM: x = (int64_t)((uint64_t)x + (uint64_t)y); break;
+        default: x = (int64_t)((uint64_t)x * (uint64_t)y); break;
+    }
+    memcpy(&a.high, &x, sizeof x);
+    return a;
+}
+
+/* A product's mantissa and exponent; with `rest`, its low word and the sum of what was lost. */
+static partial combined_products(partial a, partial b, partial *rest, const partial *next) {
+    double product = a.high * b.high, power = 0;
+    if (isfinite(product) && product != 0) {
+        int exponent;
+        const double mantissa = frexp(product, &exponent); /* from 1/2 */
+        power = exponent - 1;
+        if (rest != NULL) {
+            const double lost = fma(a.high, b.high, -product);
+            const double low = lost + (rest->high * b.high + a.high * next->high);
+            *rest = (partial){ldexp(low, 1 - exponent), rest->low + next->low + fabs(lost)};
+        }
+        product = 2 * mantissa;
+    } else if (rest != NULL) {
+        *rest = (partial){0, 0};
+    }
+    return (partial){product, a.low + b.low + power};
+}
+
 /* NaN in either makes NaN, whichever comes first. */
 static partial combined(enum ogive_reduction kind, partial a, partial b) {
     switch (kind) {
@@ -36,6 +69,10 @@ static partial combined(enum ogive_reduction kind, partial a, partial b) {
         case OGIVE_MINIMUM: return b.high < a.high || b.high != b.high ? b : a;
         case OGIVE_FIRST: return b.high < a.high ? b : a;
         case OGIVE_LOST: return (partial){a.high + b.high, 0};
+        case OGIVE_WHOLE_MAXIMUM:
+        case OGIVE_WHOLE_MINIMUM:
+        case OGIVE_WHOLE_SUM:
+        case OGIVE_WHOLE_PRODUCT: return of_whole_numbers(kind, a, b);
         default: break;
     }
     /* TwoSum; compiled without contraction. */
@@ -163,6 +200,22 @@ static void run_long_row(const row_group *group, intptr_t row, partial *found, i
         double lost = 0;
         for (int r = 0; r < reductions; ++r, ++kind) {
             partial total = found[r];
+            if (kernel->reductions[kind] == OGIVE_PRODUCT) {
+                const int has_rest = r + 1 < reductions && kernel->reductions[kind + 1] == OGIVE_REST;
+                partial rest = found[has_rest ? r + 1 : r];
+                for (npy_intp s = 1; s < segments; ++s) {
+                    const partial *next = found + s * reductions + r;
+                    total = combined_products(total, *next, has_rest ? &rest : NULL, next + has_rest);
+                }
+                group->records[slot + 2 * r][row] = total.high;
+                group->records[slot + 2 * r + 1][row] = total.low;
+                if (has_rest) {
+                    group->records[slot + 2 * r + 2][row] = rest.high;
+                    group->records[slot + 2 * r + 3][row] = rest.low;
+                    ++r, ++kind;
+                }
+                continue;
+            }
             const int is_sum = kernel->reductions[kind] == OGIVE_SUM;
             total.high += kernel->reductions[kind] == OGIVE_LOST ? lost : 0; /* of the sum before */
             lost = 0;
