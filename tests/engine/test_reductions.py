@@ -2,13 +2,14 @@
 
 import math
 from fractions import Fraction
+from functools import reduce
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from ogive.accuracy import error_in_ulp
-from ogive.dtypes import FLOATS, element_type
+from ogive.dtypes import FLOATS, INTEGERS, element_type
 from ogive.engine.computation import make_ufunc
 from ogive.engine.reductions import REDUCTIONS, reduction
 from ogive.row_enclosure import right_rows
@@ -148,6 +149,41 @@ def test_products_of_zeros_infinities_and_nan(kind, length):
     assert np.isnan(result[[0, 1, 4]]).all()
     assert result[[2, 3, 5]].tolist() == [0, -np.inf, 0]
     assert np.signbit(result[[2, 3, 5]]).tolist() == [True, True, False]
+
+
+def wrapped(value, kind):
+    return (value - kind.minimum) % 2**kind.bits + kind.minimum
+
+
+WHOLE = {
+    "sum": lambda row, kind: wrapped(sum(row), kind),
+    "product": lambda row, kind: wrapped(reduce(lambda a, b: a * b % 2**kind.bits, row, 1), kind),
+    "l1": lambda row, kind: wrapped(sum(map(abs, row)), kind),
+    "sum_square": lambda row, kind: wrapped(sum(value * value for value in row), kind),
+    "max": lambda row, kind: max(row, default=kind.minimum),
+    "min": lambda row, kind: min(row, default=kind.maximum),
+    "mean": lambda row, kind: math.trunc(Fraction(sum(row), len(row) or 1)),
+    "arg_max": lambda row, kind: row.index(max(row)) if row else 0,
+    "arg_min": lambda row, kind: row.index(min(row)) if row else 0,
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+@pytest.mark.parametrize("kind", INTEGERS, ids=lambda k: k.name)
+def test_integers_are_exact_and_wrap_around(name, kind):
+    """Lengths of parts of a block, of several blocks and of several segments; and rows of the ends of the type."""
+    generator = np.random.default_rng(5)
+    result = element_type("int64") if name.startswith("arg") else kind
+    ufunc = make_ufunc(name, reduction(name, kind, result))
+    for length in (0, 1, 2, 7, 100, 1001, 17_000):
+        x = generator.integers(kind.minimum, kind.maximum, (4, length), kind.numpy, endpoint=True)
+        x[0], x[1] = kind.minimum, kind.maximum
+        x[2] |= 1  # of the product something is left
+        found = ufunc(x)
+        assert found.dtype == result.numpy
+        assert found[:, 0].tolist() == [WHOLE[name](row, kind) for row in x.tolist()]
+        if length < 1000:  # rows that lie apart
+            assert_same_bits(ufunc(np.asfortranarray(x)), found)
 
 
 def test_there_are_reductions():

@@ -1,11 +1,11 @@
-"""Reductions and the places of extremes: of floats by kernels, of integers exactly.
+"""Reductions and the places of extremes.
 
 The kernels are the engine's (engine/reductions.py): their order depends on nothing but the length of a row. Integers
 need no order: their sums wrap around; their mean is exact, rounded towards zero. Roots and logarithms of integers are
 computed in float64, cut off, and saturate.
 
-NaN wins over every number; of two zeros +0 is the larger. Without elements the sum is 0, the mean NaN (0 for
-integers), and the largest element the smallest value of the type, -inf for floats (and the other way round).
+NaN wins over every number; of two zeros +0 is the larger. Without elements the sum is 0, the product 1, the mean NaN (0
+for integers), and the largest element the smallest value of the type, -inf for floats (and the other way round).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ogive.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.casting import cast
 from ogive.engine.computation import make_ufunc
 from ogive.engine.reductions import reduction
-from ogive.engine.rows import RowFormula
+from ogive.engine.rows import RowFormula, RowFused
 from ogive.errors import ShapeError
 from ogive.movement.views import normal_axes
 from ogive.onnx.implementation import Arrangement
@@ -49,6 +49,9 @@ PLACES = frozenset({"ArgMax", "ArgMin"})
 
 #: Those that are more than a reduction: of an empty set of axes, the rest of them is computed of every element.
 COMPOSITE = frozenset({"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"})
+
+#: What is computed of integers in float64.
+IN_FLOAT64 = frozenset({"ReduceL2", "ReduceLogSum", "ReduceLogSumExp"})
 
 
 def _reduced(
@@ -84,7 +87,7 @@ def _of_rows(operator: str, data: np.ndarray, arranged: Arrangement) -> np.ndarr
     rows = turned.reshape(*turned.shape[:first], math.prod(turned.shape[first:]))
     kind = element_type_of(data.dtype)
     assert kind is not None
-    result = _kernel(operator, kind)(rows) if kind.is_float else _OF_INTEGERS[operator](rows, kind)
+    result = _kernel(operator, kind)(rows)
     return np.ascontiguousarray(result).reshape(arranged.result)
 
 
@@ -105,75 +108,25 @@ def arrangement(
     return Arrangement((*kept, *sorted(chosen)), len(chosen), tuple(result))
 
 
-def row_formula(operator: str, kind: ElementType) -> RowFormula:
-    """What an operator computes of a row of floats."""
+def row_formula(operator: str, kind: ElementType) -> RowFormula | None:
+    """What an operator computes of a row; None of integers where it computes in float64."""
+    if operator in IN_FLOAT64 and not kind.is_float:
+        return None
     return reduction(NAMES[operator], kind, element_type("int64") if operator in PLACES else kind)
 
 
 @lru_cache(maxsize=64)
 def _kernel(operator: str, kind: ElementType) -> np.ufunc:
-    return make_ufunc(operator, row_formula(operator, kind))
+    return make_ufunc(operator, row_formula(operator, kind) or _in_float64(operator, kind))
 
 
-# ---- integers
-
-
-def _sum(rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    return np.asarray(np.add.reduce(rows, axis=-1, dtype=kind.numpy))
-
-
-def _mean(rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    length = rows.shape[-1]
-    if length == 0:
-        return np.zeros(rows.shape[:-1], kind.numpy)
-    # Exact: the halves of 64 bits are summed apart, and put together as Python's integers.
-    wide = rows.astype(np.uint64 if kind.kind == "unsigned" else np.int64)
-    shift, mask = wide.dtype.type(32), wide.dtype.type(0xFFFFFFFF)
-    high, low = (np.asarray(np.add.reduce(part, axis=-1)) for part in (wide >> shift, wide & mask))
-    sums = zip(high.flat, low.flat, strict=True)
-    means = [_truncated((int(h) << 32) + int(r), length) for h, r in sums]
-    return np.array(means, kind.numpy).reshape(high.shape)
-
-
-def _truncated(total: int, length: int) -> int:
-    return total // length if total >= 0 else -(-total // length)
-
-
-def _extreme(reduce: Callable[..., Any], no_elements: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    if rows.shape[-1] == 0:
-        return np.full(rows.shape[:-1], getattr(kind, no_elements), kind.numpy)
-    return np.asarray(reduce(rows, axis=-1))
-
-
-def _place_of_integers(find: Callable[..., Any], rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    return np.asarray(find(rows, axis=-1), np.int64)
-
-
-def _in_float64(operator: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    """As a real number, cut off; what is beyond the type saturates."""
+def _in_float64(operator: str, kind: ElementType) -> RowFused:
+    """Of integers as real numbers, cut off; what is beyond the type saturates."""
     wide = element_type("float64")
-    return np.asarray(_cut_off(kind)(_kernel(operator, wide)(rows.astype(np.float64))[..., 0]))
+    row = reduction(NAMES[operator], wide, wide)
+    steps = ((cast(kind, wide), (0,)), (row, (1,)), (cast(wide, kind), (2,)))
+    return RowFused((kind,), frozenset(), steps, (3,), (True,))
 
-
-@lru_cache(maxsize=16)
-def _cut_off(kind: ElementType) -> np.ufunc:
-    return make_ufunc("cast", cast(element_type("float64"), kind))
-
-
-_OF_INTEGERS: dict[str, Callable[[np.ndarray, ElementType], np.ndarray]] = {
-    "ArgMax": partial(_place_of_integers, np.argmax),
-    "ArgMin": partial(_place_of_integers, np.argmin),
-    "ReduceL1": lambda rows, kind: _sum(np.abs(rows), kind),
-    "ReduceL2": partial(_in_float64, "ReduceL2"),
-    "ReduceLogSum": partial(_in_float64, "ReduceLogSum"),
-    "ReduceLogSumExp": partial(_in_float64, "ReduceLogSumExp"),
-    "ReduceSumSquare": lambda rows, kind: _sum(rows * rows, kind),
-    "ReduceMax": partial(_extreme, np.maximum.reduce, "minimum"),
-    "ReduceMean": _mean,
-    "ReduceProd": lambda rows, kind: np.asarray(np.multiply.reduce(rows, axis=-1, dtype=kind.numpy)),
-    "ReduceMin": partial(_extreme, np.minimum.reduce, "maximum"),
-    "ReduceSum": _sum,
-}
 
 #: What computes each operator of this kind.
 REDUCTIONS: dict[str, Callable[..., np.ndarray]] = {

@@ -217,7 +217,9 @@ static void run_long_row(const row_group *group, intptr_t row, partial *found, i
                 continue;
             }
             const int is_sum = kernel->reductions[kind] == OGIVE_SUM;
-            total.high += kernel->reductions[kind] == OGIVE_LOST ? lost : 0; /* of the sum before */
+            if (kernel->reductions[kind] == OGIVE_LOST) { /* of the sum before */
+                total.high += lost;
+            }
             lost = 0;
             for (npy_intp s = 1; s < segments; ++s) {
                 const partial before = total, next = found[s * reductions + r];
