@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import ogive
 from ogive.accuracy import error_in_ulp
 from ogive.dtypes import FLOATS, INTEGERS, element_type
 from ogive.engine.computation import make_ufunc
@@ -149,6 +150,35 @@ def test_products_of_zeros_infinities_and_nan(kind, length):
     assert np.isnan(result[[0, 1, 4]]).all()
     assert result[[2, 3, 5]].tolist() == [0, -np.inf, 0]
     assert np.signbit(result[[2, 3, 5]]).tolist() == [True, True, False]
+
+
+#: Columns and their lengths: parts of the tiles that are turned, of the columns taken at once, several segments.
+MATRICES = ((2, 3), (17, 100), (100, 17), (70, 1001), (65, 5000), (3, 40_000))
+
+
+OF_COLUMNS = [(name, kind) for name in REDUCTIONS for kind in FLOATS]
+OF_COLUMNS += [(name, element_type(kind)) for name in ("sum", "product", "max", "mean") for kind in ("int32", "uint64")]
+
+
+@pytest.mark.parametrize(("name", "kind"), OF_COLUMNS, ids=str)
+def test_columns_have_the_bits_of_rows(name, kind):
+    """Sums of the first column are odd integers and their halves, which lie on ties of short types."""
+    generator = np.random.default_rng(4)
+    ufunc = make_ufunc(name, reduction(name, kind, element_type("int64") if name.startswith("arg") else kind))
+    for columns, length in MATRICES:
+        x = (
+            generator.uniform(0.5, 1.8, (length, columns))
+            if kind.is_float
+            else generator.integers(1, 99, (length, columns))
+        )
+        x[:, 0] = generator.integers(0, 800, length) / 2 if length < 1000 else x[:, 0]
+        x = x.astype(kind.numpy)
+        wider = np.concatenate([x, x], axis=1)
+        for view in (x.T, x[:, ::-1].T, x[::-1].T, wider[:, ::2].T):
+            rows = ufunc(np.ascontiguousarray(view))
+            assert_same_bits(ufunc(view), rows)
+            with ogive.threads(1):
+                assert_same_bits(ufunc(view), rows)
 
 
 def wrapped(value, kind):
