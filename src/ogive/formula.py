@@ -116,6 +116,7 @@ __all__ = [
     "row_first",
     "row_max",
     "row_min",
+    "row_product",
     "row_sum",
     "sigmoid",
     "sign",
@@ -296,6 +297,7 @@ expm1, logistic = of_one(functions.EXPM1), of_one(functions.LOGISTIC)
 log, log1p = of_one(functions.LOG), of_one(functions.LOG1P)
 log2, log10 = of_one(functions.LOG2), of_one(functions.LOG10)
 row_max, row_min, row_sum = of_one(ops.ROW_MAX), of_one(ops.ROW_MIN), of_one(ops.ROW_SUM)
+row_product = of_one(ops.ROW_PRODUCT)
 
 
 # ---- made of the others

@@ -96,6 +96,8 @@ _ROWS = "Use ogive.formula.{} for a row, in @ogive.row_operator()"
 #: What to write in place of functions that have no meaning for one element.
 WAYS_OUT = {
     "add.reduce": _ROWS.format("row_sum"),
+    "multiply.reduce": _ROWS.format("row_product"),
+    "prod": _ROWS.format("row_product"),
     "maximum.reduce": _ROWS.format("row_max"),
     "minimum.reduce": _ROWS.format("row_min"),
     "amax": _ROWS.format("row_max"),

@@ -507,7 +507,7 @@ BIT_SHIFT_RIGHT = Operation("bit_shift_right", 2, in_formulas=is_number, in_prog
 BIT_COUNT = Operation("bit_count", 1, in_formulas=is_number, in_programs=_is_whole, is_of_integers=True)
 INTEGER_POWER = Operation("integer_power", 2, in_formulas=is_number, is_of_integers=True, instructions=50)
 
-# ---- what a whole row has in common: its largest and smallest element, its sum; and whether an element is the first
+# ---- what a whole row has in common: its largest and smallest element, its sum, its product; and whether an element is the first
 # of its row for which a condition holds. The number of a row's elements; the position of the first element for which a
 # condition holds, infinity if there is none
 
@@ -518,6 +518,12 @@ ROW_SUM = Operation(
     1,
     in_formulas=is_number,
     doc="The sum of the row, in one fixed order and with more precision than the row has.",
+)
+ROW_PRODUCT = Operation(
+    "row_product",
+    1,
+    in_formulas=is_number,
+    doc="The product of the row; what overflows or underflows on the way does not decide it.",
 )
 ROW_FIRST = Operation("row_first", 1, in_formulas=_is_truth)
 ROW_COUNT = Operation("row_count", 1, in_formulas=is_number)

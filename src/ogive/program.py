@@ -50,7 +50,9 @@ class Reduction:
     """What makes one number of a row."""
 
     kind: str
-    """One of REDUCTIONS, or ``row_lost``: the sum of the magnitudes that the sum before it, of the same value, lost."""
+    """One of REDUCTIONS, or what goes with the one before it, of the same value: ``row_lost`` is the sum of the magnitudes
+    that a sum lost, ``row_rest`` what a product has beside its leading word. Integers have ``whole_sum`` and the like.
+    """
     value: Expression
     """What is reduced."""
     summation: Summation = Summation.IN_FLOAT64
@@ -58,7 +60,7 @@ class Reduction:
     @property
     def lanes(self) -> int:
         """How many partial results the loop carries. The order of a sum follows from it, and from nothing around it."""
-        return 8 if self.value.format is Format.F64 or self.kind == "row_first" else 16
+        return 8 if self.value.format.bits == 64 or self.kind == "row_first" else 16
 
 
 @dataclass(frozen=True)

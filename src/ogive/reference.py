@@ -60,6 +60,7 @@ _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     ops.ROW_MAX: lambda x: np.max(x, axis=-1, keepdims=True),
     ops.ROW_MIN: lambda x: np.min(x, axis=-1, keepdims=True),
     ops.ROW_SUM: lambda x: np.sum(x, axis=-1, keepdims=True),
+    ops.ROW_PRODUCT: lambda x: np.prod(x, axis=-1, keepdims=True),
     ops.ROW_FIRST: lambda x: x & (np.cumsum(x, axis=-1) == 1),
     ops.ROW_COUNT: lambda x: np.full((*x.shape[:-1], 1), x.shape[-1], x.dtype),
     ops.ROW_INDEX: lambda x: np.where(x.any(axis=-1, keepdims=True), x.argmax(axis=-1)[..., np.newaxis], np.inf),

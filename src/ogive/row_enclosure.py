@@ -15,7 +15,7 @@ from ogive.expression import Expression, Format, Operation, walk
 
 __all__ = ["exact_row", "right_row", "right_rows"]
 
-_REDUCTIONS = ("row_max", "row_min", "row_sum", "row_first", "row_index")
+_REDUCTIONS = ("row_max", "row_min", "row_sum", "row_product", "row_first", "row_index")
 
 
 class _Common:
@@ -106,6 +106,14 @@ def _applied(operation: Operation, operands: tuple[Any, ...], rules: Any) -> Any
     return value if isinstance(value, bool) else rules.settled(value)
 
 
+def _product(row: list[Any], rules: Any) -> Any:
+    """Of factors of like length, two and two: so long fractions are multiplied few times."""
+    while len(row) > 1:
+        pairs = zip(row[::2], row[1::2], strict=False)
+        row = [*(rules.multiply(a, b) for a, b in pairs), *row[len(row) // 2 * 2 :]]
+    return row[0] if row else of_number(1)
+
+
 def _reduced(operation: str, row: list[Any], rules: Any) -> Any:
     if operation in ("row_first", "row_index"):
         first = next((i for i, truth in enumerate(row) if truth), None)
@@ -117,6 +125,8 @@ def _reduced(operation: str, row: list[Any], rules: Any) -> Any:
         for value in row[1:]:
             total = rules.add(total, value)
         return _Common(rules.settled(total))
+    if operation == "row_product":
+        return _Common(rules.settled(_product(row, rules)))
     found = row[0]
     for value in row[1:]:
         found = rules.extreme(1 if operation == "row_max" else -1, found, value)

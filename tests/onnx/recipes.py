@@ -494,6 +494,7 @@ RECIPES = {
     "ReduceMax": reduced(lambda x: x.max(axis=1, keepdims=True)),
     "ReduceMean": reduced(lambda x: x.astype(np.float64).mean(axis=1, keepdims=True)),
     "ReduceMin": reduced(lambda x: x.min(axis=1, keepdims=True)),
+    "ReduceProd": reduced(lambda x: wide(x).prod(axis=1, keepdims=True)),
     "ReduceSum": reduced(lambda x: x.astype(np.float64).sum(axis=1, keepdims=True)),
     "Reshape": moved(lambda x: x.reshape(2, 15), of=(2, 3, 5), shape=[0, -1]),
     "Shape": moved(lambda x: np.array(x.shape)),

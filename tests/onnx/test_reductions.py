@@ -15,7 +15,7 @@ from tests.inputs import random_values, same_bits
 from tests.onnx.models import node_model
 
 TYPES = ["int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"]
-OPERATORS = ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin"]
+OPERATORS = ["ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin"]
 
 
 def run(operator, data, axes=None, opset=18, **attributes):
@@ -60,6 +60,16 @@ def test_sums_of_integers_wrap_around(name, length):
     data = values(name, (3, length))
     for row, got in zip(data, run("ReduceSum", data, [1], keepdims=0), strict=True):
         total = sum(map(int, row))
+        assert int(got) == (total - kind.minimum) % 2**kind.bits + kind.minimum
+
+
+@pytest.mark.parametrize("length", [1, 2, 7, 100, 20_000])
+@pytest.mark.parametrize("name", [name for name in TYPES if "int" in name])
+def test_products_of_integers_wrap_around(name, length):
+    kind = element_type(name)
+    data = values(name, (3, length)) | np.array(1, kind.numpy)  # of even ones nothing is left
+    for row, got in zip(data, run("ReduceProd", data, [1], keepdims=0), strict=True):
+        total = math.prod(map(int, row))
         assert int(got) == (total - kind.minimum) % 2**kind.bits + kind.minimum
 
 
@@ -117,6 +127,7 @@ def test_nothing_to_reduce(kind):
     empty = np.zeros((2, 0), kind.numpy)
     low, high = (-math.inf, math.inf) if kind.is_float else (kind.minimum, kind.maximum)
     assert run("ReduceSum", empty, [1], keepdims=0).tolist() == [0, 0]
+    assert run("ReduceProd", empty, [1], keepdims=0).tolist() == [1, 1]
     assert run("ReduceMax", empty, [1], opset=20, keepdims=0).tolist() == [low, low]
     assert run("ReduceMin", empty, [1], opset=20, keepdims=0).tolist() == [high, high]
     mean = run("ReduceMean", empty, [1], keepdims=0)

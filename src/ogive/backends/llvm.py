@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ogive import operations as ops
+from ogive.backends.accumulators import accumulators
 from ogive.backends.blocks import block_size
 from ogive.backends.loops import CpuLoops, loops_of
-from ogive.backends.reductions import accumulators
 from ogive.backends.renderers import rows_of
 from ogive.backends.target import Target
 from ogive.backends.writer import ROWS_AT_ONCE, TYPES, first_finding, natural_alignment

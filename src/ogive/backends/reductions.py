@@ -9,7 +9,7 @@ from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Writer
 from ogive.expression import EXTREMES, Expression, Format
 from ogive.program import Reduction, Summation
 
-__all__ = ["Accumulator", "accumulators"]
+__all__ = ["Accumulator"]
 
 REGISTER_BITS = 512
 
@@ -48,6 +48,7 @@ class Accumulator:
         self.parts += counts_lost and is_compensated
         self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
         self.start = 1.0 if self.from_one else self.neutral
+        self.starts: Sequence[float] = (self.start, *[0.0] * (self.parts - 1))
         self.before: list[str] = []
         """The totals that the next loop begins with; none if there was no loop."""
         self.following: list[str] = []
@@ -57,25 +58,28 @@ class Accumulator:
         return [f"%total{self.index}.{part}.{label}" for part in range(self.parts)]
 
     def _starts(self) -> list[str]:
-        return [self.e.literal(self.form, self.start), *[self.e.literal(self.form, 0.0)] * (self.parts - 1)]
+        return [self.e.literal(self.form, start) for start in self.starts]
 
     def accumulate(self, loop: str) -> None:
         """What a turn of the loop adds: so many lanes after the other, in the order of the elements."""
         e = self.e
-        width, taken, form = e.block, self._taken(), self.taken_form
-        blocks = e.taken_apart(form, taken, self.lanes)
+        width = e.block
+        blocks = e.taken_apart(self.taken_form, self._taken(), self.lanes)
         e.block = e.lanes = self.lanes
-        if self.in_pairs and len(blocks) > 1:
-            blocks = [e.binary("fadd", form, a, b) for a, b in zip(blocks[::2], blocks[1::2], strict=True)]
-        totals = self._names(loop)
-        if self.is_extreme:
-            totals = self._with_extremes(totals, blocks)
-        else:
-            add = self._counted if self.is_count else self._with_value
-            for part in blocks:
-                totals = add(totals, part)
+        self.following = self._with_blocks(self._names(loop), blocks)
         e.block = e.lanes = width
-        self.following = totals
+
+    def _with_blocks(self, totals: list[str], blocks: list[str]) -> list[str]:
+        """The totals with these elements, which are some blocks of them."""
+        if self.is_extreme:
+            return self._with_extremes(totals, blocks)
+        if self.in_pairs and len(blocks) > 1:
+            pairs = zip(blocks[::2], blocks[1::2], strict=True)
+            blocks = [self.e.binary("fadd", self.taken_form, a, b) for a, b in pairs]
+        add = self._counted if self.is_count else self._with_value
+        for part in blocks:
+            totals = add(totals, part)
+        return totals
 
     def phis(self, loop: str, before: str, last: str) -> list[str]:
         """The totals at the beginning of a turn."""
@@ -230,14 +234,17 @@ class Accumulator:
             any_lane = e.emit(f"load {kind}, ptr {self._aside(aside, 1, 0, kind)}, align 1")
             is_nan = e.emit(f"icmp ne {kind} {any_lane}, zeroinitializer")
             values = [e.choose(is_nan, form, e.literal(form, math.nan), values[0])]
-        values = [value if form is Format.F64 else e.cast("fpext", value, form, Format.F64) for value in values]
-        if len(values) == 3:  # the slot of what was lost follows that of the sum
-            values.append(e.literal(Format.F64, 0.0))
-        for part, value in enumerate(values if len(values) == 4 else (*values, e.literal(Format.F64, 0.0))[:2]):
+        values = self._as_doubles(values, form)
+        zero = e.literal(Format.F64, 0.0)
+        for part, value in enumerate([*values, *[zero] * (len(values) % 2)]):
             place = e.first_record(slot + 2 * self.index + part)
             e.lines.append(f"  store {e.type(Format.F64)} {value}, ptr {place}, align 8")
         e.block = e.lanes = block
         return e.lines
+
+    def _as_doubles(self, values: list[str], form: Format) -> list[str]:
+        """What the records hold, two numbers for each reduction. What was lost follows the two of its sum."""
+        return [value if form is Format.F64 else self.e.cast("fpext", value, form, Format.F64) for value in values]
 
     def _waiting(self, aside: int, part: int, row: int) -> str:
         kind = self.e.type(self.form)
@@ -268,16 +275,6 @@ class Accumulator:
     def _merged(self, form: Format, a: list[str], b: list[str], held: int, lanes: Sequence[int]) -> list[str]:
         """These lanes of two registers, of every part."""
         return [self.e.shuffled(form, x, y, held, lanes) for x, y in zip(a, b, strict=True)]
-
-
-def accumulators(writer: Writer, reductions: Sequence[Reduction]) -> list[Accumulator]:
-    """The reductions of a stage. What a sum lost is found with the sum."""
-    following = [*(reduction.kind for reduction in reductions), ""][1:]
-    return [
-        Accumulator(writer, i, reduction, counts_lost=after == "row_lost")
-        for i, (reduction, after) in enumerate(zip(reductions, following, strict=True))
-        if reduction.kind != "row_lost"
-    ]
 
 
 def _counts(value: Expression) -> bool:

@@ -52,6 +52,7 @@ def _first(x: Term, wanted: Term) -> Term:
 REDUCTIONS: dict[str, Callable[[Term], Term]] = {
     "sum": f.row_sum,
     "mean": _mean,
+    "product": f.row_product,
     "max": _largest,
     "min": _smallest,
     "l1": lambda x: f.row_sum(f.absolute(x)),
@@ -64,9 +65,53 @@ REDUCTIONS: dict[str, Callable[[Term], Term]] = {
 }
 
 
+def _half(x: Term) -> Term:
+    """The upper half of an integer of 64 bits, rounded towards zero."""
+    return f.quotient(x, HALF)
+
+
+def _whole_mean(x: Term) -> Term:
+    """The mean of integers of up to 32 bits, in 64."""
+    return f.quotient(f.row_sum(x), formula_node(ops.ROW_COUNT, x))
+
+
+def _long_mean(x: Term) -> Term:
+    """The mean of integers of 64 bits, of up to 2**30: of two halves, whose sums are integers of 64 bits."""
+    count = formula_node(ops.ROW_COUNT, x)
+    upper, lower = f.row_sum(_half(x)), f.row_sum(x - _half(x) * HALF)
+    whole = f.quotient(upper, count)
+    rest = (upper - whole * count) * HALF + lower
+    part = f.quotient(rest, count)
+    left, mean = rest - part * count, whole * HALF + part
+    # Of numbers of both signs, what is left may be on the other side of zero.
+    is_too_large, is_too_small = (mean > 0) & (left < 0), (mean < 0) & (left > 0)
+    return f.where(is_too_large, mean - 1, f.where(is_too_small, mean + 1, mean))
+
+
+HALF = 1 << 32
+
+#: Of integers: what is not computed in real numbers, but in integers, and wraps around.
+OF_INTEGERS: dict[str, Callable[[Term], Term]] = {
+    **{name: REDUCTIONS[name] for name in ("sum", "product", "l1", "sum_square", "arg_max", "arg_min")},
+    "max": f.row_max,
+    "min": f.row_min,
+}
+
+
 @lru_cache(maxsize=256)
 def reduction(name: str, kind: ElementType, result: ElementType) -> RowFormula:
-    """The reduction of this name, of rows of an element type."""
+    """The reduction of this name, of rows of an element type.
+
+    Integers: sums and products wrap around, the mean is exact and rounded towards zero. Roots and logarithms are cut off
+    and saturate.
+    """
     x = node(ops.INPUT, (), 0, Format.NUMBER)
     assert isinstance(x, Term)
-    return RowFormula((REDUCTIONS[name](x),), (kind,), (result,), reduces=True)
+    make = REDUCTIONS[name]
+    modular = not kind.is_float and (name == "mean" or name in OF_INTEGERS)
+    if modular:
+        make = OF_INTEGERS.get(name, _long_mean if kind.bits == 64 else _whole_mean)
+    root = make(x)
+    if modular and kind.bits < 32 and name in ("max", "min"):  # rows without elements have the ends of a longer type
+        root = f.where(root < kind.minimum, kind.minimum, f.where(root > kind.maximum, kind.maximum, root))
+    return RowFormula((root,), (kind,), (result,), reduces=True, modular=modular)

@@ -28,6 +28,9 @@ MOST_REDUCTIONS, MOST_STAGES, MOST_PARAMETERS, MOST_OPERANDS = 16, 7, 16, 32
 #: So many reductions a sum takes at most, with what bounds its error.
 REDUCTIONS_OF_A_SUM = 4
 
+#: A product takes one for what it has beside its leading word.
+REDUCTIONS_OF_A_PRODUCT = 2
+
 
 @dataclass(frozen=True, eq=False)
 class RowFormula:
@@ -39,6 +42,8 @@ class RowFormula:
     reduces: bool = False
     """Whether results are one number a row."""
     parameter_count: int = 0
+    modular: bool = False
+    """Whether integers are computed in integers, and wrap around: of formulas that reduce."""
     is_row_wise: ClassVar[bool] = True
     needs_test: ClassVar[bool] = False
 
@@ -47,7 +52,8 @@ class RowFormula:
         """How many numbers a row is reduced to at most."""
         found = [current.operation for current in walk(*self.roots) if current.operation in REDUCTIONS]
         of_a_sum = 1 if any(t.name == "float64" for t in (*self.inputs, *self.outputs)) else REDUCTIONS_OF_A_SUM
-        return sum(of_a_sum if operation == ops.ROW_SUM else 1 for operation in found)
+        taken = {ops.ROW_SUM: of_a_sum, ops.ROW_PRODUCT: REDUCTIONS_OF_A_PRODUCT}
+        return sum(taken.get(operation, 1) for operation in found)
 
     @cached_property
     def stages(self) -> int:
@@ -66,7 +72,8 @@ class RowFormula:
     @cached_property
     def identity(self) -> str:
         types = [[t.name for t in side] for side in (self.inputs, self.outputs)]
-        return f"rows {types} {self.reduces} {self.parameter_count}\n{python(*self.roots)}"
+        modular = " modular" if self.modular else ""
+        return f"rows {types} {self.reduces}{modular} {self.parameter_count}\n{python(*self.roots)}"
 
     @property
     def key(self) -> str:
@@ -83,7 +90,14 @@ class RowFormula:
         from ogive.passes.lower import lower
 
         roots = [fold(root) for root in self.roots]
-        return lower(roots, self.inputs, self.outputs, parameter_count=self.parameter_count, reduces=self.reduces)
+        return lower(
+            roots,
+            self.inputs,
+            self.outputs,
+            modular=self.modular,
+            parameter_count=self.parameter_count,
+            reduces=self.reduces,
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -184,7 +184,9 @@ class _Run:
                 self._move(first)
                 self._stage(stage, self.moved, count, "1", first)
                 for number, kind in enumerate(reductions):
-                    self._combine(kind, number, slot + 2 * number, f.do("icmp eq", first, "0"))
+                    if kind != "row_rest":
+                        words = 4 if reductions[number + 1 : number + 2] == ["row_rest"] else 2
+                        self._combine(kind, number, words, slot + 2 * number, f.do("icmp eq", first, "0"))
             for number in range(len(reductions)):
                 for part in range(2):
                     total = f.load("double", f.item("double", self.totals, 2 * number + part), 8)
@@ -206,18 +208,67 @@ class _Run:
     def _found(self, slot: int) -> str:
         return self.f.item("double", self.records, ROWS_AT_ONCE * slot)
 
-    def _combine(self, kind: str, number: int, slot: int, is_first: str) -> None:
+    def _combine(self, kind: str, number: int, words: int, slot: int, is_first: str) -> None:
         """The total of the segments before, and of this one: `combined` of rows.c."""
         f = self.f
-        places = [f.item("double", self.totals, 2 * number + part) for part in range(2)]
+        places = [f.item("double", self.totals, 2 * number + part) for part in range(words)]
         before = [f.load("double", place, 8) for place in places]
-        found = [f.load("double", self._found(slot + part), 8) for part in range(2)]
+        found = [f.load("double", self._found(slot + part), 8) for part in range(words)]
         together = _together(f, kind, before, found)
         for place, total, one in zip(places, together, found, strict=True):
             f.store("double", f.choose(is_first, one, total, "double"), place, 8)
 
 
+#: How integers are combined.
+WHOLE = {"whole_sum": "add", "whole_product": "mul", "whole_max": "icmp sgt", "whole_min": "icmp slt"}
+
+#: Splits a float64 into two halves of 26 bits.
+SPLITTER = "0x41a0000002000000"
+
+
+def _product(f: FunctionText, a: list[str], b: list[str]) -> list[str]:
+    """Mantissas and exponents, and the low words and what was lost, if there are any: `combined_products` of rows.c."""
+
+    def do(instruction: str, x: str, y: str) -> str:
+        return f.do(instruction, x, y, "double")
+
+    def halves(x: str) -> tuple[str, str]:
+        shifted = do("fmul", x, SPLITTER)
+        high = do("fsub", shifted, do("fsub", shifted, x))
+        return high, do("fsub", x, high)
+
+    product = do("fmul", a[0], b[0])
+    bits = f.cast("bitcast", product, "double", "i64")
+    field = f.do("and", f.do("lshr", bits, "52"), str(0x7FF))
+    is_special = f.do("icmp ugt", f.do("sub", field, "1"), str(0x7FD))
+    one = f.do("or", f.do("and", bits, str(~(0x7FF << 52))), str(1023 << 52))
+    mantissa = f.choose(is_special, product, f.cast("bitcast", one, "i64", "double"), "double")
+    power = f.choose(is_special, "0", f.do("sub", field, "1023"))
+    exponent = do("fadd", do("fadd", a[1], b[1]), f.cast("sitofp", power, "i64", "double"))
+    if len(a) == 2:
+        return [mantissa, exponent]
+    (x, rest_of_x), (y, rest_of_y) = halves(a[0]), halves(b[0])
+    lost = do("fsub", do("fmul", x, y), product)
+    lost = do("fadd", do("fadd", lost, do("fmul", x, rest_of_y)), do("fmul", rest_of_x, y))
+    lost = do("fadd", lost, do("fmul", rest_of_x, rest_of_y))
+    low = do("fadd", lost, do("fadd", do("fmul", a[2], b[0]), do("fmul", a[0], b[2])))
+    factor = f.cast("bitcast", f.do("shl", f.do("sub", "1023", power), "52"), "i64", "double")
+    magnitude = f.choose(f.do("fcmp olt", lost, "0.0", "double"), do("fsub", "0.0", lost), lost, "double")
+    found = do("fmul", low, factor), do("fadd", do("fadd", a[3], b[3]), magnitude)
+    return [mantissa, exponent, *(f.choose(is_special, "0.0", x, "double") for x in found)]
+
+
 def _together(f: FunctionText, kind: str, a: list[str], b: list[str]) -> list[str]:
+    if kind in WHOLE:
+        x, y = (f.cast("bitcast", value[0], "double", "i64") for value in (a, b))
+        instruction = WHOLE[kind]
+        if instruction.startswith("icmp"):
+            whole = f.choose(f.do(instruction, y, x), y, x)
+        else:
+            whole = f.do(instruction, x, y)
+        return [f.cast("bitcast", whole, "i64", "double"), a[1]]
+    if kind == "row_product":
+        return _product(f, a, b)
     if kind not in ("row_sum", "row_lost"):
         one, other = (a, b) if kind == "row_max" else (b, a)
         takes = f.do("fcmp olt", one[0], other[0], "double")

@@ -559,6 +559,7 @@ _REDUCED: dict[str, Callable[[Sequence[int], DataType], int]] = {
     "ReduceMax": lambda row, kind: max(row),
     "ReduceMean": lambda row, kind: _cut_off(Fraction(sum(row), len(row))),
     "ReduceMin": lambda row, kind: min(row),
+    "ReduceProd": lambda row, kind: _wrapped(kind, math.prod(row)),
     "ReduceSum": lambda row, kind: _wrapped(kind, sum(row)),
     "ReduceSumSquare": lambda row, kind: _wrapped(kind, sum(v * v for v in row)),
 }

@@ -141,7 +141,8 @@ def _reduction(node: Node, output_type: str | None) -> Implementation:
     function = partial(_by_name, REDUCTIONS[node.operator], names, attributes)
     assert node.input_types[0] is not None
     kinds = element_types((node.input_types[0],))
-    if kinds is None or not kinds[0].is_float or attributes.get("select_last_index"):
+    formula = None if kinds is None else row_formula(node.operator, kinds[0])
+    if formula is None or attributes.get("select_last_index"):
         return Function(node.operands, function, output_type)
 
     def arrange(shape: tuple[int, ...], others: Sequence[np.ndarray]) -> Arrangement | None:
@@ -149,7 +150,6 @@ def _reduction(node: Node, output_type: str | None) -> Implementation:
             return arrangement(shape, axes=(attributes["axis"],), keepdims=attributes["keepdims"])
         return arrangement(shape, **{**attributes, **dict(zip(names, others, strict=True))})
 
-    formula = row_formula(node.operator, kinds[0])
     row_wise = RowWise(node.operands[:1], formula.outputs[0], formula)
     return Rows(node.operands, function, output_type, row_wise=row_wise, arrange=arrange)
 

@@ -252,6 +252,7 @@ FORMS: dict[str, Callable[..., str]] = {
     "log10": _log_of(10.0),
     "cbrt": _cbrt,
     "remainder": lambda body, a, b: body.add("Mod", a, b, fmod=1),
+    "row_product": _of_row("ReduceProd"),
     "row_sum": _of_row("ReduceSum"),
     "row_max": _of_row("ReduceMax"),
     "row_min": _of_row("ReduceMin"),

@@ -1,11 +1,11 @@
-"""Reductions and the places of extremes: of floats by kernels, of integers exactly.
+"""Reductions and the places of extremes.
 
 The kernels are the engine's (engine/reductions.py): their order depends on nothing but the length of a row. Integers
 need no order: their sums wrap around; their mean is exact, rounded towards zero. Roots and logarithms of integers are
 those of the exact sums, cut off, and saturate: computed in float64, and exactly where that could be cut off elsewhere.
 
-NaN wins over every number; of two zeros +0 is the larger. Without elements the sum is 0, the mean NaN (0 for
-integers), and the largest element the smallest value of the type, -inf for floats (and the other way round).
+NaN wins over every number; of two zeros +0 is the larger. Without elements the sum is 0, the product 1, the mean NaN (0
+for integers), and the largest element the smallest value of the type, -inf for floats (and the other way round).
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ NAMES = {
     "ReduceMax": "max",
     "ReduceMean": "mean",
     "ReduceMin": "min",
+    "ReduceProd": "product",
     "ReduceSum": "sum",
     "ReduceSumSquare": "sum_square",
 }
@@ -84,7 +85,8 @@ def _of_rows(operator: str, data: np.ndarray, arranged: Arrangement) -> np.ndarr
     rows = turned.reshape(*turned.shape[:first], math.prod(turned.shape[first:]))
     kind = element_type_of(data.dtype)
     assert kind is not None
-    result = _kernel(operator, kind)(rows) if kind.is_float else _OF_INTEGERS[operator](rows, kind)
+    is_cut_off = operator in CUT_OFF and not kind.is_float
+    result = _cut_off_reduction(operator, rows, kind) if is_cut_off else _kernel(operator, kind)(rows)
     return np.ascontiguousarray(result).reshape(arranged.result)
 
 
@@ -105,54 +107,25 @@ def arrangement(
     return Arrangement((*kept, *sorted(chosen)), len(chosen), tuple(result))
 
 
-def row_formula(operator: str, kind: ElementType) -> RowFormula:
-    """What an operator computes of a row of floats."""
+def row_formula(operator: str, kind: ElementType) -> RowFormula | None:
+    """What an operator computes of a row; None for roots and logarithms of integers."""
+    if operator in CUT_OFF and not kind.is_float:
+        return None
     return reduction(NAMES[operator], kind, element_type("int64") if operator in PLACES else kind)
 
 
 @lru_cache(maxsize=64)
 def _kernel(operator: str, kind: ElementType) -> np.ufunc:
-    return make_ufunc(operator, row_formula(operator, kind))
+    formula = row_formula(operator, kind)
+    assert formula is not None
+    return make_ufunc(operator, formula)
 
 
-# ---- integers
+# ---- roots and logarithms of integers
 
 
-def _sum(rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    return np.asarray(np.add.reduce(rows, axis=-1, dtype=kind.numpy))
-
-
-def _mean(rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    length = rows.shape[-1]
-    if length == 0:
-        return np.zeros(rows.shape[:-1], kind.numpy)
-    # Exact: the halves of 64 bits are summed apart, and put together as Python's integers.
-    wide = rows.astype(np.uint64 if kind.kind == "unsigned" else np.int64)
-    shift, mask = wide.dtype.type(32), wide.dtype.type(0xFFFFFFFF)
-    high, low = (np.asarray(np.add.reduce(part, axis=-1)) for part in (wide >> shift, wide & mask))
-    sums = zip(high.flat, low.flat, strict=True)
-    means = [_truncated((int(h) << 32) + int(r), length) for h, r in sums]
-    return np.array(means, kind.numpy).reshape(high.shape)
-
-
-def _truncated(total: int, length: int) -> int:
-    return total // length if total >= 0 else -(-total // length)
-
-
-def _extreme(reduce: Callable[..., Any], no_elements: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    if rows.shape[-1] == 0:
-        return np.full(rows.shape[:-1], getattr(kind, no_elements), kind.numpy)
-    return np.asarray(reduce(rows, axis=-1))
-
-
-def _place_of_integers(find: Callable[..., Any], rows: np.ndarray, kind: ElementType) -> np.ndarray:
-    return np.asarray(find(rows, axis=-1), np.int64)
-
-
-def _in_float64(
-    operator: str, exactly: Callable[[list[int]], int], rows: np.ndarray, kind: ElementType
-) -> np.ndarray:
-    """As a real number, cut off; what is beyond the type saturates."""
+def _cut_off_reduction(operator: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
+    """Of integers as real numbers, cut off; what is beyond the type saturates."""
     wide = element_type("float64")
     values = _kernel(operator, wide)(rows.astype(np.float64))[..., 0]
     result = np.asarray(_cut_off(kind)(values))
@@ -163,7 +136,7 @@ def _in_float64(
             if kind.bits == 64:
                 is_near |= (np.abs(rows.astype(np.float64)) >= 2.0**53).any(axis=-1)
         for place in np.argwhere(is_near):
-            found = exactly([int(x) for x in rows[tuple(place)]])
+            found = CUT_OFF[operator]([int(x) for x in rows[tuple(place)]])
             result[tuple(place)] = min(max(found, kind.minimum), kind.maximum)
     return result
 
@@ -203,18 +176,11 @@ def _cut_off(kind: ElementType) -> np.ufunc:
     return make_ufunc("cast", cast(element_type("float64"), kind))
 
 
-_OF_INTEGERS: dict[str, Callable[[np.ndarray, ElementType], np.ndarray]] = {
-    "ArgMax": partial(_place_of_integers, np.argmax),
-    "ArgMin": partial(_place_of_integers, np.argmin),
-    "ReduceL1": lambda rows, kind: _sum(np.abs(rows), kind),
-    "ReduceL2": partial(_in_float64, "ReduceL2", _exact_root),
-    "ReduceLogSum": partial(_in_float64, "ReduceLogSum", _exact_log),
-    "ReduceLogSumExp": partial(_in_float64, "ReduceLogSumExp", _exact_log_sum_exp),
-    "ReduceSumSquare": lambda rows, kind: _sum(rows * rows, kind),
-    "ReduceMax": partial(_extreme, np.maximum.reduce, "minimum"),
-    "ReduceMean": _mean,
-    "ReduceMin": partial(_extreme, np.minimum.reduce, "maximum"),
-    "ReduceSum": _sum,
+#: What is computed of integers as of real numbers, and how exactly.
+CUT_OFF: dict[str, Callable[[list[int]], int]] = {
+    "ReduceL2": _exact_root,
+    "ReduceLogSum": _exact_log,
+    "ReduceLogSumExp": _exact_log_sum_exp,
 }
 
 #: What computes each operator of this kind.

@@ -26,6 +26,7 @@ from ogive.passes.fast_contract import fast
 from ogive.passes.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
 from ogive.passes.policy import arithmetic_of
 from ogive.passes.reals import Reals
+from ogive.passes.whole_rows import format_of_rows, whole_rows
 from ogive.program import Program, Source
 
 __all__ = ["computed_in_integers", "lower"]
@@ -49,6 +50,8 @@ def lower(
     arithmetic, so that bound and open parameters give the same bits. ``accuracy`` is the contract (contracts.py).
     """
     types = (*inputs, *outputs)
+    if reduces and modular:
+        return whole_rows(roots, inputs, outputs, format_of_rows(roots, inputs), parameter_count)
     integers = None if reduces else computed_in_integers(roots, inputs, outputs, modular=modular)
     if integers is not None:
         results = tuple(integers.store(root, t) for root, t in zip(roots, outputs, strict=True))

@@ -46,6 +46,7 @@ from ogive.passes.rowwise import (
     SUM_OF_EXPONENTIALS,
     exponential,
     kept_of_largest,
+    product_of_row,
     rest_of_largest,
     row_exponential,
     summed_exponential,
@@ -56,6 +57,9 @@ from ogive.program import Reduction, Stage, Summation, stored_operand
 __all__ = ["Reals", "is_sum", "walk_after_reductions"]
 
 HALF = ELEMENT_TYPES["float16"]
+
+#: Powers of two beyond this make zero and infinity of every mantissa.
+LARGEST_EXPONENT = 2200.0
 
 
 def walk_after_reductions(roots: Sequence[Expression]) -> Iterator[Expression]:
@@ -127,20 +131,25 @@ class Reals:
             depth[current] = below + (current.operation in REDUCTIONS)
         needed_after = set(walk_after_reductions(roots))
         stages: list[Stage] = []
-        kept_count = 0
+        kept_count = made = 0
         for level in range(1, max((depth[root] for root in roots), default=0) + 1):
             found = [n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level]
-            reductions = tuple(self._reduction(n, is_kept=n.operands[0] in needed_after) for n in found)
+            reductions: list[Reduction] = []
             kept = []
-            for n, reduction in zip(found, reductions, strict=True):
-                self.row_values[n] = len(self.row_values)
+            for n in found:
+                reduction = self._reduction(n, is_kept=n.operands[0] in needed_after)
+                self.row_values[n] = made + len(reductions)
+                reductions.append(reduction)
+                if n.operation == ops.ROW_PRODUCT:
+                    reductions.append(Reduction("row_rest", reduction.value))
                 summed = n.operands[0]
                 if n.operation == ops.ROW_SUM and summed in needed_after and summed.operands:
                     kept.append((first_scratch + kept_count, reduction.value))
                     again = node(ops.INPUT, (), first_scratch + kept_count, reduction.value.format)
                     self.numbers[summed] = DoubleWord(again, interval=self._interval_of_summed(summed))
                     kept_count += 1
-            stages.append(Stage(reductions, tuple(kept)))
+            made += len(reductions)
+            stages.append(Stage(tuple(reductions), tuple(kept)))
         return tuple(stages)
 
     def _reduction(self, root: Expression, *, is_kept: bool) -> Reduction:
@@ -207,6 +216,9 @@ class Reals:
     def _reduced(self, root: Expression) -> DoubleWord:
         """A reduction's result, which arrives in float64; a sum arrives as a sum of two."""
         index, wide = self.row_values[root], Arithmetic(Format.F64)
+        if root.operation == ops.ROW_PRODUCT:
+            product = product_of_row(wide, index, most=LARGEST_EXPONENT)
+            return product if self.m.format is Format.F64 else self.m.demoted(product)
         high, low = (node(ops.ROW_VALUE, (), (index, part), Format.F64) for part in (0, 1))
         if root.operation != ops.ROW_SUM:
             return DoubleWord(self._from_double(high))
@@ -631,7 +643,7 @@ class Reals:
                 if root.operands[1].operands:  # a NaN that was computed has any sign: taken as positive
                     value = m.select_(m.equal_(value, value), value, m.abs_(value))
                 return m.copy_sign(magnitude, value)
-            case ops.ROW_MAX | ops.ROW_MIN | ops.ROW_SUM | ops.ROW_INDEX:
+            case ops.ROW_MAX | ops.ROW_MIN | ops.ROW_SUM | ops.ROW_PRODUCT | ops.ROW_INDEX:
                 return self._row_value(root)
             case ops.ROW_COUNT:
                 interval = Interval(0.0, 2.0**63)

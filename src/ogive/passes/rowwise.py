@@ -33,6 +33,7 @@ __all__ = [
     "SUM_OF_EXPONENTIALS",
     "exponential",
     "kept_of_largest",
+    "product_of_row",
     "rest_of_largest",
     "row_exponential",
     "summed_exponential",
@@ -51,6 +52,15 @@ SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 def within_row(current: Expression) -> Sequence[Expression]:
     """The operands as far as they are no other pass over the row."""
     return () if current.operation in ROW_NUMBERS else current.operands
+
+
+def product_of_row(m: Arithmetic, index: int, *, most: float, has_rest: bool = True) -> DoubleWord:
+    """What the reductions of a product have found, in float64: of exponents beyond ``most`` that one is taken."""
+    words = [node(ops.ROW_VALUE, (), place, Format.F64) for place in ((index, 0), (index, 1), (index + 1, 0))]
+    exponent = words[1]
+    exponent = m.select_(m.less_(exponent, m.number(-most)), m.number(-most), exponent)
+    exponent = m.select_(m.less_(m.number(most), exponent), m.number(most), exponent)
+    return DoubleWord(words[0], words[2] if has_rest else None, exponent, low_is_number=False)
 
 
 def row_exponential(root: Expression) -> tuple[Expression, Expression] | None:

@@ -20,7 +20,7 @@ from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.passes.reals import Reals, walk_after_reductions
-from ogive.passes.rowwise import exponential, row_exponential
+from ogive.passes.rowwise import exponential, product_of_row, row_exponential
 from ogive.passes.tested import TestedReals, differ
 from ogive.program import Reduction, Stage, Summation
 
@@ -36,6 +36,12 @@ UNCOMPENSATED_SUM = 2.0**-41
 
 #: What a sum of numbers of one sign is wrong by, of up to 2**40 of them.
 SUM_OF_ONE_SIGN = 2.0**-66
+
+#: What one multiplication of a product is wrong by, and more: in float64, and in double-word numbers.
+PRODUCT_OF_ONE_WORD, PRODUCT_OF_TWO_WORDS = 2.0**-52, 2.0**-99
+
+#: Numbers with such exponents are infinite or zero in float32 and in all shorter types.
+BEYOND_FLOAT32 = 300.0
 
 #: `exponential` of an exact element and the largest: the argument is reduced with an error of 2**-52, and the polynomial
 #: and its evaluation have one of 2**-51.
@@ -129,7 +135,10 @@ class TestedRows(TestedReals):
         value = self.m.unscaled(self.number(operand))
         if not value.error.is_known:
             raise UnboundedError
-        self.sums[root] = self._extreme(root, value) if root.operation in EXTREMES else self._sum(operand, value)
+        if root.operation == ops.ROW_PRODUCT:
+            self.sums[root] = self._product(value)
+        else:
+            self.sums[root] = self._extreme(root, value) if root.operation in EXTREMES else self._sum(operand, value)
 
     def _extreme(self, root: Expression, value: DoubleWord) -> DoubleWord:
         error = value.error
@@ -138,6 +147,34 @@ class TestedRows(TestedReals):
         found = self._found(self._new(root.operation, value.high))
         error = replace(error, relative=error.relative * ROOM, doubt=self._any(error.doubt))
         return DoubleWord(found, interval=value.interval, error=error)
+
+    def _product(self, value: DoubleWord) -> DoubleWord:
+        """Of exact numbers: each multiplication rounds. Of two words nothing is lost if the higher one is exact."""
+        m, error = self.rows.m, value.error
+        if value.low is not None or not error.is_exact:
+            raise UnboundedError
+        single = m.single_of(value.high)
+        factor = value.high if single is None else single
+        number = self._new("row_product", factor)
+        if self.m.extended:
+            self._new("row_rest", factor)
+        found = product_of_row(m, number, most=BEYOND_FLOAT32, has_rest=self.m.extended)
+        assert found.exponent is not None
+        high, low = m.scale_(found.high, found.exponent), None
+        if found.low is not None:
+            low = m.scale_(found.low, found.exponent)
+            is_word = m.not_(m.equal_(low, m.number(0.0)))  # zero plus a zero would lose its sign
+            total, low = m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
+            high = m.select_(is_word, total, high)
+        each = PRODUCT_OF_TWO_WORDS if self.m.extended else PRODUCT_OF_ONE_WORD
+        length = node(ops.ROW_LENGTH, (), None, Format.F64)
+        absolute = m.mul_(m.abs_(high), m.mul_(length, m.number(each)))
+        if self.m.extended:
+            is_exact = m.equal_(self._found(number + 1, 1), m.number(0.0))
+            absolute = m.select_(is_exact, m.number(0.0), absolute)
+        doubt = either(self._any(error.doubt), m.not_(m.is_finite_(high)))
+        bound = Bound(0.0, 0.0, absolute, doubt, None, 0.0, 2.0 ** (BEYOND_FLOAT32 + 1))
+        return DoubleWord(high, low, low_is_number=False, error=bound)
 
     def _any(self, doubt: Expression | None) -> Expression | None:
         """Whether something is in doubt in any element."""

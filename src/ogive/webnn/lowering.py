@@ -320,12 +320,7 @@ def _reduced(
     made: Lowered, computes: str, operation: Operation, value: Value, kind: ElementType, shape: Shape
 ) -> Value:
     rows, _ = made.as_rows(value, operation.attributes["axes"])
-    if value.type.is_float and computes != "product":
-        row = reduction(computes, value.type, kind)
-        result = made.over_rows(operation.subject, kind, rows, row)
-    else:
-        call = partial(whole.REDUCTIONS[computes], kind=kind.numpy)
-        result = made.function(operation.subject, _shape(rows)[:-1], (rows,), call, kind=kind)
+    result = made.over_rows(operation.subject, kind, rows, reduction(computes, value.type, kind))
     return made.seen(result, shape)
 
 

@@ -1,8 +1,7 @@
-"""Functions of whole arrays: views, and reductions of integers and products, which no kernel has."""
+"""Functions of whole arrays: views and copies."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from ogive.movement import copies
 from ogive.webnn.shapes import Shape
 
 __all__ = [
-    "REDUCTIONS",
     "cumulative_sum",
     "cut",
     "expanded",
@@ -71,50 +69,3 @@ def repeated(x: np.ndarray, *, times: tuple[int, ...]) -> np.ndarray:
         if count > 1:
             x = np.repeat(x, count, axis)
     return x
-
-
-# ---- reductions of rows, which lie along the last axis
-
-
-def _sum(rows: np.ndarray, kind: np.dtype) -> np.ndarray:
-    return np.asarray(np.add.reduce(rows, axis=-1, dtype=kind))
-
-
-#: How many mantissas, of 1/2 and more, are multiplied before their exponent is taken out.
-_AT_ONCE = 512
-
-
-def _product(rows: np.ndarray, kind: np.dtype) -> np.ndarray:
-    """Of integers modulo their range; of floats in order, in float64 with an exponent of its own, and rounded once."""
-    if kind.kind in "iu":
-        return np.asarray(np.multiply.reduce(rows, axis=-1, dtype=kind))
-    with np.errstate(all="ignore"):
-        mantissa, exponent = np.frexp(rows.astype(np.float64))
-        total = np.ones(rows.shape[:-1])
-        power = np.zeros(rows.shape[:-1], np.int64)
-        for start in range(0, rows.shape[-1], _AT_ONCE):
-            part = np.multiply.accumulate(mantissa[..., start : start + _AT_ONCE], axis=-1)[..., -1]
-            total, more = np.frexp(total * part)
-            power += more + exponent[..., start : start + _AT_ONCE].sum(axis=-1, dtype=np.int64)
-        result = np.ldexp(total, np.clip(power, -5000, 5000).astype(np.int32)).astype(kind)
-    return np.where(np.isnan(result), kind.type(np.nan), result)  # of one sign on every machine
-
-
-def _place(find: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    def place(rows: np.ndarray, kind: np.dtype) -> np.ndarray:
-        return np.asarray(find(rows, axis=-1)).astype(kind)
-
-    return place
-
-
-#: By the engine's names: of rows, one number each.
-REDUCTIONS: dict[str, Callable[..., np.ndarray]] = {
-    "arg_max": _place(np.argmax),
-    "arg_min": _place(np.argmin),
-    "l1": lambda rows, kind: _sum(np.abs(rows), kind),
-    "max": lambda rows, kind: np.asarray(np.maximum.reduce(rows, axis=-1)),
-    "min": lambda rows, kind: np.asarray(np.minimum.reduce(rows, axis=-1)),
-    "product": _product,
-    "sum": _sum,
-    "sum_square": lambda rows, kind: _sum(rows * rows, kind),
-}

@@ -77,7 +77,11 @@ typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double
 #define OGIVE_ROWS_AT_ONCE 16    /* the most rows that it takes */
 
 /* How a stage of a row-wise kernel makes one number of a row. */
-enum ogive_reduction { OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST, OGIVE_LOST };
+enum ogive_reduction {
+    OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST, OGIVE_LOST,
+    OGIVE_PRODUCT, OGIVE_REST, /* (mantissa, exponent), and what it has beside them: (low word, what was lost) */
+    OGIVE_WHOLE_MAXIMUM, OGIVE_WHOLE_MINIMUM, OGIVE_WHOLE_SUM, OGIVE_WHOLE_PRODUCT /* the bits of 64-bit integers */
+};
 
 /* One kernel: an operator for one combination of element types, compiled when it is first needed. An
  * element-wise one has one stage, which reduces nothing. */

@@ -11,6 +11,9 @@
 #include "floating_point.h"
 
 #include <math.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +32,39 @@ typedef struct {
     double high, low;
 } partial;
 
+static partial of_whole_numbers(enum ogive_reduction kind, partial a, partial b) {
+    int64_t x, y;
+    memcpy(&x, &a.high, sizeof x);
+    memcpy(&y, &b.high, sizeof y);
+    switch (kind) {
+        case OGIVE_WHOLE_MAXIMUM: x = y > x ? y : x; break;
+        case OGIVE_WHOLE_MINIMUM: x = y < x ? y : x; break;
+        case OGIVE_WHOLE_SUM: x = (int64_t)((uint64_t)x + (uint64_t)y); break;
+        default: x = (int64_t)((uint64_t)x * (uint64_t)y); break;
+    }
+    memcpy(&a.high, &x, sizeof x);
+    return a;
+}
+
+/* A product's mantissa and exponent; with `rest`, its low word and the sum of what was lost. */
+static partial combined_products(partial a, partial b, partial *rest, const partial *next) {
+    double product = a.high * b.high, power = 0;
+    if (isfinite(product) && product != 0) {
+        int exponent;
+        const double mantissa = frexp(product, &exponent); /* from 1/2 */
+        power = exponent - 1;
+        if (rest != NULL) {
+            const double lost = fma(a.high, b.high, -product);
+            const double low = lost + (rest->high * b.high + a.high * next->high);
+            *rest = (partial){ldexp(low, 1 - exponent), rest->low + next->low + fabs(lost)};
+        }
+        product = 2 * mantissa;
+    } else if (rest != NULL) {
+        *rest = (partial){0, 0};
+    }
+    return (partial){product, a.low + b.low + power};
+}
+
 /* NaN in either makes NaN, whichever comes first. */
 static partial combined(enum ogive_reduction kind, partial a, partial b) {
     switch (kind) {
@@ -36,6 +72,10 @@ static partial combined(enum ogive_reduction kind, partial a, partial b) {
         case OGIVE_MINIMUM: return b.high < a.high || b.high != b.high ? b : a;
         case OGIVE_FIRST: return b.high < a.high ? b : a;
         case OGIVE_LOST: return (partial){a.high + b.high, 0};
+        case OGIVE_WHOLE_MAXIMUM:
+        case OGIVE_WHOLE_MINIMUM:
+        case OGIVE_WHOLE_SUM:
+        case OGIVE_WHOLE_PRODUCT: return of_whole_numbers(kind, a, b);
         default: break;
     }
     /* TwoSum; compiled without contraction. */
@@ -52,6 +92,34 @@ static double lost_of(partial a, partial b, partial total) {
     const double sum = a.high + b.high, t = sum - a.high;
     const double lost = (a.high - (sum - t)) + (b.high - t);
     return fabs(lost) + fabs(a.low) + fabs(b.low) + fabs(total.low);
+}
+
+/* The reductions of a stage of all segments, into those of the first one. */
+static void combine_segments(const enum ogive_reduction *kinds, int reductions, partial *found, npy_intp segments) {
+    double lost = 0;
+    for (int r = 0; r < reductions; ++r) {
+        partial total = found[r];
+        if (kinds[r] == OGIVE_PRODUCT) {
+            const int has_rest = r + 1 < reductions && kinds[r + 1] == OGIVE_REST;
+            for (npy_intp s = 1; s < segments; ++s) {
+                const partial *next = found + s * reductions + r;
+                total = combined_products(total, *next, has_rest ? found + r + 1 : NULL, next + has_rest);
+            }
+            found[r] = total;
+            r += has_rest;
+            continue;
+        }
+        if (kinds[r] == OGIVE_LOST) { /* of the sum before */
+            total.high += lost;
+        }
+        lost = 0;
+        for (npy_intp s = 1; s < segments; ++s) {
+            const partial before = total, next = found[s * reductions + r];
+            total = combined(kinds[r], before, next);
+            lost += kinds[r] == OGIVE_SUM ? lost_of(before, next, total) : 0;
+        }
+        found[r] = total;
+    }
 }
 
 /* ---- rows that lie alike --------------------------------------------------------------------- */
@@ -160,20 +228,12 @@ static void run_long_row(const row_group *group, intptr_t row, partial *found, i
         } else {
             run_segments(&context, 0, segments);
         }
-        double lost = 0;
-        for (int r = 0; r < reductions; ++r, ++kind) {
-            partial total = found[r];
-            const int is_sum = kernel->reductions[kind] == OGIVE_SUM;
-            total.high += kernel->reductions[kind] == OGIVE_LOST ? lost : 0; /* of the sum before */
-            lost = 0;
-            for (npy_intp s = 1; s < segments; ++s) {
-                const partial before = total, next = found[s * reductions + r];
-                total = combined(kernel->reductions[kind], before, next);
-                lost += is_sum ? lost_of(before, next, total) : 0;
-            }
-            group->records[slot + 2 * r][row] = total.high;
-            group->records[slot + 2 * r + 1][row] = total.low;
+        combine_segments(kernel->reductions + kind, reductions, found, segments);
+        for (int r = 0; r < reductions; ++r) {
+            group->records[slot + 2 * r][row] = found[r].high;
+            group->records[slot + 2 * r + 1][row] = found[r].low;
         }
+        kind += reductions;
     }
     group->records[mark_slot(group)][row] = atomic_load(&undecided);
 }
@@ -318,6 +378,7 @@ typedef struct {
 
 /* Items that lie apart are asked for before they are needed: no processor foresees steps of whole pages. */
 #define AHEAD 24
+#define LINES_AHEAD 8 /* of matrices, whose lines are longer */
 #if defined(__GNUC__)
 #define ASK_FOR(address) __builtin_prefetch(address)
 #else
@@ -335,7 +396,59 @@ typedef struct {
         }                                                                                                            \
         break;
 
+#if defined(__SSE2__)
+/* Neighbouring elements of neighbouring rows: four of each at a time, or two of 8 bytes. */
+static void turn(layout to, layout from, npy_intp size) {
+    if (size == 4) {
+        __m128 a = _mm_loadu_ps((const float *)from.begin), b = _mm_loadu_ps((const float *)(from.begin + from.item));
+        __m128 c = _mm_loadu_ps((const float *)(from.begin + 2 * from.item));
+        __m128 d = _mm_loadu_ps((const float *)(from.begin + 3 * from.item));
+        _MM_TRANSPOSE4_PS(a, b, c, d);
+        _mm_storeu_ps((float *)to.begin, a);
+        _mm_storeu_ps((float *)(to.begin + to.row), b);
+        _mm_storeu_ps((float *)(to.begin + 2 * to.row), c);
+        _mm_storeu_ps((float *)(to.begin + 3 * to.row), d);
+    } else {
+        const __m128d a = _mm_loadu_pd((const double *)from.begin), b = _mm_loadu_pd((const double *)(from.begin + from.item));
+        _mm_storeu_pd((double *)to.begin, _mm_unpacklo_pd(a, b));
+        _mm_storeu_pd((double *)(to.begin + to.row), _mm_unpackhi_pd(a, b));
+    }
+}
+
+/* The rows and elements that are whole tiles of that; 0 if the rows do not lie side by side. */
+static npy_intp turn_rows(layout to, layout from, intptr_t rows, npy_intp count, npy_intp size) {
+    const npy_intp tile = 16 / size;
+    if (from.row != size || to.item != size || (size != 4 && size != 8) || rows % tile != 0) {
+        return 0;
+    }
+    npy_intp j = 0;
+    for (; j + tile <= count; j += tile) {
+        for (npy_intp i = j + LINES_AHEAD; i < j + LINES_AHEAD + tile && i < count; ++i) {
+            for (npy_intp line = 0; line < rows * size + 63; line += 64) {
+                ASK_FOR(from.begin + i * from.item + (line < rows * size ? line : rows * size - 1));
+            }
+        }
+        for (intptr_t r = 0; r < rows; r += tile) {
+            layout here = to, there = from;
+            here.begin += r * to.row + j * size;
+            there.begin += r * size + j * from.item;
+            turn(here, there, size);
+        }
+    }
+    return j;
+}
+#else
+static npy_intp turn_rows(layout to, layout from, intptr_t rows, npy_intp count, npy_intp size) {
+    (void)to, (void)from, (void)rows, (void)count, (void)size;
+    return 0;
+}
+#endif
+
 static void copy_rows(layout to, layout from, intptr_t rows, npy_intp count, npy_intp size) {
+    const npy_intp turned = turn_rows(to, from, rows, count, size);
+    to.begin += turned * to.item;
+    from.begin += turned * from.item;
+    count -= turned;
     switch (size) {
         COPY(1)
         COPY(2)
@@ -502,6 +615,164 @@ static int is_in_place(const rows_context *context, intptr_t rows) {
     return 0;
 }
 
+/* ---- columns -------------------------------------------------------------------------------- */
+
+/* Rows whose elements lie apart, each beside its neighbour's, are the columns of a matrix. What reduces them takes parts
+ * of many columns at a time, so that memory is read along the matrix' lines. Parts are segments; where the order decides
+ * no bit, they are short enough for the caches. */
+#define COLUMNS_AT_ONCE 64
+#define BYTES_OF_COLUMNS ((npy_intp)128 << 10)
+#define BYTES_OF_LONG_COLUMNS ((npy_intp)1 << 20) /* where whole segments are taken */
+
+/* Whether results are the same whatever the segments: sums and products of float64 have one order, and no test. */
+static int takes_any_segments(const OgiveKernel *kernel) {
+    int reductions = 0;
+    for (int s = 0; s < kernel->stages; ++s) {
+        reductions += kernel->reductions_of[s];
+    }
+    for (int r = 0; r < reductions && kernel->repair == NULL; ++r) {
+        if (kernel->reductions[r] == OGIVE_SUM || kernel->reductions[r] == OGIVE_PRODUCT) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether a kernel makes nothing but one number a row, which is also all that is tested. */
+static int makes_numbers_of_rows(const OgiveKernel *kernel) {
+    const OgiveKernel *repair = kernel->repair;
+    const int tests_rows = repair == NULL || repair->of_row[repair->inputs + repair->outputs - 1];
+    return kernel->scratches == 0 && !has_results_of_elements(kernel) && tests_rows;
+}
+
+static int has_columns(const rows_context *context, intptr_t rows) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const npy_intp *steps = context->steps + kernel->inputs + kernel->outputs;
+    int apart = 0;
+    for (int k = 0; k < kernel->inputs; ++k) {
+        const npy_intp row = context->steps[k], item = steps[k];
+        if (!kernel->of_row[k] && (row < 0 ? -row : row) >= (item < 0 ? -item : item)) {
+            return 0;
+        }
+        apart += !kernel->of_row[k];
+    }
+    return apart > 0 && rows > 1 && context->count > 1 && makes_numbers_of_rows(kernel);
+}
+
+typedef struct {
+    row_group groups[COLUMNS_AT_ONCE / ROWS_AT_ONCE];
+    layout buffers[OGIVE_MAX_OPERANDS];
+    partial found[COLUMNS_AT_ONCE][2 * OGIVE_MAX_REDUCTIONS]; /* so far, and of the latest part */
+    npy_intp part;                                             /* elements of a column that are taken at a time */
+} column_block;
+
+/* One stage of columns [at, at + columns): of all their parts, one after the other. */
+static void run_stage_of_columns(const rows_context *context, column_block *block, int stage, int kind, intptr_t at,
+                                 intptr_t columns) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const int reductions = kernel->reductions_of[stage], slot = context->loop->parameter_count + 1 + 2 * kind;
+    const npy_intp *element_steps = context->steps + kernel->inputs + kernel->outputs;
+    const npy_intp end = reductions > 0 ? context->count : 1;
+    for (npy_intp first = 0; first < end; first += block->part) {
+        const npy_intp count = end - first < block->part ? end - first : block->part;
+        for (int k = 0; k < kernel->inputs && reductions > 0; ++k) {
+            if (!kernel->of_row[k]) {
+                const npy_intp row = context->steps[k], item = element_steps[k];
+                const layout given = {context->args[k] + at * row + first * item, row, item};
+                copy_rows(block->buffers[k], given, columns, count, kernel->itemsizes[k]);
+            }
+        }
+        for (intptr_t begin = 0; begin < columns; begin += ROWS_AT_ONCE) {
+            const row_group *group = &block->groups[begin / ROWS_AT_ONCE];
+            const intptr_t rows = columns - begin < ROWS_AT_ONCE ? columns - begin : ROWS_AT_ONCE;
+            run_stage(group, stage, (void *const *)group->operands, count, group->records, rows, first);
+            for (intptr_t row = 0; row < rows && reductions > 0; ++row) {
+                partial *found = block->found[begin + row], *latest = first == 0 ? found : found + reductions;
+                for (int r = 0; r < reductions; ++r) {
+                    latest[r] = (partial){group->records[slot + 2 * r][row], group->records[slot + 2 * r + 1][row]};
+                }
+                combine_segments(kernel->reductions + kind, reductions, found, first == 0 ? 1 : 2);
+            }
+        }
+    }
+    for (intptr_t column = 0; column < columns; ++column) {
+        const row_group *group = &block->groups[column / ROWS_AT_ONCE];
+        for (int r = 0; r < reductions; ++r) {
+            group->records[slot + 2 * r][column % ROWS_AT_ONCE] = block->found[column][r].high;
+            group->records[slot + 2 * r + 1][column % ROWS_AT_ONCE] = block->found[column][r].low;
+        }
+    }
+}
+
+static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const int operands = kernel->inputs + kernel->outputs;
+    npy_intp bytes = 0; /* of one element of every operand that is gathered */
+    for (int k = 0; k < kernel->inputs; ++k) {
+        bytes += kernel->of_row[k] ? 0 : kernel->itemsizes[k];
+    }
+    intptr_t most = end - begin < COLUMNS_AT_ONCE ? end - begin : COLUMNS_AT_ONCE;
+    npy_intp part = SEGMENT;
+    if (takes_any_segments(kernel)) {
+        part = BYTES_OF_COLUMNS / (bytes * most) / OGIVE_ELEMENTS_OF_LINES * OGIVE_ELEMENTS_OF_LINES;
+        part = part < OGIVE_ELEMENTS_OF_LINES ? OGIVE_ELEMENTS_OF_LINES : part < SEGMENT ? part : SEGMENT;
+    } else {
+        part = context->count < SEGMENT ? context->count : SEGMENT;
+        while (most > ROWS_AT_ONCE && most * part * bytes > BYTES_OF_LONG_COLUMNS) {
+            most /= 2;
+        }
+    }
+    size_t gathered = 0;
+    for (int k = 0; k < kernel->inputs; ++k) {
+        gathered += kernel->of_row[k] ? 0 : (size_t)(buffered_row(part, kernel->itemsizes[k]) * most);
+    }
+    const size_t groups = (size_t)(most + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE;
+    const size_t of_records = WITH_LANES * ROWS_AT_ONCE * sizeof(double);
+    column_block *block = malloc(sizeof *block);
+    char *scratch = malloc(groups * of_records + gathered + 64);
+    if (block == NULL || scratch == NULL) {
+        free(block);
+        free(scratch);
+        atomic_store(&context->failed, 1);
+        return;
+    }
+    block->part = part;
+    char *cursor = scratch + (64 - (uintptr_t)scratch % 64) % 64;
+    for (size_t g = 0; g < groups; ++g, cursor += of_records) {
+        block->groups[g] = new_group(context, (double(*)[ROWS_AT_ONCE])cursor);
+    }
+    for (int k = 0; k < kernel->inputs; ++k) {
+        const npy_intp size = kernel->itemsizes[k];
+        if (!kernel->of_row[k]) {
+            block->buffers[k] = (layout){cursor, buffered_row(part, size), size};
+            cursor += block->buffers[k].row * most;
+        }
+    }
+    for (intptr_t at = begin; at < end; at += most) {
+        const intptr_t columns = end - at < most ? end - at : most;
+        for (size_t g = 0; g < groups; ++g) {
+            row_group *group = &block->groups[g];
+            const intptr_t row = (intptr_t)g * ROWS_AT_ONCE;
+            for (int k = 0; k < operands; ++k) {
+                group->steps[k] = kernel->of_row[k] ? context->steps[k] : block->buffers[k].row;
+                group->operands[k] = kernel->of_row[k] ? context->args[k] + (at + row) * context->steps[k]
+                                                       : block->buffers[k].begin + row * block->buffers[k].row;
+            }
+        }
+        for (int stage = 0, kind = 0; stage < kernel->stages; kind += kernel->reductions_of[stage++]) {
+            run_stage_of_columns(context, block, stage, kind, at, columns);
+        }
+        for (intptr_t c = 0; c < columns && kernel->repair != NULL; ++c) {
+            const row_group *group = &block->groups[c / ROWS_AT_ONCE];
+            if (group->records[mark_slot(group)][c % ROWS_AT_ONCE] != 0) {
+                run_gathered_rows(context, at + c, at + c + 1, 0);
+            }
+        }
+    }
+    free(block);
+    free(scratch);
+}
+
 static void run_rows(void *opaque, intptr_t begin, intptr_t end) {
     rows_context *context = opaque;
     const OgiveKernel *kernel = context->loop->kernel;
@@ -509,6 +780,8 @@ static void run_rows(void *opaque, intptr_t begin, intptr_t end) {
     if (is_contiguous(kernel, context->steps + kernel->inputs + kernel->outputs, context->count) &&
         !is_in_place(context, end)) {
         run_contiguous_rows(context, begin, end, 0);
+    } else if (has_columns(context, end - begin) && !is_in_place(context, end)) {
+        run_columns(context, begin, end);
     } else {
         run_gathered_rows(context, begin, end, 0);
     }
@@ -555,6 +828,11 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         ogive_fp_leave(saved);
     } else {
         npy_intp grain = kernel->parallel_threshold / 2 / length;
+        if (!contiguous && has_columns(&context, rows)) { /* neighbours lie in the same lines of memory */
+            const npy_intp share = (rows / threads + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE;
+            const npy_intp wanted = share < COLUMNS_AT_ONCE ? share : COLUMNS_AT_ONCE;
+            grain = grain < wanted ? wanted : grain;
+        }
         ogive_run_in_pool(kernel, run_rows, &context, rows, grain < 1 ? 1 : grain, 1);
     }
     ogive_raise(&call);
