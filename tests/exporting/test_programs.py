@@ -1,17 +1,20 @@
 """Exported functions in C programs, on every architecture that runs here: the digests of this machine's kernels."""
 
+import ctypes
 import platform
 import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 import ogive
 from ogive import _native
 from ogive.exporting.exported import export_sources
 from ogive.exporting.places import place
+from ogive.formula import row_product
 from tests.exporting.sample import sample
 
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64") and sys.platform == "linux"
@@ -193,3 +196,23 @@ def test_nothing_is_touched_behind_the_end(tmp_path):
             (folder / "guarded.c").write_text(GUARDED)
             subprocess.run(["gcc", "-D_GNU_SOURCE", "-o", "program", "guarded.c", "some.o"], cwd=folder, check=True)
             assert subprocess.run(["./program"], cwd=folder, check=False).returncode == 0
+
+
+@ogive.row_operator()
+def shares_of_product(x):
+    """Each element times the product of its row."""
+    return x * row_product(x)
+
+
+@pytest.mark.skipif(not IS_X86, reason="loads a library for x86-64")
+def test_products_of_long_rows(tmp_path):
+    """Segments are combined as the runtime combines them: the bits of float64 are the same."""
+    ogive.export(shares_of_product, "float64", target="x86_64", name="some", form="shared").write(tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "libsome.so"))
+    library.some_scratch.restype, library.some_scratch.argtypes = ctypes.c_size_t, [ctypes.c_size_t]
+    for count in (1, 7, 16384, 16385, 40_000):
+        x = np.exp(np.random.default_rng(count).standard_normal((3, count)) * 0.3)
+        y, scratch = np.empty_like(x), ctypes.create_string_buffer(library.some_scratch(count))
+        arrays = (ctypes.c_void_p(array.ctypes.data) for array in (x, y))
+        library.some(*arrays, ctypes.c_size_t(0), ctypes.c_size_t(3), ctypes.c_size_t(count), scratch)
+        assert np.array_equal(y, shares_of_product(x))

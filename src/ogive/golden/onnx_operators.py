@@ -98,7 +98,7 @@ def of_onnx(
     computation: Computation | RowFormula
     if isinstance(found, Elementwise):
         computation, values, operands = found.computation, found.parameters, found.operands
-    elif isinstance(found, Rows):
+    elif isinstance(found, Rows) and not found.row_wise.computation.modular:  # rows of integers have no exact rule
         computation, values = found.row_wise.computation, found.row_wise.parameters
         operands = found.row_wise.operands
     else:

@@ -144,6 +144,9 @@ static int conflicting_axis(const OgiveKernel *kernel, const OgiveAxis *axes, in
     return 0;
 }
 
+/* What is broadcast is staged once a piece of a thread's share: it serves at least so many tiles. */
+#define TILES_OF_A_PIECE 8
+
 /* The elements [begin, end) of the first axis, of everything that the context says of the whole. */
 static void run_part(grid_context context, npy_intp begin, npy_intp end, int conflict) {
     const OgiveKernel *kernel = context.call->kernel;
@@ -175,7 +178,8 @@ static void run_part(grid_context context, npy_intp begin, npy_intp end, int con
     }
     const npy_intp of_one = context.columns * context.rows, grain = kernel->parallel_threshold / 2 / of_one;
     if (tiles > 1 && tiles >= kernel->parallel_threshold / of_one) {
-        ogive_run_in_pool(kernel, run_tiles, &context, tiles, grain < 1 ? 1 : grain, 1);
+        const npy_intp unit = conflict || tiles < 2 * TILES_OF_A_PIECE ? 1 : TILES_OF_A_PIECE;
+        ogive_run_in_pool(kernel, run_tiles, &context, tiles, grain < 1 ? 1 : grain, unit);
     } else {
         run_tiles(&context, 0, tiles);
     }
