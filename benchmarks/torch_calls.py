@@ -43,7 +43,7 @@ def _medians(timers: dict[str, Timer], rounds: int, seconds: float = SECONDS) ->
 def _names() -> dict[str, Any]:
     import torch
 
-    import ogive.torch
+    import ogive.torch.fast
 
     torch.set_num_threads(ogive.get_num_threads())
     torch.set_grad_enabled(True)
@@ -80,7 +80,8 @@ def training(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]
             given = names | {"x": x, "upstream": upstream}
             given["compiled"] = torch.compile(eval(f"lambda x: {theirs}", names))
             backward = "torch.autograd.grad({}, x, upstream)"
-            statements = {"ogive": ours, "eager": theirs, "compile": "compiled(x)"}
+            fast = ours.replace("ogive.torch.", "ogive.torch.fast.")
+            statements = {"ogive": ours, "fast": fast, "eager": theirs, "compile": "compiled(x)"}
             timers = {peer: Timer(backward.format(text), globals=given) for peer, text in statements.items()}
             what = "forward and backward"
             rows.append({"name": name, "what": what, "elements": size, "seconds": _medians(timers, rounds)})
