@@ -215,11 +215,14 @@ def _torch(title: str, rows: list[Row]) -> list[Table]:
     lines = []
     for row in rows:
         seconds = row["seconds"]
-        shown = [
-            f"{seconds[peer] / seconds['ogive']:.2f}x" if peer in seconds else "-" for peer in ("eager", "compile")
-        ]
+        shown = [_times(seconds, peer, ours) for ours in ("ogive", "fast") for peer in ("eager", "compile")]
         lines.append([row["name"], row["what"], size_name(row["elements"]), duration(seconds["ogive"]), *shown])
-    return [Table(title, ["operator", "what", "elements", "ogive.torch", "eager", "compile"], lines)]
+    peers = ["eager", "compile", "eager by fast", "compile by fast"]
+    return [Table(title, ["operator", "what", "elements", "ogive.torch", *peers], lines)]
+
+
+def _times(seconds: dict[str, float], peer: str, ours: str) -> str:
+    return f"{seconds[peer] / seconds[ours]:.2f}x" if peer in seconds and ours in seconds else "-"
 
 
 _MAKERS = {

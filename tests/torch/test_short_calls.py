@@ -297,3 +297,49 @@ def test_arrays_that_are_no_tensors():
             exchange.EXCHANGE.tensor(array)
     assert exchange.EXCHANGE.array(np.ones(3)) is None
     assert exchange.EXCHANGE.array(torch.ones(2, dtype=torch.complex64)) is None
+
+
+# ---- the fast contract
+
+
+def test_the_fast_contract_holds_for_gradients_too():
+    from ogive.torch import fast
+
+    assert fast.swish is ogive_torch.wrap(ogive.swish.fast)
+    assert fast.swish is not ogive_torch.swish
+    assert ogive_torch.fast is fast
+    leaf = torch.randn(1000, generator=torch.Generator().manual_seed(0)).requires_grad_()
+    x, ones = leaf.detach().numpy(), np.ones(1000, np.float32)
+    y = fast.swish(leaf)
+    np.testing.assert_array_equal(y.detach().numpy(), ogive.swish.fast(x))
+    assert (y.detach().numpy() != ogive.swish(x)).any()
+    slope = torch.autograd.grad(y.sum(), leaf)[0].numpy()
+    np.testing.assert_array_equal(slope, ogive.vjp(ogive.swish).fast(ones, x))
+    assert (slope != ogive.vjp(ogive.swish)(ones, x)).any()
+    exact = ogive_torch.wrap(ogive.swish.exact)(leaf.detach())
+    np.testing.assert_array_equal(exact.numpy(), ogive.swish.exact(x))
+
+
+def test_a_learned_parameter_under_both_contracts():
+    from ogive.torch import fast
+
+    x, results = torch.linspace(-3, 0, 1000), []
+    for function in (fast.celu, ogive_torch.celu, fast.celu):
+        alpha = torch.tensor(1.3, requires_grad=True)
+        y = function(x, alpha=alpha)
+        results.append((y.detach(), torch.autograd.grad(y.sum(), alpha)[0]))
+    assert torch.equal(results[0][0], results[2][0])
+    assert not torch.equal(results[0][0], results[1][0])
+    torch.testing.assert_close(results[0], results[1], rtol=1e-5, atol=1e-5)
+
+
+def test_the_fast_contract_compiles():
+    from ogive.torch import fast
+
+    torch._dynamo.reset()
+    x = torch.randn(100, requires_grad=True)
+    compiled = torch.compile(lambda x: fast.swish(x) * 2, fullgraph=True, backend="aot_eager")
+    assert torch.equal(compiled(x), fast.swish(x) * 2)
+    assert torch.equal(torch.autograd.grad(compiled(x).sum(), x)[0], torch.autograd.grad(2 * fast.swish(x).sum(), x)[0])
+    with pytest.raises(AttributeError, match=r"ogive.torch.fast: there is no operator 'gelo'"):
+        fast.gelo  # noqa: B018

@@ -7,11 +7,13 @@
 (tensor([0.5134, 1.0000]),)
 
 Every operator of the catalogue is a function here; :func:`wrap` makes one of an operator of one's own. ``ogive.torch.nn``
-has modules with the names and arguments of ``torch.nn``, and :func:`replace` puts them into a model.
+has modules with the names and arguments of ``torch.nn``, and :func:`replace` puts them into a model. ``ogive.torch.fast`` has
+the operators under the fast contract.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from ogive.catalog import OPERATORS
@@ -30,13 +32,15 @@ from ogive.torch import nn
 from ogive.torch.functions import wrap
 from ogive.torch.replacing import replace
 
-__all__ = [*sorted(OPERATORS), "nn", "replace", "wrap"]
+__all__ = [*sorted(OPERATORS), "fast", "nn", "replace", "wrap"]
 
 # All at once: torch finds them by name when it loads a program that was exported in another process.
 globals().update({name: wrap(operator) for name, operator in OPERATORS.items()})
 
 
 def __getattr__(name: str) -> Any:
+    if name == "fast":  # loaded when it is used: it takes as long as all of this
+        return import_module("ogive.torch.fast")
     if name.startswith("__"):
         raise AttributeError(f"module 'ogive.torch' has no attribute {name!r}")
     way_out = "ogive list names them; ogive.torch.wrap(operator) makes a function of your own operator"

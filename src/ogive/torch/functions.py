@@ -31,6 +31,8 @@ def wrap(operator: Any) -> TensorFunction:
     the operator; where types differ they are promoted as torch does it, and under ``torch.autocast`` they all become the
     type of the first. A parameter may be a tensor, which broadcasts with the others and has a gradient.
 
+    Gradients are computed under the contract of the operator: ``wrap(ogive.gelu.fast)`` is fast in both directions.
+
     torch knows the operator as ``torch.ops.ogive.name``; of two different ones of a name the second is ``name_2``.
 
     Raises ArgumentError, DTypeError, ShapeError, ParameterError or OutputError, before anything is written.
@@ -51,7 +53,7 @@ def wrap(operator: Any) -> TensorFunction:
         what = f"operator is {described(operator)}"
         raise ArgumentError(message("ogive.torch.wrap", what, "an operator", way_out))
     made: TensorFunction | None = operator.__dict__.get("_on_tensors")
-    if made is None:
+    if made is None or made.operator is not operator:  # that of another contract
         made = _make(operator)
         operator.__dict__["_on_tensors"] = made
     return made
@@ -76,7 +78,7 @@ def _make(operator: Operator) -> TensorFunction:
     numeric = tuple(parameter.name for parameter in operator.numeric_parameters)
     defaults = {name: p.default for name, p in parameters.items() if not p.is_required}
     is_row_wise, reduces = bool(operator.is_row_wise), operator.reduces
-    plain = TensorOperator(_entry_name(operator), operator, lambda: operator, by_hand=BY_HAND.get(operator))
+    plain = TensorOperator(_entry_name(operator), operator, lambda: operator, by_hand=BY_HAND.get(operator.base))
     _enter(plain)
     learned: dict[tuple[str, ...], TensorOperator] = {}
     if plain.differentiable and not is_row_wise:

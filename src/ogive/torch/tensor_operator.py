@@ -205,7 +205,9 @@ class TensorOperator:
             found = TensorOperator(
                 f"{self.name}_vjp" + ("" if is_all else "_" + "_".join(names)),
                 self.base,
-                lambda: self.by_hand or vjp(self.operator, tuple(self.operator.tensors[i] for i in wanted)),
+                lambda: _under_contract_of(
+                    self.base, self.by_hand or vjp(self.operator, tuple(self.operator.tensors[i] for i in wanted))
+                ),
                 gradient_count=self.result_count + self.gradient_count,
                 tensor_names=(*upstream, *self.tensors),
                 of_operands=tuple(self.result_count + i for i in wanted),
@@ -222,9 +224,9 @@ class TensorOperator:
 
 def with_operands(operator: Operator, names: tuple[str, ...]) -> Operator:
     """The same operator, whose parameters of these names are tensors that broadcast: the last ones."""
-    known: dict[tuple[str, ...], Operator] = operator.__dict__.setdefault("_with_operands", {})
+    known: dict[tuple[str, ...], Operator] = operator.base.__dict__.setdefault("_with_operands", {})
     if names in known:
-        return known[names]
+        return _under_contract_of(operator, known[names])
     count = operator.inputs
     keyword, position = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     left = [parameter for parameter in operator.parameters if parameter.name not in names]
@@ -254,4 +256,11 @@ def with_operands(operator: Operator, names: tuple[str, ...]) -> Operator:
     constraints = {p.name: p.constraint for p in left if not p.choices}
     made = Operator(function, lambda _: signatures, constraints, truth_inputs=operator.truth_inputs)
     known[names] = made
-    return made
+    return _under_contract_of(operator, made)
+
+
+def _under_contract_of(model: Operator, operator: Operator) -> Operator:
+    """An operator under the contract that was asked for by another one; that of the process, if none was."""
+    if model.base is model:
+        return operator
+    return operator.fast if model.accuracy == "fast" else operator.exact
