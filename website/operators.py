@@ -95,7 +95,7 @@ def _card(op: Operator) -> str:
     names = " ".join([op.name, op.onnx or "", op.directml or "", *other_names(op).values()]).lower()
     return (
         f'<a class="og-card" href="{op.name}.html" data-names="{html.escape(names)}">'
-        f"{thumbnail(drawing(op, with_derivative=False))}<span>{op.name}</span></a>"
+        f"{thumbnail(drawing(op, with_derivative=False))}<span>{op.name.replace('_', '_<wbr>')}</span></a>"
     )
 
 

@@ -85,10 +85,20 @@ def _table(rows: Iterable[Row]) -> str:
     for row in rows:
         seconds = row["seconds"]
         ours = seconds["ogive"]
-        cells = (f"{duration(seconds[p])} ({seconds[p] / ours:.2f})" if p in seconds else "" for p in peers)
-        lines.append([_size(row), f"**{duration(ours)}**", *cells])
+        cells = (f"{_time(seconds[p])} ({_times(seconds[p] / ours)})" if p in seconds else "" for p in peers)
+        lines.append([_size(row), f"**{_time(ours)}**", *cells])
     lines.insert(1, ["---", *["---:"] * (len(peers) + 1)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _time(seconds: float) -> str:
+    """A number and its unit, which stay on one line."""
+    return duration(seconds).replace(" ", "\u00a0")
+
+
+def _times(ratio: float) -> str:
+    """With two digits or three: more are not measured."""
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def _size(row: Row) -> str:

@@ -229,6 +229,7 @@ def _class(module: str, name: str) -> Callable[[Any], bool]:
     """Whether a value is of a class, if its module has been imported at all."""
 
     def is_one(value: Any) -> bool:
+        """Whether the value is of this class."""
         found = getattr(sys.modules.get(module), name, None)
         return found is not None and isinstance(value, found)
 

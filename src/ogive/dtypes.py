@@ -48,14 +48,17 @@ class ElementType:
 
     @property
     def is_float(self) -> bool:
+        """Whether it is a floating-point type."""
         return self.kind == "float"
 
     @property
     def is_integer(self) -> bool:
+        """Whether it is an integer type; bool is none."""
         return self.kind in ("signed", "unsigned")
 
     @property
     def itemsize(self) -> int:
+        """Bytes of an element."""
         return max(self.bits // 8, 1)
 
     @property

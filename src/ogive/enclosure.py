@@ -788,6 +788,11 @@ def _decimal_of_end(m: int, e: int, context: Context) -> Decimal:
 
 
 def rounded(value: Any, kind: ElementType, modular: bool, is_last: bool) -> float | int:
+    """The number of a type that an enclosed value is rounded to.
+
+    Integers wrap around if ``modular``, and saturate otherwise. Raises `Undecided` where the ends of the enclosure round
+    differently, unless this is the last precision: then the value is taken for the boundary between them.
+    """
     if isinstance(value, bool):
         return int(value)
     if value.kind in ("nan", "infinity", "zero"):

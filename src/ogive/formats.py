@@ -33,22 +33,27 @@ class Format(enum.Enum):
 
     @property
     def is_machine(self) -> bool:
+        """Whether machines compute in it: real numbers and truth values of formulas are no format of a machine."""
         return self not in (Format.NUMBER, Format.TRUTH)
 
     @property
     def is_float(self) -> bool:
+        """Whether it is a floating-point format."""
         return self in (Format.F16, Format.BF16, Format.F32, Format.F64)
 
     @property
     def is_signed(self) -> bool:
+        """Whether it is a format of signed integers."""
         return self in (Format.I8, Format.I16, Format.I32, Format.I64)
 
     @property
     def is_integer(self) -> bool:
+        """Whether it is a format of integers, with a sign or without."""
         return self.is_machine and not self.is_float and self is not Format.BIT
 
     @property
     def bits(self) -> int:
+        """Bits of a number."""
         return _BITS[self]
 
     @property

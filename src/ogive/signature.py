@@ -71,6 +71,7 @@ class Parameter:
 
     @property
     def is_required(self) -> bool:
+        """Whether a call must give it."""
         return self.default is inspect.Parameter.empty
 
     def is_default(self, value: Any) -> bool:

@@ -192,3 +192,18 @@ def test_the_table_of_models_names_the_cells_that_peers_win():
     assert cells.columns == ["model", "16", "1000", "error, ULP"]
     assert means.rows == [["onnxruntime (R)", "3.00x", "0.50x", "0.50x"]]
     assert lost.rows == [["celu", "1000", "1 us 0.50x R", "0.75"]]
+
+
+def test_a_remark_stays_as_long_as_figures_that_it_is_about(tmp_path):
+    from benchmarks.__main__ import _write
+
+    file = tmp_path / "results.json"
+    old = [{"name": "first", "seconds": 2.0}, {"name": "second", "seconds": 2.0}]
+    file.write_text(json.dumps({"remark": "older", "sections": {"start": old}}))
+    _write(file, {"start": [{"name": "first", "seconds": 1.0}]}, [], 2, 1)
+    kept = json.loads(file.read_text())
+    assert kept["remark"] == "older"
+    assert [row["seconds"] for row in kept["sections"]["start"]] == [1.0, 2.0]
+    _write(file, {"start": [{"name": name, "seconds": 1.5} for name in ("first", "second")]}, [], 2, 1)
+    # The first figure had been measured again before, so all of them are newer than the remark.
+    assert "remark" not in json.loads(file.read_text())

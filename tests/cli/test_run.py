@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from onnx import TensorProto, helper, save
+from onnx import TensorProto, helper, parser, save
 
 from ogive.cli.npy import read_array
 from ogive.errors import ModelError
@@ -491,3 +491,17 @@ def test_memory_of_an_output_that_no_kernel_computes(tmp_path):
     save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), tmp_path / "m.onnx")
     assert peak("run", "-h") < (base := peak("run", str(EXAMPLES / "threshold.onnx"), *EXAMPLE))
     assert peak("run", str(tmp_path / "m.onnx")) - base < 1.1 * 2 * size
+
+
+def test_several_refusals_are_parts_of_one_line(ogive, tmp_path):  # noqa: F811
+    text = '<ir_version: 8, opset_import: ["" : 20]> m (float[3, 3] x) => (float[3, 3] y) { a = MatMul(x, x) y = Gemm(a, x) }'
+    path = tmp_path / "m.onnx"
+    save(parser.parse_model(text), path)
+    status, _, err = ogive("run", str(path))
+    assert status == 2
+    assert err.count("\n") == 1
+    assert "another runtime: MatMul node" in err
+    assert "; Gemm node" in err
+    _, out, _ = ogive("run", str(path), "--help")
+    listed = out.partition("This model, m.onnx:\n")[2].splitlines()
+    assert [line.strip()[:5] for line in listed if line.strip().startswith("- ")] == ["- Mat", "- Gem"]

@@ -140,7 +140,7 @@ def commands(path):
     found = []
     for language, content in blocks(path.read_text(encoding="utf-8")):
         lines = content.replace("\\\n", " ").splitlines() if language in ("sh", "text") else []
-        for line in lines:
+        for line in (line for line in lines if not line.startswith("#")):
             # What stands behind two spaces or # is an explanation.
             for command in re.split(r" && ", re.split(r"\s{2,}|\s#", line)[0].strip()):
                 command = re.sub(r"^\.venv/bin/", "", command)

@@ -151,5 +151,6 @@ def _way_out(error: click.UsageError) -> str:
 def _complain(text: str, is_debugged: bool = False) -> None:
     if is_debugged:
         traceback.print_exc()
-    first_line = " ".join(text.split())
+    first, *points = text.split("\n- ")  # a list becomes a part of the line
+    first_line = " ".join(f"{first} {'; '.join(points)}".split())
     click.echo(f"ogive: {first_line}", err=True)

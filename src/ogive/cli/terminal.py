@@ -132,7 +132,8 @@ class ModelCommand(click.Command):
                 try:
                     rows = _json_rows(path) if path.suffix.lower() == ".json" else _onnx_rows(path)
                 except (OgiveError, MissingPackageError, OSError) as error:
-                    formatter.write_text(f"It cannot be loaded: {error}")
+                    for line in f"It cannot be loaded: {error}".splitlines():
+                        formatter.write_text(line)
                 else:
                     formatter.write_dl(rows or [("nothing", "it takes and returns nothing")])
 
