@@ -13,7 +13,7 @@ from ogive import _native
 from ogive.containers import NOT_ONE, call_exchanged, call_on_rows, is_xarray
 from ogive.dtypes import FLOATS
 from ogive.errors import ArgumentError, FormulaError, ParameterError, ShapeError, described, message
-from ogive.expression import of_rows
+from ogive.expression import REDUCTIONS, of_rows, walk
 from ogive.forking import cached_property
 from ogive.operator import Operator, check_at_once
 from ogive.signature import NUMPY_KEYWORDS, Signature, TypeLike, element_types_given, in_order
@@ -206,8 +206,12 @@ class RowReduction(RowOperator):
 
     def _check_formula(self, choices: Mapping[str, Any]) -> None:
         roots = self.formula(**choices)
+        what = ""
         if not of_rows(*roots).issuperset(roots):
             what = "the formula has a result for each element of a row, and reduces=True was given"
+        elif any(REDUCTIONS.isdisjoint(current.operation for current in walk(root)) for root in roots):
+            what = "the formula reduces no row, and reduces=True was given"
+        if what:
             raise FormulaError(message(self.name, what, "one number of a row", "Leave reduces=True out"))
         super()._check_formula(choices)
 

@@ -16,6 +16,6 @@ def pytest_terminal_summary(terminalreporter):
 
     in_scope = sum(map(len, IN_SCOPE.values()))
     terminalreporter.write_line(
-        f"ONNX's own backend tests: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} wait for "
-        f"operators ({', '.join(sorted(MISSING)) or 'none'}); {TOTAL - in_scope} of {TOTAL} have operators out of scope"
+        f"ONNX's own backend tests: {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped, "
+        f"which train or wait for operators ({', '.join(sorted(MISSING)) or 'none'}); {TOTAL - in_scope} of {TOTAL} have operators out of scope"
     )

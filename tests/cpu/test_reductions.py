@@ -249,6 +249,20 @@ def test_xarray_and_dask():
             assert np.array_equal(found.compute(), expected)
 
 
+def test_as_an_onnx_function():
+    onnx = pytest.importorskip("onnx", reason="onnx is not installed")
+    import ogive.onnx
+
+    function = ogive.onnx.export(ogive.logsumexp)
+    node = onnx.helper.make_node("logsumexp", ["x"], ["y"], domain="ai.ogive")
+    kinds = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in (("x", [3, 5]), ("y", [3]))]  # fmt: skip
+    graph = onnx.helper.make_graph([node], "g", kinds[:1], kinds[1:])
+    opsets = [onnx.helper.make_opsetid("", 18), onnx.helper.make_opsetid("ai.ogive", 1)]
+    model = onnx.helper.make_model(graph, functions=[function], opset_imports=opsets, ir_version=10)
+    x = X.reshape(-1, 5)[:3].astype(np.float32)
+    np.testing.assert_allclose(ogive.onnx.load(model)(x), ogive.logsumexp(x), rtol=1e-6)
+
+
 # ---- refusals
 
 REFUSED = [
@@ -266,6 +280,14 @@ REFUSED = [
         "a result for each element of a row, and reduces=True was given",
     ),
 ]
+
+REFUSED.append(
+    (
+        lambda: ogive.row_operator(reduces=True)(lambda x: 2),
+        FormulaError,
+        "the formula reduces no row, and reduces=True",
+    )
+)
 
 
 @pytest.mark.parametrize(("call", "error", "text"), REFUSED)

@@ -63,6 +63,44 @@ def test_as_few_parts_as_the_order_allows():
     assert kinds == [(False, ["MatMul", "MatMul"]), (True, ["Relu", "Add"])]
 
 
+def test_every_part_has_its_constants():
+    model = text_model("""agraph (float[2, 2] x) => (float[2, 2] y) {
+        two = Constant <value = float[2] {2.0, 2.0}> ()
+        a = Mul (x, two)
+        b = MatMul (a, two)
+        y = Add (b, two)
+    }""")
+    parts = ogive.onnx.split(model)
+    assert [part.inputs for part in parts] == [("x",), ("a",), ("b",)]
+    assert [part.outputs for part in parts] == [("a",), ("b",), ("y",)]
+    assert [[node.op_type for node in part.model.graph.node] for part in parts] == [
+        ["Constant", "Mul"],
+        ["Constant", "MatMul"],
+        ["Constant", "Add"],
+    ]
+    (part,) = ogive.onnx.split(
+        text_model(
+            "agraph (float[1] x) => (float[1] y, float[1] c) { c = Constant <value_floats = [1.0]> () y = Relu (x) }"
+        )
+    )
+    assert part.outputs == ("c", "y")
+
+
+def test_what_no_output_needs_is_in_no_part():
+    model = text_model("""agraph (float[2, 2] x) => (float[2, 2] y) {
+        a = Relu (x)
+        unused = MatMul (a, a)
+        unused_too = Tanh (unused)
+        b = MatMul (a, a)
+        y = Tanh (b)
+    }""")
+    parts = ogive.onnx.split(model)
+    assert [[node.op_type for node in part.model.graph.node] for part in parts] == [["Relu"], ["MatMul"], ["Tanh"]]
+    run = ogive.onnx.load(model, partial=lambda part: lambda inputs: {"b": inputs["a"] @ inputs["a"]})
+    x = np.float32([[1, -2], [3, 4]])
+    np.testing.assert_array_equal(run({"x": x})["y"], ogive.tanh(np.maximum(x, 0) @ np.maximum(x, 0)))
+
+
 def test_another_runtime_computes_the_rest():
     run = ogive.onnx.load(text_model(MIXED), partial=by_numpy)
     assert repr(run) == "<PartialModel: 3 parts, 2 of them computed by Ogive>"

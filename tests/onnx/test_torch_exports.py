@@ -132,12 +132,52 @@ MODULES = {
     "sum": Of(lambda x: x.sum((2, 3))),
 }
 
+
+def attention(x):
+    """Causal, with rotary positions and capped scores."""
+    turned = rotary(x)
+    scores = torch.tanh(turned @ turned.transpose(-1, -2) / 8**0.5 / 5) * 5
+    return masked_softmax(scores) @ x
+
+
+class FeedForward(nn.Module):
+    """As in LLaMA: a normalisation, a gated linear unit, and what came in added."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.wide, self.back = nn.LayerNorm(8), nn.Linear(8, 24), nn.Linear(12, 8)
+
+    def forward(self, x):
+        a, b = self.wide(self.norm(x)).chunk(2, -1)
+        return x + self.back(F.silu(a) * b)
+
+
+class SelfAttention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = nn.MultiheadAttention(8, 2, batch_first=True)
+
+    def forward(self, x):
+        rows = x.flatten(0, 1)
+        return self.heads(rows, rows, rows, need_weights=False)[0]
+
+
 #: What has matrix products or convolutions, which ONNX Runtime computes.
 PARTIAL = {
     "linear": nn.Linear(8, 8),
+    "bilinear gate": Of(lambda x, w: (x @ w) * x, weight=(8, 8)),
     "MLP": nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Linear(16, 8)),
+    "feed-forward with SwiGLU": FeedForward(),
+    "attention with RoPE": Of(attention),
+    "MultiheadAttention": SelfAttention(),
     "convolution": nn.Sequential(nn.Conv2d(4, 4, 3), nn.SiLU()),
+    "convolutions and norms": nn.Sequential(
+        nn.Conv2d(4, 8, 3), nn.BatchNorm2d(8), nn.Hardswish(), nn.Conv2d(8, 8, 1), nn.GroupNorm(2, 8), nn.PReLU()
+    ),
 }
+
+#: Those that the newer exporter writes in every run of the tests.
+NEWER_PARTIAL = PARTIAL if ALL else ["feed-forward with SwiGLU"]
 
 #: What the exporters themselves do not take.
 NOT_EXPORTED = {
@@ -190,12 +230,23 @@ def test_newer_exporter(name):
     check(name, dynamo=True)
 
 
+def test_activations_are_those_of_torch():
+    """All that are modules of one tensor; attention is below."""
+    known = {type(module).__name__ for module in MODULES.values()}
+    assert set(nn.modules.activation.__all__) - known == {"MultiheadAttention"}
+
+
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", PARTIAL)
-def test_with_products_of_matrices(name):
+@pytest.mark.parametrize(
+    ("name", "dynamo"), [*((name, False) for name in PARTIAL), *((name, True) for name in NEWER_PARTIAL)]
+)
+def test_with_products_of_matrices(name, dynamo):
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    if dynamo:
+        pytest.importorskip("onnxscript", reason="onnxscript, which the newer exporter needs, is not installed")
     module = PARTIAL[name].eval()
-    run = ogive.onnx.load(exported(module, dynamo=False), partial=True)
+    run = ogive.onnx.load(exported(module, dynamo=dynamo), partial=True)
     assert not all(part.is_ogive for part in run.parts)
+    assert any(part.is_ogive for part in run.parts) or name == "linear"
     (result,) = run({run.inputs[0]: X.numpy()}).values()
     np.testing.assert_allclose(result, right(module), rtol=2e-5, atol=2e-6)

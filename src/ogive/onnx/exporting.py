@@ -135,6 +135,9 @@ class _Body:
         name = self.names[root]
         if not depends_on_elements(root):
             name = self.add("Expand", name, self.add("Shape", self.like))
+        if self.operator.reduces:  # reductions here keep the axis of a row
+            last = self.add("Constant", value=numpy_helper.from_array(np.array([-1])))
+            name = self.add("Squeeze", name, last)
         self.nodes.append(helper.make_node("Identity", [name], [output]))
 
     def add(self, kind: str, *operands: str, **attributes: Any) -> str:

@@ -45,7 +45,8 @@ def split(source: Any) -> tuple[Part, ...]:
     """Cut a model into what Ogive computes and what it does not, in an order in which the parts can run.
 
     ``source`` is what `ogive.onnx.load` takes. There are as few parts as the order of the nodes allows: all nodes of
-    one kind whose operands are there belong to one part. Every part is a valid ONNX model. A value that goes from one
+    one kind whose operands are there belong to one part. Every part is a valid ONNX model. Constants are in each part that
+    reads them, and what no output needs is in none. A value that goes from one
     part to another must have a type that the model declares or ONNX infers.
 
     >>> from onnx import parser
@@ -64,24 +65,47 @@ def _split(model: ModelProto, folder: Path | None, subject: str) -> tuple[Part, 
         onnx.load_external_data_for_model(model, str(folder))
     refusals = loading.refusals_of(model, folder, subject)
     types = loading.inferred_types(model)
-    stages = _stages(model.graph.node, set(refusals), types)
-    return tuple(_part(model, places, refusals, types) for places in stages)
+    outputs = {info.name for info in model.graph.output}
+    nodes = model.graph.node
+    copied = {
+        node.output[0]: node
+        for place, node in enumerate(nodes)
+        if node.op_type == "Constant" and place not in refusals and node.output[0] not in outputs
+    }
+    stages = _stages(nodes, _live(nodes, outputs, copied), set(refusals), types)
+    return tuple(_part(model, places, copied, refusals, types) for places in stages)
 
 
-def _stages(nodes: Sequence[NodeProto], refused: set[int], types: Mapping[str, Any]) -> list[list[int]]:
-    """The nodes' places, stage by stage; Ogive's stages have even numbers."""
+def _live(nodes: Sequence[NodeProto], outputs: set[str], copied: Mapping[str, NodeProto]) -> list[int]:
+    """The places of the nodes that some output needs, but for constants, which each part has for itself."""
+    needed = set(outputs)
+    found = []
+    for place in reversed(range(len(nodes))):
+        if not needed.isdisjoint(nodes[place].output):
+            needed |= _reads(nodes[place])
+            if copied.keys().isdisjoint(nodes[place].output):
+                found.append(place)
+    return found[::-1]
+
+
+def _stages(
+    nodes: Sequence[NodeProto], live: Sequence[int], refused: set[int], types: Mapping[str, Any]
+) -> list[list[int]]:
+    """The places of these nodes, stage by stage; Ogive's stages have even numbers."""
     stage_of: dict[str, int] = {}
     stages: dict[int, list[int]] = {}
     # What a node leaves without a known type cannot go to another part: its users stay with it.
-    kinds = list[bool]()
+    kinds = dict[int, bool]()
     unknown: set[str] = set()
-    for place, node in enumerate(nodes):
+    for place in live:
+        node = nodes[place]
         is_ogive = place not in refused and not any(name in unknown for name in node.input)
-        kinds.append(is_ogive)
+        kinds[place] = is_ogive
         if not is_ogive:
             unknown.update(name for name in node.output if name and name not in types)
-    for place, node in enumerate(nodes):
-        wanted = 0 if kinds[place] else 1
+    for place, is_ogive in kinds.items():
+        node = nodes[place]
+        wanted = 0 if is_ogive else 1
         stage = wanted
         for name in _reads(node):
             before = stage_of.get(name, -1)
@@ -105,11 +129,17 @@ def _reads(node: NodeProto) -> set[str]:
 
 
 def _part(
-    model: ModelProto, places: Sequence[int], refusals: Mapping[int, Exception], types: Mapping[str, Any]
+    model: ModelProto,
+    places: Sequence[int],
+    copied: Mapping[str, NodeProto],
+    refusals: Mapping[int, Exception],
+    types: Mapping[str, Any],
 ) -> Part:
     graph = model.graph
-    nodes = [graph.node[place] for place in places]
+    own = [graph.node[place] for place in places]
     chosen = set(places)
+    constants = dict.fromkeys(name for node in own for name in _reads(node) if name in copied)
+    nodes = [*(copied[name] for name in sorted(constants)), *own]
     made = {name for node in nodes for name in node.output if name}
     needed = {name for node in nodes for name in _reads(node)} - made
     initialisers = {tensor.name: tensor for tensor in graph.initializer}
@@ -118,7 +148,7 @@ def _part(
     wanted = others | {info.name for info in graph.output}
     inputs = [declared.get(name, ValueInfoProto(name=name)) for name in sorted(needed - initialisers.keys())]
     inputs += [declared[name] for name in sorted(needed & initialisers.keys() & {i.name for i in graph.input})]
-    shown = [name for node in nodes for name in node.output if name in wanted]
+    shown = [name for node in own for name in node.output if name in wanted]
     outputs = [declared.get(name, ValueInfoProto(name=name)) for name in shown]
     kept = [initialisers[name] for name in sorted(needed & initialisers.keys())]
     small = helper.make_graph(nodes, graph.name or "part", inputs, outputs, kept)
