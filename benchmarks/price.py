@@ -53,9 +53,7 @@ class Checkout:
         return json.loads(self.process.stdout.readline())
 
     def close(self) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        self.process.wait()
+        self.process.communicate()
 
 
 def _serve() -> None:

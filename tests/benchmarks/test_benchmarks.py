@@ -14,6 +14,7 @@ from benchmarks.cases import ARRAY_SECTIONS, SIZES, cases
 from benchmarks.model_peers import MODEL_PEERS, exact_results
 from benchmarks.models import MODEL_SIZES, MODELS, ModelCase, model_cases
 from benchmarks.peers import PEERS, prepare
+from benchmarks.price import HERE, Checkout, compared
 from benchmarks.startup import CALLS, SECTIONS
 from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
 from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
@@ -192,3 +193,14 @@ def test_the_table_of_models_names_the_cells_that_peers_win():
     assert cells.columns == ["model", "16", "1000", "error, ULP"]
     assert means.rows == [["onnxruntime (R)", "3.00x", "0.50x", "0.50x"]]
     assert lost.rows == [["celu", "1000", "1 us 0.50x R", "0.75"]]
+
+
+def test_the_price_is_measured_of_operators_that_both_have():
+    checkouts = Checkout(HERE), Checkout(HERE, "fast")
+    try:
+        found = compared(*checkouts, ["relu", "gelu_tanh", "no such operator"], 64, 1)
+    finally:
+        for checkout in checkouts:
+            checkout.close()
+    assert list(found) == ["relu", "gelu_tanh"]
+    assert all(0 < seconds < 1 for pair in found.values() for seconds in pair)
