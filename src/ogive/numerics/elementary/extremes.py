@@ -34,9 +34,9 @@ def _extreme(m: Arithmetic, a: DoubleWord, b: DoubleWord, *, larger: bool) -> Do
     if not (a.is_exact and b.is_exact):  # results of other operations, whose zeros may have either sign
         chosen = m.select(m.compare(ops.LESS, a, b) if larger else m.compare(ops.LESS, b, a), b, a)
         return m.select(m.equal_(b.high, b.high), chosen, b)
-    singles = m.single_of(a.high), m.single_of(b.high)
-    if m.format is Format.F64 and singles[0] is not None and singles[1] is not None:  # on half as many registers
-        return DoubleWord(m.converted(_extreme_of_exact(Machine(Format.F32), *singles, larger=larger), m.format))
+    x, y = m.single_of(a.high), m.single_of(b.high)
+    if m.format is Format.F64 and x is not None and y is not None:  # on half as many registers
+        return DoubleWord(m.converted(_extreme_of_exact(Machine(Format.F32), x, y, larger=larger), m.format))
     return DoubleWord(_extreme_of_exact(m, a.high, b.high, larger=larger))
 
 

@@ -21,9 +21,9 @@ __all__ = ["remainder"]
 def remainder(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
     """What ``x`` leaves when multiples of ``y`` are taken from it: smaller than y, with the sign of x."""
     dividend, divisor = m.single(x), m.single(y)
-    singles = m.single_of(dividend), m.single_of(divisor)
-    if m.format is Format.F64 and singles[0] is not None and singles[1] is not None:  # on half as many registers
-        return DoubleWord(m.converted(_exactly(Machine(Format.F32), *singles), m.format))
+    a, b = m.single_of(dividend), m.single_of(divisor)
+    if m.format is Format.F64 and a is not None and b is not None:  # on half as many registers
+        return DoubleWord(m.converted(_exactly(Machine(Format.F32), a, b), m.format))
     return DoubleWord(_exactly(m, dividend, divisor))
 
 
