@@ -154,6 +154,20 @@ def exp_approximation(name: str, form: Any, relative_to: str) -> float:
 
 
 @cache
+def coth_approximation() -> float:
+    """Of ``s coth(s)`` in s**2."""
+    numbers = table.COTH[LONG]
+
+    def difference(z: Any) -> Any:
+        return (
+            at(numbers, z) * series(lambda k: _odd_sine(k, 1), z, 0.1) / series(lambda k: _even_cosine(k, 1), z, 0.1)
+            - 1
+        )
+
+    return largest(difference, 0.0, R * R / 4)
+
+
+@cache
 def log_approximation(form: Any) -> float:
     low, high = math.sqrt(0.5) - 1 - 2.0**-20, math.sqrt(2) - 1 + 2.0**-20
 
@@ -258,38 +272,105 @@ def quotient_rounding(name: str, low: float, high: float) -> float:
 # ---- the rules: relative errors
 
 
+def adapted_exp(r: Any) -> Any:
+    """The polynomial that `of_ninth_degree` is."""
+    shift, slope, start, *steps = map(arb, table.EXP_ADAPTED[LONG])
+    y = r + shift
+    value = slope * y + start
+    for a, b in zip(steps[::2], steps[1::2], strict=True):
+        value = value * (y * y - a) + b
+    return value
+
+
+def adapted_exp_rounding() -> float:
+    """The largest relative error that rounding makes of it; with another factor coefficients are rounded once more."""
+    shift, slope, start, *steps = table.EXP_ADAPTED[LONG]
+    worst = 0.0
+    for low, high in pieces(-R, R):
+        y = arb((low + high) / 2, (high - low) / 2) + arb(shift)
+        value = arb(slope) * y + arb(start)
+        of_y = U * upper(y)
+        of_square = (2 * of_y + U * upper(y)) * upper(y)
+        error = abs(slope) * (of_y + U * upper(y)) + U * abs(start) + U * upper(value)
+        for a, b in zip(steps[::2], steps[1::2], strict=True):
+            factor = y * y - arb(a)
+            error = error * upper(factor) + upper(value) * (of_square + U * upper(factor)) + U * abs(b)
+            value = value * factor + arb(b)
+            error += U * upper(value)
+        worst = max(worst, error / float(abs(value).abs_lower()))
+    return worst
+
+
+def upper(value: Any) -> float:
+    """No less than the magnitude."""
+    return float(abs(value).upper())
+
+
+def exp_series_promoted() -> float:
+    return largest(lambda r: adapted_exp(r) / r.exp() - 1, -R, R) + adapted_exp_rounding()
+
+
 def exp_promoted() -> float:
     """Polynomial, log(2) in one part, and the rounding of r."""
-    powers = (1.0, 1.0, *table.EXP[LONG])
-    # With another factor of the result, coefficients are rounded once more.
-    return exp_approximation("EXP", LONG, "exp") + horner(powers, -R, R) + MOST_POWERS * LOG_2_ERROR + R * U + 2 * U
+    return exp_series_promoted() + MOST_POWERS * LOG_2_ERROR + R * U
 
 
-def expm1_series_promoted() -> float:
-    return exp_approximation("EXPM1", LONG, "expm1") + horner((1.0, *table.EXPM1[LONG]), -R, R) + U
+def coth_promoted() -> float:
+    """Polynomial, its rounding, and that of the square, whose share of the slope is 0.02 at most."""
+    return coth_approximation() + horner(table.COTH[LONG], 0.0, R * R / 4) + 0.02 * U
+
+
+def half(r: float) -> float:
+    """``r coth(r / 2)``."""
+    return r / math.tanh(r / 2) if r else 2.0
+
+
+#: Where bounds of quotients are taken. They grow from the middle of the interval to its ends, and at zero is a limit.
+SAMPLES = [R * i / 64 for i in range(-64, 65)]
+
+
+def exp_quotient_promoted() -> float:
+    """``(A + r) / (A - r)``: an error of A counts ``2 A r / (A**2 - r**2)`` times. Two sums, log(2) in one part."""
+    share = max(2 * half(r) * abs(r) / (half(r) ** 2 - r * r) for r in SAMPLES)
+    return share * coth_promoted() + 2 * U + MOST_POWERS * LOG_2_ERROR + R * U
+
+
+def dividend_promoted(n: int, r: float) -> tuple[float, float]:
+    """``(2**n - 1) A + (2**n + 1) r``, and what rounding makes of it, relative to it, beside an error of A."""
+    power = 2.0**n
+    a, product = half(r), (power + 1) * r
+    value = (power - 1) * a + product
+    # Powers of two beyond the precision lose 1. For n = 0 the first product is zero and the second one exact.
+    lost = 0.0 if n == 0 else (U if abs(n) > 52 else 0.0) * (abs((power - 1) * a) + abs(product)) + U * abs(product)
+    return value, lost / abs(value) + U
 
 
 def expm1_promoted(n: int) -> float:
-    """With 2**n kept apart. ``2**n |expm1(r)| / |2**n exp(r) - 1|`` is monotone in r on both sides of zero."""
-    error = expm1_series_promoted()
-    if n == 0:
-        return error + U
-    power = 2.0**n
-    share = max(power * abs(math.expm1(r)) / abs(power * math.exp(r) - 1) for r in (-R, R))
-    reduction = (abs(n) * LOG_2_ERROR + U * R) * max(
-        power * math.exp(r) / abs(power * math.exp(r) - 1) for r in (-R, R)
-    )
-    whole = U if abs(n) > 52 else 0.0
-    return share * error + reduction + whole * 1.01 + U
+    """An error of A counts ``2**(n+1) A r / (dividend (A - r))`` times; a sum, a quotient, and the reduction."""
+    worst = 0.0
+    for r in filter(None, SAMPLES):
+        value, rounding = dividend_promoted(n, r)
+        a, power = half(r), 2.0**n
+        share = 2 * power * a * abs(r) / (abs(value) * (a - r))
+        reduction = (abs(n) * LOG_2_ERROR + U * R) * power * math.exp(r) / abs(power * math.exp(r) - 1) if n else 0.0
+        worst = max(worst, share * coth_promoted() + rounding + 2 * U + reduction)
+    return worst
 
 
 def tanh_promoted() -> float:
-    """Of e / (e + 2): ``2 / (e + 2)`` times the error of e, a sum and a quotient."""
+    """An error of A counts ``4 2**n A r / (dividend divisor)`` times; the divisor is rounded twice, and the quotient."""
     worst = 0.0
-    for n in range(-60, 1011):
-        low = math.ldexp(math.exp(-R), n) - 1
-        worst = max(worst, 2 / (low + 2) * expm1_promoted(n))
-    return worst + 2 * U
+    for n in range(-60, 61):
+        for r in filter(None, SAMPLES):
+            value, rounding = dividend_promoted(n, r)
+            a, power = half(r), 2.0**n
+            divisor = (power + 1) * a + (power - 1) * r
+            share = 4 * power * a * abs(r) / abs(value * divisor)
+            e = power * math.exp(r)
+            reduction = (abs(n) * LOG_2_ERROR + U * R) * 2 * e / abs(e * e - 1) if n else 0.0
+            of_divisor = U * (power + 1) * a / divisor + U + (2 * U if abs(n) > 52 else 0.0)
+            worst = max(worst, share * coth_promoted() + rounding + of_divisor + reduction + U)
+    return worst
 
 
 def log_promoted() -> float:
@@ -387,13 +468,14 @@ def atanh_promoted() -> float:
 
 def normal_tail_promoted() -> float:
     """The square of an operand of float64 is rounded, and the exponential magnifies that: by 37**2 / 2."""
-    return exp_promoted() + tail_approximation() + quotient_rounding("NORMAL_TAIL", 0.0, 37.01) + (37**2 / 2 + 4) * U
+    of_tail = tail_approximation() + quotient_rounding("NORMAL_TAIL", 0.0, 37.01) + 2 * U
+    return exp_quotient_promoted() + of_tail + (37**2 / 2 + 4) * U
 
 
 def erf_promoted() -> float:
     """By its series below 1/2; beyond 1 - erfc(a), where that is 0.48 at most, and little is magnified."""
     near = of_rest("ERF", LONG, _error_function, 1, 0.25, 0.2501, 2 / arb.pi().sqrt()) + 5 * U
-    far = exp_promoted() + tail_approximation() + quotient_rounding("NORMAL_TAIL", 0.0, 8.5) + 40 * U
+    far = exp_quotient_promoted() + tail_approximation() + quotient_rounding("NORMAL_TAIL", 0.0, 8.5) + 42 * U
     return max(near, far * 0.4796 / 0.5204 + 2 * U)
 
 
@@ -405,8 +487,7 @@ def power_promoted() -> float:
 
 def exp2_promoted() -> float:
     """The reduction is exact; log(2) and its product with what is left are rounded."""
-    powers = (1.0, 1.0, *table.EXP[LONG])
-    return exp_approximation("EXP", LONG, "exp") + horner(powers, -R, R) + 2 * R * U + 2 * U
+    return exp_series_promoted() + 2 * R * U
 
 
 def log_to_base_promoted() -> float:
@@ -455,7 +536,7 @@ def promoted() -> dict[str, float]:
         "log1p": log1p,
         "log2": log_to_base_promoted(),
         "log_ndtr": log_ndtr_promoted(),
-        "logistic": exp_promoted() + 2 * U,
+        "logistic": exp_quotient_promoted() + 2 * U,
         "normal_tail": normal_tail_promoted(),
         "power": power_promoted(),
         "sin": sin_promoted(),

@@ -213,6 +213,34 @@ def of_sixth_degree(powers: Sequence[mp.mpf], at_zero: mp.mpf) -> list[mp.mpf]:
     raise ValueError(f"with no neighbour of d = {d} and e = {e} is the polynomial {at_zero} at zero")
 
 
+#: By what the operand of `of_ninth_degree` is shifted: there all roots of the odd part are real, and nothing cancels.
+SHIFT = 3.25
+#: The roots by magnitude, from the last step to the first, so that rounding errors are least.
+ORDER = (2, 1, 0, 3)
+
+
+def of_ninth_degree(powers: Sequence[mp.mpf]) -> list[mp.mpf]:
+    """The numbers of the polynomial (numerics/elementary/adapted.py), in the order of their use.
+
+    In y = x + shift its odd part is y times a polynomial in y**2 with the roots a. Divided by y**2 - a the polynomial leaves
+    a constant.
+    """
+    with mp.extraprec(8 * DIGITS):
+        rest = mp.taylor(lambda y: mp.polyval(list(powers)[::-1], y - SHIFT), 0, 9)
+        rest = [mp.re(c) for c in rest]
+        roots = sorted(map(mp.re, mp.polyroots(rest[1::2][::-1], maxsteps=500, extraprec=8 * DIGITS)), key=abs)
+        steps: list[mp.mpf] = []
+        for root in (roots[i] for i in ORDER):
+            divided = [mp.mpf(0)] * (len(rest) - 2)
+            for k in range(len(rest) - 1, 1, -1):
+                divided[k - 2] = rest[k]
+                rest[k - 2] += root * rest[k]
+            steps = [root, rest[0], *steps]
+            rest = divided
+    with mp.workprec(PRECISION["F64"]):
+        return [+number for number in (mp.mpf(SHIFT), rest[1], rest[0], *steps)]
+
+
 def exact_hex(value: mp.mpf) -> str:
     return float(value).hex()
 
@@ -298,7 +326,7 @@ def fits() -> list[Fit]:
             expm1_tail,
             expm1_weight,
             (-half_ln2, half_ln2),
-            {"F32": range(6), "LONG": range(9), "F64": range(12)},
+            {"F32": range(6), "F64": range(12)},
         ),
         Fit(
             "EXP",
@@ -306,7 +334,15 @@ def fits() -> list[Fit]:
             expm1_tail,
             lambda r: r**2 / mp.exp(r),
             (-half_ln2, half_ln2),
-            {"F32": range(5), "LONG": range(8), "F64": range(10)},
+            {"F32": range(5), "F64": range(10)},
+        ),
+        Fit(
+            "COTH",
+            "s coth(s) in s**2, |s| <= log(2) / 4; relative error",
+            lambda z: mp.sqrt(z) * mp.coth(mp.sqrt(z)) if z > mp.mpf(10) ** -15 else 1 + z / 3,
+            lambda z: mp.tanh(mp.sqrt(z)) / mp.sqrt(z) if z > mp.mpf(10) ** -15 else 1 - z / 3,
+            (mp.mpf(0), (half_ln2 / 2) ** 2),
+            {"LONG": range(4)},
         ),
         Fit(
             "LOG1P",
@@ -417,11 +453,11 @@ def quotients() -> list[Quotient]:
     arctangent = over_root("atan", mp.atan, 1, (3, 3))
     return [
         of_all,
-        long(of_all, (5, 5)),
+        long(of_all, (4, 4)),
         to_one,
-        long(to_one, (5, 5)),
+        long(to_one, (4, 4)),
         tail,
-        long(tail, (8, 9), (mp.mpf(0), mp.mpf(38))),
+        long(tail, (7, 8), (mp.mpf(0), mp.mpf(38))),
         over_root("erf", mp.erf, 4, (5, 6)),
         arctangent,
         long(arctangent, (5, 5)),
@@ -459,16 +495,19 @@ TWO_OVER_PI = Fraction(
 BITS_OF_TWO_OVER_PI = 1198
 
 
-def adapted(expm1: Fit, exp: Fit) -> dict[str, tuple[str, list[mp.mpf]]]:
+def adapted(expm1: Fit, exp: Fit) -> dict[str, tuple[str, dict[str, list[mp.mpf]]]]:
     """Forms of EXPM1 and EXP for float64 that computes float32, with what they are."""
     one = mp.mpf(1)
     # expm1 is a little less near zero, by more than rounding errors there: so tanh(x) is less than x however small x is,
     # as float16 needs where x is a tie. exp(0) is 1, which the same is for sigmoid and swish.
     less = one - mp.mpf(2) ** -48
     shorter = fitted(replace(exp, in_float64=True), "F32")[0]
+    longer = fitted(replace(exp, powers={"LONG": range(8)}), "LONG")[0]
+    of_exp = {"F32": of_sixth_degree([one, one, *shorter], one), "LONG": of_ninth_degree([one, one, *longer])}
+    of_expm1 = {"F32": of_sixth_degree([one, *fitted(expm1, "F32")[0]], less)}
     return {
-        "EXP_ADAPTED": ("1 + r + r**2 EXP: of_sixth_degree", of_sixth_degree([one, one, *shorter], one)),
-        "EXPM1_ADAPTED": ("1 + r EXPM1: of_sixth_degree", of_sixth_degree([one, *fitted(expm1, "F32")[0]], less)),
+        "EXP_ADAPTED": ("1 + r + r**2 EXP: of_sixth_degree, and a longer one: of_ninth_degree", of_exp),
+        "EXPM1_ADAPTED": ("1 + r EXPM1: of_sixth_degree", of_expm1),
     }
 
 
@@ -485,11 +524,12 @@ def table() -> str:
             block += f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    {KEYS[form]}: (\n"
             block += "".join(f'        float.fromhex("{exact_hex(c)}"),\n' for c in coefficients) + "    ),\n"
         blocks.append(block + "}\n")
-    for name, (what, numbers) in others.items():
-        lines = "".join(f'        float.fromhex("{exact_hex(number)}"),\n' for number in numbers)
-        blocks.append(
-            f"#: {what} (numerics/elementary/adapted.py).\n{name} = {{\n    Format.F32: (\n{lines}    ),\n}}\n"
-        )
+    for name, (what, forms) in others.items():
+        block = f"#: {what} (numerics/elementary/adapted.py).\n{name} = {{\n"
+        for form, numbers in forms.items():
+            lines = "".join(f'        float.fromhex("{exact_hex(number)}"),\n' for number in numbers)
+            block += f"    {KEYS[form]}: (\n{lines}    ),\n"
+        blocks.append(block + "}\n")
     for quotients_of_name in divided:
         block = f"#: {quotients_of_name[0].what}; a Quotient.\n{quotients_of_name[0].name} = {{\n"
         for quotient in quotients_of_name:

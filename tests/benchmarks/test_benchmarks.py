@@ -14,6 +14,7 @@ from benchmarks.cases import ARRAY_SECTIONS, SIZES, cases
 from benchmarks.model_peers import MODEL_PEERS, exact_results
 from benchmarks.models import MODEL_SIZES, MODELS, ModelCase, model_cases
 from benchmarks.peers import PEERS, prepare
+from benchmarks.price import HERE, Checkout, compared
 from benchmarks.startup import CALLS, SECTIONS
 from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
 from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
@@ -207,3 +208,14 @@ def test_a_remark_stays_as_long_as_figures_that_it_is_about(tmp_path):
     _write(file, {"start": [{"name": name, "seconds": 1.5} for name in ("first", "second")]}, [], 2, 1)
     # The first figure had been measured again before, so all of them are newer than the remark.
     assert "remark" not in json.loads(file.read_text())
+
+
+def test_the_price_is_measured_of_operators_that_both_have():
+    checkouts = Checkout(HERE), Checkout(HERE, "fast")
+    try:
+        found = compared(*checkouts, ["relu", "gelu_tanh", "no such operator"], 64, 1)
+    finally:
+        for checkout in checkouts:
+            checkout.close()
+    assert list(found) == ["relu", "gelu_tanh"]
+    assert all(0 < seconds < 1 for pair in found.values() for seconds in pair)

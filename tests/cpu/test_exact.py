@@ -119,6 +119,9 @@ def test_each_combination_of_operands_is_decided_once():
     assert np.array_equal(np.frombuffer(answer, np.float32), [1, 2, 1, np.nan, 2, 0], equal_nan=True)
     decider((x.tobytes(),), (x.tobytes(),), bytes([1] * 5 + [0]), ())
     assert sorted(asked) == [(1.0,), (2.0,)]
+    (answer,) = decider((x.tobytes(),), (results.tobytes(),), bytes([1, 1, 0, 0, 0, 0]), ())
+    assert np.array_equal(np.frombuffer(answer, np.float32), [1, 2, 0, np.nan, 0, 0], equal_nan=True)
+    assert len(asked) == 2
 
 
 def test_operands_that_a_formula_does_not_use_are_not_looked_at():

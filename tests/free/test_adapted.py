@@ -6,8 +6,10 @@ from math import factorial
 import pytest
 
 from ogive.expression import Format
-from ogive.numerics.elementary.adapted import of_fourth_degree, of_sixth_degree
+from ogive.numerics.elementary.adapted import of_fourth_degree, of_ninth_degree, of_sixth_degree
 from ogive.numerics.elementary.coefficients import EXP_ADAPTED, EXPM1, EXPM1_ADAPTED, NORMAL_TAIL
+from ogive.numerics.elementary.own_errors import PROMOTED
+from ogive.numerics.machine import LONG
 
 #: What rounding the coefficients to float64 leaves.
 LIMIT = Fraction(1, 2**46)
@@ -74,6 +76,19 @@ def test_of_sixth_degree(coefficients, expected, limit, factor, r):
     result = of_sixth_degree(m, r / Fraction(factor), coefficients[Format.F32], factor)
     assert abs(result / expected(r) - 1) < limit
     assert m.instructions == 7
+
+
+@pytest.mark.parametrize(("factor", "times"), [(1.0, 1.0), (2.0, 0.7), (0.25, 1.0), (-1.0, 3.0), (-0.5, 1.0)])
+@pytest.mark.parametrize("r", ARGUMENTS)
+def test_of_ninth_degree(factor, times, r):
+    """Within the bound of exp, rounded too."""
+    exact = by_powers(r, *(Fraction(1, factorial(k)) for k in range(20))) * Fraction(times)
+    for m in (Exact(), Rounded()):
+        result = of_ninth_degree(m, r / Fraction(factor), EXP_ADAPTED[LONG], factor, times)
+        assert abs(result / exact - 1) < PROMOTED["exp"]
+    counting = Exact()
+    of_ninth_degree(counting, r, EXP_ADAPTED[LONG])
+    assert counting.instructions == 11
 
 
 @pytest.mark.parametrize("factor", [1.0, -1.0, -0.5])

@@ -46,6 +46,13 @@ SLACK = 1 + 2.0**-20
 USEFUL = {False: 2.0**-41, True: 2.0**-60}
 
 
+def _unit(error: Bound) -> float:
+    """What an exact number is a multiple of, a power of two; 0 where that is not known."""
+    if not error.bits or not 0 < error.least < math.inf:
+        return 0.0
+    return math.ldexp(0.5, math.frexp(error.least)[1] - error.bits + 1)
+
+
 def either(*doubts: Expression | None) -> Expression | None:
     """Whether one of these is true; None for what never is."""
     result = None
@@ -95,7 +102,8 @@ class Bounded(Arithmetic):
             distance = result.interval.smallest_magnitude
             known = (first * x.largest + second * y.largest) / distance if distance > 0 else math.inf
             if first == second == 0:
-                pass
+                if not (static or absolute):
+                    least = min(_unit(x), _unit(y))
             elif known <= USEFUL[self.extended]:
                 relative += known * SLACK
             else:

@@ -31,7 +31,7 @@ __all__ = ["fast_path", "fast_path_of_steps"]
 LIMITS = (256.0, 87.25, 60.0, 36.0)
 
 #: Smaller operands take the long path, zeros too: then results are normal numbers of float32, and their test is short.
-LEAST = 2.0**-60
+LEAST = 2.0**-40
 
 #: What the path must save, in the unit of costs, beside its comparison: the branch itself takes time too.
 WORTHWHILE = 1.4

@@ -26,6 +26,9 @@ MOST_REMEMBERED = 1 << 17
 #: How many rows, and of how many bytes.
 MOST_ROWS_REMEMBERED, LONGEST_REMEMBERED = 256, 1 << 16
 
+#: Up to how many elements are looked up one by one; for more it takes longer than to look up all at once.
+FEW = 16
+
 Decide = Callable[[Sequence[Any], Sequence[float]], tuple[Any, ...]]
 
 
@@ -54,6 +57,10 @@ class Decider:
     def __call__(
         self, inputs: Sequence[bytes], outputs: Sequence[bytes], mask: bytes, parameters: tuple[float, ...]
     ) -> tuple[bytes, ...]:
+        if mask.count(1) <= FEW:
+            remembered = self._remembered(inputs, outputs, mask, parameters)
+            if remembered is not None:
+                return remembered
         operands = [np.frombuffer(data, t.numpy) for data, t in zip(inputs, self.inputs, strict=True)]
         is_open = np.frombuffer(mask, np.uint8) != 0
         used = self.used
@@ -82,6 +89,22 @@ class Decider:
                 for result, value in zip(results, decided, strict=True):
                     result[where] = value
         return tuple(result.tobytes() for result in results)
+
+    def _remembered(
+        self, inputs: Sequence[bytes], outputs: Sequence[bytes], mask: bytes, parameters: tuple[float, ...]
+    ) -> tuple[bytes, ...] | None:
+        """The results where all that is open is known: in a tenth of the time. None where something is not."""
+        sizes = [t.itemsize for t in self.inputs]
+        results = [bytearray(data) for data in outputs]
+        place = mask.find(1)
+        while place >= 0:
+            elements = b"".join(inputs[i][place * sizes[i] : (place + 1) * sizes[i]] for i in self.used)
+            if (elements, parameters) not in self.known:
+                return None
+            for result, value in zip(results, self.known[elements, parameters] or (), strict=False):
+                result[place * value.itemsize : (place + 1) * value.itemsize] = value.tobytes()
+            place = mask.find(1, place + 1)
+        return tuple(map(bytes, results))
 
     def _decided(
         self, operands: Sequence[np.ndarray], place: np.intp, elements: bytes, parameters: tuple[float, ...]

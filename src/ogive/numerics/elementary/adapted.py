@@ -2,8 +2,8 @@
 multiplications.
 
 What these forms lose of the precision (5 or 6 bits) does not show where float64 computes what is wanted in float32.
-The coefficients come from those of the same polynomial by powers: of degree 6 in accuracy/derive_coefficients.py, else
-here.
+The coefficients come from those of the same polynomial by powers: of degrees 6 and 9 in accuracy/derive_coefficients.py,
+else here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from math import sqrt
 from ogive.expression import Expression
 from ogive.numerics.double_word import Arithmetic
 
-__all__ = ["of_fourth_degree", "of_sixth_degree"]
+__all__ = ["of_fourth_degree", "of_ninth_degree", "of_sixth_degree"]
 
 
 def of_sixth_degree(
@@ -33,6 +33,27 @@ def of_sixth_degree(
     z = m.fma_(m.add_(x, m.number(a / g)), x, m.number(b / g**2))
     w = m.fma_(m.fma_(x, m.number(k * g**3), m.number(c * g**2)), z, m.number(d))
     return m.fma_(m.add_(w, m.fma_(z, m.number(k * g**2), m.number(e))), w, m.number(f))
+
+
+def of_ninth_degree(
+    m: Arithmetic, x: Expression, coefficients: tuple[float, ...], factor: float = 1.0, times: float = 1.0
+) -> Expression:
+    """p(factor x) times, of degree 9, in six multiplications and five additions beside them.
+
+    The factor is a power of two or the negative of one; times is any positive number. With y = x + shift it begins with
+    slope y + start, and each step, of two numbers a and b, makes ``v (y**2 - a) + b`` of v. Source: J. Eve, The evaluation
+    of polynomials, Numerische Mathematik 6 (1964); D. Knuth, The Art of Computer Programming, volume 2, 4.6.4, theorem E.
+    """
+    shift, slope, start, *steps = coefficients
+    square_of_factor = factor * factor
+    scale = times * square_of_factor ** (len(steps) // 2)
+    y = m.add_(x, m.number(shift / factor))
+    square = m.mul_(y, y)
+    value = m.fma_(y, m.number(slope * factor * scale), m.number(start * scale))
+    for a, b in zip(steps[::2], steps[1::2], strict=True):
+        scale /= square_of_factor
+        value = m.fma_(value, m.add_(square, m.number(-a / square_of_factor)), m.number(b * scale))
+    return value
 
 
 def of_fourth_degree(m: Arithmetic, x: Expression, coefficients: Sequence[float]) -> Expression:

@@ -19,6 +19,7 @@ __all__ = [
     "CBRT_START",
     "COS",
     "COSH",
+    "COTH",
     "ERF",
     "ERFC",
     "ERFINV_FAR",
@@ -59,18 +60,6 @@ EXPM1 = {
         float.fromhex("0x1.6d3a5a0000000p-10"),
         float.fromhex("0x1.9e77e80000000p-13"),
     ),
-    # largest error 2**-49.3
-    LONG: (
-        float.fromhex("0x1.fffffffffffbdp-2"),
-        float.fromhex("0x1.5555555552206p-3"),
-        float.fromhex("0x1.5555555564f97p-5"),
-        float.fromhex("0x1.111111214b1bcp-7"),
-        float.fromhex("0x1.6c16c134e097bp-10"),
-        float.fromhex("0x1.a0199ba128acbp-13"),
-        float.fromhex("0x1.a01a7a19e9a43p-16"),
-        float.fromhex("0x1.72dab5a7980bep-19"),
-        float.fromhex("0x1.27dbeb637a7dbp-22"),
-    ),
     # largest error 2**-65.0
     Format.F64: (
         float.fromhex("0x1.0000000000000p-1"),
@@ -98,17 +87,6 @@ EXP = {
         float.fromhex("0x1.1239940000000p-7"),
         float.fromhex("0x1.6a4c560000000p-10"),
     ),
-    # largest error 2**-45.7
-    LONG: (
-        float.fromhex("0x1.fffffffff11c3p-2"),
-        float.fromhex("0x1.55555555898fdp-3"),
-        float.fromhex("0x1.5555557e2daf2p-5"),
-        float.fromhex("0x1.1111108fbb838p-7"),
-        float.fromhex("0x1.6c163b68f22f1p-10"),
-        float.fromhex("0x1.a01b6d06f3f8fp-13"),
-        float.fromhex("0x1.a16ed0598a876p-16"),
-        float.fromhex("0x1.7109577b316cdp-19"),
-    ),
     # largest error 2**-57.9
     Format.F64: (
         float.fromhex("0x1.000000000000ap-1"),
@@ -121,6 +99,17 @@ EXP = {
         float.fromhex("0x1.71df1484e19c7p-19"),
         float.fromhex("0x1.28ae3de7cdd0fp-22"),
         float.fromhex("0x1.ad9ab1034f57dp-26"),
+    ),
+}
+
+#: s coth(s) in s**2, |s| <= log(2) / 4; relative error.
+COTH = {
+    # largest error 2**-39.4
+    LONG: (
+        float.fromhex("0x1.000000000178cp+0"),
+        float.fromhex("0x1.5555553ccfa8cp-2"),
+        float.fromhex("-0x1.6c15c22cf98c5p-6"),
+        float.fromhex("0x1.13bd7811225ebp-9"),
     ),
 }
 
@@ -512,7 +501,7 @@ ATANH_SHORT = {
     ),
 }
 
-#: 1 + r + r**2 EXP: of_sixth_degree (numerics/elementary/adapted.py).
+#: 1 + r + r**2 EXP: of_sixth_degree, and a longer one: of_ninth_degree (numerics/elementary/adapted.py).
 EXP_ADAPTED = {
     Format.F32: (
         float.fromhex("0x1.307487b5fa9d3p-5"),
@@ -522,6 +511,19 @@ EXP_ADAPTED = {
         float.fromhex("0x1.cdead05ac404ap+1"),
         float.fromhex("-0x1.8172f3cd5fd33p+2"),
         float.fromhex("0x1.011e51cce176bp+3"),
+    ),
+    LONG: (
+        float.fromhex("0x1.a000000000000p+1"),
+        float.fromhex("0x1.7109577b316cdp-19"),
+        float.fromhex("-0x1.d1edabc071174p-15"),
+        float.fromhex("-0x1.7594230a5a32dp+7"),
+        float.fromhex("0x1.121dcdcde267ep-7"),
+        float.fromhex("-0x1.cc066ce96aec2p+0"),
+        float.fromhex("0x1.c46ba9c7a6a04p-6"),
+        float.fromhex("-0x1.69491b6d800ddp+2"),
+        float.fromhex("-0x1.0125e6c9b5463p-1"),
+        float.fromhex("-0x1.6e777d39c3663p+4"),
+        float.fromhex("0x1.0d30663492366p+3"),
     ),
 }
 
@@ -555,22 +557,20 @@ LOG1P_QUOTIENT = {
             float.fromhex("0x1.0000000000000p+0"),
         ),
     ),
-    # largest error 2**-48.1
+    # largest error 2**-39.0
     LONG: (
         (
-            float.fromhex("0x1.373967ca46e8ap+6"),
-            float.fromhex("0x1.5aa0f5b955ea5p+7"),
-            float.fromhex("0x1.07f01a52bc66fp+7"),
-            float.fromhex("0x1.3b1e83bcab5e9p+5"),
-            float.fromhex("0x1.defff61c11b6fp+1"),
-            float.fromhex("0x1.c0f5855939f81p-6"),
+            float.fromhex("0x1.96190bfbbd304p+4"),
+            float.fromhex("0x1.5dbca98f5ebf7p+5"),
+            float.fromhex("0x1.68a967b728b51p+4"),
+            float.fromhex("0x1.afed30b273a66p+1"),
+            float.fromhex("0x1.434ea4ee3baddp-5"),
         ),
         (
-            float.fromhex("0x1.373967ca46e8ap+6"),
-            float.fromhex("0x1.a86f4fabe7b68p+7"),
-            float.fromhex("0x1.a848db86f9e65p+7"),
-            float.fromhex("0x1.78b1978fda3c9p+6"),
-            float.fromhex("0x1.19ba1fb984f69p+4"),
+            float.fromhex("0x1.96190bfbbd366p+4"),
+            float.fromhex("0x1.c342ec8e2598ap+5"),
+            float.fromhex("0x1.524752cdd1519p+5"),
+            float.fromhex("0x1.81e7e74e45610p+3"),
             float.fromhex("0x1.0000000000000p+0"),
         ),
     ),
@@ -593,22 +593,20 @@ LOG1P_TO_ONE = {
             float.fromhex("0x1.0000000000000p+0"),
         ),
     ),
-    # largest error 2**-48.1
+    # largest error 2**-39.0
     LONG: (
         (
-            float.fromhex("0x1.4d17ba8a5f2e9p+7"),
-            float.fromhex("0x1.4bd0a1c7a11dep+8"),
-            float.fromhex("0x1.b661d2ead194bp+7"),
-            float.fromhex("0x1.b2a97af89d5e8p+5"),
-            float.fromhex("0x1.011255d4a43a4p+2"),
-            float.fromhex("0x1.45ff643f0c338p-6"),
+            float.fromhex("0x1.6cba514a88c49p+5"),
+            float.fromhex("0x1.1722eaf4e7b04p+6"),
+            float.fromhex("0x1.e9cc8f600cc73p+4"),
+            float.fromhex("0x1.d14cf9ab48f77p+1"),
+            float.fromhex("0x1.d80c732330787p-6"),
         ),
         (
-            float.fromhex("0x1.4d17ba8a5f2f6p+7"),
-            float.fromhex("0x1.9f16906a382fdp+8"),
-            float.fromhex("0x1.73383d3e4a2f6p+8"),
-            float.fromhex("0x1.1e6ed4fb7ebb7p+7"),
-            float.fromhex("0x1.6590cdaed6149p+4"),
+            float.fromhex("0x1.6cba514a8afb8p+5"),
+            float.fromhex("0x1.72517f4661f05p+6"),
+            float.fromhex("0x1.eda456e115d62p+5"),
+            float.fromhex("0x1.e0d22b075e169p+3"),
             float.fromhex("0x1.0000000000000p+0"),
         ),
     ),
@@ -634,29 +632,27 @@ NORMAL_TAIL = {
             float.fromhex("0x1.0000000000000p+0"),
         ),
     ),
-    # largest error 2**-48.1
+    # largest error 2**-42.4
     LONG: (
         (
-            float.fromhex("0x1.8155a06fc7096p+14"),
-            float.fromhex("0x1.14f431461d9e5p+15"),
-            float.fromhex("0x1.88be1c78a282fp+14"),
-            float.fromhex("0x1.5dda4230828f5p+13"),
-            float.fromhex("0x1.a7f01ac9fe436p+11"),
-            float.fromhex("0x1.64b5ced3d7d19p+9"),
-            float.fromhex("0x1.97fcb7ce2fed4p+6"),
-            float.fromhex("0x1.2443c6ff5d812p+3"),
-            float.fromhex("0x1.9884533d8de4dp-2"),
+            float.fromhex("0x1.15f6a26a5226cp+12"),
+            float.fromhex("0x1.6ef34eedc370ap+12"),
+            float.fromhex("0x1.dbcf24bf7f647p+11"),
+            float.fromhex("0x1.7d4cb50695746p+10"),
+            float.fromhex("0x1.93f48860df39dp+8"),
+            float.fromhex("0x1.1ab87ea4855d7p+6"),
+            float.fromhex("0x1.e7d7a168ce452p+2"),
+            float.fromhex("0x1.98845339647e8p-2"),
         ),
         (
-            float.fromhex("0x1.8155a06fc7080p+15"),
-            float.fromhex("0x1.aeae1a8f142f7p+16"),
-            float.fromhex("0x1.bbabb231f3cfdp+16"),
-            float.fromhex("0x1.155cf817d56b4p+16"),
-            float.fromhex("0x1.d1b3b2a0fc071p+14"),
-            float.fromhex("0x1.11973dae33be8p+13"),
-            float.fromhex("0x1.c4cb1986b898ep+10"),
-            float.fromhex("0x1.00ab0549b30e6p+8"),
-            float.fromhex("0x1.6e4caf4979516p+4"),
+            float.fromhex("0x1.15f6a26a525aap+13"),
+            float.fromhex("0x1.265dd790807a1p+14"),
+            float.fromhex("0x1.1c54fc6a8c5e0p+14"),
+            float.fromhex("0x1.489d359448ecap+13"),
+            float.fromhex("0x1.f3c8fd611f79ep+11"),
+            float.fromhex("0x1.01eb04c9be286p+10"),
+            float.fromhex("0x1.64567cb1c1032p+7"),
+            float.fromhex("0x1.31b5b751399a7p+4"),
             float.fromhex("0x1.0000000000000p+0"),
         ),
     ),

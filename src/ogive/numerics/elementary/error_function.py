@@ -28,7 +28,7 @@ from ogive import elementary_functions as functions
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
-from ogive.numerics.elementary.exponential import exp, exp_in_float64
+from ogive.numerics.elementary.exponential import exp, exp_as_quotient, exp_in_float64
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
@@ -96,6 +96,10 @@ def _normal_tail_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
 def _tail(m: Arithmetic, a: Expression, exponent: Expression, factor: float, times: float = 1.0) -> Expression:
     """``times exp(factor exponent) R(a)``."""
     above, below = coefficients.NORMAL_TAIL[m.polynomials]
+    if m.bounded:
+        dividend, divisor = exp_as_quotient(m, exponent, factor)
+        above = tuple(c * times for c in above)
+        return m.div_(m.mul_(dividend, m.polynomial_(a, above)), m.mul_(divisor, m.polynomial_(a, below)))
     *_, first = above
     exponential = exp_in_float64(m, exponent, factor, times=first * times)
     return quotient(m, a, (tuple(c / first for c in above), below), exponential)

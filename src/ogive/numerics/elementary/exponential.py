@@ -9,7 +9,19 @@ and exp2(x) is exp((x - n) log(2)) 2**n, with n the integer nearest to x, so tha
 coefficients. log(2) is subtracted in two parts, the first so short that its product with
 n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and
 polynomials are taken in forms of shorter chains (adapted.py): by EXP_ADAPTED 1 + r + r**2 P(r), with the shorter P that
-is EXP, and by EXPM1_ADAPTED 1 + r P(r), with EXPM1 itself. With bounds (bounded.py) they are longer, and by powers.
+is EXP, and by EXPM1_ADAPTED 1 + r P(r), with EXPM1 itself.
+
+With bounds (bounded.py) exp's polynomial is longer. What divides anyway has half as many multiplications by
+a quotient, whose A is even and has four coefficients (COTH) where the polynomial has ten:
+
+    exp(r) = (A + r) / (A - r),   A = r coth(r / 2)
+
+    logistic(x) = (A + r) / (A + r + 2**-n (A - r))
+    expm1(x)    = ((2**n - 1) A + (2**n + 1) r) / (A - r)
+    tanh(x / 2) = ((2**n - 1) A + (2**n + 1) r) / ((2**n + 1) A + (2**n - 1) r)
+
+The last two have no cancellation near zero, where n is zero. expm1 would not divide otherwise; but a division waits for
+itself alone, beside the multiplications of other elements.
 """
 
 from __future__ import annotations
@@ -23,15 +35,18 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
-from ogive.numerics.elementary.adapted import of_sixth_degree
+from ogive.numerics.elementary.adapted import of_ninth_degree, of_sixth_degree
 from ogive.numerics.interval import Interval
+from ogive.numerics.machine import LONG
 
 __all__ = [
     "EXACT_LOG_2",
     "LOG2_E",
     "ROUNDED_LOG_2",
+    "difference_of_powers",
     "exp",
     "exp2",
+    "exp_as_quotient",
     "exp_in_float64",
     "expm1",
     "expm1_in_float64",
@@ -77,6 +92,7 @@ MUCH_MORE_THAN_1 = 80.0
 
 #: The same where float64 computes what is wanted in float32: 2**n is a normal number for all of these.
 EXP_RANGE_IN_FLOAT64 = (-700.0, 709.0)
+LOGISTIC_RANGE_IN_FLOAT64 = (-700.0, 700.0)
 EXPM1_RANGE_IN_FLOAT64 = (-700.0, 700.0)
 EXP2_RANGE_IN_FLOAT64 = (-1000.0, 1020.0)
 
@@ -188,9 +204,34 @@ def exp_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0, times: flo
 def _series_in_float64(m: Arithmetic, r: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
     """``exp(factor r) times`` of a reduced operand."""
     if m.bounded:
-        powers = (1.0, 1.0, *coefficients.EXP[m.polynomials])
-        return m.polynomial_(r, tuple(c * factor**k * times for k, c in enumerate(powers)))
+        return of_ninth_degree(m, r, coefficients.EXP_ADAPTED[m.polynomials], factor, times)
     return of_sixth_degree(m, r, coefficients.EXP_ADAPTED[m.goal], factor, times)
+
+
+def _halves(m: Arithmetic, x: Expression, factor: float) -> tuple[Expression, Expression, Expression]:
+    """(n + magic, A / k, r / k) of ``factor x``; k is the factor's magnitude."""
+    shifted, r = _reduced_in_float64(m, x, factor)
+    half = abs(factor) / 2
+    numbers = tuple(c * half ** (2 * i - 1) for i, c in enumerate(coefficients.COTH[LONG]))
+    return shifted, m.polynomial_(m.mul_(r, r), numbers), r if factor > 0 else m.neg_(r)
+
+
+def exp_as_quotient(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
+    """Two numbers with the quotient ``exp(factor x)``, for powers of two and their negatives; with bounds alone."""
+    shifted, a, r = _halves(m, x, factor)
+    return m.times_power_of_two_(m.add_(a, r), shifted), m.sub_(a, r)
+
+
+def difference_of_powers(
+    m: Arithmetic, x: Expression, factor: float = 1.0
+) -> tuple[Expression, Expression, Expression, Expression, Expression]:
+    """``(2**n - 1) A + (2**n + 1) r, A, r, 2**n + 1, 1 - 2**n`` of ``factor x``, but for a factor of A and r."""
+    shifted, a, r = _halves(m, x, factor)
+    one = m.number(1.0)
+    power = m.times_power_of_two_(one, shifted)
+    # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
+    more, less = m.add_(one, power), m.sub_(one, power)
+    return m.fma_(m.neg_(less), a, m.mul_(more, r)), a, r, more, less
 
 
 def rough_exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -250,22 +291,26 @@ def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 def expm1_in_float64(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``exp(x) - 1``."""
     bounded = m.clamped(x, *EXPM1_RANGE_IN_FLOAT64)
+    interval = bounded.interval.map(_expm1)
+    if m.bounded:
+        dividend, a, r, _, _ = difference_of_powers(m, bounded.high)
+        return DoubleWord(m.div_(dividend, m.sub_(a, r)), interval=interval)
     shifted, r = _reduced_in_float64(m, bounded.high)
     one = m.number(1.0)
-    if m.bounded:
-        per_r = m.polynomial_(r, (1.0, *coefficients.EXPM1[m.polynomials]))
-    else:
-        per_r = of_sixth_degree(m, r, coefficients.EXPM1_ADAPTED[m.goal])
+    per_r = of_sixth_degree(m, r, coefficients.EXPM1_ADAPTED[m.goal])
     series = m.mul_(per_r, r)  # keeps the sign of a zero
     scale = m.times_power_of_two_(one, shifted)
     # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
     value = m.fma_(scale, series, m.neg_(m.sub_(one, scale)))
-    return DoubleWord(value, interval=bounded.interval.map(_expm1))
+    return DoubleWord(value, interval=interval)
 
 
 def logistic(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``1 / (1 + exp(-x))``; where that would be inaccurate, through exp(-abs(x)), which is at most 1."""
     one, interval = m.wide(Fraction(1)), Interval(0.0, 1.0)
+    if m.bounded and not m.extended:
+        dividend, other = exp_as_quotient(m, m.clamped(x, *LOGISTIC_RANGE_IN_FLOAT64).high, -1.0)[::-1]
+        return DoubleWord(m.div_(dividend, m.add_(dividend, other)), interval=interval)
     if not m.extended:
         low, high = EXP_RANGE_IN_FLOAT64
         sum_ = m.add_(one.high, exp_in_float64(m, m.clamped(x, -high, -low).high, -1.0))

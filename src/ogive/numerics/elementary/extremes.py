@@ -10,9 +10,10 @@ from dataclasses import replace
 
 from ogive import elementary_functions as functions
 from ogive import operations as ops
-from ogive.expression import Format, node
+from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
+from ogive.numerics.machine import Machine
 
 __all__ = ["larger", "smaller"]
 
@@ -33,7 +34,13 @@ def _extreme(m: Arithmetic, a: DoubleWord, b: DoubleWord, *, larger: bool) -> Do
     if not (a.is_exact and b.is_exact):  # results of other operations, whose zeros may have either sign
         chosen = m.select(m.compare(ops.LESS, a, b) if larger else m.compare(ops.LESS, b, a), b, a)
         return m.select(m.equal_(b.high, b.high), chosen, b)
-    x, y = a.high, b.high
+    x, y = m.single_of(a.high), m.single_of(b.high)
+    if m.format is Format.F64 and x is not None and y is not None:  # on half as many registers
+        return DoubleWord(m.converted(_extreme_of_exact(Machine(Format.F32), x, y, larger=larger), m.format))
+    return DoubleWord(_extreme_of_exact(m, a.high, b.high, larger=larger))
+
+
+def _extreme_of_exact(m: Machine, x: Expression, y: Expression, *, larger: bool) -> Expression:
     first = m.select_(m.less_(y, x) if larger else m.less_(x, y), x, y)
     differ = node(ops.OR, (m.less_(x, y), m.less_(y, x)), None, Format.BIT)
     bits = m.bits_(x), m.bits_(y)
@@ -41,7 +48,7 @@ def _extreme(m: Arithmetic, a: DoubleWord, b: DoubleWord, *, larger: bool) -> Do
     if larger:  # the sign bit of both, not of one of them
         magnitude = node(ops.AND, (tied, m.whole((1 << (m.bits - 1)) - 1)), None, m.integer)
         tied = node(ops.OR, (magnitude, node(ops.AND, bits, None, m.integer)), None, m.integer)
-    return DoubleWord(m.select_(differ, first, m.from_bits_(tied)))
+    return m.select_(differ, first, m.from_bits_(tied))
 
 
 functions.LARGER.lowering = larger

@@ -10,7 +10,8 @@ S and C are SINH and COSH of the coefficients: no division, and no cancellation 
 
     tanh(x) = e / (e + 2),   e = expm1(2 x)
 
-The last of abs(x), with the sign of x, where nothing may be lost near e = -1.
+The last of abs(x), with the sign of x, where nothing may be lost near e = -1. With bounds in float64 tanh is a quotient of
+its own (exponential.py).
 """
 
 from __future__ import annotations
@@ -22,7 +23,12 @@ from ogive import elementary_functions as functions
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
-from ogive.numerics.elementary.exponential import expm1, expm1_in_float64, reduced_exponent
+from ogive.numerics.elementary.exponential import (
+    difference_of_powers,
+    expm1,
+    expm1_in_float64,
+    reduced_exponent,
+)
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.interval import Interval
 
@@ -30,6 +36,9 @@ __all__ = ["cosh", "sinh", "tanh"]
 
 #: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
 INFINITE = {Format.F32: 200.0, Format.F64: 1400.0}
+
+#: The same where float64 computes with bounds: 2**n is a normal number up to there.
+TANH_RANGE_IN_FLOAT64 = (-350.0, 350.0)
 
 #: Beyond these tanh is 1 after rounding, or (F64) as a sum of two numbers: so ``1 + tanh(x)`` goes to zero.
 SATURATED = {Format.F32: 10.0, Format.F64: 38.0}
@@ -87,6 +96,10 @@ def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, Double
 def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The hyperbolic tangent."""
     x, two = m.unscaled(x), m.wide(Fraction(2))
+    if m.bounded and not m.extended:
+        dividend, a, r, more, less = difference_of_powers(m, m.clamped(x, *TANH_RANGE_IN_FLOAT64).high, 2.0)
+        divisor = m.fma_(m.neg_(less), r, m.mul_(more, a))
+        return DoubleWord(m.div_(dividend, divisor), interval=Interval(-1.0, 1.0))
     if not m.extended:
         e = expm1_in_float64(m, DoubleWord(m.twice_(x.high), interval=x.interval + x.interval))
         return replace(m.divide(e, m.add(e, two)), interval=Interval(-1.0, 1.0))

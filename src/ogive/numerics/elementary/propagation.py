@@ -384,10 +384,11 @@ def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: Doub
 
 
 def _of_remainder(m: Bounded, x: DoubleWord, y: DoubleWord) -> Bound:
-    """Exact of exact single numbers; in doubt of all others."""
+    """Exact of exact single numbers; in doubt of all others. It is a multiple of the last bit of y, or x."""
     is_exact = x.error.is_exact and y.error.is_exact and x.low is None and y.low is None
     doubt = either(x.error.doubt, y.error.doubt) if is_exact else m.always
-    return Bound(0.0, 0.0, None, doubt, None, 0.0, min(x.error.largest, y.error.largest))
+    bits = max(x.error.bits, y.error.bits) if x.error.bits and y.error.bits else None
+    return Bound(0.0, 0.0, None, doubt, bits, 0.0, min(x.error.largest, y.error.largest))
 
 
 OF_TWO: dict[str, Callable[..., DoubleWord]] = {"atan2": _of_atan2, "power": _of_power}

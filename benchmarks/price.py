@@ -1,0 +1,153 @@
+"""``python -m benchmarks.price --old PATH``: the catalogue's float32 kernels beside those of another commit, on one thread.
+
+PATH is a checkout of that commit with its native module built. Each of the two has a process of its own, which the other
+waits for; they take turns. A turn is many short timings of calls in a row, and its result their median, so that a turn on
+a busy machine is still a good one. The ratio is that of the medians of all turns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from benchmarks.cases import Case, cases
+from benchmarks.tables import geometric_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+__all__ = ["Checkout", "compared"]
+
+HERE = Path(__file__).resolve().parent.parent
+
+#: How long one timing and all timings of a turn take, in seconds.
+OF_A_TIMING, OF_A_TURN = 4e-4, 3e-2
+
+
+class Checkout:
+    """A process that computes with the package of one checkout."""
+
+    def __init__(self, root: Path, accuracy: str = "exact") -> None:
+        paths = os.pathsep.join(str(path) for path in (root / "src", HERE))
+        environment = {**os.environ, "PYTHONPATH": paths, "OGIVE_NUM_THREADS": "1", "OGIVE_ACCURACY": accuracy}
+        environment |= {"OGIVE_CACHE": str(root / "build" / "cache"), "OGIVE_PACKS": "off"}
+        command = [sys.executable, "-m", "benchmarks.price", "--serve"]
+        self.process = subprocess.Popen(
+            command, env=environment, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def ask(self, *request: object) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(request) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+    def close(self) -> None:
+        self.process.communicate()
+
+
+def _serve() -> None:
+    """Prepare a case, then time it whenever asked to; answer with seconds a call, or None where there is no such case."""
+    import ogive
+
+    call: Callable[[], object] | None = None
+    repeats = 1
+    for line in sys.stdin:
+        request = json.loads(line)
+        if request:
+            call, repeats = _prepared(ogive, *request), 1
+            if call is not None:
+                repeats = max(1, round(OF_A_TIMING / _timed(call, 3)))
+        print(json.dumps(None if call is None else _turn(call, repeats)), flush=True)
+
+
+def _prepared(ogive: Any, name: str, size: int) -> Callable[[], object] | None:
+    function = getattr(ogive, "gelu" if name == "gelu_tanh" else name, None)
+    case = _case(name, size)
+    if function is None or case is None:
+        return None
+    if name == "gelu_tanh":
+        function = function.bind(approximate="tanh")
+    parameters = dict(case.parameters)
+    if parameters:
+        function = function.bind(**parameters)
+    arrays = case.arrays()
+    out = np.empty(case.result_shape, np.float32)
+    if len(arrays) == 1:
+        only = arrays[0]
+        return lambda: function(only, out=out)
+    return lambda: function(*arrays, out=out)
+
+
+def _case(name: str, size: int) -> Case | None:
+    found = [case for case in cases("float32", (name,), (size,), 1) if not case.in_place]
+    found = found or [case for case in cases("fast", (name,), (size,), 1) if not case.in_place]
+    return found[0] if found else None
+
+
+def _timed(call: Callable[[], object], repeats: int) -> float:
+    begin = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - begin) / repeats
+
+
+def _turn(call: Callable[[], object], repeats: int) -> float:
+    found, end = [], time.perf_counter() + OF_A_TURN
+    while not found or time.perf_counter() < end:
+        found.append(_timed(call, repeats))
+    return statistics.median(found)
+
+
+def compared(
+    new: Checkout, old: Checkout, names: Sequence[str], size: int, rounds: int
+) -> dict[str, tuple[float, float]]:
+    """Seconds a call, old and new, of the operators that both have."""
+    found = {}
+    for name in names:
+        if any(checkout.ask(name, size) is None for checkout in (old, new)):
+            continue
+        turns = [(old.ask(), new.ask()) for _ in range(rounds)]
+        found[name] = (statistics.median(a for a, _ in turns), statistics.median(b for _, b in turns))
+    return found
+
+
+@click.command(help=(__doc__ or "").replace("\n\n", "\n\n"))
+@click.option("--old", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The other checkout.")
+@click.option("--accuracy", type=click.Choice(["exact", "fast"]), default="exact", show_default=True)
+@click.option("--operator", "operators", multiple=True, help="Only these operators.")
+@click.option("--size", default=1 << 16, show_default=True, help="Elements.")
+@click.option("--rounds", default=9, show_default=True, help="Turns to take the median of.")
+@click.option("--serve", is_flag=True, hidden=True)
+def main(old: Path | None, accuracy: str, operators: tuple[str, ...], size: int, rounds: int, *, serve: bool) -> None:
+    if serve:
+        _serve()
+        return
+    if old is None:
+        raise click.UsageError("--old: which checkout to compare with")
+    section = "float32" if accuracy == "exact" else "fast"
+    names = operators or tuple(dict.fromkeys(case.operator for case in cases(section, (), (), 1)))
+    contestants = Checkout(HERE, accuracy), Checkout(old.resolve())
+    try:
+        found = compared(*contestants, names, size, rounds)
+    finally:
+        for contestant in contestants:
+            contestant.close()
+    print("| operator | old, ns an element | new | new / old |\n|---|---:|---:|---:|")
+    for name, (before, after) in found.items():
+        print(f"| {name} | {before / size * 1e9:.3f} | {after / size * 1e9:.3f} | {after / before:.2f} |")
+    print(f"\ngeometric mean of {len(found)}: {geometric_mean([b / a for a, b in found.values()]):.3f}")
+
+
+if __name__ == "__main__":
+    main()
