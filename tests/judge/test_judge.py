@@ -1,10 +1,12 @@
 """The judge: subjects, measures, budgets, reports, the command."""
 
+import importlib.util
 import json
 import re
 import shutil
 import subprocess
 import sys
+import types
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -235,7 +237,7 @@ def test_wrong_signatures(library, signature, text):
     [
         (
             "nothing",
-            "ogive judge: the subject is 'nothing'; allowed: ogive, torch, onnxruntime, openvino, jax, module:function",
+            "ogive judge: the subject is 'nothing'; allowed: ogive, torch, onnxruntime, openvino, jax, tensorflow, module:function",
         ),
         ("./absent.so:f", "ogive judge: absent.so cannot be loaded"),
         ("absent.py:f", "ogive judge: there is no file 'absent.py'; allowed: file.py:function"),
@@ -253,13 +255,39 @@ def test_subjects_that_there_are_not(text, expected):
     assert expected in str(raised.value)
 
 
-@pytest.mark.parametrize(("name", "operator"), [("torch", "sigmoid"), ("onnxruntime", "tanh"), ("onnxruntime:CPUExecutionProvider", "elu"), ("openvino", "sigmoid"), ("openvino:CPU", "tanh"), ("torch:cpu", "gelu"), ("jax", "tanh")])  # fmt: skip
+@pytest.mark.parametrize(("name", "operator"), [("torch", "sigmoid"), ("onnxruntime", "tanh"), ("onnxruntime:CPUExecutionProvider", "elu"), ("openvino", "sigmoid"), ("openvino:CPU", "tanh"), ("torch:cpu", "gelu"), ("jax", "tanh"), ("tensorflow", "gelu")])  # fmt: skip
 def test_libraries(name, operator):
     pytest.importorskip(name.partition(":")[0], reason="the subject is this package")
     found = judge(name, operator, "float32")
     assert found.count > 100_000
     assert found.worst_ulp > 0.4
     assert found.subject_version
+
+
+@pytest.mark.skipif(importlib.util.find_spec("tensorflow") is not None, reason="tensorflow is installed")
+def test_a_library_that_is_not_installed(capsys):
+    assert _status(["judge", "tensorflow", "--operator", "gelu"]) == 2
+    text = "tensorflow: the package tensorflow is not installed. Install it: pip install tensorflow"
+    assert text in " ".join(capsys.readouterr().err.split())
+
+
+def test_tensorflow_is_called_with_its_tensors(monkeypatch):
+    """As far as that can be told without TensorFlow: a module in its place that has the function."""
+
+    class Tensor:
+        def __init__(self, array):
+            self.array = array
+
+        def numpy(self):
+            return self.array
+
+    stand_in = types.ModuleType("tensorflow")
+    stand_in.__version__ = "2.20.0"
+    stand_in.constant = Tensor
+    stand_in.nn = types.SimpleNamespace(relu=lambda tensor: Tensor(np.maximum(tensor.array, 0)))
+    monkeypatch.setitem(sys.modules, "tensorflow", stand_in)
+    found = judge("tensorflow", "relu", "float16")
+    assert (found.not_nearest, found.subject_version) == (0, "tensorflow 2.20.0")
 
 
 def test_a_program():
