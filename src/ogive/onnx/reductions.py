@@ -149,9 +149,7 @@ def _place_of_integers(find: Callable[..., Any], rows: np.ndarray, kind: Element
     return np.asarray(find(rows, axis=-1), np.int64)
 
 
-def _in_float64(
-    operator: str, exactly: Callable[[list[int]], int], rows: np.ndarray, kind: ElementType
-) -> np.ndarray:
+def _in_float64(operator: str, exactly: Callable[[list[int]], int], rows: np.ndarray, kind: ElementType) -> np.ndarray:
     """As a real number, cut off; what is beyond the type saturates."""
     wide = element_type("float64")
     values = _kernel(operator, wide)(rows.astype(np.float64))[..., 0]
