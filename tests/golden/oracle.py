@@ -16,7 +16,8 @@ import numpy as np
 from gmpy2 import mpfr
 
 from ogive.dtypes import element_type
-from ogive.golden.specification import bits_of, of_operator
+from ogive.golden.inputs import choose
+from ogive.golden.specification import bits_of, find_operator, of_operator
 
 
 def _relu(x: Any) -> Any:
@@ -96,6 +97,91 @@ def _single(value: float) -> Any:
     return mpfr(float(np.float32(value)))
 
 
+def _snake(x: Any) -> Any:
+    """y = x + sin(x)**2; x at the infinities."""
+    return x if gmpy2.is_infinite(x) else x + gmpy2.sin(x) ** 2
+
+
+def _squareplus(x: Any) -> Any:
+    """y = (x + sqrt(x**2 + 4)) / 2, of negative numbers as 2 / (sqrt(x**2 + 4) - x)."""
+    root = gmpy2.sqrt(x * x + 4)
+    return (x + root) / 2 if x > 0 else 2 / (root - x)
+
+
+def _xielu(x: Any) -> Any:
+    """y = alpha_p * x**2 + beta * x for x > 0, alpha_n * (expm1(x) - x) + beta * x elsewhere."""
+    alpha, beta = _single(0.8), mpfr(0.5)
+    if gmpy2.is_infinite(x):
+        return mpfr("inf")
+    if x == 0:
+        return mpfr(0)
+    return alpha * x * x + beta * x if x > 0 else alpha * (gmpy2.expm1(x) - x) + beta * x
+
+
+def _inverse_erf(x: Any) -> Any:
+    """The y of which erf(y) is x: bisection to a few bits, then Newton's steps."""
+    if gmpy2.is_nan(x) or abs(x) > 1:
+        return mpfr("nan")
+    if x == 0 or abs(x) == 1:
+        return x if x == 0 else x * mpfr("inf")
+    low, high, size = mpfr(0), mpfr(8), abs(x)
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if gmpy2.erfc(middle) > 1 - size else (low, middle)
+    y = (low + high) / 2 if size > mpfr(2) ** -30 else size * gmpy2.sqrt(gmpy2.const_pi()) / 2
+    for _ in range(12):
+        y += (size - gmpy2.erf(y)) * gmpy2.sqrt(gmpy2.const_pi()) / 2 * gmpy2.exp(y * y)
+    return gmpy2.copy_sign(y, x)
+
+
+def _log_ndtr(x: Any) -> Any:
+    """y = log(erfc(-x / sqrt(2)) / 2), of positive numbers as log1p(-erfc(x / sqrt(2)) / 2)."""
+    if gmpy2.is_infinite(x):
+        return mpfr("-0") if x > 0 else x
+    root = gmpy2.sqrt(mpfr(2))
+    if x > 0:
+        return gmpy2.log1p(-gmpy2.erfc(x / root) / 2)
+    tail = gmpy2.erfc(-x / root) / 2
+    if tail > 0:
+        return gmpy2.log(tail)
+    # Beyond MPFR's exponents: the first terms of the asymptotic series, far more than are needed there.
+    return -x * x / 2 - gmpy2.log(-x * gmpy2.sqrt(2 * gmpy2.const_pi())) + gmpy2.log1p(-1 / (x * x))
+
+
+def _closed(x: Any, gate: Callable[[Any], Any]) -> Any:
+    """x times a gate from 0 to 1; where it is 0 a zero with the sign of x."""
+    if gmpy2.is_nan(x):
+        return x
+    opened = gate(x)
+    return _zero_like(x) if opened == 0 else x * opened
+
+
+def _clamped(x: Any, low: float, high: float) -> Any:
+    return x if gmpy2.is_nan(x) else max(mpfr(low), min(mpfr(high), x))
+
+
+def _stretched_softplus(x: Any) -> Any:
+    """y = alpha * log(1 + exp(beta * x)), alpha = beta = 3/4."""
+    part = mpfr(0.75)
+    if gmpy2.is_nan(x) or x == mpfr("inf"):
+        return x
+    if x < 1000:
+        return part * gmpy2.log1p(gmpy2.exp(part * x))
+    # What is beyond alpha * beta * x has no place in these bits, and decides ties.
+    return gmpy2.next_above(part * part * x)
+
+
+def _tanhshrink(x: Any) -> Any:
+    """y = x - tanh(x); far out tanh(x) is just below 1."""
+    if x == 0 or not gmpy2.is_finite(x):
+        return x
+    return x - gmpy2.tanh(x) if abs(x) < 100 else gmpy2.copy_sign(gmpy2.next_above(abs(x) - 1), x)
+
+
+def _log_logistic(x: Any) -> Any:
+    return -gmpy2.log1p(gmpy2.exp(-x)) if x > 0 else x - gmpy2.log1p(gmpy2.exp(x))
+
+
 #: Operator -> its formula, with the defaults of its parameters.
 FORMULAS: dict[str, Callable[[Any], Any]] = {
     "relu": _relu,
@@ -138,27 +224,119 @@ FORMULAS: dict[str, Callable[[Any], Any]] = {
     "acosh": gmpy2.acosh,
     "atanh": lambda x: gmpy2.atanh(x) if abs(x) <= 1 else mpfr("nan"),
     "identity": lambda x: x,
+    "linear": lambda x: x + 0,
+    "parametric_hard_swish": lambda x: _closed(x, lambda v: _clamped(_single(1 / 6) * v + mpfr(0.5), 0, 1)),
+    "parametric_softplus": _stretched_softplus,
+    "hard_mish": lambda x: _closed(x, lambda v: _clamped(v + 2, 0, 2) / 2),
+    "log_sigmoid": _log_logistic,
+    "serf": lambda x: (
+        _zero_like(x) if x == mpfr("-inf") else x * gmpy2.erf(gmpy2.log1p(gmpy2.exp(x))) if x < 10**4 else x
+    ),
+    "snake": _snake,
+    "softcap": lambda x: mpfr(0.75) * gmpy2.tanh(x / mpfr(0.75)),
+    "sparse_plus": lambda x: mpfr(0) if x <= -1 else (x + 1) ** 2 / 4 if x < 1 else x,
+    "sparse_sigmoid": lambda x: _clamped((x + 1) / 2, 0, 1),
+    "squareplus": _squareplus,
+    "star_relu": lambda x: x if gmpy2.is_nan(x) else _single(0.8944) * max(mpfr(0), x) ** 2 + _single(-0.4472),
+    "tanhshrink": _tanhshrink,
+    "xielu": _xielu,
+    "cbrt": gmpy2.cbrt,
+    "erfc": gmpy2.erfc,
+    "erfinv": _inverse_erf,
+    "exp2": gmpy2.exp2,
+    "expm1": gmpy2.expm1,
+    "log1p": lambda x: gmpy2.log1p(x) if not x < -1 else mpfr("nan"),
+    "log2": lambda x: gmpy2.log2(x) if not x < 0 else mpfr("nan"),
+    "log10": lambda x: gmpy2.log10(x) if not x < 0 else mpfr("nan"),
+    "log_ndtr": _log_ndtr,
+    "logit": lambda x: gmpy2.log(x) - gmpy2.log1p(-x) if 0 <= x <= 1 else mpfr("nan"),
+    "ndtr": lambda x: gmpy2.erfc(-x / gmpy2.sqrt(mpfr(2))) / 2,
+    "rsqrt": lambda x: 1 / gmpy2.sqrt(x),
+    "square": lambda x: x * x,
+    "trunc": gmpy2.rint_trunc,
+    "clamp": lambda x: x,
+    "threshold": lambda x: x if gmpy2.is_nan(x) else max(x, mpfr(0.75)),
+    "isinf": lambda x: mpfr(gmpy2.is_infinite(x)),
+    "isnan": lambda x: mpfr(gmpy2.is_nan(x)),
+    "isfinite": lambda x: mpfr(gmpy2.is_finite(x)),
+}
+
+
+def _nan(*x: Any) -> bool:
+    return any(gmpy2.is_nan(v) for v in x)
+
+
+def _larger(a: Any, b: Any) -> Any:
+    """NaN in either gives NaN; +0 is larger than -0."""
+    if _nan(a, b):
+        return mpfr("nan")
+    return (b if gmpy2.is_signed(a) else a) if a == b else max(a, b)
+
+
+def _remainder(a: Any, b: Any) -> Any:
+    return mpfr("nan") if b == 0 or gmpy2.is_infinite(a) or _nan(a, b) else gmpy2.fmod(a, b)
+
+
+def _floored(a: Any, b: Any) -> Any:
+    """The sign of the divisor, also of zeros."""
+    rest = _remainder(a, b)
+    if gmpy2.is_nan(rest):
+        return rest
+    if rest == 0:
+        return gmpy2.copy_sign(mpfr(0), b)
+    return rest if (rest < 0) == (b < 0) else b if gmpy2.is_infinite(b) else rest + b
+
+
+def _logarithm_of_sum(a: Any, b: Any) -> Any:
+    if _nan(a, b):
+        return mpfr("nan")
+    high, low = max(a, b), min(a, b)
+    return high + 0 if gmpy2.is_infinite(high) or gmpy2.is_infinite(low) else high + gmpy2.log1p(gmpy2.exp(low - high))
+
+
+#: Operators of two tensors, with the defaults of their parameters.
+OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b,
+    "mean": lambda a, b: (a + b) / 2,
+    "max": _larger,
+    "min": lambda a, b: -_larger(-a, -b),
+    "difference_square": lambda a, b: (a - b) * (a - b),
+    "hypot": gmpy2.hypot,
+    "atan2": gmpy2.atan2,
+    "copysign": lambda x, sign: -abs(x) if gmpy2.is_signed(sign) and not _nan(sign) else abs(x),
+    "prelu": lambda x, slope: x if _nan(x) or x > 0 or x == 0 else slope * x,
+    "relu_grad": lambda x, gradient: gradient if x > 0 else mpfr(0),
+    "modulus_truncate": _remainder,
+    "modulus_floor": _floored,
+    "logaddexp": _logarithm_of_sum,
+    "pow": lambda x, y: x**y,
 }
 
 #: Precision, largest exponent and smallest exponent of a subnormal number, as MPFR counts them.
-CONTEXTS = {"float16": (11, 16, -23), "bfloat16": (8, 128, -132)}
+CONTEXTS = {"float16": (11, 16, -23), "bfloat16": (8, 128, -132), "float32": (24, 128, -148)}
+
+#: The types of which every input of one tensor is compared.
+SHORT = ("float16", "bfloat16")
 
 
-def rounded(operator: str, dtype: str, values: np.ndarray) -> np.ndarray:
+def rounded(operator: str, dtype: str, *operands: np.ndarray) -> np.ndarray:
     """The results, correctly rounded by MPFR: once to 400 or 4,000 bits and odd, then to the type."""
     precision, most, least = CONTEXTS[dtype]
-    formula = FORMULAS[operator]
-    results = np.empty(values.shape, np.float64)
+    formula = FORMULAS[operator] if len(operands) == 1 else OF_TWO[operator]
+    results = np.empty(operands[0].shape, np.float64)
     wide = gmpy2.context(precision=400, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min(), trap_divzero=False)
     wider = gmpy2.context(wide, precision=4000)
     narrow = gmpy2.context(precision=precision, emax=most, emin=least, subnormalize=True)
-    for i, value in enumerate(values.tolist()):
+    for i, values in enumerate(zip(*(x.tolist() for x in operands), strict=True)):
         with gmpy2.context(wide):
-            long = formula(mpfr(value))
+            long = formula(*map(mpfr, values))
         ends = _to(long, narrow, precision, wide)
         if ends is None:
             with gmpy2.context(wider):
-                long = formula(mpfr(value))
+                long = formula(*map(mpfr, values))
             ends = _to(long, narrow, precision, None)
         results[i] = ends
     return results
@@ -180,25 +358,46 @@ def _to(long: Any, narrow: Any, precision: int, wide: Any) -> float | None:
 
 
 def disagreements(operator: str, dtype: str, step: int = 1, first: int = 0) -> tuple[int, int]:
-    """How many inputs were compared, and in how many the two oracles differ."""
+    """How many inputs of one tensor were compared, and in how many the two oracles differ."""
     kind = element_type(dtype)
-    x = np.arange(first, 1 << 16, step, dtype=np.uint16).view(kind.numpy)
-    right = of_operator(operator, dtype).right([x])
+    return compared(operator, dtype, np.arange(first, 1 << 16, step, dtype=np.uint16).view(kind.numpy))
+
+
+def of_hard_cases(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, int]:
+    """The same of so many hard cases of two tensors: special values with each other, and all magnitudes."""
+    spec = of_operator(operator, dtype)
+    chosen = choose(spec, seed=seed, samples=max(64, count)).arrays
+    order = np.random.default_rng(seed).permutation(chosen[0].size)[:count]
+    return compared(operator, dtype, *(x[order] for x in chosen))
+
+
+def compared(operator: str, dtype: str, *operands: np.ndarray) -> tuple[int, int]:
+    parameters = {p.name: 0.75 for p in find_operator(operator).parameters if p.is_required}
+    right = of_operator(operator, dtype, parameters).right(operands)
     with np.errstate(all="ignore"):
-        other = rounded(operator, dtype, x.astype(np.float64)).astype(kind.numpy)
-    return x.size, int(np.count_nonzero(bits_of(other, canonical=True) != bits_of(right, canonical=True)))
+        other = rounded(operator, dtype, *(x.astype(np.float64) for x in operands)).astype(right.dtype)
+    return right.size, int(np.count_nonzero(bits_of(other, canonical=True) != bits_of(right, canonical=True)))
+
+
+#: Hard cases of each operator of two tensors in each type: a million of all of them.
+HARD = -(-(10**6) // (len(OF_TWO) * len(CONTEXTS)))
 
 
 def main() -> None:
-    """Compare all inputs; ``FILE [DTYPE]`` writes the table."""
-    lines = ["operator,dtype,inputs,disagreements"]
-    for operator in FORMULAS:
-        for dtype in sys.argv[2:] or CONTEXTS:
-            count, wrong = disagreements(operator, dtype)
-            lines.append(f"{operator},{dtype},{count},{wrong}")
-            print(lines[-1], flush=True)
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    """Compare all inputs of one tensor, and hard cases of two; ``FILE`` is the table, to which rows are added."""
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+    lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
+    lines = lines or ["operator,dtype,inputs,disagreements"]
+    known = {tuple(line.split(",")[:2]) for line in lines}
+    wanted = [(o, d) for d in SHORT for o in FORMULAS] + [(o, d) for d in CONTEXTS for o in OF_TWO]
+    for operator, dtype in wanted:
+        if (operator, dtype) in known:
+            continue
+        count, wrong = disagreements(operator, dtype) if operator in FORMULAS else of_hard_cases(operator, dtype, HARD)
+        lines.append(f"{operator},{dtype},{count},{wrong}")
+        print(lines[-1], flush=True)
+        if path:
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

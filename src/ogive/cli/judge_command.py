@@ -26,6 +26,7 @@ from ogive.judge.reports import as_json
 from ogive.judge.results import of_results
 from ogive.judge.subjects import of_program, subject
 from ogive.operator import Operator
+from ogive.peers.functions import PEERS
 
 __all__ = ["command"]
 
@@ -87,9 +88,9 @@ def command(
 ) -> int:
     """Judge an implementation of an operator against exact results.
 
-    SUBJECT is onnxruntime[:Provider], openvino[:DEVICE], torch[:device][:compile], jax, ogive, a Python function of
-    arrays (module:function or file.py:function), or a function of a shared library (./libk.so:my_gelu). --exec and
-    --results take its place.
+    SUBJECT is onnxruntime[:Provider], openvino[:DEVICE], torch[:device][:compile], jax, tensorflow, ogive, a Python
+    function of arrays (module:function or file.py:function), or a function of a shared library (./libk.so:my_gelu).
+    --exec and --results take its place.
 
     Every input of 8 and 16 bits is judged; of longer types chosen and evenly spread ones, or with --exhaustive all of
     float32. Without --operator, all operators of one tensor that the subject has are judged.
@@ -173,7 +174,7 @@ def command(
 
 
 def _is_of_library(text: str | None) -> bool:
-    return bool(text) and str(text).partition(":")[0] in ("torch", "onnxruntime", "openvino", "jax")
+    return bool(text) and str(text).partition(":")[0] in PEERS
 
 
 def _specifications(

@@ -34,7 +34,8 @@ td.text { white-space: normal; min-width: 16rem; }
 svg { width: 100%; height: auto; display: block; } svg text { fill: var(--soft); font-size: 12px; }
 .grid { stroke: var(--grid); } .dots { fill: var(--blue); } .limit { stroke: var(--red); stroke-dasharray: 4 3; }
 code { font-size: .92em; } li { margin: .2rem 0; }
-@media (max-width: 40rem) { main { padding: .5rem; } section { padding: .7rem; } svg text { font-size: 28px; } }
+@media (max-width: 40rem) { main { padding: .5rem; } section { padding: .7rem; } svg text { font-size: 28px; }
+  svg text.odd { display: none; } }
 """
 
 
@@ -118,7 +119,7 @@ def _section(j: Judgement, number: int) -> str:
 
 # ---- pictures
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 900, 260, 62, 34, 10
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 900, 300, 92, 38, 14
 
 
 def _pictures(curve: dict[str, Any], limit: float) -> list[str]:
@@ -164,22 +165,28 @@ def _plot(
         return _TOP + (1 - part) * tall
 
     parts = [f"<svg viewBox='0 0 {_WIDTH} {_HEIGHT}' role='img' aria-label='errors over x'>"]
-    for power in range(low, high + 1, max(1, math.ceil((high - low) / 8))):
+    for number, power in enumerate(range(low, high + 1, max(1, math.ceil((high - low) / 8)))):
         y = py(10.0**power)
         parts.append(f"<line class='grid' x1='{_LEFT}' x2='{_WIDTH - 8}' y1='{y:.1f}' y2='{y:.1f}'/>")
-        parts.append(f"<text x='{_LEFT - 6}' y='{y + 4:.1f}' text-anchor='end'>{_power(power)}</text>")
-    for at, label in ticks:
+        parts.append(f"<text{_odd(number)} x='{_LEFT - 6}' y='{y + 4:.1f}' text-anchor='end'>{_power(power)}</text>")
+    for number, (at, label) in enumerate(ticks):
         if x0 <= at <= x1:
             parts.append(
                 f"<line class='grid' x1='{px(at):.1f}' x2='{px(at):.1f}' y1='{_TOP}' y2='{_HEIGHT - _BOTTOM}'/>"
             )
-            parts.append(f"<text x='{px(at):.1f}' y='{_HEIGHT - 12}' text-anchor='middle'>{label:.3g}</text>")
+            place = f"x='{px(at):.1f}' y='{_HEIGHT - 10}'"
+            parts.append(f"<text{_odd(number)} {place} text-anchor='middle'>{label:.2g}</text>")
     if limit is not None and 10.0**low <= limit <= 10.0**high:
         y = py(limit)
         parts.append(f"<line class='limit' x1='{_LEFT}' x2='{_WIDTH - 8}' y1='{y:.1f}' y2='{y:.1f}'/>")
     dots = "".join(f"M{px(x):.1f} {py(y):.1f}h0" for x, y in shown if y > 0)
     parts.append(f"<path d='{dots}' stroke='var(--blue)' stroke-width='3' stroke-linecap='round' fill='none'/></svg>")
     return "".join(parts)
+
+
+def _odd(number: int) -> str:
+    """Labels that phones have no room for."""
+    return " class='odd'" if number % 2 else ""
 
 
 def _power(power: int) -> str:

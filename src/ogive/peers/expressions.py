@@ -148,6 +148,35 @@ JAX = {
     "chain": "jax.nn.celu(x * w + b, 1.5) * jax.nn.sigmoid(g)",
 }
 
+# ---- TensorFlow
+
+TENSORFLOW = {
+    **{name: f"tensorflow.math.{name}(x)" for name in (*_OF_X, "log", "erf") if name != "neg"},
+    **{name: f"a {sign} b" for name, sign in _OF_TWO.items()},
+    "neg": "-x",
+    "atan2": "tensorflow.math.atan2(y, x)",
+    "max": "tensorflow.math.maximum(a, b)",
+    "min": "tensorflow.math.minimum(a, b)",
+    "mod": "tensorflow.truncatemod(a, b)",
+    "pow": "x ** exponent",
+    "clip": "tensorflow.clip_by_value(x, min, max)",
+    "elu": "tensorflow.nn.elu(x)",
+    "gelu": "tensorflow.nn.gelu(x, approximate=False)",
+    "gelu_tanh": "tensorflow.nn.gelu(x, approximate=True)",
+    "leaky_relu": "tensorflow.nn.leaky_relu(x, alpha)",
+    "linear": "alpha * x + beta",
+    "prelu": "tensorflow.where(x >= 0, x, slope * x)",
+    "relu": "tensorflow.nn.relu(x)",
+    "selu": "tensorflow.nn.selu(x)",
+    "sigmoid": "tensorflow.math.sigmoid(x)",
+    "softplus": "tensorflow.math.softplus(x)",
+    "softsign": "tensorflow.nn.softsign(x)",
+    "swiglu": "tensorflow.nn.silu(a) * b",
+    "swish": "tensorflow.nn.silu(x)",
+    "softmax": "tensorflow.nn.softmax(x, -1)",
+    "log_softmax": "tensorflow.nn.log_softmax(x, -1)",
+}
+
 # ---- ONNX, for ONNX Runtime and OpenVINO
 
 #: (operator, attributes beside our parameters).

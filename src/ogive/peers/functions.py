@@ -2,7 +2,7 @@
 
 >>> version("abacus")
 Traceback (most recent call last):
-ogive.errors.ArgumentError: peer: is 'abacus'; allowed: torch, onnxruntime, openvino, jax
+ogive.errors.ArgumentError: peer: is 'abacus'; allowed: torch, onnxruntime, openvino, jax, tensorflow
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ogive.errors import ArgumentError, MissingPackageError, UnsupportedError, message
-from ogive.peers.expressions import JAX, ONNX, TORCH, expression
+from ogive.peers.expressions import JAX, ONNX, TENSORFLOW, TORCH, expression
 
 __all__ = ["PEERS", "function", "version"]
 
@@ -62,7 +62,7 @@ def _written(
     used = {n.id for n in ast.walk(ast.parse(text or "0")) if isinstance(n, ast.Name)}
     if text is None or not set(given) <= used:
         raise UnsupportedError(message(operator, "the peer does not have it with these parameters"))
-    module = next(iter(used & {"torch", "jax"}), "_")
+    module = next(iter(used & {"torch", "jax", "tensorflow"}), "_")
     written: Callable[..., Any] = eval(f"lambda {module}, {', '.join(names)}: {text}", dict(parameters))
     return written
 
@@ -93,6 +93,12 @@ def _jax(operator: str, names: tuple[str, ...], parameters: dict[str, Any], give
     call = _written(JAX, names, operator, parameters, given)
     compiled = jax.jit(lambda *arrays: call(jax, *arrays))
     return lambda *arrays: np.asarray(compiled(*arrays))
+
+
+def _tensorflow(operator: str, names: tuple[str, ...], parameters: dict[str, Any], given: dict[str, Any]) -> Function:
+    tensorflow = importlib.import_module("tensorflow")
+    call = _written(TENSORFLOW, names, operator, parameters, given)
+    return lambda *arrays: np.asarray(call(tensorflow, *map(tensorflow.constant, arrays)).numpy())
 
 
 def _model(operator: str, names: tuple[str, ...], given: dict[str, Any], array: np.ndarray) -> bytes:
@@ -159,4 +165,5 @@ PEERS: dict[str, Callable[[str, tuple[str, ...], dict[str, Any], dict[str, Any]]
     "onnxruntime": _onnxruntime,
     "openvino": _openvino,
     "jax": _jax,
+    "tensorflow": _tensorflow,
 }
