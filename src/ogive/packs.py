@@ -17,6 +17,7 @@ import os
 import sys
 import zipfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -167,7 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             targets = targets_of_wheel(wheel.name)
             key = tuple(target.triple for target in targets)
             if key not in made:
-                made[key] = {target.name: make_pack(target) for target in targets}
+                with ProcessPoolExecutor() as processes:
+                    made[key] = dict(zip([t.name for t in targets], processes.map(make_pack, targets), strict=True))
             new = add_to_wheel(wheel, given.to, made[key])
             print(f"{hashlib.sha256(new.read_bytes()).hexdigest()}  {new}  {new.stat().st_size:,} bytes")
     return 0

@@ -4,7 +4,8 @@ A wheel has the kernels of the catalogue (packs.py makes them), so that these ne
 kernel is found by the identity of its computation, as a note of the cache is. A pack belongs to one state of the
 package's files: it says their digest, and with other files it is as if it were not there.
 
-The file: a head; the keys, sorted; for each key where its note and its image lie; then these, deflated, each text once.
+The file: a head; the keys, sorted; for each key where its note and its image lie; where the blocks end; then these. Texts
+lie in blocks, each text once. A block is compressed as a whole (LZMA, with a check sum): kernels of one operator are alike.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache as remember
+from itertools import accumulate
 from typing import Any
 
 from ogive.backends.link import Image
@@ -23,10 +25,13 @@ from ogive.runtime.engine_files import engine_files
 
 __all__ = ["FOLDER", "digest_of_files", "load", "packed"]
 
-MAGIC = b"OGIVE-PACK-1\n\0\0\0"
-_HEAD = struct.Struct("<16s32s32sI")  # what it is, two digests of the engine's files, number of keys
+MAGIC = b"OGIVE-PACK-2\n\0\0\0"
+_HEAD = struct.Struct("<16s32s32sII")  # what it is, two digests of the engine's files, numbers of keys and of blocks
 _KEY_BYTES = 16
-_PLACE = struct.Struct("<IIII")  # of the note and of the image: where, and how many bytes
+_PLACE = struct.Struct("<IIIIII")  # of the note and of the image: in which block, where, and how many bytes
+
+#: A block's texts have about so many bytes. Longer ones save little, and a kernel takes longer to load.
+_BLOCK_BYTES = 1 << 16
 
 #: Where packs lie, in the package.
 FOLDER = "kernels"
@@ -53,32 +58,39 @@ def _digest_of_sizes(sizes: Mapping[str, int]) -> bytes:
 
 def packed(kernels: Iterable[tuple[str, str, Image]], files: Mapping[str, bytes]) -> bytes:
     """The pack of (identity, note as text, image), for an engine of these files. The same bytes for the same kernels."""
-    import zlib
+    import lzma
 
-    kept: dict[bytes, tuple[int, int]] = {}
-    body = bytearray()
+    kept: dict[bytes, tuple[int, int, int]] = {}
+    blocks = [bytearray()]
 
-    def place(data: bytes) -> tuple[int, int]:
+    def place(data: bytes) -> tuple[int, int, int]:
         if data not in kept:
-            deflated = zlib.compress(data, 9)
-            kept[data] = len(body), len(deflated)
-            body.extend(deflated)
+            if len(blocks[-1]) >= _BLOCK_BYTES:
+                blocks.append(bytearray())
+            kept[data] = len(blocks) - 1, len(blocks[-1]), len(data)
+            blocks[-1].extend(data)
         return kept[data]
 
     rows = {
         _key(identity): _PLACE.pack(*place(note.encode()), *place(encode(image))) for identity, note, image in kernels
     }
     sizes = _digest_of_sizes({name: len(data) for name, data in files.items()})
-    head = _HEAD.pack(MAGIC, digest_of_files(files), sizes, len(rows))
+    # The dictionary is what a reader allocates.
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 18}]
+    pressed = [lzma.compress(block, check=lzma.CHECK_CRC32, filters=filters) for block in blocks]
+    ends = list(accumulate(map(len, pressed)))
+    head = _HEAD.pack(MAGIC, digest_of_files(files), sizes, len(rows), len(ends))
     names = sorted(rows)
-    return head + b"".join(names) + b"".join(rows[name] for name in names) + bytes(body)
+    index = b"".join(names) + b"".join(rows[name] for name in names) + struct.pack(f"<{len(ends)}I", *ends)
+    return head + index + b"".join(pressed)
 
 
 class _Pack:
     """An opened pack: its index. What it has is read when it is asked for."""
 
-    def __init__(self, path: str, names: bytes, places: bytes, begin: int) -> None:
-        self.path, self.names, self.places, self.begin = path, names, places, begin
+    def __init__(self, path: str, names: bytes, places: bytes, ends: Sequence[int], begin: int) -> None:
+        self.path, self.names, self.places, self.ends, self.begin = path, names, places, (0, *ends), begin
+        self.latest: tuple[int, bytes] | None = None
 
     def find(self, name: bytes) -> tuple[bytes, bytes] | None:
         """The note and the image, or None."""
@@ -91,18 +103,31 @@ class _Pack:
                 high = middle
         if self.names[low * _KEY_BYTES : (low + 1) * _KEY_BYTES] != name:
             return None
-        import zlib
+        places = _PLACE.unpack_from(self.places, low * _PLACE.size)
+        found = []
+        for number, begin, size in (places[:3], places[3:]):
+            block = self.block(number)
+            if block is None:
+                return None
+            found.append(block[begin : begin + size])
+        return found[0], found[1]
 
-        note_at, note_size, image_at, image_size = _PLACE.unpack_from(self.places, low * _PLACE.size)
+    def block(self, number: int) -> bytes | None:
+        """The texts of a block, None if they are damaged. The latest is kept: a kernel's repair lies beside it."""
+        latest = self.latest
+        if latest is not None and latest[0] == number:
+            return latest[1]
+        import lzma
+
         with open(self.path, "rb") as file:  # noqa: PTH123
-            file.seek(self.begin + note_at)
-            note = file.read(note_size)
-            file.seek(self.begin + image_at)
-            image = file.read(image_size)
-        try:  # each has a check sum
-            return zlib.decompress(note), zlib.decompress(image)
-        except zlib.error:
+            file.seek(self.begin + self.ends[number])
+            pressed = file.read(self.ends[number + 1] - self.ends[number])
+        try:
+            texts = lzma.decompress(pressed)
+        except lzma.LZMAError:
             return None
+        self.latest = number, texts
+        return texts
 
 
 @remember
@@ -115,13 +140,14 @@ def _opened(target: str) -> _Pack | None:
             head = file.read(_HEAD.size)
             if len(head) < _HEAD.size:
                 return None
-            magic, content, sizes, count = _HEAD.unpack(head)
+            magic, content, sizes, count, blocks = _HEAD.unpack(head)
             if magic != MAGIC or not _is_of_these_files(content, sizes, os.fstat(file.fileno()).st_mtime):
                 return None
             names, places = file.read(count * _KEY_BYTES), file.read(count * _PLACE.size)
-    except OSError:
+            ends = struct.unpack(f"<{blocks}I", file.read(4 * blocks))
+            return _Pack(path, names, places, ends, file.tell())
+    except (OSError, struct.error):
         return None
-    return _Pack(path, names, places, _HEAD.size + len(names) + len(places))
 
 
 def _is_of_these_files(content: bytes, sizes: bytes, written: float) -> bool:
