@@ -101,6 +101,15 @@ def test_the_bits_are_ogives(library, dtype, shape):
     assert same(computed(library, "Celu", dtype, x, alpha=1.5), ogive.celu(x, alpha=1.5))
 
 
+def test_a_library_of_the_fast_contract(tmp_path):
+    path = ogive.onnxruntime.library(tmp_path / "fast.so", [ogive.gelu], ["float32"], accuracy="fast")
+    x = numbers("float32", 10_000)
+    assert same(computed(path, "Gelu", "float32", x), ogive.gelu.fast(x))
+    assert not same(ogive.gelu.fast(x), ogive.gelu(x))
+    with pytest.raises(ParameterError, match=r"^ogive\.onnxruntime\.library: accuracy is 'rough'; allowed: 'exact'"):
+        ogive.onnxruntime.library(tmp_path / "x.so", [ogive.gelu], accuracy="rough")
+
+
 @pytest.mark.parametrize("approximate", [None, "none", "tanh"])
 def test_an_attribute_selects_a_formula(library, approximate):
     x = numbers("float32", 1000)

@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog import activations, rowwise
+from ogive.contracts import checked
+from ogive.engine.computation import under
 from ogive.errors import ArgumentError, CompileError, UnsupportedError, message
 from ogive.exporting.exported import export_sources
 from ogive.exporting.given import source_of
@@ -64,21 +66,23 @@ def library(
     *,
     target: str | None = None,
     domain: str = DOMAIN,
+    accuracy: str | None = None,
 ) -> Path:
     """Build a library of custom operators for ONNX Runtime, and return its path.
 
     ``what`` are operators: the catalogue's, by ONNX's name (``Celu``), or your own, by theirs; without it the activations
     and softmax, log_softmax, hardmax. Each has the element types of ``dtypes`` that it takes. Numeric parameters are
     attributes of type float, a parameter that selects a formula is one of type string, and operators of rows have the
-    attribute ``axis``. Operands are broadcast. ``target`` is that of ``ogive.export``. It needs llvmlite, and a C
-    compiler or the package ziglang.
+    attribute ``axis``. Operands are broadcast. ``target`` is that of ``ogive.export``, ``accuracy`` the contract: exact or
+    fast. It needs llvmlite, and a C compiler or the package ziglang.
 
-    Raises ArgumentError for what is no operator, CompileError without a compiler.
+    Raises ArgumentError for what is no operator, ParameterError for another contract, CompileError without a compiler.
 
     >>> import onnxruntime  # doctest: +SKIP
     >>> options = onnxruntime.SessionOptions()  # doctest: +SKIP
     >>> options.register_custom_ops_library(str(ogive.onnxruntime.library("activations.so")))  # doctest: +SKIP
     """
+    contract = checked("ogive.onnxruntime.library", accuracy)
     ops: list[Any] = list(_usual() if what is None else what)
     for op in ops:
         if not isinstance(op, Operator):
@@ -87,7 +91,7 @@ def library(
         if op.reduces:
             what_is = f"{op.name} makes one number of a row"
             raise UnsupportedError(message("ogive.onnxruntime.library", what_is, "operators with a result per element"))
-    made = [custom for op in ops for dtype in dtypes for custom in _of_operator(op, dtype)]
+    made = [custom for op in ops for dtype in dtypes for custom in _of_operator(op, dtype, contract)]
     if not made:
         what_is = f"no operator takes {', '.join(dtypes)}"
         raise ArgumentError(message("ogive.onnxruntime.library", what_is, "operators, and types that they take"))
@@ -100,18 +104,24 @@ def _usual() -> list[Operator]:
     return [op for op in dict.fromkeys(op for op in listed if isinstance(op, Operator)) if op.onnx]
 
 
-def _of_operator(op: Operator, dtype: str) -> list[CustomOperator]:
+def _of_operator(op: Operator, dtype: str, contract: str) -> list[CustomOperator]:
     if not any({t.name for t in (*s.inputs, *s.outputs)} == {dtype} for s in op.signatures):
         return []
     selecting = [parameter for parameter in op.parameters if parameter.choices]
     parameters = tuple((p.name, 0.0 if p.is_required else float(p.default)) for p in op.numeric_parameters)
     name = op.onnx or op.name
     if len(selecting) != 1:  # none, or more than ONNX knows of
-        return [CustomOperator(name, (source_of(op, dtype, None, None),), parameters)]
+        return [CustomOperator(name, (_source(op, dtype, {}, contract),), parameters)]
     (parameter,) = selecting
     values = sorted(parameter.choices, key=lambda value: (value != parameter.default, str(value)))
-    sources = tuple(source_of(op, dtype, {parameter.name: value}, None) for value in values)
+    sources = tuple(_source(op, dtype, {parameter.name: value}, contract) for value in values)
     return [CustomOperator(name, sources, parameters, parameter.name, tuple(map(str, values)))]
+
+
+def _source(op: Operator, dtype: str, choices: Mapping[str, Any], contract: str) -> Source:
+    exact = source_of(op, dtype, choices, None)
+    computation = under(exact.computation, contract)
+    return replace(exact, computation=computation, interface=replace(exact.interface, program=computation.program))
 
 
 # ---- C

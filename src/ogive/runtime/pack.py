@@ -76,7 +76,7 @@ def packed(kernels: Iterable[tuple[str, str, Image]], files: Mapping[str, bytes]
     }
     sizes = _digest_of_sizes({name: len(data) for name, data in files.items()})
     # The dictionary is what a reader allocates.
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 4 * _BLOCK_BYTES}]
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 18}]
     pressed = [lzma.compress(block, check=lzma.CHECK_CRC32, filters=filters) for block in blocks]
     ends = list(accumulate(map(len, pressed)))
     head = _HEAD.pack(MAGIC, digest_of_files(files), sizes, len(rows), len(ends))
