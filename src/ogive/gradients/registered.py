@@ -45,7 +45,9 @@ def _bell(u: Any) -> Term:
 def _gelu(x: Any, *, approximate: str) -> Any:
     v = _within(x, 40)
     if approximate == "none":
-        return f.normal_tail(-v) + v * (f.exp(-(v * v) / 2) / f.square_root(2 * f.pi))
+        # Below -38.68 no format holds more than the sign.
+        slope = f.normal_tail(-v) + v * (f.exp(-(v * v) / 2) / f.square_root(2 * f.pi))
+        return where(x < -38.68, f.copy_sign(0, x), slope)
     scale = 2 * f.square_root(2 / f.pi)
     u = v * (scale * (1 + 0.044715 * (v * v)))
     slope = scale * (1 + 3 * 0.044715 * (v * v))
