@@ -4,7 +4,7 @@ A ball is kept by its two ends, which are dyadic numbers; without ends nothing i
 `ctx.prec` bits. A function that rises is computed at both ends. At one point it is computed in integers times ``2**-w``,
 beside a count of the units that these are wrong by at most: so each end is proved by its own computation.
 
-The names are python-flint's. It is 2 to 20 times slower, and as right: the tests compare results.
+The names are python-flint's. It is slower, and as right: the tests compare results.
 """
 
 from __future__ import annotations
