@@ -174,14 +174,14 @@ def beside_peers(
 ) -> str:
     rows = []
     for (name, kind), report in reports.items():
-        others = [peers[peer].get((name, dtype)) for peer in PEERS]
+        others = [of_peer.get((name, dtype)) for of_peer in peers.values()]
         # Where nothing is computed that could be inexact there is nothing to compare.
         if kind != dtype or not any(others) or max(r.worst for r in [report, *others] if r) <= 0.5:
             continue
         cells = [figures(report), *(figures(r) + all_inputs(r) if r else "" for r in others)]
         rows.append([f"`{title(report)}`", *cells])
-    versions = {peer: next(iter(peers[peer].values())).by for peer in PEERS}
-    return table(["operator", "Ogive", *versions.values()], rows, right=1 + len(PEERS))
+    versions = [next(iter(of_peer.values())).by for of_peer in peers.values()]
+    return table(["operator", "Ogive", *versions], rows, right=1 + len(versions))
 
 
 def details(reports: dict[tuple[str, str], Report], dtype: str) -> str:
@@ -244,7 +244,7 @@ def fast() -> str:
 def document(folder: Path = RESULTS) -> str:
     """The whole text."""
     reports = all_reports(folder)
-    peers = {peer: all_reports(folder / peer) for peer in PEERS}
+    peers = {peer: found for peer in PEERS if (found := all_reports(folder / peer))}
     exhaustive = sum(r.inputs == "every input" and r.dtype == "float32" for r in reports.values())
     parts = {
         "SUMMARY": summary(reports),

@@ -25,7 +25,7 @@ from benchmarks.tables import geometric_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Checkout", "compared"]
+__all__ = ["BUILT", "Checkout", "compared"]
 
 HERE = Path(__file__).resolve().parent.parent
 
@@ -33,13 +33,21 @@ HERE = Path(__file__).resolve().parent.parent
 OF_A_TIMING, OF_A_TURN = 4e-4, 3e-2
 
 
-class Checkout:
-    """A process that computes with the package of one checkout."""
+def _is_built(root: Path) -> bool:
+    return any((root / "src" / "ogive").glob("_native*"))
 
-    def __init__(self, root: Path, accuracy: str = "exact") -> None:
-        paths = os.pathsep.join(str(path) for path in (root / "src", HERE))
+
+#: This checkout if its native module is built; None: the package that is installed.
+BUILT = HERE if _is_built(HERE) else None
+
+
+class Checkout:
+    """A process that computes with the package of one checkout, or of None with the installed one."""
+
+    def __init__(self, root: Path | None, accuracy: str = "exact") -> None:
+        paths = os.pathsep.join(str(path) for path in ((HERE,) if root is None else (root / "src", HERE)))
         environment = {**os.environ, "PYTHONPATH": paths, "OGIVE_NUM_THREADS": "1", "OGIVE_ACCURACY": accuracy}
-        environment |= {"OGIVE_CACHE": str(root / "build" / "cache"), "OGIVE_PACKS": "off"}
+        environment |= {"OGIVE_CACHE": str((root or HERE) / "build" / "cache"), "OGIVE_PACKS": "off"}
         command = [sys.executable, "-m", "benchmarks.price", "--serve"]
         self.process = subprocess.Popen(
             command, env=environment, cwd=HERE, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -122,7 +130,7 @@ def compared(
     return found
 
 
-@click.command(help=(__doc__ or "").replace("\n\n", "\n\n"))
+@click.command(help=__doc__)
 @click.option("--old", type=click.Path(exists=True, file_okay=False, path_type=Path), help="The other checkout.")
 @click.option("--accuracy", type=click.Choice(["exact", "fast"]), default="exact", show_default=True)
 @click.option("--operator", "operators", multiple=True, help="Only these operators.")
@@ -137,7 +145,9 @@ def main(old: Path | None, accuracy: str, operators: tuple[str, ...], size: int,
         raise click.UsageError("--old: which checkout to compare with")
     section = "float32" if accuracy == "exact" else "fast"
     names = operators or tuple(dict.fromkeys(case.operator for case in cases(section, (), (), 1)))
-    contestants = Checkout(HERE, accuracy), Checkout(old.resolve())
+    if not _is_built(old):
+        raise click.UsageError(f"--old: {old} has no native module in src/ogive; build it there")
+    contestants = Checkout(BUILT, accuracy), Checkout(old.resolve())
     try:
         found = compared(*contestants, names, size, rounds)
     finally:

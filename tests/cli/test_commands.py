@@ -80,7 +80,7 @@ def test_show_takes_the_names_of_both_standards(ogive, name):
     ("name", "text"),
     [
         ("mul", "bound     exact: nothing is rounded before the result is"),
-        ("tanh", "bound     static: off by at most 2**-48."),
+        ("tanh", "bound     static: off by at most 2**-39."),
         ("gelu", "of itself, and what is computed beside each value, because numbers may cancel"),
     ],
 )

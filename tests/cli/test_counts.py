@@ -83,7 +83,7 @@ def test_without_python_flint(ogive, monkeypatch):  # noqa: F811
 
     monkeypatch.setitem(sys.modules, "flint", None)
     enclosure._flint.cache_clear()
-    status, _, err = ogive("accuracy", "tanh", "--count", "--dtype", "float16")
+    status, out, err = ogive("accuracy", "tanh", "--count", "--dtype", "float16")
     enclosure._flint.cache_clear()
-    assert status != 0
-    assert "python-flint is not installed. Install it: pip install 'ogive[exact]'" in err
+    assert status == 0, err
+    assert " 0 " in out
