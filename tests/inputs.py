@@ -13,10 +13,12 @@ def named(cases):
     return [f"{op.name}-{'-'.join(t.name for t in signature.inputs)}" for op, signature in cases]
 
 
-#: Every (operator, signature) of the catalogue's element-wise operators, and of its row-wise ones, with readable ids.
+#: Every (operator, signature) of the catalogue's element-wise operators, of its row-wise ones (OF_ROWS), and of these the
+#: ones with a result for each element, with readable ids.
 CASES = [(op, signature) for op in OPERATORS.values() if not op.is_row_wise for signature in op.signatures]
 CASE_IDS = named(CASES)
-ROW_CASES = [(op, signature) for op in OPERATORS.values() if op.is_row_wise for signature in op.signatures]
+OF_ROWS = [(op, signature) for op in OPERATORS.values() if op.is_row_wise for signature in op.signatures]
+ROW_CASES = [(op, signature) for op, signature in OF_ROWS if not op.reduces]
 ROW_CASE_IDS = named(ROW_CASES)
 
 

@@ -12,7 +12,7 @@ import ogive
 from ogive.catalog import OPERATORS
 from ogive.runtime.kernels import make_ufunc
 from tests.cpu.test_targets import RUNNABLE, program
-from tests.inputs import CASE_IDS, CASES, ROW_CASE_IDS, ROW_CASES, assert_same_bits, operands
+from tests.inputs import CASE_IDS, CASES, OF_ROWS, assert_same_bits, named, operands
 
 FLUSH_TO_ZERO, DENORMALS_ARE_ZERO, ROUND_UP = 0x8000, 0x0040, 0x4000
 ALL_FLAGS = 0x3F
@@ -49,7 +49,7 @@ def mxcsr():
 
 
 MODES = {"flush": FLUSH_TO_ZERO | DENORMALS_ARE_ZERO, "round-up": ROUND_UP}
-NAMED = list(zip(CASES, CASE_IDS, strict=True)) + list(zip(ROW_CASES, ROW_CASE_IDS, strict=True))
+NAMED = list(zip(CASES, CASE_IDS, strict=True)) + list(zip(OF_ROWS, named(OF_ROWS), strict=True))
 
 
 def arguments(op, signature, count):

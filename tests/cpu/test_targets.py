@@ -15,7 +15,7 @@ from ogive.backends.llvm import emit, entries
 from ogive.backends.target import TARGETS, host_target
 from ogive.errors import CompileError
 from ogive.runtime.kernels import make_ufunc
-from tests.inputs import CASE_IDS, CASES, ROW_CASE_IDS, ROW_CASES, assert_same_bits, operands
+from tests.inputs import CASE_IDS, CASES, OF_ROWS, assert_same_bits, named, operands
 
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 RUNNABLE = [
@@ -47,7 +47,7 @@ def test_there_is_something_to_compare():
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
-@pytest.mark.parametrize(("op", "signature"), CASES + ROW_CASES, ids=CASE_IDS + ROW_CASE_IDS)
+@pytest.mark.parametrize(("op", "signature"), CASES + OF_ROWS, ids=named(CASES + OF_ROWS))
 def test_every_target_compiles_and_links(op, signature, target):
     """Also those that this machine cannot run; and nothing but exactly rounded functions is called."""
     compiled, _ = program(op, signature)

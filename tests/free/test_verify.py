@@ -6,7 +6,7 @@ from ogive.expression import OPERATIONS, Format, node
 from ogive.passes.fold import fold
 from ogive.passes.fuse import fuse
 from ogive.verify import MalformedGraph, verify
-from tests.inputs import CASE_IDS, CASES, ROW_CASE_IDS, ROW_CASES, parameter_sets
+from tests.inputs import CASE_IDS, CASES, OF_ROWS, named, parameter_sets
 
 number = node("input", (), 0, Format.NUMBER)
 single = node("input", (), 0, Format.F32)
@@ -49,7 +49,7 @@ def test_every_operation_has_a_rule_at_each_of_its_stages():
         assert (row.in_programs is not None) == (row.stages in ("primitive", "both")), row
 
 
-@pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
+@pytest.mark.parametrize(("op", "signature"), OF_ROWS, ids=named(OF_ROWS))
 def test_stages_of_rows_are_well_formed(op, signature):
     verify(*op.formula(), stage="formula")
     program = op.program(signature)
