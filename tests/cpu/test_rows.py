@@ -552,3 +552,16 @@ def test_a_result_that_lies_over_its_operand():
         out = y.reshape(-1)[place : place + 20].reshape(20, 1)
         reducing("sum", element_type("float32"))(y, out=out)
         assert_same_bits(out.copy(), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_what_a_stage_keeps_is_not_read_by_the_same_stage(dtype):
+    @ogive.row_operator
+    def weighted(x, weight):
+        power = weight**1.5
+        return power / (f.row_sum(power) + f.row_sum(power * x))
+
+    x, weight = np.random.default_rng(1).uniform(0.5, 2, (2, 5, 300)).astype(dtype)
+    power = np.longdouble(weight) ** np.longdouble(1.5)
+    right = power / (power.sum(-1, keepdims=True) + (power * x).sum(-1, keepdims=True))
+    assert np.allclose(weighted(x, weight), np.float64(right), rtol=1e-6 if dtype == "float32" else 1e-14, atol=0)

@@ -134,10 +134,11 @@ class Reals:
         kept_count = made = 0
         for level in range(1, max((depth[root] for root in roots), default=0) + 1):
             found = [n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level]
+            # All before any is kept: what a stage keeps is there from the next stage on.
+            values = [self._reduction(n, is_kept=n.operands[0] in needed_after) for n in found]
             reductions: list[Reduction] = []
             kept = []
-            for n in found:
-                reduction = self._reduction(n, is_kept=n.operands[0] in needed_after)
+            for n, reduction in zip(found, values, strict=True):
                 self.row_values[n] = made + len(reductions)
                 reductions.append(reduction)
                 if n.operation == ops.ROW_PRODUCT:
