@@ -197,6 +197,12 @@ class RowReduction(RowOperator):
         keepdims = keywords.get("keepdims", False)
         if not isinstance(keepdims, bool | np.bool):
             raise ParameterError(message(self.name, f"keepdims is {keepdims!r}", "True, False"))
+        out = keywords.get("out")
+        out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+        if isinstance(out, np.ndarray) and all(isinstance(tensor, np.ndarray) for tensor in tensors):
+            expected = self.result_shape(np.broadcast_shapes(*(tensor.shape for tensor in tensors)), keywords)
+            if out.shape != expected:  # of a larger one NumPy would reduce each row as often as it takes
+                raise ShapeError(message(self.name, f"out has shape {out.shape}", f"{expected}"))
         return super()._over_axes(tensors, keywords)
 
     def result_shape(self, shape: tuple[int, ...], keywords: Mapping[str, Any]) -> tuple[int, ...]:
