@@ -267,4 +267,8 @@ class Sequences(RuleBasedStateMachine):
 
 
 def test_sequences_of_calls_copies_and_threads():
-    run_state_machine_as_test(Sequences, settings=examples(25, 0.01, stateful_step_count=25))
+    gc.freeze()  # what other tests left takes a second to go through, each time
+    try:
+        run_state_machine_as_test(Sequences, settings=examples(25, 0.01, stateful_step_count=25))
+    finally:
+        gc.unfreeze()
