@@ -90,7 +90,9 @@ def test_the_usual_golden_of_bfloat16_gelu_is_wrong_334_times():
     x = torch.from_numpy(golden.inputs[0].view(np.int16)).view(torch.bfloat16)
     usual = torch.nn.functional.gelu(x.float()).bfloat16().view(torch.int16).numpy().view(golden.expected.dtype)
     wrong = (bits_of(usual) != bits_of(golden.expected)) & ~(np.isnan(usual) & np.isnan(golden.expected))
-    assert 300 < np.count_nonzero(wrong) < 800
+    is_zero = np.isin(bits_of(usual), (0, 0x8000)) & np.isin(bits_of(golden.expected), (0, 0x8000))
+    # The sign of torch's zeros depends on the machine's instructions.
+    assert 300 < np.count_nonzero(wrong & ~is_zero) < 800
 
 
 # ---- inputs

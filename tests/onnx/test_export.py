@@ -14,9 +14,9 @@ X = np.array([-30.0, -5.0, -1.25, -0.5, -1e-3, 0.25, 0.75, 1.5, 2.5, 40.0])
 NUMBERS = {"alpha": 1.25, "beta": 0.75, "gamma": 1.125, "lambd": 0.5, "bias": 0.25, "min": -1.0, "max": 1.0, "cap": 2.0}
 
 
-def model_of(function, dtype, **attributes):
+def model_of(function, dtype, result=("n",), **attributes):
     inputs = [helper.make_tensor_value_info(name, KINDS[dtype], ["n"]) for name in function.input]
-    outputs = [helper.make_tensor_value_info(name, KINDS[dtype], ["n"]) for name in function.output]
+    outputs = [helper.make_tensor_value_info(name, KINDS[dtype], result) for name in function.output]
     node = helper.make_node(function.name, [*function.input], [*function.output], domain=function.domain, **attributes)
     graph = helper.make_graph([node], "exported", inputs, outputs)
     opsets = [helper.make_opsetid("", 18), helper.make_opsetid("ai.ogive", 1)]
@@ -45,7 +45,8 @@ def test_operators_run_in_onnx_runtime(name):
     op = OPERATORS[name]
     attributes = {p.name: NUMBERS[p.name] for p in op.numeric_parameters if p.name in NUMBERS}
     operands = [np.float32(X + 0.5 * i) for i in range(op.nin)]
-    (result,) = run(model_of(ogive.onnx.export(op), np.float32, **attributes), operands)
+    shape = () if op.reduces else ("n",)
+    (result,) = run(model_of(ogive.onnx.export(op), np.float32, shape, **attributes), operands)
     assert result.dtype == np.float32
     assert np.allclose(result, op(*operands, **attributes), rtol=2e-5, atol=3e-6, equal_nan=True)
 

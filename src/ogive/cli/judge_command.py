@@ -88,9 +88,9 @@ def command(
 ) -> int:
     """Judge an implementation of an operator against exact results.
 
-    SUBJECT is onnxruntime[:Provider], openvino[:DEVICE], torch[:device][:compile], jax, tensorflow, ogive, a Python
-    function of arrays (module:function or file.py:function), or a function of a shared library (./libk.so:my_gelu).
-    --exec and --results take its place.
+    SUBJECT is onnxruntime[:Provider], openvino[:DEVICE], torch[:device][:compile], jax, tensorflow or ogive. It may also
+    be a Python function of arrays (module:function or file.py:function), or a function of a shared library
+    (./libk.so:my_gelu). --exec and --results take its place.
 
     Every input of 8 and 16 bits is judged; of longer types chosen and evenly spread ones, or with --exhaustive all of
     float32. Without --operator, all operators of one tensor that the subject has are judged.
