@@ -79,7 +79,8 @@ def call_arguments(
     Usual calls stay in C: of tensors of one of these types, whose memory can be read as it is, that nothing watches. Results
     that autograd records go to ``record``, with the tensors and the parameters.
     """
-    is_usual = operator.inputs <= MAX_TENSORS and not hasattr(operator, "rewritten")
+    reduces = "keepdims" in operator.keywords  # or is the gradient of what does: there shapes differ
+    is_usual = operator.inputs <= MAX_TENSORS and not hasattr(operator, "rewritten") and not reduces
     return {
         "exchange": EXCHANGE if is_usual else None,
         "operator": operator,
