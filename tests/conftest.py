@@ -24,12 +24,14 @@ def _doctest_names(doctest_namespace):
 
 
 @pytest.fixture(autouse=True)
-def _gradients_again():
-    """Measuring torch turns its gradients off for the process; tests behind it need them."""
+def _settings_of_peers_again():
+    """Measuring torch turns its gradients off for the process, and measuring JAX its float64 on; tests behind need both."""
     yield
-    torch = sys.modules.get("torch")
+    torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
     if torch is not None and hasattr(torch, "set_grad_enabled"):
         torch.set_grad_enabled(True)
+    if jax is not None and hasattr(jax, "config") and jax.config.jax_enable_x64:
+        jax.config.update("jax_enable_x64", False)
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from functools import lru_cache, update_wrapper
@@ -55,7 +56,8 @@ def function(operator: Operator) -> Callable[..., Any]:
     call.__name__ = call.__qualname__ = operator.name
     call.__module__ = "ogive.jax"
     call.__signature__ = operator.__signature__  # type: ignore[attr-defined]
-    call.__doc__ = f"{operator.name} on JAX's arrays (see ogive.jax.function).\n\n{operator.function.__doc__ or ''}"
+    about = inspect.getdoc(operator.function) or ""  # without its examples, which are of NumPy's arrays
+    call.__doc__ = f"{operator.name} on JAX's arrays (see ogive.jax.function).\n\n{about.partition('>>>')[0]}".rstrip()
     return call
 
 
