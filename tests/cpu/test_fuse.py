@@ -32,7 +32,9 @@ def test_fusing_changes_no_bit(op, signature):
 
     moved = [b(array) for (b, _), array in zip(before, arrays, strict=True)]
     expected = op(*moved, **required)
-    for target in {host_target(), RUNNABLE[0]}:
+    # The smallest instruction set takes as long again: of one type that is enough.
+    others = {RUNNABLE[0]} if any(kind.name == "float32" for kind in signature.inputs) else set()
+    for target in {host_target(), *others}:
         result, last = make_ufunc(op.name, one, target)(*arrays)
         assert_same_bits(result, expected, *arrays)
         assert_same_bits(last, after(expected), *arrays)

@@ -102,7 +102,7 @@ def _rounded(value, kind):
     return float(round(value / Fraction(2) ** exponent) * Fraction(2) ** exponent)
 
 
-@pytest.mark.parametrize("length", [16_384, 16_385, 1_000_000])
+@pytest.mark.parametrize("length", [16_384, 16_385, 200_000])
 def test_long_rows_that_cancel(length):
     rng = np.random.default_rng(length)
     row = (rng.standard_normal(length) * np.exp(rng.uniform(-30, 30, length))).astype(np.float32)

@@ -477,12 +477,12 @@ def test_wrong_calls(arguments, text):
     assert text in found.output
 
 
-def test_all_one_operand_rows_of_ogive(capsys):
-    """Ogive's own kernels against golden data, in every 16-bit float type and int8: all operators of one tensor."""
-    types = [word for kind in ("float16", "bfloat16", "int8") for word in ("--dtype", kind)]
-    status = _status(["judge", "ogive", *types, "--max-ulp", "0.5", "--max-not-nearest", "0", "--json", "-"])
+@pytest.mark.parametrize(("kind", "least"), [("float16", 60), ("int8", 8)])
+def test_all_one_operand_rows_of_ogive(capsys, kind, least):
+    """Ogive's own kernels against golden data: all operators of one tensor. bfloat16 takes 45 s more, by the same command."""
+    status = _status(["judge", "ogive", "--dtype", kind, "--max-ulp", "0.5", "--max-not-nearest", "0", "--json", "-"])
     data = json.loads(capsys.readouterr().out)
-    assert len(data["judgements"]) > 90
+    assert len(data["judgements"]) > least
     for row in data["judgements"]:
         assert not row["beyond"], (row["operator"], row["dtype"], row["beyond"])
         assert row["not_nearest"] == 0, (row["operator"], row["dtype"])
