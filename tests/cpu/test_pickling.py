@@ -132,6 +132,7 @@ NOT_COMPARED = {
     "_with_operands",
     "_contracts",
     "_default",
+    "for_elements",
 }
 
 
