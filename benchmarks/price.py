@@ -34,7 +34,7 @@ OF_A_TIMING, OF_A_TURN = 4e-4, 3e-2
 
 
 def _is_built(root: Path) -> bool:
-    return any((root / "src" / "ogive").glob("_native*"))
+    return any(path.suffix != ".pyi" for path in (root / "src" / "ogive").glob("_native*"))
 
 
 #: This checkout if its native module is built; None: the package that is installed.
