@@ -10,7 +10,7 @@ from ogive.accuracy import error_in_ulp
 from ogive.backends.target import TARGETS
 from ogive.dtypes import element_type
 from ogive.errors import ArgumentError, DTypeError, FormulaError, ParameterError, ShapeError
-from ogive.expression import Format, formula_node, node
+from ogive.expression import Format, formula_node, node, walk
 from ogive.passes.lower import lower
 from ogive.reference import evaluate
 from ogive.runtime.kernels import make_ufunc
@@ -565,3 +565,21 @@ def test_what_a_stage_keeps_is_not_read_by_the_same_stage(dtype):
     power = np.longdouble(weight) ** np.longdouble(1.5)
     right = power / (power.sum(-1, keepdims=True) + (power * x).sum(-1, keepdims=True))
     assert np.allclose(weighted(x, weight), np.float64(right), rtol=1e-6 if dtype == "float32" else 1e-14, atol=0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+def test_exponentials_that_a_stage_keeps_are_not_read_by_it(dtype):
+    """Nor is anything, in the kernel and in its repair: what a row's memory holds before is any number."""
+
+    @ogive.row_operator
+    def shared(x, weight):
+        e = f.exp(x - f.row_max(x))
+        return e / (f.row_sum(e) + f.row_sum(e * weight))
+
+    signature = next(s for s in shared.signatures if s.inputs[0].name == dtype)
+    program = shared.program(signature)
+    repairs = [] if program.repair is None else [program.repair()]
+    assert any(stage.kept for stage in program.stages)
+    for stage in (stage for each in (program, *repairs) for stage in each.stages):
+        read = {n.attribute for r in stage.reductions for n in walk(r.value) if n.operation == "input"}
+        assert read.isdisjoint(place for place, _ in stage.kept)

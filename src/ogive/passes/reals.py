@@ -14,7 +14,6 @@ from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.expression import (
     EXTREMES,
-    REDUCTIONS,
     ROW_NUMBERS,
     STORAGE,
     Expression,
@@ -47,6 +46,7 @@ from ogive.passes.rowwise import (
     exponential,
     kept_of_largest,
     product_of_row,
+    reductions_by_stage,
     rest_of_largest,
     row_exponential,
     summed_exponential,
@@ -112,6 +112,8 @@ class Reals:
         self.truths: dict[Expression, Expression] = {}
         self.finished: dict[Expression, Expression] = {}
         self.row_values: dict[Expression, int] = {}
+        self.made: list[Reduction] = []
+        """The reductions of all stages."""
         self.leaves_within_row: dict[Expression, tuple[bool, bool]] = {}
         """Whether an input, and whether a reduction is among what a node depends on."""
         self.rests: dict[Expression, tuple[Expression, Expression]] = {}
@@ -125,33 +127,40 @@ class Reals:
         A reduction comes one stage after the reductions that it needs. What is summed and needed again after
         is kept, rounded to the format of the arithmetic, and not computed twice.
         """
-        depth: dict[Expression, int] = {}
-        for current in walk(*roots):
-            below = max((depth[operand] for operand in current.operands), default=0)
-            depth[current] = below + (current.operation in REDUCTIONS)
         needed_after = set(walk_after_reductions(roots))
         stages: list[Stage] = []
-        kept_count = made = 0
-        for level in range(1, max((depth[root] for root in roots), default=0) + 1):
-            found = [n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level]
-            # All before any is kept: what a stage keeps is there from the next stage on.
-            values = [self._reduction(n, is_kept=n.operands[0] in needed_after) for n in found]
-            reductions: list[Reduction] = []
-            kept = []
-            for n, reduction in zip(found, values, strict=True):
-                self.row_values[n] = made + len(reductions)
-                reductions.append(reduction)
-                if n.operation == ops.ROW_PRODUCT:
-                    reductions.append(Reduction("row_rest", reduction.value))
-                summed = n.operands[0]
-                if n.operation == ops.ROW_SUM and summed in needed_after and summed.operands:
-                    kept.append((first_scratch + kept_count, reduction.value))
-                    again = node(ops.INPUT, (), first_scratch + kept_count, reduction.value.format)
-                    self.numbers[summed] = DoubleWord(again, interval=self._interval_of_summed(summed))
-                    kept_count += 1
-            made += len(reductions)
-            stages.append(Stage(tuple(reductions), tuple(kept)))
+        place = first_scratch
+        for found in reductions_by_stage(roots):
+            before, kept = len(self.made), []
+            for n in found:
+                self._reduce_to(n, is_kept=n.operands[0] in needed_after)
+            # Behind all of them: what a stage stores is there from the next stage on.
+            for n in found:
+                if n.operation == ops.ROW_SUM and n.operands[0] in needed_after:
+                    value = self._kept(n, place)
+                    if value is not None:
+                        kept.append((place, value))
+                        place += 1
+            stages.append(Stage(tuple(self.made[before:]), tuple(kept)))
         return tuple(stages)
+
+    def _reduce_to(self, root: Expression, *, is_kept: bool) -> None:
+        """Add the reductions that make a number of a row."""
+        reduction = self._reduction(root, is_kept=is_kept)
+        self.row_values[root] = len(self.made)
+        self.made.append(reduction)
+        if root.operation == ops.ROW_PRODUCT:
+            self.made.append(Reduction("row_rest", reduction.value))
+
+    def _kept(self, root: Expression, place: int) -> Expression | None:
+        """What is stored of what is summed, as the operand of that place; None if nothing is."""
+        summed = root.operands[0]
+        if not summed.operands:
+            return None
+        value = self.made[self.row_values[root]].value
+        again = node(ops.INPUT, (), place, value.format)
+        self.numbers[summed] = DoubleWord(again, interval=self._interval_of_summed(summed))
+        return value
 
     def _reduction(self, root: Expression, *, is_kept: bool) -> Reduction:
         operand = root.operands[0]

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 
 from ogive import operations as ops
 from ogive.elementary_functions import EXP
-from ogive.expression import ROW_NUMBERS, Expression, Format, node
+from ogive.expression import REDUCTIONS, ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
@@ -34,6 +34,7 @@ __all__ = [
     "exponential",
     "kept_of_largest",
     "product_of_row",
+    "reductions_by_stage",
     "rest_of_largest",
     "row_exponential",
     "summed_exponential",
@@ -52,6 +53,21 @@ SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
 def within_row(current: Expression) -> Sequence[Expression]:
     """The operands as far as they are no other pass over the row."""
     return () if current.operation in ROW_NUMBERS else current.operands
+
+
+def reductions_by_stage(roots: Sequence[Expression]) -> list[list[Expression]]:
+    """The reductions of each stage: one comes a stage after those that it needs."""
+    depth: dict[Expression, int] = {}
+    stages: list[list[Expression]] = []
+    for current in walk(*roots):
+        below = max((depth[operand] for operand in current.operands), default=0)
+        is_reduction = current.operation in REDUCTIONS
+        depth[current] = below + is_reduction
+        if is_reduction:
+            if below == len(stages):
+                stages.append([])
+            stages[below].append(current)
+    return stages
 
 
 def product_of_row(m: Arithmetic, index: int, *, most: float, has_rest: bool = True) -> DoubleWord:

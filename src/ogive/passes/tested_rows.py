@@ -14,15 +14,15 @@ from dataclasses import replace
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node, walk
+from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
-from ogive.passes.reals import Reals, walk_after_reductions
+from ogive.passes.reals import Reals
 from ogive.passes.rowwise import exponential, product_of_row, row_exponential
 from ogive.passes.tested import TestedReals, differ
-from ogive.program import Reduction, Stage, Summation
+from ogive.program import Reduction, Summation
 
 __all__ = ["TestedRows", "UnboundedError"]
 
@@ -83,36 +83,15 @@ class TestedRows(TestedReals):
 
     # ---- stages
 
-    def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
-        depth: dict[Expression, int] = {}
-        for current in walk(*roots):
-            below = max((depth[operand] for operand in current.operands), default=0)
-            depth[current] = below + (current.operation in REDUCTIONS)
-        needed_after = set(walk_after_reductions(roots))
-        stages: list[Stage] = []
-        self.made: list[Reduction] = []
-        kept_count = 0
-        for level in range(1, max((depth[root] for root in roots), default=0) + 1):
-            before, kept = len(self.made), []
-            for current in (n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level):
-                self._reduce_to(current)
-                summed = current.operands[0]
-                if self._keeps(current, needed_after):
-                    value = self.numbers[summed]
-                    kept.append((first_scratch + kept_count, value.high))
-                    again = node(ops.INPUT, (), first_scratch + kept_count, value.high.format)
-                    self.numbers[summed] = replace(value, high=again)
-                    kept_count += 1
-            stages.append(Stage(tuple(self.made[before:]), tuple(kept)))
-        return tuple(stages)
-
-    def _keeps(self, root: Expression, needed_after: set[Expression]) -> bool:
-        """Whether what is summed is stored, because it is needed again and would take long to compute again."""
+    def _kept(self, root: Expression, place: int) -> Expression | None:
+        """Only what would take long to compute again."""
         summed = root.operands[0]
-        if root.operation != ops.ROW_SUM or summed not in needed_after or self.m.extended:
-            return False
         value = self.numbers[summed]
-        return row_exponential(summed) is not None and value.low is None and value.error.absolute is None
+        is_long = row_exponential(summed) is not None and value.low is None and value.error.absolute is None
+        if self.m.extended or not is_long:
+            return None
+        self.numbers[summed] = replace(value, high=node(ops.INPUT, (), place, value.high.format))
+        return value.high
 
     def _new(self, kind: str, value: Expression, summation: Summation = Summation.IN_FLOAT64) -> int:
         self.made.append(Reduction(kind, value, summation))
@@ -121,7 +100,7 @@ class TestedRows(TestedReals):
     def _found(self, number: int, part: int = 0) -> Expression:
         return node(ops.ROW_VALUE, (), (number, part), Format.F64)
 
-    def _reduce_to(self, root: Expression) -> None:
+    def _reduce_to(self, root: Expression, *, is_kept: bool) -> None:
         """The reductions that make a number of a row, and its bound."""
         self.rows.row_values[root] = self.row_values[root] = len(self.made)
         operand = root.operands[0]

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import REDUCTIONS, STORAGE, Expression, Format, node, walk
+from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.passes.integers import Integers
+from ogive.passes.rowwise import reductions_by_stage
 from ogive.program import Program, Reduction, Stage
 
 __all__ = ["format_of_rows", "whole_rows"]
@@ -56,17 +57,14 @@ def whole_rows(
 
 class _WholeRows(Integers):
     def reduce(self, roots: Sequence[Expression]) -> tuple[Stage, ...]:
-        depth: dict[Expression, int] = {}
         for current in walk(*roots):
-            below = max((depth[operand] for operand in current.operands), default=0)
-            depth[current] = below + (current.operation in REDUCTIONS)
             if current.operation == ops.ROW_COUNT:
                 length = node(ops.ROW_LENGTH, (), None, Format.F64)
                 self.done[current] = node(ops.CONVERT, (length,), None, self.format)
         stages, number = [], 0
-        for level in range(1, max(depth.values(), default=0) + 1):
+        for reduced in reductions_by_stage(roots):
             found = []
-            for current in (n for n in walk(*roots) if n.operation in REDUCTIONS and depth[n] == level):
+            for current in reduced:
                 value = node(ops.ROW_VALUE, (), (number, 0), Format.F64)
                 number += 1
                 operand = self.value(current.operands[0])
