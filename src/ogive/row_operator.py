@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, NoReturn, overload
 
 import numpy as np
@@ -85,7 +85,9 @@ class RowOperator(Operator):
         self._refuse_text(keywords)
         axis = keywords.get("axis", LAST)
         are_plain = all(type(tensor) is np.ndarray for tensor in tensors)
-        if are_plain and type(axis) is int and axis >= 0 and all(tensor.ndim - 1 == axis for tensor in tensors):
+        is_checked = self.reduces and keywords.get("out") is not None
+        is_last = type(axis) is int and axis >= 0 and not is_checked
+        if are_plain and is_last and all(tensor.ndim - 1 == axis for tensor in tensors):
             del keywords["axis"]
             return Operator.__call__(self, *tensors, **keywords)  # the last axis by its number
         if not are_plain or "dim" in keywords or "out" in keywords or "where" in keywords:
@@ -100,6 +102,8 @@ class RowOperator(Operator):
             return ufunc(*tensors, axis=axis, **rest)
         arrays = [np.asanyarray(tensor) for tensor in tensors]
         axes = self.row_axes(axis, arrays[0].ndim)
+        if is_checked:
+            self._check_out(rest, axis, arrays)
         if len(axes) == 1:
             return ufunc(*arrays, axis=axes[0], **rest)
         return self._over_several_axes(ufunc, arrays, axes, rest)
@@ -137,6 +141,18 @@ class RowOperator(Operator):
             raise ParameterError(message(self.name, f"axis is {axis!r}, which names one twice", allowed))
         return tuple(int(a) for a in axes)
 
+    def _check_out(self, keywords: Mapping[str, Any], axis: Any, arrays: Sequence[np.ndarray]) -> None:
+        """Refuse an ``out`` of another shape than the result's: of a larger one NumPy reduces rows again and again."""
+        out = keywords["out"]
+        out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+        try:
+            shape = np.broadcast_shapes(*(array.shape for array in arrays))
+        except ValueError:  # the ufunc refuses them, and says which
+            return
+        expected = self.result_shape(shape, {**keywords, "axis": axis})
+        if np.shape(out) != expected:
+            raise ShapeError(message(self.name, f"out has shape {np.shape(out)}", f"{expected}"))
+
     def _over_several_axes(
         self, ufunc: np.ufunc, arrays: list[np.ndarray], axes: tuple[int, ...], keywords: dict[str, Any]
     ) -> np.ndarray:
@@ -155,8 +171,6 @@ class RowOperator(Operator):
             result = np.expand_dims(result, tuple(ordered))
         if out is None:
             return result
-        if self.reduces and np.shape(out) != np.shape(result):  # copyto would repeat it
-            raise ShapeError(message(self.name, f"out has shape {np.shape(out)}", f"{np.shape(result)}"))
         np.copyto(out, result, casting="same_kind")
         return np.asanyarray(out)
 
@@ -197,12 +211,6 @@ class RowReduction(RowOperator):
         keepdims = keywords.get("keepdims", False)
         if not isinstance(keepdims, bool | np.bool):
             raise ParameterError(message(self.name, f"keepdims is {keepdims!r}", "True, False"))
-        out = keywords.get("out")
-        out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
-        if isinstance(out, np.ndarray) and all(isinstance(tensor, np.ndarray) for tensor in tensors):
-            expected = self.result_shape(np.broadcast_shapes(*(tensor.shape for tensor in tensors)), keywords)
-            if out.shape != expected:  # of a larger one NumPy would reduce each row as often as it takes
-                raise ShapeError(message(self.name, f"out has shape {out.shape}", f"{expected}"))
         return super()._over_axes(tensors, keywords)
 
     def result_shape(self, shape: tuple[int, ...], keywords: Mapping[str, Any]) -> tuple[int, ...]:
