@@ -26,6 +26,7 @@ __all__ = [
     "by_position",
     "described",
     "message",
+    "no_operator",
 ]
 
 
@@ -79,6 +80,15 @@ class UnsupportedError(OgiveError, NotImplementedError):
 
 class MissingNameError(UnsupportedError, AttributeError):
     """A module does not have a name that another one, or another installation, has. ``hasattr`` is then false."""
+
+
+def no_operator(module: str, name: str, way_out: str) -> AttributeError:
+    """What a module of all operators raises for a name that it does not have."""
+    if name.startswith("__"):  # Python asks for these
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    return MissingNameError(
+        message(module, f"there is no operator {name!r}", "the operators of the catalogue", way_out)
+    )
 
 
 def message(subject: str, what: str, allowed: str = "", way_out: str = "") -> str:

@@ -10,7 +10,7 @@ array([0., 2.], dtype=float32)
 from __future__ import annotations
 
 from ogive.catalog import OPERATORS
-from ogive.errors import MissingNameError, message
+from ogive.errors import no_operator
 from ogive.operator import Operator
 
 __all__ = [*sorted(OPERATORS)]
@@ -19,12 +19,7 @@ __all__ = [*sorted(OPERATORS)]
 def __getattr__(name: str) -> Operator:
     if name in OPERATORS:
         return OPERATORS[name].fast
-    if name.startswith("__"):
-        raise AttributeError(f"module 'ogive.fast' has no attribute {name!r}")
-    way_out = "ogive list names them; an operator of your own has the attribute fast"
-    raise MissingNameError(
-        message("ogive.fast", f"there is no operator {name!r}", "the operators of the catalogue", way_out)
-    )
+    raise no_operator(__name__, name, "ogive list names them; an operator of your own has the attribute fast")
 
 
 def __dir__() -> list[str]:

@@ -272,7 +272,11 @@ REFUSED = [
     (lambda: ogive.logsumexp(X, out=np.zeros(5)), ShapeError, r"out has shape \(5,\); allowed: \(3, 4\)"),
     (lambda: ogive.logsumexp(X, axis=None, out=np.zeros(1)), ShapeError, r"out has shape \(1,\); allowed: \(\)"),
     (lambda: ogive.logsumexp(X, out=np.zeros((2, 3, 4))), ShapeError, r"out has shape \(2, 3, 4\); allowed: \(3, 4\)"),
-    (lambda: ogive.logsumexp(X.tolist(), axis=2, out=np.zeros((2, 3, 4))), ShapeError, r"out has shape \(2, 3, 4\); allowed"),
+    (
+        lambda: ogive.logsumexp(X.tolist(), axis=2, out=np.zeros((2, 3, 4))),
+        ShapeError,
+        r"out has shape \(2, 3, 4\); allowed",
+    ),
     (lambda: ogive.logsumexp(X, dim=1), ArgumentError, "dim was given"),
     (lambda: ogive.logsumexp.reduce(X), ArgumentError, "it looks at whole rows"),
     (lambda: ogive.softmax(X, keepdims=True), ArgumentError, "no parameter 'keepdims'"),

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from ogive.catalog import OPERATORS
-from ogive.errors import MissingNameError, MissingPackageError, message
+from ogive.errors import MissingPackageError, message, no_operator
 
 try:
     import torch as _  # noqa: F401
@@ -41,12 +41,8 @@ globals().update({name: wrap(operator) for name, operator in OPERATORS.items()})
 def __getattr__(name: str) -> Any:
     if name == "fast":  # loaded when it is used: it takes as long as all of this
         return import_module("ogive.torch.fast")
-    if name.startswith("__"):
-        raise AttributeError(f"module 'ogive.torch' has no attribute {name!r}")
     way_out = "ogive list names them; ogive.torch.wrap(operator) makes a function of your own operator"
-    raise MissingNameError(
-        message("ogive.torch", f"there is no operator {name!r}", "the operators of the catalogue", way_out)
-    )
+    raise no_operator(__name__, name, way_out)
 
 
 def __dir__() -> list[str]:

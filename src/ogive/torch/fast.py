@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from ogive.catalog import OPERATORS
-from ogive.errors import MissingNameError, message
+from ogive.errors import no_operator
 from ogive.torch.functions import wrap
 
 __all__ = [*sorted(OPERATORS)]
@@ -24,12 +24,8 @@ globals().update({name: wrap(operator.fast) for name, operator in OPERATORS.item
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__"):
-        raise AttributeError(f"module 'ogive.torch.fast' has no attribute {name!r}")
     way_out = "ogive list names them; ogive.torch.wrap(operator.fast) makes a function of your own operator"
-    raise MissingNameError(
-        message("ogive.torch.fast", f"there is no operator {name!r}", "the operators of the catalogue", way_out)
-    )
+    raise no_operator(__name__, name, way_out)
 
 
 def __dir__() -> list[str]:
