@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-from jax.custom_derivatives import SymbolicZero
 
 from ogive.gradients import grad
 from ogive.jax.handler import call_kernel
 from ogive.jax.operands import opened
+from ogive.jax.tangents import Function, differentiable
 from ogive.operator import Operator
 from ogive.signature import Signature
 
 __all__ = ["elementwise", "has_derivative"]
 
-Function = Callable[..., tuple[jax.Array, ...]]
 Choices = tuple[tuple[str, Any], ...]
 
 
@@ -42,25 +39,16 @@ def elementwise(
 
     if not has_derivative(signature):
         return lambda *operands: plain(*map(jax.lax.stop_gradient, operands))
-    function = jax.custom_jvp(plain)
     names = (*operator.tensors, *arrays)
 
-    def rule(primals: tuple[jax.Array, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        results = function(*primals)
-        totals: list[Any] = [None] * len(results)
-        for i, (name, tangent) in enumerate(zip(names, tangents, strict=True)):
-            if isinstance(tangent, SymbolicZero) or not signature.inputs[i].is_float:
-                continue
-            slopes = _slopes(operator, arrays, signature, choices, values, name)(*primals)
-            for k, slope in enumerate(slopes):
-                product = slope.astype(results[k].dtype) * tangent.astype(results[k].dtype)
-                totals[k] = product if totals[k] is None else totals[k] + product
-        return results, tuple(
-            jnp.zeros_like(result) if total is None else total for result, total in zip(results, totals, strict=True)
-        )
+    def parts(i: int, tangent: Any, primals: tuple[jax.Array, ...], results: tuple[jax.Array, ...]) -> list[jax.Array]:
+        if not signature.inputs[i].is_float:
+            return []
+        slopes = _slopes(operator, arrays, signature, choices, values, names[i])(*primals)
+        kinds = [result.dtype for result in results]
+        return [slope.astype(kind) * tangent.astype(kind) for slope, kind in zip(slopes, kinds, strict=True)]
 
-    function.defjvp(rule, symbolic_zeros=True)
-    return function
+    return differentiable(plain, parts)
 
 
 @lru_cache(maxsize=4096)

@@ -13,13 +13,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.custom_derivatives import SymbolicZero
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from ogive.gradients import vjp
-from ogive.jax.elements import Choices, Function
+from ogive.jax.elements import Choices
 from ogive.jax.handler import call_kernel
+from ogive.jax.tangents import Function, differentiable
 from ogive.operator import Operator
 from ogive.signature import Signature
 
@@ -35,24 +35,11 @@ def rowwise(operator: Operator, signature: Signature, choices: Choices, values: 
         same = [jnp.broadcast_to(operand, shape) for operand in operands]
         return call_kernel(operator, signature, choices, values, same)
 
-    function = jax.custom_jvp(plain)
+    def parts(i: int, tangent: Any, primals: tuple[jax.Array, ...], results: tuple[jax.Array, ...]) -> list[jax.Array]:
+        both = [_both(operator, signature, choices, values, operator.tensors[i], k) for k in range(len(results))]
+        return [linear.bind(tangent, *primals, forward=forward, backward=backward) for forward, backward in both]
 
-    def rule(primals: tuple[jax.Array, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
-        results = function(*primals)
-        totals: list[Any] = [None] * len(results)
-        for name, tangent in zip(operator.tensors, tangents, strict=True):
-            if isinstance(tangent, SymbolicZero):
-                continue
-            for k in range(len(results)):
-                both = _both(operator, signature, choices, values, name, k)
-                part = linear.bind(tangent, *primals, forward=both[0], backward=both[1])
-                totals[k] = part if totals[k] is None else totals[k] + part
-        return results, tuple(
-            jnp.zeros_like(result) if total is None else total for result, total in zip(results, totals, strict=True)
-        )
-
-    function.defjvp(rule, symbolic_zeros=True)
-    return function
+    return differentiable(plain, parts)
 
 
 @lru_cache(maxsize=4096)
