@@ -427,17 +427,8 @@ class _Builder:
     def _add_gradient(self, proto: NodeProto, inputs: list[str | None], scope: _Scope, label: str) -> None:
         """Add a gradient node of ONNX Runtime's training graphs. No schema of it is there."""
         attributes = {attribute.name: onnx.helper.get_attribute_value(attribute) for attribute in proto.attribute}
-        node = Node(
-            operator=proto.op_type,
-            version=1,
-            label=label,
-            inputs=tuple(inputs),
-            outputs=tuple(proto.output),
-            parameters=tuple("" for _ in inputs),
-            input_types=tuple(None if name is None else self.graph.types[name] for name in inputs),
-            attributes=attributes,
-            given=frozenset(attributes),
-        )
+        kinds = tuple(None if name is None else self.graph.types[name] for name in inputs)
+        node = _without_schema(proto, inputs, ("",) * len(inputs), kinds, attributes, label)
         self._append(node, proto.output[0], gradient_node(node), scope)
 
     def _add_experimental(self, proto: NodeProto, inputs: list[str | None], scope: _Scope, label: str) -> bool:
@@ -454,17 +445,7 @@ class _Builder:
             what = f"it has {len(kinds)} inputs and {len(proto.output)} outputs"
             raise ModelError(message(label, what, f"{len(op.tensors)} and 1"))
         attributes = {attribute.name: attribute.f for attribute in proto.attribute}
-        node = Node(
-            operator=proto.op_type,
-            version=1,
-            label=label,
-            inputs=tuple(inputs),
-            outputs=tuple(proto.output),
-            parameters=op.tensors,
-            input_types=kinds,
-            attributes=attributes,
-            given=frozenset(attributes),
-        )
+        node = _without_schema(proto, inputs, op.tensors, kinds, attributes, label)
         self._append(node, proto.output[0], from_catalogue(node, op, kinds[0]), scope)
         return True
 
@@ -673,3 +654,25 @@ def _check_default(array: np.ndarray, kind: str, shape: Shape | None, subject: s
     )
     if not fits:
         raise ModelError(message(subject, f"its shape is {array.shape}", f"{shape}, as the input of that name"))
+
+
+def _without_schema(
+    proto: NodeProto,
+    inputs: Iterable[str | None],
+    parameters: tuple[str, ...],
+    input_types: tuple[str | None, ...],
+    attributes: dict[str, Any],
+    label: str,
+) -> Node:
+    """A node of an operator that ONNX does not describe."""
+    return Node(
+        operator=proto.op_type,
+        version=1,
+        label=label,
+        inputs=tuple(inputs),
+        outputs=tuple(proto.output),
+        parameters=parameters,
+        input_types=input_types,
+        attributes=attributes,
+        given=frozenset(attributes),
+    )
