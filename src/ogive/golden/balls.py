@@ -172,9 +172,13 @@ _RULES: dict[str, Callable[..., Any]] = {
             "sinh",
             "cosh",
             "tanh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "erf",
+            "erfc",
         )
     },
-    **{name: (lambda w, x, name=name: getattr(x, name)()) for name in ("asinh", "acosh", "atanh", "erf", "erfc")},
 }
 
 

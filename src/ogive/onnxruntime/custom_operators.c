@@ -1,7 +1,7 @@
 /* Custom operators for ONNX Runtime: what all of them have in common. custom_operators.py puts the operators' table behind it.
  *
- * ONNX Runtime hands over a table of functions that only grows, so the places of these are the same in every version
- * since 1.16 (since 1.17 for the one that shares work among threads, which is asked for by its version).
+ * ONNX Runtime hands over a table of functions. It only grows, so the places of these are the same in every version since
+ * 1.16. The function that shares work among threads is there since 1.17, and is asked for by that version.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -59,11 +59,13 @@ typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, con
                                       unsigned char *flags);
 
 /* A stage of row-wise code: `count` elements of each of `rows` rows, both positive. `operands` are those of the first
- * row, and `steps` lead from row to row, in bytes. Number i of row r lies at OGIVE_ROWS_AT_ONCE * i + r of `records`:
- * the parameters, the length of the row, then two numbers for every reduction, where the stage leaves what it finds, then room for what it
- * computes of them for all rows at once, two numbers of which the first says in how many elements the last stage has
- * found a result undecided (if the kernel has a repair), and for the lanes of its reductions, which wait there for the last row. `first`
- * is the position in the row of the first element. */
+ * row, and `steps` lead from row to row, in bytes. `first` is the position in the row of the first element.
+ * Number i of row r lies at OGIVE_ROWS_AT_ONCE * i + r of `records`. These numbers are, in this order:
+ *   - the parameters, and the length of the row;
+ *   - two for every reduction, where the stage leaves what it finds;
+ *   - room for what the stage computes of them for all rows at once;
+ *   - if the kernel has a repair, two, of which the first counts the elements that the last stage leaves undecided;
+ *   - room for the lanes of the reductions, which wait there for the last row. */
 typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double *records, intptr_t rows,
                                    const intptr_t *steps, intptr_t first);
 
