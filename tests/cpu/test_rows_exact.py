@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,10 +11,14 @@ import pytest
 
 import ogive
 from ogive import formula as f
+from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, element_type_of
 from ogive.engine.computation import make_ufunc
 from ogive.engine.reductions import reduction
+from ogive.expression import Format, node
+from ogive.passes.exact_rows import rows_with_test
 from ogive.row_operator import row_operator
+from ogive.runtime.kernels import make_ufunc as ufunc_of
 
 flint = pytest.importorskip("flint", reason="needs python-flint for exact results")
 
@@ -226,9 +231,6 @@ def test_formulas_of_ones_own(op):
 
 def test_repair_alone_is_right():
     """The second level of softmax, computed of every row."""
-    from ogive.passes.exact_rows import rows_with_test
-    from ogive.runtime.kernels import make_ufunc as ufunc_of
-
     kind = ELEMENT_TYPES["float32"]
     program = rows_with_test([_root(ogive.softmax)], [kind], [kind], 0, reduces=False)
     assert program is not None
@@ -238,3 +240,38 @@ def test_repair_alone_is_right():
     found, mask = ufunc_of("repair", repair)(rows)
     assert not mask.any()
     assert np.array_equal(found, ogive.softmax(rows))
+
+
+def undecided(op, rows):
+    """Which rows the first level of a row operator leaves to its repair."""
+    kind = ELEMENT_TYPES["float32"]
+    program = rows_with_test([_root(op)], [kind], [kind], 0, reduces=False)
+    assert program is not None
+    assert program.undecided is not None
+    one, zero = (node(ops.CONSTANT, (), value, Format.F32) for value in (1.0, 0.0))
+    mask = node(ops.SELECT, (program.undecided, one, zero), None, Format.F32)
+    shown = replace(program, results=(mask,), undecided=None, repair=None, decide_row=None)
+    return ufunc_of("undecided", shown)(rows).any(axis=-1)
+
+
+@pytest.mark.parametrize("op", [ogive.softmax, ogive.log_softmax], ids=lambda op: op.name)
+@pytest.mark.parametrize("masked", [0, 1, 100, 300])
+def test_masked_rows_need_no_repair(op, masked):
+    """Attention masks elements by an infinity: their results are exact, and do not make a row a hard one."""
+    rows = np.random.default_rng(7).standard_normal((400, 333)).astype(np.float32)
+    rows[:, 333 - masked :] = -np.inf
+    assert undecided(op, rows).mean() < 0.05
+    assert (
+        np.isneginf(op(rows)[:, 333 - masked :]) if op is ogive.log_softmax else op(rows)[:, 333 - masked :] == 0
+    ).all()
+
+
+def test_what_is_near_a_tie_is_left_to_the_repair():
+    """The rows that `undecided` finds: equal elements, whose share 1/3 is no tie, and shares that are."""
+    assert undecided(_half, np.ones((3, 2), np.float32)).all()
+
+
+@row_operator(types=("float32",))
+def _half(x):
+    """Results that lie on ties of float32, which the first level cannot tell from numbers beside them."""
+    return x / f.row_sum(f.exp(x - x)) + 2.0**-25

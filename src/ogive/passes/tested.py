@@ -37,6 +37,9 @@ ROUNDED, ROUNDED_TWICE = 2.0**-50, 2.0**-102
 #: Between these magnitudes numbers of float32 have all their bits, before and after rounding.
 NORMAL = 2.0**-125, 2.0**127
 
+#: What no finite number of a result's format is near to: with such a bound its two ends are infinite.
+UNREACHABLE = 2.0**1000
+
 #: Up to this error ties are told by bits.
 LARGEST_NEAR_TIE = 2.0**-30
 
@@ -222,6 +225,8 @@ class TestedReals(Reals):
         reach = m.mul_(magnitude, m.number(relative)) if reach is None else m.fma_(magnitude, m.number(relative), reach)
         if error.absolute is not None:
             reach = m.mul_(reach, m.number(1 + 2.0**-28))
+            # Beside an infinite operand the bound is infinite or NaN, and an infinite result is the right one.
+            reach = m.select_(m.less_(reach, m.number(UNREACHABLE)), reach, m.number(UNREACHABLE))
         if not m.extended:
             return [DoubleWord(m.sub_(number.high, reach)), DoubleWord(m.add_(number.high, reach))]
         parts = (m.sub_(m.low_part(number), reach), m.add_(m.low_part(number), reach))

@@ -20,7 +20,7 @@ from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.passes.reals import Reals
-from ogive.passes.rowwise import exponential, product_of_row, row_exponential
+from ogive.passes.rowwise import SUM_OF_EXPONENTIALS, exponential, product_of_row, row_exponential
 from ogive.passes.tested import TestedReals, differ
 from ogive.program import Reduction, Summation
 
@@ -194,7 +194,7 @@ class TestedRows(TestedReals):
             absolute = m.mul_(self._found(len(self.made) - 1), m.number(SUM_OF_LOST))
         else:
             relative = SUM_OF_ONE_SIGN
-        lies = EVERY_SUM[interval.low >= 0, interval.high <= 0]
+        lies = SUM_OF_EXPONENTIALS if row_exponential(operand) else EVERY_SUM[interval.low >= 0, interval.high <= 0]
         total = DoubleWord(*parts, interval=lies, low_is_number=False)
         if value.low is not None:  # of at most 2**-46 of the higher part
             low = DoubleWord(*self._total(self.m.low_part(value)), low_is_number=False)
@@ -218,7 +218,8 @@ class TestedRows(TestedReals):
         largest = error.largest * MOST_ELEMENTS
         if not largest < m.safe:
             doubt = either(doubt, m.not_(m.less_(m.abs_(total.high), m.number(m.safe))))
-        return replace(total, error=Bound(relative, static, absolute, doubt, None, error.least, largest))
+        least = max(error.least, lies.smallest_magnitude)
+        return replace(total, error=Bound(relative, static, absolute, doubt, None, least, largest))
 
     def _short_sum(self, value: DoubleWord, *, has_one_sign: bool) -> DoubleWord:
         """A sum for one test a row: uncompensated. What the repair computes again are few rows."""
