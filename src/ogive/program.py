@@ -42,6 +42,10 @@ class Summation(Enum):
     IN_FLOAT64 = "in float64, and beside a sum of float64 what rounding lost of it"
     UNCOMPENSATED = "in float64, without what rounding lost"
     IN_PAIRS = "two and two in float32, then in float64: of numbers that are not negative and far from infinite"
+    IN_GROUPS = (
+        "in float64: first what the loop takes at a time, then those sums, and beside them what rounding lost. Targets"
+        " differ in its last bits, so it is for sums whose error a rounding test covers"
+    )
     FROM_ONE = "in float32 from one on, and beside it what rounding lost, which is exact: of numbers from zero to one"
 
 

@@ -36,6 +36,8 @@ class Accumulator:
         self.is_extreme = kind in EXTREMES
         self.is_count = kind == "row_sum" and _counts(value)
         self.in_pairs = reduction.summation is Summation.IN_PAIRS and not self.is_count
+        in_groups = reduction.summation in (Summation.IN_GROUPS, Summation.UNCOMPENSATED)
+        self.in_groups = in_groups and value.format is Format.F64 and not self.is_count
         self.from_one = reduction.summation is Summation.FROM_ONE and not self.is_count
         # A segment has few enough elements to count them in float32.
         self.form = value.format if self.is_extreme or self.is_count or self.from_one else Format.F64
@@ -74,6 +76,9 @@ class Accumulator:
         if self.is_extreme:
             return self._with_extremes(totals, blocks)
         if self.in_pairs and len(blocks) > 1:
+            pairs = zip(blocks[::2], blocks[1::2], strict=True)
+            blocks = [self.e.binary("fadd", self.taken_form, a, b) for a, b in pairs]
+        while self.in_groups and len(blocks) > 1:
             pairs = zip(blocks[::2], blocks[1::2], strict=True)
             blocks = [self.e.binary("fadd", self.taken_form, a, b) for a, b in pairs]
         add = self._counted if self.is_count else self._with_value

@@ -37,6 +37,9 @@ UNCOMPENSATED_SUM = 2.0**-41
 #: What a sum of numbers of one sign is wrong by, of up to 2**40 of them.
 SUM_OF_ONE_SIGN = 2.0**-66
 
+#: The same of groups of up to 2**6 blocks, whose sums lose 2**-53 in each of six steps.
+SUM_OF_GROUPS = 2.0**-50
+
 #: What one multiplication of a product is wrong by, and more: in float64, and in double-word numbers.
 PRODUCT_OF_ONE_WORD, PRODUCT_OF_TWO_WORDS = 2.0**-52, 2.0**-99
 
@@ -123,7 +126,8 @@ class TestedRows(TestedReals):
         error = value.error
         if value.low is not None or not error.is_relative:
             raise UnboundedError
-        found = self._found(self._new(root.operation, value.high))
+        single = self.m.single_of(value.high)
+        found = self._found(self._new(root.operation, value.high if single is None else single))
         error = replace(error, relative=error.relative * ROOM, doubt=self._any(error.doubt))
         return DoubleWord(found, interval=value.interval, error=error)
 
@@ -189,11 +193,12 @@ class TestedRows(TestedReals):
             return self._short_sum(value, has_one_sign=has_one_sign)
         relative, absolute, static = 0.0, None, 0.0
         needs_lost = error.is_exact or not has_one_sign
-        parts = self._total(value.high, needs_lost=needs_lost)
+        in_groups = not needs_lost and not self.m.extended
+        parts = self._total(value.high, needs_lost=needs_lost, in_groups=in_groups)
         if needs_lost:
             absolute = m.mul_(self._found(len(self.made) - 1), m.number(SUM_OF_LOST))
         else:
-            relative = SUM_OF_ONE_SIGN
+            relative = SUM_OF_GROUPS if in_groups else SUM_OF_ONE_SIGN
         lies = SUM_OF_EXPONENTIALS if row_exponential(operand) else EVERY_SUM[interval.low >= 0, interval.high <= 0]
         total = DoubleWord(*parts, interval=lies, low_is_number=False)
         if value.low is not None:  # of at most 2**-46 of the higher part
@@ -250,10 +255,12 @@ class TestedRows(TestedReals):
     def _plus(self, a: Expression | None, b: Expression) -> Expression:
         return b if a is None else self.rows.m.add_(a, b)
 
-    def _total(self, value: Expression, *, needs_lost: bool = False) -> tuple[Expression, Expression]:
+    def _total(
+        self, value: Expression, *, needs_lost: bool = False, in_groups: bool = False
+    ) -> tuple[Expression, Expression]:
         """The sum of one word of the elements, as two."""
         m = self.rows.m
-        number = self._new("row_sum", value)
+        number = self._new("row_sum", value, Summation.IN_GROUPS if in_groups else Summation.IN_FLOAT64)
         if needs_lost:
             self._new("row_lost", value)
         high, low = self._found(number), self._found(number, 1)
