@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.accuracy import count_misrounded
+from ogive.accuracy import count_misrounded, misrounded
 from ogive.accuracy.misrounded import EXAMPLES, Example
 from ogive.dtypes import element_type
 from ogive.errors import DTypeError, ParameterError, UnsupportedError
@@ -130,6 +130,44 @@ def test_a_stride_and_samples():
     assert (found.count, found.misrounded) == (2_000, 0)
     found = count_misrounded(ogive.add, "float32", samples=1_000, function=lambda a, b: np.where(a > 0, a + b, a))
     assert found.misrounded > 100
+
+
+@pytest.mark.parametrize(
+    "op", [ogive.gelu, ogive.softplus, ogive.hard_swish, ogive.log, ogive.sin], ids=lambda op: op.name
+)
+def test_the_witness_changes_nothing(op, monkeypatch):
+    """Of every input and of float32 results that are wrong: as many as without it."""
+
+    def wrong(x):
+        result = op(x).copy()
+        result.view("u4")[x.view("u4") % (1 << 22) == 1 << 21] ^= 1
+        return result
+
+    sized = {"stride": 1 << 14, "function": wrong}
+    quickly = count_misrounded(op, "float32", **sized)
+    monkeypatch.setattr(misrounded, "_witness", lambda *_: None)
+    slowly = count_misrounded(op, "float32", **sized)
+    assert quickly.misrounded == slowly.misrounded > 400
+    assert (quickly.first, quickly.digest) == (slowly.first, slowly.digest)
+
+
+def test_a_wrong_witness_is_noticed(monkeypatch):
+    """One that confirms wrong results; one that confirms none costs time alone."""
+
+    def wrong(x):
+        return np.exp(x.astype(np.float64) * (1 + 2.0**-12)).astype(x.dtype)
+
+    sized = {"stride": 1 << 12, "function": wrong}
+    monkeypatch.setattr(misrounded, "_witness", lambda *_: wrong)
+    with pytest.raises(AssertionError, match="count_misrounded: float64 confirms a wrong result"):
+        count_misrounded(ogive.exp, "float32", **sized)
+    monkeypatch.setattr(misrounded, "_witness", lambda *_: lambda x: x)
+    assert count_misrounded(ogive.exp, "float32", stride=1 << 18).misrounded == 0
+
+
+def test_digests_tell_results_apart():
+    found = [count_misrounded(ogive.identity, "float16", function=with_wrong(p)).digest for p in ([], [], [1.5])]
+    assert found[0] == found[1] != found[2]
 
 
 def test_parameters_are_those_of_a_call():
