@@ -294,8 +294,33 @@ def _logarithm_of_sum(a: Any, b: Any) -> Any:
     return high + 0 if gmpy2.is_infinite(high) or gmpy2.is_infinite(low) else high + gmpy2.log1p(gmpy2.exp(low - high))
 
 
-#: Operators of two tensors, with the defaults of their parameters.
-OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
+def _clipped(x: Any, low: Any, high: Any) -> Any:
+    """min(max(x, low), high): NaN stays; where the ends cross, the upper one wins. A bound that is NaN bounds nothing."""
+    x = low if x < low else x
+    return high if high < x else x
+
+
+def _open(x: Any, gate: Callable[[Any], Any], far: float = 300.0) -> Any:
+    """A gated number; far out the gate is just below 1, by less than these bits hold, which decides ties."""
+    return x * (1 - mpfr(2) ** -300) if gmpy2.is_finite(x) and x > far else gate(x)
+
+
+#: Operators of several tensors, with the defaults of their parameters.
+OF_SEVERAL: dict[str, Callable[..., Any]] = {
+    "swiglu": lambda a, b: _open(a, _swish) * b,
+    "geglu": lambda a, b: _open(a, _gelu, 40.0) * b,
+    "glu": lambda a, b: a * (_logistic(b) if not b > 300 else 1 - mpfr(2) ** -300),
+    "reglu": lambda a, b: (mpfr(0) if a <= 0 else a) * b,
+    "mod": _floored,
+    "equal": lambda a, b: mpfr(a == b),
+    "not_equal": lambda a, b: mpfr(a != b),
+    "less": lambda a, b: mpfr(a < b),
+    "less_or_equal": lambda a, b: mpfr(a <= b),
+    "greater": lambda a, b: mpfr(a > b),
+    "greater_or_equal": lambda a, b: mpfr(a >= b),
+    "clamp_grad": lambda x, gradient: mpfr(0) if x <= mpfr(0.75) or x >= mpfr(0.75) else gradient,
+    "clip": _clipped,
+    "clip_grad": lambda x, gradient, low, high: mpfr(0) if x <= low or x >= high else gradient,
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
@@ -315,6 +340,35 @@ OF_TWO: dict[str, Callable[[Any, Any], Any]] = {
     "pow": lambda x, y: x**y,
 }
 
+
+def _shares(row: list[Any]) -> tuple[list[Any], Any]:
+    """exp(x - max), and their sum."""
+    parts = [gmpy2.exp(x - max(row)) for x in row]
+    return parts, sum(parts, mpfr(0))
+
+
+def _softmax(row: list[Any]) -> list[Any]:
+    parts, total = _shares(row)
+    return [part / total for part in parts]
+
+
+def _log_softmax(row: list[Any]) -> list[Any]:
+    total = gmpy2.log(_shares(row)[1])
+    return [x - max(row) - total for x in row]
+
+
+#: Operators over rows of finite numbers.
+OF_ROWS: dict[str, Callable[[list[Any]], list[Any]]] = {
+    "softmax": _softmax,
+    "softmin": lambda row: _softmax([-x for x in row]),
+    "log_softmax": _log_softmax,
+    "logsumexp": lambda row: [max(row) + gmpy2.log(_shares(row)[1])],
+    "hardmax": lambda row: [mpfr(i == row.index(max(row))) for i in range(len(row))],
+}
+
+#: Operators whose results for infinite operands follow their documentation, and not the formula.
+GATED = frozenset({"swiglu", "geglu", "glu"})
+
 #: Precision, largest exponent and smallest exponent of a subnormal number, as MPFR counts them.
 CONTEXTS = {"float16": (11, 16, -23), "bfloat16": (8, 128, -132), "float32": (24, 128, -148)}
 
@@ -324,12 +378,10 @@ SHORT = ("float16", "bfloat16")
 
 def rounded(operator: str, dtype: str, *operands: np.ndarray) -> np.ndarray:
     """The results, correctly rounded by MPFR: once to 400 or 4,000 bits and odd, then to the type."""
-    precision, most, least = CONTEXTS[dtype]
-    formula = FORMULAS[operator] if len(operands) == 1 else OF_TWO[operator]
+    precision = CONTEXTS[dtype][0]
+    formula = FORMULAS[operator] if len(operands) == 1 else OF_SEVERAL[operator]
     results = np.empty(operands[0].shape, np.float64)
-    wide = gmpy2.context(precision=400, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min(), trap_divzero=False)
-    wider = gmpy2.context(wide, precision=4000)
-    narrow = gmpy2.context(precision=precision, emax=most, emin=least, subnormalize=True)
+    wide, wider, narrow = _contexts(dtype)
     for i, values in enumerate(zip(*(x.tolist() for x in operands), strict=True)):
         with gmpy2.context(wide):
             long = formula(*map(mpfr, values))
@@ -340,6 +392,15 @@ def rounded(operator: str, dtype: str, *operands: np.ndarray) -> np.ndarray:
             ends = _to(long, narrow, precision, None)
         results[i] = ends
     return results
+
+
+def _contexts(dtype: str) -> tuple[Any, Any, Any]:
+    """Of 400 bits, of 4,000, and of the type."""
+    precision, most, least = CONTEXTS[dtype]
+    wide = gmpy2.context(precision=400, emax=gmpy2.get_emax_max(), emin=gmpy2.get_emin_min(), trap_divzero=False)
+    wider = gmpy2.context(wide, precision=4000)
+    narrow = gmpy2.context(precision=precision, emax=most, emin=least, subnormalize=True)
+    return wide, wider, narrow
 
 
 def _to(long: Any, narrow: Any, precision: int, wide: Any) -> float | None:
@@ -364,36 +425,75 @@ def disagreements(operator: str, dtype: str, step: int = 1, first: int = 0) -> t
 
 
 def of_hard_cases(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, int]:
-    """The same of so many hard cases of two tensors: special values with each other, and all magnitudes."""
-    spec = of_operator(operator, dtype)
+    """The same of so many hard cases of several tensors: special values with each other, and all magnitudes."""
+    spec = of_operator(operator, dtype, required(operator))
     chosen = choose(spec, seed=seed, samples=max(64, count)).arrays
+    chosen = [np.asarray(x) for x in np.broadcast_arrays(*chosen)]
+    if operator in GATED:
+        with np.errstate(invalid="ignore"):
+            keep = ~np.logical_or.reduce([np.isinf(x) for x in chosen])
+        chosen = [x[keep] for x in chosen]
     order = np.random.default_rng(seed).permutation(chosen[0].size)[:count]
     return compared(operator, dtype, *(x[order] for x in chosen))
 
 
+def required(operator: str) -> dict[str, float]:
+    """The parameters that have no default."""
+    return {p.name: 0.75 for p in find_operator(operator).parameters if p.is_required}
+
+
+def of_rows(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, int]:
+    """So many elements of rows of up to 40 numbers: ordinary ones, far apart ones, equal ones, and a grid with ties."""
+    spec, kind, found = of_operator(operator, dtype), element_type(dtype), [0, 0]
+    generator = np.random.default_rng(seed)
+    wide, wider, narrow = _contexts(dtype)
+    precision = CONTEXTS[dtype][0]
+    while found[0] < count:
+        length, width = int(generator.integers(1, 41)), float(generator.choice([0.01, 1.0, 8.0, 60.0]))
+        row = generator.standard_normal((1, length)) * width
+        row = (np.round(row) if generator.integers(3) == 0 else row).astype(kind.numpy)
+        right = spec.right([row]).reshape(-1)
+        with gmpy2.context(wide):
+            values = OF_ROWS[operator](list(map(mpfr, row[0].astype(np.float64).tolist())))
+        ends = [_to(value, narrow, precision, wide) for value in values]
+        if None in ends:
+            with gmpy2.context(wider):
+                values = OF_ROWS[operator](list(map(mpfr, row[0].astype(np.float64).tolist())))
+            ends = [_to(value, narrow, precision, None) for value in values]
+        with np.errstate(all="ignore"):
+            other = np.array(ends, np.float64).astype(right.dtype)
+        found[0] += right.size
+        found[1] += int(np.count_nonzero(bits_of(other, canonical=True) != bits_of(right, canonical=True)))
+    return found[0], found[1]
+
+
 def compared(operator: str, dtype: str, *operands: np.ndarray) -> tuple[int, int]:
-    parameters = {p.name: 0.75 for p in find_operator(operator).parameters if p.is_required}
-    right = of_operator(operator, dtype, parameters).right(operands)
+    right = of_operator(operator, dtype, required(operator)).right(operands)
     with np.errstate(all="ignore"):
         other = rounded(operator, dtype, *(x.astype(np.float64) for x in operands)).astype(right.dtype)
     return right.size, int(np.count_nonzero(bits_of(other, canonical=True) != bits_of(right, canonical=True)))
 
 
-#: Hard cases of each operator of two tensors in each type: a million of all of them.
-HARD = -(-(10**6) // (len(OF_TWO) * len(CONTEXTS)))
+#: Hard cases of each operator of several tensors in each type: a million of all of them.
+HARD = -(-(10**6) // (len(OF_SEVERAL) * len(CONTEXTS)))
 
 
 def main() -> None:
-    """Compare all inputs of one tensor, and hard cases of two; ``FILE`` is the table, to which rows are added."""
+    """Compare all inputs of one tensor, and hard cases of several; ``FILE`` is the table, to which rows are added."""
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else None
     lines = path.read_text(encoding="utf-8").splitlines() if path and path.exists() else []
     lines = lines or ["operator,dtype,inputs,disagreements"]
     known = {tuple(line.split(",")[:2]) for line in lines}
-    wanted = [(o, d) for d in SHORT for o in FORMULAS] + [(o, d) for d in CONTEXTS for o in OF_TWO]
+    wanted = [(o, d) for d in SHORT for o in FORMULAS]
+    wanted += [(o, d) for d in CONTEXTS for o in (*OF_SEVERAL, *OF_ROWS)]
     for operator, dtype in wanted:
         if (operator, dtype) in known:
             continue
-        count, wrong = disagreements(operator, dtype) if operator in FORMULAS else of_hard_cases(operator, dtype, HARD)
+        if operator in FORMULAS:
+            count, wrong = disagreements(operator, dtype)
+        else:
+            compare = of_rows if operator in OF_ROWS else of_hard_cases
+            count, wrong = compare(operator, dtype, HARD)
         lines.append(f"{operator},{dtype},{count},{wrong}")
         print(lines[-1], flush=True)
         if path:

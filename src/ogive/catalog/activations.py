@@ -460,9 +460,10 @@ def swiglu(a: Any, b: Any, *, alpha: Any = 1.0) -> Any:
     Source: ONNX SwiGLU-28.
     """
     u = alpha * a
-    # Near zero the gate is 1/2; a * gate may underflow there where the result does not, and a * b may overflow.
+    # Near zero the gate is 1/2 + u/4, which decides ties; a * gate may underflow there where the result does not, and
+    # a * b may overflow.
     half = where(f.absolute(b) > 1, b * 0.5 * a, a * b * 0.5)
-    return where(f.absolute(u) < 2.0**-60, half, gated(a, u) * b)
+    return where(f.absolute(u) < 2.0**-60, half * (1 + u * 0.5), gated(a, u) * b)
 
 
 @operator(onnx="Swish", directml="ACTIVATION_SWISH")

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ogive.catalog import activations
 from ogive.catalog.halves import of_halves
-from ogive.formula import absolute, copy_sign, exp, log_2, log_ndtr, maximum, where
+from ogive.formula import absolute, copy_sign, exp, log_2, log_ndtr, maximum, minimum, where
 
 __all__ = ["geglu", "glu", "reglu"]
 
@@ -34,8 +34,9 @@ def geglu(a: Any, b: Any, *, approximate: Literal["none", "tanh"] = "none") -> A
         product = where(a < -5, far, gate * b)
     else:
         product = gate * b
-    # Near zero the gate is 1/2; gelu(a) may underflow there where the result does not.
-    return where(absolute(a) < 2.0**-60, a * b * 0.5, product)
+    # Near zero the gate is 1/2 and a little more or less, which decides ties; gelu(a) may underflow there where the result
+    # does not.
+    return where(absolute(a) < 2.0**-60, a * b * 0.5 * (1 + a), product)
 
 
 @of_halves()
@@ -45,7 +46,8 @@ def glu(a: Any, b: Any) -> Any:
     The gate is the second tensor, or the second half, as in PyTorch and JAX. Where it is closed the result is a zero
     with the sign of a, also at infinity.
 
-    Special cases (b = 0): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; 3 -> 1.5.
+    Special cases (b = 0): nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; 3 -> 1.5. NaN stays NaN where the gate
+    is closed, too.
 
     >>> glu([1.0, 2.0], [0.0, -1000.0])
     array([0.5, 0. ])
@@ -56,7 +58,8 @@ def glu(a: Any, b: Any) -> Any:
     Source: PyTorch glu, JAX and Keras glu; Y. Dauphin and others (2016), arXiv 1612.08083.
     """
     # Below -60 the gate is exp(b) in every format; half of a leaves room for its mantissa.
-    closing = where(b < -activations.FAR, copy_sign(0, a), a) * 0.5 * exp(b + log_2)
+    closed = copy_sign(minimum(absolute(a), 0), a)  # keeps NaN
+    closing = where(b < -activations.FAR, closed, a) * 0.5 * exp(b + log_2)
     return where(b < -60, closing, a / (1 + exp(-b)))
 
 
