@@ -128,6 +128,7 @@ from ogive.catalog.rowwise import (
     logsumexp,
     softmax,
     softmin,
+    sparsemax,
 )
 from ogive.catalog.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, sin, sinh, tan
 from ogive.operator import Operator, operator
@@ -254,6 +255,7 @@ __all__ = [
     "softsign",
     "sparse_plus",
     "sparse_sigmoid",
+    "sparsemax",
     "sqrt",
     "square",
     "squareplus",

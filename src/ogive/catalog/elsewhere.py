@@ -60,7 +60,7 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
     ),
     "Keras": _listed(
         "celu elu exponential gelu glu hard_shrink hard_silu hard_swish hard_tanh linear log_sigmoid log_softmax "
-        "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid squareplus swish tanh "
+        "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus swish tanh "
         "tanh_shrink",
         hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
         leaky_relu=("leaky_relu", "negative_slope is alpha, and 0.2 by default"),
