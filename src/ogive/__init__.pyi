@@ -15,8 +15,10 @@ from ogive import errors as errors
 from ogive import fast as fast
 from ogive import formula
 from ogive import golden as golden
+from ogive import jax as jax
 from ogive import judge as judge
 from ogive import onnx as onnx
+from ogive import onnxruntime as onnxruntime
 from ogive import torch as torch
 from ogive import webnn as webnn
 from ogive.exporting import address as address
