@@ -44,6 +44,27 @@ WRONG = {
             "Did you mean alpha?"
         ),
     ),
+    "a parameter as PyTorch calls it": (
+        lambda: ogive.leaky_relu(X, negative_slope=0.2),
+        (
+            "leaky_relu: there is no parameter 'negative_slope'; allowed: alpha, out, where, casting, order, dtype, subok, "
+            "signature. Write alpha for the negative_slope of PyTorch"
+        ),
+    ),
+    "in place": (
+        lambda: ogive.relu(X, inplace=True),
+        (
+            "relu: there is no parameter 'inplace'; allowed: no parameters; out, where, casting, order, dtype, subok, "
+            "signature. Write out=x to compute in place"
+        ),
+    ),
+    "an out of too short a type": (
+        lambda: ogive.relu(X, out=np.empty(2, np.int8)),
+        (
+            "relu: out has dtype int8, which cannot take the result for float32; allowed: float16, float32, float64, bfloat16. "
+            "Give casting='unsafe' to cut the result to any dtype"
+        ),
+    ),
     "the fast contract": (
         lambda: ogive.fast.sofmax,
         "ogive.fast: there is no operator 'sofmax'; allowed: the operators of the catalogue. Did you mean softmax?",
@@ -104,6 +125,17 @@ def test_functions_of_frameworks(part):
     assert str(error.value) == (
         f"ogive.{part}: there is no operator 'sofmax'; allowed: the operators of the catalogue. Did you mean softmax?"
     )
+
+
+def test_functions_of_torch_say_what_parameters_are_called_here():
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    with pytest.raises(OgiveError) as error:
+        ogive.torch.softplus(torch.ones(2), beta=2.0)
+    assert str(error.value) == (
+        "softplus: there is no parameter 'beta'; allowed: steepness, out. Write steepness for the beta of PyTorch"
+    )
+    with pytest.raises(OgiveError, match=r"relu: there is no parameter 'inplace'; allowed: out\. Write out=x"):
+        ogive.torch.relu(torch.ones(2), inplace=True)
 
 
 def test_functions_of_torch_have_their_other_names():

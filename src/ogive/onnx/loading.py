@@ -417,7 +417,7 @@ class _Builder:
             return
         protos = [None if name is None else proto_of_type(self.graph.types[name]) for name in inputs]
         body = schema_function(schema, proto, version, protos) or body_of(proto, domain)
-        if body is None and schema.has_context_dependent_function and scope is self.outermost:
+        if body is None and scope is self.outermost:
             body = schema_function(schema, proto, version, self._with_shapes(proto, protos))
         what = f"Ogive has no operator {proto.op_type} (opset {version})"
         if body is None:
