@@ -84,14 +84,11 @@ class MissingNameError(UnsupportedError, AttributeError):
     """A module does not have a name that another one, or another installation, has. ``hasattr`` is then false."""
 
 
-def no_operator(module: str, name: str, way_out: str) -> AttributeError:
+def no_operator(module: str, name: str, known: Iterable[str], way_out: str) -> AttributeError:
     """What a module of all operators raises for a name that it does not have."""
     if name.startswith("__"):  # Python asks for these
         return AttributeError(f"module {module!r} has no attribute {name!r}")
-    from ogive.catalog import OPERATORS
-    from ogive.catalog.aliases import ALIASES
-
-    way_out = suggestion(name, [*OPERATORS, *ALIASES], way_out)
+    way_out = suggestion(name, known, way_out)
     return MissingNameError(
         message(module, f"there is no operator {name!r}", "the operators of the catalogue", way_out)
     )

@@ -22,7 +22,9 @@ def __getattr__(name: str) -> Operator:
         return OPERATORS[name].fast
     if name in ALIASES:
         return named(name).fast
-    raise no_operator(__name__, name, "ogive list names them; an operator of your own has the attribute fast")
+    raise no_operator(
+        __name__, name, [*OPERATORS, *ALIASES], "ogive list names them; an operator of your own has the attribute fast"
+    )
 
 
 def __dir__() -> list[str]:

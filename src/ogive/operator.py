@@ -271,9 +271,7 @@ class Operator(_native.OperatorCall):
         known = [*(parameter.name for parameter in self.parameters), *self.keywords]
         of_numpy = ", ".join(self.numpy_keywords)
         allowed = f"{', '.join(known)}, {of_numpy}" if known else f"no parameters; {of_numpy}"
-        from ogive.catalog.elsewhere import parameter_here
-
-        way_out = parameter_here(self.name, name) or suggestion(name, [*known, *self.numpy_keywords])
+        way_out = suggestion(name, [*known, *self.numpy_keywords])
         raise ArgumentError(message(self.name, f"there is no parameter {name!r}", allowed, way_out))
 
     @property

@@ -44,20 +44,6 @@ WRONG = {
             "Did you mean alpha?"
         ),
     ),
-    "a parameter as PyTorch calls it": (
-        lambda: ogive.leaky_relu(X, negative_slope=0.2),
-        (
-            "leaky_relu: there is no parameter 'negative_slope'; allowed: alpha, out, where, casting, order, dtype, subok, "
-            "signature. Write alpha for the negative_slope of PyTorch"
-        ),
-    ),
-    "in place": (
-        lambda: ogive.relu(X, inplace=True),
-        (
-            "relu: there is no parameter 'inplace'; allowed: no parameters; out, where, casting, order, dtype, subok, "
-            "signature. Write out=x to compute in place"
-        ),
-    ),
     "an out of too short a type": (
         lambda: ogive.relu(X, out=np.empty(2, np.int8)),
         (

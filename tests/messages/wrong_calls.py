@@ -237,7 +237,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a misspelt keyword of rows",
             "ogive.softmax(ROWS, aksis=1)",
             "ArgumentError",
-            "softmax: there is no parameter 'aksis'; allowed: axis, out, casting, order, dtype, subok, signature",
+            "softmax: there is no parameter 'aksis'; allowed: axis, out, casting, order, dtype, subok, signature. Did you mean axis?",
         ),
         (
             "the bound twice, by position and by name",

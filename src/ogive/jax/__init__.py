@@ -29,7 +29,9 @@ __all__ = ["function", *OPERATORS]
 def __getattr__(name: str) -> Callable[..., Any]:
     operator = named(name) if name in ALIASES else OPERATORS.get(name)
     if operator is None:
-        raise no_operator(__name__, name, "ogive list names them; operators of your own: ogive.jax.function")
+        raise no_operator(
+            __name__, name, [*OPERATORS, *ALIASES], "ogive list names them; operators of your own: ogive.jax.function"
+        )
     made = function(operator)
     globals()[name] = made
     return made

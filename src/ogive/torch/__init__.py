@@ -47,7 +47,7 @@ def __getattr__(name: str) -> Any:
         found = globals().get(operator.name) or wrap(operator)
         return globals().setdefault(name, found)
     way_out = "ogive list names them; ogive.torch.wrap(operator) makes a function of your own operator"
-    raise no_operator(__name__, name, way_out)
+    raise no_operator(__name__, name, [*OPERATORS, *ALIASES], way_out)
 
 
 def __dir__() -> list[str]:

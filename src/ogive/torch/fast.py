@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
     if name in ALIASES:
         return globals().setdefault(name, wrap(named(name).fast))
     way_out = "ogive list names them; ogive.torch.wrap(operator.fast) makes a function of your own operator"
-    raise no_operator(__name__, name, way_out)
+    raise no_operator(__name__, name, [*OPERATORS, *ALIASES], way_out)
 
 
 def __dir__() -> list[str]:
