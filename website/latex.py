@@ -42,6 +42,7 @@ FUNCTIONS: dict[str, str] = {
     "row_min": r"\min_{{j}}\, {}",
     "row_sum": r"\sum_{{j}} {}",
     "row_first": r"\operatorname{{first}}_{{j}}\left({}\right)",
+    "row_threshold": r"\tau_{{j}}\left({}\right)",
 }
 
 #: What the letters of these functions mean.
@@ -51,6 +52,7 @@ LEGEND: dict[str, str] = {
     "Q": r"$Q(u) = \tfrac{1}{2}\,(1 - \operatorname{erf}(u / \sqrt{2}))$ is the upper tail of the normal distribution.",
     r"\operatorname{round}": r"$\operatorname{round}$ rounds halves to the even integer.",
     r"\operatorname{first}": r"$\operatorname{first}_j$ is true for the first element of the row that has the property.",
+    r"\tau_": r"$\tau_j(u)$ is the number $\tau$ for which $\sum_j \max(u_j - \tau, 0) = 1$.",
     r"\operatorname{rem}": r"$\operatorname{rem}$ is the remainder with the sign of its first operand.",
     r"\operatorname{copysign}": r"$\operatorname{copysign}(u, v)$ is $|u|$ with the sign of $v$.",
 }

@@ -128,6 +128,7 @@ from ogive.catalog.rowwise import (
     logsumexp,
     softmax,
     softmin,
+    sparsemax,
 )
 from ogive.catalog.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, sin, sinh, tan
 from ogive.operator import Operator, operator
@@ -254,6 +255,7 @@ __all__ = [
     "softsign",
     "sparse_plus",
     "sparse_sigmoid",
+    "sparsemax",
     "sqrt",
     "square",
     "squareplus",
@@ -276,7 +278,7 @@ __all__ = [
 __all__ += ALIASES
 
 #: Parts that are loaded when they are first wanted: ``import ogive`` alone needs none of them.
-_PARTS = ("check", "directml", "dxdispatch", "fast", "golden", "judge", "onnx", "torch", "webnn")
+_PARTS = ("check", "directml", "dxdispatch", "fast", "golden", "jax", "judge", "onnx", "onnxruntime", "torch", "webnn")
 
 #: Functions that are loaded when they are first wanted, and where they are.
 _FUNCTIONS = {
@@ -310,7 +312,13 @@ def __getattr__(name: str) -> object:
             return version("ogive")
         except PackageNotFoundError:  # run from its sources, which do not say
             return "unknown"
-    raise AttributeError(f"module 'ogive' has no attribute {name!r}")
+    text = f"module 'ogive' has no attribute {name!r}"
+    if not name.startswith("_"):
+        from ogive.errors import suggestion
+
+        hint = suggestion(name, [*__all__, *_PARTS, *_FUNCTIONS])
+        text = f"{text}. {hint}" if hint else text
+    raise AttributeError(text)
 
 
 def __dir__() -> list[str]:

@@ -15,8 +15,10 @@ from ogive import errors as errors
 from ogive import fast as fast
 from ogive import formula
 from ogive import golden as golden
+from ogive import jax as jax
 from ogive import judge as judge
 from ogive import onnx as onnx
+from ogive import onnxruntime as onnxruntime
 from ogive import torch as torch
 from ogive import webnn as webnn
 from ogive.exporting import address as address
@@ -150,6 +152,7 @@ __all__ = [
     "softsign",
     "sparse_plus",
     "sparse_sigmoid",
+    "sparsemax",
     "sqrt",
     "square",
     "squareplus",
@@ -5045,6 +5048,57 @@ sparse_sigmoid: _SparseSigmoid
 """``sparse_sigmoid(x)``
 
 Piecewise linear sigmoid from -1 to 1: ``max(0, min((x + 1) / 2, 1))``.
+"""
+
+class _Sparsemax(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, axis: _Axis = -1, out: None = None, **numpy: Unpack[_RowTypes]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+sparsemax: _Sparsemax
+"""``sparsemax(x, *, axis=-1)``
+
+The nearest numbers that add up to 1 and are not negative: ``max(x - t, 0)``, where t makes the sum 1.
 """
 
 class _Sqrt(Operator):

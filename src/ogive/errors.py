@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import pickle
 import reprlib
+from collections.abc import Iterable
 
 __all__ = [
     "ArgumentError",
@@ -27,6 +28,7 @@ __all__ = [
     "described",
     "message",
     "no_operator",
+    "suggestion",
 ]
 
 
@@ -82,13 +84,32 @@ class MissingNameError(UnsupportedError, AttributeError):
     """A module does not have a name that another one, or another installation, has. ``hasattr`` is then false."""
 
 
-def no_operator(module: str, name: str, way_out: str) -> AttributeError:
+def no_operator(module: str, name: str, known: Iterable[str], way_out: str) -> AttributeError:
     """What a module of all operators raises for a name that it does not have."""
     if name.startswith("__"):  # Python asks for these
         return AttributeError(f"module {module!r} has no attribute {name!r}")
+    way_out = suggestion(name, known, way_out)
     return MissingNameError(
         message(module, f"there is no operator {name!r}", "the operators of the catalogue", way_out)
     )
+
+
+def suggestion(name: str, known: Iterable[str], otherwise: str = "", *, least: float = 0.65) -> str:
+    """The name that somebody may have meant, as a question; where none is near, what is said instead.
+
+    ``least`` is how alike names are at least, from 0 to 1.
+
+    >>> suggestion("Sofmax", ["relu", "softmax"]), suggestion("axis", ["alpha"], "ogive list names them")
+    ('Did you mean softmax?', 'ogive list names them')
+    """
+    from difflib import get_close_matches
+
+    names = list(known)
+    by_letters = {text.lower(): text for text in names}
+    near = get_close_matches(name, names, 1, least) or [
+        by_letters[text] for text in get_close_matches(name.lower(), by_letters, 1, least)
+    ]
+    return f"Did you mean {near[0]}?" if near else otherwise
 
 
 def message(subject: str, what: str, allowed: str = "", way_out: str = "") -> str:

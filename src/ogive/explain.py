@@ -232,7 +232,9 @@ def _check_types(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], 
         if isinstance(target, np.ndarray):
             given = " and ".join(str(array.dtype) for array in arrays)
             what = f"out has dtype {target.dtype}, which cannot take the result for {given}"
-            allowed = _listed(t for signature in op.signatures for t in signature.outputs)
+            results = {t for signature in op.signatures for t in signature.outputs}
+            taken = [t for t in results if np.can_cast(np.result_type(*arrays), t.numpy, "same_kind")]
+            allowed = _listed(taken or results)
             raise DTypeError(message(op.name, what, allowed, "Give casting='unsafe' to cut the result to any dtype"))
     _check_loop(op, arrays, keywords)
 

@@ -53,7 +53,9 @@ __all__ = [
 
 
 #: What makes one number of a row, or a truth value for one of its elements.
-REDUCTIONS = frozenset({ops.ROW_MAX, ops.ROW_MIN, ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_FIRST, ops.ROW_INDEX})
+REDUCTIONS = frozenset(
+    {ops.ROW_MAX, ops.ROW_MIN, ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_THRESHOLD, ops.ROW_FIRST, ops.ROW_INDEX}
+)
 
 #: The reductions that are NaN where an element is.
 EXTREMES = frozenset({ops.ROW_MAX, ops.ROW_MIN})

@@ -10,6 +10,7 @@ array([0., 2.], dtype=float32)
 from __future__ import annotations
 
 from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES, named
 from ogive.errors import no_operator
 from ogive.operator import Operator
 
@@ -19,7 +20,11 @@ __all__ = [*sorted(OPERATORS)]
 def __getattr__(name: str) -> Operator:
     if name in OPERATORS:
         return OPERATORS[name].fast
-    raise no_operator(__name__, name, "ogive list names them; an operator of your own has the attribute fast")
+    if name in ALIASES:
+        return named(name).fast
+    raise no_operator(
+        __name__, name, [*OPERATORS, *ALIASES], "ogive list names them; an operator of your own has the attribute fast"
+    )
 
 
 def __dir__() -> list[str]:

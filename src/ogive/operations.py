@@ -525,6 +525,12 @@ ROW_PRODUCT = Operation(
     in_formulas=is_number,
     doc="The product of the row; what overflows or underflows on the way does not decide it.",
 )
+ROW_THRESHOLD = Operation(
+    "row_threshold",
+    1,
+    in_formulas=is_number,
+    doc="The number t of a row whose largest element is 0, for which max(x - t, 0) adds up to 1.",
+)
 ROW_FIRST = Operation("row_first", 1, in_formulas=_is_truth)
 ROW_COUNT = Operation("row_count", 1, in_formulas=is_number)
 ROW_INDEX = Operation(

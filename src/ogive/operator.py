@@ -29,6 +29,7 @@ from ogive.errors import (
     by_position,
     described,
     message,
+    suggestion,
 )
 from ogive.expression import Expression, Format, Term, lift, node
 from ogive.forking import cached_property
@@ -263,14 +264,15 @@ class Operator(_native.OperatorCall):
         return values
 
     def _refuse_keyword(self, name: str) -> NoReturn:
-        if name in self.numpy_keywords:  # in a call it is taken before
+        if name in (*self.numpy_keywords, *self.keywords):  # in a call it is taken before
             parameters = ", ".join(parameter.name for parameter in self.parameters) or "none"
             way_out = f"Give {name} when you call the result"
             raise ArgumentError(message(self.name, f"{name} is no parameter", parameters, way_out))
         known = [*(parameter.name for parameter in self.parameters), *self.keywords]
         of_numpy = ", ".join(self.numpy_keywords)
         allowed = f"{', '.join(known)}, {of_numpy}" if known else f"no parameters; {of_numpy}"
-        raise ArgumentError(message(self.name, f"there is no parameter {name!r}", allowed))
+        way_out = suggestion(name, [*known, *self.numpy_keywords])
+        raise ArgumentError(message(self.name, f"there is no parameter {name!r}", allowed, way_out))
 
     @property
     def numeric_parameters(self) -> tuple[Parameter, ...]:

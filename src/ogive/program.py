@@ -74,6 +74,13 @@ class Stage:
     reductions: tuple[Reduction, ...]
     kept: tuple[tuple[int, Expression], ...] = ()
     """(operand, value): what is stored in a row of the kernel's own, because a later stage needs it too."""
+    repeats: bool = False
+    """Whether it uses the numbers that it finds, zeros at first, and runs until these stay the same."""
+
+    @property
+    def names(self) -> list[str]:
+        """Its reductions by name, and ``again`` where it repeats: what a kernel is told."""
+        return [*(reduction.kind for reduction in self.reductions), *(["again"] if self.repeats else [])]
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,14 @@ __all__ = [
 # ---- sweeps: NumPy's functions in float64 or long double
 
 
+def _threshold(x: np.ndarray) -> np.ndarray:
+    """Of rows along the last axis, by sorting (Held, Wolfe and Crowder, 1974)."""
+    ordered = -np.sort(-x, axis=-1)
+    candidates = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, x.shape[-1] + 1)
+    found: np.ndarray = np.max(np.where(ordered == -np.inf, -np.inf, candidates), axis=-1, keepdims=True)
+    return found
+
+
 #: What the operations of ogive.operations do to arrays; elementary functions have such a rule of their own.
 _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     ops.ADD: np.add,
@@ -61,6 +69,8 @@ _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     ops.ROW_MIN: lambda x: np.min(x, axis=-1, keepdims=True),
     ops.ROW_SUM: lambda x: np.sum(x, axis=-1, keepdims=True),
     ops.ROW_PRODUCT: lambda x: np.prod(x, axis=-1, keepdims=True),
+    ops.ROW_THRESHOLD: _threshold,
+    ops.ROW_THRESHOLD: _threshold,
     ops.ROW_FIRST: lambda x: x & (np.cumsum(x, axis=-1) == 1),
     ops.ROW_COUNT: lambda x: np.full((*x.shape[:-1], 1), x.shape[-1], x.dtype),
     ops.ROW_INDEX: lambda x: np.where(x.any(axis=-1, keepdims=True), x.argmax(axis=-1)[..., np.newaxis], np.inf),

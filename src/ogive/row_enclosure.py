@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from functools import partial
+from functools import cmp_to_key, partial
 from typing import Any
 
 from ogive.dtypes import ElementType
@@ -15,7 +15,7 @@ from ogive.expression import Expression, Format, Operation, walk
 
 __all__ = ["exact_row", "right_row", "right_rows"]
 
-_REDUCTIONS = ("row_max", "row_min", "row_sum", "row_product", "row_first", "row_index")
+_REDUCTIONS = ("row_max", "row_min", "row_sum", "row_product", "row_threshold", "row_first", "row_index")
 
 
 class _Common:
@@ -114,6 +114,20 @@ def _product(row: list[Any], rules: Any) -> Any:
     return row[0] if row else of_number(1)
 
 
+def _threshold(row: list[Any], rules: Any) -> Any:
+    """Of the largest elements so many that the next one is not above the threshold that they make."""
+    if any(value.kind == "nan" for value in row):
+        return of_number(math.nan)
+    order = sorted(row, key=cmp_to_key(rules.compare), reverse=True)
+    total, found = of_number(-1), of_number(-1)
+    for count, value in enumerate(order, start=1):
+        if rules.compare(found, value) != -1:
+            break
+        total = rules.add(total, value)
+        found = rules.divide(total, of_number(count))
+    return rules.settled(found)
+
+
 def _reduced(operation: str, row: list[Any], rules: Any) -> Any:
     if operation in ("row_first", "row_index"):
         first = next((i for i, truth in enumerate(row) if truth), None)
@@ -125,6 +139,8 @@ def _reduced(operation: str, row: list[Any], rules: Any) -> Any:
         for value in row[1:]:
             total = rules.add(total, value)
         return _Common(rules.settled(total))
+    if operation == "row_threshold":
+        return _Common(_threshold(row, rules))
     if operation == "row_product":
         return _Common(rules.settled(_product(row, rules)))
     found = row[0]

@@ -63,7 +63,7 @@ COMPOSED = frozenset(
             "HannWindow",
         ),
         *("InstanceNormalization", "LayerNormalization", "LpNormalization", "MeanVarianceNormalization"),
-        *("NegativeLogLikelihoodLoss", "RMSNormalization", "SoftmaxCrossEntropyLoss"),
+        *("NegativeLogLikelihoodLoss", "RMSNormalization", "RotaryEmbedding", "SoftmaxCrossEntropyLoss"),
     }
 )
 

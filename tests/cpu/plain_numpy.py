@@ -134,6 +134,13 @@ def softmax(x):
     return e / e.sum(axis=-1, keepdims=True)
 
 
+def sparsemax(x):
+    """The threshold by sorting: of the k largest elements the one that makes their sum 1, for the largest such number."""
+    ordered = -np.sort(-x, axis=-1)
+    thresholds = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, x.shape[-1] + 1)
+    return np.maximum(x - thresholds.max(axis=-1, keepdims=True), 0)
+
+
 def log_softmax(x):
     """The largest element is left out of the sum, so that a logarithm near zero keeps its digits."""
     at = x.argmax(axis=-1)[..., None]
@@ -298,6 +305,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "softmin": lambda x: softmax(-x),
     "softplus": lambda x, steepness: np.logaddexp(0, steepness * x) / steepness,
     "softsign": softsign,
+    "sparsemax": sparsemax,
     "sparse_plus": lambda x: where(x >= 1, x, where(x <= -1, 0, ((x + 1) / 2) ** 2)),
     "sparse_sigmoid": lambda x: np.maximum(np.minimum((x + 1) / 2, 1), 0),
     "sqrt": np.sqrt,

@@ -99,6 +99,8 @@ def test_misuse_is_an_error(make, kind):
         ((code(entries=(0, 4)), 16, (("row_max",), ("row_sum",)), (), 100, 9), ValueError),
         ((code(entries=(0, 4)), 16, (("row_max",) * 9, ()), (), 100, 9), ValueError),
         ((code(entries=(0, 4)), 16, (("row_product",), ()), (), 100, 9), ValueError),
+        ((code(entries=(0, 4)), 16, (("again",), ()), (), 100, 9), ValueError),
+        ((code(entries=(0, 4)), 16, (("row_sum", "again"), ("again",)), (), 100, 9), ValueError),
         ((code(entries=(0, 4)), 16, ((5,), ()), (), 100, 9), TypeError),
         ((code(entries=(0, 4)), 16, (("row_max",), ()), (3,), 100, 9), ValueError),
         ((code(), 16, ((),), (), 100), TypeError),

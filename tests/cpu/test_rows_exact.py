@@ -149,6 +149,49 @@ def test_softmax(name, kind):
                 assert same(got, expected).all(), (row, got, expected)
 
 
+@pytest.mark.parametrize("kind", TYPES)
+def test_sparsemax(kind):
+    """Also of numbers on a grid, which lie on the threshold and whose results are ties."""
+    rng = np.random.default_rng(8)
+    numpy_type = ELEMENT_TYPES[kind].numpy
+    for length in (1, 2, 3, 17, 100):
+        for width in (1e-20, 0.01, 1.0, 200.0):
+            rows = (rng.standard_normal((6, length)) * width).astype(numpy_type)
+            rows[0] = rows[0, 0]
+            rows[1:3] = np.round(rows[1:3].astype(float) * 4) / 4
+            rows[3, 0] = -math.inf
+            for row, got in zip(rows, ogive.sparsemax(rows), strict=True):
+                expected = right_rows(_root(ogive.sparsemax), [[float(x) for x in row]], {}, ELEMENT_TYPES[kind])
+                assert same(got, expected).all(), (row, got, expected)
+
+
+def test_sparsemax_of_many_turns():
+    """Each turn drops few elements here: the k largest make a threshold that is hardly below the next element."""
+    row = np.float64([-sum(0.9 / 2**j for j in range(k)) / 2 for k in range(40)])
+    expected = right_rows(_root(ogive.sparsemax), [list(row)], {}, ELEMENT_TYPES["float64"])
+    assert np.array_equal(ogive.sparsemax(row), expected)
+
+
+def test_sparsemax_of_a_long_row_is_that_of_its_largest_elements():
+    rng = np.random.default_rng(9)
+    row = rng.standard_normal(200_000)
+    for kind in ("float32", "float64"):
+        x = row.astype(kind)
+        top = np.sort(x)[-100:]
+        expected = np.where(x >= top[0], 0, 0).astype(kind)
+        expected[np.argsort(x)[-100:]] = ogive.sparsemax(top)
+        assert np.array_equal(ogive.sparsemax(x), expected)
+        assert abs(ogive.sparsemax(x).astype(float).sum() - 1) < 1e-6
+
+
+def test_sparsemax_of_neighbours_is_that_of_each_row():
+    """Rows are computed together, and run until the last one has its threshold."""
+    rng = np.random.default_rng(10)
+    rows = rng.standard_normal((40, 300)).astype(np.float32) * rng.choice([0.001, 1, 100], (40, 1)).astype(np.float32)
+    assert np.array_equal(ogive.sparsemax(rows), np.stack([ogive.sparsemax(row) for row in rows]))
+    assert np.array_equal(ogive.sparsemax(rows, axis=0), ogive.sparsemax(rows.T.copy()).T)
+
+
 def _root(op):
     made = op.formula()
     return made[0] if isinstance(made, tuple | list) else made
@@ -176,7 +219,7 @@ def test_softmax_of_a_long_row():
     assert (np.delete(found, 7) == np.float32(float(Fraction(math.exp(-16)) / total))).all()
 
 
-@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "sparsemax"])
 def test_any_layout_in_place_and_threads(name):
     op = getattr(ogive, name)
     rng = np.random.default_rng(4)
@@ -205,6 +248,7 @@ def test_special_rows():
         empty = np.zeros((2, 0), kind)
         assert same(computed("sum", empty), [0, 0]).all()
         assert same(computed("mean", empty), [nan, nan]).all()
+        assert same(ogive.sparsemax(rows), [[nan] * 2, [nan] * 2, [nan] * 2, [0, 1], [nan] * 2]).all()
         assert same(ogive.softmax(rows), [[nan] * 2, [nan] * 2, [nan] * 2, [0, 1], [nan] * 2]).all()
         assert same(ogive.log_softmax(rows)[3], [-inf, 0]).all()
 

@@ -205,9 +205,10 @@ def shares_of_product(x):
 
 
 @pytest.mark.skipif(not IS_X86, reason="loads a library for x86-64")
-def test_products_of_long_rows(tmp_path):
-    """Segments are combined as the runtime combines them: the bits of float64 are the same."""
-    ogive.export(shares_of_product, "float64", target="x86_64", name="some", form="shared").write(tmp_path)
+@pytest.mark.parametrize("op", [shares_of_product, ogive.sparsemax], ids=lambda op: op.name)
+def test_long_rows_have_the_bits_of_the_runtime(tmp_path, op):
+    """Segments are combined, and stages repeated, as the runtime does: the bits of float64 are the same."""
+    ogive.export(op, "float64", target="x86_64", name="some", form="shared").write(tmp_path)
     library = ctypes.CDLL(str(tmp_path / "libsome.so"))
     library.some_scratch.restype, library.some_scratch.argtypes = ctypes.c_size_t, [ctypes.c_size_t]
     for count in (1, 7, 16384, 16385, 40_000):
@@ -215,4 +216,4 @@ def test_products_of_long_rows(tmp_path):
         y, scratch = np.empty_like(x), ctypes.create_string_buffer(library.some_scratch(count))
         arrays = (ctypes.c_void_p(array.ctypes.data) for array in (x, y))
         library.some(*arrays, ctypes.c_size_t(0), ctypes.c_size_t(3), ctypes.c_size_t(count), scratch)
-        assert np.array_equal(y, shares_of_product(x))
+        assert np.array_equal(y, op(x))

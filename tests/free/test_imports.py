@@ -352,7 +352,19 @@ ogive.check.check, ogive.dxdispatch.load, ogive.webnn.MLContext
 def test_dir_lists_what_is_for_users():
     names = {name for name in dir(ogive) if not name.startswith("__")}
     functions = {"address", "export", "exact", "ulp", "vectors"}
-    parts = {"onnx", "directml", "dxdispatch", "check", "fast", "golden", "judge", "torch", "webnn"}
+    parts = {
+        "onnx",
+        "directml",
+        "dxdispatch",
+        "check",
+        "fast",
+        "golden",
+        "jax",
+        "judge",
+        "onnxruntime",
+        "torch",
+        "webnn",
+    }
     assert names == {*ogive.__all__, *parts, *functions, "errors"}
     assert all(hasattr(ogive, name) for name in dir(ogive) if name != "torch")  # which may be missing
     for inner in ("catalog", "dtypes", "runtime", "signature", "expression", "passes", "program"):

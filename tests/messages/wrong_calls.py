@@ -9,7 +9,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a keyword that is misspelt",
             "ogive.celu(X, alfa=2)",
             "ArgumentError",
-            "celu: there is no parameter 'alfa'; allowed: alpha, out, where, casting, order, dtype, subok, signature",
+            "celu: there is no parameter 'alfa'; allowed: alpha, out, where, casting, order, dtype, subok, signature. Did you mean alpha?",
         ),
         (
             "no parameters at all, but a keyword",
@@ -237,7 +237,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a misspelt keyword of rows",
             "ogive.softmax(ROWS, aksis=1)",
             "ArgumentError",
-            "softmax: there is no parameter 'aksis'; allowed: axis, out, casting, order, dtype, subok, signature",
+            "softmax: there is no parameter 'aksis'; allowed: axis, out, casting, order, dtype, subok, signature. Did you mean axis?",
         ),
         (
             "the bound twice, by position and by name",
@@ -279,7 +279,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a misspelt parameter of bind",
             "ogive.celu.bind(alfa=2)",
             "ArgumentError",
-            "celu: there is no parameter 'alfa'; allowed: alpha, out, where, casting, order, dtype, subok, signature",
+            "celu: there is no parameter 'alfa'; allowed: alpha, out, where, casting, order, dtype, subok, signature. Did you mean alpha?",
         ),
         (
             "a tensor for bind",
@@ -342,13 +342,13 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "celu: signature is 'l->l', to which casting='same_kind' does not convert the operands: x float32; allowed: e->e, f->f, d->d. Convert the operands first, or leave it out",
         ),
         (
-            "a casting that there is not",
+            "an unknown casting",
             'ogive.celu(X, casting="loose")',
             "ArgumentError",
             "celu: casting is 'loose'; allowed: 'no', 'equiv', 'safe', 'same_kind', 'unsafe'",
         ),
         (
-            "an order that there is not",
+            "an unknown order",
             'ogive.celu(X, order="Z")',
             "ArgumentError",
             "celu: order is 'Z'; allowed: 'C', 'F', 'A', 'K'",
@@ -405,7 +405,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "no bind keyword of rows",
             "ogive.softmax.bind(axis=0)",
             "ArgumentError",
-            "softmax: there is no parameter 'axis'; allowed: axis, out, casting, order, dtype, subok, signature",
+            "softmax: axis is no parameter; allowed: none. Give axis when you call the result",
         ),
         (
             "several dtypes without casting",
@@ -904,7 +904,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "<lambda>: it has no tensor argument; allowed: one or more, before `*`. Write def name(x, ...)",
         ),
         (
-            "a type that there is not",
+            "an unknown type",
             'ogive.operator(types=["float33"])(lambda x: x)',
             "FormulaError",
             "ogive.operator: types has 'float33'; allowed: float16, bfloat16, float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool, by name, as a NumPy dtype or as a member of ogive.dtypes",
@@ -1080,19 +1080,19 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "MatMul node that computes 'y' (opset 18): Ogive has no operator MatMul (opset 18). See ogive.onnx.supported() for those it has",
         ),
         (
-            "an operator that there is not",
+            "an unknown operator",
             'change(lambda m: setattr(m.graph.node[0], "op_type", "Rellu"))',
             "ModelError",
             "Rellu node that computes 'y' (opset 18): opset 18 has no operator 'Rellu'. Did you mean Relu?",
         ),
         (
-            "a domain that there is not",
+            "an unknown domain",
             'change(lambda m: setattr(m.graph.node[0], "domain", "com.example"))',
             "UnsupportedError",
             "Relu node that computes 'y': it is an operator of 'com.example'; allowed: ONNX's own operators, and functions of the model",
         ),
         (
-            "an attribute that there is not",
+            "an unknown attribute",
             'change(lambda m: m.graph.node[0].attribute.append(helper.make_attribute("alpha", 1.0)))',
             "ModelError",
             "Relu node that computes 'y' (opset 18): there is no attribute 'alpha'; allowed: none",
@@ -1262,7 +1262,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
     ],
     "directml": [
         (
-            "a level that there is not",
+            "an unknown level",
             'dml.Device("9_9")',
             "DMLError",
             "Device: feature_level is '9_9'; allowed: 1_0, 2_0, 2_1, 3_0, 3_1, 4_0, 4_1, 5_0, 5_1, 5_2, 6_0, 6_1, 6_2, 6_3, 6_4, or a DML_FEATURE_LEVEL (DXGI_ERROR_UNSUPPORTED)",
@@ -1274,7 +1274,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "Device: feature_level is 5; allowed: 1_0, 2_0, 2_1, 3_0, 3_1, 4_0, 4_1, 5_0, 5_1, 5_2, 6_0, 6_1, 6_2, 6_3, 6_4, or a DML_FEATURE_LEVEL (DXGI_ERROR_UNSUPPORTED)",
         ),
         (
-            "flags that there are not",
+            "unknown flags",
             "dml.Device(flags=8)",
             "DMLError",
             "Device: flags is 8; allowed: DML_CREATE_DEVICE_FLAG_NONE, DML_CREATE_DEVICE_FLAG_DEBUG (E_INVALIDARG)",
@@ -1286,10 +1286,10 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             'DML_OPERATOR_ACTIVATION_GELU: it needs DML_FEATURE_LEVEL_5_1 or later, and the device has DML_FEATURE_LEVEL_3_0. Make a device with Device("5_1") (E_INVALIDARG)',
         ),
         (
-            "a member that there is not",
+            "an unknown member",
             "dml.DML_ACTIVATION_CELU_OPERATOR_DESC(tensor(), tensor(), Alpah=1.0)",
             "DMLError",
-            "DML_ACTIVATION_CELU_OPERATOR_DESC: there is no member Alpah; allowed: DML_TENSOR_DESC InputTensor; DML_TENSOR_DESC OutputTensor; FLOAT Alpha = 1.0 (E_INVALIDARG)",
+            "DML_ACTIVATION_CELU_OPERATOR_DESC: there is no member Alpah; allowed: DML_TENSOR_DESC InputTensor; DML_TENSOR_DESC OutputTensor; FLOAT Alpha = 1.0. Did you mean Alpha? (E_INVALIDARG)",
         ),
         (
             "too many members",
@@ -1424,7 +1424,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "DML_BUFFER_TENSOR_DESC: TotalTensorSizeInBytes is 20; allowed: 24 or more for these sizes and strides. None computes it (E_INVALIDARG)",
         ),
         (
-            "a type that there is not",
+            "an unknown type",
             'tensor("FLOAT33")',
             "DMLError",
             "DML_BUFFER_TENSOR_DESC: DataType is 'FLOAT33'; allowed: DML_TENSOR_DATA_TYPE_UNKNOWN, DML_TENSOR_DATA_TYPE_FLOAT32, DML_TENSOR_DATA_TYPE_FLOAT16, DML_TENSOR_DATA_TYPE_UINT32, DML_TENSOR_DATA_TYPE_UINT16, DML_TENSOR_DATA_TYPE_UINT8, DML_TENSOR_DATA_TYPE_INT32, DML_TENSOR_DATA_TYPE_INT16, DML_TENSOR_DATA_TYPE_INT8, DML_TENSOR_DATA_TYPE_FLOAT64, DML_TENSOR_DATA_TYPE_UINT64, DML_TENSOR_DATA_TYPE_INT64, DML_TENSOR_DATA_TYPE_UINT4, DML_TENSOR_DATA_TYPE_INT4 (E_INVALIDARG)",
@@ -1646,7 +1646,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "IDMLDevice::CheckFeatureSupport: the query for DML_FEATURE_FEATURE_LEVELS is None; allowed: DML_FEATURE_QUERY_FEATURE_LEVELS (E_INVALIDARG)",
         ),
         (
-            "a feature that there is not",
+            "an unknown feature",
             "dml.Device().CheckFeatureSupport(77, None)",
             "DMLError",
             "IDMLDevice::CheckFeatureSupport: feature is 77; allowed: DML_FEATURE_TENSOR_DATA_TYPE_SUPPORT, DML_FEATURE_FEATURE_LEVELS (DXGI_ERROR_UNSUPPORTED)",
@@ -1658,7 +1658,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "ogive.directml: there is no DML_GEMM_OPERATOR_DESC; allowed: the names of DirectML's activation and element-wise operators. dir(ogive.directml) lists them",
         ),
         (
-            "a name that there is not",
+            "an unknown name",
             "dml.DML_ACTIVATION_RELUU_OPERATOR_DESC",
             "MissingNameError",
             "ogive.directml: there is no DML_ACTIVATION_RELUU_OPERATOR_DESC; allowed: the names of DirectML's activation and element-wise operators. Did you mean DML_ACTIVATION_RELU_OPERATOR_DESC?",
@@ -1798,7 +1798,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "dispatch: data of 4 elements does not fill input 0 (float32 [2, 3]); allowed: 6 elements (E_INVALIDARG)",
         ),
         (
-            "a device that there is not",
+            "an unknown device",
             'dml.Graph("gpu")',
             "ArgumentError",
             "Graph: device is 'gpu'; allowed: a dml.Device",
@@ -1938,7 +1938,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             'model.json, line 37, /dispatchables/clip/desc/Min: it is "low"; allowed: a number, "nan", "inf" or "-inf"',
         ),
         (
-            "a type that there is not",
+            "an unknown type",
             'dispatch((("resources", "x", "initialValuesDataType"), "FLOAT33"))',
             "ModelError",
             'model.json, line 5, /resources/x/initialValuesDataType: it is "FLOAT33"; allowed: UNKNOWN, DML_TENSOR_DATA_TYPE_UNKNOWN, FLOAT16, DML_TENSOR_DATA_TYPE_FLOAT16, FLOAT32, DML_TENSOR_DATA_TYPE_FLOAT32, FLOAT64, DML_TENSOR_DATA_TYPE_FLOAT64, INT8, DML_TENSOR_DATA_TYPE_INT8, INT16, DML_TENSOR_DATA_TYPE_INT16, INT32, DML_TENSOR_DATA_TYPE_INT32, INT64, DML_TENSOR_DATA_TYPE_INT64, UINT8, DML_TENSOR_DATA_TYPE_UINT8, UINT16, DML_TENSOR_DATA_TYPE_UINT16, UINT32, DML_TENSOR_DATA_TYPE_UINT32, UINT64, DML_TENSOR_DATA_TYPE_UINT64. Did you mean FLOAT32?',
@@ -1982,7 +1982,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
     ],
     "check": [
         (
-            "a level that there is not",
+            "an unknown level",
             'check("gelu.onnx", "9_9")',
             "ParameterError",
             "ogive.check: feature_level is '9_9'; allowed: 1_0, 2_0, 2_1, 3_0, 3_1, 4_0, 4_1, 5_0, 5_1, 5_2, 6_0, 6_1, 6_2, 6_3, 6_4",
@@ -2020,7 +2020,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: there is no command 'lst'; did you mean list?",
         ),
         (
-            "a command that there is not",
+            "an unknown command",
             'cli("zzz")',
             "CommandLineError",
             "status 2: ogive: there is no command 'zzz'; allowed: accuracy, check, export, judge, list, run, show, split, vectors",
@@ -2038,7 +2038,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: there is no operator 'shrnk'; did you mean shrink or tanhshrink or softshrink?",
         ),
         (
-            "an operator that there is not",
+            "an unknown operator",
             'cli("show", "zzzzzz")',
             "CommandLineError",
             "status 2: ogive: there is no operator 'zzzzzz'; allowed: the names that `ogive list` prints, or module:name",
@@ -2050,13 +2050,13 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: --dtype is 'int8'; allowed: float16, float32, float64, bfloat16, for celu",
         ),
         (
-            "a type that there is not",
+            "an unknown type",
             'cli("show", "celu", "--asm", "--dtype", "float33")',
             "CommandLineError",
             "status 2: ogive: --dtype is 'float33'; allowed: float16, float32, float64, bfloat16, for celu",
         ),
         (
-            "a target that there is not",
+            "an unknown target",
             'cli("show", "celu", "--asm", "--target", "z80")',
             "CommandLineError",
             "status 2: ogive: --target is 'z80'; allowed: x86-64, x86-64-v3, x86-64-v4, aarch64",
@@ -2068,7 +2068,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: --dtype says what --asm prints; allowed: --dtype together with --asm",
         ),
         (
-            "an option that there is not",
+            "an unknown option",
             'cli("list", "--bogus")',
             "CommandLineError",
             "status 2: ogive: No such option '--bogus'. Try 'ogive list --help'",
@@ -2182,7 +2182,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: --input was given, for a JSON model. Name the inputs in its resources",
         ),
         (
-            "a level of run that there is not",
+            "an unknown level of run",
             'cli("run", "model.json", "--feature-level", "9_9")',
             "CommandLineError",
             "status 2: ogive: Device: feature_level is '9_9'; allowed: 1_0, 2_0, 2_1, 3_0, 3_1, 4_0, 4_1, 5_0, 5_1, 5_2, 6_0, 6_1, 6_2, 6_3, 6_4, or a DML_FEATURE_LEVEL (DXGI_ERROR_UNSUPPORTED)",
@@ -2200,7 +2200,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: Invalid value for 'MODEL': File 'missing.onnx' does not exist. Try 'ogive check --help'",
         ),
         (
-            "a level to check that there is not",
+            "an unknown level to check",
             'cli("check", "gelu.onnx", "--feature-level", "9_9")',
             "CommandLineError",
             "status 2: ogive: ogive.check: feature_level is '9_9'; allowed: 1_0, 2_0, 2_1, 3_0, 3_1, 4_0, 4_1, 5_0, 5_1, 5_2, 6_0, 6_1, 6_2, 6_3, 6_4",
@@ -2212,13 +2212,13 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: broken.onnx: it is not an ONNX model, or damaged; allowed: what onnx.save writes",
         ),
         (
-            "an operator to measure that there is not",
+            "an unknown operator to measure",
             'cli("accuracy", "cleu")',
             "CommandLineError",
             "status 2: ogive: there is no operator 'cleu'; did you mean celu or le?",
         ),
         (
-            "a type to measure that there is not",
+            "an unknown type to measure",
             'cli("accuracy", "celu", "--dtype", "float33")',
             "CommandLineError",
             "status 2: ogive: Invalid value for '--dtype': 'float33' is not one of 'float16', 'bfloat16', 'float32', 'float64', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64'. Try 'ogive accuracy --help'",
@@ -2278,7 +2278,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 2: ogive: mine.py:number is 1, not an operator. Name an operator of the module",
         ),
         (
-            "a module that there is not",
+            "an unknown module",
             'cli("accuracy", "no_such_module:act")',
             "CommandLineError",
             "status 2: ogive: there is no module 'no_such_module' in the current folder or among the installed packages; allowed: module:name, and file.py:name such as no_such_module.py:name",
@@ -2406,7 +2406,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "status 1: ogive.errors.OgiveError: OGIVE_NUM_THREADS: it is '0'; allowed: a whole number from 1 to 1024",
         ),
         (
-            "a target that there is not",
+            "an unknown target",
             'environment("OGIVE_TARGET", "z80")',
             "ProcessError",
             "status 1: ogive.errors.CompileError: OGIVE_TARGET: it is 'z80'; allowed: native, x86-64, x86-64-v3, x86-64-v4, aarch64",

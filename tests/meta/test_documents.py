@@ -34,6 +34,12 @@ def test_the_commands_of_the_readme_are_one_line_each():
         assert (ROOT / path).exists(), path
 
 
+def test_the_readme_counts_the_operators():
+    from ogive.catalog import OPERATORS
+
+    assert re.findall(r"(\d+) operators", README) == [str(len(OPERATORS))]
+
+
 def named_commands():
     lines = [line for block in blocks(COMMANDS_PAGE, "sh") for line in block.splitlines()]
     return {shlex.split(line)[1] for line in lines if line.startswith("ogive ")}

@@ -1,8 +1,10 @@
 """Documents, docstrings and help texts follow the rules of plain_english.toml."""
 
+import importlib
 import inspect
 import re
 import tomllib
+from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,27 @@ import ogive
 from ogive.catalog import OPERATORS
 from ogive.cli import COMMANDS
 from ogive.cli import ogive as commands
+from tests.messages.wrong_calls import WRONG_CALLS
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = tomllib.loads(Path(__file__).with_name("plain_english.toml").read_text(encoding="utf-8"))
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+
+#: The packages and modules that users import, and what some of them need.
+PACKAGES = [
+    *("ogive.accuracy", "ogive.check", "ogive.directml", "ogive.dxdispatch", "ogive.errors", "ogive.exporting"),
+    *(
+        "ogive.formula",
+        "ogive.golden",
+        "ogive.gradients",
+        "ogive.jax",
+        "ogive.judge",
+        "ogive.onnx",
+        "ogive.onnxruntime",
+    ),
+    *("ogive.torch", "ogive.webnn"),
+]
+NEEDS = {"ogive.jax": "jax", "ogive.torch": "torch", "ogive.onnxruntime": "onnxruntime"}
 
 #: Full stops that end no sentence.
 SHORT = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|resp)\.")
@@ -77,6 +96,36 @@ def test_a_public_name(name):
     if isinstance(thing, ogive.Operator) or not inspect.getdoc(thing):
         return  # operators have a test of their own; the names of types have no text
     assert complaints(paragraphs_of_docstring(inspect.getdoc(thing)), name) == []
+
+
+def documented(package):
+    """A package's own text, and those of what it offers: classes, their methods, functions."""
+    yield package.__name__, package.__doc__
+    for name in package.__all__:
+        thing = getattr(package, name, None)
+        if not str(getattr(thing, "__module__", "")).startswith("ogive") or isinstance(thing, type(Enum) | Enum):
+            continue  # what is made of data has no text of its own
+        yield f"{package.__name__}.{name}", inspect.getdoc(thing)
+        methods = vars(thing).items() if inspect.isclass(thing) else ()
+        for key, method in methods:
+            if not key.startswith("_") and callable(method):
+                yield f"{package.__name__}.{name}.{key}", inspect.getdoc(method)
+
+
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package(name):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name], reason=f"{NEEDS[name]} is not installed")
+    package = importlib.import_module(name)
+    found = {key: text for key, text in documented(package) if text}
+    assert len(found) > 1
+    said = {key: complaints(paragraphs_of_docstring(inspect.cleandoc(text)), key) for key, text in found.items()}
+    assert {key: texts for key, texts in said.items() if texts} == {}
+
+
+@pytest.mark.parametrize("door", WRONG_CALLS)
+def test_messages(door):
+    assert complaints([sentence for *_, sentence in WRONG_CALLS[door]], door) == []
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -24,6 +24,35 @@ def refused(text, pattern, error=ModelError, **options):
         load(text, **options)
 
 
+def rotated(shape):
+    """RotaryEmbedding of a value that another node computes; of three axes its body is another one."""
+    text = f"""<ir_version: 10, opset_import: ["" : 23]>
+        t ({shape} x, float[5,2] c, float[5,2] s, int64[1,3] p) => (y) {{
+            v = Neg(x)
+            y = RotaryEmbedding <num_heads = 2> (v, c, s, p)
+        }}"""
+    return parser.parse_model(text)
+
+
+@pytest.mark.parametrize("shape", [(1, 2, 3, 4), (1, 3, 8)])
+def test_a_body_that_depends_on_the_rank(shape):
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal(shape).astype(np.float32)
+    c, s = rng.standard_normal((2, 5, 2)).astype(np.float32)
+    p = np.array([[4, 0, 2]])
+    found = ogive.onnx.load(rotated(f"float[{','.join(map(str, shape))}]"))(x=x, c=c, s=s, p=p)
+    heads = -x if len(shape) == 4 else -x.reshape(1, 3, 2, 4).transpose(0, 2, 1, 3)
+    a, b = heads[..., :2], heads[..., 2:]
+    expected = np.concatenate([a * c[p[0]] - b * s[p[0]], b * c[p[0]] + a * s[p[0]]], -1)
+    expected = expected if len(shape) == 4 else expected.transpose(0, 2, 1, 3).reshape(shape)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_body_that_depends_on_a_rank_that_nobody_says():
+    with pytest.raises(UnsupportedError, match=r"Ogive has no operator RotaryEmbedding \(opset 23\)"):
+        ogive.onnx.load(rotated("float"))
+
+
 def test_a_function_takes_the_place_of_its_calls():
     model = load(
         """t (float[N] x) => (float[N] y) { a = local.f (x)  y = local.f (a) }

@@ -5,6 +5,7 @@ python -m ogive.catalog.elsewhere > docs/names.md
 
 from __future__ import annotations
 
+import re
 from functools import cache
 
 from ogive.catalog.aliases import ALIASES, written_call
@@ -60,7 +61,7 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
     ),
     "Keras": _listed(
         "celu elu exponential gelu glu hard_shrink hard_silu hard_swish hard_tanh linear log_sigmoid log_softmax "
-        "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid squareplus swish tanh "
+        "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus swish tanh "
         "tanh_shrink",
         hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
         leaky_relu=("leaky_relu", "negative_slope is alpha, and 0.2 by default"),
@@ -135,6 +136,24 @@ def called(theirs: str) -> set[str]:
     return {
         _ours(meant) for names in ELSEWHERE.values() for name, meant in names.items() if name.lower() == theirs.lower()
     }
+
+
+@cache
+def parameter_here(operator: str, theirs: str) -> str:
+    """What to write for a parameter that PyTorch, JAX or Keras calls so, as a sentence; empty if none does.
+
+    >>> parameter_here("leaky_relu", "negative_slope")
+    'Write alpha for the negative_slope of PyTorch'
+    """
+    if theirs == "inplace":
+        return "Write out=x to compute in place"
+    for library, names in ELSEWHERE.items():
+        for meant in names.values():
+            if not isinstance(meant, str) and meant[0] == operator:
+                found = re.search(rf"\b{re.escape(theirs)} is (\w+)", meant[1])
+                if found:
+                    return f"Write {found[1]} for the {theirs} of {library}"
+    return ""
 
 
 # ---- the document

@@ -13,7 +13,7 @@ from ogive import formula as f
 from ogive.formula import where
 from ogive.row_operator import row_operator
 
-__all__ = ["hardmax", "log_softmax", "logsumexp", "softmax", "softmin"]
+__all__ = ["hardmax", "log_softmax", "logsumexp", "softmax", "softmin", "sparsemax"]
 
 
 @row_operator(onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
@@ -105,3 +105,24 @@ def softmin(x: Any) -> Any:
     """
     e = f.exp(f.row_min(x) - x)
     return e / f.row_sum(e)
+
+
+@row_operator
+def sparsemax(x: Any) -> Any:
+    """The nearest numbers that add up to 1 and are not negative: ``max(x - t, 0)``, where t makes the sum 1.
+
+    What lies 1 or more below the largest element gives 0, and often much else: so its results are sparse, unlike those of
+    softmax.
+
+    Rows that hold NaN or inf, and rows of -inf alone, give NaN. In other rows -inf gives 0.
+
+    >>> sparsemax([1.0, 1.5, 0.25])
+    array([0.25, 0.75, 0.  ])
+
+    Source: Martins and Astudillo, From Softmax to Sparsemax (2016); Keras sparsemax.
+    """
+    largest = f.row_max(x)
+    below = f.larger(x - largest, -2)  # no threshold is less than -1
+    t = f.row_threshold(below)
+    no_number = largest - largest  # zero, but NaN where the largest is infinite
+    return where(f.equal(no_number, 0), where(t < below, below - t, 0), no_number)

@@ -10,6 +10,7 @@ from rich.table import Table
 from ogive.catalog.contracts import errors
 from ogive.cli.terminal import console
 from ogive.dtypes import BOOLEAN, FLOATS, SIGNED, UNSIGNED
+from ogive.errors import suggestion
 from ogive.operator import Operator
 
 __all__ = ["command", "rounded_up", "short_types"]
@@ -42,9 +43,9 @@ def command(pattern: str) -> int:
     others = {op.name: names_of(op.name) for op in operators}
     rows = [op for op in operators if pattern.lower() in " ".join(_names(op, others[op.name])).lower()]
     if not rows:
-        raise click.UsageError(
-            f"no operator has {pattern!r} in its names; allowed: a part of a name that `ogive list` prints"
-        )
+        known = [name for op in operators for name in _names(op, others[op.name])]
+        allowed = "allowed: a part of a name that `ogive list` prints"
+        raise click.UsageError(f"no operator has {pattern!r} in its names; {suggestion(pattern, known, allowed)}")
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("operator", "ONNX", "DirectML", "exact", "fast", "element types", "other names"):
         table.add_column(title, no_wrap=title not in ("element types", "other names"))

@@ -70,7 +70,10 @@ def _of_the_builder(name: str) -> Any:
         from ogive.directml.builder.functions import function_of
 
         return function_of(name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ogive.errors import suggestion
+
+    hint = suggestion(name, _names())
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint and f'. {hint}'}")
 
 
 def _made_from_data(name: str) -> Any:
@@ -87,12 +90,9 @@ def _made_from_data(name: str) -> Any:
 
 
 def _refuse_name(name: str, known: list[str]) -> NoReturn:
-    from difflib import get_close_matches
+    from ogive.errors import MissingNameError, message, suggestion
 
-    from ogive.errors import MissingNameError, message
-
-    close = get_close_matches(name, known, n=1, cutoff=0.85)
-    way_out = f"Did you mean {close[0]}?" if close else "dir(ogive.directml) lists them"
+    way_out = suggestion(name, known, "dir(ogive.directml) lists them", least=0.85)
     allowed = "the names of DirectML's activation and element-wise operators"
     raise MissingNameError(message("ogive.directml", f"there is no {name}", allowed, way_out))
 

@@ -53,7 +53,7 @@ class Device(Object):
     ogive.directml.errors.DMLError: DML_ACTIVATION_SHRINK_OPERATOR_DESC: InputTensor.DataType is INT32; \
 allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes it (E_INVALIDARG)
 
-    Raises DMLError (DXGI_ERROR_UNSUPPORTED) for a level that there is not.
+    Raises DMLError (DXGI_ERROR_UNSUPPORTED) for an unknown level.
     """
 
     INTERFACE = "IDMLDevice"

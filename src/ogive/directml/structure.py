@@ -19,7 +19,7 @@ import numpy as np
 
 from ogive.directml.enumerations import ENUMERATIONS, members
 from ogive.directml.errors import refuse
-from ogive.errors import described
+from ogive.errors import described, suggestion
 
 __all__ = ["CONVERTERS", "REQUIRED", "Converter", "Entry", "Structure", "arrays", "items", "short", "structures"]
 
@@ -63,25 +63,27 @@ class Structure:
             if name in given:
                 self._refuse_call(f"{name} was given twice", name)
             given[name] = value
+        known = [member.name for member in members]
+        for name in given:
+            if name not in known:
+                self._refuse_call(f"there is no member {name}", name, suggestion(name, known))
         for member in members:
-            value = given.pop(member.name, member.default)
+            value = given.get(member.name, member.default)
             if value is REQUIRED:
                 self._refuse_call(f"{member.name} is missing", member.name)
             if value is not None or not member.nullable:
                 value = CONVERTERS[member.type](type(self).__name__, member.name, value)
             object.__setattr__(self, member.name, value)
-        for name in given:
-            self._refuse_call(f"there is no member {name}", name)
         self._check()
 
     def _check(self) -> None:
         """What holds between members. Subclasses refuse here."""
 
-    def _refuse_call(self, what: str, member: str = "") -> NoReturn:
+    def _refuse_call(self, what: str, member: str = "", way_out: str = "") -> NoReturn:
         allowed = "; ".join(
             f"{m.type} {m.name}" + ("" if m.default is REQUIRED else f" = {m.default!r}") for m in self.MEMBERS
         )
-        refuse(type(self).__name__, what, allowed, member=member)
+        refuse(type(self).__name__, what, allowed, way_out, member=member)
 
     def replace(self: _S, **changes: Any) -> _S:
         """The same with other values for some members.

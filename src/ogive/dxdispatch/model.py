@@ -46,7 +46,7 @@ def load(
     buffers may have together, by default as much as this process may use.
 
     Raises ModelError and UnsupportedError that name the file, the line and the path of what is refused; OSError
-    where a file cannot be read; DMLError for a feature level that there is not.
+    where a file cannot be read; DMLError for an unknown feature level.
 
     >>> import pathlib, sys, tempfile
     >>> folder = tempfile.TemporaryDirectory()

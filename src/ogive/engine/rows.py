@@ -52,8 +52,17 @@ class RowFormula:
         """How many numbers a row is reduced to at most."""
         found = [current.operation for current in walk(*self.roots) if current.operation in REDUCTIONS]
         of_a_sum = 1 if any(t.name == "float64" for t in (*self.inputs, *self.outputs)) else REDUCTIONS_OF_A_SUM
-        taken = {ops.ROW_SUM: of_a_sum, ops.ROW_PRODUCT: REDUCTIONS_OF_A_PRODUCT}
+        taken = {
+            ops.ROW_SUM: of_a_sum,
+            ops.ROW_PRODUCT: REDUCTIONS_OF_A_PRODUCT,
+            ops.ROW_THRESHOLD: 2 * REDUCTIONS_OF_A_SUM,
+        }
         return sum(taken.get(operation, 1) for operation in found)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a stage runs more than once; a kernel has nothing else then."""
+        return any(current.operation == ops.ROW_THRESHOLD for current in walk(*self.roots))
 
     @cached_property
     def stages(self) -> int:
@@ -154,7 +163,8 @@ def fits_a_kernel(steps: Sequence[tuple[Computation | RowFormula, tuple[int, ...
     reductions = sum(step.reductions for step, _ in steps if isinstance(step, RowFormula))
     parameters = sum(step.parameter_count for step, _ in steps)
     return (
-        reductions <= MOST_REDUCTIONS
+        (len(steps) == 1 or not any(isinstance(step, RowFormula) and step.repeats for step, _ in steps))
+        and reductions <= MOST_REDUCTIONS
         and sum(step.stages for step, _ in steps if isinstance(step, RowFormula)) <= MOST_STAGES
         and parameters <= MOST_PARAMETERS
         and operands <= MOST_OPERANDS

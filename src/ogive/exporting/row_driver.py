@@ -10,6 +10,9 @@ All memory is the caller's: records of the rows, the kernel's own rows, and thos
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ogive.backends.function_text import FunctionText
 from ogive.backends.llvm import MOST_AHEAD
 from ogive.backends.reductions import ASIDE
@@ -22,6 +25,9 @@ __all__ = ["run_function", "scratch_bytes"]
 
 #: Elements of a segment, as in rows.c: sums of longer rows follow from it.
 SEGMENT = 16384
+
+#: How often a stage runs at most that uses what it has found, as in rows.c.
+MOST_TURNS = 2048
 
 #: Bytes of a row of all records together.
 RECORD = 8 * ROWS_AT_ONCE
@@ -80,6 +86,9 @@ class _Run:
         self.totals = f.emit(f"alloca [{2 * reductions} x double], align 8")
         self.moved = f.emit(f"alloca [{self.all} x ptr], align {pointer}")
         self.unused = f.emit("alloca i64, align 8")
+        if any(stage.repeats for stage in self.program.stages):
+            self.goes_on = f.emit("alloca i64, align 8")
+            self.before = f.emit(f"alloca [{2 * reductions * ROWS_AT_ONCE} x i64], align 8")
         self._records()
         self.bases = [f.load("ptr", f.item("ptr", "%operands", k), pointer) for k in range(len(self.operands))]
         self.between = [f.load("i64", f.item("i64", "%rows", k), 8) for k in range(len(self.operands))]
@@ -145,7 +154,8 @@ class _Run:
             memory = f.at(memory, f.do("mul", rows, row))
         with f.when(f.do("xor", self.is_long, "true", "i1")):
             for stage in range(len(self.program.stages) + 1):
-                self._stage(stage, self.pointers, "%count", rows, "0")
+                with self._turns(stage):
+                    self._stage(stage, self.pointers, "%count", rows, "0")
         with f.when(self.is_long):
             self._long_row()
         for k, operand in enumerate(self.operands):
@@ -170,28 +180,61 @@ class _Run:
             f"i64 {rows}, ptr {self.row_steps}, i64 {first})"
         )
 
+    @contextmanager
+    def _turns(self, stage: int) -> Iterator[None]:
+        """A stage, once; or until it finds the same numbers twice, zeros before the first time."""
+        f, stages = self.f, self.program.stages
+        if stage == len(stages) or not stages[stage].repeats:
+            yield
+            return
+        first = ROWS_AT_ONCE * (first_finding(self.program) + 2 * sum(len(s.reductions) for s in stages[:stage]))
+        size = str(2 * len(stages[stage].reductions) * ROWS_AT_ONCE)
+        with f.loop("0", size, "1") as i:
+            f.store("i64", "0", f.item("i64", self.before, i), 8)
+            f.store("i64", "0", f.item("i64", self.records, f.do("add", i, str(first))), 8)
+        f.store("i64", "1", self.goes_on, 8)
+        with f.loop("0", str(MOST_TURNS), "1"), f.when(f.do("icmp ne", f.load("i64", self.goes_on, 8), "0")):
+            yield
+            f.store("i64", "0", self.goes_on, 8)
+            with f.loop("0", size, "1") as i:
+                found = f.load("i64", f.item("i64", self.records, f.do("add", i, str(first))), 8)
+                place = f.item("i64", self.before, i)
+                with f.when(f.do("icmp ne", found, f.load("i64", place, 8))):
+                    f.store("i64", "1", self.goes_on, 8)
+                    f.store("i64", found, place, 8)
+
     # ---- one long row
 
     def _long_row(self) -> None:
-        f, kinds = self.f, [[r.kind for r in stage.reductions] for stage in self.program.stages]
+        kinds = [[r.kind for r in stage.reductions] for stage in self.program.stages]
         ends_early = all(operand.of_row for operand in self.operands if not operand.is_input)
         slot = first_finding(self.program)
         for stage, reductions in enumerate([*kinds, []]):
             end = str(SEGMENT) if not reductions and ends_early else "%count"
-            with f.loop("0", end, str(SEGMENT)) as first:
-                left = f.do("sub", "%count", first)
-                count = f.choose(f.do("icmp slt", left, str(SEGMENT)), left, str(SEGMENT))
-                self._move(first)
-                self._stage(stage, self.moved, count, "1", first)
-                for number, kind in enumerate(reductions):
-                    if kind != "row_rest":
-                        words = 4 if reductions[number + 1 : number + 2] == ["row_rest"] else 2
-                        self._combine(kind, number, words, slot + 2 * number, f.do("icmp eq", first, "0"))
-            for number in range(len(reductions)):
-                for part in range(2):
-                    total = f.load("double", f.item("double", self.totals, 2 * number + part), 8)
-                    f.store("double", total, self._found(slot + 2 * number + part), 8)
+            with self._turns(stage):
+                self._segments(stage, reductions, slot, end)
             slot += 2 * len(reductions)
+
+    def _segments(self, stage: int, reductions: list[str], slot: int, end: str) -> None:
+        f = self.f
+        repeats = stage < len(self.program.stages) and self.program.stages[stage].repeats
+        numbers = range(2 * len(reductions) if repeats else 0)
+        known = [f.load("double", self._found(slot + i), 8) for i in numbers]  # from the turn before
+        with f.loop("0", end, str(SEGMENT)) as first:
+            left = f.do("sub", "%count", first)
+            count = f.choose(f.do("icmp slt", left, str(SEGMENT)), left, str(SEGMENT))
+            self._move(first)
+            for i, value in zip(numbers, known, strict=True):
+                f.store("double", value, self._found(slot + i), 8)
+            self._stage(stage, self.moved, count, "1", first)
+            for number, kind in enumerate(reductions):
+                if kind != "row_rest":
+                    words = 4 if reductions[number + 1 : number + 2] == ["row_rest"] else 2
+                    self._combine(kind, number, words, slot + 2 * number, f.do("icmp eq", first, "0"))
+        for number in range(len(reductions)):
+            for part in range(2):
+                total = f.load("double", f.item("double", self.totals, 2 * number + part), 8)
+                f.store("double", total, self._found(slot + 2 * number + part), 8)
 
     def _move(self, first: str) -> None:
         """Point at a segment. A number of the row is written with the first one: the others have the same."""

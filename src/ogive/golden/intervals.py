@@ -135,8 +135,8 @@ def attribute(
     """The first node of an ONNX model whose result is not admissible, or None.
 
     ``got``: arrays that an implementation computed, by the names of values; the more intermediate ones, the better. A
-    node whose result is given is judged by the operands that the implementation had, where these are given as well, so
-    that an error is blamed on the node that made it. Elsewhere the bounds of `admissible` are propagated.
+    node is judged by the operands that the implementation had, where these are given as well. So an error is blamed on
+    the node that made it. Elsewhere the bounds of `admissible` are propagated.
 
     Raises as `admissible`, and ArgumentError for a name that no node computes, and for arrays of another shape or type.
     """

@@ -16,9 +16,10 @@ import numpy as np
 from ogive.accuracy.running_bound import enclosed, rounded_to
 from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES, named
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.enclosure import exact_value, right_result
-from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message
+from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message, suggestion
 from ogive.expression import Expression
 from ogive.golden.near_zero import LIMIT, line_of
 from ogive.operator import Operator
@@ -289,7 +290,7 @@ def bits_of(x: np.ndarray, *, canonical: bool = False) -> np.ndarray:
 
 
 def find_operator(operator: Operator | str) -> Operator:
-    """An operator of the catalogue by its name in Ogive or in a standard; an operator itself.
+    """An operator of the catalogue by one of its names in Ogive or in a standard; an operator itself.
 
     Raises ArgumentError for other names.
 
@@ -302,7 +303,11 @@ def find_operator(operator: Operator | str) -> Operator:
     for op in OPERATORS.values():
         if wanted in (op.name, (op.onnx or "").lower(), (op.directml or "").lower()):
             return op
-    raise ArgumentError(message("ogive.golden", f"there is no operator {operator!r}", "the names of `ogive list`"))
+    if wanted in ALIASES:
+        return named(wanted)
+    way_out = suggestion(wanted, [*OPERATORS, *ALIASES])
+    what = f"there is no operator {operator!r}"
+    raise ArgumentError(message("ogive.golden", what, "the names of `ogive list`", way_out))
 
 
 def of_operator(
@@ -316,7 +321,7 @@ def of_operator(
 
     ``round_parameters``: whether parameters are rounded to float32; by default where the element type computes in it.
 
-    Raises ArgumentError for an operator that there is not, DTypeError where it has no such type, ParameterError for
+    Raises ArgumentError for an unknown operator, DTypeError where it has no such type, ParameterError for
     parameters that it does not take.
 
     >>> of_operator("celu", "float16", {"alpha": 0.1}).steps[0].numbers

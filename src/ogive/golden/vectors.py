@@ -146,7 +146,7 @@ def vectors(
     Every input of one tensor of 8 or 16 bits; of longer types and several tensors special values, kinks, edges, tails,
     results near a tie, and random numbers. Parameters are given by name, or as a mapping.
 
-    Raises ArgumentError for an operator that there is not, DTypeError for a type that it does not have, ParameterError
+    Raises ArgumentError for an unknown operator, DTypeError for a type that it does not have, ParameterError
     for parameters.
 
     >>> import ogive

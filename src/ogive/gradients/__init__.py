@@ -3,9 +3,8 @@
 :func:`grad` gives the derivative with respect to one argument, :func:`value_and_grad` the value beside it, :func:`vjp`
 what back-propagation wants: the gradients of all operands, given that of the result.
 
-``algebra.py`` leaves out what changes nothing, ``partials.py`` has the rule of every kind of node, ``tangents.py`` and
-``adjoints.py`` apply them, ``registered.py`` has the derivatives that are written by hand, ``operators.py`` makes
-operators of graphs.
+``partials.py`` has the rule of every kind of node; ``tangents.py`` and ``adjoints.py`` apply them. ``registered.py`` has
+the derivatives that are written by hand. ``algebra.py`` simplifies graphs, and ``operators.py`` makes operators of them.
 """
 
 from __future__ import annotations

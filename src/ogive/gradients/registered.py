@@ -298,6 +298,16 @@ def _log_softmax(gradient: Any, x: Any) -> Any:
     return gradient - e * (f.row_sum(gradient) / f.row_sum(e))
 
 
+def _sparsemax(gradient: Any, x: Any) -> Any:
+    """Of the elements above the threshold: the gradient less its mean over them."""
+    largest = f.row_max(x)
+    below = f.larger(x - largest, -2)
+    is_above = f.row_threshold(below) < below
+    mean = f.row_sum(where(is_above, gradient, 0)) / f.row_sum(where(is_above, 1, 0))
+    no_number = largest - largest
+    return where(f.equal(no_number, 0), where(is_above, gradient - mean, 0), no_number)
+
+
 #: By operator and argument.
 RULES: dict[str, dict[str, Rule]] = {
     "abs": {"x": lambda x: where(x > 0, 1, where(x < 0, -1, 0))},
@@ -354,4 +364,5 @@ ROW_RULES: dict[str, Rule] = {
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
     "softmax": _softmax,
+    "sparsemax": _sparsemax,
 }

@@ -11,22 +11,27 @@ from collections.abc import Callable
 from typing import Any
 
 from ogive.catalog import OPERATORS
-from ogive.errors import message
+from ogive.catalog.aliases import ALIASES, named
+from ogive.errors import MissingPackageError, message, no_operator
 
 try:
     from ogive.jax.functions import function
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("jax", "jaxlib"):
         raise
-    raise ImportError(message("ogive.jax", "JAX is not installed", way_out="pip install 'ogive[jax]'")) from error
+    raise MissingPackageError(
+        message("ogive.jax", "JAX is not installed", way_out="pip install 'ogive[jax]'")
+    ) from error
 
 __all__ = ["function", *OPERATORS]
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
-    operator = OPERATORS.get(name)
+    operator = named(name) if name in ALIASES else OPERATORS.get(name)
     if operator is None:
-        raise AttributeError(f"module 'ogive.jax' has no attribute {name!r}; operators of your own: ogive.jax.function")
+        raise no_operator(
+            __name__, name, [*OPERATORS, *ALIASES], "ogive list names them; operators of your own: ogive.jax.function"
+        )
     made = function(operator)
     globals()[name] = made
     return made

@@ -242,6 +242,17 @@ def _of_row(kind: str) -> Callable[[_Body, str], str]:
     return form
 
 
+def _threshold(body: _Body, x: str) -> str:
+    """The largest of (sum of the k largest elements - 1) / k."""
+    axis = body.add("Constant", value=numpy_helper.from_array(np.array(-1, np.int64)))
+    ordered = body.add("TopK", x, body.add("Shape", x, start=-1))
+    body.nodes[-1].output.append(f"{ordered}_places")
+    one = body.number(1)
+    ones = body.add("Add", body.add("Mul", ordered, body.number(0)), one)
+    above = body.add("Sub", body.add("CumSum", ordered, axis), one)
+    return _of_row("ReduceMax")(body, body.add("Div", above, body.add("CumSum", ones, axis)))
+
+
 #: Kinds of nodes that are several operators of ONNX.
 FORMS: dict[str, Callable[..., str]] = {
     "expm1": _expm1,
@@ -258,5 +269,6 @@ FORMS: dict[str, Callable[..., str]] = {
     "row_product": _of_row("ReduceProd"),
     "row_sum": _of_row("ReduceSum"),
     "row_max": _of_row("ReduceMax"),
+    "row_threshold": _threshold,
     "row_min": _of_row("ReduceMin"),
 }

@@ -7,10 +7,9 @@ inputs to its outputs. Functions are put in the place of the nodes that call the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,7 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
 
 from ogive.engine.computation import under
-from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message
+from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message, suggestion
 from ogive.movement.limits import LARGEST_RANK
 from ogive.onnx import schemas
 from ogive.onnx.bodies import MICROSOFT, body_of
@@ -235,6 +234,8 @@ class _Builder:
         self.collects = collects
         self.refusals: dict[int, UnsupportedError] = {}
         """What is wrong with the nodes that Ogive does not take, by their places."""
+        self.model: ModelProto | None = None
+        self.outermost: _Scope | None = None
         self.inferred: dict[str, ValueInfoProto] | None = None
         self.unknown: set[str] = set()
         """Values that refused nodes compute, of types that are not known."""
@@ -246,6 +247,7 @@ class _Builder:
     ) -> Graph:
         proto = model.graph
         scope = _Scope(opsets)
+        self.model, self.outermost = model, scope
         initialisers = self._initialisers(proto, subject) if known is None else known
         self.graph.initialisers = initialisers
         self._inputs(proto.input, initialisers, scope, subject, are_constants=model.ir_version < 4)
@@ -255,9 +257,9 @@ class _Builder:
                 self.add(node, scope, position)
             except UnsupportedError as error:
                 self.refusals[position] = error
-                self._go_on_after(node, model, scope)
+                self._go_on_after(node, scope)
             except _NotChecked:
-                self._go_on_after(node, model, scope)
+                self._go_on_after(node, scope)
         if self.refusals and not self.collects:
             raise _all_of_them(self.refusals, len(proto.node), subject)
         for name, kind in declared.items():
@@ -268,14 +270,13 @@ class _Builder:
         self._drop_unused()
         return self.graph
 
-    def _go_on_after(self, node: NodeProto, model: ModelProto, scope: _Scope) -> None:
+    def _go_on_after(self, node: NodeProto, scope: _Scope) -> None:
         """Take the outputs of a refused node for given, so that the nodes behind it are checked too."""
-        if self.inferred is None:
-            self.inferred = inferred_types(model)
+        inferred = self._inferred()
         for name in node.output:
             if name and name not in scope.values:
                 unique = scope.values[name] = self._unique(name, scope)
-                info = self.inferred.get(name)
+                info = inferred.get(name)
                 kind = None if info is None else _declared_type(info)
                 if kind is None:
                     self.unknown.add(unique)
@@ -416,6 +417,8 @@ class _Builder:
             return
         protos = [None if name is None else proto_of_type(self.graph.types[name]) for name in inputs]
         body = schema_function(schema, proto, version, protos) or body_of(proto, domain)
+        if body is None and scope is self.outermost:
+            body = schema_function(schema, proto, version, self._with_shapes(proto, protos))
         what = f"Ogive has no operator {proto.op_type} (opset {version})"
         if body is None:
             raise UnsupportedError(message(label, what, way_out="See ogive.onnx.supported() for those it has"))
@@ -423,6 +426,22 @@ class _Builder:
             self._call(body, proto, inputs, scope, label)
         except UnsupportedError as error:
             raise UnsupportedError(message(label, f"{what}, nor all that ONNX defines it by: {error}")) from error
+
+    def _with_shapes(self, proto: NodeProto, types: Sequence[TypeProto | None]) -> list[TypeProto | None]:
+        """The types of a node's operands with the shapes that the model declares or ONNX infers.
+
+        RotaryEmbedding has another body for each rank.
+        """
+        known = self._inferred()
+        return [
+            known[name].type if name in known and _declared_type(known[name]) is not None else kind
+            for name, kind in zip(proto.input, types, strict=True)
+        ]
+
+    def _inferred(self) -> dict[str, ValueInfoProto]:
+        if self.inferred is None:
+            self.inferred = {} if self.model is None else inferred_types(self.model)
+        return self.inferred
 
     def _add_gradient(self, proto: NodeProto, inputs: list[str | None], scope: _Scope, label: str) -> None:
         """Add a gradient node of ONNX Runtime's training graphs. No schema of it is there."""
@@ -618,8 +637,8 @@ def _required_type(info: ValueInfoProto, role: str, subject: str) -> str:
 
 def _nearest(operator: str) -> str:
     """What may have been meant by an operator that ONNX does not have."""
-    near = get_close_matches(operator, {schema.name for schema in onnx.defs.get_all_schemas()}, 1)
-    return f"Did you mean {near[0]}?" if near else "Check its name, and its domain"
+    known = {schema.name for schema in onnx.defs.get_all_schemas()}
+    return suggestion(operator, sorted(known), "Check its name, and its domain")
 
 
 def _declared_shape(proto: TypeProto, subject: str) -> Shape | None:

@@ -78,9 +78,8 @@ def load(
     is a `PartialModel`. A function in its place gets each such part, an ``onnx.ModelProto``, and returns what computes
     it: a function from arrays by name to arrays by name.
 
-    Raises ModelError for damaged or contradictory models, UnsupportedError for operators, opsets and types
-    that Ogive does not have, ParameterError for a limit or a contract without meaning, and OSError where a file cannot be
-    read.
+    Raises ModelError for damaged or contradictory models; UnsupportedError for operators, opsets and types that Ogive
+    does not have; ParameterError for a limit or a contract without meaning; OSError where a file cannot be read.
 
     >>> from onnx import helper, TensorProto
     >>> x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N"])

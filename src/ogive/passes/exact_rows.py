@@ -25,7 +25,7 @@ CHOICES = frozenset(
     {
         *(ops.INPUT, ops.PARAMETER, ops.CONSTANT, ops.SELECT, ops.LESS, ops.LESS_EQUAL, ops.EQUAL),
         *(ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN),
-        *(ROW_NUMBERS - {ops.ROW_SUM, ops.ROW_PRODUCT}),
+        *(ROW_NUMBERS - {ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_THRESHOLD}),
     }
 )
 

@@ -42,14 +42,17 @@ from ogive.numerics.rounding import (
 from ogive.passes.integers import is_nonzero
 from ogive.passes.rowwise import (
     EXPONENTIALS,
+    OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
     exponential,
     kept_of_largest,
     product_of_row,
     reductions_by_stage,
+    replaced,
     rest_of_largest,
     row_exponential,
     summed_exponential,
+    threshold_of_row,
     within_row,
 )
 from ogive.program import Reduction, Stage, Summation, stored_operand
@@ -133,7 +136,10 @@ class Reals:
         for found in reductions_by_stage(roots):
             before, kept = len(self.made), []
             for n in found:
-                self._reduce_to(n, is_kept=n.operands[0] in needed_after)
+                if n.operation == ops.ROW_THRESHOLD:
+                    self._reduce_to_threshold(n)
+                else:
+                    self._reduce_to(n, is_kept=n.operands[0] in needed_after)
             # Behind all of them: what a stage stores is there from the next stage on.
             for n in found:
                 if n.operation == ops.ROW_SUM and n.operands[0] in needed_after:
@@ -141,8 +147,38 @@ class Reals:
                     if value is not None:
                         kept.append((place, value))
                         place += 1
-            stages.append(Stage(tuple(self.made[before:]), tuple(kept)))
+            repeats = any(n.operation == ops.ROW_THRESHOLD for n in found)
+            stages.append(Stage(tuple(self.made[before:]), tuple(kept), repeats))
         return tuple(stages)
+
+    def _reduce_to_threshold(self, root: Expression) -> None:
+        """The reductions of a stage that repeats: of what lies above the threshold that they have found before."""
+        is_above, *sums, _ = threshold_of_row(root)
+        first = len(self.made)
+        self.truths[is_above] = OPEN_TRUTH
+        self.row_values |= {n: first + i for i, n in enumerate(sums)}  # what is summed depends on them itself
+        known = dict(self.numbers)
+        for n in sums:
+            self._reduce_to(n, is_kept=False)
+        self.numbers = known  # without what depends on the open truth value
+        self._add_low_parts(root.operands[0], sums[-1])
+        del self.truths[is_above]
+        self._close(first, self.truth(is_above))
+
+    def _add_low_parts(self, summed: Expression, total: Expression) -> None:
+        """Of double-word numbers of float64 the lower words are summed too."""
+        value = self.m.unscaled(self.number(summed))
+        if self.m.format is not Format.F64 or value.low is None:
+            return
+        lost = self.m.sub_(value.high, self.finish(summed))  # what was summed is both words, rounded
+        rest = self.m.add_(lost, self.m.low_part(value))
+        self.made.append(Reduction(ops.ROW_SUM, self.m.select_(OPEN_TRUTH, rest, self.m.number(0.0))))
+        rests = DoubleWord(node(ops.ROW_VALUE, (), (len(self.made) - 1, 0), Format.F64), interval=EVERYTHING)
+        self.numbers[total] = self.m.renormalised(self.m.add(self._reduced(total), rests))
+
+    def _close(self, first: int, truth: Expression) -> None:
+        """Put the open truth value into the reductions from a number on."""
+        self.made[first:] = [replace(made, value=replaced(made.value, truth)) for made in self.made[first:]]
 
     def _reduce_to(self, root: Expression, *, is_kept: bool) -> None:
         """Add the reductions that make a number of a row."""
@@ -655,6 +691,8 @@ class Reals:
                 return m.copy_sign(magnitude, value)
             case ops.ROW_MAX | ops.ROW_MIN | ops.ROW_SUM | ops.ROW_PRODUCT | ops.ROW_INDEX:
                 return self._row_value(root)
+            case ops.ROW_THRESHOLD:
+                return self.number(threshold_of_row(root)[-1])
             case ops.ROW_COUNT:
                 interval = Interval(0.0, 2.0**63)
                 length = self._from_double(node(ops.ROW_LENGTH, (), None, Format.F64))

@@ -19,10 +19,11 @@ elements near enough to have an exponential other than zero (Sterbenz).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from ogive import operations as ops
 from ogive.elementary_functions import EXP
-from ogive.expression import REDUCTIONS, ROW_NUMBERS, Expression, Format, node, walk
+from ogive.expression import REDUCTIONS, ROW_NUMBERS, Expression, Format, Term, formula_node, lift, node, walk
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
@@ -30,14 +31,17 @@ from ogive.numerics.interval import Interval
 
 __all__ = [
     "EXPONENTIALS",
+    "OPEN_TRUTH",
     "SUM_OF_EXPONENTIALS",
     "exponential",
     "kept_of_largest",
     "product_of_row",
     "reductions_by_stage",
+    "replaced",
     "rest_of_largest",
     "row_exponential",
     "summed_exponential",
+    "threshold_of_row",
     "within_row",
 ]
 
@@ -68,6 +72,35 @@ def reductions_by_stage(roots: Sequence[Expression]) -> list[list[Expression]]:
                 stages.append([])
             stages[below].append(current)
     return stages
+
+
+def threshold_of_row(root: Expression) -> tuple[Expression, Expression, Expression, Expression]:
+    """What a row's threshold is, as formulas: which elements lie above it, how many do, their sum, and the threshold.
+
+    That is Michelot's algorithm, a form of Newton's method: from a threshold, which elements lie above it; from these the
+    next one. From -1 on it rises until they stay the same.
+    """
+    t, x = cast(Term, root), cast(Term, root.operands[0])
+    is_above = formula_node(ops.LESS, t, x)
+    count = formula_node(ops.ROW_SUM, formula_node(ops.SELECT, is_above, lift(1), lift(0)))
+    total = formula_node(ops.ROW_SUM, formula_node(ops.SELECT, is_above, x, lift(0)))
+    following = formula_node(ops.DIVIDE, formula_node(ops.SUBTRACT, total, lift(1)), count)
+    has_some = formula_node(ops.LESS, lift(0), count)
+    return is_above, count, total, formula_node(ops.SELECT, has_some, following, lift(-1))
+
+
+#: Stands for a truth value that is not known yet.
+OPEN_TRUTH = node(ops.INPUT, (), 1 << 20, Format.BIT)
+
+
+def replaced(root: Expression, truth: Expression) -> Expression:
+    """The graph with this truth value where one was open."""
+    done = {OPEN_TRUTH: truth}
+    for current in walk(root):
+        if current not in done:
+            operands = tuple(done[operand] for operand in current.operands)
+            done[current] = node(current.operation, operands, current.attribute, current.format)
+    return done[root]
 
 
 def product_of_row(m: Arithmetic, index: int, *, most: float, has_rest: bool = True) -> DoubleWord:

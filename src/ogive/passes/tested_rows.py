@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from fractions import Fraction
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
@@ -20,7 +21,14 @@ from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.passes.reals import Reals
-from ogive.passes.rowwise import SUM_OF_EXPONENTIALS, exponential, product_of_row, row_exponential
+from ogive.passes.rowwise import (
+    OPEN_TRUTH,
+    SUM_OF_EXPONENTIALS,
+    exponential,
+    product_of_row,
+    row_exponential,
+    threshold_of_row,
+)
 from ogive.passes.tested import TestedReals, differ
 from ogive.program import Reduction, Summation
 
@@ -52,6 +60,9 @@ EXPONENTIAL = 2.0**-49
 
 #: What the smallest exponentials, of subnormal float64, have lost.
 UNDERFLOW = 2.0**-1070
+
+#: Thresholds are computed of numbers down to this.
+LONGEST_STEP = 2.0**20
 
 #: The longest row.
 MOST_ELEMENTS = 2.0**62
@@ -158,6 +169,69 @@ class TestedRows(TestedReals):
         doubt = either(self._any(error.doubt), m.not_(m.is_finite_(high)))
         bound = Bound(0.0, 0.0, absolute, doubt, None, 0.0, 2.0 ** (BEYOND_FLOAT32 + 1))
         return DoubleWord(high, low, low_is_number=False, error=bound)
+
+    def _reduce_to_threshold(self, root: Expression) -> None:
+        """The threshold with its bound, which is zero where sums and the quotient are exact, as ties are.
+
+        What lies above is decided by the same comparison in the last turn and in the results.
+        """
+        m, rows, operand = self.m, self.rows.m, root.operands[0]
+        value = m.unscaled(self.number(operand))
+        error = value.error
+        if not error.is_relative or not value.interval.within(-LONGEST_STEP, 0.0):
+            raise UnboundedError
+        first, zero = len(self.made), m.number(0.0)
+        ones = (node(ops.CONSTANT, (), number, Format.F32) for number in (1.0, 0.0))
+        number = self._new("row_sum", node(ops.SELECT, (OPEN_TRUTH, *ones), None, Format.F32))
+        exactly = Bound(bits=53, least=1.0, largest=MOST_ELEMENTS)
+        count = DoubleWord(self._found(number), interval=Interval(0.0, MOST_ELEMENTS), error=exactly)
+        one_less, absolute = self._sum_less_one(m.select_(OPEN_TRUTH, value.high, zero), error.relative)
+        if value.low is not None:
+            low = m.select_(OPEN_TRUTH, m.low_part(value), zero)
+            lower = self._total(low)[0]
+            sizes = self._total(m.abs_(low))[0]
+            words = rows.two_sum(one_less[0], rows.add_(one_less[1], lower))
+            lost = rows.fma_(rows.abs_(words[1]), rows.number(2.0**-50), rows.mul_(sizes, rows.number(2.0**-40)))
+            is_exact = rows.equal_(sizes, rows.number(0.0))
+            high, rest = (rows.select_(is_exact, a, b) for a, b in zip(one_less, words, strict=True))
+            one_less = (high, rest)
+            absolute = rows.add_(absolute, rows.select_(is_exact, rows.number(0.0), lost))
+        bound = Bound(0.0, 0.0, absolute, self._any(error.doubt), None, 1.0, MOST_ELEMENTS)
+        negative = Interval(-math.inf, -1.0)
+        numerator = DoubleWord(*one_less, interval=negative, low_is_number=False, error=bound)
+        has_some = rows.less_(rows.number(0.0), count.high)
+        self.sums[root] = rows.select(has_some, self.rows._quotient(numerator, count), rows.wide(Fraction(-1)))
+        threshold = self.number(root)
+        truth = Arithmetic.compare(m, ops.LESS, threshold, value)
+        margin = m.total(threshold)
+        own = m.total(value)
+        margin = own if margin is None else margin if own is None else m.add_(margin, own)
+        if margin is not None:
+            apart = m.less_(m.mul_(margin, m.number(1 + 2.0**-30)), self._distance(threshold, value))
+            is_exact = m.equal_(margin, zero)
+            m.doubts[truth] = m.not_(node(ops.OR, (apart, is_exact), None, Format.BIT))
+        self.truths[threshold_of_row(root)[0]] = truth
+        self._close(first, truth)
+
+    def _distance(self, a: DoubleWord, b: DoubleWord) -> Expression:
+        difference = Arithmetic.add(self.m, a, self.m.negate(b))
+        return self.m.abs_(difference.high)
+
+    def _sum_less_one(self, chosen: Expression, relative: float) -> tuple[tuple[Expression, Expression], Expression]:
+        """The sum of numbers that are not positive, less one, as two words; and what it may be wrong by."""
+        m = self.rows.m
+        if not self.m.extended:
+            total = self._found(self._new("row_sum", chosen, Summation.UNCOMPENSATED))
+            share = (relative + UNCOMPENSATED_SUM) * ROOM
+            return m.two_sum(total, m.number(-1.0)), m.mul_(m.abs_(total), m.number(share))
+        high, low = self._total(chosen, needs_lost=True)
+        absolute = m.mul_(self._found(len(self.made) - 1), m.number(SUM_OF_LOST))
+        absolute = m.fma_(m.abs_(high), m.number(relative * ROOM), absolute) if relative else absolute
+        less, rest = m.two_sum(high, m.number(-1.0))
+        low_is_zero = m.equal_(low, m.number(0.0))
+        rest = m.add_(rest, low)
+        lost = m.mul_(m.abs_(rest), m.number(2.0**-52))
+        return m.two_sum(less, rest), m.add_(absolute, m.select_(low_is_zero, m.number(0.0), lost))
 
     def _any(self, doubt: Expression | None) -> Expression | None:
         """Whether something is in doubt in any element."""
@@ -281,6 +355,8 @@ class TestedRows(TestedReals):
                 return DoubleWord(value, interval=Interval(0.0, 2.0), error=error)
         if self.m.extended and root.operation == ops.DIVIDE and self._is_of_row(root):
             return self._quotient(*(self.number(operand) for operand in root.operands))
+        if self.m.extended and root.operation == ops.SUBTRACT and root.operands[1].operation == ops.ROW_THRESHOLD:
+            return self._above_threshold(*(self.number(operand) for operand in root.operands))
         return super()._number(root)
 
     def _unknown_operands(self, current: Expression) -> Sequence[Expression]:
@@ -333,6 +409,31 @@ class TestedRows(TestedReals):
         high, low = m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
         error = Bound(0.0, 0.0, absolute, y.doubt, None, 0.0, x.largest)
         return DoubleWord(high, low, interval=a.interval, low_is_number=False, error=error)
+
+    def _above_threshold(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
+        """A difference that is exact where the words have room for it, as of ties."""
+        m = self.m
+        found = m.subtract(a, b)
+        if not a.error.is_exact or b.error.relative or b.error.static or a.exponent is not None:
+            return found
+        zero = m.number(0.0)
+        high, rest = m.two_sum(a.high, m.neg_(b.high))
+        words = m.sub_(m.low_part(a), m.low_part(b))
+        low = m.add_(rest, words)
+        has_room = node(
+            ops.AND,
+            (
+                m.equal_(m.low_part(a), zero),
+                node(ops.OR, (m.equal_(rest, zero), m.equal_(words, zero)), None, Format.BIT),
+            ),
+            None,
+            Format.BIT,
+        )
+        lost = m.mul_(m.add_(m.abs_(low), m.abs_(words)), m.number(2.0**-51))
+        absolute = m.select_(has_room, zero, lost)
+        absolute = absolute if b.error.absolute is None else m.add_(absolute, b.error.absolute)
+        error = Bound(0.0, 0.0, absolute, either(a.error.doubt, b.error.doubt), None, 0.0, a.error.largest + 2.0)
+        return DoubleWord(*m.two_sum(high, low), interval=found.interval, low_is_number=False, error=error)
 
     # ---- results
 

@@ -91,7 +91,7 @@ def kept_or_made(identity: str | None, make_program: Callable[[], Program], targ
     known = {
         "image": name,
         "block": block_size(program),
-        "stages": [[reduction.kind for reduction in stage.reductions] for stage in program.stages],
+        "stages": [stage.names for stage in program.stages],
         "scratch": [f.bits // 8 for f in program.scratch],
         "threshold": int(target.tuning.parallel_cost / max(price, target.tuning.smallest_cost)),
         "repaired": program.undecided is not None,

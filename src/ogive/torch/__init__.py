@@ -6,7 +6,7 @@
 >>> torch.autograd.grad(y.sum(), x)
 (tensor([0.5134, 1.0000]),)
 
-Every operator of the catalogue is a function here; :func:`wrap` makes one of an operator of one's own. ``ogive.torch.nn``
+Every operator of the catalogue is a function here, under its other names too (``ogive.torch.silu``); :func:`wrap` makes one of an operator of one's own. ``ogive.torch.nn``
 has modules with the names and arguments of ``torch.nn``, and :func:`replace` puts them into a model. ``ogive.torch.fast`` has
 the operators under the fast contract.
 """
@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any
 
 from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES, named
 from ogive.errors import MissingPackageError, message, no_operator
 
 try:
@@ -41,8 +42,12 @@ globals().update({name: wrap(operator) for name, operator in OPERATORS.items()})
 def __getattr__(name: str) -> Any:
     if name == "fast":  # loaded when it is used: it takes as long as all of this
         return import_module("ogive.torch.fast")
+    if name in ALIASES:
+        operator = named(name)
+        found = globals().get(operator.name) or wrap(operator)
+        return globals().setdefault(name, found)
     way_out = "ogive list names them; ogive.torch.wrap(operator) makes a function of your own operator"
-    raise no_operator(__name__, name, way_out)
+    raise no_operator(__name__, name, [*OPERATORS, *ALIASES], way_out)
 
 
 def __dir__() -> list[str]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES, named
 from ogive.errors import no_operator
 from ogive.torch.functions import wrap
 
@@ -24,8 +25,10 @@ globals().update({name: wrap(operator.fast) for name, operator in OPERATORS.item
 
 
 def __getattr__(name: str) -> Any:
+    if name in ALIASES:
+        return globals().setdefault(name, wrap(named(name).fast))
     way_out = "ogive list names them; ogive.torch.wrap(operator.fast) makes a function of your own operator"
-    raise no_operator(__name__, name, way_out)
+    raise no_operator(__name__, name, [*OPERATORS, *ALIASES], way_out)
 
 
 def __dir__() -> list[str]:

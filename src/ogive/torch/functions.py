@@ -12,7 +12,8 @@ import torch
 
 from ogive._native import TensorCall, inherit_vectorcall
 from ogive.catalog import OPERATORS
-from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message
+from ogive.catalog.elsewhere import parameter_here
+from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message, suggestion
 from ogive.operator import Operator
 from ogive.torch.eager import call, recorded
 from ogive.torch.exchange import call_arguments
@@ -193,7 +194,8 @@ def _named(operator: Operator, tensors: tuple[Any, ...], given: dict[str, Any]) 
 def _refuse_keyword(operator: Operator, name: str) -> None:
     own = ("dim", "keepdim") if operator.reduces else ("dim",) if operator.is_row_wise else ()
     known = [*(parameter.name for parameter in operator.parameters), *own, "out"]
-    raise ArgumentError(message(operator.name, f"there is no parameter {name!r}", ", ".join(known)))
+    way_out = parameter_here(operator.name, name) or suggestion(name, known)
+    raise ArgumentError(message(operator.name, f"there is no parameter {name!r}", ", ".join(known), way_out))
 
 
 def _refuse_learned(operator: Operator, names: tuple[str, ...]) -> NoReturn:

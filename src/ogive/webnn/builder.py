@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ogive.errors import described, message
+from ogive.errors import described, message, suggestion
 from ogive.webnn import shapes
 from ogive.webnn.checking import (
     buffer_of,
@@ -99,7 +99,8 @@ class MLGraphBuilder:
     def __getattr__(self, name: str) -> NoReturn:
         what = OUT_OF_SCOPE.get(name)
         if what is None:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            hint = "" if name.startswith("_") else suggestion(name, OPERATORS)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint and f'. {hint}'}")
         way_out = "Compute it elsewhere, and build a graph of what comes before and one of what comes after it"
         text = message(f"MLGraphBuilder.{name}", f"it is {what}, which Ogive does not compute", "", way_out)
         raise _NotSupportedAttribute(text)

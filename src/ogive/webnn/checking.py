@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog import OPERATORS as CATALOGUE
-from ogive.errors import ParameterError, described
+from ogive.errors import ParameterError, described, suggestion
 from ogive.webnn.data_types import DATA_TYPES, cast_number
 from ogive.webnn.errors import refuse
 from ogive.webnn.operand import MLOperand
@@ -26,7 +26,7 @@ def options_of(name: str, options: Any, given: Mapping[str, Any]) -> dict[str, A
     defaults = {"label": "", **row.options}
     for key in both:
         if key not in defaults:
-            refuse(name, f"there is no option {key!r}", ", ".join(defaults))
+            refuse(name, f"there is no option {key!r}", ", ".join(defaults), suggestion(str(key), defaults))
     if not isinstance(both.get("label", ""), str):
         refuse(name, f"label is {described(both['label'])}", "text")
     for key, value in both.items():
@@ -96,7 +96,8 @@ def descriptor_of(subject: str, descriptor: Any) -> tuple[Any, Any]:
         refuse(subject, f"the descriptor is {described(descriptor)}", "a dictionary", way_out)
     unknown = [key for key in descriptor if key not in ("dataType", "shape", "readable", "writable")]
     if unknown:
-        refuse(subject, f"the descriptor has a member {unknown[0]!r}", "dataType, shape")
+        way_out = suggestion(str(unknown[0]), ("dataType", "shape"))
+        refuse(subject, f"the descriptor has a member {unknown[0]!r}", "dataType, shape", way_out)
     for member in ("dataType", "shape"):
         if member not in descriptor:
             refuse(subject, f"the descriptor has no member {member!r}", "dataType, shape")

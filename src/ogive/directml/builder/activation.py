@@ -26,7 +26,7 @@ class FusedActivation:
     >>> dml.FusedActivation.hard_sigmoid(beta=0.25)
     FusedActivation(ACTIVATION_HARD_SIGMOID, 0.2, 0.25)
 
-    Raises DMLError for a type of operator that there is not; whether it can be fused is asked by the operator.
+    Raises DMLError for an unknown type of operator. The operator that it is given to checks whether it can be fused.
     """
 
     def __init__(self, activation: Any, param_1: float | None = None, param_2: float | None = None) -> None:

@@ -135,8 +135,8 @@ class CompiledGraph:
         ``weights``: arrays or Buffers by expression or name. Constants of the graph may be left out the first
         time; afterwards everything that is owned is given anew.
 
-        Raises DMLError for a key that is no input or not owned, for one that is missing or given twice, and for
-        data that cannot be converted safely or does not fill its tensor; ArgumentError for other keys.
+        Raises DMLError for a key that is no input or not owned, and for one that is missing or given twice; for data
+        that cannot be converted safely or does not fill its tensor. Raises ArgumentError for other keys.
         """
         subject = "initialize"
         with self._lock:
@@ -156,8 +156,8 @@ class CompiledGraph:
         converted where that is safe, and may have any shape with the right number of elements. With
         ``readback=False`` the outputs are Buffers, not arrays.
 
-        Raises DMLError for a key that is no input or is owned, for one that is missing or given twice, for data that
-        cannot be converted safely or does not fill its tensor, and if `initialize` must be called first;
+        Raises DMLError for a key that is no input or is owned, and for one that is missing or given twice; for data
+        that cannot be converted safely or does not fill its tensor; and if `initialize` must be called first. Raises
         ArgumentError for other keys.
         """
         if not self._is_initialized:

@@ -89,7 +89,7 @@ class Graph:
         ``op.initialize``, and copied. ``strides`` are in elements. ``desc`` takes the place of all these.
         ``name``: a key besides the expression, unlike any other one of the graph.
 
-        Raises ArgumentError for arguments that do not go together, DMLError for a tensor that there is not.
+        Raises ArgumentError for arguments that do not go together, DMLError for an unknown tensor.
         """
         if desc is not None:
             if sizes is not None or dtype is not None or owned or strides is not None:

@@ -55,6 +55,12 @@ static int read_reduction(PyObject *name, enum ogive_reduction *kind) {
     return -1;
 }
 
+/* Whether the last name of a stage says that the stage runs until it finds the same numbers twice; -1 with an error set. */
+static int is_repeated(PyObject *names, Py_ssize_t count) {
+    const char *last = count < 2 ? "" : PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, count - 1));
+    return last == NULL ? -1 : strcmp(last, "again") == 0;
+}
+
 /* Reads the reductions of every stage: a tuple of tuples of names. Only the last stage has none. */
 static int read_stages(OgiveKernel *kernel, PyObject *stages, int entries) {
     const Py_ssize_t count = PyTuple_GET_SIZE(stages);
@@ -66,12 +72,19 @@ static int read_stages(OgiveKernel *kernel, PyObject *stages, int entries) {
     for (Py_ssize_t s = 0; s < count; ++s) {
         PyObject *names = PyTuple_GET_ITEM(stages, s);
         Py_ssize_t reductions = PyTuple_Check(names) ? PyTuple_GET_SIZE(names) : -1;
+        const int repeats = is_repeated(names, reductions);
+        if (repeats < 0) {
+            return -1;
+        }
+        reductions -= repeats;
         if (reductions < 0 || total + reductions > OGIVE_MAX_REDUCTIONS || (reductions == 0) != (s == count - 1)) {
             PyErr_Format(PyExc_ValueError, "Kernel: every stage but the last must reduce, to %d numbers together at most",
                          OGIVE_MAX_REDUCTIONS);
             return -1;
         }
         kernel->reductions_of[s] = (int)reductions;
+        kernel->repeats[s] = (char)repeats;
+        kernel->has_repeats |= repeats;
         for (Py_ssize_t r = 0; r < reductions; ++r) {
             if (read_reduction(PyTuple_GET_ITEM(names, r), &kernel->reductions[total++]) < 0) {
                 return -1;

@@ -113,6 +113,8 @@ typedef struct OgiveKernel {
     int stages;
     ogive_kernel_function functions[OGIVE_MAX_STAGES];
     int reductions_of[OGIVE_MAX_STAGES];
+    char repeats[OGIVE_MAX_STAGES]; /* whether a stage runs again until it finds the same numbers twice */
+    int has_repeats;
     enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS]; /* of all stages, one after the other */
 } OgiveKernel;
 

@@ -6,6 +6,8 @@
  * for the later stages. A row is cut into segments of fixed length; a segment is reduced by the code in
  * one fixed order, and the segments are combined here, one after the other. So a sum does not depend on the
  * machine, on the layout, or on how many threads share the segments.
+ *
+ * Some stages use the numbers that they have found themselves, zeros at first. They run until these stay the same.
  */
 #include "native.h"
 #include "floating_point.h"
@@ -186,6 +188,9 @@ static void run_segments(const segment_context *context, intptr_t begin, intptr_
                 pointers[k] = k < kernel->inputs || s == 0 ? (void *)operand : (void *)&unused;
             }
         }
+        for (int i = context->slot; kernel->repeats[context->stage] && i < context->slot + 2 * reductions; ++i) {
+            records[i][0] = group->records[i][context->row]; /* of all segments, from the turn before */
+        }
         run_stage(group, context->stage, pointers, left < SEGMENT ? left : SEGMENT, records, 1, first);
         for (int r = 0; r < reductions; ++r) {
             const int slot = context->slot + 2 * r;
@@ -211,6 +216,40 @@ static int has_results_of_elements(const OgiveKernel *kernel) {
     return found;
 }
 
+/* Newton's method for the threshold of a row divides the product of what is left and the slope by 4 each time. So
+ * numbers of float64 need at most half as many turns. */
+#define MOST_TURNS 2048
+
+/* What a stage that repeats has found before. */
+typedef struct {
+    int slot, size, turns; /* of the numbers of its reductions: the first, and how many */
+    double numbers[2 * OGIVE_MAX_REDUCTIONS][ROWS_AT_ONCE];
+} findings;
+
+/* Sets the numbers of a stage that repeats to zero. */
+static void begin_findings(const row_group *group, int stage, int slot, int size, findings *before) {
+    if (group->kernel->repeats[stage]) {
+        before->slot = slot;
+        before->size = size;
+        before->turns = 0;
+        memset(group->records[slot], 0, (size_t)size * sizeof *group->records);
+        memset(before->numbers, 0, (size_t)size * sizeof *before->numbers);
+    }
+}
+
+/* Whether a stage runs again: its numbers differ from those before, which they replace. */
+static int runs_again(const row_group *group, int stage, findings *before) {
+    if (!group->kernel->repeats[stage]) {
+        return 0;
+    }
+    const size_t bytes = (size_t)before->size * sizeof *before->numbers;
+    if (memcmp(before->numbers, group->records[before->slot], bytes) == 0) {
+        return 0;
+    }
+    memcpy(before->numbers, group->records[before->slot], bytes);
+    return ++before->turns < MOST_TURNS;
+}
+
 /* All stages of one long row; with `threads` its segments are shared out. Combining is arithmetic too: the caller has
  * entered the floating-point environment. */
 static void run_long_row(const row_group *group, intptr_t row, partial *found, int threads) {
@@ -223,16 +262,20 @@ static void run_long_row(const row_group *group, intptr_t row, partial *found, i
             segments = 1; /* nothing is left to do for elements */
         }
         segment_context context = {group, row, stage, slot, found, &undecided};
-        if (threads) {
-            ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
-        } else {
-            run_segments(&context, 0, segments);
-        }
-        combine_segments(kernel->reductions + kind, reductions, found, segments);
-        for (int r = 0; r < reductions; ++r) {
-            group->records[slot + 2 * r][row] = found[r].high;
-            group->records[slot + 2 * r + 1][row] = found[r].low;
-        }
+        findings before;
+        begin_findings(group, stage, slot, 2 * reductions, &before);
+        do {
+            if (threads) {
+                ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
+            } else {
+                run_segments(&context, 0, segments);
+            }
+            combine_segments(kernel->reductions + kind, reductions, found, segments);
+            for (int r = 0; r < reductions; ++r) {
+                group->records[slot + 2 * r][row] = found[r].high;
+                group->records[slot + 2 * r + 1][row] = found[r].low;
+            }
+        } while (runs_again(group, stage, &before));
         kind += reductions;
     }
     group->records[mark_slot(group)][row] = atomic_load(&undecided);
@@ -242,8 +285,14 @@ static void run_long_row(const row_group *group, intptr_t row, partial *found, i
 static int run_stages(const row_group *group, intptr_t rows, int threads) {
     const OgiveKernel *kernel = group->kernel;
     if (group->count <= SEGMENT) { /* stage by stage: what one row waits for, another row computes */
-        for (int stage = 0; stage < kernel->stages; ++stage) {
-            run_stage(group, stage, (void *const *)group->operands, group->count, group->records, rows, 0);
+        for (int stage = 0, slot = group->parameter_count + 1; stage < kernel->stages; ++stage) {
+            const int size = 2 * kernel->reductions_of[stage];
+            findings before;
+            begin_findings(group, stage, slot, size, &before);
+            do {
+                run_stage(group, stage, (void *const *)group->operands, group->count, group->records, rows, 0);
+            } while (runs_again(group, stage, &before));
+            slot += size;
         }
         return 0;
     }
@@ -642,7 +691,7 @@ static int takes_any_segments(const OgiveKernel *kernel) {
 static int makes_numbers_of_rows(const OgiveKernel *kernel) {
     const OgiveKernel *repair = kernel->repair;
     const int tests_rows = repair == NULL || repair->of_row[repair->inputs + repair->outputs - 1];
-    return kernel->scratches == 0 && !has_results_of_elements(kernel) && tests_rows;
+    return kernel->scratches == 0 && !kernel->has_repeats && !has_results_of_elements(kernel) && tests_rows;
 }
 
 static int has_columns(const rows_context *context, intptr_t rows) {
