@@ -169,7 +169,9 @@ class _Trace:
             return [step]
         turned = tuple(shape[axis] for axis in arranged.order)
         lead, row = turned[: len(shape) - arranged.row_axes], math.prod(turned[len(shape) - arranged.row_axes :])
-        if self.destinations is not None and (*lead, row) != shape:
+        longest = made.row_wise.computation.longest
+        is_too_long = longest is not None and row > longest  # the function says so
+        if is_too_long or (self.destinations is not None and (*lead, row) != shape):
             return [step]
         steps, rows = [], first
         if not arranged.is_in_order:
