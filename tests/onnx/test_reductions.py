@@ -12,7 +12,7 @@ from ogive.accuracy import error_in_ulp
 from ogive.dtypes import FLOATS, INTEGERS, element_type
 from ogive.errors import ShapeError
 from tests.inputs import random_values, same_bits
-from tests.onnx.models import node_model
+from tests.onnx.models import node_model, text_model
 
 TYPES = ["int32", "int64", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"]
 OPERATORS = ["ReduceSum", "ReduceMean", "ReduceProd", "ReduceMax", "ReduceMin"]
@@ -81,6 +81,18 @@ def test_means_of_integers_are_exact(name):
     data[1] = kind.minimum
     result = run("ReduceMean", data, [1], keepdims=0)
     assert result.tolist() == [math.trunc(Fraction(sum(map(int, row)), 97)) for row in data]
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_means_of_too_many_integers_are_refused(fuse):
+    text = "t (int64[N] x) => (int64[M] y) { y = ReduceMean(x) }"
+    model = ogive.onnx.load(text_model(text, 18), fuse=fuse)
+    many = np.broadcast_to(np.int64(7), (1 << 30) + 1)
+    with pytest.raises(
+        ShapeError, match=r"reduces 1073741825 elements of int64 to one; allowed: at most 1073741824. Cast"
+    ):
+        model(x=many)
+    assert model(x=many[:1000]) == 7
 
 
 @pytest.mark.parametrize("operator", OPERATORS)

@@ -115,6 +115,26 @@ def test_more_reductions_than_a_kernel_has_room_for():
     assert fused.ran().kernel_calls > 1
 
 
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceL2", "ReduceLogSumExp", "Softmax"])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_rows_of_one_element_run_in_native_code(operator, axis):
+    shape = [3, 4, 5]
+    shape[axis] = 1
+    is_softmax = operator == "Softmax"
+    result = shape if is_softmax else [size for place, size in enumerate(shape) if place != axis]
+    call = f"{operator} <axis = {axis}> (a)" if is_softmax else f"{operator} <keepdims = 0> (a, ax)"
+    model = text_model(
+        f"t (float{shape} x) => (float{result} y) <int64[1] ax = {{{axis}}}> {{ a = Neg(x) b = {call} y = Abs(b) }}", 18
+    )
+    fused, plain = ogive.onnx.load(model), ogive.onnx.load(model, fuse=False)
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    expected = plain(x=x)
+    assert expected.shape == tuple(result)
+    for _ in range(2):
+        assert_same_bits(fused(x=x), expected)
+    assert fused.ran().function_calls == 0
+
+
 # ---- random graphs
 
 ELEMENT_WISE = ["Add", "Sub", "Mul", "Div", "Max"]

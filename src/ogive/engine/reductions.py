@@ -76,7 +76,7 @@ def _whole_mean(x: Term) -> Term:
 
 
 def _long_mean(x: Term) -> Term:
-    """The mean of integers of 64 bits, of up to 2**30: of two halves, whose sums are integers of 64 bits."""
+    """The mean of integers of 64 bits: of two halves, whose sums are integers of 64 bits."""
     count = formula_node(ops.ROW_COUNT, x)
     upper, lower = f.row_sum(_half(x)), f.row_sum(x - _half(x) * HALF)
     whole = f.quotient(upper, count)
@@ -89,6 +89,10 @@ def _long_mean(x: Term) -> Term:
 
 
 HALF = 1 << 32
+
+#: So many integers of 64 bits have a mean: what is left of the upper halves, times HALF, and the sum of the lower halves
+#: are integers of 64 bits together.
+MOST_OF_A_LONG_MEAN = 1 << 30
 
 #: Of integers: what is not computed in real numbers, but in integers, and wraps around.
 OF_INTEGERS: dict[str, Callable[[Term], Term]] = {
@@ -114,4 +118,5 @@ def reduction(name: str, kind: ElementType, result: ElementType) -> RowFormula:
     root = make(x)
     if modular and kind.bits < 32 and name in ("max", "min"):  # rows without elements have the ends of a longer type
         root = f.where(root < kind.minimum, kind.minimum, f.where(root > kind.maximum, kind.maximum, root))
-    return RowFormula((root,), (kind,), (result,), reduces=True, modular=modular)
+    longest = MOST_OF_A_LONG_MEAN if make is _long_mean else None
+    return RowFormula((root,), (kind,), (result,), reduces=True, modular=modular, longest=longest)

@@ -34,8 +34,12 @@ class RowIsland(Island):
     @cached_property
     def computation(self) -> RowFused:  # type: ignore[override]
         steps, results = self.wired()
+        inputs = tuple(value.type for value in self.inputs)
+        step, _ = steps[-1]
+        if isinstance(step, RowFormula) and _is_single(self.nodes[-1]):  # what it reads is the row's only element
+            return RowFused(inputs, frozenset(), tuple(steps), results, (step.reduces,) * len(results))
         return RowFused(
-            tuple(value.type for value in self.inputs),
+            inputs,
             frozenset(number for number, value in enumerate(self.inputs) if _shape(value)[-1] == 1),
             tuple(steps),
             results,
@@ -81,10 +85,15 @@ def _rows_of(node: Node) -> Space:
     return shape[:-1], shape[-1]
 
 
+def _is_single(node: Node) -> bool:
+    """Whether its rows have one element. Their shape is that of one number a row, so such a node is computed alone."""
+    return _is_over_rows(node) and _rows_of(node)[1] == 1
+
+
 def _row_island(graph: Graph, group: Sequence[int]) -> RowIsland | None:
     """One kernel for all of the nodes; None without rows, or if they do not fit."""
     over_rows = [graph.nodes[number] for number in group if _is_over_rows(graph.nodes[number])]
-    if not over_rows:
+    if not over_rows or (len(group) > 1 and any(map(_is_single, over_rows))):
         return None
     found = island_of(graph, group)
     lead, length = _rows_of(over_rows[0])
@@ -99,7 +108,7 @@ def _row_island(graph: Graph, group: Sequence[int]) -> RowIsland | None:
 
 def _vertices(graph: Graph) -> list[Vertex]:
     numbers = {node.result.array: number for number, node in enumerate(graph.nodes)}
-    known = {_rows_of(node) for node in graph.nodes if _is_over_rows(node)}
+    known = {_rows_of(node) for node in graph.nodes if _is_over_rows(node) and not _is_single(node)}
     spaces: list[Space | None] = []
     vertices = []
     for node in graph.nodes:
@@ -111,7 +120,11 @@ def _vertices(graph: Graph) -> list[Vertex]:
         full = None if space is None else (*space[0], space[1])
         vertices.append(
             Vertex(
-                space=None if node.computation is None else shape if space is None else ("rows", space),
+                space=None
+                if node.computation is None or _is_single(node)
+                else shape
+                if space is None
+                else ("rows", space),
                 predecessors=tuple(
                     (number, _is_direct(graph.nodes[number], v, node, spaces[number], space)) for number, v in inside
                 ),
@@ -130,13 +143,15 @@ def _is_direct(source: Node, operand: Value, node: Node, of_source: Space | None
     """Whether every element, or every row's number, goes to what is at the same place."""
     if source.computation is None or node.computation is None or operand != source.result:
         return False
+    if _is_single(source) or _is_single(node):
+        return False
     return operand.space == node.result.space if of_node is None else of_source == of_node
 
 
 def _space(node: Node, known: set[Space], before: Sequence[Space | None]) -> Space | None:
     """The rows that a node's value is about; None for a value of no rows."""
     if _is_over_rows(node):
-        return _rows_of(node)
+        return None if _is_single(node) else _rows_of(node)
     shape = _shape(node.result)
     # Their test would be computed again behind the last reduction: measured, that takes longer than the way through memory.
     if not shape or node.computation is None or node.computation.needs_test:

@@ -44,6 +44,8 @@ class RowFormula:
     parameter_count: int = 0
     modular: bool = False
     """Whether integers are computed in integers, and wrap around: of formulas that reduce."""
+    longest: int | None = None
+    """How many elements a row may have, if there is a limit. Front ends refuse longer ones."""
     is_row_wise: ClassVar[bool] = True
     needs_test: ClassVar[bool] = False
 

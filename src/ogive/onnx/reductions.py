@@ -80,11 +80,16 @@ def _place(
 
 def _of_rows(operator: str, data: np.ndarray, arranged: Arrangement) -> np.ndarray:
     """Bring the reduced axes to the end, where they are one, compute row by row, give the result its shape."""
-    turned = data.transpose(arranged.order)
-    first = data.ndim - arranged.row_axes
-    rows = turned.reshape(*turned.shape[:first], math.prod(turned.shape[first:]))
     kind = element_type_of(data.dtype)
     assert kind is not None
+    turned = data.transpose(arranged.order)
+    first = data.ndim - arranged.row_axes
+    length = math.prod(turned.shape[first:])
+    formula = row_formula(operator, kind)
+    if formula is not None and formula.longest is not None and length > formula.longest:
+        what = f"it reduces {length} elements of {kind.name} to one"
+        raise ShapeError(f"{what}; allowed: at most {formula.longest}. Cast them to float64 first")
+    rows = turned.reshape(*turned.shape[:first], length)
     is_cut_off = operator in CUT_OFF and not kind.is_float
     result = _cut_off_reduction(operator, rows, kind) if is_cut_off else _kernel(operator, kind)(rows)
     return np.ascontiguousarray(result).reshape(arranged.result)

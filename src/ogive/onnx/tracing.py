@@ -169,15 +169,18 @@ class _Trace:
             return [step]
         turned = tuple(shape[axis] for axis in arranged.order)
         lead, row = turned[: len(shape) - arranged.row_axes], math.prod(turned[len(shape) - arranged.row_axes :])
-        if row < 2 or (self.destinations is not None and (*lead, row) != shape):
+        longest = made.row_wise.computation.longest
+        is_too_long = longest is not None and row > longest  # the function says so
+        if is_too_long or (self.destinations is not None and (*lead, row) != shape):
             return [step]
         steps, rows = [], first
         if not arranged.is_in_order:
             rows = self._seen_as(step, rows, "turned", turned, partial(np.transpose, axes=arranged.order))
         if (*lead, row) != turned:
             rows = self._seen_as(step, rows, "rows", (*lead, row), _reshaping((*lead, row)))
-        computed = (*lead, row) if not made.row_wise.computation.reduces else (*lead, 1)
-        is_turned_back = computed == turned and not arranged.is_in_order
+        reduces = made.row_wise.computation.reduces
+        computed = (*lead, 1) if reduces else (*lead, row)
+        is_turned_back = computed == turned and not arranged.is_in_order and not reduces
         name = step.output if computed == arranged.result and not is_turned_back else f"{step.output}\0computed"
         steps.append(replace(step, output=name, made=replace(made.row_wise, operands=(rows,))))
         if name != step.output:

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ogive.engine.executable import make_plan
+from ogive.engine.graph import Value
 from ogive.errors import described, message
 from ogive.webnn.data_types import DATA_TYPES
 from ogive.webnn.errors import InvalidStateError, refuse
 from ogive.webnn.lowering import lower
 from ogive.webnn.operand import MLOperand
-from ogive.webnn.plan import make_plan
 from ogive.webnn.shapes import Shape
 
 __all__ = ["MLGraph"]
@@ -43,9 +44,8 @@ class MLGraph:
             self._inputs[operand._name] = operand.dataType, operand.shape
         self._outputs = {name: (operand.dataType, operand.shape) for name, operand in outputs.items()}
         self._is_alive = True
-        made = make_plan(
-            lowered, tuple(self._inputs.items()), [lowered.values[x._number] for x in outputs.values()], fuse
-        )
+        inputs = [Value(("input", name), DATA_TYPES[kind], shape) for name, (kind, shape) in self._inputs.items()]
+        made = make_plan(lowered, inputs, [lowered.values[x._number] for x in outputs.values()], fuse=fuse)
         self._plan, self._kernels = made
 
     def __repr__(self) -> str:

@@ -7,7 +7,7 @@ has one, and a function of ogive/movement elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import Any
@@ -19,7 +19,8 @@ from ogive import operations as ops
 from ogive.catalog import OPERATORS as CATALOGUE
 from ogive.dtypes import BOOLEAN, ElementType, element_type
 from ogive.engine.casting import cast
-from ogive.engine.computation import Computation, Element, Formula, Fused, make_ufunc
+from ogive.engine.computation import Computation, Element, Formula, Fused
+from ogive.engine.executable import Described, Function
 from ogive.engine.graph import Node, Value
 from ogive.engine.reductions import reduction
 from ogive.engine.rows import RowFormula
@@ -32,27 +33,15 @@ from ogive.webnn.operand import MLOperand, Operation
 from ogive.webnn.shapes import Shape
 from ogive.webnn.table import OPERATORS
 
-__all__ = ["Function", "Lowered", "lower"]
+__all__ = ["Lowered", "lower"]
 
 UINT8 = element_type("uint8")
 
 
-@dataclass(frozen=True)
-class Function:
-    """A function of whole arrays. A view may share memory with its first operand."""
-
-    call: Callable[..., np.ndarray]
-    is_view: bool = False
-
-
 @dataclass
-class Lowered:
+class Lowered(Described):
     """A graph as the engine has it."""
 
-    nodes: list[Node] = field(default_factory=list)
-    functions: dict[Hashable, Function] = field(default_factory=dict)
-    """By the array that a function makes."""
-    constants: dict[Hashable, np.ndarray] = field(default_factory=dict)
     values: dict[int, Value] = field(default_factory=dict)
     """By the number of the operand."""
 
@@ -101,14 +90,9 @@ class Lowered:
         return Value(name, kind, array.shape)
 
     def over_rows(self, label: str, kind: ElementType, rows: Value, row: RowFormula) -> Value:
-        """What a formula makes of rows: elements, or one number a row.
-
-        Rows of one element are no rows to the engine, which takes them for numbers of rows: they are computed alone.
-        """
+        """What a formula makes of rows: elements, or one number a row."""
         shape = _shape(rows)
         result = (*shape[:-1], 1) if row.reduces else shape
-        if shape[-1] == 1:
-            return self.function(label, result, (rows,), make_ufunc(label, row), kind=kind)
         return self.computed(label, kind, result, (rows,), row)
 
     def seen(self, value: Value, shape: Shape) -> Value:

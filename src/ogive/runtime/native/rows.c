@@ -157,14 +157,18 @@ static char *row_operand(const row_group *group, intptr_t row, int operand) {
     return group->operands[operand] + row * group->steps[operand];
 }
 
-/* Where a row's record says whether a result is undecided. */
-static int mark_slot(const row_group *group) {
-    const OgiveKernel *kernel = group->kernel;
+/* Of all stages together. */
+static int reductions_of(const OgiveKernel *kernel) {
     int reductions = 0;
     for (int s = 0; s < kernel->stages; ++s) {
         reductions += kernel->reductions_of[s];
     }
-    return group->parameter_count + 1 + 2 * reductions + OGIVE_MAX_AHEAD;
+    return reductions;
+}
+
+/* Where a row's record says whether a result is undecided. */
+static int mark_slot(const row_group *group) {
+    return group->parameter_count + 1 + 2 * reductions_of(group->kernel) + OGIVE_MAX_AHEAD;
 }
 
 static void run_segments(const segment_context *context, intptr_t begin, intptr_t end) {
@@ -388,7 +392,8 @@ typedef struct {
 /* Rows without operands as yet; their records have the parameters and the length. */
 static row_group new_group(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
     const OgiveLoopData *loop = context->loop;
-    memset(records, 0, RECORD_SIZE * sizeof *records);
+    const int used = loop->parameter_count + 1 + 2 * reductions_of(loop->kernel) + OGIVE_MAX_AHEAD + 2;
+    memset(records, 0, (size_t)used * sizeof *records); /* short rows would feel the rest */
     for (int i = 0; i < loop->parameter_count; ++i) {
         for (int r = 0; r < ROWS_AT_ONCE; ++r) {
             records[i][r] = loop->parameters[i];
@@ -675,10 +680,7 @@ static int is_in_place(const rows_context *context, intptr_t rows) {
 
 /* Whether results are the same whatever the segments: sums and products of float64 have one order, and no test. */
 static int takes_any_segments(const OgiveKernel *kernel) {
-    int reductions = 0;
-    for (int s = 0; s < kernel->stages; ++s) {
-        reductions += kernel->reductions_of[s];
-    }
+    const int reductions = reductions_of(kernel);
     for (int r = 0; r < reductions && kernel->repair == NULL; ++r) {
         if (kernel->reductions[r] == OGIVE_SUM || kernel->reductions[r] == OGIVE_PRODUCT) {
             return 0;
@@ -722,6 +724,7 @@ static void run_stage_of_columns(const rows_context *context, column_block *bloc
     const int reductions = kernel->reductions_of[stage], slot = context->loop->parameter_count + 1 + 2 * kind;
     const npy_intp *element_steps = context->steps + kernel->inputs + kernel->outputs;
     const npy_intp end = reductions > 0 ? context->count : 1;
+    const int has_parts = reductions > 0 && end > block->part; /* else the records have what was found already */
     for (npy_intp first = 0; first < end; first += block->part) {
         const npy_intp count = end - first < block->part ? end - first : block->part;
         for (int k = 0; k < kernel->inputs && reductions > 0; ++k) {
@@ -735,7 +738,7 @@ static void run_stage_of_columns(const rows_context *context, column_block *bloc
             const row_group *group = &block->groups[begin / ROWS_AT_ONCE];
             const intptr_t rows = columns - begin < ROWS_AT_ONCE ? columns - begin : ROWS_AT_ONCE;
             run_stage(group, stage, (void *const *)group->operands, count, group->records, rows, first);
-            for (intptr_t row = 0; row < rows && reductions > 0; ++row) {
+            for (intptr_t row = 0; row < rows && has_parts; ++row) {
                 partial *found = block->found[begin + row], *latest = first == 0 ? found : found + reductions;
                 for (int r = 0; r < reductions; ++r) {
                     latest[r] = (partial){group->records[slot + 2 * r][row], group->records[slot + 2 * r + 1][row]};
@@ -744,7 +747,7 @@ static void run_stage_of_columns(const rows_context *context, column_block *bloc
             }
         }
     }
-    for (intptr_t column = 0; column < columns; ++column) {
+    for (intptr_t column = 0; column < columns && has_parts; ++column) {
         const row_group *group = &block->groups[column / ROWS_AT_ONCE];
         for (int r = 0; r < reductions; ++r) {
             group->records[slot + 2 * r][column % ROWS_AT_ONCE] = block->found[column][r].high;
@@ -811,9 +814,9 @@ static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
         for (int stage = 0, kind = 0; stage < kernel->stages; kind += kernel->reductions_of[stage++]) {
             run_stage_of_columns(context, block, stage, kind, at, columns);
         }
+        const int mark = mark_slot(&block->groups[0]);
         for (intptr_t c = 0; c < columns && kernel->repair != NULL; ++c) {
-            const row_group *group = &block->groups[c / ROWS_AT_ONCE];
-            if (group->records[mark_slot(group)][c % ROWS_AT_ONCE] != 0) {
+            if (block->groups[c / ROWS_AT_ONCE].records[mark][c % ROWS_AT_ONCE] != 0) {
                 run_gathered_rows(context, at + c, at + c + 1, 0);
             }
         }

@@ -1,26 +1,50 @@
-"""Plans: kernels and functions in order, and the memory between them, for the native plan to run."""
+"""Executables: a graph of known shapes as a plan for native code, kernels and functions with the memory between them.
+
+Spaces are shapes. A node without computation is a function of whole arrays. Kernels have constants of one element in
+their code.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ogive._native import Plan
+from ogive.dtypes import element_type_of
 from ogive.engine.computation import Element, kernel_of
 from ogive.engine.fusion import Island, island_of
-from ogive.engine.graph import Constants, Graph, Value
+from ogive.engine.graph import Constants, Graph, Node, Value
 from ogive.engine.row_fusion import RowIsland, fused_rows
 from ogive.engine.rows import RowFormula
 from ogive.engine.schedule import ALIGNMENT, Array, Task, Temporary, Workspace, schedule
-from ogive.webnn.data_types import DATA_TYPES
-from ogive.webnn.lowering import Function, Lowered
-from ogive.webnn.shapes import Shape
 
-__all__ = ["make_plan"]
+__all__ = ["Described", "Function", "grouped", "make_plan"]
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of whole arrays. A view may share memory with its first operand."""
+
+    call: Callable[..., np.ndarray]
+    is_view: bool = False
+
+
+@dataclass
+class Described:
+    """What is to run, with the spaces of the nodes as shapes."""
+
+    nodes: list[Node] = field(default_factory=list)
+    """In an order in which they can be computed."""
+    functions: dict[Hashable, Function] = field(default_factory=dict)
+    """By the array that a function makes."""
+    constants: dict[Hashable, np.ndarray] = field(default_factory=dict)
+    """By their array's name."""
 
 
 @dataclass(frozen=True)
@@ -40,23 +64,19 @@ def _separate(value: Any, is_own: int) -> Any:
 
 
 def make_plan(
-    lowered: Lowered, inputs: Sequence[tuple[str, tuple[str, Shape]]], results: Sequence[Value], fuse: bool
+    described: Described, inputs: Sequence[Value], results: Sequence[Value], *, fuse: bool = True
 ) -> tuple[Plan, int]:
     """The plan, and how many kernels it calls. Without ``fuse`` every node has a kernel of its own."""
-    islands = _islands(lowered, results, fuse)
-    planner = _Planner(lowered, [("input", name) for name, _ in inputs], results)
-    kinds = tuple((DATA_TYPES[kind].numpy, shape) for _, (kind, shape) in inputs)
+    islands = grouped(described, results, fuse=fuse)
+    planner = _Planner(described, [value.array for value in inputs], results)
+    kinds = tuple((value.type.numpy, _shape(value)) for value in inputs)
     return planner.plan(islands, kinds), sum(island.nodes[0].computation is not None for island in islands)
 
 
-def _islands(lowered: Lowered, results: Sequence[Value], fuse: bool) -> list[Island]:
-    numbers = {
-        name: Element(array.reshape(()).item(), _kind_of(array))
-        for name, array in lowered.constants.items()
-        if array.size == 1
-    }
-    stored = {value.array: 1 for value in results}
-    graph = Graph(tuple(lowered.nodes), stored, Constants(numbers))
+def grouped(described: Described, results: Sequence[Value], *, fuse: bool = True) -> list[Island]:
+    """What is computed by one kernel each, and the functions, in an order in which they can be called."""
+    numbers = {name: _number(array) for name, array in described.constants.items() if array.size == 1}
+    graph = Graph(tuple(described.nodes), {value.array: 1 for value in results}, Constants(numbers))
     if fuse:
         return fused_rows(graph)
     made = []
@@ -68,19 +88,21 @@ def _islands(lowered: Lowered, results: Sequence[Value], fuse: bool) -> list[Isl
     return made
 
 
-def _kind_of(array: np.ndarray) -> Any:
-    return DATA_TYPES[array.dtype.name]
+def _number(array: np.ndarray) -> Element:
+    kind = element_type_of(array.dtype)
+    assert kind is not None
+    return Element(array.reshape(()).item(), kind)
 
 
 class _Planner:
-    def __init__(self, lowered: Lowered, inputs: Sequence[Hashable], results: Sequence[Value]) -> None:
-        self.lowered, self.inputs, self.results = lowered, inputs, results
+    def __init__(self, described: Described, inputs: Sequence[Hashable], results: Sequence[Value]) -> None:
+        self.described, self.inputs, self.results = described, inputs, results
         self.slots: dict[Hashable, int] = {name: number for number, name in enumerate(inputs)}
         self.start: list[Any] = [None] * len(inputs)
         self.roots: dict[Hashable, Hashable] = {}
         """For each value that a function makes of another's memory, whose memory that is."""
-        for node in lowered.nodes:
-            function = lowered.functions.get(node.result.array)
+        for node in described.nodes:
+            function = described.functions.get(node.result.array)
             if function is not None and function.is_view:
                 self.roots[node.result.array] = self.root(node.operands[0].array)
         self.kept = {self.root(value.array) for value in results}
@@ -95,7 +117,7 @@ class _Planner:
         steps = tuple(map(self._step, islands))
         results = tuple(self._slot(value) for value in self.results)
         roots = [self.root(value.array) for value in self.results]
-        made = {node.result.array for node in self.lowered.nodes}
+        made = {node.result.array for node in self.described.nodes}
         is_own = tuple(root in made and roots.count(root) == 1 for root in roots)
         return Plan(
             steps=steps,
@@ -132,7 +154,7 @@ class _Planner:
         read = tuple(map(self._slot, node.operands if node.computation is None else island.inputs))
         made = tuple(map(self._new, island.outputs))
         if node.computation is None:
-            return _Called(self.lowered.functions[node.result.array]), False, read, made, (("own",),), ()
+            return _Called(self.described.functions[node.result.array]), False, read, made, (("own",),), ()
         ufunc = island.ufunc()
         kernel_of(island.computation).prepare()
         return ufunc, True, read, made, tuple(map(self._place, island.outputs)), ()
@@ -140,7 +162,7 @@ class _Planner:
     def _slot(self, value: Value) -> int:
         if value.array not in self.slots:
             self.slots[value.array] = len(self.start)
-            self.start.append(self.lowered.constants[value.array])
+            self.start.append(self.described.constants[value.array])
         return self.slots[value.array]
 
     def _new(self, value: Value) -> int:
