@@ -2,10 +2,10 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs warnings test check sanitize aarch64 export site links
+.PHONY: help develop lint types stubs warnings test check sanitize aarch64 free-threaded export site links
 
 help:  ## list the commands
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 
 develop:  ## make .venv with an editable install that compiles what has changed when it is imported
 	python3 -m venv .venv
@@ -40,6 +40,9 @@ sanitize:  ## the native extension under sanitizers (Linux, GCC)
 
 aarch64:  ## kernels, linker and native extension of AArch64, under an emulator (Debian; needs qemu-user and gcc-aarch64-linux-gnu)
 	.ci/aarch64
+
+free-threaded:  ## threads in a Python without its lock, built from Debian's sources
+	.ci/free-threaded
 
 export:  ## every exported function on every architecture that can be run here
 	OGIVE_EXPORT_ALL=1 $(PYTHON) -m pytest -q tests/exporting

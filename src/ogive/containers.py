@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, described, message
+from ogive.records import record
 
 __all__ = [
     "NOT_ONE",
@@ -42,7 +42,7 @@ NOT_ONE: Any = object()
 GiveBack = Callable[[np.ndarray], Any]
 
 
-@dataclass(frozen=True)
+@record()
 class Exchanged:
     """A kind of container that exchanges its memory with NumPy."""
 
@@ -55,7 +55,7 @@ class Exchanged:
     """Tells the library that its container was written to."""
 
 
-@dataclass(frozen=True)
+@record()
 class WithRows:
     """A kind of container to which row operators are applied in a way of its own."""
 

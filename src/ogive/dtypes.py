@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from ogive.forking import cached_property
+from ogive.records import record
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,7 +27,7 @@ __all__ = [
 Kind = Literal["float", "signed", "unsigned", "boolean"]
 
 
-@dataclass(frozen=True)
+@record()
 class ElementType:
     """One element type, by NumPy's name.
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 import math
 import operator as python
 from collections.abc import Callable
-from dataclasses import KW_ONLY
 from fractions import Fraction
-from typing import Any, Literal, dataclass_transform
+from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
 
 from ogive.errors import PickleError, message
 from ogive.formats import Format
+
+if TYPE_CHECKING:
+    from dataclasses import KW_ONLY
 
 __all__ = ["OPERATIONS", "Operation", "elementary", "named"]
 

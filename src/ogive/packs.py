@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import base64
 import hashlib
-import json
 import os
 import sys
 import zipfile
@@ -78,7 +77,7 @@ def _kernel(
 ) -> Generator[tuple[str, str, Image], None, Mapping[str, Any]]:
     known, image = kept_or_made(None, lambda: program, target)
     note = {name: value for name, value in known.items() if name != "image"}  # that is the cache's name for it
-    yield identity, json.dumps(note, sort_keys=True), image
+    yield identity, repr(dict(sorted(note.items()))), image
     return known
 
 

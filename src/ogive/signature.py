@@ -5,11 +5,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.errors import FormulaError, ParameterError, described, message
+from ogive.records import record
 
 __all__ = [
     "ANY",
@@ -39,7 +39,7 @@ SMALLEST_PARAMETER = 2.0**-126
 LARGEST_PARAMETER = (2 - 2.0**-23) * 2.0**127
 
 
-@dataclass(frozen=True)
+@record()
 class Constraint:
     """Which values a numeric parameter may have."""
 
@@ -56,7 +56,7 @@ NONZERO = Constraint("any finite number but 0", lambda value: math.isfinite(valu
 ANY = Constraint("any number but NaN", lambda value: not math.isnan(value))
 
 
-@dataclass(frozen=True)
+@record()
 class Parameter:
     """A keyword of an operator.
 

@@ -17,6 +17,7 @@ ROOT = Path(ogive.__file__).parent
 #: What each part may import of the package, besides itself. `errors`, `dtypes`, `forking` and `contracts` are for all.
 MAY_IMPORT = {
     "errors": set(),
+    "records": set(),
     "dtypes": set(),
     "forking": set(),
     "contracts": set(),
@@ -176,7 +177,7 @@ FOR_PEOPLE = {
     ("formula", "numpy_in_formulas"),
     ("trace", "formula"),
 }
-COMMON = {"errors", "dtypes", "forking", "contracts"}
+COMMON = {"errors", "dtypes", "forking", "contracts", "records"}
 
 
 def part_of(path: Path) -> str:

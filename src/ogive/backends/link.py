@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ogive.errors import CompileError
+from ogive.records import record
 
 __all__ = ["Image", "link"]
 
@@ -19,7 +19,7 @@ __all__ = ["Image", "link"]
 IMPORTS = ("fma", "fmaf")
 
 
-@dataclass(frozen=True)
+@record()
 class Image:
     """Machine code: copied to executable memory its functions can be called at ``entries``.
 
@@ -31,7 +31,7 @@ class Image:
     imports: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True)
+@record()
 class _Section:
     name: str
     kind: int

@@ -9,17 +9,17 @@ from __future__ import annotations
 import os
 import platform
 import sys
-from dataclasses import dataclass
 from functools import cache
 
 from ogive import _native
 from ogive.backends.tuning import TUNINGS, Tuning
 from ogive.errors import CompileError, message
+from ogive.records import record
 
 __all__ = ["ELSEWHERE", "TARGETS", "Target", "host_target"]
 
 
-@dataclass(frozen=True)
+@record()
 class Target:
     """A level of an instruction set, from the lowest up within an architecture."""
 

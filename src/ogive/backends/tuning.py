@@ -6,12 +6,12 @@ change of a number may make kernels faster or slower, and needs no other test th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ogive.records import record
 
 __all__ = ["TUNINGS", "Tuning"]
 
 
-@dataclass(frozen=True)
+@record()
 class Tuning:
     """The thresholds of one target."""
 

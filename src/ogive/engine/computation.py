@@ -8,7 +8,6 @@ a kernel that is in no cache asks for the ``program``. Functions and models with
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 from weakref import WeakValueDictionary
@@ -20,6 +19,7 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, python, walk
 from ogive.forking import cached_property
+from ogive.records import record, replaced
 
 if TYPE_CHECKING:
     from ogive.program import Program
@@ -76,7 +76,7 @@ class Computation(Compilable, Protocol):
         """About how many instructions an element takes."""
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Formula:
     """Formulas for operands of certain element types; parameters that are not bound stay open."""
 
@@ -161,10 +161,10 @@ class Formula:
         from ogive.program import substituted
 
         roots = substituted(self.roots, operands, first, first + self.parameter_count)
-        return replace(self, roots=roots, inputs=inputs, parameter_count=parameter_count)
+        return replaced(self, roots=roots, inputs=inputs, parameter_count=parameter_count)
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Element:
     """One number of an element type, the same for all elements."""
 
@@ -201,7 +201,7 @@ class Element:
         return Program((), (self.kind,), (result,), decide=lambda _operands, _parameters: (self.value,))
 
 
-@dataclass(frozen=True, eq=False)
+@record(eq=False)
 class Fused:
     """Computations one after the other on the same elements, in one pass over memory.
 
@@ -280,9 +280,9 @@ def programs(steps: Iterable[tuple[Compilable, tuple[int, ...]]]) -> list[tuple[
 def under(computation: C, accuracy: str) -> C:
     """The same computation under another accuracy contract; what has none stays as it is."""
     if isinstance(computation, Formula):
-        return replace(computation, accuracy=accuracy)
+        return replaced(computation, accuracy=accuracy)
     if isinstance(computation, Fused):
-        return replace(computation, steps=tuple((under(step, accuracy), places) for step, places in computation.steps))
+        return replaced(computation, steps=tuple((under(step, accuracy), places) for step, places in computation.steps))
     return computation
 
 

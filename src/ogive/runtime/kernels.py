@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache as remember
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,9 +51,12 @@ def _compiled_for(target: Target) -> tuple[str, ...]:
 @remember
 def _back_end() -> str:
     """Tells apart the states of what makes machine code of LLVM's language."""
-    files = Path(compiler.__file__), Path(link_module.__file__)
+    texts = []
     try:
-        return cache.key(*(file.read_text(encoding="utf-8") for file in files))
+        for module in (compiler, link_module):
+            with open(str(module.__file__), encoding="utf-8") as file:  # noqa: PTH123
+                texts.append(file.read())
+        return cache.key(*texts)
     except OSError:  # the package does not lie in files
         from ogive import __version__
 

@@ -79,6 +79,7 @@ static int same_value(PyObject *known, PyObject *value) {
     return 0;
 }
 
+/* The remembered call like this one, or NULL. With the operator's lock. */
 static const bound_call *recall(const OgiveOperator *self, PyObject *names, PyObject *const *values) {
     const Py_ssize_t count = PyTuple_GET_SIZE(names);
     for (int i = 0; i < REMEMBERED; ++i) {
@@ -117,7 +118,7 @@ static void forget(remembered_call *call) {
 }
 
 /* Remembers a call if the values of its parameters cannot change; 0, or -1 with an error set. Dropping an older entry
- * may run Python code, which may call the operator again: nothing may be read from the entries after it. */
+ * may run Python code, which may call the operator again: that comes last, without the lock. */
 static int remember(OgiveOperator *self, PyObject *names, PyObject *const *values, const bound_call *bound) {
     const Py_ssize_t count = PyTuple_GET_SIZE(names);
     for (Py_ssize_t k = 0; k < count; ++k) {
@@ -132,10 +133,13 @@ static int remember(OgiveOperator *self, PyObject *names, PyObject *const *value
     for (Py_ssize_t k = 0; k < count; ++k) { /* an array must not be kept alive by having been an argument */
         PyTuple_SET_ITEM(kept, k, Py_NewRef(bound->parameters >> k & 1 ? values[k] : Py_None));
     }
+    remembered_call old;
+    OGIVE_LOCK(self);
     remembered_call *place = &self->calls[self->next];
     self->next = (self->next + 1) % REMEMBERED;
-    remembered_call old = *place;
+    old = *place;
     *place = (remembered_call){Py_NewRef(names), kept, new_references(bound)};
+    OGIVE_UNLOCK();
     forget(&old);
     return 0;
 }
@@ -187,27 +191,33 @@ static int bind(OgiveOperator *self, PyObject *names, PyObject *const *values, b
 /* Where this call goes, with references of its own: what is remembered may be overwritten while arguments run Python
  * code. 0, or -1 with an error set. */
 static int find(OgiveOperator *self, PyObject *names, PyObject *const *values, bound_call *bound) {
-    if (names == NULL || PyTuple_GET_SIZE(names) == 0) {
-        if (self->without_keywords.ufunc == NULL) {
-            PyObject *none = PyTuple_New(0);
-            const int failed = none == NULL || bind(self, none, values, bound) < 0;
-            Py_XDECREF(none);
-            if (failed) {
-                return -1;
-            }
-            bound_call old = self->without_keywords;
-            self->without_keywords = new_references(bound);
-            release(&old);
-            return 0;
-        }
-        *bound = new_references(&self->without_keywords);
+    const int has_keywords = names != NULL && PyTuple_GET_SIZE(names) > 0;
+    int is_known;
+    OGIVE_LOCK(self);
+    const bound_call *known = has_keywords ? recall(self, names, values) : &self->without_keywords;
+    is_known = known != NULL && known->ufunc != NULL;
+    if (is_known) {
+        *bound = new_references(known);
+    }
+    OGIVE_UNLOCK();
+    if (is_known) {
         return 0;
     }
-    const bound_call *known = recall(self, names, values);
-    if (known == NULL) {
+    if (has_keywords) {
         return bind(self, names, values, bound);
     }
-    *bound = new_references(known);
+    PyObject *none = PyTuple_New(0);
+    const int failed = none == NULL || bind(self, none, values, bound) < 0;
+    Py_XDECREF(none);
+    if (failed) {
+        return -1;
+    }
+    bound_call old;
+    OGIVE_LOCK(self);
+    old = self->without_keywords;
+    self->without_keywords = new_references(bound);
+    OGIVE_UNLOCK();
+    release(&old);
     return 0;
 }
 
@@ -405,9 +415,17 @@ static int operator_traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int operator_clear(PyObject *object) {
     OgiveOperator *self = (OgiveOperator *)object;
-    release(&self->without_keywords);
+    bound_call without_keywords;
+    remembered_call calls[REMEMBERED];
+    OGIVE_LOCK(self);
+    without_keywords = self->without_keywords;
+    memcpy(calls, self->calls, sizeof calls);
+    self->without_keywords = (bound_call){.out = -1};
+    memset(self->calls, 0, sizeof self->calls);
+    OGIVE_UNLOCK();
+    release(&without_keywords);
     for (int i = 0; i < REMEMBERED; ++i) {
-        forget(&self->calls[i]);
+        forget(&calls[i]);
     }
     return 0;
 }

@@ -62,7 +62,8 @@ OgiveLoopData *ogive_find_loop(OgiveDirect *direct, const int *types, int *out_t
 /* Whether to release the interpreter's lock: only for about 1 us of work or more, a quarter of what a second thread
  * pays for. Releasing the lock and taking it again would be a large part of shorter calls. */
 static int lets_others_run(const OgiveLoopData *loop, npy_intp count) {
-    return count >= loop->kernel->parallel_threshold / 4; /* which is 0 for what is yet to be compiled */
+    const OgiveKernel *kernel = loop->kernel;
+    return atomic_load_explicit(&kernel->function, memory_order_acquire) == NULL || count >= kernel->parallel_threshold / 4;
 }
 
 /* ---- arrays that are alike ------------------------------------------------------------------ */

@@ -423,15 +423,24 @@ typedef struct {
     int type_nums[MAX_DTYPES]; /* of the element types that there is a kernel for, the same for all tensors */
 } TensorCall;
 
+/* A new reference to a value of a dictionary; NULL without an error if it is not there. */
+static PyObject *value_of(PyObject *dict, PyObject *key) {
+#if PY_VERSION_HEX >= 0x030D0000
+    PyObject *value;
+    return PyDict_GetItemRef(dict, key, &value) < 0 ? NULL : value;
+#else
+    return Py_XNewRef(PyDict_GetItemWithError(dict, key));
+#endif
+}
+
 /* Whether nobody but autograd may want to see what happens; -1 with an error set. */
 static int is_unwatched(const TensorExchange *self) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self->conditions); ++i) {
         PyObject *row = PyTuple_GET_ITEM(self->conditions, i);
-        PyObject *value = PyDict_GetItemWithError(PyTuple_GET_ITEM(row, 0), PyTuple_GET_ITEM(row, 1));
+        PyObject *value = value_of(PyTuple_GET_ITEM(row, 0), PyTuple_GET_ITEM(row, 1));
         if (value == NULL) {
             return PyErr_Occurred() ? -1 : 0;
         }
-        Py_INCREF(value);
         const int same = PyObject_RichCompareBool(value, PyTuple_GET_ITEM(row, 2), Py_EQ);
         Py_DECREF(value);
         if (same != 1) {

@@ -123,7 +123,7 @@ static int check_repair(const OgiveKernel *kernel, PyObject *object, Py_ssize_t 
     return 0;
 }
 
-/* Takes over what `resolve` answered; 0, or -1 with an error set. */
+/* Takes over what `resolve` answered, if no other thread was here before; 0, or -1 with an error set. */
 static int accept(OgiveKernel *kernel, PyObject *answer) {
     PyObject *code, *stages, *scratch;
     PyObject *repair = Py_None;
@@ -176,8 +176,26 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
     kernel->code = Py_NewRef(code);
     kernel->repair = repair == Py_None ? NULL : (OgiveKernel *)Py_NewRef(repair);
     atomic_store(&kernel->function, kernel->functions[0]);
-    Py_CLEAR(kernel->resolve);
     return 0;
+}
+
+/* The same, by one thread at a time. What made the kernel is dropped last: that may run Python code. */
+static void accept_alone(OgiveKernel *kernel, PyObject *answer) {
+#ifdef Py_GIL_DISABLED
+    PyMutex_Lock(&kernel->accepting);
+    const int failed = accept(kernel, answer);
+    PyMutex_Unlock(&kernel->accepting);
+#else
+    const int failed = accept(kernel, answer);
+#endif
+    if (failed == 0) {
+        PyObject *resolver;
+        OGIVE_LOCK(kernel);
+        resolver = kernel->resolve;
+        kernel->resolve = NULL;
+        OGIVE_UNLOCK();
+        Py_XDECREF(resolver);
+    }
 }
 
 ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel) {
@@ -186,17 +204,18 @@ ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel) {
     ogive_fp_state saved = ogive_fp_enter();
     /* NumPy goes on after a loop that failed (at, outer, reduceat), with the error set: the compiler must not run then. */
     if (atomic_load(&kernel->function) == NULL && !PyErr_Occurred()) {
-        if (kernel->resolve == NULL) {
+        PyObject *resolver;
+        OGIVE_LOCK(kernel);
+        resolver = Py_XNewRef(kernel->resolve);
+        OGIVE_UNLOCK();
+        PyObject *answer = resolver == NULL ? NULL : PyObject_CallNoArgs(resolver);
+        if (answer != NULL) {
+            accept_alone(kernel, answer);
+            Py_DECREF(answer);
+        } else if (resolver == NULL && atomic_load(&kernel->function) == NULL) {
             PyErr_SetString(PyExc_RuntimeError, "Kernel: it was cleared and cannot be compiled any more");
-        } else {
-            PyObject *resolver = Py_NewRef(kernel->resolve);
-            PyObject *answer = PyObject_CallNoArgs(resolver);
-            Py_DECREF(resolver);
-            if (answer != NULL) {
-                accept(kernel, answer);
-                Py_DECREF(answer);
-            }
         }
+        Py_XDECREF(resolver);
     }
     ogive_kernel_function function = atomic_load(&kernel->function);
     ogive_fp_leave(saved);

@@ -92,6 +92,9 @@ PyMODINIT_FUNC PyInit__native(void) {
     if (module == NULL) {
         return NULL;
     }
+#ifdef Py_GIL_DISABLED
+    PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#endif
     if (ogive_add_code_type(module) < 0 || ogive_add_kernel_type(module) < 0 ||
         ogive_add_operator_type(module) < 0 || ogive_add_ufunc_parts() < 0 || ogive_add_ufunc_type(module) < 0 ||
         ogive_add_plan_types(module) < 0 || ogive_add_tensor_types(module) < 0 || ogive_pool_setup() < 0 ||

@@ -47,6 +47,16 @@
 #define OGIVE_THREAD_LOCAL _Thread_local
 #endif
 
+/* What the interpreter's lock guards in other builds of Python, the object's own lock guards in a free-threaded one. No
+ * `return` may leave the lines between, and they run no Python code. */
+#ifdef Py_GIL_DISABLED
+#define OGIVE_LOCK(object) Py_BEGIN_CRITICAL_SECTION(object)
+#define OGIVE_UNLOCK() Py_END_CRITICAL_SECTION()
+#else
+#define OGIVE_LOCK(object) {
+#define OGIVE_UNLOCK() }
+#endif
+
 /* NumPy allows 64 operands from version 2.0 on. */
 #define OGIVE_MAX_OPERANDS 64
 
@@ -98,6 +108,9 @@ typedef struct OgiveKernel {
     PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */
     PyObject *code;    /* the Code that the functions lie in */
     PyObject *weakrefs;
+#ifdef Py_GIL_DISABLED
+    PyMutex accepting; /* held by the thread that takes over what `resolve` answered */
+#endif
     int row_wise;      /* whether it may have several stages */
     int inputs;
     int outputs;

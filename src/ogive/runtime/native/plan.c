@@ -90,6 +90,7 @@ typedef struct {
 PyTypeObject *ogive_model_type;
 static PyTypeObject *plan_type;
 static PyObject *shapes_changed; /* the exception ShapesChanged */
+static PyObject *names_of_out;   /* ("out",): the keywords of a call of a ufunc */
 
 /* ---- making a plan ---------------------------------------------------------------------------- */
 
@@ -546,20 +547,25 @@ static int fits(const OgivePlan *self, PyObject *const *inputs) {
 static PyObject *take_workspace(OgivePlan *self, const run_shape *shape, unsigned int *generation) {
     const int ndim = self->is_uniform ? shape->ndim : self->batch_input >= 0;
     const npy_intp *dims = self->is_uniform ? shape->dims : &shape->batch;
+    PyObject *found = NULL;
+    int failed = 0;
+    OGIVE_LOCK(self);
     if (!PyArray_CompareLists(dims, self->idle_dims, ndim)) {
         memcpy(self->idle_dims, dims, sizeof(npy_intp) * (size_t)ndim);
         ++self->generation;
-        if (PyList_SetSlice(self->idle, 0, PyList_GET_SIZE(self->idle), NULL) < 0) {
-            return NULL;
-        }
+        failed = PyList_SetSlice(self->idle, 0, PyList_GET_SIZE(self->idle), NULL) < 0;
     }
     *generation = self->generation;
     const Py_ssize_t idle = PyList_GET_SIZE(self->idle);
-    if (idle > 0) {
-        PyObject *found = Py_NewRef(PyList_GET_ITEM(self->idle, idle - 1));
-        if (PyList_SetSlice(self->idle, idle - 1, idle, NULL) < 0) {
-            Py_CLEAR(found);
-        }
+    if (!failed && idle > 0) {
+        found = Py_NewRef(PyList_GET_ITEM(self->idle, idle - 1));
+        failed = PyList_SetSlice(self->idle, idle - 1, idle, NULL) < 0;
+    }
+    OGIVE_UNLOCK();
+    if (failed) {
+        Py_CLEAR(found);
+    }
+    if (failed || found != NULL) {
         return found;
     }
     PyObject *given = is_flexible(self) ? PyArray_IntTupleFromIntp(ndim, dims) : Py_NewRef(Py_None);
@@ -665,13 +671,8 @@ static int run_kernel(const plan_step *step, PyObject **values, PyObject *worksp
             return ran < 0 ? -1 : 0;
         }
     }
-    static PyObject *names = NULL;
-    if (names == NULL && (names = Py_BuildValue("(s)", "out")) == NULL) {
-        Py_DECREF(tuple);
-        return -1;
-    }
     stack[step->inputs] = tuple;
-    PyObject *result = PyObject_Vectorcall(step->callable, stack, (size_t)step->inputs, names);
+    PyObject *result = PyObject_Vectorcall(step->callable, stack, (size_t)step->inputs, names_of_out);
     for (int k = 0; result != NULL && k < step->outputs; ++k) {
         Py_XSETREF(values[step->slots[step->inputs + k]], Py_NewRef(targets[k]));
     }
@@ -889,10 +890,12 @@ static PyObject *run(OgivePlan *self, PyObject *const *inputs, PyObject *const *
         PyMem_Free(values);
     }
     if (workspace != NULL) {
+        OGIVE_LOCK(self);
         if (results != NULL && generation == self->generation && PyList_GET_SIZE(self->idle) < IDLE_WORKSPACES &&
             PyList_Append(self->idle, workspace) < 0) {
             PyErr_Clear();
         }
+        OGIVE_UNLOCK();
         Py_DECREF(workspace);
     }
     Py_DECREF(self);
@@ -1124,45 +1127,59 @@ static PyObject *single_or_tuple(PyObject *results) {
 
 /* The plan used before gives its memory back if that is much. */
 static void use(OgiveModel *self, OgivePlan *plan) {
+    OgivePlan *before = NULL;
+    OGIVE_LOCK(self);
     if (self->latest != plan) {
-        if (self->latest != NULL && self->latest->workspace_bytes > (is_flexible(self->latest) ? 0 : LARGEST_IDLE) &&
-            PyList_SetSlice(self->latest->idle, 0, PyList_GET_SIZE(self->latest->idle), NULL) < 0) {
-            PyErr_Clear();
-        }
+        before = (OgivePlan *)Py_XNewRef(self->latest);
         self->latest = plan;
     }
+    OGIVE_UNLOCK();
+    if (before != NULL && before->workspace_bytes > (is_flexible(before) ? 0 : LARGEST_IDLE) &&
+        PyList_SetSlice(before->idle, 0, PY_SSIZE_T_MAX, NULL) < 0) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(before);
 }
 
-/* The result by a plan, or NULL: without an error where no plan fits. */
-static PyObject *run_planned(OgiveModel *self, PyObject *const *inputs, PyObject *out) {
-    for (int p = 0; p < REMEMBERED_PLANS && self->plans[p] != NULL; ++p) {
+/* A new reference to a plan for such inputs, or NULL. */
+static OgivePlan *plan_for(OgiveModel *self, PyObject *const *inputs) {
+    OgivePlan *found = NULL;
+    OGIVE_LOCK(self);
+    for (int p = 0; p < REMEMBERED_PLANS && self->plans[p] != NULL && found == NULL; ++p) {
         OgivePlan *plan = self->plans[p];
-        if (plan->input_count != PyTuple_GET_SIZE(self->names) || !fits(plan, inputs)) {
-            continue;
+        if (plan->input_count == PyTuple_GET_SIZE(self->names) && fits(plan, inputs)) {
+            found = (OgivePlan *)Py_NewRef(plan);
         }
-        PyObject *single[1] = {out}, *const *outs = NULL;
-        if (out != NULL) {
-            const int is_tuple = PyTuple_CheckExact(out);
-            if ((is_tuple ? PyTuple_GET_SIZE(out) : 1) != plan->result_count) {
-                return NULL;
-            }
-            outs = is_tuple ? ((PyTupleObject *)out)->ob_item : single;
-            if (!can_bind(plan, inputs, outs)) {
-                return NULL;
-            }
-        }
-        use(self, plan);
-        return single_or_tuple(run(plan, inputs, outs));
     }
-    return NULL;
+    OGIVE_UNLOCK();
+    return found;
+}
+
+/* The result by a plan for such inputs, or NULL: without an error where `out` does not fit it. */
+static PyObject *run_planned(OgiveModel *self, OgivePlan *plan, PyObject *const *inputs, PyObject *out) {
+    PyObject *single[1] = {out}, *const *outs = NULL;
+    if (out != NULL) {
+        const int is_tuple = PyTuple_CheckExact(out);
+        if ((is_tuple ? PyTuple_GET_SIZE(out) : 1) != plan->result_count) {
+            return NULL;
+        }
+        outs = is_tuple ? ((PyTupleObject *)out)->ob_item : single;
+        if (!can_bind(plan, inputs, outs)) {
+            return NULL;
+        }
+    }
+    use(self, plan);
+    return single_or_tuple(run(plan, inputs, outs));
 }
 
 static PyObject *model_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *keywords) {
     OgiveModel *self = (OgiveModel *)object;
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     PyObject *inputs[MOST_SLOTS], *out;
-    if (self->plans[0] != NULL && sort_arguments(self, args, nargs, keywords, inputs, &out)) {
-        PyObject *result = run_planned(self, inputs, out);
+    OgivePlan *plan = sort_arguments(self, args, nargs, keywords, inputs, &out) ? plan_for(self, inputs) : NULL;
+    if (plan != NULL) {
+        PyObject *result = run_planned(self, plan, inputs, out);
+        Py_DECREF(plan);
         if (result != NULL) {
             return result;
         }
@@ -1193,17 +1210,21 @@ static PyObject *model_publish(PyObject *object, PyObject *given) {
         PyErr_SetString(PyExc_TypeError, "_publish: a Plan is wanted");
         return NULL;
     }
+    OgivePlan *old = NULL;
+    OGIVE_LOCK(self);
+    int is_known = 0;
     for (int p = 0; p < REMEMBERED_PLANS; ++p) {
-        if (self->plans[p] == (OgivePlan *)given) {
-            Py_RETURN_NONE;
+        is_known |= self->plans[p] == (OgivePlan *)given;
+    }
+    if (!is_known) {
+        old = self->plans[self->next];
+        if (self->latest == old) {
+            self->latest = NULL;
         }
+        self->plans[self->next] = (OgivePlan *)Py_NewRef(given);
+        self->next = (self->next + 1) % REMEMBERED_PLANS;
     }
-    OgivePlan *old = self->plans[self->next];
-    if (self->latest == old) {
-        self->latest = NULL;
-    }
-    self->plans[self->next] = (OgivePlan *)Py_NewRef(given);
-    self->next = (self->next + 1) % REMEMBERED_PLANS;
+    OGIVE_UNLOCK();
     Py_XDECREF(old);
     Py_RETURN_NONE;
 }
@@ -1314,7 +1335,8 @@ int ogive_add_plan_types(PyObject *module) {
         NULL);
     plan_type = (PyTypeObject *)PyType_FromSpec(&plan_spec);
     ogive_model_type = (PyTypeObject *)PyType_FromSpec(&model_spec);
-    return shapes_changed == NULL || plan_type == NULL || ogive_model_type == NULL ||
+    names_of_out = Py_BuildValue("(s)", "out");
+    return names_of_out == NULL || shapes_changed == NULL || plan_type == NULL || ogive_model_type == NULL ||
                    PyModule_AddObjectRef(module, "ShapesChanged", shapes_changed) < 0 ||
                    PyModule_AddType(module, plan_type) < 0 || PyModule_AddType(module, ogive_model_type) < 0
                ? -1

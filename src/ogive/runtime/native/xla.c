@@ -180,27 +180,17 @@ static void put(table *at, int64_t number, OgiveKernel *kernel) {
     at->count += 1;
 }
 
-/* Under the interpreter's lock. Kernels stay: a compiled program may be called as long as the process lives. */
-PyObject *ogive_add_xla_kernel(PyObject *module, PyObject *args) {
-    (void)module;
-    long long number;
-    PyObject *kernel;
-    if (!PyArg_ParseTuple(args, "LO!:add_xla_kernel", &number, ogive_kernel_type, &kernel)) {
-        return NULL;
-    }
-    /* Compiled here, where Python can say what went wrong. */
-    if (ogive_kernel_resolve((OgiveKernel *)kernel) == NULL) {
-        return NULL;
-    }
+/* Adds a kernel, with the module's lock; 0, or -1 without memory. */
+static int add(int64_t number, PyObject *kernel) {
     if (find(number) != NULL) {
-        Py_RETURN_NONE;
+        return 0;
     }
     table *at = atomic_load(&known);
     if (at == NULL || 2 * at->count >= at->capacity) {
         const size_t capacity = at == NULL ? 256 : 2 * at->capacity;
         table *larger = calloc(1, sizeof(table) + capacity * sizeof larger->places[0]);
         if (larger == NULL) {
-            return PyErr_NoMemory();
+            return -1;
         }
         larger->capacity = capacity;
         larger->earlier = at;
@@ -214,6 +204,27 @@ PyObject *ogive_add_xla_kernel(PyObject *module, PyObject *args) {
     }
     put(at, number, (OgiveKernel *)Py_NewRef(kernel));
     atomic_store(&known, at);
+    return 0;
+}
+
+/* Kernels stay: a compiled program may be called as long as the process lives. */
+PyObject *ogive_add_xla_kernel(PyObject *module, PyObject *args) {
+    long long number;
+    PyObject *kernel;
+    if (!PyArg_ParseTuple(args, "LO!:add_xla_kernel", &number, ogive_kernel_type, &kernel)) {
+        return NULL;
+    }
+    /* Compiled here, where Python can say what went wrong. */
+    if (ogive_kernel_resolve((OgiveKernel *)kernel) == NULL) {
+        return NULL;
+    }
+    int failed;
+    OGIVE_LOCK(module);
+    failed = add(number, kernel);
+    OGIVE_UNLOCK();
+    if (failed) {
+        return PyErr_NoMemory();
+    }
     Py_RETURN_NONE;
 }
 
