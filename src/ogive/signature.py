@@ -51,9 +51,10 @@ class Constraint:
         return known or (Constraint, (self.allowed, self.holds))
 
 
-FINITE = Constraint("any finite number", math.isfinite)
-NONZERO = Constraint("any finite number but 0", lambda value: math.isfinite(value) and value != 0)
-ANY = Constraint("any number but NaN", lambda value: not math.isnan(value))
+# Comparisons alone: under torch.compile a value may be a symbol, which math.isfinite does not take.
+FINITE = Constraint("any finite number", lambda value: abs(value) < math.inf)
+NONZERO = Constraint("any finite number but 0", lambda value: 0 < abs(value) < math.inf)
+ANY = Constraint("any number but NaN", lambda value: abs(value) <= math.inf)
 
 
 @record()
@@ -86,6 +87,20 @@ class Parameter:
                 allowed = ", ".join(map(repr, self.choices))
                 raise ParameterError(message(operator_name, f"{self.name} is {described(value)}", allowed))
             return value
+        # A plain number is asked nothing, because the symbol that torch.compile makes of it answers little.
+        number = value if type(value) is float else self._number(operator_name, value)
+        if not self.constraint.holds(number):
+            raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))
+        if number and abs(number) < math.inf and not SMALLEST_PARAMETER <= abs(number) <= LARGEST_PARAMETER:
+            allowed = (
+                "0 and magnitudes from 2**-126 to 3.4e38: parameters are float32 numbers, whatever the element type"
+            )
+            way_out = "Use a tensor argument for any number of the element type"
+            raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed, way_out))
+        return number
+
+    def _number(self, operator_name: str, value: Any) -> float:
+        """The number that a value stands for, or an error."""
         if getattr(value, "ndim", 0):
             raise ParameterError(
                 message(
@@ -106,14 +121,6 @@ class Parameter:
         if number is None:
             what, way_out = f"{self.name} is {described(value)}{reason}", _way_to_a_number(self.name, value)
             raise ParameterError(message(operator_name, what, self.constraint.allowed, way_out))
-        if not self.constraint.holds(number):
-            raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))
-        if number and math.isfinite(number) and not SMALLEST_PARAMETER <= abs(number) <= LARGEST_PARAMETER:
-            allowed = (
-                "0 and magnitudes from 2**-126 to 3.4e38: parameters are float32 numbers, whatever the element type"
-            )
-            way_out = "Use a tensor argument for any number of the element type"
-            raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed, way_out))
         return number
 
 

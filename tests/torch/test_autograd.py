@@ -115,22 +115,82 @@ def test_the_graph_is_freed_and_versions_are_checked():
         y.sum().backward()
 
 
+@pytest.mark.parametrize("name", ["mish", "softmax"])
+def test_checkpoints(name):
+    """A checkpoint stops its second run from within, by an error in a hook of saved tensors."""
+    results = []
+    for run in (lambda f, x: f(x), lambda f, x: torch.utils.checkpoint.checkpoint(f, x, use_reentrant=False)):
+        x = torch.linspace(-3, 3, 7, requires_grad=True)
+        run(lambda x: getattr(ogive_torch, name)(ogive_torch.gelu(x)), x).square().sum().backward()
+        results.append(x.grad)
+    assert torch.equal(*results)
+
+
+def test_an_error_in_a_hook_is_raised():
+    hooked = []
+
+    def refuse(tensor):
+        hooked.append(tensor)
+        raise KeyError("refused")
+
+    with torch.autograd.graph.saved_tensors_hooks(refuse, lambda kept: kept), pytest.raises(KeyError, match="refused"):
+        ogive_torch.gelu(torch.ones(3, requires_grad=True))
+    assert len(hooked) == 1
+
+
 # ---- torch.func
 
 
-def test_transformations_compose():
+def of_sum(function):
+    return lambda x: function(x).sum()
+
+
+def tangent(function, factor=2):
+    return lambda x: torch.func.jvp(function, (x,), (x * factor,))[1]
+
+
+TRANSFORMS = {
+    "grad of vmap": lambda f: torch.func.vmap(torch.func.grad(f)),
+    "grad of grad": lambda f: torch.func.vmap(torch.func.grad(torch.func.grad(f))),
+    "vjp": lambda f: lambda x: torch.func.vjp(f, x)[1](x)[0],
+    "jacrev": torch.func.jacrev,
+    "jacfwd": torch.func.jacfwd,
+    "hessian": lambda f: torch.func.hessian(of_sum(f)),
+    "jvp": tangent,
+    "jvp of jvp": lambda f: tangent(tangent(f), 3),
+    "vmap of jvp": lambda f: torch.func.vmap(tangent(f)),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_transformations_compose(transform, is_compiled):
     x = torch.randn(5, dtype=torch.float64)
-    theirs, ours = torch.nn.functional.mish, ogive_torch.mish
-    func = torch.func
-    for transform in (
-        lambda f: func.vmap(func.grad(f)),
-        lambda f: func.vmap(func.grad(func.grad(f))),
-        lambda f: func.jacrev(f),
-        lambda f: func.jacfwd(f),
-        lambda f: func.hessian(lambda x: f(x).sum()),
-        lambda f: lambda x: func.jvp(f, (x,), (x * 2,))[1],
-    ):
-        torch.testing.assert_close(transform(ours)(x), transform(theirs)(x), rtol=1e-12, atol=1e-14)
+    torch._dynamo.reset()
+    theirs, ours = transform(torch.nn.functional.mish), transform(ogive_torch.mish)
+    if is_compiled:
+        ours = torch.compile(ours, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(ours(x), theirs(x), rtol=1e-12, atol=1e-14)
+
+
+def test_the_registry_knows_tangents_as_well():
+    """What stands in a graph is called by torch alone, in forward mode too."""
+    x, tangent = torch.randn(5, dtype=torch.float64), torch.randn(5, dtype=torch.float64)
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, tangent)
+        found = torch.autograd.forward_ad.unpack_dual(torch.ops.ogive.mish.default(dual)).tangent
+    assert torch.equal(found, torch.func.jvp(ogive_torch.mish, (x,), (tangent,))[1])
+
+
+def test_gradients_switched_off_inside_of_a_transformation():
+    def function(x):
+        with torch.no_grad():
+            fixed = torch.ops.ogive.mish.default(x)
+        return ogive_torch.mish(x) * fixed
+
+    x = torch.randn(5, dtype=torch.float64)
+    expected = torch.func.vmap(torch.func.grad(ogive_torch.mish))(x) * ogive_torch.mish(x)
+    torch.testing.assert_close(torch.func.vmap(torch.func.grad(function))(x), expected, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("in_dims", [(0, None), (None, 0), (1, 0), (0, 1)])

@@ -309,6 +309,15 @@ def test_compile_with_symbolic_shapes():
         compiled(x).sum().backward()
 
 
+def test_compile_with_a_number_that_changes():
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x, a: ogive_torch.celu(x, alpha=a), fullgraph=True, backend="aot_eager")
+    x = torch.randn(5, requires_grad=True)
+    for alpha in (1.5, 1.75, 2.5):
+        assert torch.equal(compiled(x, alpha), ogive_torch.celu(x, alpha=alpha))
+        compiled(x, alpha).sum().backward()
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_export(strict):
     class Module(torch.nn.Module):

@@ -27,11 +27,13 @@ def _within(x: Any, bound: float) -> Term:
 
 
 def _gate_slope(u: Any) -> Term:
-    """The derivative of ``u * logistic(u)``; 0 and 1 at the infinities."""
+    """The derivative of ``u * logistic(u)``; 0 and 1 at the infinities.
+
+    Of one quotient. The exponential ``e = exp(-abs(u))`` is two where it is subnormal before the product is.
+    """
     v = _within(u, FAR)
-    # Far out the logistic function is an exponential, and subnormal before the product is.
-    far = f.exp(v / 2) * (1 + v) * f.exp(v / 2)
-    return where(v < -80, far, f.logistic(v) * (1 + v * f.logistic(-v)))
+    e, rest = f.exp(-f.absolute(f.maximum(v, -80))), f.exp(f.minimum(v + 80, 0))
+    return where(v < 0, (1 + v + e) * e * rest, 1 + e * (1 + v)) / _squared(1 + e)
 
 
 def _bell(u: Any) -> Term:
@@ -57,9 +59,10 @@ def _gelu(x: Any, *, approximate: str) -> Any:
 def _mish(x: Any) -> Any:
     v = _within(x, FAR)
     e = f.exp(-f.absolute(v))
-    below = e * (4 * (1 + v) + e * (6 + 4 * v + e * (4 + e))) / _squared(2 + e * (2 + e))
-    above = 1 + e * e * (4 * v - 2 + e * (4 * (v - 1) - 4 * e)) / _squared(1 + e * (2 + 2 * e))
-    return where(v < 0, below, above)
+    below = e * (4 * (1 + v) + e * (6 + 4 * v + e * (4 + e)))
+    denominator = _squared(where(v < 0, 2 + e * (2 + e), 1 + e * (2 + 2 * e)))
+    above = denominator + e * e * (4 * v - 2 + e * (4 * (v - 1) - 4 * e))
+    return where(v < 0, below, above) / denominator
 
 
 def _squared(x: Term) -> Term:

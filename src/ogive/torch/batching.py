@@ -1,4 +1,4 @@
-"""A call on batches, for vmap: one call on tensors with one more axis, the first."""
+"""Calls that other calls are made of: on batches, for vmap, and for tangents, in forward mode."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from ogive.torch.tensor_operator import TensorOperator
 
-__all__ = ["batched"]
+__all__ = ["batched", "tangents_of"]
 
 Call = Callable[[TensorOperator, Sequence[torch.Tensor], tuple[Any, ...]], Sequence[torch.Tensor]]
 
@@ -44,3 +44,21 @@ def batched(
     if operator.of_operands is None:
         return results
     return [result.reshape(size, *shapes[i]) for i, result in zip(operator.of_operands, results, strict=True)]
+
+
+def tangents_of(
+    operator: TensorOperator,
+    tensors: Sequence[torch.Tensor],
+    tangents: Sequence[torch.Tensor | None],
+    values: tuple[Any, ...],
+    call: Call,
+) -> Any:
+    """The tangents of the results, one or a tuple. A tensor without a tangent has zeros."""
+    given = []
+    for i in operator.differentiable:
+        tangent = tangents[i]
+        given.append(torch.zeros_like(tensors[i]) if tangent is None else tangent)
+    # What stands for the gradients decides nothing but shapes and types.
+    nothing = map(torch.zeros_like, operator.new_results(tensors))
+    found = call(operator.tangent(), (*given, *nothing, *tensors), values)
+    return found[0] if len(found) == 1 else tuple(found)

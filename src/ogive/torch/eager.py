@@ -13,7 +13,7 @@ import torch
 from torch.autograd import forward_ad
 from torch.compiler import is_compiling, is_dynamo_compiling
 
-from ogive.torch.batching import batched
+from ogive.torch.batching import batched, tangents_of
 from ogive.torch.exchange import ORDINARY, dispatch_modes, is_traced, is_transformed
 from ogive.torch.registry import entry
 from ogive.torch.tensor_operator import TensorOperator
@@ -94,7 +94,7 @@ class _Recorded(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, made_by: Call, computed: tuple[Any] | None, *tensors: torch.Tensor) -> Any:
         ctx.made_by = made_by
-        ctx.save_for_backward(*tensors)
+        ctx.to_save = tensors  # as save_for_backward does, a call less
         if computed is not None:
             return computed[0]
         operator, values = made_by
@@ -131,14 +131,7 @@ class _Transformed(torch.autograd.Function):
 
     @staticmethod
     def jvp(ctx: Any, _operator: None, _values: None, *tangents: torch.Tensor | None) -> Any:
-        operator: TensorOperator = ctx.operator
-        tensors = ctx.saved_tensors
-        given = [
-            tangents[i] if tangents[i] is not None else torch.zeros_like(tensors[i]) for i in operator.differentiable
-        ]
-        # What stands for the gradients decides nothing but shapes and types.
-        results = operator.new_results(tensors)
-        return _one_or_all(call(operator.tangent(), (*given, *map(torch.zeros_like, results), *tensors), ctx.values))
+        return tangents_of(ctx.operator, ctx.saved_tensors, tangents, ctx.values, call)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], operator: TensorOperator, values: Any, *tensors: torch.Tensor) -> Any:

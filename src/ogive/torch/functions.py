@@ -89,8 +89,11 @@ def _make(operator: Operator) -> TensorFunction:
             _enter(learned[chosen])
     bounds = getattr(operator, "rewritten", None)
 
+    usual = (plain, _plain_values(operator, defaults)) if len(defaults) == len(parameters) else None
+
     def record(result: Any, tensors: tuple[torch.Tensor, ...], given: dict[str, Any]) -> Any:
-        return recorded((plain, _plain_values(operator, {**defaults, **given})), result, tensors)
+        made_by = (plain, _plain_values(operator, {**defaults, **given})) if given or usual is None else usual
+        return recorded(made_by, result, tensors)
 
     def general(tensors: tuple[Any, ...], out: Any, given: dict[str, Any]) -> Any:
         if bounds is not None:

@@ -9,14 +9,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
 
 from ogive.signature import Parameter
-from ogive.torch.batching import batched
+from ogive.torch.batching import batched, tangents_of
+from ogive.torch.exchange import is_transformed
 from ogive.torch.tensor_operator import TensorOperator
 
 __all__ = ["entry", "is_taken"]
 
 NAMESPACE = "ogive"
+_torch: Any = torch._C
 
 _library = torch.library.Library(NAMESPACE, "FRAGMENT")
 _entries: dict[TensorOperator, Any] = {}
@@ -54,31 +58,80 @@ def _define(operator: TensorOperator) -> Any:
         return results(operator.new_results(given[:count]))
 
     def vmap(info: Any, in_dims: tuple[int | None, ...], *given: Any) -> Any:
-        found = batched(operator, info.batch_size, in_dims[:count], given[:count], given[count:], call)
+        found = batched(operator, info.batch_size, in_dims[:count], given[:count], given[count:], _call)
         return results(found), (0 if is_single else (0,) * len(found))
-
-    def call(
-        operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]
-    ) -> Sequence[torch.Tensor]:
-        found = entry(operator)(*tensors, *values)
-        return (found,) if isinstance(found, torch.Tensor) else found
 
     _library.impl(name, kernel, "CPU")
     torch.library.register_fake(qualified, fake, lib=_library)
     if operator.differentiable:
 
-        def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-            ctx.save_for_backward(*inputs[:count])
-            ctx.values = inputs[count:]
+        def record(keys: Any, *given: Any) -> Any:
+            return _recorded(found_entry, keys, operator, given[:count], given[count:])
 
-        def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-            wanted = tuple(i for i in operator.differentiable if ctx.needs_input_grad[i])
-            found = iter(call(operator.gradient(wanted), (*gradients, *ctx.saved_tensors), ctx.values))
-            return *(next(found) if i in wanted else None for i in range(count)), *(None for _ in ctx.values)
-
-        torch.library.register_autograd(qualified, backward, setup_context=setup_context, lib=_library)
+        _library.impl(name, record, "Autograd", with_keyset=True)
     torch.library.register_vmap(qualified, vmap, lib=_library)
-    return getattr(getattr(torch.ops, NAMESPACE), name).default
+    found_entry = getattr(getattr(torch.ops, NAMESPACE), name).default
+    return found_entry
+
+
+def _call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Sequence[torch.Tensor]:
+    found = entry(operator)(*tensors, *values)
+    return (found,) if isinstance(found, torch.Tensor) else found
+
+
+# ---- derivatives
+
+
+def _recorded(made_by: Any, keys: Any, operator: TensorOperator, tensors: Sequence[torch.Tensor], values: Any) -> Any:
+    """The results of an entry, and its derivative if somebody wants one.
+
+    ``torch.library.register_autograd`` knows backward mode alone, and none under ``torch.func``. There a call comes here
+    for one transformation after the other, so that a function for a single one is enough; torch has to be told.
+    """
+    records = torch.is_grad_enabled()
+    # Graphs that torch.compile has made enter forward mode without a word to forward_ad.
+    may_have_tangents = forward_ad._current_level >= 0 or is_transformed() is not None
+    if not may_have_tangents and not (records and any(tensor.requires_grad for tensor in tensors)):
+        return _computed(made_by, keys, tensors, values)
+    with enable_single_level_autograd_function():
+        return _apply(made_by, keys, records, operator, values, *tensors)
+
+
+def _computed(made_by: Any, keys: Any, tensors: Sequence[torch.Tensor], values: Any) -> Any:
+    with _torch._AutoDispatchBelowAutograd():
+        return made_by.redispatch(keys & _torch._after_autograd_keyset, *tensors, *values)
+
+
+class _Traced(torch.autograd.Function):
+    """A call by torch's registry that autograd records, backward or forward."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, made_by: Any, keys: Any, records: bool, operator: TensorOperator, values: Any, *tensors: Any
+    ) -> Any:
+        ctx.operator, ctx.values = operator, values
+        ctx.save_for_backward(*tensors)
+        ctx.save_for_forward(*tensors)
+        # torch switches both modes off here, but transformations beneath this one record for themselves.
+        with torch.set_grad_enabled(records), forward_ad._set_fwd_grad_enabled(True):
+            return _computed(made_by, keys, tensors, values)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        operator, given = ctx.operator, len(ctx.needs_input_grad) - len(ctx.operator.tensors)
+        wanted = tuple(i for i in operator.differentiable if ctx.needs_input_grad[given + i])
+        found = iter(_call(operator.gradient(wanted), (*gradients, *ctx.saved_tensors), ctx.values))
+        return *(None,) * given, *(next(found) if i in wanted else None for i in range(len(operator.tensors)))
+
+    @staticmethod
+    def jvp(
+        ctx: Any, _made_by: None, _keys: None, _records: None, _operator: None, _values: None, *tangents: Any
+    ) -> Any:
+        return tangents_of(ctx.operator, ctx.saved_tensors, tangents, ctx.values, _call)
+
+
+# Function.apply itself refuses functions for a single transformation.
+_apply = super(torch.autograd.Function, _Traced).apply
 
 
 def _schema(operator: TensorOperator) -> str:

@@ -637,8 +637,9 @@ static PyObject *call_arrays(const TensorCall *self, const borrowed *found, PyOb
     return result;
 }
 
-/* The result of a call; NULL, mostly without an error, if it is one for the general way, which tells what is wrong. */
-static PyObject *take_call(const TensorCall *self, PyObject *const *args, PyObject *names) {
+/* The result of a call, and whether autograd is to record it; NULL, mostly without an error, if the call is one for the
+ * general way, which tells what is wrong. */
+static PyObject *take_call(const TensorCall *self, PyObject *const *args, PyObject *names, int *recorded) {
     for (int i = 0; i < self->inputs; ++i) {
         if (!is_taken_type(self->exchange, args[i])) {
             return NULL;
@@ -647,23 +648,27 @@ static PyObject *take_call(const TensorCall *self, PyObject *const *args, PyObje
     if (are_plain(self, names, args + self->inputs) != 1 || is_unwatched(self->exchange) != 1) {
         return NULL;
     }
-    const int recorded = is_recorded(self->exchange, args, self->inputs);
+    *recorded = is_recorded(self->exchange, args, self->inputs);
     borrowed found[MAX_TENSORS];
-    if (recorded < 0 || (recorded && self->record == Py_None) || !borrow_all(self, args, found)) {
+    if (*recorded < 0 || (*recorded && self->record == Py_None) || !borrow_all(self, args, found)) {
         return NULL;
     }
     PyObject *result = call_short(self, found, names, args + self->inputs);
     if (result == NULL && !PyErr_Occurred()) {
         result = call_arrays(self, found, args, names);
     }
-    return result != NULL && recorded ? call_record(self, result, args, names) : result;
+    return result;
 }
 
 static PyObject *tensor_vectorcall(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names) {
     const TensorCall *self = (const TensorCall *)object;
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
-    PyObject *result = self->exchange != NULL && nargs == self->inputs ? take_call(self, args, names) : NULL;
+    int recorded = 0;
+    PyObject *result = self->exchange != NULL && nargs == self->inputs ? take_call(self, args, names, &recorded) : NULL;
     nothing();
+    if (result != NULL && recorded) { /* its errors are final: hooks of saved tensors, which may stop a run, see them once */
+        return call_record(self, result, args, names);
+    }
     if (result != NULL || PyErr_Occurred()) {
         return result;
     }
