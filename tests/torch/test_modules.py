@@ -1,8 +1,11 @@
 """ogive.torch.nn beside torch.nn: the same constructors, states, results and gradients; replacing; training."""
 
 import copy
+import pickle
 
 import pytest
+
+from ogive.errors import ParameterError
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 ogive_torch = pytest.importorskip("ogive.torch")
@@ -207,3 +210,62 @@ def test_torchs_samples(name):
                 torch.testing.assert_close(ours_, theirs_, rtol=tolerance, atol=tolerance)
             tried += 1
     assert tried
+
+
+# ---- contracts
+
+ELEMENTARY = ("ELU", "CELU", "SELU", "GELU", "SiLU", "Mish", "Softplus", "Tanh", "Sigmoid", "LogSigmoid")
+
+
+@pytest.mark.parametrize(("name", "arguments"), CASES)
+def test_modules_under_the_fast_contract(name, arguments):
+    """The same constructors, states and results, but for some units in the last place, forward and backward."""
+    exact, fast = (getattr(library, name)(**arguments) for library in (nn.exact, nn.fast))
+    assert isinstance(fast, getattr(nn, name))
+    assert repr(fast) == repr(exact)
+    fast.load_state_dict(exact.state_dict())
+    results = []
+    for module in (exact, fast):
+        x = inputs(torch.float32).requires_grad_()
+        y = module(x)
+        (slope,) = torch.autograd.grad(y.sum(), x)
+        results.append((y.detach(), slope))
+    torch.testing.assert_close(results[1], results[0], rtol=2e-6, atol=2e-7)
+    if name in ELEMENTARY:
+        assert (results[0][0] != results[1][0]).any()
+
+
+def test_classes_of_both_contracts():
+    assert set(nn.__all__) <= {*dir(nn.fast)} == {*dir(nn.exact)}
+    assert {"exact", "fast"} <= {*dir(nn)}
+    module = nn.fast.CELU(1.5, inplace=True)
+    assert type(pickle.loads(pickle.dumps(module))) is type(copy.deepcopy(module)) is nn.fast.CELU
+    assert nn.fast.CELU.__doc__ == nn.CELU.__doc__
+    assert nn.fast.CELU.__module__ == "ogive.torch.nn.fast"
+    with pytest.raises(AttributeError, match=r"module 'ogive.torch.nn' has no attribute 'RReLU'"):
+        _ = nn.RReLU
+
+
+def test_a_compiled_model_of_fast_modules():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), nn.fast.GELU(), nn.fast.SiLU())
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(2))
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    assert (compiled(x) == model(x)).all()
+
+
+def test_replacing_by_a_contract():
+    model = torch.nn.Sequential(
+        torch.nn.GELU("tanh"), torch.nn.Linear(2, 2), nn.PReLU(2), torch.nn.Sequential(nn.exact.Mish())
+    )
+    weight = model[2].weight
+    assert ogive_torch.replace(model, accuracy="fast") is model
+    assert [type(module) for module in (model[0], model[2], model[3][0])] == [nn.fast.GELU, nn.fast.PReLU, nn.fast.Mish]
+    assert model[0].approximate == "tanh"
+    assert model[2].weight is weight
+    assert type(ogive_torch.replace(model[0], accuracy="exact")) is nn.exact.GELU
+    assert type(ogive_torch.replace(nn.fast.GELU())) is nn.fast.GELU  # without a contract only torch's are replaced
+
+
+def test_replacing_by_an_unknown_contract():
+    with pytest.raises(ParameterError, match=r"ogive\.torch\.replace: accuracy is 'quick'; allowed: 'exact', 'fast'"):
+        ogive_torch.replace(torch.nn.GELU(), accuracy="quick")

@@ -21,8 +21,11 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, depends_on_elements, is_extreme, node, walk
 from ogive.numerics.elementary import fast as rules
+from ogive.numerics.elementary import fast_slopes as slopes
+from ogive.numerics.elementary.fast_slopes import is_power_of_two
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
+from ogive.passes.fast_slopes import Bell, GateSlope, bell_of, gate_slope_of
 from ogive.program import Program, stored_operand
 
 __all__ = ["fast"]
@@ -36,9 +39,11 @@ TYPES = frozenset({"float16", "bfloat16", "float32"})
 LARGEST_OPERAND = 2.0**60
 
 #: What has a rule of its own.
-FUNCTIONS = frozenset({"exp", "expm1", "log1p", "logistic", "normal_tail", "tanh"})
+FUNCTIONS = frozenset({"cosh", "exp", "expm1", "log1p", "logistic", "normal_tail", "tanh"})
 
-IMAGES = {"logistic": Interval(0.0, 1.0), "normal_tail": Interval(0.0, 0.5), "tanh": Interval(-1.0, 1.0)}
+IMAGES = {"logistic": Interval(0.0, 1.0), "normal_tail": Interval(0.0, 1.0), "tanh": Interval(-1.0, 1.0)}
+
+QUARTER = Fraction(1, 4)
 
 #: A limit of an operand makes intervals smaller, and so may ask for another limit.
 MOST_PASSES = 8
@@ -82,11 +87,15 @@ def _results(
 ) -> tuple[tuple[Expression, ...], Expression]:
     """The results, and whether an element's are those of the exact contract."""
     limits: dict[Expression, float] = {}
+    is_pruned = False
     for _ in range(MOST_PASSES):
         lowering, before = _Fast(roots, inputs, limits), dict(limits)
         values = [lowering.value(root) for root in roots]
         if limits == before:
-            break
+            needed = {root: limit for root, limit in limits.items() if root in lowering.required}
+            if is_pruned or needed == limits:
+                break
+            limits, is_pruned = needed, True  # others belong to choices that limits have decided since
     is_unusual = SINGLE.not_(lowering.is_usual())
     results = []
     for value, careful in zip(values, exact.results, strict=True):
@@ -117,6 +126,10 @@ class _Fast:
         self.limits = limits
         self.values: dict[Expression, _Value] = {}
         self.truths: dict[Expression, Expression] = {}
+        self.required: set[Expression] = set()
+        """Whose limits rules have asked for."""
+        self.slopes: set[Expression] = set()
+        """Derivatives of activations, and products with them: what these lose is not made up for."""
 
     # ---- limits
 
@@ -126,11 +139,17 @@ class _Fast:
             if root.operation in (ops.NEGATE, ops.ABSOLUTE):
                 root = root.operands[0]
                 continue
+            if root.operation == ops.MULTIPLY and any(is_power_of_two(n) for n in root.operands):
+                a, b = root.operands
+                root, factor = (b, a) if is_power_of_two(a) else (a, b)
+                limit /= float(abs(factor.attribute))
+                continue
             clamped = [n for n in root.operands[1:] if n.operation != ops.CONSTANT] if is_extreme(root) else []
             clamps = [n for n in root.operands[1:] if n.operation == ops.CONSTANT and abs(n.attribute) >= limit]
             if len(clamped) != 1 or not clamps:
                 break
             root = clamped[0]
+        self.required.add(root)
         if limit < self.limits.get(root, math.inf) and self.values[root].interval.largest_magnitude >= limit:
             self.limits[root] = limit
 
@@ -160,7 +179,7 @@ class _Fast:
     # ---- numbers
 
     def value(self, root: Expression) -> _Value:
-        for current in walk(root, operands=lambda n: () if n in self.values else n.operands):
+        for current in walk(root, operands=self._open_operands):
             if current.format is Format.NUMBER and current not in self.values:
                 value = self._value(current)
                 if current in self.limits:
@@ -169,6 +188,20 @@ class _Fast:
                     value = _Value(value.number, Interval(low, high))
                 self.values[current] = value
         return self.values[root]
+
+    def _open_operands(self, root: Expression) -> tuple[Expression, ...]:
+        """What has to be computed before a number; of a choice that limits decide, only what it comes to."""
+        if root in self.values:
+            return ()
+        if root.operation == ops.SELECT and root.format is Format.NUMBER:
+            condition = root.operands[0]
+            if condition.operation in (ops.LESS, ops.LESS_EQUAL):
+                for operand in condition.operands:
+                    self.value(operand)
+                decided = self._decided(condition)
+                if decided is not None:
+                    return (root.operands[1 if decided else 2],)
+        return root.operands
 
     def _value(self, root: Expression) -> _Value:
         m = self.m
@@ -185,6 +218,10 @@ class _Fast:
                 return self._choice(root)
         if root.operation in FUNCTIONS:
             return self._function(root)
+        slope = self._slope(root)
+        if slope is not None:
+            self.slopes.add(root)
+            return slope
         operands = [self.values[operand] for operand in root.operands]
         numbers = [operand.number for operand in operands]
         intervals = [operand.interval for operand in operands]
@@ -203,6 +240,9 @@ class _Fast:
                 return _Value(self._sum(numbers[0], m.neg_(numbers[1])), intervals[0] - intervals[1])
             case ops.MULTIPLY:
                 interval = intervals[0] * intervals[1]
+                if not self.slopes.isdisjoint(root.operands):
+                    self.slopes.add(root)
+                    return _Value(self._product(*numbers), interval)
                 for factor, quotient in (root.operands, root.operands[::-1]):
                     if quotient.operation == ops.DIVIDE and depends_on_elements(quotient.operands[1]):
                         x, dividend, divisor = (self.values[n].number for n in (factor, *quotient.operands))
@@ -222,6 +262,7 @@ class _Fast:
 
     def _input(self, root: Expression) -> _Value:
         self.limits.setdefault(root, LARGEST_OPERAND)
+        self.required.add(root)
         leaf = stored_operand(root, self.inputs)
         number = leaf if leaf.format is Format.F32 else node(ops.CONVERT, (leaf,), None, Format.F32)
         return _Value(number, Interval(-LARGEST_OPERAND, LARGEST_OPERAND))
@@ -260,12 +301,12 @@ class _Fast:
                 dividend, divisor = quotient.operands
                 return m.div_(factor if dividend is m.number(1.0) else m.mul_(factor, dividend), divisor)
         for factor, inner in ((a, b), (b, a)):
-            if inner.operation == ops.MULTIPLY and _is_power_of_two(factor) and abs(factor.attribute) >= 1:
+            if inner.operation == ops.MULTIPLY and is_power_of_two(factor) and abs(factor.attribute) >= 1:
                 return m.mul_(m.mul_(factor, inner.operands[0]), inner.operands[1])
         for factor, total in ((a, b), (b, a)):
             if total.operation == ops.ADD and factor.operation != ops.CONSTANT:
                 for c, other in (total.operands, total.operands[::-1]):
-                    if _is_power_of_two(c):  # c * factor is exact
+                    if is_power_of_two(c):  # c * factor is exact
                         return m.fma_(factor, other, m.mul_(c, factor))
         return m.mul_(a, b)
 
@@ -311,10 +352,13 @@ class _Fast:
 
     def _choice(self, root: Expression) -> _Value:
         condition, a, b = root.operands
-        first, second = self.values[a], self.values[b]
         decided = self._decided(condition)
         if decided is not None:
-            return first if decided else second
+            chosen = a if decided else b
+            if chosen in self.slopes:
+                self.slopes.add(root)
+            return self.values[chosen]
+        first, second = self.values[a], self.values[b]
         interval = first.interval | second.interval
         if is_extreme(root):
             extreme = min if condition.operands[0] is a else max
@@ -331,13 +375,17 @@ class _Fast:
             if not interval.within(0.0, 1 + 2.0**-10):
                 raise _Unknown("log1p of other numbers than those from 0 to 1")
             return _Value(rules.log1p_to_one(m, self.values[inner].number), interval.map(math.log1p))
+        if operation == "exp":
+            bell = self._gaussian(inner)
+            if bell is not None:
+                return bell
         cubic = self._cubic(inner) if operation == "logistic" else None
         if cubic is None:
             self.require(inner, rules.LIMITS[operation])
         if operation == "normal_tail":
-            if interval.low < 0:
-                raise _Unknown("the normal distribution's tail of negative numbers")
-            return _Value(rules.normal_tail(m, self.values[inner].number), IMAGES[operation])
+            return _Value(self._normal_tail(inner, interval), IMAGES[operation])
+        if operation == "cosh":
+            return _Value(slopes.cosh(m, slopes.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
         argument = self._argument(inner) if cubic is None else cubic
         number = getattr(rules, operation)(m, argument)
         if operation in IMAGES:
@@ -347,14 +395,74 @@ class _Fast:
         bounds = Interval(max(interval.low, -most), min(interval.high, most))
         return _Value(number, bounds.map(function))
 
+    def _normal_tail(self, root: Expression, interval: Interval) -> Expression:
+        number = self.values[root].number
+        if interval.low >= 0:
+            return rules.normal_tail(self.m, number)
+        if number.operation == ops.NEGATE:  # then the exponential is that of the number itself
+            magnitude, is_negative = number.operands[0], self.m.less_(self.m.number(0.0), number.operands[0])
+        else:
+            magnitude, is_negative = number, self.m.less_(number, self.m.number(0.0))
+        return slopes.tail_on_both_sides(self.m, self.m.abs_(magnitude), is_negative)
+
+    def _gaussian(self, root: Expression) -> _Value | None:
+        """``exp(-x**2 / 2)``."""
+        terms = _polynomial(root, lambda n: self._without_clamp(n, []))
+        if terms is None or terms[1] != {2: Fraction(-1, 2)}:
+            return None
+        x = terms[0]
+        self.require(x, rules.LIMITS["gaussian"])
+        return _Value(rules.gaussian(self.m, self.m.abs_(self.values[x].number)), Interval(0.0, 1.0))
+
+    def _slope(self, root: Expression) -> _Value | None:
+        """The derivative of an activation, in a form of its own."""
+        gate = gate_slope_of(root)
+        if gate is not None:
+            return self._gate_slope(gate)
+        bell = bell_of(root)
+        return None if bell is None else self._bell(bell)
+
+    def _gate_slope(self, gate: GateSlope) -> _Value:
+        m, cubic = self.m, self._cubic(gate.u, of_magnitude=True)
+        if cubic is None:
+            self.require(gate.u, rules.LIMITS["slope"])
+        e = slopes.decay(m, self._argument(gate.u) if cubic is None else cubic)
+        is_negative = m.less_(self.values[gate.u].number, m.number(0.0))
+        w = self.values[gate.w]
+        interval = Interval.around(1.0) + w.interval * Interval(0.0, 1.0)
+        return _Value(slopes.gate_slope(m, e, w.number, is_negative), interval)
+
+    def _bell(self, bell: Bell) -> _Value:
+        m = self.m
+        self.require(bell.u, rules.LIMITS["slope"] / (2 if bell.is_of_cosh else 1))
+        argument = self._argument(bell.u)
+        factor = bell.factor
+        if bell.is_of_cosh and not (
+            factor is not None and factor.operation == ops.CONSTANT and factor.attribute == QUARTER
+        ):
+            number = slopes.one_per_cosh_squared(m, slopes.decay(m, argument, 2.0))
+        else:
+            number = slopes.bell(m, slopes.decay(m, argument, 2.0 if bell.is_of_cosh else 1.0))
+            factor = None
+        image = Interval(0.0, 1.0)
+        if factor is None:
+            return _Value(number, image)
+        other = self.values[factor]
+        return _Value(self._product(other.number, number), image * other.interval)
+
     def _argument(self, root: Expression) -> rules.Argument:
         """A number as a function's argument: of a product with what is the same for all elements, both factors."""
         m, sign, is_absolute = self.m, 1.0, False
-        while root.operation in (ops.NEGATE, ops.ABSOLUTE):
+        while True:
             if root.operation == ops.ABSOLUTE:
                 is_absolute = True
-            elif not is_absolute:
-                sign = -sign
+            elif root.operation == ops.NEGATE:
+                sign = sign if is_absolute else -sign
+            elif root.operation == ops.SELECT and self._decided(root.operands[0]) is not None:
+                root = root.operands[1 if self._decided(root.operands[0]) else 2]  # a clamp beyond the limits
+                continue
+            else:
+                break
             root = root.operands[0]
         x, w = root, None
         if root.operation == ops.MULTIPLY:
@@ -366,8 +474,8 @@ class _Fast:
             number, w = m.abs_(number), None if w is None else m.abs_(w)
         return rules.Argument(number, w, None, sign)
 
-    def _cubic(self, root: Expression) -> rules.Argument | None:
-        """The argument, if it is a x + b x**3 with positive numbers a and b."""
+    def _cubic(self, root: Expression, *, of_magnitude: bool = False) -> rules.Argument | None:
+        """The argument, or its magnitude, if it is a x + b x**3 with positive numbers a and b."""
         clamps: list[float] = []
         terms = _polynomial(root, lambda n: self._without_clamp(n, clamps))
         if terms is None or set(terms[1]) != {1, 3} or min(terms[1].values()) <= 0:
@@ -377,7 +485,8 @@ class _Fast:
         if not rules.is_cubic(linear, third, most) or any(most >= clamp for clamp in clamps):
             return None
         self.require(x, most)
-        return rules.cubic(self.m, self.values[x].number, linear, third)
+        number = self.values[x].number
+        return rules.cubic(self.m, self.m.abs_(number) if of_magnitude else number, linear, third)
 
     def _without_clamp(self, root: Expression, clamps: list[float]) -> Expression:
         """The number that a choice comes to within limits, and that clamps leave alone which are noted."""
@@ -417,13 +526,9 @@ class _Fast:
         raise _Unknown(root.operation)
 
 
-def _is_power_of_two(primitive: Expression) -> bool:
-    return primitive.operation == ops.CONSTANT and abs(math.frexp(primitive.attribute)[0]) == 0.5
-
-
 def _is_scaled(primitive: Expression) -> bool:
     """Whether this is a product that is exact."""
-    return primitive.operation == ops.MULTIPLY and any(map(_is_power_of_two, primitive.operands))
+    return primitive.operation == ops.MULTIPLY and any(map(is_power_of_two, primitive.operands))
 
 
 def _factor_of(root: Expression, operand: Expression) -> Expression | None:
@@ -442,6 +547,9 @@ def _is_below(a: Interval, b: Interval) -> bool:
     return a.high + 2.0**-20 * max(abs(a.high), abs(b.low)) < b.low
 
 
+_OF_POLYNOMIALS = (ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.NEGATE, ops.DIVIDE)
+
+
 def _polynomial(
     root: Expression, resolve: Callable[[Expression], Expression]
 ) -> tuple[Expression, dict[int, Fraction]] | None:
@@ -456,7 +564,7 @@ def _polynomial(
         resolved = resolve(n)
         if resolved is not n:
             return (resolved,)
-        return n.operands if n.operation in (ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.NEGATE) else ()
+        return n.operands if n.operation in _OF_POLYNOMIALS else ()
 
     for current in walk(root, operands=operands):
         resolved = resolve(current)
@@ -474,6 +582,9 @@ def _polynomial(
             sign = 1 if current.operation == ops.ADD else -1
             powers = {*known[0], *known[1]}
             found[current] = {p: known[0].get(p, Fraction(0)) + sign * known[1].get(p, Fraction(0)) for p in powers}
+        elif current.operation == ops.DIVIDE:
+            divisor = known[1]
+            found[current] = {p: c / divisor[0] for p, c in known[0].items()} if set(divisor) == {0} else None
         elif current.operation == ops.NEGATE:
             found[current] = {p: -c for p, c in known[0].items()}
         elif current.operation == ops.MULTIPLY:
@@ -482,7 +593,7 @@ def _polynomial(
                 for q, d in known[1].items():
                     product[p + q] = product.get(p + q, Fraction(0)) + c * d
             found[current] = product if max(product) <= 8 else None
-        elif variable in (None, current) and current.operation == ops.INPUT:
+        elif (variable is None or variable is current) and current.operation == ops.INPUT:
             variable, found[current] = current, {1: Fraction(1)}
         else:
             found[current] = None

@@ -26,7 +26,19 @@ from ogive.expression import Expression, Format, depends_on_elements
 from ogive.numerics.elementary.fast_coefficients import EXP, EXPM1, LOG1P, NORMAL_TAIL
 from ogive.numerics.machine import Machine
 
-__all__ = ["LIMITS", "Argument", "cubic", "exp", "expm1", "is_cubic", "log1p_to_one", "logistic", "normal_tail", "tanh"]
+__all__ = [
+    "LIMITS",
+    "Argument",
+    "cubic",
+    "exp",
+    "expm1",
+    "gaussian",
+    "is_cubic",
+    "log1p_to_one",
+    "logistic",
+    "normal_tail",
+    "tanh",
+]
 
 LOG2_E = float.fromhex("0x1.715476p+0")
 
@@ -34,7 +46,16 @@ LOG2_E = float.fromhex("0x1.715476p+0")
 LOG_2 = float.fromhex("0x1.62e4p-1"), float.fromhex("0x1.7f7d1cp-20")
 
 #: Below which magnitude of the argument a rule holds. exp is a normal number there, and so is a Q(a).
-LIMITS = {"exp": 87.0, "expm1": 87.0, "logistic": 87.0, "tanh": 2.0**60, "normal_tail": 12.875}
+LIMITS = {
+    "cosh": 87.0,
+    "exp": 87.0,
+    "expm1": 87.0,
+    "gaussian": 12.875,
+    "logistic": 87.0,
+    "normal_tail": 12.875,
+    "slope": 79.0,
+    "tanh": 2.0**60,
+}
 
 #: From here on tanh is 1 after rounding.
 SATURATED = 9.125
@@ -70,6 +91,13 @@ def _reduced(m: Machine, a: Argument, factor: float = 1.0) -> tuple[Expression, 
     if a.low is None:
         return shifted, m.fma_(n, low, r)
     return shifted, m.add_(r, m.fma_(n, low, a.low))
+
+
+def _reduced_in_two(m: Machine, a: Argument, factor: float) -> tuple[Expression, Expression, Expression]:
+    """The same of an argument with a low part, and what the sum that is r / k has lost."""
+    shifted, r = _reduced(m, a, factor)
+    high, low = r.operands
+    return shifted, r, m.add_(m.sub_(high, r), low)
 
 
 def exp(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
@@ -122,13 +150,25 @@ def log1p_to_one(m: Machine, x: Expression) -> Expression:
     return m.mul_(x, m.polynomial_(x, LOG1P))
 
 
+def gaussian(m: Machine, a: Expression) -> Expression:
+    """``exp(-a**2 / 2)``."""
+    square = m.mul_(a, a)
+    # The exponential magnifies the square's error.
+    return exp(m, Argument(square, None, m.fma_(a, a, m.neg_(square)), -1.0), 0.5)
+
+
 def normal_tail(m: Machine, a: Expression) -> Expression:
     """``erfc(a / sqrt(2)) / 2`` of a number that is not negative."""
     square = m.mul_(a, a)
-    # The exponential magnifies the square's error.
-    e = exp(m, Argument(square, None, m.fma_(a, a, m.neg_(square)), -1.0), 0.5)
     above, below = (_in_squares(m, a, square, part) for part in NORMAL_TAIL)
-    return m.div_(m.mul_(e, above), below)
+    # exp(-a**2 / 2) times ``above``, but the exponential's last sum is never rounded.
+    half = Argument(square, None, m.fma_(a, a, m.neg_(square)), -1.0)
+    shifted, r, rest = _reduced_in_two(m, half, 0.5)
+    series = (1.0, *EXP)
+    less = m.fma_(
+        m.polynomial_(r, tuple(c * -0.5 * (-0.5) ** i for i, c in enumerate(series))), r, m.mul_(rest, m.number(-0.5))
+    )
+    return m.div_(m.times_power_of_two_(m.fma_(less, above, above), shifted), below)
 
 
 def _in_squares(m: Machine, x: Expression, square: Expression, coefficients: tuple[float, ...]) -> Expression:
