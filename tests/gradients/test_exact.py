@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ogive
+from ogive.accuracy import count_misrounded
 from ogive.catalog import OPERATORS
 from ogive.error_functions import context
 from ogive.errors import DTypeError
@@ -165,6 +166,26 @@ def test_derivatives_are_finite_where_they_should_be(name):
         with np.errstate(over="ignore", under="ignore"):
             agrees = np.isclose(slope, wide.astype(np.float32), rtol=3e-7, atol=1e-8, equal_nan=True)
         assert agrees[np.isfinite(value)].all()
+
+
+def test_a_derivative_that_underflows_keeps_its_sign():
+    """What underflow has lost is more than what is left of the two terms of GELU's derivative: it is below zero."""
+    slope = ogive.grad(ogive.gelu)
+    assert count_misrounded(slope, "float16").misrounded == 0
+    x = np.linspace(-39, -36, 601, dtype=np.float32)
+    assert np.array_equal(slope(x), np.zeros_like(x))
+    assert np.signbit(slope(x)).all()
+
+
+def test_the_sign_of_a_formula_that_underflows():
+    """Of a formula of one's own, with both signs, and of one whose zeros are exact."""
+    own = ogive.operator(lambda x: ogive.formula.normal_tail(x) - x * ogive.formula.exp(-(x * x) / 2))
+    x = np.array([37.25, 37.5, 38], np.float32)
+    assert np.signbit(own(x)).all()
+    assert not np.signbit(
+        ogive.operator(lambda x: x * ogive.formula.exp(-(x * x) / 2) - ogive.formula.normal_tail(x))(x)
+    ).any()
+    assert not np.signbit(ogive.operator(lambda x: x - ogive.formula.tanh(x))(np.zeros(3, np.float32))).any()
 
 
 #: Limits at -inf and inf: (derivative there).

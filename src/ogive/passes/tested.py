@@ -222,6 +222,14 @@ class TestedReals(Reals):
         if static:
             reach = m.number(static) if reach is None else m.add_(reach, m.number(static))
         magnitude = m.abs_(number.high)
+        cancels = error.absolute is not None and number.interval.low < 0 < number.interval.high
+        if cancels and not static and error.static:
+            # But where terms nearly cancel it may be more than the number, and decides the sign of its zero. In float64 a
+            # sum that is zero keeps its sign: that is what zeros among the operands make, and the repair takes longer.
+            lost = m.number(error.static)
+            if not m.extended:
+                lost = m.select_(m.less_(m.number(0.0), magnitude), lost, m.number(0.0))
+            reach = m.add_(reach, lost)
         reach = m.mul_(magnitude, m.number(relative)) if reach is None else m.fma_(magnitude, m.number(relative), reach)
         if error.absolute is not None:
             reach = m.mul_(reach, m.number(1 + 2.0**-28))
