@@ -14,6 +14,7 @@ import argparse
 import json
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,7 @@ def measure(name: str, stride: int) -> dict[str, dict[str, float]]:
     slope = ogive.grad(getattr(ogive, name.split(",")[0]))
     parameters = PEERS[name][0]
     fast, exact = slope.fast.bind(**parameters), slope.exact.bind(**parameters)
-    libraries = {"Ogive, fast": fast, "PyTorch": of_torch(name)}
+    libraries: dict[str, Callable[[np.ndarray], Any]] = {"Ogive, fast": fast, "PyTorch": of_torch(name)}
     found = {library: {"largest": 0.0, "at": 0.0, "near": 0.0} for library in libraries}
     for x in inputs(stride):
         reference = np.asarray(exact(x.astype(np.float64)))

@@ -222,8 +222,8 @@ class TestedReals(Reals):
         if static:
             reach = m.number(static) if reach is None else m.add_(reach, m.number(static))
         magnitude = m.abs_(number.high)
-        cancels = error.absolute is not None and number.interval.low < 0 < number.interval.high
-        if cancels and not static and error.static:
+        may_cancel = number.interval.low < 0 < number.interval.high
+        if reach is not None and error.absolute is not None and may_cancel and not static and error.static:
             # But where terms nearly cancel it may be more than the number, and decides the sign of its zero. In float64 a
             # sum that is zero keeps its sign: that is what zeros among the operands make, and the repair takes longer.
             lost = m.number(error.static)
