@@ -1,4 +1,4 @@
-"""Write docs/accuracy.md and its picture from the measurements in accuracy/results and accuracy/misrounded.json.
+"""Write docs/accuracy.md and its picture from the measurements in accuracy: results, misrounded.json and float32.json.
 
     python accuracy/make_document.py [--no-picture]
 
@@ -25,6 +25,7 @@ from ogive.peers.functions import PEERS
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "accuracy" / "results"
 COUNTS = ROOT / "accuracy" / "misrounded.json"
+EVERY_FLOAT32 = ROOT / "accuracy" / "float32.json"
 TEXT = ROOT / "accuracy" / "accuracy.md.in"
 DOCUMENT = ROOT / "docs" / "accuracy.md"
 PICTURE = ROOT / "docs" / "accuracy.svg"
@@ -226,6 +227,16 @@ def all_right() -> str:
     return f"{right} of {len(counts)}"
 
 
+def every_float32() -> str:
+    """The counts over all float32 inputs, a line for each operator and set of parameters."""
+    rows = []
+    for counted in json.loads(EVERY_FLOAT32.read_text(encoding="utf-8")):
+        values = ", ".join(f"{name} = {value}" for name, value in counted["parameters"].items())
+        numbers = (f"{counted[name]:,}" for name in ("misrounded", "exactly"))
+        rows.append([f"`{counted['operator']}`", values, *numbers, f"`{counted['digest'][:12]}`"])
+    return table(["operator", "parameters", "not correctly rounded", "by enclosures", "SHA-256"], rows, right=3)
+
+
 def fast() -> str:
     """The errors of the fast contract, a line for each operator and set of parameters."""
     lines = [
@@ -251,6 +262,7 @@ def document(folder: Path = RESULTS) -> str:
         "SUMMARY": summary(reports),
         "MISROUNDED": misrounded(),
         "ALL_RIGHT": all_right(),
+        "EVERY_FLOAT32": every_float32(),
         "EXHAUSTIVE": str(exhaustive),
         "FAST": fast(),
         "FAST_STRIDE": str(next(row["stride"] for row in measured() if row["dtype"] == "float32")),

@@ -21,6 +21,7 @@ PEER_PATHS = sorted(RESULTS.glob("*/*.json"))
 HALF_PATHS = [path for path in PATHS if path.name.endswith("float16.json") and load(path).inputs == "every input"]
 
 COUNTS = json.loads((ROOT / "accuracy" / "misrounded.json").read_text(encoding="utf-8"))
+EVERY_FLOAT32 = json.loads((ROOT / "accuracy" / "float32.json").read_text(encoding="utf-8"))
 
 MEASURE_AGAIN = "measure it again: ogive accuracy {} --save accuracy/results; then python accuracy/make_document.py"
 
@@ -38,6 +39,23 @@ def test_there_are_measurements():
     assert PATHS
     assert PEER_PATHS
     assert HALF_PATHS
+
+
+def test_every_float32_is_counted():
+    """Of the operators that people ask for first."""
+    counted = {row["operator"] for row in EVERY_FLOAT32}
+    assert counted >= {"exp", "sigmoid", "tanh", "softplus", "mish", "celu", "elu", "selu", "erf", "log"}
+    assert {row["count"] for row in EVERY_FLOAT32} == {1 << 32}
+
+
+@pytest.mark.parametrize("row", EVERY_FLOAT32, ids=lambda row: f"{row['operator']} {row['parameters']}")
+def test_no_float32_is_misrounded(row):
+    op = OPERATORS.get(row["operator"])
+    assert row["misrounded"] == row["undecided"] == 0
+    if op is not None:  # a derivative is none of the catalogue
+        assert fingerprint(op, element_type("float32"), row["parameters"]) == row["fingerprint"], (
+            "count again: python accuracy/count_float32.py; then python accuracy/make_document.py"
+        )
 
 
 def test_the_document_is_made_of_the_measurements(script):
