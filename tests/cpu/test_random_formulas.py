@@ -127,6 +127,9 @@ TEXTBOOKS: dict[str, Any] = {
     "exponentials": f.exp(X) * f.exp(-X),
     "x*x / x": X * X / X,
     "a third and a half": X / 3 * 1.5,
+    # Found by random formulas: lower words that are NaN beside an infinity, and beside a zero.
+    "power of a sum": f.power(Y, X + X),
+    "arc sine of a root": f.where(f.power(X, Y) < f.asin(f.square_root(f.tan(-X))), X, 2 * f.asin(f.square_root(-X))),
 }
 
 

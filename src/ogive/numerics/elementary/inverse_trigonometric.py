@@ -42,7 +42,7 @@ LARGE = 2.0**60
 @in_float64
 def asin(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse sine."""
-    x = m.unscaled(x)
+    x = _of_numbers(m, m.unscaled(x))
     is_large, part = _arcsine_of_part(m, m.absolute(x))
     other = _sum(m, m.wide(PI / 2), m.multiply(part, m.wide(-2.0)))
     return m.copy_sign(_result(m, m.select(is_large, other, part), 1.6), x.high)
@@ -51,13 +51,18 @@ def asin(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 @in_float64
 def acos(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse cosine."""
-    x = m.unscaled(x)
+    x = _of_numbers(m, m.unscaled(x))
     is_large, part = _arcsine_of_part(m, m.absolute(x))
     is_negative = m.less_(x.high, m.number(0.0))
     signed = m.copy_sign(part, x.high)
     term = m.select(is_large, m.multiply(signed, m.wide(2.0)), m.negate(signed))
     start = m.select(is_large, m.select(is_negative, m.wide(PI), m.wide(0.0)), m.wide(PI / 2))
     return _result(m, _sum(m, start, term), 3.2)
+
+
+def _of_numbers(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """The number with zero for a lower word that is NaN, as that of the square root of zero."""
+    return a if a.low is None else replace(a, low=m.low_part(a), low_is_number=True)
 
 
 def _arcsine_of_part(m: Arithmetic, a: DoubleWord) -> tuple[Expression, DoubleWord]:
@@ -68,9 +73,7 @@ def _arcsine_of_part(m: Arithmetic, a: DoubleWord) -> tuple[Expression, DoubleWo
         square = DoubleWord(m.mul_(m.sub_(one, a.high), half), interval=Interval(-math.inf, 0.5))
     else:
         square = m.multiply(m.subtract(m.wide(1.0), a), m.wide(0.5))
-    root = m.square_root(square)
-    if root.low is not None:
-        root = replace(root, low=m.low_part(root), low_is_number=True)
+    root = _of_numbers(m, m.square_root(square))
     t = m.select(is_large, root, a)
     z = m.select_(is_large, square.high, m.mul_(a.high, a.high))
     factor = m.mul_(z, m.polynomial_(z, coefficients.ASIN[m.polynomials]))

@@ -52,7 +52,8 @@ def power(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
 def _is_integral(m: Arithmetic, a: DoubleWord, *, half: bool = False) -> Expression:
     """Whether a number, or half of it, is an integer: then both of its words are."""
     integral = None
-    for word in (a.high, a.low):
+    # Beside an infinity the lower word may be NaN.
+    for word in (a.high, None if a.low is None else m.low_part(a)):
         if word is not None:
             value = m.mul_(word, m.number(0.5)) if half else word
             whole = m.equal_(m.make(ops.TRUNCATE, value), value)

@@ -53,7 +53,8 @@
 #define OGIVE_LOCK(object) Py_BEGIN_CRITICAL_SECTION(object)
 #define OGIVE_UNLOCK() Py_END_CRITICAL_SECTION()
 #else
-#define OGIVE_LOCK(object) {
+#define OGIVE_LOCK(object) {         \
+    (void)(object)
 #define OGIVE_UNLOCK() }
 #endif
 
