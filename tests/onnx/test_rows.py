@@ -135,6 +135,21 @@ def test_rows_of_one_element_run_in_native_code(operator, axis):
     assert fused.ran().function_calls == 0
 
 
+@pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceL2", "ReduceLogSumExp"])
+@pytest.mark.parametrize("shape", ["[1]", "[1, 1]"])
+def test_rows_of_one_constant(operator, shape):
+    """The kernel reads the constant that its operand follows from."""
+    model = text_model(
+        f"t (float[N] x) => (float[N] y) <int64[1] ax = {{-1}}, float{shape} c = {{0.75}}> "
+        f"{{ a = Exp(c) b = {operator} <keepdims = 0> (a, ax) d = Sub(x, b) y = Abs(d) }}",
+        18,
+    )
+    fused, plain = ogive.onnx.load(model), ogive.onnx.load(model, fuse=False)
+    x = np.random.default_rng(0).standard_normal(5).astype(np.float32)
+    for _ in range(2):
+        assert_same_bits(fused(x=x), plain(x=x))
+
+
 # ---- random graphs
 
 ELEMENT_WISE = ["Add", "Sub", "Mul", "Div", "Max"]

@@ -98,6 +98,8 @@ def _row_island(graph: Graph, group: Sequence[int]) -> RowIsland | None:
     found = island_of(graph, group)
     lead, length = _rows_of(over_rows[0])
     for value in found.inputs:
+        if value.array in graph.constants:  # one number, which is given to a kernel that reads nothing else
+            continue
         shape = _shape(value)
         if not shape or shape[-1] not in (1, length) or len(shape) > len(lead) + 1:
             return None
