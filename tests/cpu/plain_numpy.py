@@ -136,6 +136,7 @@ def softmax(x):
 
 def sparsemax(x):
     """The threshold by sorting: of the k largest elements the one that makes their sum 1, for the largest such number."""
+    x = x - x.max(axis=-1, keepdims=True)  # else the 1 is lost beside large numbers
     ordered = -np.sort(-x, axis=-1)
     thresholds = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, x.shape[-1] + 1)
     return np.maximum(x - thresholds.max(axis=-1, keepdims=True), 0)
