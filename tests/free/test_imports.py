@@ -124,7 +124,7 @@ MAY_IMPORT = {
     "webnn": {"catalog", "engine", "expression", "formula", "movement", "operations", "signature", "_native"},
     "dxdispatch": {"directml", "onnx", "runtime"},
     "check": {"catalog", "directml", "dxdispatch", "onnx"},
-    "onnxruntime": {"catalog", "engine", "exporting", "onnx", "operator"},
+    "onnxruntime": {"_native", "catalog", "engine", "exporting", "onnx", "operator"},
     "packs": {"backends", "catalog", "engine", "program", "runtime"},
     "curves": {"gradients", "operator"},
     "exporting": {"_native", "backends", "engine", "expression", "onnx", "operator", "program", "signature"},

@@ -19,13 +19,9 @@ from ogive.errors import OgiveError
 from ogive.exporting.models import source_of_model
 from ogive.exporting.sources import Source
 from ogive.onnxruntime.custom_operators import DOMAIN, CustomOperator, build
+from ogive.onnxruntime.groups import MOVES, neighbours
 
 __all__ = ["Replaced", "replace"]
-
-#: Nodes that only move elements: alone they are ONNX Runtime's business.
-_MOVES = frozenset(
-    {"Identity", "Cast", "Constant", "Reshape", "Shape", "Transpose", "Concat", "Split", "Slice", "Gather"}
-)
 
 
 @dataclass(frozen=True)
@@ -111,41 +107,21 @@ def _types(model: ModelProto) -> dict[str, Any]:
     }
 
 
-def _islands(model: ModelProto, known: Mapping[str, Any]) -> Iterable[list[int]]:
-    """Groups of neighbouring nodes that Ogive may compute in one go.
-
-    A node joins a group where it reads one of its values, and all else that it reads comes from before the group's first
-    node: then no path leads out of the group and back.
-    """
+def _islands(model: ModelProto, known: Mapping[str, Any]) -> list[list[int]]:
+    """Groups of neighbouring nodes that Ogive may compute in one go."""
     rows = {row.operator for row in ogive.onnx.supported()}
-    producer: dict[str, int] = {}
-    groups: list[list[int]] = []
-    group_of: dict[int, list[int]] = {}
-    for place, node in enumerate(model.graph.node):
+
+    def is_candidate(node: NodeProto) -> bool:
         reads = [name for name in node.input if name]
-        is_candidate = (
+        return (
             node.domain in ("", "ai.onnx")
             and node.op_type in rows
             and bool(reads)
             and not any(attribute.HasField("g") for attribute in node.attribute)
             and all(name in known for name in (*reads, *node.output))
         )
-        if is_candidate:
-            from_groups = {
-                id(group_of[producer[n]]): group_of[producer[n]] for n in reads if producer.get(n) in group_of
-            }
-            for group in from_groups.values():
-                outside = [producer[n] for n in reads if n in producer and producer[n] not in group]
-                if all(other < group[0] for other in outside):
-                    group.append(place)
-                    group_of[place] = group
-                    break
-            else:
-                groups.append([place])
-                group_of[place] = groups[-1]
-        for name in node.output:
-            producer[name] = place
-    return groups
+
+    return neighbours(model.graph.node, is_candidate)
 
 
 Part = tuple[list[int], Source, list[str], list[str]]
@@ -159,7 +135,7 @@ def _computable(
     while rest:
         for count in range(len(rest), 0, -1):
             part = rest[:count]
-            if all(model.graph.node[place].op_type in _MOVES for place in part):
+            if all(model.graph.node[place].op_type in MOVES for place in part):
                 continue
             found = _source(model, part, known, accuracy)
             if found is not None:
