@@ -26,7 +26,7 @@ BOUNDS = [
     ("swish", {"alpha": 1.703125}, 2.5),
     ("tanh", {}, 2.5),
     ("scaled_tanh", {}, 2.5),
-    ("gelu", {}, 5.1),
+    ("gelu", {}, 5),
     ("gelu", {"approximate": "tanh"}, 2.5),
     ("softplus", {}, 2.5),
     ("mish", {}, 2.5),
