@@ -141,6 +141,15 @@ class Program:
     decide_row: DecideRow | None = field(default=None, compare=False)
     """The same for a row-wise program: the results for the rows of the operands."""
 
+    is_tested: bool = field(default=False, compare=False)
+    """Whether the sums and products of a row-wise program have bounds of their error, and its results a rounding test."""
+
+    @property
+    def in_any_order(self) -> bool:
+        """Whether results are the same in whatever order a row's elements are added up and multiplied."""
+        kinds = {reduction.kind for stage in self.stages for reduction in stage.reductions}
+        return self.is_tested or kinds.isdisjoint({"row_sum", "row_product"})
+
     @property
     def marks_rows(self) -> bool:
         """Whether it is said of whole rows that they are undecided: of results that a row has one of."""

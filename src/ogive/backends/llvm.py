@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from ogive.backends.accumulators import accumulators
 from ogive.backends.blocks import block_size
+from ogive.backends.columns import ColumnWriter
 from ogive.backends.loops import CpuLoops, loops_of
 from ogive.backends.renderers import rows_of
 from ogive.backends.row_records import MOST_AHEAD, finding_slot, mark_slot, work_of
@@ -46,14 +47,16 @@ class Parts:
 METADATA = ('!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}")
 
 
-def emit(program: Program, target: Target) -> str:
-    """The module whose functions (`entries`) compute a program for a multiple of `block_size` elements."""
-    made = parts(program, target)
+def emit(program: Program, target: Target, *, of_columns: bool = False) -> str:
+    """The module whose functions (`entries`) compute a program: for a multiple of `block_size` elements, or for columns."""
+    made = parts(program, target, of_columns=of_columns)
     header = [f'target triple = "{target.triple}"', *made.declarations]
     return "\n".join([*header, *made.functions, made.attributes, *METADATA, ""])
 
 
-def parts(program: Program, target: Target, prefix: str = "", linkage: str = "", group: int = 0) -> Parts:
+def parts(
+    program: Program, target: Target, prefix: str = "", linkage: str = "", group: int = 0, *, of_columns: bool = False
+) -> Parts:
     """The functions of a program, whose names begin with ``prefix``, for a module with others beside them.
 
     ``group`` is the number of their attributes, ``linkage`` LLVM's word for who may call them.
@@ -61,7 +64,8 @@ def parts(program: Program, target: Target, prefix: str = "", linkage: str = "",
     rows = rows_of(target)
     define = f"define {linkage} void" if linkage else "define void"
     names = [prefix + name for name in entries(program)]
-    writers = [_Function(target, block_size(program), program, rows, define, group) for _ in names]
+    writer_class = ColumnWriter if of_columns else _Function
+    writers = [writer_class(target, block_size(program), program, rows, define, group) for _ in names]
     functions = [writer.function(name, i) for i, (writer, name) in enumerate(zip(writers, names, strict=True))]
     declarations = {
         text: None for writer in writers for text in (*writer.declarations.values(), *writer.definitions.values())
