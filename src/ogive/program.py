@@ -46,6 +46,7 @@ class Summation(Enum):
         "in float64: first what the loop takes at a time, then those sums, and beside them what rounding lost. Targets"
         " differ in its last bits, so it is for sums whose error a rounding test covers"
     )
+    ROUGH = "in their own format, without what rounding lost: of magnitudes, of which a bound is made"
     FROM_ONE = "in float32 from one on, and beside it what rounding lost, which is exact: of numbers from zero to one"
 
 

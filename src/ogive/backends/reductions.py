@@ -39,17 +39,17 @@ class Accumulator:
         self.is_extreme = kind in EXTREMES
         self.is_count = kind == "row_sum" and _counts(value)
         self.in_pairs = reduction.summation is Summation.IN_PAIRS and not self.is_count
-        in_groups = reduction.summation in (Summation.IN_GROUPS, Summation.UNCOMPENSATED)
+        in_groups = reduction.summation in (Summation.IN_GROUPS, Summation.UNCOMPENSATED, Summation.ROUGH)
         self.in_groups = in_groups and not self.is_count
         self.from_one = reduction.summation is Summation.FROM_ONE and not self.is_count
         # A segment has few enough elements to count them in float32.
-        is_short = self.is_extreme or self.is_count or self.from_one
+        is_short = self.is_extreme or self.is_count or self.from_one or reduction.summation is Summation.ROUGH
         self.form = value.format if is_short else Format.F64
         # What the loop adds: truth values of a count, positions of a first one.
         self.taken_form = Format.BIT if self.is_count else self.form if kind == "row_first" else value.format
         # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
         is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
-        is_compensated &= reduction.summation is not Summation.UNCOMPENSATED
+        is_compensated &= reduction.summation not in (Summation.UNCOMPENSATED, Summation.ROUGH)
         self.parts = 2 if self.is_extreme or is_compensated or self.from_one else 1
         self.parts += counts_lost and is_compensated
         self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
