@@ -346,7 +346,8 @@ static int repair_row(const row_group *group, intptr_t row, int threads) {
         return -1;
     }
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
-    memset(records, 0, RECORD_SIZE * sizeof *records);
+    const int used = group->parameter_count + 1 + 2 * reductions_of(repair) + OGIVE_MAX_AHEAD + 2;
+    memset(records, 0, (size_t)used * sizeof *records);
     for (int i = 0; i <= group->parameter_count; ++i) {
         records[i][0] = group->records[i][row];
     }
@@ -366,13 +367,13 @@ static int repair_row(const row_group *group, intptr_t row, int threads) {
     return failed;
 }
 
-/* The first `rows` rows of the group. 0, or -1 if memory ran out. */
-static int run_group(const row_group *group, intptr_t rows, int threads) {
-    int failed = run_stages(group, rows, threads);
+/* The first `rows` rows of the group, of which it may be known that they are undecided. 0, or -1 if memory ran out. */
+static int run_group(const row_group *group, intptr_t rows, int threads, int is_undecided) {
+    int failed = is_undecided ? 0 : run_stages(group, rows, threads);
     if (group->kernel->repair != NULL) {
         const int mark = mark_slot(group);
         for (intptr_t row = 0; row < rows && failed == 0; ++row) {
-            if (group->records[mark][row] != 0) {
+            if (is_undecided || group->records[mark][row] != 0) {
                 failed = repair_row(group, row, threads);
             }
         }
@@ -542,8 +543,9 @@ static void copy_long_row(layout to, layout from, npy_intp count, npy_intp size)
 }
 
 /* Rows [begin, end) through a buffer: several rows at a time, because where elements of a row lie apart,
- * neighbouring rows often lie together. With `threads` these share each row. */
-static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t end, int threads) {
+ * neighbouring rows often lie together. With `threads` these share each row.
+ * Rows that are known to be undecided are repaired at once. */
+static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t end, int threads, int is_undecided) {
     const OgiveKernel *kernel = context->loop->kernel;
     const int operands = kernel->inputs + kernel->outputs;
     const npy_intp count = context->count, *row_steps = context->steps, *steps = context->steps + operands;
@@ -595,7 +597,7 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
                 rows_of.steps[k] = buffers[k].row;
             }
         }
-        if (run_group(&rows_of, rows, threads) < 0) {
+        if (run_group(&rows_of, rows, threads, is_undecided) < 0) {
             atomic_store(&context->failed, 1);
         }
         for (int k = kernel->inputs; k < operands; ++k) {
@@ -643,7 +645,7 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
             rows_of.operands[operands] = rows_of.operands[kernel->inputs];
             rows_of.steps[operands] = rows_of.steps[kernel->inputs];
         }
-        if (run_group(&rows_of, end - at < group ? end - at : group, threads) < 0) {
+        if (run_group(&rows_of, end - at < group ? end - at : group, threads, 0) < 0) {
             atomic_store(&context->failed, 1);
         }
     }
@@ -820,7 +822,7 @@ static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
         const int mark = mark_slot(&block->groups[0]);
         for (intptr_t c = 0; c < columns && kernel->repair != NULL; ++c) {
             if (block->groups[c / ROWS_AT_ONCE].records[mark][c % ROWS_AT_ONCE] != 0) {
-                run_gathered_rows(context, at + c, at + c + 1, 0);
+                run_gathered_rows(context, at + c, at + c + 1, 0, 1);
             }
         }
     }
@@ -966,12 +968,12 @@ static void run_strip(rows_context *context, strip *columns, intptr_t at, intptr
     for (intptr_t first = 0; first < count; first += ROWS_AT_ONCE) {
         double(*records)[ROWS_AT_ONCE] = records_from(columns, first);
         if (has_zero_extreme(context, records)) {
-            run_gathered_rows(context, at + first, at + first + ROWS_AT_ONCE, 0);
+            run_gathered_rows(context, at + first, at + first + ROWS_AT_ONCE, 0, 0);
             continue;
         }
         for (intptr_t c = 0; c < ROWS_AT_ONCE && kernel->repair != NULL; ++c) {
             if (records[mark][c] != 0) {
-                run_gathered_rows(context, at + first + c, at + first + c + 1, 0);
+                run_gathered_rows(context, at + first + c, at + first + c + 1, 0, 1);
             }
         }
     }
@@ -1036,7 +1038,7 @@ static void run_rows(void *opaque, intptr_t begin, intptr_t end) {
     } else if (has_columns(context, end - begin) && !is_in_place(context, end)) {
         run_columns(context, begin, end);
     } else {
-        run_gathered_rows(context, begin, end, 0);
+        run_gathered_rows(context, begin, end, 0, 0);
     }
     ogive_fp_leave(saved);
 }
@@ -1083,7 +1085,7 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         if (contiguous) {
             run_contiguous_rows(&context, 0, rows, 1);
         } else {
-            run_gathered_rows(&context, 0, rows, 1);
+            run_gathered_rows(&context, 0, rows, 1, 0);
         }
         ogive_fp_leave(saved);
     } else {
