@@ -26,7 +26,10 @@ class Kernel:
         self,
         inputs: tuple[int, ...],
         outputs: tuple[int, ...],
-        resolve: Callable[[], tuple[Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int, Kernel | None]],
+        resolve: Callable[
+            [],
+            tuple[Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int, Kernel | None, Kernel | None],
+        ],
         row_wise: bool = False,
         of_row: tuple[int, ...] = (),
         decide: Callable[[tuple[bytes, ...], tuple[bytes, ...], bytes, tuple[float, ...]], tuple[bytes, ...]]

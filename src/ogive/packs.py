@@ -30,7 +30,7 @@ from ogive.engine.computation import Formula, under
 from ogive.errors import OgiveError, message
 from ogive.runtime import pack
 from ogive.runtime.engine_files import engine_files, is_of_engine
-from ogive.runtime.kernels import identity_of_repair, kept_or_made
+from ogive.runtime.kernels import identity_of_columns, identity_of_repair, kept_or_made
 
 if TYPE_CHECKING:
     from ogive.program import Program
@@ -57,7 +57,7 @@ def catalogue() -> Iterator[Formula]:
 
 
 def make_pack(target: Target, formulas: Sequence[Formula] | None = None) -> bytes:
-    """The pack of a target: the kernels of the catalogue, or of these formulas, and those that repair their results."""
+    """The pack of a target: the kernels of the catalogue, or of these formulas, and those that belong to them."""
     kernels = (made for formula in (formulas or catalogue()) for made in _kernels(formula, target))
     files = {name: Path(path).read_bytes() for name, path in engine_files().items()}
     return pack.packed(kernels, files)
@@ -70,12 +70,14 @@ def _kernels(formula: Formula, target: Target) -> Iterator[tuple[str, str, Image
     if known["repaired"]:
         assert program.repair is not None
         yield from _kernel(identity_of_repair(identity), program.repair(), target)
+    if known["columns"]:
+        yield from _kernel(identity_of_columns(identity), program, target, of_columns=True)
 
 
 def _kernel(
-    identity: str, program: Program, target: Target
+    identity: str, program: Program, target: Target, *, of_columns: bool = False
 ) -> Generator[tuple[str, str, Image], None, Mapping[str, Any]]:
-    known, image = kept_or_made(None, lambda: program, target)
+    known, image = kept_or_made(None, lambda: program, target, of_columns=of_columns)
     note = {name: value for name, value in known.items() if name != "image"}  # that is the cache's name for it
     yield identity, repr(dict(sorted(note.items()))), image
     return known

@@ -46,6 +46,7 @@ class Summation(Enum):
         "in float64: first what the loop takes at a time, then those sums, and beside them what rounding lost. Targets"
         " differ in its last bits, so it is for sums whose error a rounding test covers"
     )
+    ROUGH = "in their own format, without what rounding lost: of magnitudes, of which a bound is made"
     FROM_ONE = "in float32 from one on, and beside it what rounding lost, which is exact: of numbers from zero to one"
 
 
@@ -140,6 +141,15 @@ class Program:
 
     decide_row: DecideRow | None = field(default=None, compare=False)
     """The same for a row-wise program: the results for the rows of the operands."""
+
+    is_tested: bool = field(default=False, compare=False)
+    """Whether the sums and products of a row-wise program have bounds of their error, and its results a rounding test."""
+
+    @property
+    def in_any_order(self) -> bool:
+        """Whether results are the same in whatever order a row's elements are added up and multiplied."""
+        kinds = {reduction.kind for stage in self.stages for reduction in stage.reductions}
+        return self.is_tested or kinds.isdisjoint({"row_sum", "row_product"})
 
     @property
     def marks_rows(self) -> bool:

@@ -115,6 +115,23 @@ def test_what_resolve_returns_is_checked(answer, kind):
     assert not kernel.prepared
 
 
+@pytest.mark.parametrize(
+    "columns",
+    [
+        5,
+        _native.Kernel((4,), (4,), None),
+        _native.Kernel((4, 4), (4,), None, True),
+        _native.Kernel((4,), (8,), None, True),
+        _native.Kernel((4,), (4,), None, True, (1,)),
+    ],
+)
+def test_what_computes_columns_has_the_same_operands(columns):
+    answer = (code(entries=(0, 4)), 16, (("row_max",), ()), (), 100, 9, None, columns)
+    kernel = _native.Kernel((4,), (4,), lambda: answer, True)
+    with pytest.raises(ValueError, match="what computes columns is a row-wise kernel of the same operands"):
+        kernel.prepare()
+
+
 def test_numbers_of_rows_need_code_that_reduces():
     kernel = _native.Kernel((4,), (4,), lambda: (code(), 16, ((),), (), 100, False), True, (1,))
     with pytest.raises(ValueError, match="its code reduces nothing"):

@@ -10,48 +10,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ogive import operations as ops
 from ogive.backends.accumulators import accumulators
 from ogive.backends.blocks import block_size
+from ogive.backends.columns import ColumnWriter
 from ogive.backends.loops import CpuLoops, loops_of
 from ogive.backends.renderers import rows_of
+from ogive.backends.row_records import MOST_AHEAD, finding_slot, mark_slot, work_of
 from ogive.backends.target import Target
-from ogive.backends.writer import ROWS_AT_ONCE, TYPES, first_finding, natural_alignment
-from ogive.expression import STORAGE, Expression, Format, node, varying, walk
-from ogive.program import Program, Reduction
+from ogive.backends.writer import ROWS_AT_ONCE, TYPES, natural_alignment
+from ogive.expression import Expression, Format, varying, walk
+from ogive.program import Program
 
-__all__ = ["METADATA", "MOST_AHEAD", "Parts", "emit", "entries", "mark_slot", "parts"]
+__all__ = ["METADATA", "Parts", "emit", "entries", "parts"]
 
 #: Some processors of the highest level are tuned for half its width; the full one is faster on all we measured.
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'
-
-#: How many numbers a stage may compute for all its rows at once; they follow the findings of all stages.
-MOST_AHEAD = 16
 
 
 def entries(program: Program) -> list[str]:
     """The names of the functions that `emit` defines: one per stage, and the one that computes the results."""
     return [f"stage{i}" for i in range(len(program.stages) + 1)]
-
-
-def _slot(program: Program, stage: int) -> int:
-    """Where in a row's record the findings of a stage begin: behind those of the stages before it."""
-    return first_finding(program) + 2 * sum(len(s.reductions) for s in program.stages[:stage])
-
-
-def mark_slot(program: Program) -> int:
-    """Where in a row's record the last stage says in how many elements a result is undecided."""
-    return _slot(program, len(program.stages)) + MOST_AHEAD
-
-
-def _marks(program: Program, differing: set[Expression]) -> Reduction | None:
-    """What counts undecided elements; None where a row is undecided as a whole."""
-    undecided = program.undecided
-    if undecided is None or undecided not in differing:
-        return None
-    form = Format.F64 if block_size(program) < 16 else Format.F32
-    one, zero = (node(ops.CONSTANT, (), number, form) for number in (1.0, 0.0))
-    return Reduction("row_sum", node(ops.SELECT, (undecided, one, zero), None, form))
 
 
 @dataclass(frozen=True)
@@ -69,14 +47,16 @@ class Parts:
 METADATA = ('!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}")
 
 
-def emit(program: Program, target: Target) -> str:
-    """The module whose functions (`entries`) compute a program for a multiple of `block_size` elements."""
-    made = parts(program, target)
+def emit(program: Program, target: Target, *, of_columns: bool = False) -> str:
+    """The module whose functions (`entries`) compute a program: for a multiple of `block_size` elements, or for columns."""
+    made = parts(program, target, of_columns=of_columns)
     header = [f'target triple = "{target.triple}"', *made.declarations]
     return "\n".join([*header, *made.functions, made.attributes, *METADATA, ""])
 
 
-def parts(program: Program, target: Target, prefix: str = "", linkage: str = "", group: int = 0) -> Parts:
+def parts(
+    program: Program, target: Target, prefix: str = "", linkage: str = "", group: int = 0, *, of_columns: bool = False
+) -> Parts:
     """The functions of a program, whose names begin with ``prefix``, for a module with others beside them.
 
     ``group`` is the number of their attributes, ``linkage`` LLVM's word for who may call them.
@@ -84,7 +64,8 @@ def parts(program: Program, target: Target, prefix: str = "", linkage: str = "",
     rows = rows_of(target)
     define = f"define {linkage} void" if linkage else "define void"
     names = [prefix + name for name in entries(program)]
-    writers = [_Function(target, block_size(program), program, rows, define, group) for _ in names]
+    writer_class = ColumnWriter if of_columns else _Function
+    writers = [writer_class(target, block_size(program), program, rows, define, group) for _ in names]
     functions = [writer.function(name, i) for i, (writer, name) in enumerate(zip(writers, names, strict=True))]
     declarations = {
         text: None for writer in writers for text in (*writer.declarations.values(), *writer.definitions.values())
@@ -101,48 +82,24 @@ class _Function(CpuLoops):
         """The text of a stage, or of what computes the results."""
         program = self.program
         self.between = 0 < stage < len(program.stages)
-        if stage < len(program.stages):
-            reductions, stored = program.stages[stage].reductions, program.stages[stage].kept
-        else:
-            reductions, stored = (), tuple(enumerate(program.results, start=len(program.inputs)))
-        of_rows = [(operand, value) for operand, value in stored if operand in program.row_operands]
-        stored = tuple(place for place in stored if place not in of_rows)
-        roots = [*(reduction.value for reduction in reductions), *(value for _, value in stored)]
-        operand_types = [*(STORAGE[t.name] for t in (*program.inputs, *program.outputs)), *program.scratch]
-        tests = program.tests if stage == len(program.stages) else []
-        everything = [
-            *roots,
-            *(value for _, value in of_rows),
-            *(
-                ()
-                if program.fast_path is None
-                else (program.fast_path.magnitude, program.fast_path.limit, *program.fast_path.results)
-            ),
-            *tests,
-        ]
-        differing = varying(everything)
-        marks = _marks(program, differing) if program.stages and tests else None
-        if marks is not None:
-            reductions = (marks,)
-            roots.append(marks.value)
-            differing |= varying([marks.value])
-        ahead = _ahead([*roots, *(value for _, value in of_rows)], differing)
+        work = work_of(program, stage)
+        roots, differing, operand_types = work.roots, work.differing, work.operand_types
+        ahead = _ahead([*roots, *(value for _, value in work.of_rows)], differing)
         head = self.head(name, len(operand_types), self._ahead(ahead))
         for i, current in enumerate(ahead):
             kind = TYPES[current.format]
-            address = self.first_record(_slot(program, len(program.stages)) + i)
+            address = self.first_record(finding_slot(program, len(program.stages)) + i)
             address = self.emit(f"getelementptr {kind}, ptr {address}, i64 %row")
             self.scalars[current] = self.emit(f"load {kind}, ptr {address}, align {natural_alignment(current.format)}")
-        # Of a count the condition itself is added up, although the choice that it makes may be computed ahead.
-        counted = [r.value.operands[0] for r in reductions if r.value.operation == ops.SELECT]
-        for current in walk(*everything, *counted, operands=lambda n: () if n in self.scalars else n.operands):
+        needed = (*work.everything, *work.counted)
+        for current in walk(*needed, operands=lambda n: () if n in self.scalars else n.operands):
             if current not in differing and current not in self.scalars:
                 self.node(current)
-        for operand, result in of_rows:
+        for operand, result in work.of_rows:
             self.invariant_lines.append(self.store(self.value(result), f"%operand{operand}", operand_types[operand]))
-        if program.stages and tests and marks is None:
+        if work.marks_row:
             self._mark_row(program)
-        found = accumulators(self, reductions)
+        found = accumulators(self, work.reductions)
         loops = loops_of(program, self.target) if roots else []
         lines, before, last = [], "", ""
         for loop in loops:
@@ -154,16 +111,15 @@ class _Function(CpuLoops):
             lines += [
                 f"  %some.{loop.name} = icmp ult i64 {loop.begin}, {loop.limit}",
                 f"  br i1 %some.{loop.name}, label %{loop.name}, label %{loop.after}",
-                *self.loop(loop, roots, stored, operand_types, found),
+                *self.loop(loop, roots, work.stored, operand_types, found),
             ]
             before, last = loop.check, self.label
         lines.append("done:")
         for accumulator in found:
             lines += accumulator.joints("done", before, last)
         aside = mark_slot(program) + 2
-        slot = _slot(program, stage) if marks is None else mark_slot(program)
         lines += [line for accumulator in found for line in accumulator.put_aside(aside)]
-        last_lines = [line for accumulator in found for line in accumulator.find(aside, slot)]
+        last_lines = [line for accumulator in found for line in accumulator.find(aside, work.slot)]
         start = [*self.invariant_lines, f"  br label %{loops[0].check if loops else 'done'}"]
         return "\n".join([*head, *start, *lines, *self.foot(last_lines)])
 
@@ -184,7 +140,7 @@ class _Function(CpuLoops):
         self.lanes = self.block
         self.region(nodes, differing)
         for i, current in enumerate(nodes):
-            slot = _slot(self.program, len(self.program.stages)) + i
+            slot = finding_slot(self.program, len(self.program.stages)) + i
             self.lines.append(self.store(self.value(current), self.record(slot), current.format))
         lines = [*self.invariant_lines, *self.lines]
         self.block, self.lanes, self.is_ahead = block, 1, False
@@ -192,7 +148,7 @@ class _Function(CpuLoops):
         return lines
 
 
-def _ahead(roots: Sequence[Expression], differing: set[Expression]) -> list[Expression]:
+def _ahead(roots: Sequence[Expression], differing: frozenset[Expression]) -> list[Expression]:
     """The numbers that a stage computes for all its rows at once: what elements meet that depends on the row."""
     of_rows = varying(roots, ("row_value",)) - varying(roots, ("row_input",)) - differing
     met = {operand: None for current in walk(*roots) if current in differing for operand in current.operands}

@@ -5,7 +5,7 @@ What is here is common to all targets; a loop over elements, and what stores its
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from ogive.backends.writer import Writer
@@ -21,7 +21,7 @@ class Nodes(Writer):
     label: str = "entry"
     """Of the basic block that is being emitted."""
 
-    def region(self, roots: Sequence[Expression], differing: set[Expression]) -> None:
+    def region(self, roots: Sequence[Expression], differing: Set[Expression]) -> None:
         """What the roots need: in the current block, but for what only rare values need."""
         eager = set(walk(*roots, operands=eager_operands))
         groups = _rare_groups(roots, eager & differing)
@@ -36,7 +36,7 @@ class Nodes(Writer):
                 else:
                     self.node(current)
 
-    def _rare(self, group: tuple[Expression, ...], differing: set[Expression]) -> None:
+    def _rare(self, group: tuple[Expression, ...], differing: Set[Expression]) -> None:
         """Selects with one condition: their rare values in a block that is entered if any lane needs them."""
         condition = group[0].operands[0]
         is_common = condition in self.scalars  # a number of the row decides: for all lanes
@@ -67,7 +67,7 @@ class Nodes(Writer):
         return self.rows[current.operation](self, current, *map(self.value, current.operands))
 
 
-def _rare_groups(roots: Sequence[Expression], among: set[Expression]) -> dict[Expression, tuple[Expression, ...]]:
+def _rare_groups(roots: Sequence[Expression], among: Set[Expression]) -> dict[Expression, tuple[Expression, ...]]:
     """For each rare select, those that share its block: of the same condition, and none depends on another."""
     depth: dict[Expression, int] = {}
     shared: dict[tuple[Expression, int], list[Expression]] = {}

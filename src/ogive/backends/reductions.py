@@ -17,6 +17,9 @@ REGISTER_BITS = 512
 #: for all rows at once.
 ASIDE = 3 * REGISTER_BITS // 64
 
+#: Doubles of a row's record that hold an accumulator where a lane is a row.
+PARTS_ASIDE = 4
+
 
 class Accumulator:
     """One reduction of a stage: vectors that the loop carries, and the fixed tree that joins their lanes.
@@ -36,16 +39,17 @@ class Accumulator:
         self.is_extreme = kind in EXTREMES
         self.is_count = kind == "row_sum" and _counts(value)
         self.in_pairs = reduction.summation is Summation.IN_PAIRS and not self.is_count
-        in_groups = reduction.summation in (Summation.IN_GROUPS, Summation.UNCOMPENSATED)
-        self.in_groups = in_groups and value.format is Format.F64 and not self.is_count
+        in_groups = reduction.summation in (Summation.IN_GROUPS, Summation.UNCOMPENSATED, Summation.ROUGH)
+        self.in_groups = in_groups and not self.is_count
         self.from_one = reduction.summation is Summation.FROM_ONE and not self.is_count
         # A segment has few enough elements to count them in float32.
-        self.form = value.format if self.is_extreme or self.is_count or self.from_one else Format.F64
+        is_short = self.is_extreme or self.is_count or self.from_one or reduction.summation is Summation.ROUGH
+        self.form = value.format if is_short else Format.F64
         # What the loop adds: truth values of a count, positions of a first one.
         self.taken_form = Format.BIT if self.is_count else self.form if kind == "row_first" else value.format
         # Of a sum in float64 what rounding lost is summed beside it; beside extremes, NaN is kept.
         is_compensated = kind == "row_sum" and value.format is Format.F64 and not self.is_count
-        is_compensated &= reduction.summation is not Summation.UNCOMPENSATED
+        is_compensated &= reduction.summation not in (Summation.UNCOMPENSATED, Summation.ROUGH)
         self.parts = 2 if self.is_extreme or is_compensated or self.from_one else 1
         self.parts += counts_lost and is_compensated
         self.neutral = {"row_max": -math.inf, "row_sum": 0.0}.get(kind, math.inf)
@@ -78,9 +82,12 @@ class Accumulator:
         if self.in_pairs and len(blocks) > 1:
             pairs = zip(blocks[::2], blocks[1::2], strict=True)
             blocks = [self.e.binary("fadd", self.taken_form, a, b) for a, b in pairs]
-        while self.in_groups and len(blocks) > 1:
-            pairs = zip(blocks[::2], blocks[1::2], strict=True)
-            blocks = [self.e.binary("fadd", self.taken_form, a, b) for a, b in pairs]
+        if self.in_groups:
+            blocks = [self._longer(block) for block in blocks]
+            while len(blocks) > 1:
+                pairs = zip(blocks[::2], blocks[1::2], strict=True)
+                blocks = [self.e.binary("fadd", self.form, a, b) for a, b in pairs]
+            return self._joined(totals, blocks, self.form)
         add = self._counted if self.is_count else self._with_value
         for part in blocks:
             totals = add(totals, part)
@@ -122,9 +129,11 @@ class Accumulator:
     def _with_value(self, totals: list[str], value: str) -> list[str]:
         if self.from_one:
             return self._with_what_is_lost(totals, value)
-        if self.taken_form is not self.form:
-            value = self.e.cast("fpext", value, self.taken_form, self.form)
-        return self._joined(totals, [value], self.form)
+        return self._joined(totals, [self._longer(value)], self.form)
+
+    def _longer(self, value: str) -> str:
+        """An element in the format of the totals."""
+        return value if self.taken_form is self.form else self.e.cast("fpext", value, self.taken_form, self.form)
 
     def _with_what_is_lost(self, totals: list[str], value: str) -> list[str]:
         e, form = self.e, self.form
@@ -231,21 +240,51 @@ class Accumulator:
             values, form = [e.binary("fadd", longer, total, e.cast("fpext", lost, form, longer))], longer
         else:
             values = self._over_rows(rows, width, form)
-        if self.is_count and not self.value.operands[1].attribute:  # all the others were counted
-            count = e.emit_scalar(f"uitofp i64 %count to {TYPES[form]}")
-            values = [e.binary("fsub", form, e.spread(e.type(form), f"{TYPES[form]} {count}"), values[0])]
         if self.is_extreme:
             kind = f"<{ROWS_AT_ONCE} x i8>"
             any_lane = e.emit(f"load {kind}, ptr {self._aside(aside, 1, 0, kind)}, align 1")
             is_nan = e.emit(f"icmp ne {kind} {any_lane}, zeroinitializer")
             values = [e.choose(is_nan, form, e.literal(form, math.nan), values[0])]
+        self._to_records(values, form, slot, "%count")
+        e.block = e.lanes = block
+        return e.lines
+
+    def _to_records(self, values: list[str], form: Format, slot: int, count: str) -> None:
+        """Store what was found of as many elements, a lane a row."""
+        e = self.e
+        if self.is_count and not self.value.operands[1].attribute:  # all the others were counted
+            number = e.emit_scalar(f"uitofp i64 {count} to {TYPES[form]}")
+            values = [e.binary("fsub", form, e.spread(e.type(form), f"{TYPES[form]} {number}"), values[0])]
         values = self._as_doubles(values, form)
         zero = e.literal(Format.F64, 0.0)
         for part, value in enumerate([*values, *[zero] * (len(values) % 2)]):
             place = e.first_record(slot + 2 * self.index + part)
             e.lines.append(f"  store {e.type(Format.F64)} {value}, ptr {place}, align 8")
-        e.block = e.lanes = block
-        return e.lines
+
+    # ---- columns: a lane is a row all the way
+
+    def take_columns(self, aside: int, continues: str) -> None:
+        """Begin with what the elements before have left, where there are some."""
+        e = self.e
+        self.lanes, kind = ROWS_AT_ONCE, e.type(self.form)
+        for part, start in enumerate(self._starts()):
+            kept = e.emit_scalar(f"load {kind}, ptr {self._of_columns(aside, part)}, align {self.form.bits // 8}")
+            self.before.append(e.emit_scalar(f"select i1 {continues}, {kind} {kept}, {kind} {start}"))
+
+    def find_columns(self, aside: int, slot: int, count: str) -> None:
+        """Leave what was found of as many elements, for those that follow and in the rows' records."""
+        e, form, values = self.e, self.form, list(self.following)
+        for part, value in enumerate(values):
+            place = self._of_columns(aside, part)
+            e.lines.append(f"  store {e.type(form)} {value}, ptr {place}, align {form.bits // 8}")
+        if self.is_extreme:
+            nan = values.pop()
+            is_nan = e.emit(f"fcmp uno {e.type(form)} {nan}, {nan}")
+            values = [e.choose(is_nan, form, e.literal(form, math.nan), values[0])]
+        self._to_records(values, form, slot, count)
+
+    def _of_columns(self, aside: int, part: int) -> str:
+        return self.e.first_record(aside + PARTS_ASIDE * self.index + part)
 
     def _as_doubles(self, values: list[str], form: Format) -> list[str]:
         """What the records hold, two numbers for each reduction. What was lost follows the two of its sum."""

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ogive.backends.function_text import FunctionText
-from ogive.backends.llvm import MOST_AHEAD
 from ogive.backends.reductions import ASIDE
+from ogive.backends.row_records import MOST_AHEAD
 from ogive.backends.target import Target
 from ogive.backends.writer import ROWS_AT_ONCE, first_finding
 from ogive.exporting.driver import copied

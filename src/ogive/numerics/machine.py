@@ -55,7 +55,11 @@ class Machine:
 
     def holds(self, value: float) -> bool:
         """Whether this is a number of the format, infinity or NaN."""
-        return not math.isfinite(value) or self.rounded(Fraction(value)) == value
+        if not math.isfinite(value):
+            return True
+        exponent = max(math.frexp(value)[1] - 1, 1 - self.bias)
+        units = math.ldexp(value, self.precision - 1 - exponent)
+        return float(value) == value and abs(value) <= self.largest and units.is_integer()
 
     def whole(self, value: int) -> Expression:
         """A constant of the integer format of the same width."""

@@ -94,7 +94,9 @@ def _over_rows(
         return None
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     of_row = frozenset(range(len(inputs), first) if reduces else ())
-    return Program(inputs, outputs, results, stages, scratch, parameter_count, None, of_row, undecided=undecided)
+    return Program(
+        inputs, outputs, results, stages, scratch, parameter_count, None, of_row, undecided=undecided, is_tested=True
+    )
 
 
 def row_decider(

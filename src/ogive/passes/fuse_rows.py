@@ -132,6 +132,8 @@ class _Joint:
         """What is kept, and the operand that it is read from."""
         self.tests: list[Expression] = []
         """Where steps' results are undecided."""
+        self.is_tested = True
+        """Whether results of all steps over rows are the same in whatever order these are added up."""
         self.levels: dict[Expression, int] = {}
         """In which stage a node can be computed first."""
 
@@ -142,6 +144,7 @@ class _Joint:
             raise ValueError(f"fuse_rows: a step for {program.inputs} gets {given}")
         if program.stages and any(self.of_row[i] for i in operands):
             raise ValueError("fuse_rows: a step over rows gets one number a row")
+        self.is_tested &= program.in_any_order
         leaves: dict[Expression, Expression] = {}
         for i, t in enumerate(program.inputs):
             leaves[node(ops.INPUT, (), i, STORAGE[t.name])] = self.values[operands[i]]
@@ -260,6 +263,7 @@ class _Joint:
             None,
             frozenset(of_row),
             undecided=either(*(final(test, test) for test in self.tests)),
+            is_tested=self.is_tested,
         )
 
 

@@ -70,6 +70,9 @@ MOST_ELEMENTS = 2.0**62
 #: What sums of bounds lack by their own rounding.
 ROOM = 1 + 2.0**-20
 
+#: The same where they are added up in float32: 2**-24 for each of 2**10 elements of a lane, and for the joints of lanes.
+ROOM_OF_ROUGH = 1 + 2.0**-12
+
 
 class UnboundedError(Exception):
     """What a formula reduces rows to has no bound."""
@@ -309,8 +312,8 @@ class TestedRows(TestedReals):
         relative, absolute = error.relative * ROOM + UNCOMPENSATED_SUM, None
         if not has_one_sign:
             sizes = node(ops.ABSOLUTE, (summed,), None, summed.format)
-            found = self._found(self._new("row_sum", sizes, Summation.UNCOMPENSATED))
-            relative, absolute = 0.0, m.mul_(found, m.number(relative * ROOM))
+            found = self._found(self._new("row_sum", sizes, Summation.ROUGH))
+            relative, absolute = 0.0, m.mul_(found, m.number(relative * ROOM_OF_ROUGH))
         static = error.static * MOST_ELEMENTS
         if static > NEXT_TO_NOTHING:
             length = node(ops.ROW_LENGTH, (), None, Format.F64)

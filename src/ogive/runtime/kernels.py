@@ -27,15 +27,24 @@ __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
 #: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
 #: of rows kept between stages, from how many elements on threads pay, from how many eighths of the last cache on
-#: results are written past it, and the kernel that computes again what the code leaves undecided.
-Resolved = tuple[_native.Code, int, tuple[tuple[str, ...], ...], tuple[int, ...], int, int, "_native.Kernel | None"]
+#: results are written past it, the kernel that computes again what the code leaves undecided, and the one for columns.
+Resolved = tuple[
+    _native.Code,
+    int,
+    tuple[tuple[str, ...], ...],
+    tuple[int, ...],
+    int,
+    int,
+    "_native.Kernel | None",
+    "_native.Kernel | None",
+]
 
 
-def compiled(program: Program, target: Target) -> tuple[str, Image]:
+def compiled(program: Program, target: Target, *, of_columns: bool = False) -> tuple[str, Image]:
     """The program's machine code for a target, from the cache or compiled and put there; and its name there."""
     from ogive.backends.llvm import emit, entries  # a warm start needs nothing of it
 
-    source = emit(program, target)
+    source = emit(program, target, of_columns=of_columns)
     name = cache.key(source, *_compiled_for(target))
     image = cache.load(name)
     if image is None:
@@ -77,7 +86,9 @@ def _note_name(identity: str, target: Target) -> str | None:
         return None
 
 
-def kept_or_made(identity: str | None, make_program: Callable[[], Program], target: Target) -> pack.Kernel:
+def kept_or_made(
+    identity: str | None, make_program: Callable[[], Program], target: Target, *, of_columns: bool = False
+) -> pack.Kernel:
     """What a kernel has to know, and its machine code: from the cache, or made and put there."""
     note = None if identity is None else _note_name(identity, target)
     known = None if note is None else cache.load_note(note)
@@ -85,18 +96,20 @@ def kept_or_made(identity: str | None, make_program: Callable[[], Program], targ
     if known is not None and image is not None:
         return known, image
     from ogive.backends.blocks import block_size
+    from ogive.backends.columns import takes_columns
     from ogive.passes.cost import cost
 
     program = make_program()
     price = cost(program.roots)
-    name, image = compiled(program, target)
+    name, image = compiled(program, target, of_columns=of_columns)
     known = {
         "image": name,
         "block": block_size(program),
         "stages": [stage.names for stage in program.stages],
         "scratch": [f.bits // 8 for f in program.scratch],
         "threshold": int(target.tuning.parallel_cost / max(price, target.tuning.smallest_cost)),
-        "repaired": program.undecided is not None,
+        "repaired": program.undecided is not None and not of_columns,
+        "columns": takes_columns(program) and not of_columns,
         "marks rows": program.marks_rows,
     }
     if note is not None:
@@ -109,6 +122,11 @@ def identity_of_repair(identity: str) -> str:
     return f"repair of\n{identity}"
 
 
+def identity_of_columns(identity: str) -> str:
+    """The identity of the kernel that computes the same where rows are the columns of a matrix."""
+    return f"columns of\n{identity}"
+
+
 def make_kernel(
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
@@ -119,10 +137,12 @@ def make_kernel(
     row_operands: Iterable[int] = (),
     make_identity: Callable[[], str] | None = None,
     decide: Decider | RowDecider | None = None,
+    of_columns: bool = False,
 ) -> _native.Kernel:
     """A kernel for operands of these types; its program is asked for when it is first called.
 
-    ``row_operands`` are the operands of a row-wise kernel that have one number a row.
+    ``row_operands`` are the operands of a row-wise kernel that have one number a row. ``of_columns`` asks for the code of
+    rows that are columns, which another kernel calls (runtime/native/rows.c).
 
     ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
     was made of it, the program is not made again.
@@ -137,12 +157,13 @@ def make_kernel(
         chosen = target or host_target()
         identity = None if make_identity is None else make_identity()
         came = None if identity is None else pack.load(identity, chosen)
-        known, image = came or kept_or_made(identity, make_program, chosen)
+        known, image = came or kept_or_made(identity, make_program, chosen, of_columns=of_columns)
         code = _native.Code(image.code, image.entries, image.imports)
         stages = (*map(tuple, known["stages"]), ())
         streamed = chosen.tuning.streamed_eighths
         repair = repair_of(target, known["marks rows"]) if known["repaired"] else None
-        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, repair
+        columns = columns_of(target) if known["columns"] else None
+        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, repair, columns
 
     def repair_of(target: Target | None, marks_rows: bool) -> _native.Kernel:
         return make_kernel(
@@ -158,6 +179,18 @@ def make_kernel(
                 if row_wise
                 else Decider(inputs, outputs, lambda: make_program().decide)
             ),
+        )
+
+    def columns_of(target: Target | None) -> _native.Kernel:
+        return make_kernel(
+            inputs,
+            outputs,
+            make_program,
+            target,
+            row_wise=True,
+            row_operands=of_row,
+            make_identity=None if make_identity is None else lambda: identity_of_columns(make_identity()),
+            of_columns=True,
         )
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)

@@ -123,20 +123,39 @@ static int check_repair(const OgiveKernel *kernel, PyObject *object, Py_ssize_t 
     return 0;
 }
 
+/* Whether this is a kernel that computes the same of columns; 0, or -1 with an error set. */
+static int check_columns(const OgiveKernel *kernel, PyObject *object) {
+    const OgiveKernel *columns = (OgiveKernel *)object;
+    int suits = Py_TYPE(object) == ogive_kernel_type && kernel->row_wise && columns->row_wise &&
+                columns->inputs == kernel->inputs && columns->outputs == kernel->outputs;
+    for (int k = 0; suits && k < kernel->inputs + kernel->outputs; ++k) {
+        suits = columns->itemsizes[k] == kernel->itemsizes[k] && columns->of_row[k] == kernel->of_row[k];
+    }
+    if (!suits) {
+        PyErr_SetString(PyExc_ValueError, "Kernel: what computes columns is a row-wise kernel of the same operands");
+        return -1;
+    }
+    return 0;
+}
+
 /* Takes over what `resolve` answered, if no other thread was here before; 0, or -1 with an error set. */
 static int accept(OgiveKernel *kernel, PyObject *answer) {
     PyObject *code, *stages, *scratch;
-    PyObject *repair = Py_None;
+    PyObject *repair = Py_None, *columns = Py_None;
     Py_ssize_t block, threshold, eighths;
-    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn|O", ogive_code_type, &code, &block, &PyTuple_Type,
-                                                    &stages, &PyTuple_Type, &scratch, &threshold, &eighths, &repair)) {
+    if (!PyTuple_Check(answer) || !PyArg_ParseTuple(answer, "O!nO!O!nn|OO", ogive_code_type, &code, &block, &PyTuple_Type,
+                                                    &stages, &PyTuple_Type, &scratch, &threshold, &eighths, &repair,
+                                                    &columns)) {
         if (!PyErr_Occurred()) {
             PyErr_SetString(PyExc_TypeError, "Kernel: resolve must return (Code, block, stages, scratch, parallel threshold, "
-                                             "streaming threshold, repair)");
+                                             "streaming threshold, repair, columns)");
         }
         return -1;
     }
     if (repair != Py_None && check_repair(kernel, repair, block) < 0) {
+        return -1;
+    }
+    if (columns != Py_None && check_columns(kernel, columns) < 0) {
         return -1;
     }
     if (block < 1 || block > OGIVE_STAGING_BYTES / kernel->bytes || OGIVE_ELEMENTS_OF_LINES % block != 0) {
@@ -175,6 +194,7 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
     kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
     kernel->code = Py_NewRef(code);
     kernel->repair = repair == Py_None ? NULL : (OgiveKernel *)Py_NewRef(repair);
+    kernel->columns = columns == Py_None ? NULL : (OgiveKernel *)Py_NewRef(columns);
     atomic_store(&kernel->function, kernel->functions[0]);
     return 0;
 }
@@ -290,6 +310,7 @@ static int kernel_traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->resolve);
     Py_VISIT(self->code);
     Py_VISIT(self->repair);
+    Py_VISIT(self->columns);
     Py_VISIT(self->decide);
     Py_VISIT(Py_TYPE(object));
     return 0;
@@ -297,7 +318,7 @@ static int kernel_traverse(PyObject *object, visitproc visit, void *arg) {
 
 static int kernel_clear(PyObject *object) {
     Py_CLEAR(((OgiveKernel *)object)->resolve);
-    return 0; /* `code`, `repair` and `decide` stay: a loop may still run them */
+    return 0; /* `code`, `repair`, `columns` and `decide` stay: a loop may still run them */
 }
 
 static void kernel_dealloc(PyObject *object) {
@@ -307,6 +328,7 @@ static void kernel_dealloc(PyObject *object) {
     kernel_clear(object);
     Py_CLEAR(((OgiveKernel *)object)->code);
     Py_CLEAR(((OgiveKernel *)object)->repair);
+    Py_CLEAR(((OgiveKernel *)object)->columns);
     Py_CLEAR(((OgiveKernel *)object)->decide);
     type->tp_free(object);
     Py_DECREF(type);
@@ -347,8 +369,9 @@ static PyType_Slot kernel_slots[] = {
                 "operands, by their numbers, that have one number a row in place of its elements. `resolve`\n"
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
                 "takes at a time, the reductions of each stage, the sizes of rows kept between stages, from how many\n"
-                "elements on threads pay, from how many eighths of the last cache on streaming does, and the Kernel that\n"
-                "computes again what the code flags as undecided, or None. `decide` is such a kernel's: it is called as\n"
+                "elements on threads pay, from how many eighths of the last cache on streaming does, the Kernel that\n"
+                "computes again what the code flags as undecided, or None, and the Kernel that computes the same where\n"
+                "rows are the columns of a matrix, or None. `decide` is such a kernel's: it is called as\n"
                 "decide(inputs, outputs, mask, parameters), with bytes, and returns the outputs as bytes."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},

@@ -81,6 +81,11 @@ typedef void (*ogive_kernel_function)(void *const *operands, intptr_t count, con
 typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double *records, intptr_t rows,
                                    const intptr_t *steps, intptr_t first);
 
+/* The same of a kernel for columns: of rows whose elements at one position lie side by side, a multiple of
+ * OGIVE_ROWS_AT_ONCE. `steps` lead from element to element; behind them is the distance from the records of so many rows
+ * to those of the next ones. In place of the lanes, which are rows already, OGIVE_PARTS_ASIDE numbers of each reduction of a
+ * stage wait for the call with the next elements: of the same OGIVE_ELEMENTS_TOGETHER, or of the last stage. */
+
 #define OGIVE_STREAM_ALIGNMENT 64
 
 #define OGIVE_MAX_STAGES 8
@@ -89,6 +94,8 @@ typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double
 #define OGIVE_MAX_AHEAD 16       /* numbers that a row-wise stage computes for all rows at once */
 #define OGIVE_LANES_ASIDE 24     /* numbers of each row's record that a reduction's lanes take: 192 bytes */
 #define OGIVE_ROWS_AT_ONCE 16    /* the most rows that it takes */
+#define OGIVE_PARTS_ASIDE 4
+#define OGIVE_ELEMENTS_TOGETHER 1024 /* of a column: so many are reduced in one order, by as many calls as it takes */
 
 /* How a stage of a row-wise kernel makes one number of a row. */
 enum ogive_reduction {
@@ -102,11 +109,14 @@ enum ogive_reduction {
 typedef struct OgiveKernel {
     PyObject_HEAD
     _Atomic(ogive_kernel_function) function; /* of the first stage; NULL until resolved, then the rest is set */
-    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold, repair); called once, then dropped */
+    /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold, repair, columns); called once, then
+     * dropped */
     PyObject *resolve;
     /* Of a kernel whose code flags what it cannot decide: the one that computes such elements again. It has one more
      * result, an uint8 that is not 0 where it could not decide either. */
     struct OgiveKernel *repair;
+    /* Of a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */
+    struct OgiveKernel *columns;
     PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */
     PyObject *code;    /* the Code that the functions lie in */
     PyObject *weakrefs;

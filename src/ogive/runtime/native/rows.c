@@ -346,7 +346,8 @@ static int repair_row(const row_group *group, intptr_t row, int threads) {
         return -1;
     }
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
-    memset(records, 0, RECORD_SIZE * sizeof *records);
+    const int used = group->parameter_count + 1 + 2 * reductions_of(repair) + OGIVE_MAX_AHEAD + 2;
+    memset(records, 0, (size_t)used * sizeof *records);
     for (int i = 0; i <= group->parameter_count; ++i) {
         records[i][0] = group->records[i][row];
     }
@@ -366,13 +367,13 @@ static int repair_row(const row_group *group, intptr_t row, int threads) {
     return failed;
 }
 
-/* The first `rows` rows of the group. 0, or -1 if memory ran out. */
-static int run_group(const row_group *group, intptr_t rows, int threads) {
-    int failed = run_stages(group, rows, threads);
+/* The first `rows` rows of the group, of which it may be known that they are undecided. 0, or -1 if memory ran out. */
+static int run_group(const row_group *group, intptr_t rows, int threads, int is_undecided) {
+    int failed = is_undecided ? 0 : run_stages(group, rows, threads);
     if (group->kernel->repair != NULL) {
         const int mark = mark_slot(group);
         for (intptr_t row = 0; row < rows && failed == 0; ++row) {
-            if (group->records[mark][row] != 0) {
+            if (is_undecided || group->records[mark][row] != 0) {
                 failed = repair_row(group, row, threads);
             }
         }
@@ -386,23 +387,26 @@ typedef struct {
     char **args;
     const npy_intp *steps; /* of the rows, then of the elements in a row */
     npy_intp count;
+    int side_by_side; /* whether rows are columns whose kernel takes them as they lie */
     _Atomic(int) failed;
 } rows_context;
+
+/* What records have before the first stage. */
+static void begin_records(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
+    const OgiveLoopData *loop = context->loop;
+    for (int i = 0; i <= loop->parameter_count; ++i) {
+        for (int r = 0; r < ROWS_AT_ONCE; ++r) {
+            records[i][r] = i < loop->parameter_count ? loop->parameters[i] : (double)context->count;
+        }
+    }
+}
 
 /* Rows without operands as yet; their records have the parameters and the length. */
 static row_group new_group(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
     const OgiveLoopData *loop = context->loop;
     const int used = loop->parameter_count + 1 + 2 * reductions_of(loop->kernel) + OGIVE_MAX_AHEAD + 2;
     memset(records, 0, (size_t)used * sizeof *records); /* short rows would feel the rest */
-    for (int i = 0; i < loop->parameter_count; ++i) {
-        for (int r = 0; r < ROWS_AT_ONCE; ++r) {
-            records[i][r] = loop->parameters[i];
-        }
-    }
-    const double length = (double)context->count;
-    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
-        records[loop->parameter_count][r] = length;
-    }
+    begin_records(context, records);
     return (row_group){.kernel = loop->kernel,
                        .count = context->count,
                        .parameter_count = loop->parameter_count,
@@ -539,8 +543,9 @@ static void copy_long_row(layout to, layout from, npy_intp count, npy_intp size)
 }
 
 /* Rows [begin, end) through a buffer: several rows at a time, because where elements of a row lie apart,
- * neighbouring rows often lie together. With `threads` these share each row. */
-static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t end, int threads) {
+ * neighbouring rows often lie together. With `threads` these share each row.
+ * Rows that are known to be undecided are repaired at once. */
+static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t end, int threads, int is_undecided) {
     const OgiveKernel *kernel = context->loop->kernel;
     const int operands = kernel->inputs + kernel->outputs;
     const npy_intp count = context->count, *row_steps = context->steps, *steps = context->steps + operands;
@@ -592,7 +597,7 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
                 rows_of.steps[k] = buffers[k].row;
             }
         }
-        if (run_group(&rows_of, rows, threads) < 0) {
+        if (run_group(&rows_of, rows, threads, is_undecided) < 0) {
             atomic_store(&context->failed, 1);
         }
         for (int k = kernel->inputs; k < operands; ++k) {
@@ -640,7 +645,7 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
             rows_of.operands[operands] = rows_of.operands[kernel->inputs];
             rows_of.steps[operands] = rows_of.steps[kernel->inputs];
         }
-        if (run_group(&rows_of, end - at < group ? end - at : group, threads) < 0) {
+        if (run_group(&rows_of, end - at < group ? end - at : group, threads, 0) < 0) {
             atomic_store(&context->failed, 1);
         }
     }
@@ -817,12 +822,208 @@ static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
         const int mark = mark_slot(&block->groups[0]);
         for (intptr_t c = 0; c < columns && kernel->repair != NULL; ++c) {
             if (block->groups[c / ROWS_AT_ONCE].records[mark][c % ROWS_AT_ONCE] != 0) {
-                run_gathered_rows(context, at + c, at + c + 1, 0);
+                run_gathered_rows(context, at + c, at + c + 1, 0, 1);
             }
         }
     }
     free(block);
     free(scratch);
+}
+
+/* ---- columns whose kernel takes them as they lie ------------------------------------------------ */
+
+#define GROUPS_AT_ONCE 64 /* of 16 columns each */
+#define BYTES_BETWEEN_STAGES ((npy_intp)1 << 19) /* of columns that several stages read */
+/* A divisor of OGIVE_ELEMENTS_TOGETHER. Where lines are pages apart, the first-level cache holds no more of one place. */
+#define ELEMENTS_OF_A_CALL 8
+
+/* Whether an operand's memory may be that of another one. */
+static int has_overlap(const rows_context *context, intptr_t rows) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const npy_intp *steps = context->steps + kernel->inputs + kernel->outputs;
+    char *begins[OGIVE_MAX_OPERANDS], *ends[OGIVE_MAX_OPERANDS];
+    for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+        const npy_intp along = kernel->of_row[k] ? 0 : steps[k] * (context->count - 1), across = context->steps[k] * (rows - 1);
+        begins[k] = context->args[k] + (along < 0 ? along : 0) + (across < 0 ? across : 0);
+        ends[k] = context->args[k] + (along > 0 ? along : 0) + (across > 0 ? across : 0) + kernel->itemsizes[k];
+    }
+    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
+        for (int i = 0; i < k; ++i) {
+            if (begins[k] < ends[i] && begins[i] < ends[k]) {
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+
+/* Whether rows lie side by side, for the code that takes them so. */
+static int has_side_by_side(const rows_context *context, intptr_t rows) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    if (kernel->columns == NULL || rows < ROWS_AT_ONCE || context->count < 1 ||
+        scratch_bytes(kernel, context->count) > LARGEST_SCRATCH / ROWS_AT_ONCE) {
+        return 0;
+    }
+    for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+        if (context->steps[k] != kernel->itemsizes[k]) {
+            return 0;
+        }
+    }
+    return !has_overlap(context, rows);
+}
+
+/* Some columns side by side, a multiple of 16, and what their kernel has found of them. */
+typedef struct {
+    intptr_t at, columns;
+    char *operands[OGIVE_MAX_OPERANDS];
+    intptr_t steps[OGIVE_MAX_OPERANDS + 1]; /* from element to element; then between the records of 16 columns each */
+    double (*records)[ROWS_AT_ONCE];
+    partial (*found)[2 * OGIVE_MAX_REDUCTIONS]; /* of each column, where it is long: so far, and of the latest elements */
+} strip;
+
+static size_t record_size_of_columns(const OgiveLoopData *loop) {
+    const OgiveKernel *kernel = loop->kernel;
+    int most = 1; /* the last stage counts what is undecided */
+    for (int s = 0; s < kernel->stages; ++s) {
+        most = kernel->reductions_of[s] > most ? kernel->reductions_of[s] : most;
+    }
+    return (size_t)(loop->parameter_count + 1 + 2 * reductions_of(kernel) + OGIVE_MAX_AHEAD + 2 + OGIVE_PARTS_ASIDE * most);
+}
+
+/* The records of 16 columns from this one on. */
+static double (*records_from(const strip *columns, intptr_t first))[ROWS_AT_ONCE] {
+    return (double(*)[ROWS_AT_ONCE])((char *)columns->records + first / ROWS_AT_ONCE * columns->steps[OGIVE_MAX_OPERANDS]);
+}
+
+/* What a stage has found of elements that are reduced together joins what it found before. */
+static void join_columns(const OgiveKernel *kernel, const strip *columns, int reductions, int kind, int slot, int is_first,
+                         int is_last) {
+    for (intptr_t c = 0; c < columns->columns; ++c) {
+        partial *found = columns->found[c], *latest = is_first ? found : found + reductions;
+        double(*records)[ROWS_AT_ONCE] = records_from(columns, c) + slot;
+        const intptr_t lane = c % ROWS_AT_ONCE;
+        for (int r = 0; r < reductions; ++r) {
+            latest[r] = (partial){records[2 * r][lane], records[2 * r + 1][lane]};
+        }
+        combine_segments(kernel->reductions + kind, reductions, found, is_first ? 1 : 2);
+        for (int r = 0; r < reductions && is_last; ++r) {
+            records[2 * r][lane] = found[r].high;
+            records[2 * r + 1][lane] = found[r].low;
+        }
+    }
+}
+
+/* One stage, a few elements of all columns at a time: so memory is read along its lines. */
+static void run_stage_side_by_side(const rows_context *context, const strip *columns, int stage, int kind) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const ogive_row_function function = (ogive_row_function)kernel->columns->functions[stage];
+    const int reductions = kernel->reductions_of[stage], slot = context->loop->parameter_count + 1 + 2 * kind;
+    const int operands = kernel->inputs + kernel->outputs + kernel->scratches;
+    const npy_intp end = reductions > 0 || !makes_numbers_of_rows(kernel) ? context->count : 1;
+    intptr_t steps[OGIVE_MAX_OPERANDS + 1];
+    memcpy(steps, columns->steps, (size_t)operands * sizeof *steps);
+    steps[operands] = columns->steps[OGIVE_MAX_OPERANDS];
+    for (npy_intp first = 0; first < end; first += ELEMENTS_OF_A_CALL) {
+        const npy_intp next = end - first < ELEMENTS_OF_A_CALL ? end : first + ELEMENTS_OF_A_CALL;
+        void *pointers[OGIVE_MAX_OPERANDS];
+        for (int k = 0; k < operands; ++k) {
+            pointers[k] = columns->operands[k] + (kernel->of_row[k] ? 0 : first * steps[k]);
+        }
+        function(pointers, next - first, &columns->records[0][0], columns->columns, steps, first);
+        if (reductions > 0 && end > OGIVE_ELEMENTS_TOGETHER && (next % OGIVE_ELEMENTS_TOGETHER == 0 || next == end)) {
+            join_columns(kernel, columns, reductions, kind, slot, next <= OGIVE_ELEMENTS_TOGETHER, next == end);
+        }
+    }
+}
+
+/* Whether the largest or smallest element of one of 16 columns is a zero: of zeros of both signs the order says which. */
+static int has_zero_extreme(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const int reductions = reductions_of(kernel), slot = context->loop->parameter_count + 1;
+    int found = 0;
+    for (int r = 0; r < reductions; ++r) {
+        for (int c = 0; c < ROWS_AT_ONCE && kernel->reductions[r] <= OGIVE_MINIMUM; ++c) {
+            found |= records[slot + 2 * r][c] == 0;
+        }
+    }
+    return found;
+}
+
+/* All stages of some columns, and again what is left open. */
+static void run_strip(rows_context *context, strip *columns, intptr_t at, intptr_t count) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const int operands = kernel->inputs + kernel->outputs;
+    const int mark = context->loop->parameter_count + 1 + 2 * reductions_of(kernel) + OGIVE_MAX_AHEAD;
+    columns->at = at;
+    columns->columns = count;
+    for (int k = 0; k < operands; ++k) {
+        columns->operands[k] = context->args[k] + at * context->steps[k];
+    }
+    if (output_serves_as_scratch(kernel)) {
+        columns->operands[operands] = columns->operands[kernel->inputs];
+    }
+    for (int stage = 0, kind = 0; stage < kernel->stages; kind += kernel->reductions_of[stage++]) {
+        run_stage_side_by_side(context, columns, stage, kind);
+    }
+    for (intptr_t first = 0; first < count; first += ROWS_AT_ONCE) {
+        double(*records)[ROWS_AT_ONCE] = records_from(columns, first);
+        if (has_zero_extreme(context, records)) {
+            run_gathered_rows(context, at + first, at + first + ROWS_AT_ONCE, 0, 0);
+            continue;
+        }
+        for (intptr_t c = 0; c < ROWS_AT_ONCE && kernel->repair != NULL; ++c) {
+            if (records[mark][c] != 0) {
+                run_gathered_rows(context, at + first + c, at + first + c + 1, 0, 1);
+            }
+        }
+    }
+}
+
+static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const int operands = kernel->inputs + kernel->outputs, shares = output_serves_as_scratch(kernel);
+    npy_intp bytes = 0; /* of one element of every operand that has them */
+    for (int k = 0; k < operands; ++k) {
+        bytes += kernel->of_row[k] ? 0 : kernel->itemsizes[k];
+    }
+    const int has_passes = kernel->stages > 2 || !makes_numbers_of_rows(kernel);
+    const intptr_t groups = (end - begin) / ROWS_AT_ONCE; /* then perhaps columns that one of them has already */
+    intptr_t most = has_passes ? BYTES_BETWEEN_STAGES / (bytes * ROWS_AT_ONCE) / context->count : GROUPS_AT_ONCE;
+    most = most < 1 ? 1 : most > GROUPS_AT_ONCE ? GROUPS_AT_ONCE : most;
+    most = (most > groups ? groups : most) * ROWS_AT_ONCE;
+    const size_t of_records = record_size_of_columns(context->loop) * ROWS_AT_ONCE * sizeof(double);
+    const size_t of_found = context->count > OGIVE_ELEMENTS_TOGETHER ? sizeof(partial[2 * OGIVE_MAX_REDUCTIONS]) : 0;
+    const size_t of_scratch = shares ? 0 : scratch_bytes(kernel, context->count);
+    const size_t of_group = of_records + ROWS_AT_ONCE * (of_found + of_scratch);
+    char *memory = malloc((size_t)most / ROWS_AT_ONCE * of_group + 64);
+    if (memory == NULL) {
+        atomic_store(&context->failed, 1);
+        return;
+    }
+    char *cursor = memory + (64 - (uintptr_t)memory % 64) % 64;
+    strip columns = {.records = (double(*)[ROWS_AT_ONCE])cursor};
+    for (intptr_t c = 0; c < most; c += ROWS_AT_ONCE, cursor += of_records) {
+        begin_records(context, (double(*)[ROWS_AT_ONCE])cursor);
+    }
+    columns.found = (partial(*)[2 * OGIVE_MAX_REDUCTIONS])cursor;
+    cursor += (size_t)most * of_found;
+    columns.steps[OGIVE_MAX_OPERANDS] = (intptr_t)of_records;
+    for (int k = 0; k < operands; ++k) {
+        columns.steps[k] = context->steps[operands + k];
+    }
+    for (int k = operands; k < operands + kernel->scratches; ++k) {
+        columns.steps[k] = shares ? columns.steps[kernel->inputs] : most * kernel->itemsizes[k];
+        columns.operands[k] = cursor;
+        cursor += shares ? 0 : context->count * columns.steps[k];
+    }
+    for (intptr_t at = begin; at + ROWS_AT_ONCE <= end; at += most) {
+        const intptr_t left = (end - at) / ROWS_AT_ONCE * ROWS_AT_ONCE;
+        run_strip(context, &columns, at, left < most ? left : most);
+    }
+    if ((end - begin) % ROWS_AT_ONCE != 0) {
+        run_strip(context, &columns, end - ROWS_AT_ONCE, ROWS_AT_ONCE);
+    }
+    free(memory);
 }
 
 static void run_rows(void *opaque, intptr_t begin, intptr_t end) {
@@ -832,10 +1033,12 @@ static void run_rows(void *opaque, intptr_t begin, intptr_t end) {
     if (is_contiguous(kernel, context->steps + kernel->inputs + kernel->outputs, context->count) &&
         !is_in_place(context, end)) {
         run_contiguous_rows(context, begin, end, 0);
+    } else if (context->side_by_side && end - begin >= ROWS_AT_ONCE) {
+        run_side_by_side(context, begin, end);
     } else if (has_columns(context, end - begin) && !is_in_place(context, end)) {
         run_columns(context, begin, end);
     } else {
-        run_gathered_rows(context, begin, end, 0);
+        run_gathered_rows(context, begin, end, 0, 0);
     }
     ogive_fp_leave(saved);
 }
@@ -864,10 +1067,17 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         return;
     }
     ogive_call call = {loop->kernel, NULL, loop, rows, NULL};
-    rows_context context = {loop, &call, args, steps, count, 0};
+    rows_context context = {loop, &call, args, steps, count, 0, 0};
     const int threads = ogive_pool_size();
     const npy_intp length = count < 1 ? 1 : count, all = rows > NPY_MAX_INTP / length ? NPY_MAX_INTP : rows * length;
     const int contiguous = is_contiguous(kernel, steps + kernel->inputs + kernel->outputs, count) && !is_in_place(&context, rows);
+    context.side_by_side = !contiguous && has_side_by_side(&context, rows);
+    if (context.side_by_side) {
+        if (atomic_load(&kernel->columns->function) == NULL && ogive_kernel_resolve(kernel->columns) == NULL) {
+            return;
+        }
+        context.side_by_side = kernel->columns->stages == kernel->stages && kernel->columns->scratches == kernel->scratches;
+    }
     if (all < kernel->parallel_threshold || threads < 2) {
         run_rows(&context, 0, rows);
     } else if (rows < threads && (contiguous || count > SEGMENT)) { /* few long rows: threads share their segments */
@@ -875,12 +1085,12 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
         if (contiguous) {
             run_contiguous_rows(&context, 0, rows, 1);
         } else {
-            run_gathered_rows(&context, 0, rows, 1);
+            run_gathered_rows(&context, 0, rows, 1, 0);
         }
         ogive_fp_leave(saved);
     } else {
         npy_intp grain = kernel->parallel_threshold / 2 / length;
-        if (!contiguous && has_columns(&context, rows)) { /* neighbours lie in the same lines of memory */
+        if (context.side_by_side || (!contiguous && has_columns(&context, rows))) { /* neighbours lie in the same lines of memory */
             const npy_intp share = (rows / threads + ROWS_AT_ONCE - 1) / ROWS_AT_ONCE * ROWS_AT_ONCE;
             const npy_intp wanted = share < COLUMNS_AT_ONCE ? share : COLUMNS_AT_ONCE;
             grain = grain < wanted ? wanted : grain;
