@@ -233,11 +233,17 @@ def test_rows_with_what_is_beside_them_are_one_operator(tmp_path):
     expected = ogive.onnx.load(model)(**given)
     for found, right in zip(made.session().run(["y", "z"], given), expected[:2], strict=True):
         assert same(found, right)
-    wrong = {**given, "mask": given["mask"][:, :1]}
+
+
+def test_rows_whose_operands_differ_in_shape(tmp_path):
+    """Where the model said that they are the same, and calls have others."""
+    model = parser.parse_model(HEAD + "(float[N,M] x, float[N,M] b) => (float[N,M] y) { h = Add(x, b) y = Softmax(h) }")
+    made = ogive.onnxruntime.replace(model, tmp_path / "model.so", rows=True)
+    assert made.nodes == 2
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 4
-    with pytest.raises(Exception, match=r"differ in shape|Got invalid dimensions"):
-        made.session(options).run(None, wrong)
+    with pytest.raises(Exception, match="ogive: the operands of an operator of rows differ in shape"):
+        made.session(options).run(None, {"x": numbers("float32", 3, 70), "b": numbers("float32", 1, 70)})
 
 
 def test_many_rows_on_several_threads(tmp_path):
