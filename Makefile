@@ -35,7 +35,7 @@ test:  ## all tests; `make test TESTS=tests/cpu/test_rows.py` for some
 check:  ## everything that CI does, from a fresh .venv
 	.ci/run
 
-sanitize:  ## the native extension under sanitizers (Linux, GCC)
+sanitize:  ## the native extension and exported code under sanitizers (Linux, GCC)
 	.ci/sanitize
 
 aarch64:  ## kernels, linker and native extension of AArch64, under an emulator (Debian; needs qemu-user and gcc-aarch64-linux-gnu)

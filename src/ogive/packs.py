@@ -15,14 +15,13 @@ import hashlib
 import os
 import sys
 import zipfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ogive.backends.link import Image
 from ogive.backends.target import TARGETS, Target
 from ogive.catalog import OPERATORS
 from ogive.contracts import CONTRACTS
@@ -58,28 +57,25 @@ def catalogue() -> Iterator[Formula]:
 
 def make_pack(target: Target, formulas: Sequence[Formula] | None = None) -> bytes:
     """The pack of a target: the kernels of the catalogue, or of these formulas, and those that belong to them."""
-    kernels = (made for formula in (formulas or catalogue()) for made in _kernels(formula, target))
+    kernels, repairs = list[pack.Packed](), list[pack.Packed]()
+    for formula in formulas or catalogue():
+        program, identity = formula.program, formula.identity
+        known = _add(kernels, identity, program, target)
+        if known["repaired"]:
+            assert program.repair is not None
+            _add(repairs, identity_of_repair(identity), program.repair(), target)
+        if known["columns"]:
+            _add(kernels, identity_of_columns(identity), program, target, of_columns=True)
     files = {name: Path(path).read_bytes() for name, path in engine_files().items()}
-    return pack.packed(kernels, files)
+    return pack.packed(kernels, repairs, files)
 
 
-def _kernels(formula: Formula, target: Target) -> Iterator[tuple[str, str, Image]]:
-    program = formula.program
-    identity = formula.identity
-    known = yield from _kernel(identity, program, target)
-    if known["repaired"]:
-        assert program.repair is not None
-        yield from _kernel(identity_of_repair(identity), program.repair(), target)
-    if known["columns"]:
-        yield from _kernel(identity_of_columns(identity), program, target, of_columns=True)
-
-
-def _kernel(
-    identity: str, program: Program, target: Target, *, of_columns: bool = False
-) -> Generator[tuple[str, str, Image], None, Mapping[str, Any]]:
+def _add(
+    to: list[pack.Packed], identity: str, program: Program, target: Target, *, of_columns: bool = False
+) -> Mapping[str, Any]:
     known, image = kept_or_made(None, lambda: program, target, of_columns=of_columns)
     note = {name: value for name, value in known.items() if name != "image"}  # that is the cache's name for it
-    yield identity, repr(dict(sorted(note.items()))), image
+    to.append((identity, repr(dict(sorted(note.items()))), image))
     return known
 
 

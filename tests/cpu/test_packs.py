@@ -95,7 +95,7 @@ def test_a_pack_of_something_else_has_no_kernels(installed, made, at):
 
 
 def test_a_damaged_kernel_is_not_run(installed, monkeypatch):
-    monkeypatch.setattr(pack, "_BLOCK_BYTES", 1)  # each text in a block of its own
+    monkeypatch.setattr(pack, "_BLOCK_BYTES", (1, 1))  # each image in a block of its own
     data = bytearray(packs.make_pack(host_target(), formulas()))
     data[-1] ^= 1  # of the last kernel, which repairs
     installed.write_bytes(data)

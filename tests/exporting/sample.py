@@ -23,6 +23,10 @@ SAMPLE = {
     "quantize_linear": ("float32",),
     "softmax": ("float16", "float32", "float64"),
     "hardmax": ("float32",),
+    "softmin": ("float32",),
+    "sparsemax": ("float32", "float64"),
+    "log_softmax": ("bfloat16",),
+    "logsumexp": ("float16", "float32"),
 }
 
 

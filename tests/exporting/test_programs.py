@@ -63,6 +63,19 @@ def test_the_digests_of_this_machine(target, tmp_path):
     assert len(lines) == len(sources)
 
 
+@pytest.mark.parametrize("target", ["x86_64", "aarch64"])
+def test_gradients(target, tmp_path):
+    """They are operators as well: derivatives, values with them, and those of rows."""
+    compiler, emulator = ON[target]
+    if target in LEVELS and not IS_X86:
+        pytest.skip("x86-64 runs on x86-64 alone")
+    need(compiler[0], *emulator[:1])
+    made = [ogive.grad(ogive.celu), ogive.value_and_grad(ogive.gelu), ogive.vjp(ogive.prelu), ogive.vjp(ogive.softmax)]
+    exported = ogive.export([*made, ogive.vjp(ogive.logsumexp)], target=target, name="some", self_test=True)
+    exported.write(tmp_path)
+    assert len(runs(compiler, tmp_path, "some", emulator=emulator)) == 5
+
+
 ENVIRONMENT = """
 #include <fenv.h>
 #define main self_test

@@ -41,8 +41,9 @@ class Running:
         for rows, count in ROWS if interface.is_row_wise else ((1, ELEMENTS),):
             at, places = self.free, []
             for number, operand in enumerate(interface.operands):
-                data = elements(operand.type, number, rows * count) if operand.is_input else None
-                data = bytes(rows * count * operand.type.itemsize) if data is None else data.tobytes()
+                items = rows if operand.of_row else rows * count
+                data = elements(operand.type, number, items).tobytes() if operand.is_input else None
+                data = bytes(items * operand.type.itemsize) if data is None else data
                 places.append(at)
                 at = self.placed(data, at)
             arguments = [*places, 0, rows if interface.is_row_wise else count]
@@ -54,7 +55,7 @@ class Running:
             self.call(interface.name, *arguments)
             for operand, where in zip(interface.operands, places, strict=True):
                 if not operand.is_input:
-                    end = where + rows * count * operand.type.itemsize
+                    end = where + (rows if operand.of_row else rows * count) * operand.type.itemsize
                     found.append(np.frombuffer(self.memory.read(self.store, where, end), np.uint8))
         return found
 

@@ -215,6 +215,52 @@ def test_what_lies_between_stays_onnx_runtimes_and_the_order_holds(tmp_path):
     assert same(made.session().run(None, {"x": x})[0], ogive.tanh(ogive.add(product, ogive.softplus(h))))
 
 
+def test_rows_with_what_is_beside_them_are_one_operator(tmp_path):
+    """Attention's: scores that are scaled, a mask of their shape, and their softmax; of another axis it is not taken."""
+    text = (
+        HEAD
+        + """(float[B,3,S,40] x, float[B,3,S,40] mask) => (float[B,3,S,40] y, float[B,3,S,40] z, float[B,3,S,40] other) {
+        scale = Constant<value_float=0.125>()  h = Mul(x, scale)  masked = Add(h, mask)  y = Softmax(masked)
+        z = LogSoftmax<axis=3>(x)  other = Softmax<axis=1>(x) }"""
+    )
+    model = parser.parse_model(text)
+    made = ogive.onnxruntime.replace(model, tmp_path / "model.so", rows=True)
+    names = [node.op_type.partition("_")[0] for node in made.model.graph.node if node.op_type != "Constant"]
+    assert sorted(names) == ["LogSoftmax", "Mul", "Softmax"]  # the last one is ONNX Runtime's
+    assert made.islands == 2
+    x, mask = numbers("float32", 2, 3, 50, 40), np.where(numbers("float32", 2, 3, 50, 40) > 0, 0, -np.inf)
+    given = {"x": x, "mask": mask.astype(np.float32)}
+    expected = ogive.onnx.load(model)(**given)
+    for found, right in zip(made.session().run(["y", "z"], given), expected[:2], strict=True):
+        assert same(found, right)
+
+
+def test_rows_whose_operands_differ_in_shape(tmp_path):
+    """Where the model said that they are the same, and calls have others."""
+    model = parser.parse_model(HEAD + "(float[N,M] x, float[N,M] b) => (float[N,M] y) { h = Add(x, b) y = Softmax(h) }")
+    made = ogive.onnxruntime.replace(model, tmp_path / "model.so", rows=True)
+    assert made.nodes == 2
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    with pytest.raises(Exception, match="ogive: the operands of an operator of rows differ in shape"):
+        made.session(options).run(None, {"x": numbers("float32", 3, 70), "b": numbers("float32", 1, 70)})
+
+
+def test_many_rows_on_several_threads(tmp_path):
+    """Each thread has its own scratch memory; long rows are taken one after the other."""
+    model = parser.parse_model(HEAD + "(float[N,M] x) => (float[N,M] y) { h = Neg(x) y = Softmax(h) }")
+    made = ogive.onnxruntime.replace(model, tmp_path / "model.so")
+    assert made.nodes == 1  # rows are taken when they are asked for
+    made = ogive.onnxruntime.replace(model, tmp_path / "rows.so", rows=True)
+    assert made.nodes == 2
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 4
+    running = made.session(options)
+    for shape in ((3000, 70), (5, 40_000), (1, 1)):
+        x = numbers("float32", *shape)
+        assert same(running.run(None, {"x": x})[0], ogive.softmax(-x))
+
+
 def test_a_type_that_onnx_runtime_has_no_kernels_for(tmp_path):
     head = '<ir_version: 10, opset_import: ["" : 22]> m '
     text = head + "(bfloat16[N] x) => (bfloat16[N] y) { h = Mish(x)  y = Mul(h, x) }"

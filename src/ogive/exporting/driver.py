@@ -11,8 +11,8 @@ Both compute by `_blocks`, and nothing else calls a kernel.
 
 A program with a rounding test marks elements that it could not decide: one in some hundred or thousand. The repair computes
 them again, with more bits. Marked elements are gathered until they fill a block of the repair, or no more come. It needs their
-operands, so elements go through the buffers where a result overlaps an operand. What the repair cannot decide either (about one
-in 2**40) keeps the repair's result, which is one of the two neighbours of the exact number: enclosures need Python.
+operands, so elements go through the buffers where a result overlaps an operand. What the repair cannot decide either (few but
+ties, docs/export.md) keeps the repair's result, one of the two neighbours of the exact number: enclosures need Python.
 """
 
 from __future__ import annotations

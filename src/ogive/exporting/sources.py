@@ -69,7 +69,8 @@ def source_of_operator(
     tensors, open_ones = words[: len(names) + len(results)], words[len(names) + len(results) :]
     types = [*signature.inputs, *signature.outputs]
     operands = tuple(
-        Operand(word, kind, k < len(names)) for k, (word, kind) in enumerate(zip(tensors, types, strict=True))
+        Operand(word, kind, k < len(names), k in computation.row_operands)
+        for k, (word, kind) in enumerate(zip(tensors, types, strict=True))
     )
     own = [str(chosen[p.name]) for p in op.parameters if p.choices and not p.is_default(chosen[p.name])]
     (name,) = identifiers([name or "_".join(["ogive", op.name, *own, *_words(op, signature)])])

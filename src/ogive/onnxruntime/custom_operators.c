@@ -280,7 +280,17 @@ static Status *compute(void *data, void *context) {
     if (elements == 0) {
         return NULL;
     }
+    for (int k = 0; k < op->inputs; k++) {
+        size_t own = 1;
+        for (size_t axis = 0; axis < shapes[k].rank; axis++) {
+            own *= (size_t)shapes[k].sizes[axis];
+        }
+        work.is_plain &= own == elements;
+    }
     if (op->is_row_wise) {
+        if (!work.is_plain) {
+            return failure(kernel->api, "ogive: the operands of an operator of rows differ in shape");
+        }
         const int64_t rank = (int64_t)all.rank, axis = kernel->axis < 0 ? kernel->axis + rank : kernel->axis;
         if (axis < 0 || axis >= rank) {
             return failure(kernel->api, "ogive: axis is none of the tensor's axes");
@@ -305,13 +315,6 @@ static Status *compute(void *data, void *context) {
             }
         }
         return status;
-    }
-    for (int k = 0; k < op->inputs; k++) {
-        size_t own = 1;
-        for (size_t axis = 0; axis < shapes[k].rank; axis++) {
-            own *= (size_t)shapes[k].sizes[axis];
-        }
-        work.is_plain &= own == elements;
     }
     if (work.is_plain) {
         work.total = elements;

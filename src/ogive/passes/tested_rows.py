@@ -27,6 +27,7 @@ from ogive.passes.rowwise import (
     exponential,
     product_of_row,
     row_exponential,
+    summed_exponential,
     threshold_of_row,
 )
 from ogive.passes.tested import TestedReals, differ
@@ -60,6 +61,9 @@ EXPONENTIAL = 2.0**-49
 
 #: What the smallest exponentials, of subnormal float64, have lost.
 UNDERFLOW = 2.0**-1070
+
+#: The smallest number of float64.
+SMALLEST = 2.0**-1074
 
 #: Thresholds are computed of numbers down to this.
 LONGEST_STEP = 2.0**20
@@ -264,6 +268,7 @@ class TestedRows(TestedReals):
         counted = self._counted(operand)
         if counted is not None:
             return counted
+        value = self._without_underflow(operand, value)
         m, error, interval = self.rows.m, value.error, value.interval
         has_one_sign = interval.low >= 0 or interval.high <= 0
         if not m.extended:
@@ -302,6 +307,24 @@ class TestedRows(TestedReals):
             doubt = either(doubt, m.not_(m.less_(m.abs_(total.high), m.number(m.safe))))
         least = max(error.least, lies.smallest_magnitude)
         return replace(total, error=Bound(relative, static, absolute, doubt, None, least, largest))
+
+    def _without_underflow(self, operand: Expression, value: DoubleWord) -> DoubleWord:
+        """Of the exponentials beside the largest, those that are too small for a number become the smallest one in the repair.
+
+        So a row that one element dominates has a logarithm greater than zero, however little: what lies on a tie, and the sign
+        of a zero, follow from that. Exponentials of -inf are zero.
+        """
+        found = summed_exponential(operand) if self.m.extended and operand.operation == ops.SELECT else None
+        if found is None:
+            return value
+        m, truth = self.m, self.truth(operand.operands[0])
+        if row_exponential(operand.operands[1]) is None:
+            truth = m.not_(truth)
+        is_finite = m.less_(m.number(-math.inf), self.number(found[0]).high)
+        is_lost = node(ops.AND, (is_finite, m.equal_(value.high, m.number(0.0))), None, Format.BIT)
+        is_lost = node(ops.AND, (truth, is_lost), None, Format.BIT)
+        high = m.select_(is_lost, m.number(SMALLEST), value.high)
+        return replace(value, high=high, error=replace(value.error, static=max(value.error.static, UNDERFLOW)))
 
     def _short_sum(self, value: DoubleWord, *, has_one_sign: bool) -> DoubleWord:
         """A sum for one test a row: uncompensated. What the repair computes again are few rows."""

@@ -5,7 +5,9 @@ kernel is found by the identity of its computation, as a note of the cache is. A
 package's files: it says their digest, and with other files it is as if it were not there.
 
 The file: a head; the keys, sorted; for each key where its note and its image lie; where the blocks end; then these. Texts
-lie in blocks, each text once. A block is compressed as a whole (LZMA, with a check sum): kernels of one operator are alike.
+lie in blocks, an image once, and each note in the block of its image: a kernel takes one block. A block is compressed as a
+whole (LZMA, with a check sum): kernels of one operator are alike.
+Kernels that repair results are half of the bytes, and are asked for last: they lie behind the others, in longer blocks.
 """
 
 from __future__ import annotations
@@ -30,8 +32,9 @@ _HEAD = struct.Struct("<16s32s32sII")  # what it is, two digests of the engine's
 _KEY_BYTES = 16
 _PLACE = struct.Struct("<IIIIII")  # of the note and of the image: in which block, where, and how many bytes
 
-#: A block's texts have about so many bytes. Longer ones save little, and a kernel takes longer to load.
-_BLOCK_BYTES = 1 << 16
+#: A block's texts have about so many bytes: of kernels, and of those that repair. Longer ones save little, and a kernel takes
+#: longer to load: some 25 ms for each MiB of texts.
+_BLOCK_BYTES = (1 << 16, 1 << 18)
 
 #: Where packs lie, in the package.
 FOLDER = "kernels"
@@ -40,6 +43,9 @@ FOLDER = "kernels"
 _SECONDS_OF_INSTALLING = 60
 
 Kernel = tuple[dict[str, Any], Image]
+
+#: The identity of a computation, its kernel's note as text, and the image.
+Packed = tuple[str, str, Image]
 
 
 def _key(identity: str) -> bytes:
@@ -56,33 +62,43 @@ def _digest_of_sizes(sizes: Mapping[str, int]) -> bytes:
     return bytes.fromhex(key(*(f"{name} {size}" for name, size in sorted(sizes.items()))))
 
 
-def packed(kernels: Iterable[tuple[str, str, Image]], files: Mapping[str, bytes]) -> bytes:
-    """The pack of (identity, note as text, image), for an engine of these files. The same bytes for the same kernels."""
+def packed(kernels: Iterable[Packed], repairs: Iterable[Packed], files: Mapping[str, bytes]) -> bytes:
+    """The pack of kernels and of those that repair their results, for an engine of these files. The same bytes for the same
+    kernels.
+    """
     import lzma
 
-    kept: dict[bytes, tuple[int, int, int]] = {}
-    blocks = [bytearray()]
-
-    def place(data: bytes) -> tuple[int, int, int]:
-        if data not in kept:
-            if len(blocks[-1]) >= _BLOCK_BYTES:
-                blocks.append(bytearray())
-            kept[data] = len(blocks) - 1, len(blocks[-1]), len(data)
-            blocks[-1].extend(data)
-        return kept[data]
-
-    rows = {
-        _key(identity): _PLACE.pack(*place(note.encode()), *place(encode(image))) for identity, note, image in kernels
-    }
+    images: dict[bytes, tuple[int, int, int]] = {}
+    blocks = list[bytearray]()
+    rows = dict[bytes, bytes]()
+    for some, most in zip((kernels, repairs), _BLOCK_BYTES, strict=True):
+        blocks.append(bytearray())
+        for identity, note, image in some:
+            data, text = encode(image), note.encode()
+            if data not in images:
+                if len(blocks[-1]) >= most:
+                    blocks.append(bytearray())
+                images[data] = _appended(blocks, len(blocks) - 1, data)
+            number = images[data][0]
+            begin = blocks[number].find(text)
+            at = _appended(blocks, number, text) if begin < 0 else (number, begin, len(text))
+            rows[_key(identity)] = _PLACE.pack(*at, *images[data])
     sizes = _digest_of_sizes({name: len(data) for name, data in files.items()})
     # The dictionary is what a reader allocates.
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 18}]
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 19}]
     pressed = [lzma.compress(block, check=lzma.CHECK_CRC32, filters=filters) for block in blocks]
     ends = list(accumulate(map(len, pressed)))
     head = _HEAD.pack(MAGIC, digest_of_files(files), sizes, len(rows), len(ends))
     names = sorted(rows)
     index = b"".join(names) + b"".join(rows[name] for name in names) + struct.pack(f"<{len(ends)}I", *ends)
     return head + index + b"".join(pressed)
+
+
+def _appended(blocks: Sequence[bytearray], number: int, data: bytes) -> tuple[int, int, int]:
+    """The place of a text that comes into a block."""
+    begin = len(blocks[number])
+    blocks[number].extend(data)
+    return number, begin, len(data)
 
 
 class _Pack:

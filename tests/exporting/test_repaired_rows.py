@@ -1,0 +1,178 @@
+"""Rows that the rounding test of exported code cannot decide: repaired, they have the bits of the operator."""
+
+import ctypes
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.exporting.interface import Interface
+from tests.exporting.test_programs import LEVEL, LEVELS, ON, need
+from tests.inputs import assert_same_bits
+
+POINTER, SIZE, STEP = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_ssize_t
+
+#: Operators, or nodes of models; the seed and the shape of elements among whose rows some are undecided, and wrong
+#: without the repair: short rows, and rows of several segments.
+CASES = [
+    ("softmin", 1, (20000, 64)),
+    ("softmin", 1, (10, 20011)),
+    ("sparsemax", 1, (4000, 16)),
+    ("softmax", 24, (10, 20011)),
+    ("logsumexp", 2, (100000, 16)),
+    ("ReduceSum", 3, (5000, 16)),
+    ("ReduceMean", 3, (40, 40011)),
+    ("ReduceL1", 3, (20000, 16)),
+    ("ReduceLogSum", 3, (200000, 16)),
+]
+NUMBERS = {"logsumexp", "ReduceSum", "ReduceMean", "ReduceL1", "ReduceLogSum"}
+
+
+def model(text, operands, result):
+    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+    import ogive.onnx
+
+    header = f'<ir_version: 8, opset_import: ["" : 20]> m ({operands}) => (float[N,{result}] y) {{'
+    return ogive.onnx.load(onnx.parser.parse_model(header + text + "}"))
+
+
+def made(name):
+    """What is exported: an operator, or a model of one node that reduces rows."""
+    if hasattr(ogive, name):
+        return getattr(ogive, name)
+    return model(f"axes = Constant<value_ints=[1]>() y = {name}(x, axes)", "float[N,M] x", 1)
+
+
+def elements(name, seed, shape):
+    x = (np.random.default_rng(seed).standard_normal(shape) * 3).astype(np.float32)
+    return np.abs(x) if name == "ReduceLogSum" else x
+
+
+def expected(what, *x):
+    found = np.asarray(what(*x))
+    return found.reshape(len(x[0]), -1)
+
+
+def called(address, *operands, begin=0, end=None, scratch=None):
+    """The rows from ``begin`` on of contiguous operands, the result last."""
+    declared = ctypes.CFUNCTYPE(None, *[POINTER] * len(operands), SIZE, SIZE, SIZE, POINTER)
+    rows, count = operands[0].shape
+    scratch = np.empty(1 << 24, np.uint8) if scratch is None else scratch
+    places = [operand.ctypes.data for operand in operands]
+    declared(address)(*places, begin, rows if end is None else end, count, scratch.ctypes.data)
+    return operands[-1]
+
+
+def result_of(name, x):
+    return np.empty((len(x), 1) if name in NUMBERS else x.shape, np.float32)
+
+
+@pytest.mark.parametrize(("name", "seed", "shape"), CASES)
+def test_rows_have_the_operators_bits(name, seed, shape, monkeypatch):
+    what, x = made(name), elements(name, seed, shape)
+    right = expected(what, x)
+    assert_same_bits(called(ogive.address(what), x, result_of(name, x)), right)
+    # The same code without its repair is wrong somewhere: the comparison says something.
+    monkeypatch.setattr(Interface, "repair", None)
+    assert (called(ogive.address(what), x, result_of(name, x)) != right).any()
+
+
+@pytest.mark.parametrize(("name", "seed", "shape"), [case for case in CASES if case[0] not in NUMBERS])
+def test_results_over_operands(name, seed, shape):
+    what, x = made(name), elements(name, seed, shape)
+    right = expected(what, x)
+    place = x.copy()
+    called(ogive.address(what), place, place, end=len(x) // 3)
+    assert_same_bits(called(ogive.address(what), place, place, begin=len(x) // 3), right)
+
+
+@pytest.mark.parametrize("name", ["softmin", "logsumexp"])
+def test_rows_that_lie_apart(name):
+    """From the last row to the first, and elements from the last to the first."""
+    seed, shape = next(case[1:] for case in CASES if case[0] == name)
+    what, x = made(name), elements(name, seed, shape)
+    right = expected(what, x)
+    turned = np.ascontiguousarray(x[::-1, ::-1])
+    rows, count = shape
+    y = result_of(name, np.empty((rows, 2 * count), np.float32))
+    one = [STEP] if name in NUMBERS else [STEP, STEP]
+    declared = ctypes.CFUNCTYPE(None, POINTER, STEP, STEP, POINTER, *one, SIZE, SIZE, SIZE, POINTER)
+    steps = [y.strides[0], 8][: len(one)]
+    scratch, last = np.empty(1 << 24, np.uint8), turned.ctypes.data + turned.nbytes - 4
+    address = ogive.address(what, strided=True)
+    declared(address)(last, -4 * count, -4, y.ctypes.data, *steps, 0, rows, count, scratch.ctypes.data)
+    assert_same_bits(np.ascontiguousarray(y[:, ::2]), right)
+
+
+def test_numbers_of_rows_in_place():
+    """A result over an operand that has one number a row."""
+    text = "axes = Constant<value_ints=[1]>() s = ReduceSum(x, axes) y = Mul(s, scale)"
+    what = model(text, "float[N,M] x, float[N,1] scale", 1)
+    x = elements("ReduceSum", 3, (5000, 16))
+    scale = elements("scale", 4, (5000, 1))
+    right = expected(what, x, scale)
+    assert_same_bits(called(ogive.address(what), x, scale, scale), right)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the library is linked for Linux")
+@pytest.mark.parametrize("name", ["softmin", "logsumexp"])
+def test_scratch_memory_is_enough(name, tmp_path):
+    """Beyond as many bytes as the function asks for, nothing is written."""
+    need("cc")
+    seed, shape = next(case[1:] for case in CASES if case[0] == name)
+    what, x = made(name), elements(name, seed, shape)
+    ogive.export(what, form="shared", name="rows").write(tmp_path)
+    library = ctypes.CDLL(str(tmp_path / "librows.so"))
+    asks = library.rows_scratch
+    asks.restype, asks.argtypes = SIZE, [SIZE]
+    size = asks(shape[1])
+    for ahead in (0, 1, 63):
+        memory = np.full(size + 256, 0xA5, np.uint8)
+        place = (-memory.ctypes.data) % 64 + ahead
+        function = ctypes.cast(library.rows, POINTER).value
+        found = called(function, x, result_of(name, x), scratch=memory[place:])
+        assert_same_bits(found, expected(what, x))
+        assert (memory[:place] == 0xA5).all()
+        assert (memory[place + size :] == 0xA5).all()
+
+
+PROGRAM = """
+#include "rows.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static float x[ROWS * COUNT], expected[RESULTS], y[RESULTS];
+
+int main(void) {
+    FILE *file = fopen("numbers", "rb");
+    void *scratch = malloc(rows_scratch(COUNT));
+    if (file == NULL || scratch == NULL || fread(x, sizeof x, 1, file) != 1 || fread(expected, sizeof expected, 1, file) != 1) {
+        return 2;
+    }
+    rows(x, y, 0, ROWS, COUNT, scratch);
+    return memcmp(y, expected, sizeof y) != 0;
+}
+"""
+
+
+@pytest.mark.parametrize("target", ON)
+@pytest.mark.parametrize(("name", "seed", "shape"), [CASES[0], CASES[1], CASES[2], CASES[5]])
+def test_on_every_architecture(target, name, seed, shape, tmp_path):
+    """C programs that read the elements, and the right results."""
+    compiler, emulator = ON[target]
+    if target in LEVELS and LEVELS[target] > LEVEL:
+        pytest.skip(f"{target} needs Linux on a processor of that level")
+    need(compiler[0], *emulator[:1])
+    what, x = made(name), elements(name, seed, shape)
+    right = expected(what, x)
+    ogive.export(what, target=target, name="rows").write(tmp_path)
+    (tmp_path / "numbers").write_bytes(x.tobytes() + right.tobytes())
+    (tmp_path / "program.c").write_text(PROGRAM)
+    sizes = {"ROWS": shape[0], "COUNT": shape[1], "RESULTS": right.size}
+    defined = [f"-D{size}={number}" for size, number in sizes.items()]
+    command = [*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", *defined, "-o", "program", "program.c", "rows.o"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    assert subprocess.run([*emulator, "./program"], cwd=tmp_path, check=False).returncode == 0
