@@ -37,6 +37,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "exp": (-4.0, 2.0),
     "log": (0.0, 5.0),
     "log10": (0.0, 5.0),
+    "log1mexp": (0.0, 5.0),
     "log2": (0.0, 5.0),
     "logit": (0.0, 1.0),
     "pow": (0.0, 3.0),

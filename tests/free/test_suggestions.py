@@ -37,6 +37,31 @@ WRONG = {
             "Did you mean alpha?"
         ),
     ),
+    "another library's parameter": (
+        lambda: ogive.leaky_relu(X, negative_slope=0.2),
+        (
+            "leaky_relu: there is no parameter 'negative_slope'; allowed: alpha, out, where, casting, order, dtype, subok, "
+            "signature. Write alpha for the negative_slope of PyTorch"
+        ),
+    ),
+    "another library's way to compute in place": (
+        lambda: ogive.silu(X, inplace=True),
+        (
+            "swish: there is no parameter 'inplace'; allowed: alpha, out, where, casting, order, dtype, subok, signature. "
+            "Write out=x to compute in place"
+        ),
+    ),
+    "another library's name": (
+        lambda: ogive.roundEven,
+        "module 'ogive' has no attribute 'roundEven'. It is called round here",
+    ),
+    "a name that no operator has": (
+        lambda: ogive.matmul,
+        (
+            "module 'ogive' has no attribute 'matmul'. Ogive has no products of matrices, convolutions, pooling, attention "
+            "and networks with a state"
+        ),
+    ),
     "a parameter that is bound": (
         lambda: ogive.celu.bind(alfa=0),
         (

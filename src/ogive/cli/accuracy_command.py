@@ -235,9 +235,7 @@ class Measurement:
                 return None
         arguments = self.op, self.kind, self.values
         if isinstance(self.op, RowOperator):
-            report = sample_rows(
-                self.op, self.kind, count=samples, function=compute, progress=progress, careful=self.is_own
-            )
+            report = sample_rows(*arguments, count=samples, function=compute, progress=progress, careful=self.is_own)
         elif self.is_sampled:
             options: dict[str, Any] = {"progress": progress, "workers": workers, "careful": self.is_own}
             report = sample(*arguments, count=samples, function=compute, **options)
