@@ -19,7 +19,7 @@ from ogive.cli.npy import read_array
 from ogive.cli.outputs import Memory, OutputFolder
 from ogive.cli.picture import WIDTH, picture
 from ogive.cli.summary import Change, Summary, change, has_numbers, histogram, summary
-from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, ModelCommand, console, print_json, progress, singular
+from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, PICTURES, ModelCommand, console, print_json, progress, singular
 from ogive.contracts import CONTRACTS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ __all__ = ["command"]
 @click.option(
     "--plot",
     "pictures",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=PICTURES,
     help="ONNX: draw each output to NAME.png in this folder, as an image or a histogram.",
 )
 @click.option(
