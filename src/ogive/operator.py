@@ -586,13 +586,11 @@ class Operator(_native.OperatorCall):
     def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
         many = "tensor" if self.inputs == 1 else "tensors"
         names = [*(parameter.name for parameter in self.parameters), *self.keywords, "out"]
+        way_out = f"Give all else by name: {', '.join(f'{name}=' for name in names)}"
+        if len(args) == 1 and self.reorderable:
+            way_out = f"Write {self.name}.reduce({self.tensors[0]}, axis=0) for one array"
         raise ArgumentError(
-            message(
-                self.name,
-                by_position(len(args)),
-                f"{self.inputs} {many} ({', '.join(self.tensors)})",
-                f"Give all else by name: {', '.join(f'{name}=' for name in names)}",
-            )
+            message(self.name, by_position(len(args)), f"{self.inputs} {many} ({', '.join(self.tensors)})", way_out)
         )
 
     def _explain(self, error: BaseException, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:

@@ -22,6 +22,12 @@ __all__ = ["RowOperator", "RowReduction", "row_operator"]
 
 LAST = -1
 
+#: By row operator: the element that changes no other one's result, for calls that want some elements left out.
+WITHOUT_EFFECT = {
+    **dict.fromkeys(("hardmax", "log_softmax", "logsumexp", "softmax", "sparsemax"), "-np.inf"),
+    "softmin": "np.inf",
+}
+
 
 @_native.inherit_vectorcall
 class RowOperator(Operator):
@@ -49,7 +55,12 @@ class RowOperator(Operator):
 
     def _refuse_keyword(self, name: str) -> NoReturn:
         if name == "where":
-            way_out = f"Give -inf to what must not count: {self.name}(np.where(mask, x, -np.inf))"
+            nothing = WITHOUT_EFFECT.get(self.name)
+            way_out = (
+                f"Give {nothing.replace('np.', '')} to what must not count: {self.name}(np.where(mask, x, {nothing}))"
+                if nothing
+                else f"Give rows of what must count: {self.name}(x[mask])"
+            )
             raise ArgumentError(
                 message(self.name, "where is not taken, because a row is computed as a whole", "", way_out)
             )

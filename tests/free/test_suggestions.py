@@ -55,6 +55,32 @@ WRONG = {
         lambda: ogive.roundEven,
         "module 'ogive' has no attribute 'roundEven'. It is called round here",
     ),
+    "a reduction": (
+        lambda: ogive.max(X),
+        "max: 1 argument was given by position; allowed: 2 tensors (a, b). Write max.reduce(a, axis=0) for one array",
+    ),
+    "a function of DirectML under the name of another library": (
+        lambda: dml.silu,
+        "module 'ogive.directml' has no attribute 'silu'. Did you mean activation_swish?",
+    ),
+    "a function of DirectML without its prefix": (
+        lambda: dml.softmax,
+        "module 'ogive.directml' has no attribute 'softmax'. Did you mean activation_softmax?",
+    ),
+    "elements of a row that must not count": (
+        lambda: ogive.standardize(X, where=X > 0),
+        (
+            "standardize: where is not taken, because a row is computed as a whole. Give rows of what must count: "
+            "standardize(x[mask])"
+        ),
+    ),
+    "elements of a sum that must not count": (
+        lambda: ogive.softmin(X, where=X > 0),
+        (
+            "softmin: where is not taken, because a row is computed as a whole. Give inf to what must not count: "
+            "softmin(np.where(mask, x, np.inf))"
+        ),
+    ),
     "a name that no operator has": (
         lambda: ogive.matmul,
         (

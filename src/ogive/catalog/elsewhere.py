@@ -29,11 +29,12 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
         "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
         "bitwise_and bitwise_not bitwise_or bitwise_xor ceil celu clamp clip copysign cos cosh div divide elu eq erf erfc "
         "erfinv exp exp2 expit expm1 fix floor fmax fmin fmod ge glu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh "
-        "heaviside hypot isfinite isinf isnan le less less_equal log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logical_and logical_not "
+        "hypot isfinite isinf isnan le less less_equal log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logical_and logical_not "
         "logical_or logical_xor logit logsigmoid logsumexp lt maximum minimum mish mul multiply ndtr ne neg negative not_equal pow "
         "prelu reciprocal relu relu6 remainder round rsqrt sigmoid sign silu sin sinh softmax softmin softshrink "
         "softsign sqrt square sub subtract tan tanh tanhshrink true_divide trunc where",
         LeakyReLU=("leaky_relu", "negative_slope is alpha"),
+        heaviside=("heaviside", "values is at_zero"),
         LogSigmoid="log_sigmoid",
         LogSoftmax="log_softmax",
         Softmax2d=("softmax", "for axis=-3"),
@@ -129,6 +130,9 @@ WITHOUT: dict[str, str] = {
     "Write it as a formula of your own": (
         "boxcox boxcox1p cosm1 entr exp10 exprel huber inv_boxcox inv_boxcox1p kl_div ndtri polar pseudo_huber rel_entr "
         "xlog1py xlogy"
+    ),
+    "Use reduce of add, mul, max, min, fmax or fmin, or a row operator of your own with reduces=True": (
+        "all amax amin any average nanmax nanmin nanprod nansum prod sum"
     ),
     "Write it as a row operator of your own, with row_sum, row_max and row_count": (
         "cosine_similarity moments norm normalize rms_norm rms_normalization std var"
@@ -238,8 +242,8 @@ def markdown() -> str:
         lines += [f"| `{name}` | `{_ours(theirs)}` | {_what(theirs)} |" for name, theirs in names.items()]
         lines.append("")
     lines += ["## Not operators", "", "| names | what to do |", "|---|---|"]
-    for sentence, names in WITHOUT.items():
-        lines.append(f"| {', '.join(f'`{name}`' for name in names.split())} | {sentence} |")
+    for sentence, listed in WITHOUT.items():
+        lines.append(f"| {', '.join(f'`{name}`' for name in listed.split())} | {sentence} |")
     return "\n".join(lines) + "\n"
 
 

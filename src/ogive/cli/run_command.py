@@ -83,13 +83,16 @@ def command(
     `ogive run MODEL --help` also prints the inputs and outputs of that model.
     """
     is_json = model.suffix.lower() == ".json"
-    way_out = "Name the inputs in its resources" if is_json else "Use `ogive check --feature-level`"
     if pictures is not None:
         from ogive.cli.plot import check_matplotlib
 
         check_matplotlib()
-    wrong = {"--input": inputs, "--plot": pictures} if is_json else {"--feature-level": feature_level}
-    for option, value in wrong.items():
+    of_json = {"--feature-level": (feature_level, "Use `ogive check --feature-level`")}
+    of_onnx = {
+        "--input": (inputs, "Name the inputs in its resources"),
+        "--plot": (pictures, "Write a resource by the command writeFile"),
+    }
+    for option, (value, way_out) in (of_onnx if is_json else of_json).items():
         if value:
             raise click.UsageError(f"{option} was given, for a{' JSON' if is_json else 'n ONNX'} model. {way_out}")
     if memory_limit is None:
