@@ -235,7 +235,9 @@ class Measurement:
                 return None
         arguments = self.op, self.kind, self.values
         if isinstance(self.op, RowOperator):
-            report = sample_rows(*arguments, count=samples, function=compute, progress=progress, careful=self.is_own)
+            report = sample_rows(
+                self.op, self.kind, self.values, count=samples, function=compute, progress=progress, careful=self.is_own
+            )
         elif self.is_sampled:
             options: dict[str, Any] = {"progress": progress, "workers": workers, "careful": self.is_own}
             report = sample(*arguments, count=samples, function=compute, **options)
