@@ -234,17 +234,29 @@ def markdown() -> str:
         "<!-- Made by `python -m ogive.catalog.elsewhere`; do not edit. -->",
         "",
         "What a function of another library is called here: `import ogive; ogive.silu`. `ogive list` and `ogive show`",
-        "know the names of the first column too.",
+        "know all these names. What is no operator, and what to do then, is [at the end](#not-operators).",
         "",
     ]
     for library, names in ELSEWHERE.items():
-        lines += [f"## {library}", "", f"| {library} | Ogive | what it is here |", "|---|---|---|"]
-        lines += [f"| `{name}` | `{_ours(theirs)}` | {_what(theirs)} |" for name, theirs in names.items()]
+        same = [name for name, theirs in names.items() if _is_same(name, theirs)]
+        lines += [f"## {library}", ""]
+        if same:
+            listed = ", ".join(f"`{name}`" for name in same)
+            lines += ["| under the same name |", "|---|", f"| {listed} |", ""]
+        lines += [f"| {library} | Ogive | what it is here |", "|---|---|---|"]
+        others = ((name, theirs) for name, theirs in names.items() if name not in same)
+        lines += [f"| `{name}` | `{_ours(theirs)}` | {_what(theirs)} |" for name, theirs in others]
         lines.append("")
     lines += ["## Not operators", "", "| names | what to do |", "|---|---|"]
     for sentence, listed in WITHOUT.items():
         lines.append(f"| {', '.join(f'`{name}`' for name in listed.split())} | {sentence} |")
     return "\n".join(lines) + "\n"
+
+
+def _is_same(name: str, theirs: Theirs) -> bool:
+    """Whether a name is ours too, for the same function."""
+    alias = ALIASES.get(name)
+    return theirs == name and (alias is None or not (alias.values or alias.remark))
 
 
 def _what(theirs: Theirs) -> str:
