@@ -54,7 +54,7 @@ LEGEND: dict[str, str] = {
     r"\operatorname{round}": r"$\operatorname{round}$ rounds halves to the even integer.",
     r"\operatorname{first}": r"$\operatorname{first}_j$ is true for the first element of the row that has the property.",
     r"\tau_": r"$\tau_j(u)$ is the number $\tau$ for which $\sum_j \max(u_j - \tau, 0) = 1$.",
-    "{N}": "$N$ is the number of elements of the row.",
+    "{N": "$N$ is the number of elements of the row.",
     r"\operatorname{rem}": r"$\operatorname{rem}$ is the remainder with the sign of its first operand.",
     r"\operatorname{copysign}": r"$\operatorname{copysign}(u, v)$ is $|u|$ with the sign of $v$.",
 }
@@ -94,7 +94,9 @@ def aligned(roots: Sequence[Expression], tensors: Sequence[str]) -> str:
 def legend(text: str) -> list[str]:
     """A sentence for every function in the text that has a name of its own."""
     return [
-        sentence for sign, sentence in LEGEND.items() if any(f"{sign}{end}" in text for end in (r"\left(", "_", r"\,"))
+        sentence
+        for sign, sentence in LEGEND.items()
+        if any(f"{sign}{end}" in text for end in (r"\left(", "_", r"\,", "}"))
     ]
 
 
