@@ -59,6 +59,7 @@ GOALS: dict[str, dict[str, float]] = {
         "hard_sigmoid": 0.75,
         "hard_swish": 0.75,
         "log_softmax": 3.0,
+        "logmeanexp": 100_000.0,  # the same
         "logsumexp": 30_000.0,  # next to a result of zero; docs/accuracy.md has the reason
         "mish": 1.5,
         "parametric_hard_swish": 0.75,
@@ -66,6 +67,7 @@ GOALS: dict[str, dict[str, float]] = {
         "softmax": 3.0,
         "softmin": 3.0,
         "sparsemax": 200.0,  # next to a result of zero, of the reference; docs/accuracy.md says more
+        "standardize": 200.0,  # next to the mean of the row, of the reference; the same
         "swiglu": 1.25,
     },
 }

@@ -22,7 +22,7 @@ Text = tuple[str, int]
 BREAK = r" \\ "
 
 #: Names of parameters and tensors that are letters of the Greek alphabet.
-GREEK = ("alpha", "beta", "gamma")
+GREEK = ("alpha", "beta", "epsilon", "gamma")
 
 #: Functions of one operand: ``{}`` is the operand without brackets.
 FUNCTIONS: dict[str, str] = {
@@ -41,6 +41,7 @@ FUNCTIONS: dict[str, str] = {
     "row_max": r"\max_{{j}}\, {}",
     "row_min": r"\min_{{j}}\, {}",
     "row_sum": r"\sum_{{j}} {}",
+    "row_count": "{{N}}",
     "row_first": r"\operatorname{{first}}_{{j}}\left({}\right)",
     "row_threshold": r"\tau_{{j}}\left({}\right)",
 }
@@ -53,6 +54,7 @@ LEGEND: dict[str, str] = {
     r"\operatorname{round}": r"$\operatorname{round}$ rounds halves to the even integer.",
     r"\operatorname{first}": r"$\operatorname{first}_j$ is true for the first element of the row that has the property.",
     r"\tau_": r"$\tau_j(u)$ is the number $\tau$ for which $\sum_j \max(u_j - \tau, 0) = 1$.",
+    "{N": "$N$ is the number of elements of the row.",
     r"\operatorname{rem}": r"$\operatorname{rem}$ is the remainder with the sign of its first operand.",
     r"\operatorname{copysign}": r"$\operatorname{copysign}(u, v)$ is $|u|$ with the sign of $v$.",
 }
@@ -92,7 +94,9 @@ def aligned(roots: Sequence[Expression], tensors: Sequence[str]) -> str:
 def legend(text: str) -> list[str]:
     """A sentence for every function in the text that has a name of its own."""
     return [
-        sentence for sign, sentence in LEGEND.items() if any(f"{sign}{end}" in text for end in (r"\left(", "_", r"\,"))
+        sentence
+        for sign, sentence in LEGEND.items()
+        if any(f"{sign}{end}" in text for end in (r"\left(", "_", r"\,", "}"))
     ]
 
 

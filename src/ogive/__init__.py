@@ -75,13 +75,18 @@ from ogive.catalog.functions import (
     erfinv,
     exp2,
     expm1,
+    fmax,
+    fmin,
+    heaviside,
     hypot,
     isfinite,
+    log1mexp,
     log1p,
     log2,
     log10,
     log_ndtr,
     logaddexp,
+    logaddexp2,
     logit,
     ndtr,
     not_equal,
@@ -125,13 +130,15 @@ from ogive.catalog.rounding import ceil, dequantize_linear, floor, quantize_line
 from ogive.catalog.rowwise import (
     hardmax,
     log_softmax,
+    logmeanexp,
     logsumexp,
     softmax,
     softmin,
     sparsemax,
+    standardize,
 )
 from ogive.catalog.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, sin, sinh, tan
-from ogive.operator import Operator, operator
+from ogive.operator import ADVISERS, Operator, operator
 from ogive.row_operator import RowOperator, RowReduction, row_operator
 from ogive.runtime.threads import get_num_threads, register_threadpoolctl, set_num_threads, threads
 
@@ -177,6 +184,8 @@ __all__ = [
     "exp2",
     "expm1",
     "floor",
+    "fmax",
+    "fmin",
     "formula",
     "geglu",
     "gelu",
@@ -189,6 +198,7 @@ __all__ = [
     "hard_sigmoid",
     "hard_swish",
     "hardmax",
+    "heaviside",
     "hypot",
     "identity",
     "isfinite",
@@ -199,6 +209,7 @@ __all__ = [
     "less_or_equal",
     "linear",
     "log",
+    "log1mexp",
     "log1p",
     "log2",
     "log10",
@@ -206,11 +217,13 @@ __all__ = [
     "log_sigmoid",
     "log_softmax",
     "logaddexp",
+    "logaddexp2",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
     "logit",
+    "logmeanexp",
     "logsumexp",
     "max",
     "mean",
@@ -259,6 +272,7 @@ __all__ = [
     "sqrt",
     "square",
     "squareplus",
+    "standardize",
     "star_relu",
     "sub",
     "swiglu",
@@ -288,6 +302,15 @@ _FUNCTIONS = {
 }
 
 
+def _parameter_here(operator: str, theirs: str) -> str:
+    from ogive.catalog.elsewhere import parameter_here  # only calls that fail need it
+
+    return parameter_here(operator, theirs)
+
+
+ADVISERS.append(_parameter_here)
+
+
 def __getattr__(name: str) -> object:
     if name in _PARTS:
         from importlib import import_module
@@ -314,9 +337,10 @@ def __getattr__(name: str) -> object:
             return "unknown"
     text = f"module 'ogive' has no attribute {name!r}"
     if not name.startswith("_"):
+        from ogive.catalog.elsewhere import advice
         from ogive.errors import suggestion
 
-        hint = suggestion(name, [*__all__, *_PARTS, *_FUNCTIONS])
+        hint = advice(name) or suggestion(name, [*__all__, *_PARTS, *_FUNCTIONS])
         text = f"{text}. {hint}" if hint else text
     raise AttributeError(text)
 

@@ -74,6 +74,8 @@ __all__ = [
     "exp2",
     "expm1",
     "floor",
+    "fmax",
+    "fmin",
     "formula",
     "geglu",
     "gelu",
@@ -86,6 +88,7 @@ __all__ = [
     "hard_sigmoid",
     "hard_swish",
     "hardmax",
+    "heaviside",
     "hypot",
     "identity",
     "isfinite",
@@ -96,6 +99,7 @@ __all__ = [
     "less_or_equal",
     "linear",
     "log",
+    "log1mexp",
     "log1p",
     "log2",
     "log10",
@@ -103,11 +107,13 @@ __all__ = [
     "log_sigmoid",
     "log_softmax",
     "logaddexp",
+    "logaddexp2",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
     "logit",
+    "logmeanexp",
     "logsumexp",
     "max",
     "mean",
@@ -156,6 +162,7 @@ __all__ = [
     "sqrt",
     "square",
     "squareplus",
+    "standardize",
     "star_relu",
     "sub",
     "swiglu",
@@ -1765,6 +1772,112 @@ floor: _Floor
 Largest integer that is not larger: ``floor(x)``.
 """
 
+class _Fmax(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+fmax: _Fmax
+"""``fmax(a, b)``
+
+Larger of two numbers: ``max(a, b)``, and the other one where one is NaN. Of two zeros the positive one is larger.
+"""
+
+class _Fmin(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number],
+        b: NDArray[_Number] | _Number | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Number] | _Number | float,
+        b: NDArray[_Number],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Number]: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+fmin: _Fmin
+"""``fmin(a, b)``
+
+Smaller of two numbers: ``min(a, b)``, and the other one where one is NaN. Of two zeros the negative one is smaller.
+"""
+
 class _Geglu(Operator):
     @overload
     def __call__(
@@ -2227,6 +2340,69 @@ hardmax: _Hardmax
 One where the row has its largest element for the first time, 0 elsewhere: ``x == max(x)``, once a row.
 """
 
+class _Heaviside(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating],
+        at_zero: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating] | _Floating | float,
+        at_zero: NDArray[_Floating],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(self, x: float, at_zero: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        at_zero: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        at_zero: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        at_zero: _Tensor,
+        /,
+        *,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, at_zero: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+heaviside: _Heaviside
+"""``heaviside(x, at_zero)``
+
+Step function: 0 where x < 0, 1 where x > 0, ``at_zero`` where x is a zero.
+"""
+
 class _Hypot(Operator):
     @overload
     def __call__(
@@ -2661,6 +2837,25 @@ log: _Log
 Natural logarithm: ``log(x)``; -inf at both zeros, NaN below.
 """
 
+class _Log1Mexp(Operator):
+    @overload
+    def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
+    @overload
+    def __call__(self, x: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(self, x: Expression, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> Expression: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+log1mexp: _Log1Mexp
+"""``log1mexp(x)``
+
+Logarithm of one less an exponential: ``log(1 - exp(-x))``, without cancellation at both ends; NaN below zero.
+"""
+
 class _Log1P(Operator):
     @overload
     def __call__(self, x: _Floatings, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> _Floatings: ...
@@ -2860,6 +3055,61 @@ logaddexp: _Logaddexp
 """``logaddexp(a, b)``
 
 Logarithm of a sum of exponentials: ``log(exp(a) + exp(b))``, without overflow on the way.
+"""
+
+class _Logaddexp2(Operator):
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating],
+        b: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        a: NDArray[_Floating] | _Floating | float,
+        b: NDArray[_Floating],
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(self, a: float, b: float, /, *, out: None = None, **numpy: Unpack[_Keywords]) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression,
+        b: Expression | float,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        a: Expression | float,
+        b: Expression,
+        /,
+        *,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: _Out | tuple[_Out], **numpy: Unpack[_Types]) -> _Out: ...
+    @overload
+    def __call__(self, a: _Tensor, b: _Tensor, /, *, out: None = None, **numpy: Unpack[_Types]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+logaddexp2: _Logaddexp2
+"""``logaddexp2(a, b)``
+
+Logarithm of a sum of powers of two: ``log2(2 ** a + 2 ** b)``, without overflow on the way.
 """
 
 class _LogicalAnd(Operator):
@@ -3063,6 +3313,70 @@ logit: _Logit
 """``logit(x)``
 
 Inverse of the logistic function: ``log(x / (1 - x))``, without cancellation near 1/2; NaN outside [0, 1].
+"""
+
+class _Logmeanexp(RowReduction):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        keepdims: bool = False,
+        out: None = None,
+        **numpy: Unpack[_RowTypes],
+    ) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+logmeanexp: _Logmeanexp
+"""``logmeanexp(x, *, axis=-1, keepdims=False)``
+
+Logarithm of the mean of exponentials: ``max(x) + log(mean(exp(x - max(x))))``.
 """
 
 class _Logsumexp(RowReduction):
@@ -5188,6 +5502,72 @@ squareplus: _Squareplus
 Algebraic softplus: ``(x + sqrt(x * x + b)) / 2``, without cancellation where x is negative.
 
 Parameter b: any finite number from 0 on; default 4.0.
+"""
+
+class _Standardize(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowTypes],
+    ) -> Any: ...
+    def bind(self, *, epsilon: SupportsFloat = 1e-05) -> np.ufunc: ...
+
+standardize: _Standardize
+"""``standardize(x, *, epsilon=1e-05, axis=-1)``
+
+Numbers of mean 0 and variance 1: ``(x - mean(x)) / sqrt(mean((x - mean(x))**2) + epsilon)``.
+
+Parameter epsilon: any finite number from 0 on; default 1e-05.
 """
 
 class _StarRelu(Operator):

@@ -300,7 +300,7 @@ def take_unusual_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray:
         (
             tensor.requires_grad,
             "requires a gradient, and Ogive records none",
-            f"Give {argument}.detach() if you need none",
+            f"Give {argument}.detach() if you need none; the functions of ogive.torch record it",
         ),
     ]
     for is_so, what, way_out in refusals:

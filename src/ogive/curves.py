@@ -37,6 +37,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "exp": (-4.0, 2.0),
     "log": (0.0, 5.0),
     "log10": (0.0, 5.0),
+    "log1mexp": (0.0, 5.0),
     "log2": (0.0, 5.0),
     "logit": (0.0, 1.0),
     "pow": (0.0, 3.0),
@@ -57,6 +58,7 @@ OTHERS: dict[str, tuple[tuple[float, ...], ...]] = {
     "clip_grad": ((1.0, -1.0, 2.0),),
     "dequantize_linear": ((0.5, 1),),
     "div": ((0.5,), (2.0,)),
+    "heaviside": ((0.5,),),
     "mod": ((1.5,),),
     "modulus_floor": ((1.5,), (-1.5,)),
     "modulus_truncate": ((1.5,), (-1.5,)),
@@ -78,6 +80,7 @@ PARAMETERS: dict[str, tuple[dict[str, Any], ...]] = {
     "parametric_softplus": ({"alpha": 1.0, "beta": 1.0}, {"alpha": 1.0, "beta": 2.0}, {"alpha": 0.5, "beta": 1.0}),
     "scaled_tanh": ({"alpha": 1.0, "beta": 0.5}, {"alpha": 1.7159, "beta": 2 / 3}),
     "shrink": ({"bias": 0.0, "lambd": 0.5}, {"bias": 0.5, "lambd": 0.5}, {"bias": 1.0, "lambd": 1.0}),
+    "standardize": ({"epsilon": 1e-5}, {"epsilon": 0.1}, {"epsilon": 1.0}),
     "threshold": ({"min": -1.0}, {"min": 1.0}),
 }
 

@@ -113,6 +113,7 @@ __all__ = [
     "rint",
     "round",
     "round_even",
+    "row_count",
     "row_first",
     "row_max",
     "row_min",
@@ -298,7 +299,7 @@ expm1, logistic = of_one(functions.EXPM1), of_one(functions.LOGISTIC)
 log, log1p = of_one(functions.LOG), of_one(functions.LOG1P)
 log2, log10 = of_one(functions.LOG2), of_one(functions.LOG10)
 row_max, row_min, row_sum = of_one(ops.ROW_MAX), of_one(ops.ROW_MIN), of_one(ops.ROW_SUM)
-row_product, row_threshold = of_one(ops.ROW_PRODUCT), of_one(ops.ROW_THRESHOLD)
+row_product, row_threshold, row_count = of_one(ops.ROW_PRODUCT), of_one(ops.ROW_THRESHOLD), of_one(ops.ROW_COUNT)
 
 
 # ---- made of the others

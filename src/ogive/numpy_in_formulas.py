@@ -105,6 +105,7 @@ WAYS_OUT = {
     "max": _ROWS.format("row_max"),
     "min": _ROWS.format("row_min"),
     "sum": _ROWS.format("row_sum"),
+    "mean": "Use row_sum(x) / row_count(x) of ogive.formula for a row, in @ogive.row_operator()",
     "ldexp": "Write x * 2.0**n",
     "left_shift": "Use ogive.formula.bit_shift_left for the bits of integers",
     "right_shift": "Use ogive.formula.bit_shift_right for the bits of integers; it moves zeros in",

@@ -534,7 +534,7 @@ ROW_THRESHOLD = Operation(
     doc="The number t of a row whose largest element is 0, for which max(x - t, 0) adds up to 1.",
 )
 ROW_FIRST = Operation("row_first", 1, in_formulas=_is_truth)
-ROW_COUNT = Operation("row_count", 1, in_formulas=is_number)
+ROW_COUNT = Operation("row_count", 1, in_formulas=is_number, doc="How many elements the row has.")
 ROW_INDEX = Operation(
     "row_index",
     1,

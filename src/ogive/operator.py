@@ -52,7 +52,15 @@ from ogive.trace import check_function, results_of, trace
 if TYPE_CHECKING:
     from ogive.program import Program
 
-__all__ = ["Operator", "operator"]
+__all__ = ["ADVISERS", "Operator", "advice_on", "operator"]
+
+#: What to write for a parameter of another library, given an operator and the name there; the catalogue's tables fill it in.
+ADVISERS: list[Callable[[str, str], str]] = []
+
+
+def advice_on(operator: str, parameter: str) -> str:
+    """What to write for another library's parameter, as a sentence; empty if nobody knows it."""
+    return next(filter(None, (adviser(operator, parameter) for adviser in ADVISERS)), "")
 
 
 @_native.inherit_vectorcall
@@ -271,7 +279,7 @@ class Operator(_native.OperatorCall):
         known = [*(parameter.name for parameter in self.parameters), *self.keywords]
         of_numpy = ", ".join(self.numpy_keywords)
         allowed = f"{', '.join(known)}, {of_numpy}" if known else f"no parameters; {of_numpy}"
-        way_out = suggestion(name, [*known, *self.numpy_keywords])
+        way_out = advice_on(self.name, name) or suggestion(name, [*known, *self.numpy_keywords])
         raise ArgumentError(message(self.name, f"there is no parameter {name!r}", allowed, way_out))
 
     @property
@@ -578,13 +586,11 @@ class Operator(_native.OperatorCall):
     def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
         many = "tensor" if self.inputs == 1 else "tensors"
         names = [*(parameter.name for parameter in self.parameters), *self.keywords, "out"]
+        way_out = f"Give all else by name: {', '.join(f'{name}=' for name in names)}"
+        if len(args) == 1 and self.reorderable:
+            way_out = f"Write {self.name}.reduce({self.tensors[0]}, axis=0) for one array"
         raise ArgumentError(
-            message(
-                self.name,
-                by_position(len(args)),
-                f"{self.inputs} {many} ({', '.join(self.tensors)})",
-                f"Give all else by name: {', '.join(f'{name}=' for name in names)}",
-            )
+            message(self.name, by_position(len(args)), f"{self.inputs} {many} ({', '.join(self.tensors)})", way_out)
         )
 
     def _explain(self, error: BaseException, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:

@@ -16,11 +16,17 @@ from ogive.errors import ArgumentError, FormulaError, ParameterError, ShapeError
 from ogive.expression import REDUCTIONS, of_rows, walk
 from ogive.forking import cached_property
 from ogive.operator import Operator, check_at_once
-from ogive.signature import NUMPY_KEYWORDS, Signature, TypeLike, element_types_given, in_order
+from ogive.signature import NUMPY_KEYWORDS, Constraint, Signature, TypeLike, element_types_given, in_order
 
 __all__ = ["RowOperator", "RowReduction", "row_operator"]
 
 LAST = -1
+
+#: By row operator: the element that changes no other one's result, for calls that want some elements left out.
+WITHOUT_EFFECT = {
+    **dict.fromkeys(("hardmax", "log_softmax", "logsumexp", "softmax", "sparsemax"), "-np.inf"),
+    "softmin": "np.inf",
+}
 
 
 @_native.inherit_vectorcall
@@ -49,7 +55,12 @@ class RowOperator(Operator):
 
     def _refuse_keyword(self, name: str) -> NoReturn:
         if name == "where":
-            way_out = f"Give -inf to what must not count: {self.name}(np.where(mask, x, -np.inf))"
+            nothing = WITHOUT_EFFECT.get(self.name)
+            way_out = (
+                f"Give {nothing.replace('np.', '')} to what must not count: {self.name}(np.where(mask, x, {nothing}))"
+                if nothing
+                else f"Give rows of what must count: {self.name}(x[mask])"
+            )
             raise ArgumentError(
                 message(self.name, "where is not taken, because a row is computed as a whole", "", way_out)
             )
@@ -240,7 +251,12 @@ def row_operator(function: Callable[..., Any], /) -> RowOperator: ...
 
 @overload
 def row_operator(
-    *, types: Iterable[TypeLike] = ..., reduces: bool = ..., onnx: str | None = ..., directml: str | None = ...
+    *,
+    types: Iterable[TypeLike] = ...,
+    constraints: Mapping[str, Constraint] = ...,
+    reduces: bool = ...,
+    onnx: str | None = ...,
+    directml: str | None = ...,
 ) -> Callable[[Callable[..., Any]], RowOperator]: ...
 
 
@@ -249,13 +265,15 @@ def row_operator(
     /,
     *,
     types: Iterable[TypeLike] = FLOATS,
+    constraints: Mapping[str, Constraint] | None = None,
     reduces: bool = False,
     onnx: str | None = None,
     directml: str | None = None,
 ) -> Any:
     """Make a row-wise operator of a formula that uses ``row_max``, ``row_sum`` and the like.
 
-    With ``reduces`` the formula makes one number of a row, and results have no axis for it.
+    With ``reduces`` the formula makes one number of a row, and results have no axis for it. ``types`` and ``constraints``
+    are those of :func:`ogive.operator`.
 
     >>> import ogive
     >>> from ogive.formula import row_sum
@@ -278,7 +296,7 @@ def row_operator(
             return [Signature((t,) * len(tensors), (t,)) for t in in_order(listed)]
 
         kind = RowReduction if reduces else RowOperator
-        made = kind(function, signatures, {}, onnx=onnx, directml=directml)
+        made = kind(function, signatures, constraints or {}, onnx=onnx, directml=directml)
         check_at_once(made)
         return made
 

@@ -15,6 +15,7 @@ __all__ = [
     "ANY",
     "FINITE",
     "NONZERO",
+    "NOT_NEGATIVE",
     "NUMPY_KEYWORDS",
     "Constraint",
     "Parameter",
@@ -47,13 +48,14 @@ class Constraint:
     holds: Callable[[float], bool]
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        known = next((name for name in ("FINITE", "NONZERO", "ANY") if globals()[name] is self), None)
+        known = next((name for name in ("FINITE", "NONZERO", "NOT_NEGATIVE", "ANY") if globals()[name] is self), None)
         return known or (Constraint, (self.allowed, self.holds))
 
 
 # Comparisons alone: under torch.compile a value may be a symbol, which math.isfinite does not take.
 FINITE = Constraint("any finite number", lambda value: abs(value) < math.inf)
 NONZERO = Constraint("any finite number but 0", lambda value: 0 < abs(value) < math.inf)
+NOT_NEGATIVE = Constraint("any finite number from 0 on", lambda value: 0 <= value < math.inf)
 ANY = Constraint("any number but NaN", lambda value: abs(value) <= math.inf)
 
 

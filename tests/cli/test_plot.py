@@ -1,6 +1,7 @@
 """``--plot``: pictures of operators, errors and results."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from ogive.catalog import OPERATORS
 from ogive.cli import _status as status
 from ogive.curves import drawing
 
+MODEL = str(Path(__file__).resolve().parents[2] / "examples" / "threshold.onnx")
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -103,6 +105,11 @@ def test_what_is_drawn_of_an_array(tmp_path, array, what):
             "--plot draws a curve and --asm prints code; allowed: one of them",
         ),
         (["accuracy", "celu", "--count", "--plot", "c.svg"], "leave out --plot"),
+        (
+            ["run", MODEL, "--plot", "out/y.png"],
+            "'out/y.png' is a file; allowed: a folder, for a NAME.png of each output. Write --plot out",
+        ),
+        (["run", MODEL, "--plot", "-"], "'-' is no folder; in a terminal the command draws a histogram without --plot"),
     ],
 )
 def test_what_cannot_be_drawn(arguments, text, capsys):

@@ -136,7 +136,7 @@ def softmax(x):
 
 def sparsemax(x):
     """The threshold by sorting: of the k largest elements the one that makes their sum 1, for the largest such number."""
-    x = x - x.max(axis=-1, keepdims=True)  # else the 1 is lost beside large numbers
+    x = x - x.max(axis=-1, keepdims=True)  # beside large numbers the 1 would be lost
     ordered = -np.sort(-x, axis=-1)
     thresholds = (np.cumsum(ordered, axis=-1) - 1) / np.arange(1, x.shape[-1] + 1)
     return np.maximum(x - thresholds.max(axis=-1, keepdims=True), 0)
@@ -158,6 +158,19 @@ def logsumexp(x):
     np.put_along_axis(others, x.argmax(axis=-1)[..., None], 0, axis=-1)
     found = largest[..., 0] + np.log1p(others.sum(axis=-1))
     return np.where(np.isinf(largest[..., 0]), largest[..., 0], found)
+
+
+def logmeanexp(x):
+    """By expm1, so that small elements keep their digits."""
+    largest = x.max(axis=-1)
+    with np.errstate(invalid="ignore"):
+        below = np.expm1(x - largest[..., None]).mean(axis=-1)
+    return np.where(np.isinf(largest), largest, largest + np.log1p(below))
+
+
+def standardize(x, epsilon):
+    distance = x - x.mean(axis=-1, keepdims=True)
+    return distance / np.sqrt((distance**2).mean(axis=-1, keepdims=True) + epsilon)
 
 
 def hardmax(x):
@@ -237,6 +250,8 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "exp2": np.exp2,
     "expm1": np.expm1,
     "floor": np.floor,
+    "fmax": np.fmax,
+    "fmin": np.fmin,
     "geglu": lambda a, b, approximate: gelu(a, approximate) * b,
     "gelu": gelu,
     "glu": lambda a, b: where(b < -20_000, 0 * a, a / (1 + np.exp(-b))),
@@ -246,6 +261,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "hard_sigmoid": hard_sigmoid,
     "hard_swish": hard_swish,
     "hardmax": hardmax,
+    "heaviside": np.heaviside,
     "hypot": np.hypot,
     "identity": np.positive,
     "isfinite": np.isfinite,
@@ -257,12 +273,15 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "linear": lambda x, alpha, beta: alpha * x + beta,
     "log": np.log,
     "log10": np.log10,
+    "log1mexp": lambda x: where(x < 0.6875, np.log(-np.expm1(-x)), np.log1p(-np.exp(-x))),
     "log1p": np.log1p,
     "log2": np.log2,
     "log_ndtr": special(scipy.special.log_ndtr),
     "log_sigmoid": lambda x: -np.logaddexp(0, -x),
     "log_softmax": log_softmax,
     "logaddexp": np.logaddexp,
+    "logaddexp2": np.logaddexp2,
+    "logmeanexp": logmeanexp,
     "logsumexp": logsumexp,
     "logical_and": np.logical_and,
     "logical_not": np.logical_not,
@@ -312,6 +331,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "sqrt": np.sqrt,
     "square": np.square,
     "squareplus": squareplus,
+    "standardize": standardize,
     "star_relu": lambda x, scale, bias: scale * where(x <= 0, 0, x) ** 2 + bias,
     "sub": np.subtract,
     "swiglu": lambda a, b, alpha: swish(a, alpha) * b,
@@ -378,6 +398,8 @@ WHOLE_NUMBERS: dict[str, Callable[..., Any]] = {
     "div": quotient,
     "equal": lambda a, b: a == b,
     "erf": lambda x: 0,
+    "fmax": max,
+    "fmin": min,
     "greater": lambda a, b: a > b,
     "greater_or_equal": lambda a, b: a >= b,
     "identity": lambda x: x,

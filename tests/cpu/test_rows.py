@@ -13,8 +13,10 @@ from ogive.errors import ArgumentError, DTypeError, FormulaError, ParameterError
 from ogive.expression import Format, formula_node, node, walk
 from ogive.passes.lower import lower
 from ogive.reference import evaluate
+from ogive.row_enclosure import right_rows
 from ogive.runtime.kernels import make_ufunc
 from ogive.verify import verify
+from tests.cpu.test_agreement import as_compute_format
 from tests.cpu.test_targets import RUNNABLE
 from tests.inputs import ROW_CASE_IDS, ROW_CASES, assert_same_bits
 
@@ -42,8 +44,15 @@ def test_accuracy(op, signature, length, width):
     x = rows((3, length), kind, width)
     result = op(x)
     assert result.dtype == kind.numpy
-    exact = evaluate(op.formula()[0], [x], dtype=np.longdouble)
-    assert error_in_ulp(result, exact, kind).max() <= LIMITS[kind.name]
+    parameters = as_compute_format({p.name: p.default for p in op.numeric_parameters}, kind)
+    exact = evaluate(op.formula()[0], [x], parameters, dtype=np.longdouble)
+    errors = np.atleast_2d(error_in_ulp(result, exact, kind).T).T
+    for row in np.flatnonzero((errors > LIMITS[kind.name]).any(axis=1)):
+        # Beside the mean of the row the long double lacks the digits; what looks wrong is looked at exactly.
+        pytest.importorskip("flint", reason="needs python-flint for exact results")
+        right = right_rows(op.formula()[0], [[float(v) for v in x[row]]], parameters, kind)
+        errors[row] = error_in_ulp(result[row], np.array(right, np.longdouble), kind)
+    assert errors.max() <= LIMITS[kind.name]
 
 
 @pytest.mark.parametrize("offset", [-1e30, -1e5, -300.0, -200.0, 200.0, 255.0, 257.0, 1e5, 1e30])
@@ -151,7 +160,8 @@ def test_long_rows_are_shared_by_threads(op, signature, threads):
 def test_same_bits_on_every_instruction_set(op, signature, target):
     for shape in ((7, 100), (2, 20000)):
         x = rows(shape, signature.inputs[0])
-        assert_same_bits(make_ufunc(op.name, op.program(signature), target)(x), op(x))
+        parameters = [p.default for p in op.numeric_parameters]
+        assert_same_bits(make_ufunc(op.name, op.program(signature), target, parameters=parameters)(x), op(x))
     assert set(RUNNABLE) <= set(TARGETS.values())
 
 

@@ -165,6 +165,32 @@ def test_sparsemax(kind):
                 assert same(got, expected).all(), (row, got, expected)
 
 
+@pytest.mark.parametrize("kind", TYPES)
+@pytest.mark.parametrize("name", ["logmeanexp", "standardize"])
+def test_means(name, kind):
+    """Also of equal elements, of elements that lie at their mean, and of results near zero."""
+    rng = np.random.default_rng(11)
+    op, numpy_type = getattr(ogive, name), ELEMENT_TYPES[kind].numpy
+    parameters = {p.name: float(np.float32(p.default)) for p in op.numeric_parameters}
+    for length in (1, 2, 3, 17, 100):
+        for width in (1e-20, 0.01, 1.0, 200.0):
+            rows = (rng.standard_normal((6, length)) * width).astype(numpy_type)
+            rows[0] = rows[0, 0]
+            rows[1:3] = np.round(rows[1:3].astype(float) * 4) / 4
+            rows[3, 1::2] = -rows[3, : 2 * (length // 2) : 2]
+            for row, got in zip(rows, op(rows), strict=True):
+                expected = right_rows(_root(op), [[float(x) for x in row]], parameters, ELEMENT_TYPES[kind])
+                assert same(got, expected[0] if op.reduces else expected).all(), (row, got, expected)
+    inf, nan = math.inf, math.nan
+    special = np.array([[1, nan], [inf, 1], [inf, -inf], [-inf, 2], [-inf, -inf]], numpy_type)
+    found = op(special)
+    if name == "standardize":
+        assert np.isnan(found).all()
+    else:
+        assert same(found, np.array([nan, inf, inf, 2 - math.log(2), -inf]).astype(numpy_type)).all()
+    assert same(ogive.logmeanexp(np.zeros((2, 0), numpy_type)), [nan, nan]).all()
+
+
 def test_sparsemax_of_many_turns():
     """Each turn drops few elements here: the k largest make a threshold that is hardly below the next element."""
     row = np.float64([-sum(0.9 / 2**j for j in range(k)) / 2 for k in range(40)])
@@ -219,7 +245,7 @@ def test_softmax_of_a_long_row():
     assert (np.delete(found, 7) == np.float32(float(Fraction(math.exp(-16)) / total))).all()
 
 
-@pytest.mark.parametrize("name", ["softmax", "log_softmax", "sparsemax"])
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "sparsemax", "standardize"])
 def test_any_layout_in_place_and_threads(name):
     op = getattr(ogive, name)
     rng = np.random.default_rng(4)

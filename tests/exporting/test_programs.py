@@ -14,7 +14,7 @@ import ogive
 from ogive import _native
 from ogive.exporting.exported import export_sources
 from ogive.exporting.places import place
-from ogive.formula import row_product
+from ogive.formula import row_count, row_product, row_sum
 from tests.exporting.sample import sample
 
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64") and sys.platform == "linux"
@@ -217,8 +217,14 @@ def shares_of_product(x):
     return x * row_product(x)
 
 
+@ogive.row_operator()
+def less_the_mean(x):
+    """Each element less the mean of its row."""
+    return x - row_sum(x) / row_count(x)
+
+
 @pytest.mark.skipif(not IS_X86, reason="loads a library for x86-64")
-@pytest.mark.parametrize("op", [shares_of_product, ogive.sparsemax], ids=lambda op: op.name)
+@pytest.mark.parametrize("op", [shares_of_product, ogive.sparsemax, less_the_mean], ids=lambda op: op.name)
 def test_long_rows_have_the_bits_of_the_runtime(tmp_path, op):
     """Segments are combined, and stages repeated, as the runtime does: the bits of float64 are the same."""
     ogive.export(op, "float64", target="x86_64", name="some", form="shared").write(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 import ogive
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, Own
-from ogive.catalog.elsewhere import ELSEWHERE, called, markdown, names_of
+from ogive.catalog.elsewhere import ELSEWHERE, WITHOUT, advice, called, markdown, names_of
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "names.md"
 X = np.array([-30.0, -6.5, -3.0, -1.0, -0.5, -0.3, -0.0, 0.0, 0.2, 0.5, 0.51, 1.0, 2.5, 3.0, 6.0, 8.0])
@@ -45,6 +45,78 @@ def test_libraries_names_lead_to_operators(library):
         ours = theirs if isinstance(theirs, str) else theirs[0]
         assert ours in OPERATORS or ours in ALIASES, (name, ours)
         assert ours in called(name)
+
+
+def stated(name):
+    """Whether a name of another library is answered: it is an operator's, or a table says what to do instead."""
+    return bool(advice(name)) or name in dir(ogive)
+
+
+def test_names_without_an_operator_are_no_names_of_operators():
+    names = [name for listed in WITHOUT.values() for name in listed.split()]
+    assert len(names) == len(set(names))
+    assert not {name for name in names if called(name) or name in OPERATORS or name in ALIASES}
+    assert advice("floor_divide") == "It works in formulas of your own: write NumPy's function of that name"
+    assert advice("silu_and_more") == ""
+
+
+#: What is added to NumPy's function so that a formula of one result takes it.
+CALLS = {
+    "divmod": lambda x, y: np.divmod(x, y)[1],
+    "floor_divide": np.floor_divide,
+    "modf": lambda x, y: np.modf(x)[0] + y,
+    "nan_to_num": lambda x, y: np.nan_to_num(x, posinf=1.0, neginf=-1.0) + y,
+    "signbit": lambda x, y: np.where(np.signbit(x), x, y),
+}
+IN_FORMULAS, IN_MODELS, IN_WEBNN = (
+    next(names.split() for sentence, names in WITHOUT.items() if word in sentence)
+    for word in ("NumPy", "ogive.onnx", "ogive.webnn")
+)
+
+
+@pytest.mark.parametrize("name", IN_FORMULAS)
+def test_what_is_said_to_work_in_formulas_works_there(name):
+    of_two = CALLS.get(name, lambda x, y: getattr(np, name)(x) + y)
+    made = ogive.operator(lambda x, y: of_two(x, y))
+    np.testing.assert_allclose(made(X, X[::-1] + 0.75), of_two(X, X[::-1] + 0.75), rtol=1e-13)
+
+
+def test_what_is_said_to_work_in_models_and_graphs_is_there():
+    from ogive.onnx.bodies import _MICROSOFT, _ONNX
+    from ogive.onnx.support import supported
+    from ogive.webnn.table import OPERATORS as OF_WEBNN
+
+    onnx = pytest.importorskip("onnx", reason="needs ONNX's schemas")
+    functions = {
+        schema.name
+        for schema in onnx.defs.get_all_schemas()
+        if schema.has_function or schema.has_context_dependent_function
+    }
+    known = {row.operator for row in supported()} | {*_ONNX, *_MICROSOFT} | functions
+    assert not {name for name in IN_MODELS if name[0].isupper()} - known
+    assert not {*IN_WEBNN} - {*OF_WEBNN}
+
+
+def test_every_name_of_these_lists_is_answered():
+    from ogive.webnn.table import OPERATORS as OF_WEBNN
+    from ogive.webnn.table import OUT_OF_SCOPE
+
+    names = {name for name in dir(np) if isinstance(getattr(np, name), np.ufunc)} | {*OF_WEBNN, *OUT_OF_SCOPE}
+    assert not {name for name in names if not stated(name)}
+
+
+def test_every_activation_of_pytorch_is_answered():
+    torch = pytest.importorskip("torch", reason="reads PyTorch's names")
+    module = torch.nn.modules.activation
+    names = {name for name in module.__all__ if not name.startswith("_")}
+    assert len(names) > 25
+    assert not {name for name in names if not stated(name)}
+
+
+def test_every_name_of_jax_is_answered():
+    jax = pytest.importorskip("jax", reason="reads JAX's names")
+    others = {"initializers", "get_scaled_dot_general_config", "scaled_dot_general"}  # no functions of elements
+    assert not {name for name in dir(jax.nn) if not name.startswith("_") and not stated(name)} - others
 
 
 def test_names_of_an_operator():

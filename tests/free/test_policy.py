@@ -47,7 +47,20 @@ LONG = (
 #: What was added later and needs as many corrections.
 LATER = (
     *("cbrt", "erfc", "erfinv", "exp2", "geglu", "glu", "hypot", "log10", "log2", "log_ndtr", "log_sigmoid"),
-    *("logaddexp", "logit", "ndtr", "serf", "snake", "softcap", "squareplus", "star_relu", "tanhshrink", "xielu"),
+    *(
+        "log1mexp",
+        "logaddexp",
+        "logaddexp2",
+        "logit",
+        "ndtr",
+        "serf",
+        "snake",
+        "softcap",
+        "squareplus",
+        "star_relu",
+        "tanhshrink",
+        "xielu",
+    ),
 )
 
 #: What version 2 computes in float64. A change changes bits of results: then `VERSION` is counted up.

@@ -37,6 +37,57 @@ WRONG = {
             "Did you mean alpha?"
         ),
     ),
+    "another library's parameter": (
+        lambda: ogive.leaky_relu(X, negative_slope=0.2),
+        (
+            "leaky_relu: there is no parameter 'negative_slope'; allowed: alpha, out, where, casting, order, dtype, subok, "
+            "signature. Write alpha for the negative_slope of PyTorch"
+        ),
+    ),
+    "another library's way to compute in place": (
+        lambda: ogive.silu(X, inplace=True),
+        (
+            "swish: there is no parameter 'inplace'; allowed: alpha, out, where, casting, order, dtype, subok, signature. "
+            "Write out=x to compute in place"
+        ),
+    ),
+    "another library's name": (
+        lambda: ogive.roundEven,
+        "module 'ogive' has no attribute 'roundEven'. It is called round here",
+    ),
+    "a reduction": (
+        lambda: ogive.max(X),
+        "max: 1 argument was given by position; allowed: 2 tensors (a, b). Write max.reduce(a, axis=0) for one array",
+    ),
+    "a function of DirectML under the name of another library": (
+        lambda: dml.silu,
+        "module 'ogive.directml' has no attribute 'silu'. Did you mean activation_swish?",
+    ),
+    "a function of DirectML without its prefix": (
+        lambda: dml.softmax,
+        "module 'ogive.directml' has no attribute 'softmax'. Did you mean activation_softmax?",
+    ),
+    "elements of a row that must not count": (
+        lambda: ogive.standardize(X, where=X > 0),
+        (
+            "standardize: where is not taken, because a row is computed as a whole. Give rows of what must count: "
+            "standardize(x[mask])"
+        ),
+    ),
+    "elements of a sum that must not count": (
+        lambda: ogive.softmin(X, where=X > 0),
+        (
+            "softmin: where is not taken, because a row is computed as a whole. Give inf to what must not count: "
+            "softmin(np.where(mask, x, np.inf))"
+        ),
+    ),
+    "a name that no operator has": (
+        lambda: ogive.matmul,
+        (
+            "module 'ogive' has no attribute 'matmul'. Ogive has no products of matrices, convolutions, pooling, attention "
+            "and networks with a state"
+        ),
+    ),
     "a parameter that is bound": (
         lambda: ogive.celu.bind(alfa=0),
         (

@@ -178,6 +178,13 @@ def _tanhshrink(x: Any) -> Any:
     return x - gmpy2.tanh(x) if abs(x) < 100 else gmpy2.copy_sign(gmpy2.next_above(abs(x) - 1), x)
 
 
+def _log1mexp(x: Any) -> Any:
+    """y = log(1 - exp(-x)) where x is not negative."""
+    if gmpy2.is_nan(x) or x < 0:
+        return mpfr("nan")
+    return gmpy2.log(-gmpy2.expm1(-x)) if x < 1 else gmpy2.log1p(-gmpy2.exp(-x))
+
+
 def _log_logistic(x: Any) -> Any:
     return -gmpy2.log1p(gmpy2.exp(-x)) if x > 0 else x - gmpy2.log1p(gmpy2.exp(x))
 
@@ -245,6 +252,7 @@ FORMULAS: dict[str, Callable[[Any], Any]] = {
     "erfinv": _inverse_erf,
     "exp2": gmpy2.exp2,
     "expm1": gmpy2.expm1,
+    "log1mexp": _log1mexp,
     "log1p": lambda x: gmpy2.log1p(x) if not x < -1 else mpfr("nan"),
     "log2": lambda x: gmpy2.log2(x) if not x < 0 else mpfr("nan"),
     "log10": lambda x: gmpy2.log10(x) if not x < 0 else mpfr("nan"),
@@ -294,6 +302,16 @@ def _logarithm_of_sum(a: Any, b: Any) -> Any:
     return high + 0 if gmpy2.is_infinite(high) or gmpy2.is_infinite(low) else high + gmpy2.log1p(gmpy2.exp(low - high))
 
 
+def _binary_logarithm_of_sum(a: Any, b: Any) -> Any:
+    """y = log2(2**a + 2**b), as the larger number and log2(1 + 2**-distance)."""
+    if _nan(a, b):
+        return mpfr("nan")
+    high, low = max(a, b), min(a, b)
+    if gmpy2.is_infinite(high) or gmpy2.is_infinite(low):
+        return high + 0
+    return high + gmpy2.log1p(gmpy2.exp2(low - high)) / gmpy2.const_log2()
+
+
 def _clipped(x: Any, low: Any, high: Any) -> Any:
     """min(max(x, low), high): NaN stays; where the ends cross, the upper one wins. A bound that is NaN bounds nothing."""
     x = low if x < low else x
@@ -337,6 +355,10 @@ OF_SEVERAL: dict[str, Callable[..., Any]] = {
     "modulus_truncate": _remainder,
     "modulus_floor": _floored,
     "logaddexp": _logarithm_of_sum,
+    "logaddexp2": _binary_logarithm_of_sum,
+    "fmax": lambda a, b: b if _nan(a) else a if _nan(b) else _larger(a, b),
+    "fmin": lambda a, b: b if _nan(a) else a if _nan(b) else -_larger(-a, -b),
+    "heaviside": lambda x, at_zero: x if _nan(x) else at_zero if x == 0 else mpfr(x > 0),
     "pow": lambda x, y: x**y,
 }
 
@@ -357,12 +379,26 @@ def _log_softmax(row: list[Any]) -> list[Any]:
     return [x - max(row) - total for x in row]
 
 
+def _mean_of_exponentials(row: list[Any]) -> list[Any]:
+    """y = log(mean(exp(x)))."""
+    return [max(row) + gmpy2.log(_shares(row)[1] / len(row))]
+
+
+def _standard(row: list[Any]) -> list[Any]:
+    """y = (x - mean) / sqrt(variance + 1e-5)."""
+    mean = sum(row, mpfr(0)) / len(row)
+    variance = sum(((x - mean) ** 2 for x in row), mpfr(0)) / len(row)
+    return [(x - mean) / gmpy2.sqrt(variance + _single(1e-5)) for x in row]
+
+
 #: Operators over rows of finite numbers.
 OF_ROWS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "softmax": _softmax,
     "softmin": lambda row: _softmax([-x for x in row]),
     "log_softmax": _log_softmax,
     "logsumexp": lambda row: [max(row) + gmpy2.log(_shares(row)[1])],
+    "logmeanexp": _mean_of_exponentials,
+    "standardize": _standard,
     "hardmax": lambda row: [mpfr(i == row.index(max(row))) for i in range(len(row))],
 }
 

@@ -28,6 +28,7 @@ BENT = {
     *("parametric_hard_swish", "parametric_softplus", "prelu", "relu", "selu", "shrink", "sign", "softplus"),
     *("softsign", "swish", "swiglu", "threshold", "thresholded_relu", "floor", "ceil", "round", "mod"),
     *("modulus_floor", "modulus_truncate", "atan2", "pow", "relu_grad", "clamp_grad", "clip_grad"),
+    *("fmax", "fmin", "heaviside"),
 }
 
 
@@ -76,6 +77,8 @@ def peers():
         "clamp": clamp,
         "abs": torch.abs,
         "maximum": lambda a, b: torch.maximum(a, b),
+        "fmax": lambda a, b: torch.fmax(a, b),
+        "fmin": lambda a, b: torch.fmin(a, b),
         "minimum": lambda a, b: torch.minimum(a, b),
         "sign": torch.sign,
         "floor": torch.floor,

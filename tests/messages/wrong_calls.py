@@ -27,7 +27,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "too few tensors",
             "ogive.add(X)",
             "ArgumentError",
-            "add: 1 argument was given by position; allowed: 2 tensors (a, b). Give all else by name: out=",
+            "add: 1 argument was given by position; allowed: 2 tensors (a, b). Write add.reduce(a, axis=0) for one array",
         ),
         (
             "no tensor",

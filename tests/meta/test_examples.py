@@ -63,6 +63,25 @@ def test_finding_a_bug(capsys):
     assert "allowed: 4" not in repaired
 
 
+def test_training_with_an_activation_of_ones_own(capsys):
+    pytest.importorskip("torch", reason="torch, which trains the network, is not installed")
+    module = script("train_activation.py")
+    network, share = module.trained()
+    assert share > 0.98
+    assert network.width.detach().std() > 0.01  # they are learned
+    module.main()
+    assert f"right: {share:.1%} of 1,000 new points" in capsys.readouterr().out
+
+
+def test_every_example_is_listed():
+    page = (EXAMPLES.parent / "docs" / "examples.md").read_text(encoding="utf-8")
+    for path in EXAMPLES.iterdir():
+        if (path.suffix in (".py", ".c") and path.name != "make_model.py") or (
+            path.is_dir() and path.name[0] not in "._"
+        ):
+            assert f"`{path.name}" in page, path.name
+
+
 def test_denoising_a_photograph():
     pytest.importorskip("pywt", reason="PyWavelets, which has the wavelets, is not installed (extra: examples)")
     pytest.importorskip("matplotlib", reason="matplotlib, which writes the picture, is not installed")

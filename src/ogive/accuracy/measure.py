@@ -153,6 +153,7 @@ ROW_WIDTHS = (0.1, 1.0, 4.0, 30.0)
 def sample_rows(
     operator: RowOperator,
     kind: ElementType | str,
+    parameters: Mapping[str, Any] | None = None,
     *,
     count: int = 10_000_000,
     seed: int = 0,
@@ -165,8 +166,9 @@ def sample_rows(
     ``careful`` takes long double for the reference; float64 always has it.
     """
     kind = float_type(kind)
-    report = _report(operator, None, kind, "samples", function)
-    root, compute = operator.formula()[0], function or operator
+    dtype = np.longdouble if careful or kind.bits == 64 else np.float64
+    measured = _Measured(operator, kind, parameters or {}, function, dtype)
+    report = _report(operator, measured, kind, "samples", function)
     generator = np.random.default_rng(seed)
     rows = itertools.cycle(itertools.product(ROW_LENGTHS, ROW_WIDTHS))
     # A small number is spread over the lengths, too.
@@ -177,8 +179,8 @@ def sample_rows(
         length = min(length, left)
         number = max(1, min(step, left) // length)
         x = (generator.standard_normal((number, length)) * width).astype(kind.numpy)
-        exact = evaluate(root, [x], dtype=np.longdouble if careful or kind.bits == 64 else np.float64)
-        result = compute(x)
+        exact = evaluate(measured.root, [x], measured.numbers, dtype)
+        result = measured.compute(x)
         operand = x
         if operator.reduces:  # the first element stands for its row
             operand, exact = x[:, 0], np.broadcast_to(exact, x.shape)[:, 0]

@@ -10,7 +10,7 @@ from functools import cache
 
 from ogive.catalog.aliases import ALIASES, written_call
 
-__all__ = ["ELSEWHERE", "called", "markdown", "names_of"]
+__all__ = ["ELSEWHERE", "WITHOUT", "advice", "called", "markdown", "names_of"]
 
 Theirs = str | tuple[str, str]
 
@@ -28,12 +28,13 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
     "PyTorch": _listed(
         "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
         "bitwise_and bitwise_not bitwise_or bitwise_xor ceil celu clamp clip copysign cos cosh div divide elu eq erf erfc "
-        "erfinv exp exp2 expit expm1 fix floor fmod ge glu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh "
-        "hypot isfinite isinf isnan le less less_equal log log10 log1p log2 log_ndtr log_softmax logaddexp logical_and logical_not "
+        "erfinv exp exp2 expit expm1 fix floor fmax fmin fmod ge glu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh "
+        "hypot isfinite isinf isnan le less less_equal log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logical_and logical_not "
         "logical_or logical_xor logit logsigmoid logsumexp lt maximum minimum mish mul multiply ndtr ne neg negative not_equal pow "
         "prelu reciprocal relu relu6 remainder round rsqrt sigmoid sign silu sin sinh softmax softmin softshrink "
         "softsign sqrt square sub subtract tan tanh tanhshrink true_divide trunc where",
         LeakyReLU=("leaky_relu", "negative_slope is alpha"),
+        heaviside=("heaviside", "values is at_zero"),
         LogSigmoid="log_sigmoid",
         LogSoftmax="log_softmax",
         Softmax2d=("softmax", "for axis=-3"),
@@ -41,6 +42,7 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
         bitwise_left_shift=("bit_shift_left", "of unsigned integers"),
         bitwise_right_shift=("bit_shift_right", "of unsigned integers"),
         gelu=("gelu", "the same, also with approximate='tanh'"),
+        layer_norm=("standardize", "without weight and bias; eps is epsilon, and axis the last axes"),
         leaky_relu=("leaky_relu", "negative_slope is alpha"),
         rrelu=("rrelu", _TRAINING),
         **{
@@ -51,27 +53,29 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
         threshold=("thresholded_relu", "for value 0; threshold is alpha. `threshold` is DirectML's max(x, min)"),
     ),
     "JAX": _listed(
-        "celu elu erf erfc erfinv expit glu hard_silu hard_swish hard_tanh identity log_ndtr log_sigmoid log_softmax logit "
-        "logsumexp mish ndtr relu relu6 sigmoid silu soft_sign softmax softplus sparse_plus sparse_sigmoid squareplus swish "
+        "celu elu erf erfc erfinv expit glu hard_silu hard_swish hard_tanh identity log1mexp log_ndtr log_sigmoid log_softmax logit "
+        "logmeanexp logsumexp mish ndtr relu relu6 sigmoid silu soft_sign softmax softplus sparse_plus sparse_sigmoid squareplus swish "
         "tanh",
         gelu=("gelu", "JAX's default is approximate='tanh'"),
         hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
         leaky_relu=("leaky_relu", "negative_slope is alpha"),
         selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
+        standardize=("standardize", "without mean and variance, which it computes"),
     ),
     "Keras": _listed(
         "celu elu exponential gelu glu hard_shrink hard_silu hard_swish hard_tanh linear log_sigmoid log_softmax "
         "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus swish tanh "
         "tanh_shrink",
         hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
+        layer_normalization=("standardize", "without gamma and beta"),
         leaky_relu=("leaky_relu", "negative_slope is alpha, and 0.2 by default"),
         selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
         threshold=("thresholded_relu", "for default_value 0; threshold_value is alpha"),
     ),
     "NumPy": _listed(
         "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
-        "bitwise_and bitwise_invert bitwise_not bitwise_or bitwise_xor cbrt ceil clip copysign cos cosh divide equal exp exp2 expm1 fabs fix floor fmod greater "
-        "greater_equal hypot invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logical_and "
+        "bitwise_and bitwise_invert bitwise_not bitwise_or bitwise_xor cbrt ceil clip copysign cos cosh divide equal exp exp2 expm1 fabs fix floor fmax fmin fmod greater "
+        "greater_equal heaviside hypot invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and "
         "logical_not logical_or logical_xor maximum minimum multiply negative not_equal pow power reciprocal remainder "
         "round sign sin sinh sqrt square subtract tan tanh true_divide trunc where",
         bitwise_count=("bit_count", "of unsigned integers"),
@@ -118,6 +122,56 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
 }
 
 
+#: What people look for and is no operator: what to do instead, and the names.
+WITHOUT: dict[str, str] = {
+    "It works in formulas of your own: write NumPy's function of that name": (
+        "deg2rad degrees divmod floor_divide modf nan_to_num rad2deg radians signbit sinc"
+    ),
+    "Write it as a formula of your own": (
+        "boxcox boxcox1p cosm1 entr exp10 exprel huber inv_boxcox inv_boxcox1p kl_div ndtri polar pseudo_huber rel_entr "
+        "xlog1py xlogy"
+    ),
+    "Use reduce of add, mul, max, min, fmax or fmin, or a row operator of your own with reduces=True": (
+        "all amax amin any average nanmax nanmin nanprod nansum prod sum"
+    ),
+    "Write it as a row operator of your own, with row_sum, row_max and row_count": (
+        "cosine_similarity moments norm normalize rms_norm rms_normalization std var"
+    ),
+    "ogive.onnx.load runs it in a model": (
+        "ArgMax ArgMin BatchNormalization Concat CumSum Dropout DynamicQuantizeLinear Expand Gather "
+        "GatherElements GroupNormalization InstanceNormalization LayerNormalization LpNormalization "
+        "MeanVarianceNormalization Pad QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearSoftmax RMSNormalization Range "
+        "ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape "
+        "SimplifiedLayerNormalization SkipLayerNormalization Slice Split Tile TopK Transpose Trilu batch_norm "
+        "batch_normalization group_norm instance_norm"
+    ),
+    "ogive.webnn has it in its graphs": (
+        "argMax argMin batchNormalization cast concat cumulativeSum expand gather gatherElements gatherND "
+        "instanceNormalization layerNormalization pad reduceL1 reduceL2 reduceLogSum reduceMax reduceMean reduceMin "
+        "reduceProduct reduceSum reduceSumSquare reshape reverse scatterElements scatterND slice split tile transpose "
+        "triangular"
+    ),
+    "Ogive has no products of matrices, convolutions, pooling, attention and networks with a state": (
+        "Attention Conv Gemm MatMul MultiheadAttention averagePool2d avg_pool1d avg_pool2d avg_pool3d bilinear conv1d "
+        "conv2d conv3d convTranspose2d dot dot_product_attention einsum gemm grouped_mm gru gruCell l2Pool2d lstm lstmCell "
+        "matmul matvec max_pool1d max_pool2d max_pool3d maxPool2d scaled_dot_product_attention scaled_matmul vecdot vecmat"
+    ),
+    "Ogive does not resample, select or count elements": (
+        "depth_to_space embedding fold grid_sample interpolate one_hot pixel_shuffle resample2d space_to_depth unfold upsample"
+    ),
+    "Ogive has no random numbers": "alpha_dropout dropout feature_alpha_dropout gumbel_softmax",
+    "Ogive has no losses": (
+        "binary_cross_entropy binary_crossentropy cross_entropy ctc_loss hinge_embedding_loss huber_loss l1_loss mse_loss "
+        "nll_loss smooth_l1_loss soft_margin_loss"
+    ),
+    "Ogive has no Bessel, gamma and other functions of several series": (
+        "beta betaln digamma erfcx expi exp1 gamma gammainc gammaln i0 i0e i1 i1e lgamma loggamma polygamma psi zeta"
+    ),
+    "Ogive has no complex numbers": "angle conj conjugate imag real",
+    "Ogive has it neither for integers nor for floating-point numbers": "frexp gcd isnat lcm ldexp nextafter spacing",
+}
+
+
 def _ours(theirs: Theirs) -> str:
     return theirs if isinstance(theirs, str) else theirs[0]
 
@@ -136,6 +190,19 @@ def called(theirs: str) -> set[str]:
     return {
         _ours(meant) for names in ELSEWHERE.values() for name, meant in names.items() if name.lower() == theirs.lower()
     }
+
+
+@cache
+def advice(theirs: str) -> str:
+    """What to tell somebody who looks for this name of another library, as a sentence; empty if it is in no table.
+
+    >>> advice("lesserOrEqual"), advice("matvec").partition(",")[0]
+    ('It is called less_or_equal here', 'Ogive has no products of matrices')
+    """
+    ours = sorted(called(theirs))
+    if ours:
+        return f"It is called {' or '.join(ours)} here"
+    return next((sentence for sentence, names in WITHOUT.items() if theirs in names.split()), "")
 
 
 @cache
@@ -167,14 +234,29 @@ def markdown() -> str:
         "<!-- Made by `python -m ogive.catalog.elsewhere`; do not edit. -->",
         "",
         "What a function of another library is called here: `import ogive; ogive.silu`. `ogive list` and `ogive show`",
-        "know the names of the first column too.",
+        "know all these names. What is no operator, and what to do then, is [at the end](#not-operators).",
         "",
     ]
     for library, names in ELSEWHERE.items():
-        lines += [f"## {library}", "", f"| {library} | Ogive | what it is here |", "|---|---|---|"]
-        lines += [f"| `{name}` | `{_ours(theirs)}` | {_what(theirs)} |" for name, theirs in names.items()]
+        same = [name for name, theirs in names.items() if _is_same(name, theirs)]
+        lines += [f"## {library}", ""]
+        if same:
+            listed = ", ".join(f"`{name}`" for name in same)
+            lines += ["| under the same name |", "|---|", f"| {listed} |", ""]
+        lines += [f"| {library} | Ogive | what it is here |", "|---|---|---|"]
+        others = ((name, theirs) for name, theirs in names.items() if name not in same)
+        lines += [f"| `{name}` | `{_ours(theirs)}` | {_what(theirs)} |" for name, theirs in others]
         lines.append("")
-    return "\n".join(lines[:-1]) + "\n"
+    lines += ["## Not operators", "", "| names | what to do |", "|---|---|"]
+    for sentence, listed in WITHOUT.items():
+        lines.append(f"| {', '.join(f'`{name}`' for name in listed.split())} | {sentence} |")
+    return "\n".join(lines) + "\n"
+
+
+def _is_same(name: str, theirs: Theirs) -> bool:
+    """Whether a name is ours too, for the same function."""
+    alias = ALIASES.get(name)
+    return theirs == name and (alias is None or not (alias.values or alias.remark))
 
 
 def _what(theirs: Theirs) -> str:

@@ -19,13 +19,18 @@ __all__ = [
     "erfinv",
     "exp2",
     "expm1",
+    "fmax",
+    "fmin",
+    "heaviside",
     "hypot",
     "isfinite",
+    "log1mexp",
     "log1p",
     "log2",
     "log10",
     "log_ndtr",
     "logaddexp",
+    "logaddexp2",
     "logit",
     "ndtr",
     "not_equal",
@@ -119,6 +124,48 @@ def expm1(x: Any) -> Any:
     return f.expm1(x)
 
 
+@operator(types=NUMBERS, reorderable=True, integers=f.larger)
+def fmax(a: Any, b: Any) -> Any:
+    """Larger of two numbers: ``max(a, b)``, and the other one where one is NaN. Of two zeros the positive one is larger.
+
+    Special cases (b = 0): nan -> 0; 0 -> 0; -0 -> 0; inf -> inf; -inf -> 0.
+
+    >>> fmax([1.0, float("nan")], 3.0)
+    array([3., 3.])
+
+    Source: NumPy, PyTorch and JAX fmax.
+    """
+    return f.fmax(a, b)
+
+
+@operator(types=NUMBERS, reorderable=True, integers=f.smaller)
+def fmin(a: Any, b: Any) -> Any:
+    """Smaller of two numbers: ``min(a, b)``, and the other one where one is NaN. Of two zeros the negative one is smaller.
+
+    Special cases (b = 0): nan -> 0; 0 -> 0; -0 -> -0; inf -> 0; -inf -> -inf.
+
+    >>> fmin([1.0, float("nan")], 3.0)
+    array([1., 3.])
+
+    Source: NumPy, PyTorch and JAX fmin.
+    """
+    return f.fmin(a, b)
+
+
+@operator
+def heaviside(x: Any, at_zero: Any) -> Any:
+    """Step function: 0 where x < 0, 1 where x > 0, ``at_zero`` where x is a zero.
+
+    Special cases (at_zero = 0.5): nan -> nan; 0 -> 0.5; -0 -> 0.5; 3 -> 1; -3 -> 0; inf -> 1; -inf -> 0.
+
+    >>> heaviside([-1.5, 0.0, 2.0], 0.5)
+    array([0. , 0.5, 1. ])
+
+    Source: NumPy, PyTorch and JAX heaviside.
+    """
+    return f.heaviside(x, at_zero)
+
+
 @operator
 def hypot(a: Any, b: Any) -> Any:
     """Length of a vector of two: ``sqrt(a * a + b * b)``, without overflow on the way.
@@ -178,6 +225,22 @@ def log10(x: Any) -> Any:
 
 
 @operator
+def log1mexp(x: Any) -> Any:
+    """Logarithm of one less an exponential: ``log(1 - exp(-x))``, without cancellation at both ends; NaN below zero.
+
+    Special cases: nan -> nan; 0 -> -inf; -0 -> -inf; inf -> -0; -inf -> nan; -1 -> nan.
+
+    >>> log1mexp([1e-10, 1.0, 50.0])
+    array([-2.30258509e+01, -4.58675145e-01, -1.92874985e-22])
+
+    Source: JAX log1mexp; M. Maechler, "Accurately Computing log(1 - exp(-|a|))" (2012).
+    """
+    # log1p(-e) is -e there, and keeps its precision where it is subnormal.
+    e = f.exp(-x)
+    return f.where(x > 80, -e, f.where(x < 0.6875, f.log(-f.expm1(-x)), f.log1p(-e)))
+
+
+@operator
 def log1p(x: Any) -> Any:
     """Logarithm of one more: ``log(1 + x)``, without cancellation near zero; -inf at -1, NaN below.
 
@@ -219,6 +282,23 @@ def logaddexp(a: Any, b: Any) -> Any:
     Source: NumPy, PyTorch, JAX and Keras logaddexp.
     """
     return f.where(f.equal(a, b), a + f.log_2, f.larger(a, b) + f.log1p(f.exp(-f.absolute(a - b))))
+
+
+@operator
+def logaddexp2(a: Any, b: Any) -> Any:
+    """Logarithm of a sum of powers of two: ``log2(2 ** a + 2 ** b)``, without overflow on the way.
+
+    Where the result is near zero, the two parts of it cancel, and relative accuracy is lost with them.
+
+    Special cases (b = 0): nan -> nan; 0 -> 1; -0 -> 1; inf -> inf; -inf -> 0.
+
+    >>> logaddexp2([0.0, 2000.0], [0.0, 2001.0])
+    array([1.00000000e+00, 2.00158496e+03])
+
+    Source: NumPy, PyTorch and JAX logaddexp2.
+    """
+    rest = f.log1p(f.exp2(-f.absolute(a - b))) / f.log_2
+    return f.where(f.equal(a, b), a + 1, f.larger(a, b) + rest)
 
 
 @operator

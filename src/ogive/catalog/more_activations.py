@@ -6,14 +6,13 @@ where the result does not, and a limit at an infinity is given.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ogive import formula as f
 from ogive.catalog.activations import FAR
 from ogive.formula import where
 from ogive.operator import operator
-from ogive.signature import NONZERO, Constraint
+from ogive.signature import NONZERO, NOT_NEGATIVE
 
 __all__ = [
     "hard_mish",
@@ -29,12 +28,6 @@ __all__ = [
     "xielu",
 ]
 
-
-def _is_not_negative(value: float) -> bool:
-    return math.isfinite(value) and value >= 0
-
-
-NOT_NEGATIVE = Constraint("any finite number from 0 on", _is_not_negative)
 
 #: x - tanh(x) is x**3 N(x**2) / D(x**2) below 1, to 71 bits: the tenth convergent of the continued fraction of tanh. All
 #: coefficients are positive, so that nothing cancels.

@@ -12,8 +12,9 @@ from typing import Any
 from ogive import formula as f
 from ogive.formula import where
 from ogive.row_operator import row_operator
+from ogive.signature import NOT_NEGATIVE
 
-__all__ = ["hardmax", "log_softmax", "logsumexp", "softmax", "softmin", "sparsemax"]
+__all__ = ["hardmax", "log_softmax", "logmeanexp", "logsumexp", "softmax", "softmin", "sparsemax", "standardize"]
 
 
 @row_operator(onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
@@ -53,6 +54,26 @@ def log_softmax(x: Any) -> Any:
     others = f.row_sum(where(is_smaller, f.exp(x - largest), 0)) + (f.row_sum(where(is_smaller, 0, 1)) - 1)
     no_number = largest - largest  # zero, but NaN where the largest is infinite
     return x - largest - (f.log1p(others) + no_number)
+
+
+@row_operator(reduces=True)
+def logmeanexp(x: Any) -> Any:
+    """Logarithm of the mean of exponentials: ``max(x) + log(mean(exp(x - max(x))))``.
+
+    What the exponentials are below 1 is added up, and the logarithm taken by log1p: so small elements keep their
+    relative accuracy, and the result of equal elements is the element.
+
+    The result is inf where the row holds inf, -inf where it holds -inf alone, and NaN where it is empty. NaN gives NaN.
+
+    >>> logmeanexp([[1000.0, 1000.0], [1e-10, 3e-10]])
+    array([1.e+03, 2.e-10])
+
+    Source: JAX logmeanexp.
+    """
+    largest, count = f.row_max(x), f.row_count(x)
+    is_infinite = f.equal(f.absolute(largest), math.inf)
+    below = f.row_sum(f.expm1(x - largest))
+    return where(is_infinite, largest + 0 / count, largest + f.log1p(below / count))
 
 
 @row_operator(reduces=True)
@@ -126,3 +147,19 @@ def sparsemax(x: Any) -> Any:
     t = f.row_threshold(below)
     no_number = largest - largest  # zero, but NaN where the largest is infinite
     return where(f.equal(no_number, 0), where(t < below, below - t, 0), no_number)
+
+
+@row_operator(constraints={"epsilon": NOT_NEGATIVE})
+def standardize(x: Any, *, epsilon: Any = 1e-5) -> Any:
+    """Numbers of mean 0 and variance 1: ``(x - mean(x)) / sqrt(mean((x - mean(x))**2) + epsilon)``.
+
+    It is layer normalisation without scale and bias. Rows that hold NaN or an infinity give NaN.
+
+    >>> standardize([1.0, 2.0, 3.0], epsilon=0)
+    array([-1.22474487,  0.        ,  1.22474487])
+
+    Source: JAX standardize; ONNX LayerNormalization-17.
+    """
+    count = f.row_count(x)
+    distance = x - f.row_sum(x) / count
+    return distance / f.square_root(f.row_sum(distance * distance) / count + epsilon)

@@ -236,7 +236,7 @@ class Measurement:
         arguments = self.op, self.kind, self.values
         if isinstance(self.op, RowOperator):
             report = sample_rows(
-                self.op, self.kind, count=samples, function=compute, progress=progress, careful=self.is_own
+                self.op, self.kind, self.values, count=samples, function=compute, progress=progress, careful=self.is_own
             )
         elif self.is_sampled:
             options: dict[str, Any] = {"progress": progress, "workers": workers, "careful": self.is_own}

@@ -93,7 +93,7 @@ def command(
     (./libk.so:my_gelu). --exec and --results take its place.
 
     Every input of 8 and 16 bits is judged; of longer types chosen and evenly spread ones, or with --exhaustive all of
-    float32. Without --operator, all operators of one tensor that the subject has are judged.
+    float32. A function or program needs --operator. Of a library, all operators of one tensor that it has are judged without it.
 
     The exit status is 0 within the budget, 1 beyond it, 2 for a wrong call.
     """
@@ -107,6 +107,10 @@ def command(
         raise click.UsageError(
             "--exec was given without --operator; allowed: with the operator that the program computes"
         )
+    if subject_text and not operators and ":" in subject_text and subject_text.partition(":")[0] not in PEERS:
+        # A C function of another operator would be given buffers of other types.
+        what = f"{subject_text} was given without --operator"
+        raise click.UsageError(f"{what}; allowed: with the operator that the function computes")
     values = dict(read_parameter(text) for text in parameters)
     if values and len(operators) != 1:
         raise click.UsageError("--parameter says what one operator has; allowed: with one --operator")

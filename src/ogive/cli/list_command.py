@@ -37,7 +37,7 @@ def command(pattern: str) -> int:
     """
     from ogive.catalog import OPERATORS
     from ogive.catalog.aliases import ALIASES, named
-    from ogive.catalog.elsewhere import names_of
+    from ogive.catalog.elsewhere import advice, names_of
 
     operators = [*OPERATORS.values(), *(named(name) for name, alias in ALIASES.items() if alias.values)]
     others = {op.name: names_of(op.name) for op in operators}
@@ -45,7 +45,9 @@ def command(pattern: str) -> int:
     if not rows:
         known = [name for op in operators for name in _names(op, others[op.name])]
         allowed = "allowed: a part of a name that `ogive list` prints"
-        raise click.UsageError(f"no operator has {pattern!r} in its names; {suggestion(pattern, known, allowed)}")
+        hint = advice(pattern) or suggestion(pattern, known)
+        what = f"no operator has {pattern!r} in its names"
+        raise click.UsageError(f"{what}. {hint}" if hint else f"{what}; {allowed}")
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("operator", "ONNX", "DirectML", "exact", "fast", "element types", "other names"):
         table.add_column(title, no_wrap=title not in ("element types", "other names"))

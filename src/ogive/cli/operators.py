@@ -38,7 +38,7 @@ def find(name: str) -> Operator:
         return own(name)[0]
     from ogive.catalog import OPERATORS
     from ogive.catalog.aliases import ALIASES, named
-    from ogive.catalog.elsewhere import called
+    from ogive.catalog.elsewhere import advice, called
 
     wanted = name.lower().removeprefix("dml_").removeprefix("operator_")
     for op in OPERATORS.values():
@@ -50,6 +50,8 @@ def find(name: str) -> Operator:
     if len(elsewhere) == 1:
         (ours,) = elsewhere
         return named(ours) if ours in ALIASES else OPERATORS[ours]
+    if known := advice(name):
+        raise click.UsageError(f"there is no operator {name!r}. {known}")
     near = difflib.get_close_matches(wanted, {*OPERATORS, *ALIASES}, 3)
     hint = (
         f"did you mean {' or '.join(near)}?" if near else "allowed: the names that `ogive list` prints, or module:name"

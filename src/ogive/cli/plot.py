@@ -11,24 +11,20 @@ import click
 import numpy as np
 
 from ogive.accuracy.report import BINS, Report
+from ogive.cli.terminal import IMAGES, TERMINAL
 from ogive.curves import Drawing, drawing
 from ogive.errors import MissingPackageError, message
 from ogive.operator import Operator
 
 __all__ = [
-    "FORMATS",
     "PLOT",
     "PLOT_OR_TERMINAL",
-    "TERMINAL",
     "check_matplotlib",
     "is_image",
     "plot_errors",
     "plot_operator",
     "plot_tensor",
 ]
-
-#: The endings of files that matplotlib is asked for.
-FORMATS = (".svg", ".png", ".pdf")
 
 #: An image has at least so many rows and columns; a smaller array is drawn as a histogram.
 IMAGE_SIDE = 16
@@ -47,8 +43,8 @@ class _PlotFile(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if path.suffix.lower() not in FORMATS:
-            self.fail(f"{str(path)!r} does not end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}", param, ctx)
+        if path.suffix.lower() not in IMAGES:
+            self.fail(f"{str(path)!r} does not end in {', '.join(IMAGES[:-1])} or {IMAGES[-1]}", param, ctx)
         if not path.absolute().parent.is_dir():
             self.fail(f"the folder of {str(path)!r} does not exist; make it first", param, ctx)
         return path
@@ -60,9 +56,6 @@ class _PlotFileOrTerminal(_PlotFile):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return TERMINAL if value == TERMINAL else super().convert(value, param, ctx)
 
-
-#: What stands for the terminal in place of a file.
-TERMINAL = "-"
 
 #: The types of the option ``--plot``.
 PLOT = _PlotFile(dir_okay=False, writable=True, path_type=Path)
@@ -125,7 +118,7 @@ def plot_errors(reports: Sequence[Report], path: Path) -> None:
     axes.set_xticks(range(last), [f"{bound:g}" for bound in BINS[:last]])
     axes.set(yscale="log", ylim=(1e-10, 2), xlabel="error up to (ULP)", ylabel="share of the results")
     axes.grid(alpha=0.25)
-    axes.legend(fontsize=8)
+    figure.legend(fontsize=8, loc="outside upper center")
     _save(figure, path)
 
 

@@ -19,7 +19,7 @@ from ogive.cli.npy import read_array
 from ogive.cli.outputs import Memory, OutputFolder
 from ogive.cli.picture import WIDTH, picture
 from ogive.cli.summary import Change, Summary, change, has_numbers, histogram, summary
-from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, ModelCommand, console, print_json, progress, singular
+from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, PICTURES, ModelCommand, console, print_json, progress, singular
 from ogive.contracts import CONTRACTS
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ __all__ = ["command"]
 @click.option(
     "--plot",
     "pictures",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=PICTURES,
     help="ONNX: draw each output to NAME.png in this folder, as an image or a histogram.",
 )
 @click.option(
@@ -83,13 +83,16 @@ def command(
     `ogive run MODEL --help` also prints the inputs and outputs of that model.
     """
     is_json = model.suffix.lower() == ".json"
-    way_out = "Name the inputs in its resources" if is_json else "Use `ogive check --feature-level`"
     if pictures is not None:
         from ogive.cli.plot import check_matplotlib
 
         check_matplotlib()
-    wrong = {"--input": inputs, "--plot": pictures} if is_json else {"--feature-level": feature_level}
-    for option, value in wrong.items():
+    of_json = {"--feature-level": (feature_level, "Use `ogive check --feature-level`")}
+    of_onnx = {
+        "--input": (inputs, "Name the inputs in its resources"),
+        "--plot": (pictures, "Write a resource by the command writeFile"),
+    }
+    for option, (value, way_out) in (of_onnx if is_json else of_json).items():
         if value:
             raise click.UsageError(f"{option} was given, for a{' JSON' if is_json else 'n ONNX'} model. {way_out}")
     if memory_limit is None:

@@ -12,7 +12,8 @@ from rich.console import Console
 from ogive.catalog.contracts import errors
 from ogive.cli.list_command import rounded_up, short_types
 from ogive.cli.operators import OperatorName, find
-from ogive.cli.plot import PLOT_OR_TERMINAL, TERMINAL, plot_operator
+from ogive.cli.plot import PLOT_OR_TERMINAL, plot_operator
+from ogive.cli.terminal import TERMINAL
 from ogive.curves import Curve, Drawing, drawing
 from ogive.numerics.bound import Bound
 from ogive.operator import Operator

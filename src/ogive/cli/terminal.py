@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,24 @@ from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, T
 
 from ogive.errors import MissingPackageError, OgiveError
 
-__all__ = ["FEATURE_LEVEL", "MEMORY", "ModelCommand", "console", "print_json", "progress", "singular"]
+__all__ = [
+    "FEATURE_LEVEL",
+    "IMAGES",
+    "MEMORY",
+    "PICTURES",
+    "TERMINAL",
+    "ModelCommand",
+    "console",
+    "print_json",
+    "progress",
+    "singular",
+]
+
+#: The endings of files that matplotlib is asked for.
+IMAGES = (".svg", ".png", ".pdf")
+
+#: What stands for the terminal in place of a file.
+TERMINAL = "-"
 
 #: Work that is over before shows no progress.
 DELAY = 1.0
@@ -113,7 +131,24 @@ class _Memory(click.ParamType):  # type: ignore[type-arg]
         return size
 
 
+class _Pictures(click.Path):
+    """A folder of pictures; people write a file's name, too, or ``-`` for the terminal."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.suffix.lower() in IMAGES and not path.is_dir():
+            way_out = f"Write --plot {path.parent}"
+            self.fail(
+                f"{str(path)!r} is a file; allowed: a folder, for a NAME.png of each output. {way_out}", param, ctx
+            )
+        if str(path) == TERMINAL:
+            self.fail("'-' is no folder; in a terminal the command draws a histogram without --plot", param, ctx)
+        return path
+
+
 FEATURE_LEVEL, MEMORY = _FeatureLevel(), _Memory()
+#: The type of an option that names a folder of pictures.
+PICTURES = _Pictures(file_okay=False, path_type=Path)
 
 
 class ModelCommand(click.Command):

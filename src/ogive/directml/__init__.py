@@ -70,9 +70,14 @@ def _of_the_builder(name: str) -> Any:
         from ogive.directml.builder.functions import function_of
 
         return function_of(name)
+    from ogive.catalog.aliases import ALIASES
+    from ogive.catalog.elsewhere import called
     from ogive.errors import suggestion
 
-    hint = suggestion(name, _names())
+    short = name.removeprefix("activation_")
+    ours = sorted(ALIASES[n].operator if n in ALIASES else n for n in called(short))
+    meant = next((n for n in (f"activation_{text}" for text in (short, *ours)) if n in function_names()), "")
+    hint = f"Did you mean {meant}?" if meant else suggestion(name, _names())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint and f'. {hint}'}")
 
 

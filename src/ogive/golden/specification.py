@@ -17,6 +17,7 @@ from ogive.accuracy.running_bound import enclosed, rounded_to
 from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
+from ogive.catalog.elsewhere import advice
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.enclosure import exact_value, right_result
 from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message, suggestion
@@ -305,7 +306,7 @@ def find_operator(operator: Operator | str) -> Operator:
             return op
     if wanted in ALIASES:
         return named(wanted)
-    way_out = suggestion(wanted, [*OPERATORS, *ALIASES])
+    way_out = advice(str(operator)) or suggestion(wanted, [*OPERATORS, *ALIASES])
     what = f"there is no operator {operator!r}"
     raise ArgumentError(message("ogive.golden", what, "the names of `ogive list`", way_out))
 

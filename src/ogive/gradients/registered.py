@@ -132,6 +132,15 @@ def _part_of_hypot(a: Any, b: Any) -> Any:
     return where(f.equal(length, 0), 0, a / length)
 
 
+def _part_of_fmax(a: Any, b: Any) -> Any:
+    """Of equal numbers all is the first one's, as in PyTorch."""
+    return where((a >= b) | f.isnan(b), 1, 0)
+
+
+def _part_of_power_of_two(a: Any, b: Any) -> Any:
+    return f.logistic((a - b) * f.log_2)
+
+
 def _one_per_cosh_squared(u: Any) -> Any:
     c = f.cosh(_within(u, 700))
     return 1 / c / c
@@ -296,6 +305,14 @@ def _logsumexp(gradient: Any, x: Any) -> Any:
     return gradient * (e / f.row_sum(e))
 
 
+def _standardize(gradient: Any, x: Any, *, epsilon: Any) -> Any:
+    count = f.row_count(x)
+    distance = x - f.row_sum(x) / count
+    length = f.square_root(f.row_sum(distance * distance) / count + epsilon)
+    y = distance / length
+    return (gradient - f.row_sum(gradient) / count - y * (f.row_sum(gradient * y) / count)) / length
+
+
 def _log_softmax(gradient: Any, x: Any) -> Any:
     e = f.exp(x - f.row_max(x))
     return gradient - e * (f.row_sum(gradient) / f.row_sum(e))
@@ -317,6 +334,8 @@ RULES: dict[str, dict[str, Rule]] = {
     "celu": {"x": lambda x, *, alpha: where(x > 0, 1, f.exp(x / alpha)), "alpha": _celu_alpha},
     "clamp": {"x": _clamp, "min": _clamp_min, "max": _clamp_max},
     "clip": {"x": _clip, "min": _clip_min, "max": _clip_max},
+    "fmax": {"a": _part_of_fmax, "b": lambda a, b: where((a >= b) | f.isnan(b), 0, 1)},
+    "fmin": {"a": lambda a, b: _part_of_fmax(-a, -b), "b": lambda a, b: where((a <= b) | f.isnan(b), 0, 1)},
     "gelu": {"x": _gelu},
     "geglu": {
         "a": lambda a, b, *, approximate: _gelu(a, approximate=approximate) * b,
@@ -327,8 +346,10 @@ RULES: dict[str, dict[str, Rule]] = {
     "hard_sigmoid": {"x": _hard_sigmoid, "alpha": _hard_sigmoid_alpha, "beta": _hard_sigmoid_beta},
     "hard_swish": {"x": _hard_swish},
     "hypot": {"a": _part_of_hypot, "b": lambda a, b: _part_of_hypot(b, a)},
+    "log1mexp": {"x": lambda x: 1 / f.expm1(x)},
     "log_sigmoid": {"x": lambda x: f.logistic(-x)},
     "logaddexp": {"a": lambda a, b: f.logistic(a - b), "b": lambda a, b: f.logistic(b - a)},
+    "logaddexp2": {"a": _part_of_power_of_two, "b": lambda a, b: _part_of_power_of_two(b, a)},
     "logit": {"x": lambda x: 1 / x / (1 - x)},
     "max": {"a": _larger_of_two, "b": lambda a, b: _larger_of_two(b, a)},
     "min": {"a": lambda a, b: _larger_of_two(-a, -b), "b": lambda a, b: _larger_of_two(-b, -a)},
@@ -365,7 +386,9 @@ RULES: dict[str, dict[str, Rule]] = {
 #: By operator: the gradients of all tensors, given that of the result.
 ROW_RULES: dict[str, Rule] = {
     "log_softmax": _log_softmax,
+    "logmeanexp": _logsumexp,
     "logsumexp": _logsumexp,
     "softmax": _softmax,
     "sparsemax": _sparsemax,
+    "standardize": _standardize,
 }

@@ -242,6 +242,11 @@ def _of_row(kind: str) -> Callable[[_Body, str], str]:
     return form
 
 
+def _count(body: _Body, x: str) -> str:
+    """How many elements a row has."""
+    return body.add("CastLike", body.add("Shape", x, start=-1), body.like)
+
+
 def _threshold(body: _Body, x: str) -> str:
     """The largest of (sum of the k largest elements - 1) / k."""
     axis = body.add("Constant", value=numpy_helper.from_array(np.array(-1, np.int64)))
@@ -266,6 +271,7 @@ FORMS: dict[str, Callable[..., str]] = {
     "log10": _log_of(10.0),
     "cbrt": _cbrt,
     "remainder": lambda body, a, b: body.add("Mod", a, b, fmod=1),
+    "row_count": _count,
     "row_product": _of_row("ReduceProd"),
     "row_sum": _of_row("ReduceSum"),
     "row_max": _of_row("ReduceMax"),
