@@ -111,6 +111,17 @@ def test_long_columns_that_cancel():
     assert found.tolist() == [np.float32(math.fsum(column)) for column in x.T.astype(np.float64)]
 
 
+def test_results_along_another_axis_lie_like_the_operand():
+    x = matrix((64, 40), FLOAT32)
+    found = ogive.softmax(x, axis=0)
+    assert found.flags.c_contiguous
+    assert ogive.softmax(x.T, axis=0).flags.f_contiguous
+    assert_same_bits(found.T.copy(), ogive.softmax(np.ascontiguousarray(x.T)))
+    big_endian = ogive.softmax(x.astype(">f4"), axis=0)
+    assert big_endian.dtype.isnative
+    assert_same_bits(np.ascontiguousarray(big_endian), found)
+
+
 def test_results_over_operands():
     x = matrix((64, 40), FLOAT32)
     expected = ogive.softmax(np.ascontiguousarray(x.T))
