@@ -18,6 +18,7 @@ from ogive.passes.fuse_rows import fuse_rows
 from ogive.row_operator import row_operator
 from ogive.runtime import kernels, pack
 from ogive.runtime.kernels import make_ufunc as ufunc_of
+from tests.cpu.test_targets import RUNNABLE
 from tests.inputs import ROW_CASE_IDS, ROW_CASES, assert_same_bits
 
 #: (elements of a column, columns): parts of a turn, of a group and of a strip, and more than are added up together.
@@ -99,6 +100,23 @@ def test_zeros_of_both_signs_at_the_top(kind):
     x[:50] = -1.0
     assert_same_bits(*columns_and_rows(below_the_largest, x.astype(kind)))
     assert_same_bits(*columns_and_rows(twice_the_largest, x.astype(kind)))
+
+
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("name", ["sum", "product", "max", "l2", "log_sum_exp", "arg_max", "softmax"])
+def test_no_instruction_set_changes_a_bit(name, kind, target):
+    form = element_type(kind)
+    if name == "softmax":
+        signature = next(s for s in ogive.softmax.signatures if s.inputs == (form,))
+        program = ogive.softmax.computation(signature).program
+    else:
+        program = reduction(name, form, element_type("int64") if name == "arg_max" else form).program
+    compute, rows = ufunc_of(name, program, target), ufunc_of(name, program)
+    for shape in ((9, 31), (70, 40)):
+        x = matrix(shape, form, 4)
+        expected = rows(np.ascontiguousarray(x.T))
+        assert_same_bits(columns_and_rows(compute, x)[0] if name == "softmax" else compute(x.T), expected)
 
 
 def test_long_columns_that_cancel():
