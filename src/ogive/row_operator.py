@@ -116,8 +116,18 @@ class RowOperator(Operator):
         if is_checked:
             self._check_out(rest, axis, arrays)
         if len(axes) == 1:
+            if not rest and are_plain and not self.reduces and self._keeps_type(arrays):
+                rest["out"] = np.empty_like(arrays[0])  # rows that lie side by side in both are computed as they lie
             return ufunc(*arrays, axis=axes[0], **rest)
         return self._over_several_axes(ufunc, arrays, axes, rest)
+
+    def _keeps_type(self, arrays: Sequence[np.ndarray]) -> bool:
+        """Whether the result has the type and the shape of all operands."""
+        first = arrays[0]
+        if any(array.shape != first.shape or array.dtype != first.dtype for array in arrays):
+            return False
+        kept = [s for s in self.signatures if {t.numpy for t in (*s.inputs, *s.outputs)} == {first.dtype}]
+        return any(len(s.outputs) == 1 for s in kept)
 
     def _in_containers(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The result for arrays of other libraries, or ``NOT_ONE``."""

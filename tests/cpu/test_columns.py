@@ -18,6 +18,7 @@ from ogive.passes.fuse_rows import fuse_rows
 from ogive.row_operator import row_operator
 from ogive.runtime import kernels, pack
 from ogive.runtime.kernels import make_ufunc as ufunc_of
+from tests.cpu.test_targets import RUNNABLE
 from tests.inputs import ROW_CASE_IDS, ROW_CASES, assert_same_bits
 
 #: (elements of a column, columns): parts of a turn, of a group and of a strip, and more than are added up together.
@@ -101,6 +102,23 @@ def test_zeros_of_both_signs_at_the_top(kind):
     assert_same_bits(*columns_and_rows(twice_the_largest, x.astype(kind)))
 
 
+@pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
+@pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("name", ["sum", "product", "max", "l2", "log_sum_exp", "arg_max", "softmax"])
+def test_no_instruction_set_changes_a_bit(name, kind, target):
+    form = element_type(kind)
+    if name == "softmax":
+        signature = next(s for s in ogive.softmax.signatures if s.inputs == (form,))
+        program = ogive.softmax.computation(signature).program
+    else:
+        program = reduction(name, form, element_type("int64") if name == "arg_max" else form).program
+    compute, rows = ufunc_of(name, program, target), ufunc_of(name, program)
+    for shape in ((9, 31), (70, 40)):
+        x = matrix(shape, form, 4)
+        expected = rows(np.ascontiguousarray(x.T))
+        assert_same_bits(columns_and_rows(compute, x)[0] if name == "softmax" else compute(x.T), expected)
+
+
 def test_long_columns_that_cancel():
     """More elements than accumulators go on over, and sums that only all digits tell."""
     generator = np.random.default_rng(2)
@@ -109,6 +127,17 @@ def test_long_columns_that_cancel():
     x[7] += np.float32(1e-3)
     found = make_ufunc("sum", reduction("sum", FLOAT32, FLOAT32))(x.T)[:, 0]
     assert found.tolist() == [np.float32(math.fsum(column)) for column in x.T.astype(np.float64)]
+
+
+def test_results_along_another_axis_lie_like_the_operand():
+    x = matrix((64, 40), FLOAT32)
+    found = ogive.softmax(x, axis=0)
+    assert found.flags.c_contiguous
+    assert ogive.softmax(x.T, axis=0).flags.f_contiguous
+    assert_same_bits(found.T.copy(), ogive.softmax(np.ascontiguousarray(x.T)))
+    big_endian = ogive.softmax(x.astype(">f4"), axis=0)
+    assert big_endian.dtype.isnative
+    assert_same_bits(np.ascontiguousarray(big_endian), found)
 
 
 def test_results_over_operands():

@@ -798,7 +798,7 @@ def test_an_error_of_the_compiler_is_the_error_of_every_use(monkeypatch, kind, u
     def product(x, y):
         return x * y * 1.0625
 
-    def broken(*_):
+    def broken(*_, **__):
         raise kind("no compiler today")
 
     monkeypatch.setattr(kernels, "compiled", broken)

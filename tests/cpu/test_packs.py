@@ -54,7 +54,7 @@ def load(formula):
 
 
 def test_a_kernel_of_the_pack_needs_no_compiler_and_no_cache(installed, monkeypatch):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise AssertionError("it was compiled")
 
     monkeypatch.setattr(kernels, "kept_or_made", refuse)
