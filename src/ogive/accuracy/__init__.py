@@ -1,4 +1,4 @@
-"""How accurate an operator is: over every input, or where there are too many, on samples and round the worst.
+"""How accurate an operator is: over every input, or where there are too many, on samples and around the worst.
 
 `ulp` is the unit, `measure` goes through the inputs, `report` is what was found, as data that can be kept.
 `misrounded` counts the results that are not correctly rounded; `running_bound` tells quickly which are.
