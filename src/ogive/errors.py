@@ -27,7 +27,6 @@ __all__ = [
     "by_position",
     "described",
     "message",
-    "no_operator",
     "suggestion",
 ]
 
@@ -82,16 +81,6 @@ class UnsupportedError(OgiveError, NotImplementedError):
 
 class MissingNameError(UnsupportedError, AttributeError):
     """A module does not have a name that another one, or another installation, has. ``hasattr`` is then false."""
-
-
-def no_operator(module: str, name: str, known: Iterable[str], way_out: str) -> AttributeError:
-    """What a module of all operators raises for a name that it does not have."""
-    if name.startswith("__"):  # Python asks for these
-        return AttributeError(f"module {module!r} has no attribute {name!r}")
-    way_out = suggestion(name, known, way_out)
-    return MissingNameError(
-        message(module, f"there is no operator {name!r}", "the operators of the catalogue", way_out)
-    )
 
 
 def suggestion(name: str, known: Iterable[str], otherwise: str = "", *, least: float = 0.65) -> str:

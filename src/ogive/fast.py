@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.errors import no_operator
+from ogive.catalog.elsewhere import no_operator
 from ogive.operator import Operator
 
 __all__ = [*sorted(OPERATORS)]
@@ -22,9 +22,7 @@ def __getattr__(name: str) -> Operator:
         return OPERATORS[name].fast
     if name in ALIASES:
         return named(name).fast
-    raise no_operator(
-        __name__, name, [*OPERATORS, *ALIASES], "ogive list names them; an operator of your own has the attribute fast"
-    )
+    raise no_operator(__name__, name, "ogive list names them; an operator of your own has the attribute fast")
 
 
 def __dir__() -> list[str]:

@@ -106,6 +106,13 @@ WRONG = {
         lambda: ogive.fast.sofmax,
         "ogive.fast: there is no operator 'sofmax'; allowed: the operators of the catalogue. Did you mean softmax?",
     ),
+    "a name of another library": (
+        lambda: ogive.fast.layer_norm,
+        (
+            "ogive.fast: there is no operator 'layer_norm'; allowed: the operators of the catalogue. "
+            "It is called standardize here"
+        ),
+    ),
     "golden data": (
         lambda: ogive.vectors("cellu"),
         "ogive.golden: there is no operator 'cellu'; allowed: the names of `ogive list`. Did you mean celu?",

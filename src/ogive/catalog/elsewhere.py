@@ -9,8 +9,9 @@ import re
 from functools import cache
 
 from ogive.catalog.aliases import ALIASES, written_call
+from ogive.errors import MissingNameError, message, suggestion
 
-__all__ = ["ELSEWHERE", "WITHOUT", "advice", "called", "markdown", "names_of"]
+__all__ = ["ELSEWHERE", "WITHOUT", "advice", "called", "markdown", "names_of", "no_operator"]
 
 Theirs = str | tuple[str, str]
 
@@ -203,6 +204,16 @@ def advice(theirs: str) -> str:
     if ours:
         return f"It is called {' or '.join(ours)} here"
     return next((sentence for sentence, names in WITHOUT.items() if theirs in names.split()), "")
+
+
+def no_operator(module: str, name: str, way_out: str) -> AttributeError:
+    """What a module of all operators raises for a name that it does not have."""
+    from ogive.catalog import OPERATORS
+
+    if name.startswith("__"):  # Python asks for these
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    hint = advice(name) or suggestion(name, [*OPERATORS, *ALIASES], way_out)
+    return MissingNameError(message(module, f"there is no operator {name!r}", "the operators of the catalogue", hint))
 
 
 @cache

@@ -12,7 +12,8 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.errors import MissingPackageError, message, no_operator
+from ogive.catalog.elsewhere import no_operator
+from ogive.errors import MissingPackageError, message
 
 try:
     from ogive.jax.functions import function
@@ -29,9 +30,7 @@ __all__ = ["function", *OPERATORS]
 def __getattr__(name: str) -> Callable[..., Any]:
     operator = named(name) if name in ALIASES else OPERATORS.get(name)
     if operator is None:
-        raise no_operator(
-            __name__, name, [*OPERATORS, *ALIASES], "ogive list names them; operators of your own: ogive.jax.function"
-        )
+        raise no_operator(__name__, name, "ogive list names them; operators of your own: ogive.jax.function")
     made = function(operator)
     globals()[name] = made
     return made

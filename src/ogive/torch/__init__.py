@@ -18,7 +18,8 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.errors import MissingPackageError, message, no_operator
+from ogive.catalog.elsewhere import no_operator
+from ogive.errors import MissingPackageError, message
 
 try:
     import torch as _  # noqa: F401
@@ -47,7 +48,7 @@ def __getattr__(name: str) -> Any:
         found = globals().get(operator.name) or wrap(operator)
         return globals().setdefault(name, found)
     way_out = "ogive list names them; ogive.torch.wrap(operator) makes a function of your own operator"
-    raise no_operator(__name__, name, [*OPERATORS, *ALIASES], way_out)
+    raise no_operator(__name__, name, way_out)
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.errors import no_operator
+from ogive.catalog.elsewhere import no_operator
 from ogive.torch.functions import wrap
 
 __all__ = [*sorted(OPERATORS)]
@@ -28,7 +28,7 @@ def __getattr__(name: str) -> Any:
     if name in ALIASES:
         return globals().setdefault(name, wrap(named(name).fast))
     way_out = "ogive list names them; ogive.torch.wrap(operator.fast) makes a function of your own operator"
-    raise no_operator(__name__, name, [*OPERATORS, *ALIASES], way_out)
+    raise no_operator(__name__, name, way_out)
 
 
 def __dir__() -> list[str]:
