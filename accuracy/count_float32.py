@@ -114,7 +114,9 @@ def main() -> None:
             "digest": counted.digest,
             "fingerprint": print_of,
         }
-        DATA.write_text("[\n" + ",\n".join(map(json.dumps, found.values())) + "\n]\n", encoding="utf-8")
+        whole = DATA.with_suffix(".new")
+        whole.write_text("[\n" + ",\n".join(map(json.dumps, found.values())) + "\n]\n", encoding="utf-8")
+        whole.replace(DATA)  # at once: who is stopped here loses no row
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ HALF_PATHS = [path for path in PATHS if path.name.endswith("float16.json") and l
 
 COUNTS = json.loads((ROOT / "accuracy" / "misrounded.json").read_text(encoding="utf-8"))
 EVERY_FLOAT32 = json.loads((ROOT / "accuracy" / "float32.json").read_text(encoding="utf-8"))
+PAIRS = json.loads((ROOT / "accuracy" / "pairs.json").read_text(encoding="utf-8"))
 
 MEASURE_AGAIN = "measure it again: ogive accuracy {} --save accuracy/results; then python accuracy/make_document.py"
 
@@ -149,3 +150,16 @@ def test_every_member_of_a_report_is_documented():
     (table,) = re.findall(r"`reports`, a list of\n\n(.*?)\n\n", TEXT, re.DOTALL)
     cells = [line.split("|")[1] for line in table.splitlines()[2:]]
     assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == {f.name for f in fields(Report)}
+
+
+def test_pairs_were_counted():
+    assert {row["operator"] for row in PAIRS} >= {"pow", "div", "atan2", "hypot", "prelu", "logaddexp"}
+
+
+@pytest.mark.parametrize("row", PAIRS, ids=lambda row: row["operator"])
+def test_no_pair_is_misrounded(row):
+    assert row["misrounded"] == row["undecided"] == 0
+    assert row["count"] == row["rounds"] * 1_000_000 > 0
+    assert fingerprint(OPERATORS[row["operator"]], element_type("float32")) == row["fingerprint"], (
+        "count again: python accuracy/count_pairs.py"
+    )
