@@ -190,7 +190,7 @@ from ogive.runtime import kernels
 
 compiled = []
 original = kernels.compiled
-kernels.compiled = lambda *given: compiled.append(given) or original(*given)
+kernels.compiled = lambda *given, **more: compiled.append(given) or original(*given, **more)
 run = commands.Dispatch.run
 
 def watched(*given):

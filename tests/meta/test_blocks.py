@@ -56,7 +56,10 @@ NOT_RUN = {
 SLOW = r"python -m benchmarks\b.*|ogive accuracy .*--exhaustive"
 
 #: Options that make a command shorter; the last one counts.
-SHORTER = {r"ogive accuracy mine.*": ["--samples", "2000"]}
+SHORTER = {
+    r"ogive accuracy mine.*": ["--samples", "2000"],
+    r"ogive accuracy gelu --accuracy fast": ["--dtype", "float16"],
+}
 
 #: Commands that exit with another status than 0, because they find something.
 FINDS = r"ogive judge .*|ogive split network.onnx .*"
