@@ -236,8 +236,10 @@ def log1mexp(x: Any) -> Any:
     Source: JAX log1mexp; M. Maechler, "Accurately Computing log(1 - exp(-|a|))" (2012).
     """
     # log1p(-e) is -e there, and keeps its precision where it is subnormal.
-    e = f.exp(-x)
-    return f.where(x > 80, -e, f.where(x < 0.6875, f.log(-f.expm1(-x)), f.log1p(-e)))
+    # Below zero all are NaN, and the exponential does not overflow.
+    opposite = -f.maximum(x, -1)
+    e = f.exp(opposite)
+    return f.where(x > 80, -e, f.where(x < 0.6875, f.log(-f.expm1(opposite)), f.log1p(-e)))
 
 
 @operator

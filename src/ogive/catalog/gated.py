@@ -59,7 +59,7 @@ def glu(a: Any, b: Any) -> Any:
     """
     # Below -60 the gate is exp(b) in every format; half of a leaves room for its mantissa.
     closed = copy_sign(minimum(absolute(a), 0), a)  # keeps NaN
-    closing = where(b < -activations.FAR, closed, a) * 0.5 * exp(b + log_2)
+    closing = where(b < -activations.FAR, closed, a) * 0.5 * exp(maximum(b, -activations.FAR) + log_2)
     return where(b < -60, closing, a / (1 + exp(-b)))
 
 

@@ -20,11 +20,11 @@ from ogive.enclosure import nearest, right_result
 from ogive.engine.computation import Element, Formula, Fused
 from ogive.errors import ArgumentError, UnsupportedError, described, message
 from ogive.expression import walk
-from ogive.golden.balls import Interval, enclosed_over, softmax_over
 from ogive.onnx.graph import Graph, Step
 from ogive.onnx.implementation import Elementwise, Function, Rows
 from ogive.onnx.loading import graph_of, read_model
 from ogive.onnx.movement import COPIES, MOVEMENTS
+from ogive.over_intervals import Interval, enclosed_over, softmax_over
 
 __all__ = ["Bounds", "Departure", "admissible", "attribute"]
 

@@ -22,7 +22,7 @@ from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.enclosure import exact_value, right_result
 from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message, suggestion
 from ogive.expression import Expression
-from ogive.golden.near_zero import LIMIT, line_of
+from ogive.near_zero import line_of
 from ogive.operator import Operator
 from ogive.row_enclosure import exact_row, right_row
 from ogive.row_operator import RowOperator
@@ -199,7 +199,7 @@ def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) 
         if line is not None:
             with np.errstate(invalid="ignore"):  # signalling NaN
                 x = flat[0].astype(np.float64)
-            near = unknown & (np.abs(x) <= LIMIT) & (x != 0)
+            near = unknown & (np.abs(x) <= line.limit) & (x != 0)
             exact[near] = line.values(x[near])
             right[near] = np.copysign(rounded_to(np.abs(exact[near]), kind), exact[near]).astype(kind.numpy)
             bound[near] = np.abs(np.spacing(exact[near]))

@@ -3,8 +3,8 @@
 :func:`grad` gives the derivative with respect to one argument, :func:`value_and_grad` the value beside it, :func:`vjp`
 what back-propagation wants: the gradients of all operands, given that of the result.
 
-``partials.py`` has the rule of every kind of node; ``tangents.py`` and ``adjoints.py`` apply them. ``registered.py`` has
-the derivatives that are written by hand. ``algebra.py`` simplifies graphs, and ``operators.py`` makes operators of them.
+``ogive.differentiation`` has the rules of all kinds of nodes and applies them forwards, ``adjoints.py`` backwards.
+``registered.py`` has the derivatives that are written by hand, and ``operators.py`` makes operators of graphs.
 """
 
 from __future__ import annotations

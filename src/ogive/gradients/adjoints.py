@@ -13,9 +13,9 @@ from typing import cast
 
 from ogive import formula as f
 from ogive import operations as ops
+from ogive.differentiation.algebra import ZERO, add, multiply, negative, scaled, select
+from ogive.differentiation.partials import FLAT, PARTIALS
 from ogive.expression import Expression, Format, Term, constant, of_rows, walk
-from ogive.gradients.algebra import ZERO, add, multiply, negative, scaled, select
-from ogive.gradients.partials import FLAT, PARTIALS
 
 __all__ = ["adjoints"]
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from ogive import operations as ops
+from ogive.differentiation.algebra import ZERO, add, scaled, substituted
+from ogive.differentiation.tangents import Recognised, tangents
 from ogive.expression import Expression, Format, Term, as_number, lift, node, tracing
 from ogive.gradients.adjoints import adjoints
-from ogive.gradients.algebra import ZERO, add, scaled, substituted
 from ogive.gradients.registered import Rule
-from ogive.gradients.tangents import Recognised, tangents
 from ogive.operator import Operator
 
 __all__ = ["derivatives", "gradients", "leaves", "row_gradients"]

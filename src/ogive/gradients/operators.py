@@ -8,14 +8,14 @@ from typing import Any, Literal, TypeVar
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
+from ogive.differentiation.algebra import substituted
+from ogive.differentiation.tangents import Recognised
 from ogive.errors import ArgumentError, DTypeError, described, message
 from ogive.expression import Expression, Format, lift, node
-from ogive.gradients.algebra import substituted
 from ogive.gradients.derivatives import derivatives, gradients, row_gradients
 from ogive.gradients.recognised import recognised
 from ogive.gradients.registered import ROW_RULES, RULES, Rule
 from ogive.gradients.summing import Gradients, ReductionGradients, RowGradients
-from ogive.gradients.tangents import Recognised
 from ogive.operator import Operator
 from ogive.signature import Signature
 

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
+from ogive.differentiation.algebra import multiply, negative, rational, substituted
 from ogive.expression import Expression, Term, walk
-from ogive.gradients.algebra import multiply, negative, rational, substituted
 from ogive.gradients.derivatives import derivatives, leaves
 from ogive.gradients.registered import RULES
 

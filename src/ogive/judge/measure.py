@@ -15,7 +15,6 @@ from ogive.accuracy.measure import in_order, patterns
 from ogive.accuracy.ulp import FORMATS, error_in_ulp
 from ogive.dtypes import ElementType, element_type_of
 from ogive.golden.inputs import choose, every, from_ranks, ranks
-from ogive.golden.near_zero import line_of
 from ogive.golden.specification import Expected, Specification, bits_of, find_operator, python_value
 from ogive.golden.vectors import make
 from ogive.judge.budget import Budget
@@ -23,6 +22,7 @@ from ogive.judge.causes import causes
 from ogive.judge.evidence import Evidence, steps_between
 from ogive.judge.judgement import BINS, Cause, Dependence, Example, Judgement
 from ogive.judge.subjects import Subject
+from ogive.near_zero import line_of
 
 __all__ = ["judge"]
 

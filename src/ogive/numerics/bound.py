@@ -32,6 +32,10 @@ class Bound:
     #: Of finite operands: the smallest magnitude but zero itself, and the largest.
     least: float = 0.0
     largest: float = math.inf
+    #: A truth value: where the number has the sign of the exact one, also where it underflows to zero; None: nowhere.
+    keeps_sign: Expression | None = None
+    #: A truth value: where the number is the exact one, whatever the bound; None: nowhere.
+    exactly: Expression | None = None
 
     @property
     def is_known(self) -> bool:

@@ -109,7 +109,9 @@ class Bounded(Arithmetic):
             else:
                 for part, share in ((a, first), (b, second)):
                     absolute = self._plus(absolute, self._magnitude(part), share)
-        error = Bound(relative, static, absolute, either(x.doubt, y.doubt), None, least, largest)
+        keeps_sign = self._both_keep_signs(a, b) if same_sign else self._keeps_sign_of_sum(a, b)
+        doubt, exactly = either(x.doubt, y.doubt), self._exactly(a, b)
+        error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly)
         return self._made(result, error)
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
@@ -120,7 +122,8 @@ class Bounded(Arithmetic):
         least, largest = x.least * y.least, x.largest * y.largest
         in_range = self._frame_least(a) * self._frame_least(b) >= self.small
         bits = None
-        if _is_power_of_two(a) or _is_power_of_two(b):
+        is_scaled = _is_power_of_two(a) or _is_power_of_two(b)
+        if is_scaled:
             unit, bits = 0.0, y.bits if _is_power_of_two(a) else x.bits
         elif self.extended:
             unit = 0.0 if x.is_exact and y.is_exact and a.low is None and b.low is None else self.unit
@@ -151,7 +154,27 @@ class Bounded(Arithmetic):
                 static += LOST
             else:
                 absolute = self._sum_of(absolute, self.number(LOST))
-        return self._made(result, Bound(relative, static, absolute, doubt, bits, least, largest))
+        exactly = self._are_exact(a, b) if is_scaled else self._exactly(a, b)
+        if exactly is not None and not in_range:
+            has_room = self.less_(self.number(self.small), self.abs_(result.high))
+            exactly = None if result.exponent is not None else _both(exactly, has_room)
+        keeps_sign = self._both_keep_signs(a, b)
+        error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly)
+        return self._made(result, error)
+
+    def as_quotient(self, number: DoubleWord, dividend: DoubleWord, divisor: float) -> DoubleWord:
+        """The number again, as the quotient of a number and a whole one: which says where it is exact."""
+        by = self.number(divisor)
+        high = self.div_(dividend.high, by)
+        rest = self.fma_(self.neg_(high), by, dividend.high)
+        exactly = self._exactly(dividend)
+        if exactly is not None:
+            has_room = self.less_(self.number(self.small), self.abs_(high))
+            exactly = _both(exactly, _both(has_room, self.equal_(rest, self.number(0.0))))
+        if dividend.low is not None:
+            rest = self.add_(rest, self.low_part(dividend))
+        low = self.low_part(replace(number, low=self.div_(rest, by), low_is_number=False))
+        return replace(number, high=high, low=low, is_normal=False, error=replace(number.error, exactly=exactly))
 
     def _is_unknown_zero_times_infinity(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether one of two numbers may be zero, or something else, beside an infinity.
@@ -196,7 +219,9 @@ class Bounded(Arithmetic):
                 static += LOST
             else:
                 absolute = self._sum_of(absolute, self.number(LOST))
-        return self._made(result, Bound(relative, static, absolute, doubt, None, least, largest))
+        keeps_sign, exactly = self._both_keep_signs(a, b), self._are_exact(a) if divides_by_power and in_range else None
+        error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly)
+        return self._made(result, error)
 
     def square_root(self, a: DoubleWord) -> DoubleWord:
         a = self.without_static(self.unscaled(a))
@@ -211,8 +236,12 @@ class Bounded(Arithmetic):
             certain = self.less_(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a))
             doubt = either(doubt, self.not_(certain))
             absolute = self.div_(self.mul_(x.absolute, self.number(0.5 + 2.0**-9)), result.high)
-        error = Bound(relative, 0.0, absolute, doubt, None, math.sqrt(x.least), math.sqrt(x.largest))
-        return self._made(result, error)
+        exactly = self._exactly(a)
+        if exactly is not None:
+            rest = self.fma_(self.neg_(result.high), result.high, a.high)
+            exactly = _both(exactly, self.equal_(rest, self.number(0.0)))
+        least, largest = math.sqrt(x.least), math.sqrt(x.largest)
+        return self._made(result, Bound(relative, 0.0, absolute, doubt, None, least, largest, exactly=exactly))
 
     def select(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         result, x, y = super().select(condition, a, b), a.error, b.error
@@ -234,23 +263,45 @@ class Bounded(Arithmetic):
             max(x.bits, y.bits) if x.bits and y.bits else None,
             min(x.least, y.least),
             max(x.largest, y.largest),
+            exactly=self._are_exact(a, b),
         )
         return self._made(result, error)
 
-    def error_of_extreme(self, a: DoubleWord, b: DoubleWord) -> Bound:
-        """The bound of the larger or the smaller of two numbers without exponents, whose comparison need not be right."""
+    def error_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
+        """The bound of the result, the larger or the smaller of two numbers without exponents.
+
+        Their comparison need not be right.
+        """
         x, y = a.error, b.error
         # Where the comparison is wrong, the numbers are nearly the same.
         relative = max(x.relative, y.relative) * (1 if x.is_exact or y.is_exact else SLACK)
         return Bound(
             relative,
             x.static + y.static,
-            self._sum_of(x.absolute, y.absolute),
+            self._absolute_of_extreme(result, a, b),
             either(x.doubt, y.doubt),
             max(x.bits, y.bits) if x.bits and y.bits else None,
             min(x.least, y.least),
             max(x.largest, y.largest),
+            exactly=self._are_exact(a, b),
         )
+
+    def _absolute_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """What two numbers' absolute bounds make: nothing where a constant is the result, and lies clearly beyond the other.
+
+        Not in plain float64, where this would cost more than it spares: clamped numbers beyond 2**30 are repaired.
+        """
+        absolute = self._sum_of(a.error.absolute, b.error.absolute)
+        if absolute is None or not self.extended:
+            return absolute
+        for exact, other in ((a, b), (b, a)):
+            if exact.error.is_exact and exact.low is None and exact.high.operation is ops.CONSTANT:
+                margin = self._plus(self.add_(absolute, absolute), self._magnitude(other), 2.0**-40)
+                assert margin is not None
+                apart = self.less_(margin, self.abs_(self.sub_(other.high, exact.high)))
+                is_clamped = node(ops.AND, (self.equal_(result.high, exact.high), apart), None, Format.BIT)
+                absolute = self.select_(is_clamped, self.number(0.0), absolute)
+        return absolute
 
     def doubt_limits(self, truth: Expression, *operands: DoubleWord) -> None:
         """A comparison that asks whether rounded numbers are infinite or NaN: in doubt where these are."""
@@ -260,7 +311,7 @@ class Bounded(Arithmetic):
             self.doubts[truth] = doubt
 
     def copy_sign(self, magnitude: DoubleWord, sign: Expression) -> DoubleWord:
-        return replace(super().copy_sign(magnitude, sign), error=magnitude.error)
+        return replace(super().copy_sign(magnitude, sign), error=replace(magnitude.error, keeps_sign=None))
 
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         truth = super().compare(operation, a, b)
@@ -358,6 +409,55 @@ class Bounded(Arithmetic):
     def doubted(self, a: DoubleWord, doubt: Expression | None) -> DoubleWord:
         """The number with one more doubt."""
         return replace(a, error=replace(a.error, doubt=either(a.error.doubt, doubt)))
+
+    # ---- signs
+
+    def _keeps_sign(self, a: DoubleWord) -> Expression | None:
+        """Where a number has the sign of the exact one; None for nowhere."""
+        has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
+        if has_one_sign or (a.error.is_relative and a.error.relative < 1):
+            return self.always
+        return a.error.keeps_sign
+
+    def _both_keep_signs(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        first, second = self._keeps_sign(a), self._keeps_sign(b)
+        return None if first is None or second is None else _both(first, second)
+
+    def _keeps_sign_of_sum(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """A sum keeps its sign where both numbers have that: where an exact one has that of the other's interval."""
+        for exact, other in ((a, b), (b, a)):
+            if not (exact.error.is_exact and exact.low is None):
+                continue
+            negative = node(ops.BITCAST, (exact.high,), None, Format.I64)
+            negative = node(ops.LESS, (negative, node(ops.CONSTANT, (), 0, Format.I64)), None, Format.BIT)
+            if other.interval.high <= 0:
+                return negative
+            if other.interval.low >= 0:
+                return self.not_(negative)
+        return None
+
+    # ---- exact results
+
+    def _exactly(self, *operands: DoubleWord) -> Expression | None:
+        """Where a sum or product is exact: of exact numbers of one word each. None for nowhere.
+
+        So results that are ties are known to be. Plain float64 need not know: ties are repaired.
+        """
+        everywhere = self._are_exact(*operands)
+        for operand in operands:
+            if everywhere is not None and operand.low is not None:
+                everywhere = _both(everywhere, self.equal_(operand.low, self.number(0.0)))
+        return everywhere
+
+    def _are_exact(self, *operands: DoubleWord) -> Expression | None:
+        """Where all these numbers are exact; None for nowhere."""
+        everywhere = self.always
+        for operand in operands:
+            exactly = self.always if operand.error.is_exact else operand.error.exactly
+            if exactly is None or not self.extended:
+                return None
+            everywhere = _both(everywhere, exactly)
+        return everywhere
 
     # ---- parts of bounds
 
@@ -488,7 +588,15 @@ class Bounded(Arithmetic):
             is_large = self.not_(self.less_(size, most)) if self.extended else self.less_equal_(most, size)
             doubt = either(doubt, is_large)
             largest = min(largest, self.safe)
-        return replace(result, error=Bound(relative, static, error.absolute, doubt, error.bits, least, largest))
+        made = replace(error, relative=relative, static=static, doubt=doubt, least=least, largest=largest)
+        return replace(result, error=made)
+
+
+def _both(a: Expression, b: Expression) -> Expression:
+    """Whether both are true."""
+    if a.operation is ops.CONSTANT:
+        return b if a.attribute else a
+    return a if a is b or (b.operation is ops.CONSTANT and b.attribute) else node(ops.AND, (a, b), None, Format.BIT)
 
 
 def _is_power_of_two(a: DoubleWord) -> bool:

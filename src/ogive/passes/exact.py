@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from ogive.passes.policy import computes_in
 from ogive.passes.rounds_once import rounds_once
 from ogive.passes.tested import TestedReals
 from ogive.program import MASK, Number, Program, Source
+
+if TYPE_CHECKING:
+    from ogive.near_zero import Line
 
 __all__ = ["decider", "needs_test", "parameters_in", "repaired", "with_test"]
 
@@ -111,6 +115,8 @@ class Decision:
     compute: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]]
     used: frozenset[int]
     """The operands that the formula depends on."""
+    line: Callable[[Sequence[float]], Line | None]
+    """The line beside which its results lie next to zero, given the parameters."""
 
     def __call__(self, operands: Sequence[Number], parameters: Sequence[float]) -> tuple[Number, ...]:
         return self.compute(operands, parameters)
@@ -135,17 +141,26 @@ def decider(
 
         if limits:  # of rounded numbers, which enclosures do not know: the repair's result stays
             raise UnsupportedError("exact results: the formula asks whether a computed number is infinite")
-        with np.errstate(over="ignore"):
-            named = {
-                name: float(np.float32(parameters[position])) if rounds else parameters[position]
-                for position, name in names
-            }
         return tuple(
-            right_result(root, operands, named, output, bits=bits, modular=modular)[0]
+            right_result(root, operands, named(parameters), output, bits=bits, modular=modular)[0]
             for root, output in zip(roots, outputs, strict=True)
         )
 
-    return Decision(decide, used)
+    def named(parameters: Sequence[float]) -> dict[str, float]:
+        with np.errstate(over="ignore"):
+            return {
+                name: float(np.float32(parameters[position])) if rounds else parameters[position]
+                for position, name in names
+            }
+
+    def line(parameters: Sequence[float]) -> Line | None:
+        from ogive.near_zero import line_of
+
+        if len(roots) != 1 or used != {0} or outputs[0].name != "float32":
+            return None
+        return line_of(roots[0], named(parameters), (inputs[0], outputs[0]))
+
+    return Decision(decide, used, line)
 
 
 def _asks_for_limits(roots: Sequence[Expression]) -> bool:

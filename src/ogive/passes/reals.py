@@ -678,7 +678,7 @@ class Reals:
                     return choice
                 error, values = choice.error, (self.numbers[a], self.numbers[b])
                 if error.is_known and isinstance(m, Bounded) and not any(value.exponent for value in values):
-                    error = m.error_of_extreme(*values)
+                    error = m.error_of_extreme(choice, *values)
                 return replace(choice, interval=self._interval_of_extreme(root), error=error)
             case ops.COPY_SIGN:
                 magnitude, sign = (self.numbers[operand] for operand in root.operands)

@@ -135,13 +135,20 @@ class TestedReals(Reals):
             low, high = (self._rounded(end, storage) for end in self._ends(number, error))
             if storage is not Format.F32:
                 low, high = (node(ops.CONVERT, (end,), None, storage) for end in (low, high))
-            return self._rounded(number, storage), either(differ(low, high), error.doubt)
+            differing = differ(low, high)
+            if error.exactly is not None:
+                differing = node(ops.AND, (differing, m.not_(error.exactly)), None, Format.BIT)
+            return self._rounded(number, storage), either(differing, error.doubt)
         if storage is Format.F32 and _is_normal(number):
             value = node(ops.CONVERT, (number.high,), None, Format.F32)
             return value, either(self._is_near_tie(number.high, error.relative + ROUNDED), error.doubt)
         if storage is Format.F32:
-            low, high = (node(ops.CONVERT, (n.high,), None, Format.F32) for n in self._ends(number, error))
-            return high, either(differ(low, high), error.doubt)
+            ends = self._ends(number, error)
+            low, high = (node(ops.CONVERT, (n.high,), None, Format.F32) for n in ends)
+            differing = differ(low, high)
+            if error.absolute is not None and number.interval.low < 0:  # -0 + 0 is 0, but -0 - 0 is -0
+                differing = node(ops.AND, (differing, m.not_(m.equal_(*(n.high for n in ends)))), None, Format.BIT)
+            return low, either(differing, error.doubt)
         return self._tested_16_bits(number, error, storage)
 
     def _is_sum_of_exact(self, root: Expression, storage: Format) -> bool:
@@ -223,12 +230,17 @@ class TestedReals(Reals):
             reach = m.number(static) if reach is None else m.add_(reach, m.number(static))
         magnitude = m.abs_(number.high)
         may_cancel = number.interval.low < 0 < number.interval.high
+        kept = error.keeps_sign
+        may_cancel = may_cancel and kept is not m.always
         if reach is not None and error.absolute is not None and may_cancel and not static and error.static:
             # But where terms nearly cancel it may be more than the number, and decides the sign of its zero. In float64 a
             # sum that is zero keeps its sign: that is what zeros among the operands make, and the repair takes longer.
+            # Where it has the sign of the exact number it loses no more than all of it: -40 exp(-3000) is -0.
             lost = m.number(error.static)
             if not m.extended:
                 lost = m.select_(m.less_(m.number(0.0), magnitude), lost, m.number(0.0))
+            if kept is not None:
+                lost = m.select_(kept, m.number(0.0), lost)
             reach = m.add_(reach, lost)
         reach = m.mul_(magnitude, m.number(relative)) if reach is None else m.fma_(magnitude, m.number(relative), reach)
         if error.absolute is not None:
@@ -281,9 +293,11 @@ class TestedReals(Reals):
     def _asked_for_limits(self, root: Expression) -> Expression:
         return self._as_single(root)
 
-    # ---- parameters
+    # ---- numbers
 
     def _number(self, root: Expression) -> DoubleWord:
+        if self.m.extended and root.operation in (ops.MULTIPLY, ops.DIVIDE):
+            return self._perhaps_exact(root)
         if root.operation != ops.PARAMETER:
             return super()._number(root)
         value = node(ops.PARAMETER, (), root.attribute, Format.F64)
@@ -293,6 +307,34 @@ class TestedReals(Reals):
             error = Bound(bits=24, least=2.0**-149, largest=2.0**128)
         most = Machine(self.parameters).largest
         return DoubleWord(value, interval=Interval(-most, most), error=error)
+
+    def _perhaps_exact(self, root: Expression) -> DoubleWord:
+        """A product or quotient; if it is ``n x / d``, with whole numbers of few bits, as such a quotient.
+
+        What is divided may be a multiple of d, and then the result may be a tie: one of RReLU in seventy, whose slope is
+        11/48.
+        """
+        number = super()._number(root)
+        ratio = _ratio(root)
+        if ratio is None or number.exponent is not None:
+            return number
+        other, (numerator, denominator) = ratio
+        product = self.m.unscaled(self.m.multiply(self.number(other), self.m.wide(Fraction(numerator))))
+        return self.m.as_quotient(number, product, float(denominator))
+
+
+def _ratio(root: Expression) -> tuple[Expression, tuple[int, int]] | None:
+    """What is multiplied by a fraction of few bits that no number of two words is, and that fraction."""
+    first, second = root.operands
+    for other, constant in ((first, second), (second, first)):
+        if constant.operation is ops.CONSTANT and isinstance(constant.attribute, Fraction) and constant.attribute:
+            value = 1 / constant.attribute if root.operation is ops.DIVIDE else constant.attribute
+            numerator, denominator = value.as_integer_ratio()
+            is_short = max(numerator.bit_length(), denominator.bit_length()) <= 24
+            return (other, (numerator, denominator)) if is_short and denominator & (denominator - 1) else None
+        if root.operation is ops.DIVIDE:
+            break
+    return None
 
 
 def _is_normal(number: DoubleWord) -> bool:

@@ -1,7 +1,7 @@
 """What a kernel and its repair leave undecided, decided with as many bits as it takes, in Python.
 
 That takes 0.1 ms an element, so each combination of operands is decided once, and remembered: arrays have constants and
-padding in them. Where an operand is NaN and the repair's result is, too, that stays.
+padding in them. Tiny operands, of which half may be ties but for next to nothing, are decided all at once. Where an operand is NaN and the repair's result is, too, that stays.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ MOST_REMEMBERED = 1 << 17
 
 #: How many rows, and of how many bytes.
 MOST_ROWS_REMEMBERED, LONGEST_REMEMBERED = 256, 1 << 16
+
+#: Up to which magnitude a formula may be taken for a line and a little more.
+TINY = 2.0**-64
 
 #: Up to how many elements are looked up one by one; for more it takes longer than to look up all at once.
 FEW = 16
@@ -75,6 +78,9 @@ class Decider:
             if not places.size or np.isnan(parameters).any():
                 return tuple(outputs)
             results = [np.frombuffer(data, t.numpy).copy() for data, t in zip(outputs, self.outputs, strict=True)]
+            places = self._next_to_zero(operands, results, places, parameters)
+            if not places.size:
+                return tuple(result.tobytes() for result in results)
             # Each combination once.
             rows = np.concatenate([_bytes_of(operands[i][places]) for i in used], axis=1)
             keys = np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").ravel()
@@ -89,6 +95,21 @@ class Decider:
                 for result, value in zip(results, decided, strict=True):
                     result[where] = value
         return tuple(result.tobytes() for result in results)
+
+    def _next_to_zero(
+        self, operands: list[np.ndarray], results: list[np.ndarray], places: np.ndarray, parameters: tuple[float, ...]
+    ) -> np.ndarray:
+        """Decide all tiny operands at once, where the formula lies beside a line there; the places that are left."""
+        line_of = getattr(self.decide, "line", None)
+        if line_of is None or len(self.used) != 1 or not self.inputs[self.used[0]].is_float:
+            return places
+        x = operands[self.used[0]][places].astype(np.float64)
+        line = line_of(parameters) if np.abs(x).min() <= TINY else None
+        if line is None:
+            return places
+        is_tiny = (np.abs(x) <= line.limit) & (x != 0)
+        results[0][places[is_tiny]] = line.values(x[is_tiny])
+        return np.asarray(places[~is_tiny])
 
     def _remembered(
         self, inputs: Sequence[bytes], outputs: Sequence[bytes], mask: bytes, parameters: tuple[float, ...]

@@ -229,7 +229,7 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
         if not all(operand.error.is_known for operand in operands):
             return result
         if name in ("larger", "smaller"):
-            return m.finished(result, m.error_of_extreme(*operands))
+            return m.finished(result, m.error_of_extreme(result, *operands))
         if name == "remainder":
             return m.finished(result, _of_remainder(m, *operands))
         relative = (CORRECTED if m.extended else PROMOTED).get(name, math.inf)

@@ -13,12 +13,12 @@ from functools import lru_cache
 from typing import Any
 
 from ogive import operations as ops
+from ogive.differentiation.tangents import tangents
 from ogive.enclosure import Undecided, decided
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Term, node, walk
-from ogive.gradients.tangents import tangents
 
-__all__ = ["Interval", "curvature_near_zero", "enclosed_over", "softmax_over"]
+__all__ = ["Interval", "enclosed_over", "rest_near_zero", "softmax_over"]
 
 #: The ends; None: unbounded, and perhaps no number.
 Interval = tuple[Fraction, Fraction] | None
@@ -252,42 +252,57 @@ class _Branch(_Walk):
         return value(root)
 
 
-def curvature_near_zero(
+def rest_near_zero(
     root: Expression, near: Fraction, far: Fraction, parameters: Mapping[str, float]
-) -> tuple[Fraction, tuple[Fraction, Fraction]] | None:
-    """The slope at zero, and an enclosure of the second derivative up to ``far``, of a formula that is zero at zero.
+) -> tuple[Fraction, int, tuple[Fraction, Fraction]] | None:
+    """Of a formula that is zero at zero: its slope there, and how it leaves that line.
 
-    Both numbers have one sign. The formula must take the same branches from ``near`` to ``far``; these are what is
-    followed to zero. None where they are not smooth there, or not exactly known at zero.
+    The order of the first derivative after the slope that is not zero at zero, 2 or 3, and an enclosure of it up to
+    ``far``. Both numbers have one sign. The formula must take the same branches from ``near`` to ``far``; these are what
+    is followed to zero. None where they are not smooth there, or not exactly known at zero.
     """
-    slopes = _slopes(root, 1)
-    curvatures = _slopes(slopes[0], 1) if slopes else None
-    if not slopes or not curvatures:
-        return None
+    derivatives = [root]
+    for _ in range(3):
+        slopes = _slopes(derivatives[-1], 1)
+        if not slopes:
+            return None
+        derivatives.append(slopes[0])
 
     def compute(rules: Any) -> Any:
         made, branch = _Arb(rules), _Branch(rules.arb, rules.fmpq)
         whole, zero = made.ball(*sorted((Fraction(0), far))), made.arb(0)
-        begin = near
-        while abs(begin) < abs(far):  # a ball's radius is rounded up, so that one of all of them would have zero in it
-            end = min(begin * 2**16, far, key=abs)
-            for each in (root, slopes[0], curvatures[0]):
-                branch.decide(each, made.ball(*sorted((begin, end))), parameters)
-            begin = end
-        at_zero, slope = (branch.along(each, zero, parameters) for each in (root, slopes[0]))
-        is_smooth = True
-        for each in (root, slopes[0], curvatures[0]):
-            curvature = branch.along(each, whole, parameters)
-            is_smooth &= branch.is_smooth and curvature.is_finite()
-        if not is_smooth or not (slope.is_exact() and at_zero.is_exact() and at_zero == 0):
-            return None
-        return _fraction(slope.lower()), (_fraction(curvature.lower()), _fraction(curvature.upper()))
+        for order in (2, 3):
+            followed = derivatives[: order + 1]
+            begin = near
+            while abs(begin) < abs(
+                far
+            ):  # a ball's radius is rounded up, so that one of all of them would have zero in it
+                end = min(begin * 2**16, far, key=abs)
+                for each in followed:
+                    branch.decide(each, made.ball(*sorted((begin, end))), parameters)
+                begin = end
+            at_zero, slope, *others = (branch.along(each, zero, parameters) for each in followed[:-1])
+            is_smooth = all(_follows(branch, each, whole, parameters) for each in followed)
+            if not is_smooth or not (slope.is_exact() and at_zero.is_exact() and at_zero == 0):
+                return None
+            if not all(other.is_exact() and other == 0 for other in others):
+                return None
+            found = branch.along(followed[-1], whole, parameters)
+            low, high = _fraction(found.lower()), _fraction(found.upper())
+            if not low <= 0 <= high:
+                return _fraction(slope.lower()), order, (low, high)
+        return None
 
     try:
-        found: tuple[Fraction, tuple[Fraction, Fraction]] | None = decided(compute, lambda value, is_last: value)
+        found: tuple[Fraction, int, tuple[Fraction, Fraction]] | None = decided(compute, lambda value, is_last: value)
     except (_Unbounded, ZeroDivisionError):
         return None
     return found
+
+
+def _follows(branch: _Branch, root: Expression, box: Any, parameters: Mapping[str, float]) -> bool:
+    """Whether a formula is smooth and finite in a box, along the branches that are decided."""
+    return bool(branch.along(root, box, parameters).is_finite() and branch.is_smooth)
 
 
 class _Arb:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ogive import formula as f
+from ogive.differentiation.algebra import ONE, ZERO, divide, multiply, negative, rational
 from ogive.expression import Term
 from ogive.formula import where
-from ogive.gradients.algebra import ONE, ZERO, divide, multiply, negative, rational
 
 __all__ = ["FLAT", "PARTIALS"]
 

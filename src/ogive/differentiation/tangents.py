@@ -14,9 +14,9 @@ from typing import cast
 
 from ogive import formula as f
 from ogive import operations as ops
+from ogive.differentiation.algebra import ONE, ZERO, add, negative, rational, scaled, select
+from ogive.differentiation.partials import FLAT, PARTIALS
 from ogive.expression import Expression, Format, Term, constant, node, walk
-from ogive.gradients.algebra import ONE, ZERO, add, negative, rational, scaled, select
-from ogive.gradients.partials import FLAT, PARTIALS
 
 __all__ = ["Recognised", "tangents"]
 

@@ -1,0 +1,122 @@
+"""What is left to enclosures, at 0.1 ms an element, is next to nothing: no range of inputs, and nothing of ordinary data."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.catalog import OPERATORS
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.enclosure import right_result
+from ogive.near_zero import line_of
+from ogive.runtime.decide import Decider
+from tests.inputs import parameter_sets
+
+SINGLE = ELEMENT_TYPES["float32"]
+
+#: Every element-wise operator of float32, with the number of its operands.
+OPERATORS_OF_FLOATS = [
+    (op, len(signature.inputs))
+    for op in OPERATORS.values()
+    if not op.is_row_wise
+    for signature in op.signatures
+    if all(t is SINGLE for t in (*signature.inputs, *signature.outputs))
+]
+
+
+def of_every_magnitude(count, seed):
+    """Random numbers of each sign and binade, subnormal ones included."""
+    random = np.random.default_rng(seed)
+    exponents = np.repeat(np.arange(-149, 128), 2 * count)
+    signs = np.tile([1.0, -1.0], exponents.size // 2)
+    return np.ldexp(signs * random.uniform(1, 2, exponents.size), exponents).astype(np.float32)
+
+
+def ordinary(count, seed):
+    """Activations, and such numbers on a grid."""
+    random = np.random.default_rng(seed)
+    return np.concatenate([random.standard_normal(count) * 3, random.integers(-512, 512, count) / 64]).astype(
+        np.float32
+    )
+
+
+@pytest.fixture
+def decided(monkeypatch):
+    """The operands that enclosures were asked for: each combination once, as they are remembered."""
+    asked = {}
+
+    def decide(self, operands, place, elements, parameters):
+        asked[elements] = [operand[place] for operand in operands]
+        return
+
+    monkeypatch.setattr(Decider, "_decided", decide)
+    return asked
+
+
+def test_there_are_operators():
+    assert len(OPERATORS_OF_FLOATS) > 90
+
+
+@pytest.mark.parametrize(("op", "operands"), OPERATORS_OF_FLOATS, ids=lambda value: getattr(value, "name", None))
+def test_next_to_nothing_is_left(op, operands, decided):
+    """Of all magnitudes up to 3 %: beyond 60, 1.5 log(1 + exp(x)) may be a tie and next to nothing more."""
+    (parameters, *_) = parameter_sets(op)
+    for make, count, most in ((of_every_magnitude, 4, 66), (ordinary, 8192, 8)):
+        arrays = [make(count, seed) for seed in range(operands)]
+        for i, array in enumerate(arrays[1:]):
+            np.random.default_rng(i).shuffle(array)
+        with np.errstate(all="ignore"):
+            op(*arrays, **parameters)
+        assert len(decided) <= most, f"{len(decided)} of {arrays[0].size}, first {list(decided.values())[:3]}"
+        decided.clear()
+
+
+@pytest.mark.parametrize("name", ["gelu", "gelu_tanh", "quick_gelu", "silu"])
+def test_far_below_zero_the_sign_is_known(name, decided):
+    x = np.array([-110.0, -200.0, -3000.0, -1e5, -1e30], np.float32)
+    found = getattr(ogive, name)(x)
+    assert not decided
+    assert np.array_equal(found, np.zeros(5))
+    assert np.signbit(found).all()
+
+
+def test_minus_zero_keeps_its_sign_without_a_repair(decided):
+    zeros = np.array([0.0, -0.0] * 40, np.float32)
+    for name in ("gelu", "gelu_tanh", "tanhshrink", "serf"):
+        found = getattr(ogive, name)(zeros)
+        assert np.array_equal(np.signbit(found), np.signbit(zeros))
+        assert not found.any()
+    assert not decided
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("gelu", {}), ("silu", {}), ("swish", {"alpha": 0.75}), ("swish", {"alpha": -1.25}), ("scaled_tanh", {})],
+)
+def test_tiny_numbers_are_decided_as_enclosures_do(name, parameters):
+    op = getattr(ogive, name)
+    random = np.random.default_rng(0)
+    bits = np.concatenate([[1, 2, 3, 5], random.integers(1, 1 << 23, 30), random.integers(1, 63 << 23, 30)])
+    x = np.concatenate([bits, bits | 1 << 31]).astype(np.uint32).view(np.float32)
+    (root,) = op.formula()
+    named = {p.name: parameters.get(p.name, p.default) for p in op.numeric_parameters}
+    expected = [right_result(root, [float(v)], named, SINGLE, bits=32)[0] for v in x]
+    found = op(np.repeat(x, 2), **parameters)[::2]
+    assert np.array_equal(found.view(np.uint32), np.array(expected, np.float32).view(np.uint32))
+    assert line_of(root, named, (SINGLE, SINGLE)) is not None
+
+
+@ogive.operator
+def third(x):
+    return x * Fraction(11, 48) + Fraction(1, 2)
+
+
+def test_ties_of_short_fractions_are_known_to_be_ties(decided):
+    """``11 x / 48 + 1/2`` for multiples of three: every fourth is half-way between two numbers of float32."""
+    k = np.arange(1 << 22, (1 << 22) + 4096)
+    x = (k * 3).astype(np.float32)
+    expected = [np.float32(float(Fraction(int(v)) * Fraction(11, 48) + Fraction(1, 2))) for v in x]
+    found = third(x)
+    assert not decided
+    assert np.array_equal(found, np.array(expected))
