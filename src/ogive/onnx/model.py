@@ -184,6 +184,7 @@ class Model(ModelCall):
         self._output_names = tuple(info.name for info in graph.outputs)
         self._set_names(self._input_names)
         self._name_set = set(self._input_names)
+        self._output_set = set(self._output_names)
         # Of arrays that need no other check than this: text is looked at string by string.
         self._dtypes = tuple(None if info.dtype == object else info.dtype for info in graph.inputs)
 
@@ -258,8 +259,10 @@ class Model(ModelCall):
         {'z': array([-0., -2.], dtype=float32)}
         """
         _check_order(f"{self._name}, run", inputs, outputs)
-        if outputs is None and out is None and delivery is None and inputs.keys() == self._name_set:
-            results = self(*(inputs[name] for name in self._input_names))  # by a plan of the native call path
+        if outputs is None and delivery is None and inputs.keys() == self._name_set and self._binds_all(out):
+            # By a plan of the native call path, which writes to the given arrays itself.
+            bound = {} if out is None else {"out": tuple(out[name] for name in self._output_names)}
+            results = self(*(inputs[name] for name in self._input_names), **bound)
             return dict(zip(self._output_names, results if len(self._output_names) > 1 else (results,), strict=True))
         names = self.output_names if outputs is None else tuple(outputs)
         known = set(self.output_names)
@@ -324,6 +327,12 @@ class Model(ModelCall):
         return results if not targets else self._written(results, outputs, targets)
 
     # ---- arrays for the results
+
+    def _binds_all(self, out: Any) -> bool:
+        """Whether arrays are given for all outputs, or for none: then a call is as good as a run."""
+        if out is None:
+            return True
+        return isinstance(out, Mapping) and out.keys() == self._output_set and "out" not in self._name_set
 
     def _targets(self, out: Any, outputs: tuple[str, ...]) -> Mapping[str, np.ndarray]:
         """The caller's arrays for results, by the names of outputs."""
