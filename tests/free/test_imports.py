@@ -103,7 +103,17 @@ MAY_IMPORT = {
     },
     "movement": set(),
     "fast": {"catalog", "operator"},
-    "torch": {"catalog", "containers", "formula", "gradients", "operator", "row_operator", "signature", "_native"},
+    "torch": {
+        "catalog",
+        "containers",
+        "formula",
+        "gradients",
+        "onnx",  # what torch's exporter writes
+        "operator",
+        "row_operator",
+        "signature",
+        "_native",
+    },
     "directml": {
         "catalog",
         "engine",

@@ -8,7 +8,7 @@
 
 Every operator of the catalogue is a function here, under its other names too (``ogive.torch.silu``); :func:`wrap` makes one of an operator of one's own. ``ogive.torch.nn``
 has modules with the names and arguments of ``torch.nn``, and :func:`replace` puts them into a model. ``ogive.torch.fast`` has
-the operators under the fast contract.
+the operators under the fast contract, and :func:`onnx_translations` is for ``torch.onnx.export``.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ except ModuleNotFoundError as error:
 from ogive.torch import nn
 from ogive.torch.functions import wrap
 from ogive.torch.replacing import replace
+from ogive.torch.translating import onnx_translations
 
-__all__ = [*sorted(OPERATORS), "fast", "nn", "replace", "wrap"]
+__all__ = [*sorted(OPERATORS), "fast", "nn", "onnx_translations", "replace", "wrap"]
 
 # All at once: torch finds them by name when it loads a program that was exported in another process.
 globals().update({name: wrap(operator) for name, operator in OPERATORS.items()})

@@ -148,6 +148,10 @@ class TensorFunction(TensorCall):
         return self
 
     def __call__(self, *tensors: Any, out: Any = None, **given: Any) -> Any:
+        watching = [one for one in (*tensors, *given.values()) if _watches(one)]
+        if watching:
+            keywords = given if out is None else {**given, "out": out}
+            return torch.overrides.handle_torch_function(self, watching, *tensors, **keywords)
         return self._general(tensors, out, given)
 
     def __get__(self, instance: object, owner: type | None = None) -> Self:
@@ -165,6 +169,11 @@ class TensorFunction(TensorCall):
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
+
+
+def _watches(operand: Any) -> bool:
+    """Whether this stands for a tensor and sees what is called with it: a proxy of ``torch.fx``."""
+    return not isinstance(operand, torch.Tensor) and hasattr(type(operand), "__torch_function__")
 
 
 def _enter(operator: TensorOperator) -> None:

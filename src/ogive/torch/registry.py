@@ -17,7 +17,7 @@ from ogive.torch.batching import batched, tangents_of
 from ogive.torch.exchange import is_transformed
 from ogive.torch.tensor_operator import TensorOperator
 
-__all__ = ["entry", "is_taken"]
+__all__ = ["entries", "entry", "is_taken"]
 
 NAMESPACE = "ogive"
 _torch: Any = torch._C
@@ -29,6 +29,11 @@ _names: set[str] = set()
 
 def is_taken(name: str) -> bool:
     return name in _names
+
+
+def entries() -> dict[TensorOperator, Any]:
+    """All entries that there are so far."""
+    return dict(_entries)
 
 
 def entry(operator: TensorOperator) -> Any:

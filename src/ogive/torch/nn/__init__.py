@@ -65,7 +65,8 @@ def _activated(module: Any, input: Tensor, **parameters: Any) -> Tensor:  # noqa
     function, inplace = module._function, module.inplace
     if not inplace:
         return function(input, **parameters)
-    if torch.is_grad_enabled() and input.requires_grad:  # backward needs what the input was
+    # Backward needs what the input was; and what torch.fx traces with stands for a tensor that may need a gradient.
+    if not isinstance(input, torch.Tensor) or (torch.is_grad_enabled() and input.requires_grad):
         return input.copy_(function(input.clone(), **parameters))
     return function(input, out=input, **parameters)
 
