@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ogive.contracts import CONTRACTS, checked
@@ -13,9 +12,9 @@ from ogive.directml.commands import CommandRecorder
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import DML_CREATE_DEVICE_FLAGS, DML_EXECUTION_FLAGS, DML_FEATURE_LEVEL, level_name
-from ogive.directml.errors import HRESULT, DMLError, refuse
+from ogive.directml.errors import HRESULT, refuse
 from ogive.directml.graph import DML_GRAPH_DESC, compile_graph
-from ogive.directml.objects import DeviceChild, Object
+from ogive.directml.objects import Parent
 from ogive.directml.operators import (
     CompiledOperator,
     Dispatchable,
@@ -34,7 +33,7 @@ __all__ = ["Device"]
 _HIGHEST = next(reversed(FEATURE_LEVELS))
 
 
-class Device(Object):
+class Device(Parent):
     """IDMLDevice and IDMLDevice1: a device of a feature level, which takes what that level takes and nothing else.
 
     ``feature_level`` is a name ("5_1") or a DML_FEATURE_LEVEL. A device can be used from several threads.
@@ -56,8 +55,6 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
     Raises DMLError (DXGI_ERROR_UNSUPPORTED) for an unknown level.
     """
 
-    INTERFACE = "IDMLDevice"
-
     def __init__(
         self,
         feature_level: Any = _HIGHEST,
@@ -67,16 +64,9 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         use_debug_layer: bool = False,
         accuracy: str | None = None,
     ) -> None:
-        super().__init__()
-        self._accuracy = _contract(accuracy)
+        super().__init__(_contract(accuracy))
         self._level = _level(feature_level)
         CONVERTERS["DML_CREATE_DEVICE_FLAGS"]("Device", "flags", flags)
-        self._removed: DMLError | None = None
-
-    @property
-    def accuracy(self) -> str:
-        """The accuracy contract of its element-wise operators: "exact" or "fast"."""
-        return self._accuracy
 
     @property
     def feature_level(self) -> Any:
@@ -85,33 +75,6 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
 
     def _described(self) -> str:
         return f" {level_name(self._level)}" + (" (removed)" if self._removed else "")
-
-    # ---- removal
-
-    def GetDeviceRemovedReason(self) -> HRESULT:
-        """S_OK, or the result of the mistake that removed the device."""
-        return HRESULT.S_OK if self._removed is None else self._removed.hresult
-
-    def _require(self) -> None:
-        """Refuse if the device is removed."""
-        if self._removed is not None:
-            reason = str(self._removed)
-            hresult = HRESULT.DXGI_ERROR_DEVICE_REMOVED
-            refuse("IDMLDevice", f"it has been removed, because {reason}", way_out="Make another one", hresult=hresult)
-
-    def _require_own(self, subject: str, child: DeviceChild) -> None:
-        if child.GetDevice() is not self:
-            refuse(subject, f"{child!r} belongs to another device", "objects of this device")
-
-    @contextmanager
-    def _removed_by_misuse(self) -> Iterator[None]:
-        """For what returns nothing in C: a mistake is raised, and removes the device."""
-        self._require()
-        try:
-            yield
-        except DMLError as error:
-            self._removed = error
-            raise
 
     # ---- operators
 

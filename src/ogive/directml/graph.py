@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,13 +13,11 @@ from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import DML_GRAPH_EDGE_TYPE, DML_GRAPH_NODE_TYPE, level_name
 from ogive.directml.errors import refuse
 from ogive.directml.memory import bytes_of
+from ogive.directml.objects import Parent
 from ogive.directml.operators import CompiledOperator, Operator, accepted_operator, single_node
 from ogive.directml.plan import make_plan
 from ogive.directml.structure import CONVERTERS, Entry, Structure, arrays, structures
 from ogive.errors import described
-
-if TYPE_CHECKING:
-    from ogive.directml.device import Device
 
 __all__ = [
     "DML_CONSTANT_DATA_GRAPH_NODE_DESC",
@@ -178,7 +176,7 @@ class DML_GRAPH_DESC(Structure):
     __slots__ = ("InputCount", "InputEdges", "IntermediateEdges", "Nodes", "OutputCount", "OutputEdges")
 
 
-def compile_graph(device: Device, level: int, graph: DML_GRAPH_DESC, flags: Any) -> CompiledOperator:
+def compile_graph(device: Parent, level: int, graph: DML_GRAPH_DESC, flags: Any) -> CompiledOperator:
     """The compiled operator of a graph. It keeps nothing of the nodes' operators."""
     wiring = _Wiring(device, level, graph)
     order = wiring.order()
@@ -207,7 +205,7 @@ _Part = tuple[OperatorDesc | np.ndarray, str | None]
 
 
 def _compile_parts(
-    device: Device, level: int, parts: list[_Part], wires: DML_GRAPH_DESC, flags: Any
+    device: Parent, level: int, parts: list[_Part], wires: DML_GRAPH_DESC, flags: Any
 ) -> CompiledOperator:
     """The compiled operator of a graph that has been accepted: of its nodes' parts and its edges."""
     nodes = [
@@ -227,7 +225,7 @@ class _Source(NamedTuple):
 class _Wiring:
     """Who feeds whom. Making one checks everything but cycles, which `order` finds."""
 
-    def __init__(self, device: Device, level: int, graph: DML_GRAPH_DESC) -> None:
+    def __init__(self, device: Parent, level: int, graph: DML_GRAPH_DESC) -> None:
         if level < _FIRST_LEVEL:
             what = f"it needs {level_name(_FIRST_LEVEL)} or later, and the device has {level_name(level)}"
             refuse("IDMLDevice1::CompileGraph", what, "", 'Make a device with Device("2_1")')

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
 from uuid import UUID
 
-from ogive.directml.errors import HRESULT, refuse
+from ogive.directml.errors import HRESULT, DMLError, refuse
 from ogive.errors import described
 
-if TYPE_CHECKING:
-    from ogive.directml.device import Device
-
-__all__ = ["DeviceChild", "Object"]
+__all__ = ["DeviceChild", "Object", "Parent"]
 
 
 class Object:
@@ -59,15 +58,56 @@ class Object:
         return ""
 
 
+class Parent(Object):
+    """What the objects of a device ask of it: its contract, whether it is removed, and whether others are its own."""
+
+    INTERFACE = "IDMLDevice"
+
+    def __init__(self, accuracy: str) -> None:
+        super().__init__()
+        self._accuracy = accuracy
+        self._removed: DMLError | None = None
+
+    @property
+    def accuracy(self) -> str:
+        """The accuracy contract of its element-wise operators: "exact" or "fast"."""
+        return self._accuracy
+
+    def GetDeviceRemovedReason(self) -> HRESULT:
+        """S_OK, or the result of the mistake that removed the device."""
+        return HRESULT.S_OK if self._removed is None else self._removed.hresult
+
+    def _require(self) -> None:
+        """Refuse if the device is removed."""
+        if self._removed is not None:
+            reason = str(self._removed)
+            hresult = HRESULT.DXGI_ERROR_DEVICE_REMOVED
+            refuse("IDMLDevice", f"it has been removed, because {reason}", way_out="Make another one", hresult=hresult)
+
+    def _require_own(self, subject: str, child: DeviceChild) -> None:
+        if child.GetDevice() is not self:
+            refuse(subject, f"{child!r} belongs to another device", "objects of this device")
+
+    @contextmanager
+    def _removed_by_misuse(self) -> Iterator[None]:
+        """For what returns nothing in C: a mistake is raised, and removes the device."""
+        self._require()
+        try:
+            yield
+        except DMLError as error:
+            self._removed = error
+            raise
+
+
 class DeviceChild(Object):
     """IDMLDeviceChild: an object that a device has made."""
 
     INTERFACE = "IDMLDeviceChild"
 
-    def __init__(self, device: Device) -> None:
+    def __init__(self, device: Parent) -> None:
         super().__init__()
         self._device = device
 
-    def GetDevice(self) -> Device:
-        """The device that made this object."""
+    def GetDevice(self) -> Any:
+        """The device that made this object, a `Device`."""
         return self._device

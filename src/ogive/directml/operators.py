@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,14 +24,11 @@ from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import CONSTANTS, DML_EXECUTION_FLAGS
 from ogive.directml.errors import HRESULT, refuse
 from ogive.directml.memory import Region
-from ogive.directml.objects import DeviceChild
+from ogive.directml.objects import DeviceChild, Parent
 from ogive.directml.plan import Feed, Node, Plan, make_plan, native_plan
 from ogive.directml.structure import short
 from ogive.errors import described
 from ogive.pickling import plain_bytes
-
-if TYPE_CHECKING:
-    from ogive.directml.device import Device
 
 __all__ = [
     "CompiledOperator",
@@ -50,7 +47,7 @@ class Operator(DeviceChild):
 
     INTERFACE = "IDMLOperator"
 
-    def __init__(self, device: Device, desc: OperatorDesc, compute: Callable[[], Computation]) -> None:
+    def __init__(self, device: Parent, desc: OperatorDesc, compute: Callable[[], Computation]) -> None:
         super().__init__(device)
         self.desc = desc
         self._compute = compute
@@ -71,7 +68,7 @@ class Operator(DeviceChild):
         return f" {self.desc.FACTS.type_name}"
 
 
-def accepted_operator(device: Device, desc: OperatorDesc) -> Operator:
+def accepted_operator(device: Parent, desc: OperatorDesc) -> Operator:
     """The operator of a desc that has been validated."""
     return Operator(device, desc, computation(desc, device.accuracy))
 
@@ -121,7 +118,7 @@ class CompiledOperator(Dispatchable):
 
     def __init__(
         self,
-        device: Device,
+        device: Parent,
         title: str,
         plan: Plan,
         inputs: Mapping[int, Slot],
@@ -416,11 +413,11 @@ class CompiledOperator(Dispatchable):
         self._plan.execute(inputs, outputs, temporary, persistent)
 
 
-def _compile_desc(device: Device, desc: OperatorDesc, flags: Any) -> CompiledOperator:
+def _compile_desc(device: Parent, desc: OperatorDesc, flags: Any) -> CompiledOperator:
     return compile_operator(device, accepted_operator(device, desc), flags)
 
 
-def compile_operator(device: Device, operator: Operator, flags: Any) -> CompiledOperator:
+def compile_operator(device: Parent, operator: Operator, flags: Any) -> CompiledOperator:
     """The compiled operator of one operator."""
     inputs = dict(enumerate(operator.inputs))
     owned = {index: slot.size for index, slot in inputs.items() if slot.is_owned}
@@ -465,7 +462,7 @@ class OperatorInitializer(Dispatchable):
 
     INTERFACE = "IDMLOperatorInitializer"
 
-    def __init__(self, device: Device, operators: Sequence[CompiledOperator]) -> None:
+    def __init__(self, device: Parent, operators: Sequence[CompiledOperator]) -> None:
         super().__init__(device)
         self._operators: tuple[CompiledOperator, ...] = ()
         self.Reset(operators)

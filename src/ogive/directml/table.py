@@ -6,7 +6,7 @@ Binding is where a mistake removes a device, in DirectML as here; here it also r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ogive.directml.binding import (
     DML_BINDING_TABLE_DESC,
@@ -18,12 +18,9 @@ from ogive.directml.binding import (
 )
 from ogive.directml.errors import refuse
 from ogive.directml.memory import Region
-from ogive.directml.objects import DeviceChild
+from ogive.directml.objects import DeviceChild, Parent
 from ogive.directml.operators import CompiledOperator, Dispatchable, OperatorInitializer, resource_region
 from ogive.errors import described
-
-if TYPE_CHECKING:
-    from ogive.directml.device import Device
 
 __all__ = ["BindingTable", "Bound"]
 
@@ -48,7 +45,7 @@ class BindingTable(DeviceChild):
 
     INTERFACE = "IDMLBindingTable"
 
-    def __init__(self, device: Device, desc: DML_BINDING_TABLE_DESC | None) -> None:
+    def __init__(self, device: Parent, desc: DML_BINDING_TABLE_DESC | None) -> None:
         super().__init__(device)
         self._dispatchable: Dispatchable | None = None
         self.Reset(desc)
