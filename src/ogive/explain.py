@@ -6,8 +6,8 @@ here stays as it was: it may come from an array of another library.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from ogive.containers import is_dask, outline
 from ogive.dtypes import ElementType, element_type_of
 from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ShapeError, described, message
 from ogive.signature import in_order
-
-if TYPE_CHECKING:
-    from ogive.operator import Operator
 
 __all__ = ["explain"]
 
@@ -29,7 +26,7 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def explain(op: Operator, error: BaseException, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
+def explain(op: Called, error: BaseException, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:
     """Raise an error that names the operator and the argument, if one is due. ``args`` are as many as the tensors."""
     if isinstance(error, OgiveError) or not isinstance(error, TypeError | ValueError | OverflowError):
         return
@@ -54,14 +51,14 @@ def _targets(out: Any) -> tuple[Any, ...]:
     return out if isinstance(out, tuple) else (out,)
 
 
-def _named(op: Operator, arrays: Iterable[Any], what: str) -> str:
+def _named(op: Called, arrays: Iterable[Any], what: str) -> str:
     return " and ".join(f"{name} {getattr(array, what)}" for name, array in zip(op.tensors, arrays, strict=True))
 
 
 # ---- results
 
 
-def _check_results(op: Operator, args: tuple[Any, ...]) -> None:
+def _check_results(op: Called, args: tuple[Any, ...]) -> None:
     """Dask has no element-wise functions of several results but NumPy's own."""
     for name, value in zip(op.tensors, args, strict=True):
         if op.nout > 1 and is_dask(value):
@@ -74,7 +71,7 @@ def _check_results(op: Operator, args: tuple[Any, ...]) -> None:
 # ---- keywords
 
 
-def _check_keywords(op: Operator, keywords: Mapping[str, Any]) -> None:
+def _check_keywords(op: Called, keywords: Mapping[str, Any]) -> None:
     for name, choices in _CHOICES.items():
         value = keywords.get(name, choices[0])
         if not any(value is choice or (type(value) is type(choice) and value == choice) for choice in choices):
@@ -86,7 +83,7 @@ def _check_keywords(op: Operator, keywords: Mapping[str, Any]) -> None:
         _check_dtype(op, keywords["dtype"])
 
 
-def _check_dtype(op: Operator, given: Any) -> None:
+def _check_dtype(op: Called, given: Any) -> None:
     allowed = _listed(t for signature in op.signatures for t in signature.outputs)
     try:
         dtype = np.dtype(given)
@@ -96,7 +93,7 @@ def _check_dtype(op: Operator, given: Any) -> None:
         raise DTypeError(message(op.name, f"dtype is {dtype}", allowed))
 
 
-def _check_out(op: Operator, out: Any) -> None:
+def _check_out(op: Called, out: Any) -> None:
     targets, wanted = _targets(out), len(op.signatures[0].outputs)
     if len(targets) != wanted:
         what = f"out has {len(targets)} arrays"
@@ -109,7 +106,7 @@ def _check_out(op: Operator, out: Any) -> None:
             raise OutputError(message(op.name, what, "an array", way_out))
 
 
-def _check_where(op: Operator, keywords: Mapping[str, Any], arrays: list[np.ndarray]) -> None:
+def _check_where(op: Called, keywords: Mapping[str, Any], arrays: list[np.ndarray]) -> None:
     where = np.asarray(keywords.get("where", True))
     if where.dtype != bool:
         way_out = "Convert it first: where != 0"
@@ -128,11 +125,11 @@ def _check_where(op: Operator, keywords: Mapping[str, Any], arrays: list[np.ndar
 # ---- operands
 
 
-def _arrays(op: Operator, args: tuple[Any, ...]) -> list[np.ndarray]:
+def _arrays(op: Called, args: tuple[Any, ...]) -> list[np.ndarray]:
     return [outline(op, name, arg) for name, arg in zip(op.tensors, args, strict=True)]
 
 
-def _check_numbers(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], error: OverflowError) -> None:
+def _check_numbers(op: Called, args: tuple[Any, ...], arrays: list[np.ndarray], error: OverflowError) -> None:
     """Python's integers take the type of the arrays beside them, which may be too small for them."""
     # Truth values are of a lower kind: beside them, numbers have types of their own.
     beside = [array for arg, array in zip(args, arrays, strict=True) if type(arg) is not int and array.dtype != bool]
@@ -203,7 +200,7 @@ def _are_weak(args: tuple[Any, ...], arrays: list[np.ndarray]) -> list[bool]:
     return [False] * len(args)
 
 
-def _check_types(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
+def _check_types(op: Called, args: tuple[Any, ...], arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
     weak = _are_weak(args, arrays)
     for position, (name, arg, array) in enumerate(zip(op.tensors, args, arrays, strict=True)):
         taken = [signature.inputs[position] for signature in op.signatures]
@@ -239,7 +236,7 @@ def _check_types(op: Operator, args: tuple[Any, ...], arrays: list[np.ndarray], 
     _check_loop(op, arrays, keywords)
 
 
-def _check_loop(op: Operator, arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
+def _check_loop(op: Called, arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
     """What asks for one combination of types: the operands may not be convertible to it."""
     for name in ("dtype", "signature"):
         if keywords.get(name) is not None:
@@ -251,7 +248,7 @@ def _check_loop(op: Operator, arrays: list[np.ndarray], keywords: Mapping[str, A
             raise DTypeError(message(op.name, f"{what}: {_named(op, arrays, 'dtype')}", allowed, way_out))
 
 
-def _check_shapes(op: Operator, arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
+def _check_shapes(op: Called, arrays: list[np.ndarray], keywords: Mapping[str, Any]) -> None:
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:

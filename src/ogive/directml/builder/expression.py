@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ogive.directml.builder.tensors import Described, TensorDesc
+from ogive.directml.builder.tensors import Described, TensorDesc, TensorPolicy
+from ogive.directml.data import FEATURE_LEVELS, facts
+from ogive.directml.device import Device
 from ogive.directml.enumerations import DML_ROUNDING_MODE
+from ogive.directml.names import function_names
+from ogive.directml.operators import Operator
 from ogive.directml.structure import short
 from ogive.errors import ArgumentError, ParameterError, described, message
 
-if TYPE_CHECKING:
-    from ogive.directml.builder.graph import Graph
-    from ogive.directml.operators import Operator
-
-__all__ = ["Expression", "Node"]
+__all__ = ["Expression", "Maker", "Node"]
 
 
 class Node:
@@ -29,6 +30,25 @@ class Node:
         self.number = number
         self.operator = operator
         self.operands = operands
+
+
+class Maker(ABC):
+    """What expressions and functions ask of the graph that they add to: the class of `Graph`."""
+
+    device: Device
+    tensor_policy: TensorPolicy | None
+
+    @abstractmethod
+    def _add(self, operator: Operator, operands: tuple[Expression | None, ...], output: TensorDesc) -> Expression:
+        """The expression of an operator with these operands."""
+
+    @abstractmethod
+    def _literal(self, subject: str, value: float, like: Expression) -> Expression:
+        """A number as a tensor of the type and shape of another one."""
+
+    @abstractmethod
+    def _call(self, name: str, *tensors: Any, **keywords: Any) -> Expression:
+        """What the function of a name makes."""
 
 
 def _refusing(subject: str, what: str, way_out: str) -> Callable[..., Any]:
@@ -58,7 +78,7 @@ class Expression(Described):
 
     __slots__ = ("__weakref__", "_graph", "_node", "desc")
 
-    def __init__(self, graph: Graph, node: Node, desc: TensorDesc) -> None:
+    def __init__(self, graph: Maker, node: Node, desc: TensorDesc) -> None:
         self._graph = graph
         self._node = node
         self.desc = desc
@@ -94,7 +114,7 @@ class Expression(Described):
         return _binary("modulus_floor", "%", other, self)
 
     def __pow__(self, other: Any) -> Expression:
-        return _call("pow", self, other)
+        return self._graph._call("pow", self, other)
 
     def __rpow__(self, other: Any) -> Expression:
         return _binary("pow", "**", other, self)
@@ -145,38 +165,38 @@ class Expression(Described):
         return _binary("equals", "==", self, other)
 
     def __ne__(self, other: object) -> Expression:  # type: ignore[override]
-        return _call("logical_not", _binary("equals", "!=", self, other))
+        return self._graph._call("logical_not", _binary("equals", "!=", self, other))
 
     #: By identity: no two expressions have the same hash, so that dictionaries never ask for `==`.
     __hash__ = object.__hash__
 
     def __invert__(self) -> Expression:
-        return _call("bit_not", self)
+        return self._graph._call("bit_not", self)
 
     def __abs__(self) -> Expression:
-        return _call("abs", self)
+        return self._graph._call("abs", self)
 
     def __pos__(self) -> Expression:
         return self
 
     def __neg__(self) -> Expression:
         if self._graph.device.feature_level >= _FIRST_LEVEL_WITH_NEGATE:
-            return _call("negate", self)
+            return self._graph._call("negate", self)
         return _scaled(self, -1.0, 0.0)
 
     def __round__(self, digits: Any = None) -> Expression:
         if digits not in (None, 0):
             raise ArgumentError(message("round", f"the number of digits is {short(digits)}", "none, or 0"))
-        return _call("round", self)
+        return self._graph._call("round", self)
 
     def __floor__(self) -> Expression:
-        return _call("floor", self)
+        return self._graph._call("floor", self)
 
     def __ceil__(self) -> Expression:
-        return _call("ceil", self)
+        return self._graph._call("ceil", self)
 
     def __trunc__(self) -> Expression:
-        return _call("round", self, rounding_mode=DML_ROUNDING_MODE.TOWARD_ZERO)
+        return self._graph._call("round", self, rounding_mode=DML_ROUNDING_MODE.TOWARD_ZERO)
 
     __bool__ = _refusing(
         "if",
@@ -233,30 +253,16 @@ _REFLECTED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": 
 
 
 def _of_the_same_name(name: str) -> str | None:
-    from ogive.directml.names import function_names
-
     others = {"absolute": "abs", "isnan": "is_nan", "isinf": "is_infinity", "rint": "round", "maximum": "max"}
     known = others.get(name, "min" if name == "minimum" else name)
     return known if known in function_names() else None
 
 
-def _first_level_with_negate() -> int:
-    from ogive.directml.data import FEATURE_LEVELS, facts
-
-    return FEATURE_LEVELS[facts("ELEMENT_WISE_NEGATE").introduced]
-
-
-_FIRST_LEVEL_WITH_NEGATE = _first_level_with_negate()
-
-
-def _call(name: str, *tensors: Any, **keywords: Any) -> Expression:
-    from ogive.directml.builder.functions import call
-
-    return call(name, *tensors, **keywords)
+_FIRST_LEVEL_WITH_NEGATE = FEATURE_LEVELS[facts("ELEMENT_WISE_NEGATE").introduced]
 
 
 def _scaled(x: Expression, scale: float, bias: float) -> Expression:
-    return _call("identity", x, scale_bias=(scale, bias))
+    return x._graph._call("identity", x, scale_bias=(scale, bias))
 
 
 #: The scale and the bias of an identity that does the same as an operator with a number on its right or left.
@@ -275,7 +281,7 @@ _LEFT: dict[str, Callable[[float], tuple[float, float]]] = {
 
 def _binary(function: str, symbol: str, left: Any, right: Any) -> Expression:
     if isinstance(left, Expression) and isinstance(right, Expression):
-        return _call(function, left, right)
+        return left._graph._call(function, left, right)
     is_right = isinstance(left, Expression)
     x, number = (left, right) if is_right else (right, left)
     _check_number(symbol, x, number)
@@ -290,7 +296,9 @@ def _binary(function: str, symbol: str, left: Any, right: Any) -> Expression:
             )
         return _scaled(x, *scale_bias(float(value)))
     constant = x._graph._literal(symbol, int(value) if is_whole and x.dtype.kind != "f" else value, x)
-    return _call(function, x, constant) if is_right else _call(function, constant, x)
+    operands = (x, constant) if is_right else (constant, x)
+    made: Expression = x._graph._call(function, *operands)
+    return made
 
 
 def _check_number(symbol: str, x: Expression, number: Any) -> None:

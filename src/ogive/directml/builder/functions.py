@@ -13,8 +13,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ogive.directml.builder.activation import FusedActivation, desc_of
-from ogive.directml.builder.expression import Expression
-from ogive.directml.builder.graph import Graph
+from ogive.directml.builder.expression import Expression, Maker
 from ogive.directml.builder.tensors import TensorDesc, data_type_of
 from ogive.directml.builder.vocabulary import (
     Argument,
@@ -137,7 +136,7 @@ def _expression(function: Function, given: dict[str, Any]) -> Expression:
         _check_tensor(function.name, argument, given.get(argument.name))
     present = [x for x in tensors.values() if x is not None]
     if function.is_source:
-        if not isinstance(graph, Graph):
+        if not isinstance(graph, Maker):
             raise ArgumentError(message(function.name, f"graph is {short(graph)}", "a dml.Graph"))
     else:
         graph = present[0]._graph

@@ -10,7 +10,8 @@ import numpy as np
 
 from ogive.directml.builder.buffers import Buffer, as_array, checked_array
 from ogive.directml.builder.compiled import CompiledGraph, Slot
-from ogive.directml.builder.expression import Expression, Node
+from ogive.directml.builder.expression import Expression, Maker, Node
+from ogive.directml.builder.functions import broadcast, call
 from ogive.directml.builder.tensors import TensorDesc, TensorPolicy, data_type_of, dtype_of
 from ogive.directml.device import Device
 from ogive.directml.enumerations import DML_EXECUTION_FLAGS, DML_TENSOR_FLAGS
@@ -30,7 +31,7 @@ from ogive.errors import ArgumentError, ParameterError, message
 __all__ = ["Graph"]
 
 
-class Graph:
+class Graph(Maker):
     """A graph under construction, on a device.
 
     Functions such as ``dml.activation_celu`` add operators to the graph of their operands; `compile` makes an
@@ -68,8 +69,10 @@ class Graph:
         return Node(self._count, operator, operands)
 
     def _add(self, operator: Operator, operands: tuple[Expression | None, ...], output: TensorDesc) -> Expression:
-        """The expression of an operator with these operands."""
         return Expression(self, self._node(operator, operands), output)
+
+    def _call(self, name: str, *tensors: Any, **keywords: Any) -> Expression:
+        return call(name, *tensors, **keywords)
 
     # ---- what is given from outside
 
@@ -143,9 +146,6 @@ class Graph:
         return made
 
     def _literal(self, subject: str, value: float, like: Expression) -> Expression:
-        """A number as a tensor of the type and shape of another one."""
-        from ogive.directml.builder.functions import broadcast
-
         dtype = like.dtype
         array = np.asarray(value)
         if dtype.kind != "f":
