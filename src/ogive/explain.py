@@ -14,9 +14,9 @@ import numpy as np
 from ogive.containers import is_dask, outline
 from ogive.dtypes import ElementType, element_type_of
 from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ShapeError, described, message
-from ogive.signature import in_order
+from ogive.signature import Signature, in_order
 
-__all__ = ["explain"]
+__all__ = ["Called", "explain"]
 
 #: NumPy's keywords that are one of some values.
 _CHOICES: dict[str, tuple[Any, ...]] = {
@@ -24,6 +24,29 @@ _CHOICES: dict[str, tuple[Any, ...]] = {
     "order": ("C", "F", "A", "K", None),
     "subok": (True, False),
 }
+
+
+class Called(Protocol):
+    """What is asked of the operator whose call has failed. Its type is above: operators import this file."""
+
+    name: str
+    tensors: tuple[str, ...]
+    signatures: tuple[Signature, ...]
+
+    @property
+    def nin(self) -> int:
+        """How many tensors it takes."""
+
+    @property
+    def nout(self) -> int:
+        """How many results it has."""
+
+    @property
+    def types(self) -> Sequence[str]:
+        """Its combinations of NumPy's own element types."""
+
+    def result_shape(self, shape: tuple[int, ...], keywords: Mapping[str, Any]) -> tuple[int, ...]:
+        """The shape of its results, of operands that broadcast to ``shape``."""
 
 
 def explain(op: Called, error: BaseException, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> None:

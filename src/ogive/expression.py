@@ -14,7 +14,7 @@ import math
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, NoReturn, cast
 
@@ -25,6 +25,7 @@ from ogive import operations as ops
 from ogive.errors import FormulaError, described
 from ogive.formats import STORAGE, Format
 from ogive.operations import OPERATIONS, Operation
+from ogive.walking import walk
 
 __all__ = [
     "ELEMENTS",
@@ -118,8 +119,8 @@ def _refusing(what: str, way_out: str) -> Callable[..., Any]:
     return refuse
 
 
-#: What terms ask for of what is made of terms: the functions behind Python's operators and NumPy's. ogive.formula puts
-#: them here, so that no arrow points back to it.
+#: What terms ask for of what is made of terms: the functions behind Python's operators and NumPy's. ogive.formula and
+#: ogive.trace put them here, so that no arrow points back to these.
 vocabulary: dict[str, Callable[..., Any]] = {}
 
 
@@ -392,36 +393,6 @@ def as_number(value: Term) -> Term:
 
 def _binary(operation: Operation, left: object, right: object) -> Term:
     return formula_node(operation, lift(left), lift(right))
-
-
-def _operands(current: Expression) -> Sequence[Expression]:
-    return current.operands
-
-
-def walk(
-    *roots: Expression, operands: Callable[[Expression], Sequence[Expression]] = _operands
-) -> Iterator[Expression]:
-    """Every node of the graphs once, operands before the nodes that use them.
-
-    ``operands`` says what counts as the operands of a node, where that is not all of them.
-    """
-    seen: set[Expression] = set()
-    # None before a node: all its operands are done. (Compiling spends a sixth of its time here.)
-    stack: list[Expression | None] = list(reversed(roots))
-    see, push, pop = seen.add, stack.append, stack.pop
-    while stack:
-        current = pop()
-        if current is None:
-            current = pop()
-            assert current is not None
-            yield current
-        elif current not in seen:
-            see(current)
-            push(current)
-            push(None)
-            for operand in reversed(operands(current)):
-                if operand not in seen:
-                    push(operand)
 
 
 #: The leaves that differ from element to element.

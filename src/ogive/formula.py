@@ -16,7 +16,7 @@ array([-0.63212056,  2.        ])
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from fractions import Fraction
 from typing import cast
 
@@ -529,21 +529,7 @@ sigmoid, pow = logistic, power  # noqa: A001
 degrees, radians = rad2deg, deg2rad
 
 
-def _call_ufunc(ufunc: object, method: str, args: tuple[object, ...], keywords: Mapping[str, object]) -> object:
-    from ogive.numpy_in_formulas import call_ufunc  # loaded by the formulas that need it
-
-    return call_ufunc(ufunc, method, args, keywords)
-
-
-def _call_function(function: object, args: tuple[object, ...], keywords: Mapping[str, object]) -> object:
-    from ogive.numpy_in_formulas import call_function
-
-    return call_function(function, args, keywords)
-
-
 vocabulary |= {
-    "call_ufunc": _call_ufunc,
-    "call_function": _call_function,
     "mod": mod,
     "floor_divide": floor_divide,
     "divmod": divmod,

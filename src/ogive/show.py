@@ -1,24 +1,48 @@
-"""A graph as text: as a formula for people, and as Python that makes the very same nodes again."""
+"""A graph as text for people: the formula as one would write it."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from itertools import chain, count
 from string import ascii_lowercase
+from typing import Any, Protocol
 
 from ogive import operations as ops
-from ogive.expression import Expression, python, walk
+from ogive.formats import Format
+from ogive.operations import Operation
+from ogive.walking import walk
 
-__all__ = ["formula", "python"]
+__all__ = ["formula"]
+
+
+class Node(Hashable, Protocol):
+    """A node of a graph. Nodes import this file for their ``repr``."""
+
+    @property
+    def operation(self) -> Operation:
+        """What it computes."""
+
+    @property
+    def operands(self) -> tuple[Node, ...]:
+        """What it computes it of."""
+
+    @property
+    def attribute(self) -> Any:
+        """What an input, a parameter or a constant is."""
+
+    @property
+    def format(self) -> Format:
+        """Whether it is a number or a truth value."""
+
 
 _BINDING = {"*": 5, "/": 5, "+": 4, "-": 4, "<": 3, "<=": 3, "==": 3, "&": 2, "^": 1, "|": 0}
 _TIGHTEST = 9
 
 
-def formula(root: Expression, names: Sequence[str] = ()) -> str:
+def formula(root: Node, names: Sequence[str] = ()) -> str:
     """The graph as one would write it. ``names`` are those of the inputs.
 
     What is used more than once and is long gets a letter and a line of its own.
@@ -29,7 +53,7 @@ def formula(root: Expression, names: Sequence[str] = ()) -> str:
     """
     uses = Counter(operand for current in walk(root) for operand in current.operands)
     letters = (letter + suffix for suffix in chain([""], map(str, count(1))) for letter in ascii_lowercase)
-    shared: dict[Expression, str] = {}
+    shared: dict[Node, str] = {}
     lines = []
     for current in walk(root):
         if uses[current] > 1 and sum(1 for inner in walk(current) if inner.operands) > 2:
@@ -40,7 +64,7 @@ def formula(root: Expression, names: Sequence[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def _text(current: Expression, names: Sequence[str], shared: dict[Expression, str]) -> tuple[str, int]:
+def _text(current: Node, names: Sequence[str], shared: dict[Node, str]) -> tuple[str, int]:
     """The text of a node and how tightly it holds together."""
     if current in shared:
         return shared[current], _TIGHTEST
@@ -64,7 +88,7 @@ def _text(current: Expression, names: Sequence[str], shared: dict[Expression, st
     return f"{operation}({', '.join(text for text, _ in texts)}{attribute})", _TIGHTEST
 
 
-def _infix(symbol: str, texts: list[tuple[str, int]], current: Expression) -> tuple[str, int]:
+def _infix(symbol: str, texts: list[tuple[str, int]], current: Node) -> tuple[str, int]:
     binding = _BINDING[symbol]
     (left, left_binding), (right, right_binding) = texts
     # `0 < x` is how `x > 0` is stored.
@@ -78,7 +102,7 @@ def _infix(symbol: str, texts: list[tuple[str, int]], current: Expression) -> tu
     return f"{left} {symbol} {right}", binding
 
 
-def _constant(current: Expression) -> tuple[str, int]:
+def _constant(current: Node) -> tuple[str, int]:
     value = current.attribute
     if current.format.value in ("truth", "bit"):
         return str(bool(value)), _TIGHTEST

@@ -15,7 +15,7 @@ from types import CodeType, TracebackType
 from typing import Any
 
 from ogive.errors import FormulaError, described, message
-from ogive.expression import ROW_NUMBERS, Expression, Term, lift, tracing, walk
+from ogive.expression import ROW_NUMBERS, Expression, Term, lift, tracing, vocabulary, walk
 
 __all__ = ["check_function", "results_of", "trace"]
 
@@ -23,6 +23,21 @@ _WANTED = "a function that is a formula: positional tensors and keyword-only par
 
 #: Packages whose frames are not the formula's own.
 _NOT_THE_FORMULA = ("ogive", "numpy")
+
+
+def _call_ufunc(ufunc: object, method: str, args: tuple[object, ...], keywords: Mapping[str, object]) -> object:
+    from ogive.numpy_in_formulas import call_ufunc  # loaded by the formulas that need it
+
+    return call_ufunc(ufunc, method, args, keywords)
+
+
+def _call_function(function: object, args: tuple[object, ...], keywords: Mapping[str, object]) -> object:
+    from ogive.numpy_in_formulas import call_function
+
+    return call_function(function, args, keywords)
+
+
+vocabulary |= {"call_ufunc": _call_ufunc, "call_function": _call_function}
 
 
 def check_function(function: Any) -> inspect.Signature:

@@ -2,8 +2,8 @@ import pytest
 
 import ogive
 from ogive import formula as f
-from ogive.expression import Format, node
-from ogive.show import formula, python
+from ogive.expression import Format, node, python
+from ogive.show import formula
 from tests.inputs import CASE_IDS, CASES
 
 x = node("input", (), 0, Format.NUMBER)

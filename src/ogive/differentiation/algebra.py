@@ -117,7 +117,7 @@ MOST_BRANCHES = 16
 
 def scaled(factor: Term, a: Term) -> Term:
     """``factor * a``; where branches of ``a`` are 0 or 1, the factor goes into them, and infinity is not times 0."""
-    if sum(1 for _ in walk(a, operands=_branches)) > MOST_BRANCHES:
+    if len(list(walk(a, operands=_branches))) > MOST_BRANCHES:
         return multiply(factor, a)
     done: dict[Expression, Term] = {}
     simple: dict[Expression, bool] = {}  # whether a tree of branches ends in a constant somewhere
@@ -128,12 +128,12 @@ def scaled(factor: Term, a: Term) -> Term:
             condition, one, other = cast(tuple[Term, Term, Term], current.operands)
             done[current] = select(condition, done[one], done[other])
         else:
-            done[current] = multiply(factor, cast(Term, current))
+            done[current] = multiply(factor, current)
     return done[a]
 
 
-def _branches(current: Expression) -> Sequence[Expression]:
-    return current.operands[1:] if current.operation == ops.SELECT else ()
+def _branches(current: Term) -> Sequence[Term]:
+    return cast(tuple[Term, ...], current.operands[1:]) if current.operation == ops.SELECT else ()
 
 
 def substituted(roots: Sequence[Expression], leaves: Mapping[Expression, Expression]) -> tuple[Expression, ...]:
