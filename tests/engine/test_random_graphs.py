@@ -87,11 +87,11 @@ class Maker:
         found = [value for value in self.values if of_kind is None or value.type is of_kind]
         return found[-1 - number % len(found)]
 
-    def add(self, kind, shape, operands, computation, parameters=()):
+    def add(self, kind, shape, operands, computation, parameters=(), axis=-1):
         if len(shape) > 5 or math.prod(shape) > MOST_ELEMENTS:
             return None
         made = Value(len(self.described.nodes), kind, tuple(map(int, shape)))
-        self.described.nodes.append(Node(f"node {made.array}", made, tuple(operands), computation, parameters))
+        self.described.nodes.append(Node(f"node {made.array}", made, tuple(operands), computation, parameters, axis))
         return made
 
     def function(self, value, call, *, is_view=True):
@@ -159,17 +159,29 @@ class Maker:
         rows = self.function(value, lambda x: as_rows(x, order, count))
         return None if rows is None else (rows, order, count)
 
+    def _row_axis(self, value, c):
+        """One axis, counted from the last, for half of the choices; else rows are turned by views."""
+        rank = len(value.space)
+        return -1 - c // 2 % rank if rank and c & 1 else None
+
     def _reduction(self, a, b, c, bits):
         value = self.pick(a)
-        found = None if value.type is BOOLEAN else self._turned_rows(value, bits >> 1)
+        axis = self._row_axis(value, c)
+        if value.type is BOOLEAN:
+            return None
+        found = (value, (), 1) if axis is not None else self._turned_rows(value, bits >> 1)
         if found is None:
             return None
         rows, order, count = found
         names = list(REDUCTIONS) if value.type.is_float else OF_INTEGER_ROWS
         name = names[b % len(names)]
         kind = INT64 if name.startswith("arg") else value.type
-        if name.startswith("arg") and not rows.space[-1]:
+        if name.startswith("arg") and not rows.space[-1 if axis is None else axis]:
             return None
+        if axis is not None:
+            shape = list(value.space)
+            shape[axis] = 1
+            return self.add(kind, tuple(shape), [value], reduction(name, value.type, kind), axis=axis)
         made = self.add(kind, (*rows.space[:-1], 1), [rows], reduction(name, value.type, kind))
         keeps = bool(bits & 1)
         if keeps and order[-1] == len(order) - 1 and count == 1:
@@ -178,14 +190,15 @@ class Maker:
 
     def _rows(self, a, b, c, bits):
         value = self.pick(a)
-        found = self._turned_rows(value, bits) if value.type.is_float else None
-        if found is None:
+        axis = self._row_axis(value, c)
+        found = (value, (), 1) if axis is not None else self._turned_rows(value, bits)
+        if found is None or not value.type.is_float:
             return None
         rows, order, count = found
         kinds = (value.type,)
         formula = getattr(ogive, OF_ROWS[b % len(OF_ROWS)]).computation(Signature(kinds, kinds))
         row = RowFormula(formula.roots, kinds, kinds, parameter_count=formula.parameter_count)
-        made = self.add(value.type, rows.space, [rows], row)
+        made = self.add(value.type, rows.space, [rows], row, axis=-1 if axis is None else axis)
         if rows is value:
             return made
         sizes = [value.space[axis] for axis in order[len(order) - count :]]
@@ -251,7 +264,11 @@ def node_by_node(described, arrays):
         if node.computation is None:
             made = described.functions[node.result.array].call(*operands)
         else:
+            if node.axis != -1:
+                operands = [np.moveaxis(x, node.axis, -1) for x in operands]
             made = make_ufunc(node.label, node.computation, node.parameters)(*operands)
+            if node.axis != -1:
+                made = np.moveaxis(made, -1, node.axis)
         assert made.shape == node.result.space
         values[node.result.array] = made
     return values

@@ -18,7 +18,7 @@ from ogive.dtypes import element_type_of
 from ogive.engine.computation import Element, kernel_of
 from ogive.engine.fusion import Island, island_of
 from ogive.engine.graph import Constants, Graph, Node, Value
-from ogive.engine.row_fusion import RowIsland, fused_rows
+from ogive.engine.row_fusion import RowIsland, fused_rows, packed_strides
 from ogive.engine.rows import RowFormula
 from ogive.engine.schedule import ALIGNMENT, Array, Task, Temporary, Workspace, schedule
 
@@ -57,9 +57,20 @@ class _Called:
         return self.function.call(*arrays)
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """An array in another order of axes, of memory that does not lie as the plan takes it to."""
+
+    see: Callable[[np.ndarray], np.ndarray]
+
+    def __call__(self, arrays: tuple[np.ndarray, ...], out: None) -> np.ndarray:
+        return self.see(arrays[0])
+
+
 def _separate(value: Any, is_own: int) -> Any:
     """A result in an array that nothing else uses, in C order."""
-    is_good = is_own and value.base is None and value.flags.c_contiguous and value.flags.writeable
+    is_whole = value.base is None or value.base.nbytes == value.nbytes
+    is_good = is_own and is_whole and value.flags.c_contiguous and value.flags.writeable
     return value if is_good else np.array(value, order="C")
 
 
@@ -94,6 +105,10 @@ def _number(array: np.ndarray) -> Element:
     return Element(array.reshape(()).item(), kind)
 
 
+#: (what is called, whether it is a kernel, slots of the inputs, of the outputs, where these lie, slots that become free)
+_Step = tuple[Any, bool, tuple[int, ...], tuple[int, ...], tuple[tuple[Any, ...], ...], tuple[int, ...]]
+
+
 class _Planner:
     def __init__(self, described: Described, inputs: Sequence[Hashable], results: Sequence[Value]) -> None:
         self.described, self.inputs, self.results = described, inputs, results
@@ -114,7 +129,7 @@ class _Planner:
     def plan(self, islands: Sequence[Island], kinds: tuple[Any, ...]) -> Plan:
         scheduled = schedule([self._task(island) for island in islands], ALIGNMENT, self.kept)
         self.offsets = scheduled.offsets
-        steps = tuple(map(self._step, islands))
+        steps = tuple(step for island in islands for step in self._steps(island))
         results = tuple(self._slot(value) for value in self.results)
         roots = [self.root(value.array) for value in self.results]
         made = {node.result.array for node in self.described.nodes}
@@ -148,16 +163,55 @@ class _Planner:
         )
         return Task(reads, arrays, is_kernel and not isinstance(island, RowIsland))
 
-    def _step(self, island: Island) -> tuple[Any, ...]:
+    def _steps(self, island: Island) -> list[_Step]:
+        """The call of what computes an island, between views where a kernel sees arrays in another order of axes."""
         node = island.nodes[0]
         # A function gets every operand, also one number, and one that it has twice.
         read = tuple(map(self._slot, node.operands if node.computation is None else island.inputs))
-        made = tuple(map(self._new, island.outputs))
         if node.computation is None:
-            return _Called(self.described.functions[node.result.array]), False, read, made, (("own",),), ()
+            function = self.described.functions[node.result.array]
+            return [(_Called(function), False, read, (self._new(node.result),), (("own",),), ())]
         ufunc = island.ufunc()
         kernel_of(island.computation).prepare()
-        return ufunc, True, read, made, tuple(map(self._place, island.outputs)), ()
+        if isinstance(island, RowIsland) and island.order is not None:
+            return self._turned(island, ufunc)
+        made = tuple(map(self._new, island.outputs))
+        return [(ufunc, True, read, made, tuple(map(self._place, island.outputs)), ())]
+
+    def _turned(self, island: RowIsland, ufunc: np.ufunc) -> list[_Step]:
+        before, after, read, made, places = list[_Step](), list[_Step](), list[int](), list[int](), list[Any]()
+        for value in island.inputs:
+            slot = self._slot(value)
+            read.append(self._hidden())
+            call, seen = _Seen(island.seen), self._turned_place(island, value)
+            is_buffer = seen[0] == "buffer"
+            before.append((None if is_buffer else call, False, () if is_buffer else (slot,), (read[-1],), (seen,), ()))
+        for value in island.outputs:
+            made.append(self._hidden())
+            place = self._place(value)
+            if place[0] == "buffer":
+                places.append(self._turned_place(island, value))
+                after.append((None, False, (), (self._new(value),), (place,), ()))
+                continue
+            shape, strides = island.seen_shape(value), island.seen_strides(value)
+            places.append(("fresh", shape, value.type.numpy, strides))
+            back = ("view", _shape(value), packed_strides(value), 0, shape, strides)
+            after.append((_Seen(island.seen_back), False, (made[-1],), (self._new(value),), (back,), ()))
+        return [*before, (ufunc, True, tuple(read), tuple(made), tuple(places), ()), *after]
+
+    def _turned_place(self, island: RowIsland, value: Value) -> tuple[Any, ...]:
+        """Where a kernel sees a value that lies in C order."""
+        shape, strides = island.seen_shape(value), island.seen_strides(value)
+        offset = self.offsets.get(value.array)
+        if offset is None:
+            return "view", shape, strides, 0, _shape(value), packed_strides(value)
+        self.buffers.append(Temporary(offset, shape, value.type.numpy, strides))
+        return "buffer", len(self.buffers) - 1
+
+    def _hidden(self) -> int:
+        """A slot that no value has."""
+        self.start.append(None)
+        return len(self.start) - 1
 
     def _slot(self, value: Value) -> int:
         if value.array not in self.slots:

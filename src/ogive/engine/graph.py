@@ -44,6 +44,8 @@ class Node:
     """From the elements of the operands at the same place; None: a function of whole arrays."""
     parameters: tuple[float, ...] = ()
     """The values of the numbers that the computation leaves open."""
+    axis: int = -1
+    """Of a computation over rows: along which axis they lie, counted from the last one. It stays, also of one number a row."""
 
 
 @dataclass(frozen=True, eq=False)

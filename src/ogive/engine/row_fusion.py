@@ -1,14 +1,15 @@
 """Fusion over rows: reductions and softmax with the element-wise nodes around them, as one kernel.
 
 Nodes belong together if their values have a row's elements or one number a row, of the same rows, and if they are
-connected. The others become islands as everywhere (fusion.py). Spaces are shapes here; rows lie along the last axis.
+connected. The others become islands as everywhere (fusion.py). Spaces are shapes here. Kernels have rows along the last
+axis: where a node has them along another one, its island is given arrays that are seen in another order of axes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -19,17 +20,61 @@ from ogive.engine.islands import Vertex, islands, narrow_enough
 from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
 from ogive.forking import cached_property
 
-__all__ = ["RowIsland", "fused_rows"]
+__all__ = ["RowIsland", "fused_rows", "packed_strides"]
 
 Shape = tuple[int, ...]
 
-#: The rows of a value: the axes before the last one, and the length of a row.
-Space = tuple[Shape, int]
+
+class Space(NamedTuple):
+    """The rows of a value: the shape of their elements, and the axis along which they lie, counted from the last one."""
+
+    full: Shape
+    axis: int
+
+    @property
+    def length(self) -> int:
+        return self.full[self.axis]
+
+    @property
+    def of_numbers(self) -> Shape:
+        """The shape of what a row has one of."""
+        place = len(self.full) + self.axis
+        return (*self.full[:place], 1, *self.full[place + 1 :])
 
 
 @dataclass(frozen=True, eq=False)
 class RowIsland(Island):
     """Nodes over rows for one kernel."""
+
+    @cached_property
+    def space(self) -> Space:
+        """Its rows."""
+        return next(_rows_of(node) for node in self.nodes if _is_over_rows(node))
+
+    @cached_property
+    def order(self) -> Shape | None:
+        """The order of axes in which the kernel sees arrays, that of rows last; None if it is the arrays' own.
+
+        Arrays of fewer axes have others of size 1 before theirs then.
+        """
+        rank, axis = len(self.space.full), self.space.axis
+        return None if axis == -1 else (*(a for a in range(rank) if a != rank + axis), rank + axis)
+
+    def seen_shape(self, value: Value) -> Shape:
+        """The shape of a value as the kernel sees it."""
+        shape = _shape(value)
+        if self.order is None:
+            return shape
+        padded = (1,) * (len(self.order) - len(shape)) + shape
+        return tuple(padded[axis] for axis in self.order)
+
+    def seen_strides(self, value: Value) -> Shape | None:
+        """How far apart in memory lies what the kernel sees, of an array in C order; None if it sees that as it is."""
+        if self.order is None:
+            return None
+        natural = packed_strides(value)
+        padded = (0,) * (len(self.order) - len(natural)) + natural
+        return tuple(padded[axis] for axis in self.order)
 
     @cached_property
     def computation(self) -> RowFused:  # type: ignore[override]
@@ -40,14 +85,33 @@ class RowIsland(Island):
             return RowFused(inputs, frozenset(), tuple(steps), results, (step.reduces,) * len(results))
         return RowFused(
             inputs,
-            frozenset(number for number, value in enumerate(self.inputs) if _shape(value)[-1] == 1),
+            frozenset(number for number, value in enumerate(self.inputs) if self.seen_shape(value)[-1] == 1),
             tuple(steps),
             results,
-            tuple(_shape(value)[-1] == 1 for value in self.outputs),
+            tuple(self.seen_shape(value)[-1] == 1 for value in self.outputs),
         )
+
+    def seen(self, array: np.ndarray) -> np.ndarray:
+        """An array as the kernel sees it."""
+        if self.order is None:
+            return array
+        return array.reshape((1,) * (len(self.order) - array.ndim) + array.shape).transpose(self.order)
+
+    def seen_back(self, array: np.ndarray) -> np.ndarray:
+        """A result of the kernel, in its own order of axes."""
+        return array if self.order is None else array.transpose(np.argsort(self.order))
 
     def ufunc(self) -> np.ufunc:
         return make_ufunc(self.name, self.computation, self.parameters)
+
+
+def packed_strides(value: Value) -> Shape:
+    """How far apart in memory the elements of an array in C order lie."""
+    strides, step = list[int](), value.type.itemsize
+    for size in reversed(_shape(value)):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
 
 
 def fused_rows(graph: Graph) -> list[Island]:
@@ -81,13 +145,12 @@ def _shape(value: Value) -> Shape:
 
 
 def _rows_of(node: Node) -> Space:
-    shape = _shape(node.operands[0])
-    return shape[:-1], shape[-1]
+    return Space(_shape(node.operands[0]), node.axis)
 
 
 def _is_single(node: Node) -> bool:
     """Whether its rows have one element. Their shape is that of one number a row, so such a node is computed alone."""
-    return _is_over_rows(node) and _rows_of(node)[1] == 1
+    return _is_over_rows(node) and _rows_of(node).length == 1
 
 
 def _row_island(graph: Graph, group: Sequence[int]) -> RowIsland | None:
@@ -96,21 +159,21 @@ def _row_island(graph: Graph, group: Sequence[int]) -> RowIsland | None:
     if not over_rows or (len(group) > 1 and any(map(_is_single, over_rows))):
         return None
     found = island_of(graph, group)
-    lead, length = _rows_of(over_rows[0])
+    made = RowIsland(found.nodes, found.inputs, found.outputs, found.constants)
+    full, length = made.space.full, made.space.length
     for value in found.inputs:
         if value.array in graph.constants:  # one number, which is given to a kernel that reads nothing else
             continue
         shape = _shape(value)
-        if not shape or shape[-1] not in (1, length) or len(shape) > len(lead) + 1:
+        if not shape or len(shape) > len(full) or made.seen_shape(value)[-1] not in (1, length):
             return None
-    made = RowIsland(found.nodes, found.inputs, found.outputs, found.constants)
     steps, _ = made.wired()
     return made if len(group) == 1 or fits_a_kernel(steps, len(made.inputs) + len(made.outputs)) else None
 
 
 def _vertices(graph: Graph) -> list[Vertex]:
     numbers = {node.result.array: number for number, node in enumerate(graph.nodes)}
-    known = {_rows_of(node) for node in graph.nodes if _is_over_rows(node) and not _is_single(node)}
+    known = dict.fromkeys(_rows_of(node) for node in graph.nodes if _is_over_rows(node) and not _is_single(node))
     spaces: list[Space | None] = []
     vertices = []
     for node in graph.nodes:
@@ -119,7 +182,7 @@ def _vertices(graph: Graph) -> list[Vertex]:
         space = _space(node, known, [spaces[number] for number, _ in inside])
         spaces.append(space)
         shape = _shape(node.result)
-        full = None if space is None else (*space[0], space[1])
+        full = None if space is None else space.full
         vertices.append(
             Vertex(
                 space=None
@@ -150,7 +213,7 @@ def _is_direct(source: Node, operand: Value, node: Node, of_source: Space | None
     return operand.space == node.result.space if of_node is None else of_source == of_node
 
 
-def _space(node: Node, known: set[Space], before: Sequence[Space | None]) -> Space | None:
+def _space(node: Node, known: Collection[Space], before: Sequence[Space | None]) -> Space | None:
     """The rows that a node's value is about; None for a value of no rows."""
     if _is_over_rows(node):
         return None if _is_single(node) else _rows_of(node)
@@ -158,10 +221,9 @@ def _space(node: Node, known: set[Space], before: Sequence[Space | None]) -> Spa
     # Their test would be computed again behind the last reduction: measured, that takes longer than the way through memory.
     if not shape or node.computation is None or node.computation.needs_test:
         return None
-    own = (shape[:-1], shape[-1])
-    if own in known:
-        return own
-    return next((space for space in before if space is not None and (*space[0], 1) == shape), None)
+    near = [space for space in before if space is not None]
+    own = next((space for space in (*near, *known) if space.full == shape), None)
+    return own or next((space for space in near if space.of_numbers == shape), None)
 
 
 def _apart(nodes: Sequence[Node]) -> list[Vertex]:
