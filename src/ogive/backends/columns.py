@@ -55,8 +55,9 @@ def takes_columns(program: Program) -> bool:
 class ColumnWriter(Nodes):
     """Writes one function, of the same parameters as one for rows (runtime/native/native.h).
 
-    Rows are a multiple of 16, and are taken as groups of so many. The distances are those from element to element, and
-    behind them that from a group's records to the next one's. ``%first`` says which element of a row is the first of this
+    Rows are a multiple of 16, and are taken as groups of so many. The distances are those from element to element,
+    behind them that from a group's records to the next one's, and then those from row to row: the size of an element, or 0 of
+    an operand that all rows share, whose elements are there 16 times each. ``%first`` says which element of a row is the first of this
     call; what the call before has found of the elements before is taken up again.
     """
 
@@ -113,7 +114,7 @@ class ColumnWriter(Nodes):
                 f"  %slot{k} = getelementptr ptr, ptr %operands, i64 {k}",
                 f"  %base{k} = load ptr, ptr %slot{k}, align {self.target.pointer_bytes}",
             ]
-        for k in range(operands + 1):
+        for k in range(2 * operands + 1):
             lines += [
                 f"  %place{k} = getelementptr i64, ptr %steps, i64 {k}",
                 f"  %step{k} = load i64, ptr %place{k}, align 8",
@@ -129,8 +130,11 @@ class ColumnWriter(Nodes):
             f"  %offset = mul i64 %number, %step{len(operand_types)}",
             "  %records = getelementptr i8, ptr %values, i64 %offset",
         ]
-        for k, form in enumerate(operand_types):
-            lines.append(f"  %operand{k} = getelementptr {TYPES[form]}, ptr %base{k}, i64 %row")
+        for k in range(len(operand_types)):
+            lines += [
+                f"  %across{k} = mul i64 %row, %step{len(operand_types) + 1 + k}",
+                f"  %operand{k} = getelementptr i8, ptr %base{k}, i64 %across{k}",
+            ]
         return lines
 
     # ---- once a row

@@ -857,6 +857,37 @@ static int has_overlap(const rows_context *context, intptr_t rows) {
     return 0;
 }
 
+/* Whether all rows read the same elements. They are repeated for 16 rows, which all rows then use. */
+static int is_shared(const rows_context *context, int k) {
+    return k < context->loop->kernel->inputs && context->steps[k] == 0;
+}
+
+static size_t bytes_of_shared_one(const rows_context *context, int k) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    return is_shared(context, k) ? (size_t)(kernel->of_row[k] ? 1 : context->count) * ROWS_AT_ONCE * kernel->itemsizes[k] : 0;
+}
+
+static size_t bytes_of_shared(const rows_context *context) {
+    size_t bytes = 0;
+    for (int k = 0; k < context->loop->kernel->inputs; ++k) {
+        bytes += (bytes_of_shared_one(context, k) + 63) / 64 * 64;
+    }
+    return bytes;
+}
+
+/* Each element of a shared operand, once for each of 16 rows. */
+static void repeat_shared(const rows_context *context, int k, char *target) {
+    const OgiveKernel *kernel = context->loop->kernel;
+    const size_t size = (size_t)kernel->itemsizes[k];
+    const npy_intp step = context->steps[kernel->inputs + kernel->outputs + k];
+    for (npy_intp i = 0; i < (kernel->of_row[k] ? 1 : context->count); ++i, target += ROWS_AT_ONCE * size) {
+        memcpy(target, context->args[k] + i * step, size);
+        for (size_t done = 1; done < ROWS_AT_ONCE; done *= 2) {
+            memcpy(target + done * size, target, done * size);
+        }
+    }
+}
+
 /* Whether rows lie side by side, for the code that takes them so. */
 static int has_side_by_side(const rows_context *context, intptr_t rows) {
     const OgiveKernel *kernel = context->loop->kernel;
@@ -865,17 +896,18 @@ static int has_side_by_side(const rows_context *context, intptr_t rows) {
         return 0;
     }
     for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
-        if (context->steps[k] != kernel->itemsizes[k]) {
+        if (context->steps[k] != kernel->itemsizes[k] && !is_shared(context, k)) {
             return 0;
         }
     }
-    return !has_overlap(context, rows);
+    return bytes_of_shared(context) <= (size_t)LARGEST_SCRATCH && !has_overlap(context, rows);
 }
 
 /* Some columns side by side, a multiple of 16, and what their kernel has found of them. */
 typedef struct {
     intptr_t at, columns;
     char *operands[OGIVE_MAX_OPERANDS];
+    char *shared[OGIVE_MAX_OPERANDS]; /* the repeated elements, of operands that all columns share; else NULL */
     intptr_t steps[OGIVE_MAX_OPERANDS + 1]; /* from element to element; then between the records of 16 columns each */
     double (*records)[ROWS_AT_ONCE];
     partial (*found)[2 * OGIVE_MAX_REDUCTIONS]; /* of each column, where it is long: so far, and of the latest elements */
@@ -920,9 +952,12 @@ static void run_stage_side_by_side(const rows_context *context, const strip *col
     const int reductions = kernel->reductions_of[stage], slot = context->loop->parameter_count + 1 + 2 * kind;
     const int operands = kernel->inputs + kernel->outputs + kernel->scratches;
     const npy_intp end = reductions > 0 || !makes_numbers_of_rows(kernel) ? context->count : 1;
-    intptr_t steps[OGIVE_MAX_OPERANDS + 1];
+    intptr_t steps[2 * OGIVE_MAX_OPERANDS + 1];
     memcpy(steps, columns->steps, (size_t)operands * sizeof *steps);
     steps[operands] = columns->steps[OGIVE_MAX_OPERANDS];
+    for (int k = 0; k < operands; ++k) {
+        steps[operands + 1 + k] = columns->shared[k] != NULL ? 0 : kernel->itemsizes[k];
+    }
     for (npy_intp first = 0; first < end; first += ELEMENTS_OF_A_CALL) {
         const npy_intp next = end - first < ELEMENTS_OF_A_CALL ? end : first + ELEMENTS_OF_A_CALL;
         void *pointers[OGIVE_MAX_OPERANDS];
@@ -957,7 +992,7 @@ static void run_strip(rows_context *context, strip *columns, intptr_t at, intptr
     columns->at = at;
     columns->columns = count;
     for (int k = 0; k < operands; ++k) {
-        columns->operands[k] = context->args[k] + at * context->steps[k];
+        columns->operands[k] = columns->shared[k] != NULL ? columns->shared[k] : context->args[k] + at * context->steps[k];
     }
     if (output_serves_as_scratch(kernel)) {
         columns->operands[operands] = columns->operands[kernel->inputs];
@@ -995,22 +1030,29 @@ static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end
     const size_t of_found = context->count > OGIVE_ELEMENTS_TOGETHER ? sizeof(partial[2 * OGIVE_MAX_REDUCTIONS]) : 0;
     const size_t of_scratch = shares ? 0 : scratch_bytes(kernel, context->count);
     const size_t of_group = of_records + ROWS_AT_ONCE * (of_found + of_scratch);
-    char *memory = malloc((size_t)most / ROWS_AT_ONCE * of_group + 64);
+    char *memory = malloc((size_t)most / ROWS_AT_ONCE * of_group + bytes_of_shared(context) + 64);
     if (memory == NULL) {
         atomic_store(&context->failed, 1);
         return;
     }
     char *cursor = memory + (64 - (uintptr_t)memory % 64) % 64;
-    strip columns = {.records = (double(*)[ROWS_AT_ONCE])cursor};
+    strip columns = {0};
+    for (int k = 0; k < operands; ++k) {
+        columns.steps[k] = context->steps[operands + k];
+        if (is_shared(context, k)) {
+            columns.shared[k] = cursor;
+            columns.steps[k] = ROWS_AT_ONCE * kernel->itemsizes[k];
+            repeat_shared(context, k, cursor);
+            cursor += (bytes_of_shared_one(context, k) + 63) / 64 * 64;
+        }
+    }
+    columns.records = (double(*)[ROWS_AT_ONCE])cursor;
     for (intptr_t c = 0; c < most; c += ROWS_AT_ONCE, cursor += of_records) {
         begin_records(context, (double(*)[ROWS_AT_ONCE])cursor);
     }
     columns.found = (partial(*)[2 * OGIVE_MAX_REDUCTIONS])cursor;
     cursor += (size_t)most * of_found;
     columns.steps[OGIVE_MAX_OPERANDS] = (intptr_t)of_records;
-    for (int k = 0; k < operands; ++k) {
-        columns.steps[k] = context->steps[operands + k];
-    }
     for (int k = operands; k < operands + kernel->scratches; ++k) {
         columns.steps[k] = shares ? columns.steps[kernel->inputs] : most * kernel->itemsizes[k];
         columns.operands[k] = cursor;
