@@ -115,6 +115,42 @@ def test_more_reductions_than_a_kernel_has_room_for():
     assert fused.ran().kernel_calls > 1
 
 
+ALONG_ANOTHER_AXIS = {
+    "softmax": """t (float{x} x, float{s} s, float{x} b) => (float{x} y) <float k = {{0.125}}> {{
+        a = Mul(x, k) c = Add(a, s) d = Softmax <axis = {axis}> (c) e = Mul(d, k) y = Add(e, b) }}""",
+    "layer normalisation": """t (float{x} x, float{s} s, float{s} b) => (float{x} y) <int64[1] ax = {{{axis}}}> {{
+        m = ReduceMean(x, ax) d = Sub(x, m) q = Mul(d, d) v = ReduceMean(q, ax) r = Sqrt(v) n = Div(d, r)
+        k = Mul(n, s) y = Add(k, b) }}""",
+    "mean and variance": """t (float{x} x) => (float{n} m, float{n} v) <int64[1] ax = {{{axis}}}> {{
+        m = ReduceMean(x, ax) d = Sub(x, m) q = Mul(d, d) v = ReduceMean(q, ax) }}""",
+}
+
+
+@pytest.mark.parametrize("text", ALONG_ANOTHER_AXIS.values(), ids=ALONG_ANOTHER_AXIS)
+@pytest.mark.parametrize(
+    ("shape", "axis"),
+    [((64, 100), 0), ((5, 16), 0), ((1500, 17), -2), ((3, 40, 7, 5), 1), ((3, 2, 300, 33), 2), ((2, 1, 3), -2)],
+)
+def test_rows_along_another_axis_are_fused(text, shape, axis):
+    """With an operand that all rows share, of one number for each of their elements."""
+    place = axis % len(shape)
+    one = tuple(1 if at != place else size for at, size in enumerate(shape))[place:]
+    numbers = tuple(1 if at == place else size for at, size in enumerate(shape))
+    model = text_model(text.format(x=list(shape), s=list(one), n=list(numbers), axis=axis), 18)
+    fused, plain = ogive.onnx.load(model), ogive.onnx.load(model, fuse=False)
+    generator = np.random.default_rng(0)
+    arrays = {info.name: generator.standard_normal(info.shape).astype(np.float32) for info in fused.inputs}
+    expected = as_tuple(plain(arrays))
+    for _ in range(2):
+        for got, wanted in zip(as_tuple(fused(arrays)), expected, strict=True):
+            assert_same_bits(got, wanted)
+        turned = {name: np.asfortranarray(array) for name, array in arrays.items()}
+        for got, wanted in zip(as_tuple(fused(turned)), expected, strict=True):
+            assert_same_bits(got, wanted)
+    if shape[place] > 1:
+        assert (fused.ran().kernel_calls, fused.ran().function_calls) == (1, 0)
+
+
 @pytest.mark.parametrize("operator", ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceL2", "ReduceLogSumExp", "Softmax"])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_rows_of_one_element_run_in_native_code(operator, axis):

@@ -70,9 +70,14 @@ class RowWise:
     result: ElementType
     computation: RowFormula
     parameters: tuple[float, ...] = ()
+    axis: int = -1
+    """Along which axis rows lie, counted from the last one."""
 
     def shape(self, of_operand: tuple[int, ...]) -> tuple[int, ...]:
-        return (*of_operand[:-1], 1) if self.computation.reduces else of_operand
+        if not self.computation.reduces:
+            return of_operand
+        place = len(of_operand) + self.axis
+        return (*of_operand[:place], 1, *of_operand[place + 1 :])
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,11 @@ class Arrangement:
     def back(self) -> tuple[int, ...]:
         """The order that undoes the other."""
         return tuple(self.order.index(axis) for axis in range(len(self.order)))
+
+    @property
+    def axis(self) -> int:
+        """The axis that is a row, where that is one, counted from the last."""
+        return self.order[-1] - len(self.order)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

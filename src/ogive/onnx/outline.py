@@ -57,7 +57,8 @@ def as_node(step: Step, types: Mapping[str, ElementType], shapes: Mapping[str, H
     made = step.made
     assert isinstance(made, Elementwise | RowWise)
     result, *operands = (Value(value, types[value], shapes.get(value)) for value in (step.output, *made.operands))
-    return Node(step.label.split()[0], result, tuple(operands), made.computation, made.parameters)
+    axis = made.axis if isinstance(made, RowWise) else -1
+    return Node(step.label.split()[0], result, tuple(operands), made.computation, made.parameters, axis)
 
 
 def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:

@@ -173,24 +173,28 @@ class _Trace:
         is_too_long = longest is not None and row > longest  # the function says so
         if is_too_long or (self.destinations is not None and (*lead, row) != shape):
             return [step]
+        reduces = made.row_wise.computation.reduces
+        if arranged.row_axes == 1 and row > 1:  # the engine has rows along any axis
+            along = replace(made.row_wise, operands=(first,), axis=arranged.axis)
+            if along.shape(shape) == arranged.result:
+                return [replace(step, made=along)]
+            name = f"{step.output}\0computed"
+            self.uses[name] = 1
+            self.types[name] = self.types[step.output]
+            self._seen_as(step, name, "", arranged.result, _reshaping(arranged.result))
+            return [replace(step, output=name, made=along)]
         steps, rows = [], first
         if not arranged.is_in_order:
             rows = self._seen_as(step, rows, "turned", turned, partial(np.transpose, axes=arranged.order))
         if (*lead, row) != turned:
             rows = self._seen_as(step, rows, "rows", (*lead, row), _reshaping((*lead, row)))
-        reduces = made.row_wise.computation.reduces
         computed = (*lead, 1) if reduces else (*lead, row)
-        is_turned_back = computed == turned and not arranged.is_in_order and not reduces
-        name = step.output if computed == arranged.result and not is_turned_back else f"{step.output}\0computed"
+        name = step.output if computed == arranged.result else f"{step.output}\0computed"
         steps.append(replace(step, output=name, made=replace(made.row_wise, operands=(rows,))))
         if name != step.output:
             self.uses[name] = 1
             self.types[name] = self.types[step.output]
-            shaped = _reshaping(arranged.result)
-            if is_turned_back:
-                self.orders[name] = arranged.order
-                shaped = partial(np.transpose, axes=arranged.back)
-            self._seen_as(step, name, "", arranged.result, shaped)
+            self._seen_as(step, name, "", arranged.result, _reshaping(arranged.result))
         return steps
 
     def _seen_as(self, step: Step, value: str, what: str, shape: Shape, function: partial[np.ndarray]) -> str:
@@ -286,9 +290,19 @@ class _Trace:
         steps = [self.waiting.pop(str(node.result.array)) for node in island.nodes]
         label = steps[-1].label
         inputs, outputs = (tuple(str(value.array) for value in side) for side in (island.inputs, island.outputs))
-        shapes = tuple(self.shapes[value] for value in outputs)
         kinds = [value.type for value in island.outputs]
         over_rows = isinstance(island, RowIsland)
+        own, views, order = outputs, list[str](), None
+        if isinstance(island, RowIsland) and island.order is not None:
+            order, given = island.order, inputs
+            inputs = tuple(self._turned(label, value, order, own[0]) for value in given)
+            views = [value for value in inputs if value not in given]
+            outputs = tuple(f"{value}\0made" for value in own)
+            self.orders.update((value, order) for value in outputs)
+            self.shapes.update(
+                (name, island.seen_shape(value)) for name, value in zip(outputs, island.outputs, strict=True)
+            )
+        shapes = tuple(self.shapes[value] for value in outputs)
         sizes = [math.prod(shape) * kind.itemsize for shape, kind in zip(shapes, kinds, strict=True)]
         self._check_size(label, shapes[0], kinds[0].itemsize, beside=sum(sizes[1:]))
         arrays = tuple(
@@ -307,8 +321,28 @@ class _Trace:
         self._add(KernelCall(ufunc, inputs, outputs, dtypes, shapes, strides, over_rows, island), made)
         for value, array in made.items():
             self._hold(value, array, value)
+        if order is not None:
+            for name in views:
+                self._forget(name)
+            back = tuple(map(int, np.argsort(order)))
+            for source, value in zip(outputs, own, strict=True):
+                self._view(label, source, value, partial(np.transpose, axes=back))
+                self._forget(source)
         for step in steps:
             self._release(step)
+
+    def _turned(self, label: str, value: str, order: tuple[int, ...], result: str) -> str:
+        """A value as the kernel of a result sees it, with axes in this order, those that it lacks before its own."""
+        if math.prod(self.shapes[value]) == 1:
+            return value
+        name = f"{value}\0{result}"
+        self._view(label, value, name, partial(_in_order, order))
+        return name
+
+    def _view(self, label: str, source: str, name: str, function: partial[np.ndarray]) -> None:
+        array = called(label, function, [self.values[source]])
+        call = FunctionCall(label, function, (source,), name, array.shape, array.dtype, is_view=True)
+        self._keep(call, array, self.values[source])
 
     # ---- functions
 
@@ -373,13 +407,19 @@ class _Trace:
         """Drop arrays that no step will use any more."""
         for value in set(step.made.operands) & self.uses.keys():
             self.uses[value] -= 1
-            if self.uses[value] or value not in self.roots or value in self.outline.results:
+            if self.uses[value] or value in self.outline.results:
                 continue
-            del self.values[value]
-            root = self.roots[value]
-            self.holders[root] -= 1
-            if not self.holders[root]:
-                self.bytes -= self.sizes.pop(root)
+            self._forget(value)
+
+    def _forget(self, value: str) -> None:
+        """Drop the array of a value that nothing needs any more, if this run has made it."""
+        if value not in self.roots:
+            return
+        del self.values[value]
+        root = self.roots[value]
+        self.holders[root] -= 1
+        if not self.holders[root]:
+            self.bytes -= self.sizes.pop(root)
 
     def _check_size(self, label: str, shape: Shape, itemsize: int, *, is_new: bool = True, beside: int = 0) -> None:
         """Refuse what would not fit the memory, before it is asked for, with so many bytes ``beside`` it."""
@@ -394,6 +434,10 @@ def _reshaping(shape: Shape) -> partial[np.ndarray]:
     has_elements = math.prod(shape) > 0
     wanted = (-1, *shape[1:]) if shape and has_elements else shape
     return partial(np.reshape, shape=wanted)
+
+
+def _in_order(order: tuple[int, ...], array: np.ndarray) -> np.ndarray:
+    return array.reshape((1,) * (len(order) - array.ndim) + array.shape).transpose(order)
 
 
 def _seen(array: np.ndarray, source: np.ndarray) -> Seen | None:
