@@ -19,9 +19,9 @@ from ogive.directml.memory import Region
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View
 from ogive.dtypes import ElementType
 from ogive.engine import graph as engine
-from ogive.engine.computation import kernel_of
 from ogive.engine.fusion import Island
 from ogive.engine.graph import Value
+from ogive.engine.native_plan import Buffers
 from ogive.engine.row_fusion import RowIsland, fused_rows
 from ogive.engine.schedule import Allocator, Array, Schedule, Task, Temporary, Workspace, schedule
 
@@ -196,9 +196,7 @@ class _StepMaker:
         computation = self.nodes[_number(island.nodes[0].result)].computation
         if isinstance(computation, Whole):
             return Step(computation.name, computation.function, inputs, outputs)
-        ufunc = island.ufunc()
-        kernel_of(island.computation).prepare()
-        return Step(island.name, ufunc, inputs, outputs)
+        return Step(island.name, island.prepared(), inputs, outputs)
 
     def _source(self, value: Value) -> Place:
         area, number = cast(tuple[Literal["input", "constant", "node"], int], value.array)
@@ -243,7 +241,7 @@ def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[Vie
         return None
     slots: dict[Place, int] = {Place("input", n, 0, seen): n for n, seen in enumerate(inputs) if seen is not None}
     start: list[Any] = [None] * len(slots)
-    buffers: list[Temporary] = []
+    buffers = Buffers()
     results: dict[int, int] = {}
     written: dict[tuple[str, int, int], Place] = {}
     steps = []
@@ -271,8 +269,7 @@ def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[Vie
                 results[place.number] = made[-1]
                 places.append(("fresh", place.view.shape, place.view.dtype))
             else:
-                places.append(("buffer", len(buffers)))
-                buffers.append(Temporary(place.offset, *place.view))
+                places.append(buffers.place(Temporary(place.offset, *place.view)))
         is_kernel = isinstance(step.call, np.ufunc)
         if not is_kernel and len(made) > 1:
             return None
@@ -286,7 +283,7 @@ def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[Vie
         results=tuple(results[number] for number in range(len(outputs))),
         is_own=(True,) * len(outputs),
         separate=lambda value, is_own: value,
-        make_workspace=Workspace(plan.temporary_size, tuple(buffers)),
+        make_workspace=Workspace(plan.temporary_size, buffers.arrays),
         workspace_bytes=plan.temporary_size,
         uniform=False,
         most_elements=0,

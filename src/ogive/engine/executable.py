@@ -15,9 +15,10 @@ import numpy as np
 
 from ogive._native import Plan
 from ogive.dtypes import element_type_of
-from ogive.engine.computation import Element, kernel_of
+from ogive.engine.computation import Element
 from ogive.engine.fusion import Island, island_of
 from ogive.engine.graph import Constants, Graph, Node, Value
+from ogive.engine.native_plan import Buffers, Step, separated
 from ogive.engine.row_fusion import RowIsland, fused_rows, packed_strides
 from ogive.engine.rows import RowFormula
 from ogive.engine.schedule import ALIGNMENT, Array, Task, Temporary, Workspace, schedule
@@ -67,13 +68,6 @@ class _Seen:
         return self.see(arrays[0])
 
 
-def _separate(value: Any, is_own: int) -> Any:
-    """A result in an array that nothing else uses, in C order."""
-    is_whole = value.base is None or value.base.nbytes == value.nbytes
-    is_good = is_own and is_whole and value.flags.c_contiguous and value.flags.writeable
-    return value if is_good else np.array(value, order="C")
-
-
 def make_plan(
     described: Described, inputs: Sequence[Value], results: Sequence[Value], *, fuse: bool = True
 ) -> tuple[Plan, int]:
@@ -105,10 +99,6 @@ def _number(array: np.ndarray) -> Element:
     return Element(array.reshape(()).item(), kind)
 
 
-#: (what is called, whether it is a kernel, slots of the inputs, of the outputs, where these lie, slots that become free)
-_Step = tuple[Any, bool, tuple[int, ...], tuple[int, ...], tuple[tuple[Any, ...], ...], tuple[int, ...]]
-
-
 class _Planner:
     def __init__(self, described: Described, inputs: Sequence[Hashable], results: Sequence[Value]) -> None:
         self.described, self.inputs, self.results = described, inputs, results
@@ -121,7 +111,7 @@ class _Planner:
             if function is not None and function.is_view:
                 self.roots[node.result.array] = self.root(node.operands[0].array)
         self.kept = {self.root(value.array) for value in results}
-        self.buffers: list[Temporary] = []
+        self.buffers = Buffers()
 
     def root(self, array: Hashable) -> Hashable:
         return self.roots.get(array, array)
@@ -141,8 +131,8 @@ class _Planner:
             input_kinds=kinds,
             results=results,
             is_own=is_own,
-            separate=_separate,
-            make_workspace=Workspace(scheduled.size, tuple(self.buffers)),
+            separate=separated,
+            make_workspace=Workspace(scheduled.size, self.buffers.arrays),
             workspace_bytes=scheduled.size,
             uniform=False,
             most_elements=0,
@@ -163,7 +153,7 @@ class _Planner:
         )
         return Task(reads, arrays, is_kernel and not isinstance(island, RowIsland))
 
-    def _steps(self, island: Island) -> list[_Step]:
+    def _steps(self, island: Island) -> list[Step]:
         """The call of what computes an island, between views where a kernel sees arrays in another order of axes."""
         node = island.nodes[0]
         # A function gets every operand, also one number, and one that it has twice.
@@ -171,15 +161,14 @@ class _Planner:
         if node.computation is None:
             function = self.described.functions[node.result.array]
             return [(_Called(function), False, read, (self._new(node.result),), (("own",),), ())]
-        ufunc = island.ufunc()
-        kernel_of(island.computation).prepare()
+        ufunc = island.prepared()
         if isinstance(island, RowIsland) and island.order is not None:
             return self._turned(island, ufunc)
         made = tuple(map(self._new, island.outputs))
         return [(ufunc, True, read, made, tuple(map(self._place, island.outputs)), ())]
 
-    def _turned(self, island: RowIsland, ufunc: np.ufunc) -> list[_Step]:
-        before, after, read, made, places = list[_Step](), list[_Step](), list[int](), list[int](), list[Any]()
+    def _turned(self, island: RowIsland, ufunc: np.ufunc) -> list[Step]:
+        before, after, read, made, places = list[Step](), list[Step](), list[int](), list[int](), list[Any]()
         for value in island.inputs:
             slot = self._slot(value)
             read.append(self._hidden())
@@ -205,8 +194,7 @@ class _Planner:
         offset = self.offsets.get(value.array)
         if offset is None:
             return "view", shape, strides, 0, _shape(value), packed_strides(value)
-        self.buffers.append(Temporary(offset, shape, value.type.numpy, strides))
-        return "buffer", len(self.buffers) - 1
+        return self.buffers.place(Temporary(offset, shape, value.type.numpy, strides))
 
     def _hidden(self) -> int:
         """A slot that no value has."""
@@ -228,8 +216,7 @@ class _Planner:
         offset = self.offsets.get(value.array)
         if offset is None:
             return "fresh", _shape(value), value.type.numpy
-        self.buffers.append(Temporary(offset, _shape(value), value.type.numpy))
-        return "buffer", len(self.buffers) - 1
+        return self.buffers.place(Temporary(offset, _shape(value), value.type.numpy))
 
 
 def _shape(value: Value) -> Shape:

@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ogive.engine.computation import Computation, Fused, make_ufunc
+from ogive.engine.computation import Computation, Fused, kernel_of, make_ufunc
 from ogive.engine.graph import Constants, Graph, Node, Value
 from ogive.engine.islands import Vertex, islands, narrow_enough
 from ogive.engine.rows import RowFormula
@@ -97,6 +97,12 @@ class Island:
     def ufunc(self) -> np.ufunc:
         """The kernel, with the parameters' values."""
         return make_ufunc(self.name, self.computation, self.parameters)
+
+    def prepared(self) -> np.ufunc:
+        """The same, compiled."""
+        made = self.ufunc()  # holds the kernel, which is shared for as long as something does
+        kernel_of(self.computation).prepare()
+        return made
 
 
 def fused(graph: Graph, largest: int | None = None) -> list[Island]:

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive._native import Plan, ShapesChanged
+from ogive.engine.native_plan import Buffers, Step, separated
 from ogive.engine.schedule import ALIGNMENT, Array, BatchWorkspace, Task, Temporary, Workspace, schedule
 from ogive.onnx.batches import Batch, Declared, find_batch
 from ogive.onnx.tracing import FunctionCall, KernelCall, Record, Shape, called
 
-__all__ = ["Plan", "ShapesChanged", "make_plan", "separate"]
+__all__ = ["Plan", "ShapesChanged", "make_plan"]
 
 
 @dataclass(frozen=True)
@@ -65,21 +66,6 @@ class _Function:
         return result
 
 
-def _separated(value: Any, is_own: int) -> Any:
-    return separate(value, is_own=bool(is_own))
-
-
-def separate(value: Any, *, is_own: bool) -> Any:
-    """The value in an array that nothing else uses, in C order; a list stays a list."""
-    if isinstance(value, np.ndarray):
-        whole = value.base is None or value.base.nbytes == value.nbytes
-        is_good = is_own and whole and value.flags.c_contiguous and value.flags.writeable
-        return value if is_good else np.array(value, order="C")
-    if isinstance(value, list | tuple):
-        return [separate(item, is_own=False) for item in value]
-    return value
-
-
 def make_plan(
     record: Record,
     inputs: Sequence[str],
@@ -100,10 +86,6 @@ def make_plan(
     return _Planner(record, inputs, results).plan(given, is_flexible, declared, memory_limit)
 
 
-#: (what is called, whether it is a kernel, slots of the inputs, of the outputs, where these lie, slots that become free)
-_Step = tuple[Any, bool, tuple[int, ...], tuple[int, ...], tuple[tuple[Any, ...], ...], tuple[int, ...]]
-
-
 class _Planner:
     def __init__(self, record: Record, inputs: Sequence[str], results: Sequence[str]) -> None:
         self.record, self.inputs, self.results = record, inputs, results
@@ -117,8 +99,7 @@ class _Planner:
         self.seen: dict[str, _Seen] = {}
         """Values that are views of others, which the native plan makes by itself."""
         self.batch: Batch | None = None
-        self.arrays: dict[Temporary, int] = {}
-        """Temporary arrays, and which of the workspace each is."""
+        self.buffers = Buffers()
 
     def plan(
         self, given: Sequence[Any], is_flexible: bool, declared: Sequence[Declared] | None, memory_limit: int
@@ -160,8 +141,8 @@ class _Planner:
             ),
             results=tuple(self.slots[name] for name in self.results),
             is_own=tuple(root in self.owned and roots.count(root) == 1 for root in roots),
-            separate=_separated,
-            make_workspace=kind_of_workspace(self.scheduled.size, tuple(self.arrays)),
+            separate=separated,
+            make_workspace=kind_of_workspace(self.scheduled.size, self.buffers.arrays),
             workspace_bytes=self.scheduled.size * (math.prod(shape or ()) if self.batch is None else self.batch.length),
             uniform=shape is not None,
             most_elements=most if self.batch is None else min(most, self.batch.most),
@@ -235,7 +216,7 @@ class _Planner:
                 made.append(Array(name, count * dtype.itemsize, self.kinds[name]))
         return Task(reads, tuple(made), isinstance(call, KernelCall) and not call.over_rows)
 
-    def _step(self, call: KernelCall | FunctionCall, ended: frozenset[Hashable]) -> _Step:
+    def _step(self, call: KernelCall | FunctionCall, ended: frozenset[Hashable]) -> Step:
         outputs = _outputs(call)
         self.owned.update(name for name in outputs if self.roots[name] == name)
         made = tuple(map(self._slot, outputs))
@@ -259,12 +240,12 @@ class _Planner:
     def _is_seen(self, call: KernelCall | FunctionCall) -> bool:
         return _outputs(call)[0] in self.seen
 
-    def _view(self, call: FunctionCall, seen: _Seen, made: tuple[int, ...], released: tuple[int, ...]) -> _Step:
+    def _view(self, call: FunctionCall, seen: _Seen, made: tuple[int, ...], released: tuple[int, ...]) -> Step:
         """A view: of the workspace it is an array of that, of other memory it is made when it is needed."""
         offset = self.scheduled.offsets.get(seen.root)
         if offset is not None:
             temporary = Temporary(offset, call.shape, call.dtype, seen.strides, seen.offset)
-            return None, False, (), made, (("buffer", self.arrays.setdefault(temporary, len(self.arrays))),), released
+            return None, False, (), made, (self.buffers.place(temporary),), released
         source_shape = self._sizes(seen.root, seen.source_shape)
         shape = self._sizes(call.output, call.shape)
         place = ("view", shape, seen.strides, seen.offset, source_shape, seen.source_strides)
@@ -279,7 +260,7 @@ class _Planner:
         if offset is None:
             sizes = self._sizes(name, shape)
             return ("fresh", sizes, dtype) if strides is None else ("fresh", sizes, dtype, strides)
-        return ("buffer", self.arrays.setdefault(Temporary(offset, shape, dtype, strides), len(self.arrays)))
+        return self.buffers.place(Temporary(offset, shape, dtype, strides))
 
 
 def _outputs(call: KernelCall | FunctionCall) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from ogive import forking
+from ogive.engine.native_plan import separate
 from ogive.onnx.batches import Declared
 from ogive.onnx.delivery import Delivery, Destinations
 from ogive.onnx.outline import Outline
-from ogive.onnx.plan import Plan, ShapesChanged, make_plan, separate
+from ogive.onnx.plan import Plan, ShapesChanged, make_plan
 from ogive.onnx.tracing import trace
 
 __all__ = ["Ran", "Runner"]
