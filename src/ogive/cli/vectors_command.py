@@ -30,7 +30,7 @@ def _of_catalogue(operator: str, dtype: str, parameters: tuple[str, ...], *, eve
     return [of_operator(op, dtype, row) for row in sets]
 
 
-def _of_onnx(operator: str, version: str | None, dtype: str) -> list[Specification]:
+def _of_onnx(operator: str, version: str | None, dtype: str, kind: str | None) -> list[Specification]:
     from ogive.golden.onnx_operators import all_of_onnx, of_onnx
     from ogive.onnx.data_types import DATA_TYPES
 
@@ -42,11 +42,15 @@ def _of_onnx(operator: str, version: str | None, dtype: str) -> list[Specificati
     wanted = [v for v in versions if v <= newest]
     if not wanted:
         raise click.UsageError(f"{rows[0].operator} begins with opset {versions[0]}; allowed: from {versions[0]} on")
-    kinds = [kind for kind, row in DATA_TYPES.items() if row.element is not None and row.element.name == dtype]
-    chosen = [row for row in rows if row.version == wanted[-1] and set(row.types.values()) & set(kinds)]
+    kinds = [k for k, row in DATA_TYPES.items() if row.element is not None and row.element.name == dtype]
+    if kind is not None:
+        kinds = [kind.replace(" ", "")]
+    there = [row for row in rows if row.version == wanted[-1]]
+    chosen = [row for row in there if set(row.types.values()) & set(kinds)]
     same = [row for row in chosen if set(row.types.values()) <= set(kinds)] or chosen[:1]
     if not same:
-        raise click.UsageError(f"{rows[0].operator}-{wanted[-1]} has no type {dtype}")
+        known = ", ".join(dict.fromkeys(k for row in there for k in row.types.values()))
+        raise click.UsageError(f"{rows[0].operator}-{wanted[-1]} has no type {kind or dtype}; allowed: {known}")
     return [of_onnx(*same[0])]
 
 
@@ -57,8 +61,11 @@ def _opset(version: str) -> int:
         raise click.UsageError(f"--version is {version!r}; allowed: an opset of ONNX, such as 20") from None
 
 
-def _of_directml(operator: str, version: str | None, dtype: str) -> list[Specification]:
+def _of_directml(operator: str, version: str | None, dtype: str, kind: str | None) -> list[Specification]:
     from ogive.golden.directml_operators import all_of_directml, of_directml
+
+    if kind is not None:
+        raise click.UsageError("--type is a type of ONNX; allowed: with --standard onnx, and --dtype with directml")
 
     name = operator.upper().removeprefix("DML_OPERATOR_").removeprefix("DML_").removesuffix("_OPERATOR_DESC")
     rows = [row for row in all_of_directml() if row.operator == name]
@@ -87,6 +94,9 @@ STANDARDS = {"onnx": _of_onnx, "directml": _of_directml}
 )
 @click.option("--version", help="The operator's version: an opset of ONNX, or a feature level of DirectML.")
 @click.option("--dtype", default="float32", show_default=True, type=click.Choice(list(ELEMENT_TYPES)))
+@click.option(
+    "--type", "kind", metavar="TEXT", help="In place of --dtype, a type as ONNX writes it: seq(tensor(float))."
+)
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="A parameter and its value.")
 @click.option("--every-regime", is_flag=True, help="Also write a set for each regime of each parameter.")
 @click.option("--format", "form", default="npz", show_default=True, type=click.Choice(list(FORMATS)))
@@ -98,6 +108,7 @@ def command(
     standard: str | None,
     version: str | None,
     dtype: str,
+    kind: str | None,
     parameters: tuple[str, ...],
     every_regime: bool,
     form: str,
@@ -109,7 +120,8 @@ def command(
 
     OPERATOR is a name that `ogive list` prints, or an operator of your own: file.py:name, or module:name. With
     --standard onnx it is ONNX's name (Gelu), with --standard directml DirectML's (ACTIVATION_GELU); --version is then the
-    opset (the newest) or the feature level (6_4), and parameters are the standard's defaults.
+    opset (the newest) or the feature level (6_4), and parameters are the standard's defaults. --type takes types that
+    --dtype has not: sequences, optional values, text, floats of 8 bits.
 
     One tensor of 8 or 16 bits is covered completely. Longer types have special values, kinks and their neighbours,
     edges of overflow and underflow, results near a tie, tails, and random numbers. Other layouts follow: broadcasting,
@@ -119,13 +131,15 @@ def command(
     if standard is None:
         if version is not None:
             raise click.UsageError("--version needs --standard: onnx or directml")
+        if kind is not None:
+            raise click.UsageError("--type is a type of ONNX; allowed: with --standard onnx")
         found = _of_catalogue(operator, dtype, parameters, every_regime=every_regime)
     elif parameters or every_regime:
         raise click.UsageError(
             "--standard takes the defaults of the standard: leave out --parameter and --every-regime"
         )
     else:
-        found = STANDARDS[standard](operator, version, dtype)
+        found = STANDARDS[standard](operator, version, dtype, kind)
     made = [make(specification, seed=seed) for specification in found]
     written = [(vectors, write(vectors, form, output)) for vectors in made]
     if as_json:
@@ -133,7 +147,7 @@ def command(
         return 0
     out = console()
     for vectors, paths in written:
-        sizes = sum(case.expected.size for case in vectors.cases)
+        sizes = sum(case.elements for case in vectors.cases)
         line = f"{vectors.name}: {singular(sizes, 'result')} in {singular(len(vectors.cases), 'case')}"
         out.print(Text(f"{line}, {singular(len(paths), 'file')}, {paths[0]}"), soft_wrap=True)
     return 0

@@ -163,7 +163,7 @@ class Specification:
 
 
 #: A call of an operator of whole arrays: its name, the inputs, the results.
-Call = tuple[str, tuple[np.ndarray, ...], tuple[np.ndarray, ...]]
+Call = tuple[str, tuple[Any, ...], tuple[Any, ...]]
 
 
 @dataclass(frozen=True, eq=False)

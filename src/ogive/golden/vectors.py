@@ -16,7 +16,7 @@ from ogive.golden.inputs import Chosen, choose, special_values
 from ogive.golden.specification import Specification, WholeSpecification, find_operator, of_operator
 from ogive.operator import Operator
 
-__all__ = ["RULER", "Case", "Vectors", "make", "regimes", "vectors"]
+__all__ = ["RULER", "Case", "Vectors", "arrays_in", "make", "regimes", "vectors"]
 
 #: How results were decided, for manifests.
 RULER = (
@@ -26,15 +26,30 @@ RULER = (
 )
 
 
+def arrays_in(value: Any) -> list[np.ndarray]:
+    """The arrays of a value: one of a tensor, those of a sequence, none of an optional value that is not there."""
+    return (
+        [] if value is None else [x for item in value for x in arrays_in(item)] if isinstance(value, list) else [value]
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
-    """One call: inputs, and what must come out."""
+    """One call: inputs, and what must come out.
+
+    Values are arrays. Those of ONNX's Identity may be sequences, which are lists of arrays, and None.
+    """
 
     name: str
-    inputs: tuple[np.ndarray, ...]
-    expected: np.ndarray
+    inputs: tuple[Any, ...]
+    expected: Any
     others: tuple[np.ndarray, ...] = ()
     """The results of an operator of several behind the first."""
+
+    @property
+    def elements(self) -> int:
+        """How many elements the first result has."""
+        return sum(x.size for x in arrays_in(self.expected))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,12 +66,12 @@ class Vectors:
     seed: int
 
     @property
-    def inputs(self) -> tuple[np.ndarray, ...]:
+    def inputs(self) -> tuple[Any, ...]:
         """The inputs of the first case."""
         return self.cases[0].inputs
 
     @property
-    def expected(self) -> np.ndarray:
+    def expected(self) -> Any:
         """The correctly rounded results of the first case."""
         return self.cases[0].expected
 
@@ -65,10 +80,14 @@ class Vectors:
         """SHA-256 of all inputs and expected results: names, types, shapes and bytes."""
         digest = hashlib.sha256()
         for case in self.cases:
-            for array in (*case.inputs, case.expected, *case.others):
-                digest.update(f"{case.name} {array.dtype.name} {array.shape}\n".encode())
-                is_text = array.dtype == object
-                digest.update(repr(array.tolist()).encode() if is_text else np.ascontiguousarray(array).tobytes())
+            for value in (*case.inputs, case.expected, *case.others):
+                if not isinstance(value, np.ndarray):
+                    count = "no value" if value is None else f"{len(value)} tensors"
+                    digest.update(f"{case.name} {count}\n".encode())
+                for array in arrays_in(value):
+                    digest.update(f"{case.name} {array.dtype.name} {array.shape}\n".encode())
+                    is_text = array.dtype == object
+                    digest.update(repr(array.tolist()).encode() if is_text else np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
     @cached_property
@@ -90,7 +109,7 @@ class Vectors:
             "ruler": RULER,
             "seed": self.seed,
             "cases": [
-                {"name": case.name, "shapes": [list(x.shape) for x in case.inputs], "elements": case.expected.size}
+                {"name": case.name, "shapes": [_shape(x) for x in case.inputs], "elements": case.elements}
                 for case in self.cases
             ],
             "chosen": {}
@@ -121,6 +140,10 @@ class Vectors:
                 if name in defaults and not defaults[name].is_default(value)
             ]
         return "-".join(part for part in parts if part)
+
+
+def _shape(value: Any) -> Any:
+    return None if value is None else [_shape(x) for x in value] if isinstance(value, list) else list(value.shape)
 
 
 def _plain(value: Any) -> Any:

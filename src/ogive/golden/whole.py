@@ -7,20 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import onnx
-from onnx import helper, numpy_helper
+from onnx import helper
 
 from ogive.dtypes import ElementType
 from ogive.errors import UnsupportedError, message
+from ogive.golden.onnx_values import container_calls, element_of, name_of_type, tensor_of, type_of
 from ogive.golden.specification import Call, Specification, WholeSpecification
 from ogive.golden.whole_rules import ATTRIBUTES, RULES, Given
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["SmallType", "model_of_whole", "of_whole", "tensor_of"]
+__all__ = ["SmallType", "model_of_whole", "of_whole"]
 
 
 @dataclass(frozen=True)
@@ -44,10 +46,17 @@ def _element(kind: DataType) -> ElementType:
     return cast(ElementType, SmallType(kind.dtype.rstrip("_"), words.get(kind.name[0], "float"), kind.bits, kind.numpy))
 
 
+def _container(kind: str) -> ElementType:
+    """A sequence or an optional value, as a type with a name for files."""
+    element = element_of(kind)
+    assert element is not None, kind
+    return cast(ElementType, SmallType(name_of_type(kind), "container", element.bits, element.numpy))
+
+
 def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: Mapping[str, Any]) -> Specification:
     """The specification of a version of an operator of ONNX that computes whole arrays.
 
-    Raises UnsupportedError for operators that have no rule, and for values that are no tensors.
+    Raises UnsupportedError for operators that have no rule, and for types that no rule has, such as maps.
     """
     schema = schemas.schema_of(operator, version)
     if schema is None or operator not in RULES:
@@ -61,9 +70,9 @@ def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: 
     result = types.get(schema.outputs[0].type_str, schema.outputs[0].type_str)
     for given in (*input_types, result):
         if given not in DATA_TYPES:
-            raise UnsupportedError(
-                message(operator, f"a value is {given}", "tensors: files of golden data have no other")
-            )
+            if operator == "Identity" and element_of(given) is not None:
+                return _identity_of_container(version, names, given)
+            raise UnsupportedError(message(operator, f"a value is {given}", "tensors, and of Identity sequences too"))
     chosen = {n: v for n, v in ATTRIBUTES.get(operator, {}).items() if n in schema.attributes and n not in names}
     if operator in ("Constant", "ConstantOfShape"):
         chosen["value"] = _value(DATA_TYPES[result], operator)
@@ -114,6 +123,27 @@ def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: 
     return made[0]
 
 
+def _identity_of_container(version: int, names: tuple[str, ...], kind: str) -> Specification:
+    made: list[WholeSpecification] = []
+    made.append(
+        WholeSpecification(
+            "Identity",
+            "onnx",
+            str(version),
+            names,
+            (_container(kind),),
+            _container(kind),
+            (),
+            parameter_rule="there are no parameters",
+            calls=partial(container_calls, kind),
+            input_types=(kind,),
+            result_types=(kind,),
+            bind=lambda *values: _kernel_of(made[0])(*values),
+        )
+    )
+    return made[0]
+
+
 def _value(kind: DataType, operator: str) -> np.ndarray:
     from ogive.golden.whole_rules import drawn
 
@@ -130,7 +160,7 @@ def model_of_whole(spec: WholeSpecification) -> onnx.ModelProto:
     node = helper.make_node(spec.operator, list(spec.tensors), list(spec.results), **attributes)
 
     def info(name: str, kind: str) -> onnx.ValueInfoProto:
-        return helper.make_tensor_value_info(name, DATA_TYPES[kind].number, None)
+        return helper.make_value_info(name, type_of(kind))
 
     graph = helper.make_graph(
         [node],
@@ -142,14 +172,6 @@ def model_of_whole(spec: WholeSpecification) -> onnx.ModelProto:
     return helper.make_model(
         graph, opset_imports=[opset], ir_version=helper.find_min_ir_version_for([opset], ignore_unknown=True)
     )
-
-
-def tensor_of(value: np.ndarray, name: str) -> onnx.TensorProto:
-    """An array of any type as a tensor of a file."""
-    if value.dtype == object:
-        texts: Any = [str(v).encode() for v in value.flat]
-        return helper.make_tensor(name, onnx.TensorProto.STRING, value.shape, texts)
-    return numpy_helper.from_array(np.ascontiguousarray(value).reshape(value.shape), name)
 
 
 def _kernel_of(spec: WholeSpecification) -> Callable[..., Any]:

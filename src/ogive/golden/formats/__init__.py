@@ -6,6 +6,8 @@ import importlib
 import json
 from pathlib import Path
 
+import numpy as np
+
 from ogive.errors import ArgumentError, UnsupportedError, message
 from ogive.golden.specification import WholeSpecification
 from ogive.golden.vectors import Vectors
@@ -34,6 +36,9 @@ def write(vectors: Vectors, format: str, folder: Path) -> list[Path]:  # noqa: A
     """
     if format not in FORMATS:
         raise ArgumentError(message("ogive.golden", f"the format is {format!r}", ", ".join(FORMATS)))
+    if format != "onnx" and not isinstance(vectors.expected, np.ndarray):
+        what = f"{format} has arrays, and its values are of type {vectors.specification.kind.name}"
+        raise UnsupportedError(message(vectors.specification.operator, what, "onnx"))
     if isinstance(vectors.specification, WholeSpecification) and format not in OF_CALLS:
         what = f"{format} has one table of elements, and its golden data are calls"
         raise UnsupportedError(message(vectors.specification.operator, what, ", ".join(OF_CALLS)))

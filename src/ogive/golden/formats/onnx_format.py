@@ -1,4 +1,7 @@
-"""ONNX's backend tests: ``NAME/model.onnx`` and ``NAME/test_data_set_N/input_0.pb, output_0.pb``."""
+"""ONNX's backend tests: ``NAME/model.onnx`` and ``NAME/test_data_set_N/input_0.pb, output_0.pb``.
+
+Sequences and optional values are there as ONNX's own tests of Identity have them: ``SequenceProto``, ``OptionalProto``.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +14,10 @@ import onnx
 from onnx import helper
 
 from ogive.errors import UnsupportedError, message
+from ogive.golden.onnx_values import proto_of_value, tensor_of
 from ogive.golden.specification import Specification, WholeSpecification, find_operator
 from ogive.golden.vectors import Case, Vectors
-from ogive.golden.whole import model_of_whole, tensor_of
+from ogive.golden.whole import model_of_whole
 from ogive.onnx.formulas import CHOICES
 from ogive.onnx.support import supported
 
@@ -32,8 +36,7 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
     spec = vectors.specification
     place = folder / vectors.name
     place.mkdir(parents=True, exist_ok=True)
-    is_whole = isinstance(spec, WholeSpecification)
-    if is_whole and spec.standard != "onnx":
+    if isinstance(spec, WholeSpecification) and spec.standard != "onnx":
         raise UnsupportedError(message(spec.operator, "ONNX does not have it", "operators with a name in ONNX"))
     if isinstance(spec, WholeSpecification):
         model = model_of_whole(spec)
@@ -42,18 +45,30 @@ def write(vectors: Vectors, folder: Path) -> list[Path]:
     written = [place / "model.onnx"]
     onnx.save(model, str(written[0]))
     names, results = ([info.name for info in infos] for infos in (model.graph.input, model.graph.output))
-    for number, case in enumerate(_as_channels(vectors) if spec.operator in OF_CHANNELS else vectors.cases):
+    for number, case in enumerate(_written(vectors)):
         data = place / f"test_data_set_{number}"
         data.mkdir(exist_ok=True)
-        tensors = [(f"input_{i}", name, x) for i, (name, x) in enumerate(zip(names, case.inputs, strict=True))]
+        values = [(f"input_{i}", name, x) for i, (name, x) in enumerate(zip(names, case.inputs, strict=True))]
         expected = zip(results, (case.expected, *case.others), strict=True)
-        tensors += [(f"output_{i}", name, x) for i, (name, x) in enumerate(expected)]
-        for file, name, x in tensors:
+        values += [(f"output_{i}", name, x) for i, (name, x) in enumerate(expected)]
+        kinds = (*spec.input_types, *spec.result_types) if isinstance(spec, WholeSpecification) else ()
+        for number_of_value, (file, name, x) in enumerate(values):
             path = data / f"{file}.pb"
-            shape = x.shape if is_whole or spec.operator in OF_CHANNELS else (1,) * (RANK - x.ndim) + x.shape
-            path.write_bytes(tensor_of(x.reshape(shape), name).SerializeToString())
+            if kinds:
+                proto = proto_of_value(x, kinds[number_of_value], name)
+            else:
+                shape = x.shape if spec.operator in OF_CHANNELS else (1,) * (RANK - x.ndim) + x.shape
+                proto = tensor_of(x.reshape(shape), name)
+            path.write_bytes(proto.SerializeToString())
             written.append(path)
     return written
+
+
+def _written(vectors: Vectors) -> Iterator[Case]:
+    """The calls that files have. ONNX's runner takes the shape of every result: it compares no missing values."""
+    if vectors.specification.operator in OF_CHANNELS:
+        return _as_channels(vectors)
+    return (case for case in vectors.cases if case.expected is not None)
 
 
 def _as_channels(vectors: Vectors) -> Iterator[Case]:
