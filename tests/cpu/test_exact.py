@@ -150,6 +150,28 @@ def test_an_error_of_the_last_level_reaches_the_caller(monkeypatch):
         tie_by_logarithm(np.float32([2**20]))  # a tie that nothing has asked for
 
 
+def test_the_tail_of_gelu_needs_no_last_level(monkeypatch):
+    """What underflows beside an exact zero has one sign: each such result once took 0.06 ms."""
+
+    def failing(self, *_):
+        raise AssertionError("the last level was asked")
+
+    monkeypatch.setattr(Decider, "_decided", failing)
+    x = -np.geomspace(39.123, 3.4e38, 5000).astype(np.float32)
+    found = ogive.gelu(x)
+    assert np.array_equal(found, np.zeros_like(x))
+    assert np.signbit(found).all()
+
+
+def test_a_zero_beside_what_underflows_has_the_right_sign():
+    """0 - exp(-x) is below zero, and so is its zero, whatever float64 makes of 0 - 0."""
+    below = ogive.operator(lambda x: ogive.formula.minimum(x, 0.0) - ogive.formula.exp(-abs(x)))
+    above = ogive.operator(lambda x: ogive.formula.exp(-abs(x)) + ogive.formula.minimum(x, 0.0))
+    x = np.float32([700, 800, 1e6, 3e38])
+    assert np.signbit(below(x)).all()
+    assert not np.signbit(above(x)).any()
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
 def test_small_integers_in_place(dtype):
     """A chunk has as many elements as there is room for their flags, however small they are."""
