@@ -185,6 +185,28 @@ def test_what_is_no_result_is_refused():
         judge(lambda x: x[:1], "relu", "float32")
 
 
+@pytest.mark.parametrize(
+    ("name", "function", "text"),
+    [
+        ("log1mexp", lambda x: np.log(1 - np.exp(-x)), "log(1 - exp(-x))"),
+        ("log1p", lambda x: np.log(1 + x), "log(1 + x)"),
+        ("expm1", lambda x: np.exp(x) - 1, "exp(x) - 1"),
+        ("log_sigmoid", lambda x: -np.log(1 + np.exp(-x)), "-log(1 + exp(-x))"),
+        ("logit", lambda x: np.log(x / (1 - x)), "log(x / (1 - x))"),
+    ],
+)
+def test_functions_that_cancel(name, function, text):
+    """Of tiny inputs such results are zero or infinite, as if the inputs had been rounded to float16."""
+
+    def computed(x):
+        with np.errstate(all="ignore"):
+            return function(x)
+
+    found = judge(computed, name, "float32")
+    assert found.causes[0].name == "cancellation"
+    assert text in found.causes[0].text
+
+
 # ---- subjects
 
 
@@ -334,6 +356,10 @@ def test_budgets(tmp_path):
         ("budgets: [{max_ulp: much}]", "budget 1: max_ulp is 'much'; allowed: a number"),
         ("budgets: [{allow: [all]}]", "budget 1: allow has 'all'; allowed: nan_lost"),
         ("budgets: [", "it is no YAML"),
+        ("budgets: [{max_ulp: -1}]", "budget 1: max_ulp is -1; allowed: numbers from 0 on"),
+        ("budgets: [{operator: geluu}]", "no operator is called 'geluu'; allowed: their names, and patterns"),
+        ("budgets: [{operator: geluu}]", "Did you mean gelu?"),
+        ("budgets: [{dtype: 'half*'}]", "no dtype is called 'half*'"),
     ],
 )
 def test_wrong_budgets(tmp_path, text, expected):

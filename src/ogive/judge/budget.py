@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ogive.errors import MissingPackageError, ModelError, message
+from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.errors import MissingPackageError, ModelError, message, suggestion
 from ogive.judge.judgement import POLICIES, Judgement
 
 __all__ = ["Budget", "Budgets", "load"]
@@ -54,6 +57,12 @@ _MEMBERS = {
     "max_not_nearest": int,
     "allow": list,
     "max_dependence": (int, float),
+}
+
+#: What a pattern must fit something of: a misspelt name would leave the budget as it is.
+_KNOWN: dict[str, Callable[[], list[str]]] = {
+    "operator": lambda: [*OPERATORS, *ALIASES],
+    "dtype": lambda: list(ELEMENT_TYPES),
 }
 
 
@@ -112,6 +121,12 @@ def _check(path: str, number: int, row: Any) -> None:
             raise ModelError(message(where, f"there is no member {name!r}", ", ".join(_MEMBERS)))
         if not isinstance(value, _MEMBERS[name]) or isinstance(value, bool):  # type: ignore[arg-type]
             raise ModelError(message(where, f"{name} is {value!r}", "a text" if _MEMBERS[name] is str else "a number"))
+        if not isinstance(value, str | list) and not value >= 0:
+            raise ModelError(message(where, f"{name} is {value!r}", "numbers from 0 on"))
+        # Names of the standards have capital letters.
+        if name in _KNOWN and value == value.lower() and not fnmatch.filter(_KNOWN[name](), value):
+            what, allowed = f"no {name} is called {value!r}", "their names, and patterns such as '*' and '*float16'"
+            raise ModelError(message(where, what, allowed, suggestion(value, _KNOWN[name]())))
         if name == "allow":
             unknown = [policy for policy in value if policy not in POLICIES]
             if unknown:

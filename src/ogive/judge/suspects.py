@@ -138,6 +138,18 @@ SUSPECTS: dict[str, tuple[Suspect, ...]] = {
         Suspect(_CANCELS, "2 * sigmoid(2 * x) - 1 cancels near zero", "2 * sigmoid(2 * x) - 1", lambda f, x, p: f.c(2) * f.sigmoid(f.c(2) * x) - f.c(1)),
         Suspect("rational_form", "it is a quotient of polynomials for small x", "x * (27 + x * x) / (27 + 9 * x * x)", lambda f, x, p: x * (f.c(27) + x * x) / (f.c(27) + f.c(9) * x * x)),
     ),
+    "expm1": (Suspect(_CANCELS, "exp(x) - 1 cancels near zero", "exp(x) - 1", lambda f, x, p: f.exp(x) - f.c(1)),),
+    "log1p": (Suspect(_CANCELS, "1 + x loses digits of x near zero", "log(1 + x)", lambda f, x, p: f.log(f.c(1) + x)),),
+    "log1mexp": (
+        Suspect(_CANCELS, "1 - exp(-x) cancels near zero, and is 1 where exp(-x) is small", "log(1 - exp(-x))", lambda f, x, p: f.log(f.c(1) - f.exp(-x))),
+        Suspect(_CANCELS, "log1p(-exp(-x)) cancels near zero", "log1p(-exp(-x))", lambda f, x, p: f.log1p(-f.exp(-x))),
+        Suspect(_CANCELS, "-expm1(-x) is 1 where exp(-x) is small", "log(-expm1(-x))", lambda f, x, p: f.log(-f.expm1(-x))),
+    ),
+    "log_sigmoid": (
+        Suspect(_CANCELS, "1 + exp(-x) loses exp(-x) where x is positive", "-log(1 + exp(-x))", lambda f, x, p: -f.log(f.c(1) + f.exp(-x))),
+        Suspect(_CANCELS, "the sigmoid is 1 for large x, and zero far below", "log(sigmoid(x))", lambda f, x, p: f.log(f.sigmoid(x))),
+    ),
+    "logit": (Suspect(_CANCELS, "the quotient is 1 and a rounding error near 1/2", "log(x / (1 - x))", lambda f, x, p: f.log(x / (f.c(1) - x))),),
     "hard_sigmoid": (Suspect("wrong_constant", "its slope is 1 / 6, not 0.2", "clip(x / 6 + 0.5, 0, 1)", lambda f, x, p: f.clip(x / f.c(6) + f.c(0.5), f.c(0), f.c(1))),),
     "hard_swish": (Suspect("wrong_constant", "its slope is 0.2, not 1 / 6", "x * clip(0.2 * x + 0.5, 0, 1)", lambda f, x, p: x * f.clip(f.c(0.2) * x + f.c(0.5), f.c(0), f.c(1))),),
     "softsign": (Suspect("overflow", "infinity divided by infinity is NaN", "x / (1 + abs(x))", lambda f, x, p: x / (f.c(1) + f.abs(x))),),
