@@ -16,6 +16,7 @@ from ogive import formula as f
 from ogive import operations as ops
 from ogive.differentiation.algebra import ONE, ZERO, add, negative, rational, scaled, select
 from ogive.differentiation.partials import FLAT, PARTIALS
+from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Term, constant, node, walk
 
 __all__ = ["Recognised", "tangents"]
@@ -59,7 +60,12 @@ def _slope(n: Term, slopes: dict[Expression, Term], truths: dict[Expression, Ter
         return select(_less(*operands, *d), one, other)
     if n.operation == ops.DIVIDE and d[1] is ZERO:
         return scaled(1 / operands[1], d[0])
-    return _sum(zip(PARTIALS[n.operation](n, *operands), d, strict=True))
+    partials = PARTIALS.get(n.operation)
+    if partials is None:
+        raise UnsupportedError(
+            f"derivatives: there is no rule for {n.operation}. Add one to differentiation/partials.py"
+        )
+    return _sum(zip(partials(n, *operands), d, strict=True))
 
 
 def _sum(parts: Iterable[tuple[Term, Term]]) -> Term:
