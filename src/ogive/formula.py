@@ -115,6 +115,7 @@ __all__ = [
     "round_even",
     "row_count",
     "row_first",
+    "row_log_sum_exp",
     "row_max",
     "row_min",
     "row_product",
@@ -497,6 +498,18 @@ def logaddexp2(a: object, b: object) -> Term:
     """``log2(2 ** a + 2 ** b)`` without overflow on the way, where ``a`` or ``b`` is a constant that is not negative."""
     a, b = _without_cancellation("logaddexp2", "log2(1 + exp2(-abs(a - b)))", a, b)
     return where(a == b, a + 1, larger(a, b) + log1p(exp2(-absolute(a - b))) * _LOG2_E)
+
+
+def row_log_sum_exp(x: object) -> Term:
+    """``max(x) + log(sum(exp(x - max(x))))`` of a row.
+
+    The largest elements are counted and the others summed: so a small one beside a largest one of zero is not lost.
+    """
+    element = lift(x)
+    largest = row_max(element)
+    is_smaller = element < largest
+    others = row_sum(where(is_smaller, exp(element - largest), 0)) + (row_sum(where(is_smaller, 0, 1)) - 1)
+    return where(equal(absolute(largest), math.inf), largest, largest + log1p(others))
 
 
 def _without_cancellation(name: str, rest: str, *operands: object) -> tuple[Term, Term]:

@@ -11,6 +11,7 @@ from ogive.backends.target import TARGETS
 from ogive.dtypes import element_type
 from ogive.errors import ArgumentError, DTypeError, FormulaError, ParameterError, ShapeError
 from ogive.expression import Format, formula_node, node, walk
+from ogive.golden.specification import of_operator
 from ogive.passes.lower import lower
 from ogive.reference import evaluate
 from ogive.row_enclosure import right_rows
@@ -593,3 +594,25 @@ def test_exponentials_that_a_stage_keeps_are_not_read_by_it(dtype):
     for stage in (stage for each in (program, *repairs) for stage in each.stages):
         read = {n.attribute for r in stage.reductions for n in walk(r.value) if n.operation == "input"}
         assert read.isdisjoint(place for place, _ in stage.kept)
+
+
+@pytest.mark.parametrize("operator", [ogive.softmax, ogive.softmin])
+def test_float64_exponentials_and_their_sum_have_two_words(operator):
+    """Half a unit and a little, where one word gave up to 2.2; one unit where the lower word is subnormal."""
+    kind = element_type("float64")
+    generator = np.random.default_rng(5)
+    for width in (0.01, 1.0, 8.0, 60.0, 300.0):
+        x = generator.standard_normal((8, 23)) * width
+        exact = of_operator(operator, "float64").expected([x]).exact
+        error = error_in_ulp(operator(x).reshape(-1), exact.reshape(-1), kind)
+        has_two_words = exact.reshape(-1) >= 1e-290
+        assert has_two_words.sum() > 40
+        assert error[has_two_words].max() <= 0.7
+        assert error.max() <= 1.0
+    sign = -1.0 if operator is ogive.softmin else 1.0
+    special = sign * np.array([[1e308, -1e308, 3], [np.inf, 1, 2], [-np.inf] * 3, [-np.inf, 0, -740], [np.nan, 1, 2]])
+    with np.errstate(all="ignore"):
+        found = operator(special)
+    assert found[0].tolist() == [1.0, 0.0, 0.0]
+    assert np.isnan(found[[1, 2, 4]]).all()
+    assert found[3].tolist() == [0.0, 1.0, float(np.exp(np.longdouble(-740)))]

@@ -262,3 +262,18 @@ def test_roots_and_logarithms_of_integers_are_those_of_exact_sums(kind):
     if kind is np.int64:
         assert run("ReduceLogSum", np.array([[2**62 + 3, -(2**62), 0]], kind), [1], keepdims=0).tolist() == [1]
         assert run("ReduceLogSumExp", np.array([[-5, -5000, -5000]], kind), [1], keepdims=0).tolist() == [-4]
+
+
+def test_norms_of_float64_neither_overflow_nor_underflow():
+    x = np.array([[3e300, 4e300], [3e-310, 4e-310], [np.inf, 1.0], [0.0, -0.0], [3.0, 4.0], [1e-300, 1e300]])
+    found = run("ReduceL2", x, axes=[1], keepdims=0)
+    assert found.tolist() == [5e300, 5e-310, np.inf, 0.0, 5.0, 1e300]
+    assert np.isnan(run("ReduceL2", np.array([[np.nan, 1.0]]), axes=[1])).all()
+
+
+@pytest.mark.parametrize("name", [name for name in TYPES if "float" in name])
+def test_a_small_element_beside_a_largest_one_of_zero_is_not_lost(name):
+    kind = element_type(name).numpy
+    found = run("ReduceLogSumExp", np.array([[0.0, -12.0]]).astype(kind), axes=[1], keepdims=0)
+    exact = np.array([np.log1p(np.exp(np.longdouble(-12)))])
+    assert error_in_ulp(found, exact.astype(np.longdouble), element_type(name)).max() <= 1.0

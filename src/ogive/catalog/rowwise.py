@@ -90,11 +90,7 @@ def logsumexp(x: Any) -> Any:
 
     Source: SciPy special.logsumexp; PyTorch logsumexp; ONNX ReduceLogSumExp-1 to ReduceLogSumExp-18.
     """
-    largest = f.row_max(x)
-    is_smaller = x < largest
-    others = f.row_sum(where(is_smaller, f.exp(x - largest), 0)) + (f.row_sum(where(is_smaller, 0, 1)) - 1)
-    is_infinite = f.equal(f.absolute(largest), math.inf)
-    return where(is_infinite, largest, largest + f.log1p(others))
+    return f.row_log_sum_exp(x)
 
 
 @row_operator(onnx="Softmax", directml="ACTIVATION_SOFTMAX1")

@@ -8,7 +8,6 @@ NaN wins over every number; of two zeros +0 is the larger.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -37,10 +36,17 @@ def _smallest(x: Term) -> Term:
     return f.where(f.equal(smallest, 0), f.copy_sign(0, sign), smallest)
 
 
-def _log_sum_exp(x: Term) -> Term:
-    largest = f.row_max(x)
-    is_infinite = f.equal(f.absolute(largest), math.inf)
-    return f.where(is_infinite, largest, f.log(f.row_sum(f.exp(x - largest))) + largest)
+def _norm(x: Term) -> Term:
+    return f.square_root(f.row_sum(x * x))
+
+
+def _long_norm(x: Term) -> Term:
+    """The same of float64, whose squares may overflow and underflow: of numbers that are scaled where the largest asks for it."""
+    largest = f.row_max(f.absolute(x))
+    scale = f.where(largest > 2.0**500, 2.0**-600, f.where(largest < 2.0**-400, 2.0**600, 1))
+    back = f.where(largest > 2.0**500, 2.0**600, f.where(largest < 2.0**-400, 2.0**-600, 1))
+    scaled = x * scale
+    return f.square_root(f.row_sum(scaled * scaled)) * back
 
 
 def _first(x: Term, wanted: Term) -> Term:
@@ -56,10 +62,10 @@ REDUCTIONS: dict[str, Callable[[Term], Term]] = {
     "max": _largest,
     "min": _smallest,
     "l1": lambda x: f.row_sum(f.absolute(x)),
-    "l2": lambda x: f.square_root(f.row_sum(x * x)),
+    "l2": _norm,
     "sum_square": lambda x: f.row_sum(x * x),
     "log_sum": lambda x: f.log(f.row_sum(x)),
-    "log_sum_exp": _log_sum_exp,
+    "log_sum_exp": f.row_log_sum_exp,
     "arg_max": lambda x: _first(x, f.row_max(x)),
     "arg_min": lambda x: _first(x, f.row_min(x)),
 }
@@ -111,7 +117,7 @@ def reduction(name: str, kind: ElementType, result: ElementType) -> RowFormula:
     """
     x = node(ops.INPUT, (), 0, Format.NUMBER)
     assert isinstance(x, Term)
-    make = REDUCTIONS[name]
+    make = _long_norm if name == "l2" and kind.name == "float64" else REDUCTIONS[name]
     modular = not kind.is_float and (name == "mean" or name in OF_INTEGERS)
     if modular:
         make = OF_INTEGERS.get(name, _long_mean if kind.bits == 64 else _whole_mean)

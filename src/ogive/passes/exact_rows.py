@@ -15,7 +15,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bounded import Bounded
 from ogive.passes.exact import parameters_in
-from ogive.passes.tested_rows import TestedRows, UnboundedError
+from ogive.passes.tested_rows import RowsInTwoWords, TestedRows, UnboundedError
 from ogive.program import MASK, DecideRow, Number, Program
 
 __all__ = ["row_decider", "rows_with_test"]
@@ -43,8 +43,10 @@ def rows_with_test(
 ) -> Program | None:
     """The program of the first level for formulas over rows; None where none is needed or no bound is known."""
     kinds = {current.operation for current in walk(*roots)}
-    if any(t.name == "float64" for t in (*inputs, *outputs)) or kinds.isdisjoint(ROW_NUMBERS) or kinds <= CHOICES:
+    if kinds.isdisjoint(ROW_NUMBERS) or kinds <= CHOICES:
         return None
+    if any(t.name == "float64" for t in (*inputs, *outputs)):
+        return None if reduces else _in_two_words(roots, tuple(inputs), tuple(outputs), parameter_count)
     made = _over_rows(roots, tuple(inputs), tuple(outputs), parameter_count, Bounded(Format.F64, Format.F32), reduces)
     if made is None or made.undecided is None:
         return made
@@ -71,6 +73,28 @@ def rows_with_test(
         )
 
     return replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
+
+
+def _in_two_words(
+    roots: Sequence[Expression],
+    inputs: tuple[ElementType, ...],
+    outputs: tuple[ElementType, ...],
+    parameter_count: int,
+) -> Program | None:
+    """Float64 results of float64 rows, from double-word numbers without a test; None where their bound is not a small one."""
+    if any(t.name != "float64" for t in (*inputs, *outputs)):
+        return None
+    reals = RowsInTwoWords(inputs)
+    try:
+        stages = reals.reduce(roots, len(inputs) + len(outputs))
+        results = tuple(map(reals.rounded, roots))
+    except UnboundedError:
+        return None
+    if sum(len(stage.reductions) for stage in stages) > MOST_REDUCTIONS:
+        return None
+    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
+    made = Program(inputs, outputs, results, stages, scratch, parameter_count)
+    return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=False))
 
 
 def _over_rows(

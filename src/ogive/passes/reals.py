@@ -134,7 +134,8 @@ class Reals:
         stages: list[Stage] = []
         place = first_scratch
         for found in reductions_by_stage(roots):
-            before, kept = len(self.made), []
+            before = len(self.made)
+            kept: list[tuple[int, Expression]] = []
             for n in found:
                 if n.operation == ops.ROW_THRESHOLD:
                     self._reduce_to_threshold(n)
@@ -143,10 +144,9 @@ class Reals:
             # Behind all of them: what a stage stores is there from the next stage on.
             for n in found:
                 if n.operation == ops.ROW_SUM and n.operands[0] in needed_after:
-                    value = self._kept(n, place)
-                    if value is not None:
-                        kept.append((place, value))
-                        place += 1
+                    values = self._kept(n, place)
+                    kept += enumerate(values, place)
+                    place += len(values)
             repeats = any(n.operation == ops.ROW_THRESHOLD for n in found)
             stages.append(Stage(tuple(self.made[before:]), tuple(kept), repeats))
         return tuple(stages)
@@ -188,15 +188,15 @@ class Reals:
         if root.operation == ops.ROW_PRODUCT:
             self.made.append(Reduction("row_rest", reduction.value))
 
-    def _kept(self, root: Expression, place: int) -> Expression | None:
-        """What is stored of what is summed, as the operand of that place; None if nothing is."""
+    def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
+        """What is stored of what is summed, as the operands from that place on."""
         summed = root.operands[0]
         if not summed.operands:
-            return None
+            return ()
         value = self.made[self.row_values[root]].value
         again = node(ops.INPUT, (), place, value.format)
         self.numbers[summed] = DoubleWord(again, interval=self._interval_of_summed(summed))
-        return value
+        return (value,)
 
     def _reduction(self, root: Expression, *, is_kept: bool) -> Reduction:
         operand = root.operands[0]

@@ -15,10 +15,12 @@ from fractions import Fraction
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
+from ogive.elementary_functions import EXP
 from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
 from ogive.numerics.double_word import Arithmetic, DoubleWord
+from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import Interval
 from ogive.passes.reals import Reals
 from ogive.passes.rowwise import (
@@ -33,7 +35,7 @@ from ogive.passes.rowwise import (
 from ogive.passes.tested import TestedReals, differ
 from ogive.program import Reduction, Summation
 
-__all__ = ["TestedRows", "UnboundedError"]
+__all__ = ["RowsInTwoWords", "TestedRows", "UnboundedError"]
 
 #: Of what is lost of the partial sums of a lane: its own sum is wrong by 2**-53 of itself for each of 2**11 elements of
 #: the lane in a segment, and for the joints of lanes and segments.
@@ -104,15 +106,15 @@ class TestedRows(TestedReals):
 
     # ---- stages
 
-    def _kept(self, root: Expression, place: int) -> Expression | None:
+    def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
         """Only what would take long to compute again."""
         summed = root.operands[0]
         value = self.numbers[summed]
         is_long = row_exponential(summed) is not None and value.low is None and value.error.absolute is None
         if self.m.extended or not is_long:
-            return None
+            return ()
         self.numbers[summed] = replace(value, high=node(ops.INPUT, (), place, value.high.format))
-        return value.high
+        return (value.high,)
 
     def _new(self, kind: str, value: Expression, summation: Summation = Summation.IN_FLOAT64) -> int:
         self.made.append(Reduction(kind, value, summation))
@@ -487,6 +489,71 @@ class TestedRows(TestedReals):
         )
         return self._rounded(number, storage), either(differ(low, high), error.doubt)
 
+
+class RowsInTwoWords(TestedRows):
+    """Reals over rows of float64, in double-word numbers which are rounded without a test."""
+
+    def __init__(self, inputs: tuple[ElementType, ...]) -> None:
+        super().__init__(Bounded(Format.F64), inputs, Format.F64)
+
+    def rounded(self, root: Expression) -> Expression:
+        """The result, rounded before it is scaled by its power of two."""
+        m, number = self.m, self.number(root)
+        error = number.error
+        if not error.is_known or error.doubt is not None or error.absolute is not None:
+            raise UnboundedError
+        if error.relative > TWO_UNITS or error.static > NEXT_TO_NOTHING:
+            raise UnboundedError
+        return self._canonical(root, m.unscaled(m.renormalised(number)).high)
+
+    def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
+        """Both words: to compute exponentials again takes twice the time."""
+        summed = root.operands[0]
+        if not self._is_of_distance(summed):
+            return ()
+        value = self.m.unscaled(self.number(summed))
+        words = (value.high, self.m.low_part(value))
+        high, low = (node(ops.INPUT, (), place + i, word.format) for i, word in enumerate(words))
+        self.numbers[summed] = replace(value, high=high, low=low)
+        return words
+
+    def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:
+        total = super()._sum(operand, value)
+        if self._is_of_distance(operand):
+            total = replace(total, interval=SUM_OF_EXPONENTIALS)
+        return self.m.finished(total, total.error)  # beside 1/2 what underflows is next to nothing
+
+    def _number(self, root: Expression) -> DoubleWord:
+        if not self._is_of_distance(root):
+            return super()._number(root)
+        m = self.m
+        a, b = (self.number(operand) for operand in root.operands[0].operands)
+        high, low = m.two_sum(a.high, m.neg_(b.high))
+        # What is clamped is too small to count, infinities included.
+        lowest = m.number(LOWEST_EXPONENT)
+        is_low = m.less_(high, lowest)
+        high, low = m.select_(is_low, lowest, high), m.select_(is_low, m.number(0.0), low)
+        lies = Interval(LOWEST_EXPONENT, 0.0)
+        distance = DoubleWord(high, low, interval=lies, error=Bound(least=SMALLEST, largest=-LOWEST_EXPONENT))
+        return bounded(EXP)(m, distance)
+
+    def _is_of_distance(self, root: Expression) -> bool:
+        """Whether this is an exponential of the distance from the largest element, or from the smallest."""
+        if root.operation != EXP or root.operands[0].operation != ops.SUBTRACT:
+            return False
+        a, b = root.operands[0].operands
+        element, found = (b, a) if a.operation == ops.ROW_MIN else (a, b)
+        if found.operation not in EXTREMES or found.operands[0] is not element:
+            return False
+        number = self.number(element)
+        return number.is_exact and number.error.is_exact
+
+
+#: What is known of the error of exponentials and their sum. It is proven; what they are found to be wrong by is far less.
+TWO_UNITS = 2.0**-52
+
+#: Exponentials of less are zero in float64, whatever is divided by.
+LOWEST_EXPONENT = -2048.0
 
 #: Where sums lie, of numbers that are not negative, and not positive.
 EVERY_SUM = {
