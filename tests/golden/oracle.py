@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,8 @@ from gmpy2 import mpfr
 
 from ogive.dtypes import element_type
 from ogive.golden.inputs import choose
-from ogive.golden.specification import bits_of, find_operator, of_operator
+from ogive.golden.onnx_operators import of_onnx
+from ogive.golden.specification import Specification, bits_of, find_operator, of_operator
 
 
 def _relu(x: Any) -> Any:
@@ -391,6 +393,22 @@ def _standard(row: list[Any]) -> list[Any]:
     return [(x - mean) / gmpy2.sqrt(variance + _single(1e-5)) for x in row]
 
 
+def _sparsemax(row: list[Any]) -> list[Any]:
+    """y = max(x - t, 0): with the k largest numbers of which 1 + k x > their sum, t = (their sum - 1) / k."""
+    ordered = sorted(row, reverse=True)
+    sums = [sum(ordered[: k + 1], mpfr(0)) for k in range(len(row))]
+    k = max(k for k in range(len(row)) if 1 + (k + 1) * ordered[k] > sums[k])
+    threshold = (sums[k] - 1) / (k + 1)
+    return [x - threshold if x > threshold else mpfr(0) for x in row]
+
+
+def _product(row: list[Any]) -> Any:
+    product = mpfr(1)
+    for x in row:
+        product *= x
+    return product
+
+
 #: Operators over rows of finite numbers.
 OF_ROWS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "softmax": _softmax,
@@ -400,6 +418,21 @@ OF_ROWS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "logmeanexp": _mean_of_exponentials,
     "standardize": _standard,
     "hardmax": lambda row: [mpfr(i == row.index(max(row))) for i in range(len(row))],
+    "sparsemax": _sparsemax,
+}
+
+#: ONNX's reductions of rows.
+REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {
+    "ReduceL1": lambda row: sum(map(abs, row), mpfr(0)),
+    "ReduceL2": lambda row: gmpy2.sqrt(sum((x * x for x in row), mpfr(0))),
+    "ReduceLogSum": lambda row: gmpy2.log(sum(row, mpfr(0))),
+    "ReduceLogSumExp": lambda row: max(row) + gmpy2.log(_shares(row)[1]),
+    "ReduceMax": lambda row: reduce(_larger, row),
+    "ReduceMean": lambda row: sum(row, mpfr(0)) / len(row),
+    "ReduceMin": lambda row: -reduce(_larger, [-x for x in row]),
+    "ReduceProd": _product,
+    "ReduceSum": lambda row: sum(row, mpfr(0)),
+    "ReduceSumSquare": lambda row: sum((x * x for x in row), mpfr(0)),
 }
 
 #: Operators whose results for infinite operands follow their documentation, and not the formula.
@@ -478,9 +511,19 @@ def required(operator: str) -> dict[str, float]:
     return {p.name: 0.75 for p in find_operator(operator).parameters if p.is_required}
 
 
+def _reduced(formula: Callable[[list[Any]], Any]) -> Callable[[list[Any]], list[Any]]:
+    return lambda row: [formula(row)]
+
+
 def of_rows(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, int]:
     """So many elements of rows of up to 40 numbers: ordinary ones, far apart ones, equal ones, and a grid with ties."""
-    spec, kind, found = of_operator(operator, dtype), element_type(dtype), [0, 0]
+    kind, found = element_type(dtype), [0, 0]
+    if operator in REDUCTIONS:
+        onnx_type = {"float32": "float"}.get(dtype, dtype)
+        spec: Specification = of_onnx(operator, 13, {"T": f"tensor({onnx_type})"})
+        formula = _reduced(REDUCTIONS[operator])
+    else:
+        spec, formula = of_operator(operator, dtype), OF_ROWS[operator]
     generator = np.random.default_rng(seed)
     wide, wider, narrow = _contexts(dtype)
     precision = CONTEXTS[dtype][0]
@@ -490,11 +533,11 @@ def of_rows(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, 
         row = (np.round(row) if generator.integers(3) == 0 else row).astype(kind.numpy)
         right = spec.right([row]).reshape(-1)
         with gmpy2.context(wide):
-            values = OF_ROWS[operator](list(map(mpfr, row[0].astype(np.float64).tolist())))
+            values = formula(list(map(mpfr, row[0].astype(np.float64).tolist())))
         ends = [_to(value, narrow, precision, wide) for value in values]
         if None in ends:
             with gmpy2.context(wider):
-                values = OF_ROWS[operator](list(map(mpfr, row[0].astype(np.float64).tolist())))
+                values = formula(list(map(mpfr, row[0].astype(np.float64).tolist())))
             ends = [_to(value, narrow, precision, None) for value in values]
         with np.errstate(all="ignore"):
             other = np.array(ends, np.float64).astype(right.dtype)
@@ -521,14 +564,14 @@ def main() -> None:
     lines = lines or ["operator,dtype,inputs,disagreements"]
     known = {tuple(line.split(",")[:2]) for line in lines}
     wanted = [(o, d) for d in SHORT for o in FORMULAS]
-    wanted += [(o, d) for d in CONTEXTS for o in (*OF_SEVERAL, *OF_ROWS)]
+    wanted += [(o, d) for d in CONTEXTS for o in (*OF_SEVERAL, *OF_ROWS, *REDUCTIONS)]
     for operator, dtype in wanted:
         if (operator, dtype) in known:
             continue
         if operator in FORMULAS:
             count, wrong = disagreements(operator, dtype)
         else:
-            compare = of_rows if operator in OF_ROWS else of_hard_cases
+            compare = of_hard_cases if operator in OF_SEVERAL else of_rows
             count, wrong = compare(operator, dtype, HARD)
         lines.append(f"{operator},{dtype},{count},{wrong}")
         print(lines[-1], flush=True)

@@ -14,6 +14,7 @@ from tests.golden.oracle import (
     FORMULAS,
     OF_ROWS,
     OF_SEVERAL,
+    REDUCTIONS,
     SHORT,
     disagreements,
     of_hard_cases,
@@ -38,7 +39,7 @@ def test_the_oracles_agree_on_hard_cases_of_several_tensors(operator, dtype):
 
 
 @pytest.mark.parametrize("dtype", CONTEXTS)
-@pytest.mark.parametrize("operator", OF_ROWS)
+@pytest.mark.parametrize("operator", [*OF_ROWS, *REDUCTIONS])
 def test_the_oracles_agree_on_rows(operator, dtype):
     count, wrong = of_rows(operator, dtype, 200, seed=1)
     assert (count >= 200, wrong) == (True, 0)
@@ -59,5 +60,5 @@ def test_they_agreed():
     assert set(alone.values()) == {65536}
     assert set(alone) == {(o, d) for o in FORMULAS for d in SHORT}
     hard = {key: count for key, count in counts.items() if key[0] not in FORMULAS}
-    assert set(hard) == {(o, d) for o in (*OF_SEVERAL, *OF_ROWS) for d in CONTEXTS}
+    assert set(hard) == {(o, d) for o in (*OF_SEVERAL, *OF_ROWS, *REDUCTIONS) for d in CONTEXTS}
     assert sum(hard.values()) >= 10**6
