@@ -157,5 +157,6 @@ def steps_of(computation: Any, values: tuple[float, ...]) -> tuple[Step, ...]:
             position, name = node.attribute
             value = bound[name] if name in bound else values[position]
             numbers[name] = float(np.float32(value)) if in_single else float(value)
-    modular = bool(getattr(computation, "modular", False))
+    of_integers = not any(kind.is_float for kind in kinds)
+    modular = of_integers and bool(getattr(computation, "modular", False))
     return (Step(root, tuple(range(len(computation.inputs))), numbers, computation.outputs[0], modular),)
