@@ -15,12 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 import ogive
+from ogive.accuracy.measure import patterns
 from ogive.cli import _status
 from ogive.cli.judge_command import command
 from ogive.errors import ArgumentError, DTypeError, ModelError, ShapeError
 from ogive.golden.formats import write
 from ogive.golden.specification import bits_of, of_operator
-from ogive.judge import Budget, assert_conforms, judge, load, write_html
+from ogive.judge import Budget, assert_conforms, judge, load, measure, write_html
 from ogive.judge.judgement import BINS, Judgement
 from ogive.judge.measure import _Counter, _first_guess, _sweep_step, _with_errors
 from ogive.judge.reports import SCHEMA, as_json
@@ -555,3 +556,26 @@ def test_a_sweep_finds_what_a_kernel_has_wrong():
     _, _, others = _sweep_step(of_callable(lambda x: wrong), spec, (lambda x: wrong, long), [x])
     assert np.count_nonzero(others.wrong) == 1
     assert others.arrays[0][others.wrong] == x[100]
+
+
+def test_a_sweep_finds_the_same_on_any_number_of_threads(monkeypatch):
+    """Of every 4,099th float32, with a wrong tail and wrong NaN: each count, example, bin and cause."""
+
+    def wrong(x):
+        y = ogive.gelu(x)
+        return np.where(x < -4.5, np.float32(-0.0), y).astype(np.float32)
+
+    def some(kind, stride, size=1 << 10):
+        return patterns(kind, 4099 if stride == 1 else stride, min(size, 1 << 10))
+
+    monkeypatch.setattr(measure, "patterns", some)
+    spec = of_operator("gelu", "float32")
+    found = [
+        measure.judge(
+            of_callable(wrong, "wrong"), spec, exhaustive=True, workers=workers, with_dependence=False
+        ).as_dict()
+        for workers in (1, 2, 5)
+    ]
+    assert found[0]["count"] > 10**6
+    assert found[0]["not_nearest"] > 1000
+    assert found[0] == found[1] == found[2]
