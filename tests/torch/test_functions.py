@@ -195,6 +195,16 @@ def test_clipping_takes_every_usual_call():
             "softmax: x is a single number; allowed: tensors of one dimension or more",
         ),
         (
+            lambda x: ogive_torch.softmax(x[0], dim=0),
+            ShapeError,
+            "softmax: x is a single number; allowed: tensors of one dimension or more",
+        ),
+        (
+            lambda x: ogive_torch.logsumexp(x[0], dim=0),
+            ShapeError,
+            "logsumexp: x is a single number; allowed: tensors of one dimension or more",
+        ),
+        (
             lambda x: ogive_torch.celu(x, out=torch.empty(2)),
             OutputError,
             "celu: out has the shape (2,), the result (3,); allowed: equal shapes",

@@ -114,7 +114,8 @@ def _make(operator: Operator) -> TensorFunction:
             values = _values(operator_of.base, others, defaults)
             tensors = (*tensors, *(given[name] for name in chosen))
         operands = _operands(operator_of, tensors)
-        if dim == -1:
+        # A single number has no axis to name: the call itself refuses it, whatever dim is.
+        if dim == -1 or operands[0].ndim == 0:
             results = call(operator_of, operands, values)
         else:
             results = _over(operator_of, operands, values, dim)
