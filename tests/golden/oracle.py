@@ -362,6 +362,9 @@ OF_SEVERAL: dict[str, Callable[..., Any]] = {
     "fmin": lambda a, b: b if _nan(a) else a if _nan(b) else -_larger(-a, -b),
     "heaviside": lambda x, at_zero: x if _nan(x) else at_zero if x == 0 else mpfr(x > 0),
     "pow": lambda x, y: x**y,
+    "BatchNormalization": lambda x, scale, b, mean, variance: (
+        (x - mean) / gmpy2.sqrt(variance + _single(1e-5)) * scale + b
+    ),
 }
 
 
@@ -495,7 +498,7 @@ def disagreements(operator: str, dtype: str, step: int = 1, first: int = 0) -> t
 
 def of_hard_cases(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, int]:
     """The same of so many hard cases of several tensors: special values with each other, and all magnitudes."""
-    spec = of_operator(operator, dtype, required(operator))
+    spec = specification(operator, dtype)
     chosen = choose(spec, seed=seed, samples=max(64, count)).arrays
     chosen = [np.asarray(x) for x in np.broadcast_arrays(*chosen)]
     if operator in GATED:
@@ -511,19 +514,24 @@ def required(operator: str) -> dict[str, float]:
     return {p.name: 0.75 for p in find_operator(operator).parameters if p.is_required}
 
 
+def specification(operator: str, dtype: str) -> Specification:
+    """An operator of the catalogue, or one that ONNX alone has."""
+    kind = f"tensor({'float' if dtype == 'float32' else dtype})"
+    if operator in REDUCTIONS:
+        return of_onnx(operator, 13, {"T": kind})
+    if operator == "BatchNormalization":
+        return of_onnx(operator, 15, dict.fromkeys(("T", "T1", "T2"), kind))
+    return of_operator(operator, dtype, required(operator))
+
+
 def _reduced(formula: Callable[[list[Any]], Any]) -> Callable[[list[Any]], list[Any]]:
     return lambda row: [formula(row)]
 
 
 def of_rows(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, int]:
     """So many elements of rows of up to 40 numbers: ordinary ones, far apart ones, equal ones, and a grid with ties."""
-    kind, found = element_type(dtype), [0, 0]
-    if operator in REDUCTIONS:
-        onnx_type = {"float32": "float"}.get(dtype, dtype)
-        spec: Specification = of_onnx(operator, 13, {"T": f"tensor({onnx_type})"})
-        formula = _reduced(REDUCTIONS[operator])
-    else:
-        spec, formula = of_operator(operator, dtype), OF_ROWS[operator]
+    spec, kind, found = specification(operator, dtype), element_type(dtype), [0, 0]
+    formula = OF_ROWS[operator] if operator in OF_ROWS else _reduced(REDUCTIONS[operator])
     generator = np.random.default_rng(seed)
     wide, wider, narrow = _contexts(dtype)
     precision = CONTEXTS[dtype][0]
@@ -547,7 +555,7 @@ def of_rows(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, 
 
 
 def compared(operator: str, dtype: str, *operands: np.ndarray) -> tuple[int, int]:
-    right = of_operator(operator, dtype, required(operator)).right(operands)
+    right = specification(operator, dtype).right(operands)
     with np.errstate(all="ignore"):
         other = rounded(operator, dtype, *(x.astype(np.float64) for x in operands)).astype(right.dtype)
     return right.size, int(np.count_nonzero(bits_of(other, canonical=True) != bits_of(right, canonical=True)))
