@@ -28,11 +28,12 @@ from rich.table import Table as Printed
 import ogive
 from benchmarks import startup, torch_calls
 from benchmarks.cases import ARRAY_SECTIONS, Case, cases
+from benchmarks.kernels import digest_of
 from benchmarks.measure import COMPARED, Contestants, Outcome
 from benchmarks.model_peers import MODEL_PEERS, exact_results, installed_for_models
 from benchmarks.models import MODELS, ModelCase, model_cases
 from benchmarks.peers import PEERS, installed, of_section
-from benchmarks.tables import Table, tables
+from benchmarks.tables import Table, tables, written
 
 #: Those that measure by themselves.
 BY_THEMSELVES = startup.SECTIONS | torch_calls.SECTIONS
@@ -112,7 +113,8 @@ def main(
 
 
 def _row(case: Case | ModelCase, outcome: Outcome) -> dict[str, Any]:
-    measured = {"seconds": outcome.seconds, "refused": outcome.refused}
+    kernels = digest_of({"section": case.section, "operator": case.operator, "dtype": case.dtype})
+    measured = {"seconds": outcome.seconds, "refused": outcome.refused, "kernels": kernels}
     if isinstance(case, ModelCase):
         errors = {} if find_spec("torch") is None else _differences(exact_results(case), case.dtype, outcome.results)
         return asdict(case) | {"shapes": case.shapes, "errors": errors} | measured
@@ -163,8 +165,7 @@ def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, ro
     """What was measured now takes the place of what the file holds of the same cases."""
     from importlib.metadata import PackageNotFoundError, version
 
-    kept = json.loads(file.read_text()) if file.exists() else {}
-    before = kept.get("sections", {})
+    before = json.loads(file.read_text())["sections"] if file.exists() else {}
     versions = {}
     for peer in ("numpy", *dict.fromkeys(peer.split(".")[0] for peer in peers)):
         try:
@@ -176,9 +177,7 @@ def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, ro
         machine["load"] = f"{os.getloadavg()[2]:.1f}"
     sections = before | {name: _updated(before.get(name, []), rows) for name, rows in found.items()}
     data = {"machine": machine, "versions": versions, "threads": threads, "rounds": rounds, "sections": sections}
-    if "remark" in kept and any(row in rows for name, rows in sections.items() for row in before.get(name, ())):
-        data = {"remark": kept["remark"], **data}  # it is about figures that are still there
-    file.write_text(json.dumps(data, indent=None, separators=(",", ":")).replace('{"section"', '\n{"section"') + "\n")
+    file.write_text(written(data))
 
 
 def _updated(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -20,7 +20,8 @@ import click
 import numpy as np
 
 from benchmarks.cases import Case, cases
-from benchmarks.tables import geometric_mean
+from benchmarks.kernels import digest_of
+from benchmarks.tables import tables, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -136,8 +137,18 @@ def compared(
 @click.option("--operator", "operators", multiple=True, help="Only these operators.")
 @click.option("--size", default=1 << 16, show_default=True, help="Elements.")
 @click.option("--rounds", default=9, show_default=True, help="Turns to take the median of.")
+@click.option("--json", "file", type=click.Path(dir_okay=False, path_type=Path), help="Add the figures to this file.")
 @click.option("--serve", is_flag=True, hidden=True)
-def main(old: Path | None, accuracy: str, operators: tuple[str, ...], size: int, rounds: int, *, serve: bool) -> None:
+def main(
+    old: Path | None,
+    accuracy: str,
+    operators: tuple[str, ...],
+    size: int,
+    rounds: int,
+    file: Path | None,
+    *,
+    serve: bool,
+) -> None:
     if serve:
         _serve()
         return
@@ -153,10 +164,28 @@ def main(old: Path | None, accuracy: str, operators: tuple[str, ...], size: int,
     finally:
         for contestant in contestants:
             contestant.close()
-    print("| operator | old, ns an element | new | new / old |\n|---|---:|---:|---:|")
-    for name, (before, after) in found.items():
-        print(f"| {name} | {before / size * 1e9:.3f} | {after / size * 1e9:.3f} | {after / before:.2f} |")
-    print(f"\ngeometric mean of {len(found)}: {geometric_mean([b / a for a, b in found.values()]):.3f}")
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=old, capture_output=True, text=True, check=False
+    )
+    rows = [_row(name, size, commit.stdout.strip() or "old", *seconds, section) for name, seconds in found.items()]
+    for table in tables("price", rows):
+        for line in (table.columns, *table.rows, [table.summary]):
+            print("  ".join(f"{cell:<12}" for cell in line))
+    if file is not None:
+        data = json.loads(file.read_text())
+        data["sections"]["price"] = rows
+        file.write_text(written(data))
+
+
+def _row(name: str, size: int, commit: str, before: float, after: float, section: str) -> dict[str, Any]:
+    case = {"section": section, "operator": name, "dtype": "float32"}
+    return {
+        **case,
+        "elements": size,
+        "old": commit,
+        "seconds": {"old": before, "ogive": after},
+        "kernels": digest_of(case),
+    }
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """``python -m benchmarks.report``: the tables and the picture of docs/performance.md, from the figures of a run.
 
-The document holds a pair of comments for every section; what stands between them is replaced.
+The document holds a pair of comments for every section; what stands between them is replaced. Figures of kernels that
+have changed since they were measured are left out.
 """
 
 from __future__ import annotations
@@ -13,8 +14,11 @@ from typing import Any
 
 import click
 
+from benchmarks.cases import ARRAY_SECTIONS, cases
+from benchmarks.kernels import Row, current
+from benchmarks.models import model_cases
 from benchmarks.startup import SECTIONS as STARTUP
-from benchmarks.tables import Table, geometric_mean, ratio, size_name, tables
+from benchmarks.tables import Table, duration, geometric_mean, ratio, size_name, tables
 
 HERE = Path(__file__).parent
 
@@ -22,19 +26,57 @@ HERE = Path(__file__).parent
 @click.command(help=(__doc__ or "").split("\n\n", 1)[1])
 @click.option("--json", "file", type=click.Path(exists=True, path_type=Path), default=HERE / "results.json")
 @click.option("--document", type=click.Path(exists=True, path_type=Path), default=HERE.parent / "docs/performance.md")
-def main(file: Path, document: Path) -> None:
+@click.option("--readme", type=click.Path(exists=True, path_type=Path), default=HERE.parent / "README.md")
+def main(file: Path, document: Path, readme: Path) -> None:
     data = json.loads(file.read_text())
-    parts = {name: "\n".join(map(_markdown, tables(name, rows))) for name, rows in data["sections"].items()}
+    for path in (document, readme):
+        path.write_text(filled(path.read_text(), data))
+    picture = document.with_suffix(".png")
+    print(f"{document}: filled; {_draw(_all_float32(data), picture)}")
+
+
+def filled(text: str, data: dict[str, Any]) -> str:
+    """The document with the figures that are of today's kernels."""
+    found = {name: current(rows) for name, rows in data["sections"].items()}
+    parts = {n: "\n".join(map(_markdown, tables(n, found.get(n, [])))) or _NOTHING for n in _SECTIONS}
     parts["machine"] = _machine(data)
-    parts["remark"] = f"**{data['remark']}**" if "remark" in data else ""
-    parts["summary"] = _summary(data["sections"])
-    text = document.read_text()
+    parts["summary"] = _summary(found)
+    parts["figures"] = _figures(found)
+    parts["picture"] = "![Ratios by size](performance.png)" if _all_float32(data) else ""
     for name, content in parts.items():
         pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
         text = pattern.sub(lambda found, content=content: f"{found[1]}{content and content + chr(10)}{found[2]}", text)  # type: ignore[misc]
-    document.write_text(text)
-    picture = document.with_suffix(".png")
-    print(f"{document}: {len(parts)} parts; {_draw(data['sections'].get('float32', []), picture)}")
+    return text
+
+
+_SECTIONS = (*ARRAY_SECTIONS, "models", "price", *STARTUP)
+
+
+def _figures(sections: dict[str, list[Row]]) -> str:
+    """The lines of the README's table."""
+    lines = []
+    for row in sections.get("float32", []):
+        if (row["operator"], row["elements"], row["in_place"]) == ("celu", 16, False):
+            torch = row["seconds"]["torch"] / row["seconds"]["ogive"]
+            command = "`python -m benchmarks --section float32 --operator celu`"
+            call = "a call on 16 float32 elements, `ogive.celu(x, alpha=1.5, out=y)`"
+            time = f"{duration(row['seconds']['ogive'])}, {torch:.0f} times faster than PyTorch"
+            lines.append(f"| {call} | {time} | {command} |")
+    by_name = {row["name"]: row["seconds"] for row in sections.get("start", [])}
+    if "import ogive" in by_name:
+        time = duration(by_name["import ogive"] - next(iter(by_name.values())))
+        lines.append(f"| `import ogive` on top of `import numpy` | {time} | `python -m benchmarks --section start` |")
+    return "\n".join(["| time | | measured with |", "|---|---|---|", *lines]) if lines else ""
+
+
+#: In the place of a section's tables.
+_NOTHING = "No figure of today's kernels has been measured."
+
+
+def _all_float32(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """The figures of the picture: those of all float32 cases, or none."""
+    rows = current(data["sections"].get("float32", []))
+    return list(map(dict, rows)) if len(rows) == len(cases("float32", (), (), 2)) else []
 
 
 def _markdown(table: Table) -> str:
@@ -73,14 +115,17 @@ _GOALS = (
 )
 
 
-def _summary(sections: dict[str, list[dict[str, Any]]]) -> str:
-    rows = [row for name in sections if name not in STARTUP for row in sections[name]]
-    lines = ["| cells | number | geometric mean | smallest | below 1.0 |", "|---|---:|---:|---:|---:|"]
+def _summary(sections: dict[str, list[Row]]) -> str:
+    rows = [row for name in (*ARRAY_SECTIONS, "models") for row in sections.get(name, ())]
+    every = [vars(case) | {"elements": case.elements} for name in ARRAY_SECTIONS for case in cases(name, (), (), 2)]
+    every += [vars(case) for case in model_cases((), (), 2)]
+    lines = ["| cells | measured | of | geometric mean | smallest | below 1.0 |", "|---|---:|---:|---:|---:|---:|"]
     for name, belongs in _GOALS:
         ratios = [value for value in (ratio(row) for row in rows if belongs(row)) if not math.isnan(value)]
         if ratios:
             below = sum(value < 1 for value in ratios)
-            lines.append(f"| {name} | {len(ratios)} | {geometric_mean(ratios):.2f} | {min(ratios):.2f} | {below} |")
+            numbers = f"{len(ratios)} | {sum(map(belongs, every))}"
+            lines.append(f"| {name} | {numbers} | {geometric_mean(ratios):.2f} | {min(ratios):.2f} | {below} |")
     return "\n".join(lines)
 
 

@@ -14,6 +14,8 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from benchmarks.kernels import digest_of
+
 __all__ = ["SECTIONS"]
 
 _FIRST_CELU = "import numpy as np; import {0}; x = np.linspace(-4, 4, 1000, dtype=np.float32); {1}"
@@ -159,9 +161,17 @@ def kernels(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]
             for _ in range(rounds):
                 for kind, script in by_kind.items():
                     seconds[kind].append(_printed(script, "off" if kind == "compile" else folder))
-            rows.append({"name": name} | {kind: statistics.median(taken) for kind, taken in seconds.items()})
+            case = {"name": name, "kernels": _kernels(name)}
+            rows.append(case | {kind: statistics.median(taken) for kind, taken in seconds.items()})
             advance()
     return rows
+
+
+def _kernels(name: str) -> str:
+    """The digest of the kernels that are compiled: of the operator, or of the model."""
+    if name == CHAIN:  # twice these
+        return digest_of({"section": "models", "operator": "ten activations"})
+    return digest_of({"section": "softmax" if name == "softmax" else "float32", "operator": name, "dtype": "float32"})
 
 
 def calls(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Table", "best_peer", "duration", "geometric_mean", "ratio", "size_name", "tables"]
+__all__ = ["Table", "best_peer", "duration", "geometric_mean", "ratio", "size_name", "tables", "written"]
 
 Row = dict[str, Any]
 
@@ -210,6 +211,17 @@ def _kernels(title: str, rows: list[Row]) -> list[Table]:
     return [Table(title, ["what", "compiled", "from the cache"], lines)]
 
 
+def _prices(title: str, rows: list[Row]) -> list[Table]:
+    """What results of today cost beside those of another commit."""
+    lines, ratios = [], []
+    for row in rows:
+        before, after = (row["seconds"][name] / row["elements"] * 1e9 for name in ("old", "ogive"))
+        ratios.append(after / before)
+        lines.append([row["operator"], f"{before:.3f}", f"{after:.3f}", f"{after / before:.2f}"])
+    summary = f"Geometric mean of {len(rows)}: {geometric_mean(ratios):.2f}."
+    return [Table(title, ["operator", rows[0]["old"], "now", "ratio"], lines, summary)]
+
+
 def _torch(title: str, rows: list[Row]) -> list[Table]:
     """How many times as long the others take."""
     lines = []
@@ -235,6 +247,7 @@ _MAKERS = {
     "layouts": ("Broadcast and strided", _by_peer),
     "copy": ("Beside a copy", _by_peer),
     "models": ("Models", _models),
+    "price": ("Nanoseconds an element", _prices),
     "start": ("Starting", _starts),
     "compile": ("Compiling", _kernels),
     "calls": ("Calls", _calls),
@@ -247,3 +260,8 @@ def tables(section: str, rows: list[Row]) -> list[Table]:
     """The tables of a section."""
     title, maker = _MAKERS[section]
     return maker(title, rows) if rows else []
+
+
+def written(data: dict[str, Any]) -> str:
+    """The figures as a file has them: a line a case."""
+    return json.dumps(data, indent=None, separators=(",", ":")).replace('{"section"', '\n{"section"') + "\n"

@@ -1,4 +1,4 @@
-"""The speed of an operator beside its peers', from the figures of ``python -m benchmarks``."""
+"""The speed of an operator beside its peers', from the figures of ``python -m benchmarks`` of today's kernels."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from benchmarks.kernels import Row, current
 from benchmarks.tables import duration, size_name
 
 __all__ = ["speed"]
 
 RESULTS = Path(__file__).resolve().parent.parent / "benchmarks" / "results.json"
-
-Row = dict[str, Any]
 
 #: Sections with cases of single operators, and what they are about.
 SECTIONS = {
@@ -53,24 +52,20 @@ def speed(operator: str) -> list[str]:
     parts = ["## Speed"]
     commands = []
     for section, about in SECTIONS.items():
-        rows = [row for row in data["sections"].get(section, []) if _belongs(row, operator)]
+        rows = current(row for row in data["sections"].get(section, []) if _belongs(row, operator))
         for name in dict.fromkeys(row["operator"] for row in rows):
             choice = "" if name == operator else f", `{name}`"
             parts += [f"**{about}{choice}**", _table([row for row in rows if row["operator"] == name])]
             commands.append(f"`python -m benchmarks --section {section} --operator {name}`")
     if not commands:
-        return [*parts, f"The benchmarks have no case for `{operator}`, so there is no figure to show."]
+        return [*parts, f"No figure of today's kernels of `{operator}` has been measured."]
     machine = data["machine"]
     parts.append(
         "The median time of a call that returns a new array or fills `out=`. In brackets: the peer's time divided by "
         f"Ogive's, so above 1 Ogive is faster. Measured on {machine['processor']}, {data['threads']} threads each, "
         f"{machine['date']}. [How it is measured](../performance.md)."
     )
-    return [*parts, *_remark(data), f"To measure again: {', '.join(commands)}."]
-
-
-def _remark(data: dict[str, Any]) -> list[str]:
-    return [data["remark"]] if "remark" in data else []
+    return [*parts, f"To measure again: {', '.join(commands)}."]
 
 
 def _belongs(row: Row, operator: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.expression import STORAGE, Expression, Format, node, varying, walk
+from ogive.expression import STORAGE, Expression, Format, node, python, varying, walk
 
 if TYPE_CHECKING:
     from ogive.numerics.double_word import Arithmetic
@@ -176,6 +176,31 @@ class Program:
     def size(self) -> int:
         """How many instructions an element takes."""
         return sum(1 for current in varying(self.roots) if current.operands)
+
+    @property
+    def text(self) -> str:
+        """All that a kernel is made of, the repair included: equal texts are equal kernels on every target."""
+        types = [[kind.name for kind in side] for side in (self.inputs, self.outputs)]
+        passes = [
+            (stage.names, [r.summation.name for r in stage.reductions], [place for place, _ in stage.kept])
+            for stage in self.stages
+        ]
+        rows = (passes, [f.name for f in self.scratch], sorted(self.row_operands), self.in_any_order)
+        parts = [f"{types} {self.parameter_count} {rows}", python(*self.roots)]
+        if self.fast_path is not None:
+            fast = self.fast_path
+            test = () if fast.undecided is None else (fast.undecided,)
+            parts.append(python(fast.magnitude, fast.limit, *fast.results, *test))
+        if self.repair is not None:
+            parts.append(self.repair().text)
+        return "\n".join(parts)
+
+    @property
+    def digest(self) -> str:
+        """16 hexadecimal digits that tell this program's text from others."""
+        import hashlib  # it loads OpenSSL, and only measurements ask
+
+        return hashlib.sha256(self.text.encode()).hexdigest()[:16]
 
 
 def stored_operand(leaf: Expression, types: tuple[ElementType, ...]) -> Expression:

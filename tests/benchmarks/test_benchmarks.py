@@ -11,6 +11,7 @@ from click.testing import CliRunner
 import ogive
 from benchmarks import report
 from benchmarks.cases import ARRAY_SECTIONS, SIZES, cases
+from benchmarks.kernels import current, digest_of
 from benchmarks.model_peers import MODEL_PEERS, exact_results
 from benchmarks.models import MODEL_SIZES, MODELS, ModelCase, model_cases
 from benchmarks.peers import PEERS, prepare
@@ -75,9 +76,10 @@ def test_preparing_is_what_a_contestant_does():
 
 
 def row(section="float32", elements=16, in_place=False, **seconds):
+    case = {"section": section, "operator": "softmax" if section == "softmax" else "celu", "dtype": "float32"}
     return {
-        "section": section,
-        "operator": "celu",
+        **case,
+        "kernels": digest_of(case) if section in ("float32", "softmax") else "",
         "shapes": [[elements]],
         "elements": elements,
         "bytes": 8 * elements,
@@ -109,7 +111,7 @@ def test_sizes():
 
 def test_the_document_has_a_place_for_every_section():
     text = DOCUMENT.read_text()
-    for name in (*ARRAY_SECTIONS, "models", *SECTIONS, "machine", "summary"):
+    for name in (*ARRAY_SECTIONS, "models", "price", *SECTIONS, "machine", "summary", "picture"):
         assert text.count(f"<!-- begin {name} -->") == text.count(f"<!-- end {name} -->") == 1
 
 
@@ -126,13 +128,17 @@ def test_the_report_fills_the_document(tmp_path):
     document.write_text(
         "a\n<!-- begin float32 -->\nold\n<!-- end float32 -->\n<!-- begin summary -->\n<!-- end summary -->\n"
     )
+    readme = tmp_path / "README.md"
+    readme.write_text("<!-- begin figures -->\n<!-- end figures -->\n")
     for _ in range(2):  # twice the same
-        result = CliRunner().invoke(report.main, ["--json", str(file), "--document", str(document)])
+        result = CliRunner().invoke(
+            report.main, ["--json", str(file), "--document", str(document), "--readme", str(readme)]
+        )
         assert result.exit_code == 0, result.output
         text = document.read_text()
         assert "old" not in text
         assert f"100 ns 3.00x {SHORT['torch']}" in text
-        assert "| 16 elements | 2 | 1.22 | 0.50 | 1 |" in text
+        assert "| 16 elements | 2 | 104 | 1.22 | 0.50 | 1 |" in text
 
 
 def test_every_section_has_tables():
@@ -196,19 +202,26 @@ def test_the_table_of_models_names_the_cells_that_peers_win():
     assert lost.rows == [["celu", "1000", "1 us 0.50x R", "0.75"]]
 
 
-def test_a_remark_stays_as_long_as_figures_that_it_is_about(tmp_path):
-    from benchmarks.__main__ import _write
+def test_figures_of_other_kernels_are_left_out():
+    case = {"section": "float32", "operator": "celu", "dtype": "float32"}
+    now = digest_of(case)
+    assert len(now) == 16
+    assert digest_of({**case, "section": "fast"}) != now != digest_of({**case, "dtype": "float16"})
+    assert current([{**case, "kernels": now}, {**case, "kernels": "0" * 16}, case]) == [{**case, "kernels": now}]
+    assert current([{"name": "import ogive"}]) == [{"name": "import ogive"}]  # no kernel decides it
 
-    file = tmp_path / "results.json"
-    old = [{"name": "first", "seconds": 2.0}, {"name": "second", "seconds": 2.0}]
-    file.write_text(json.dumps({"remark": "older", "sections": {"start": old}}))
-    _write(file, {"start": [{"name": "first", "seconds": 1.0}]}, [], 2, 1)
-    kept = json.loads(file.read_text())
-    assert kept["remark"] == "older"
-    assert [row["seconds"] for row in kept["sections"]["start"]] == [1.0, 2.0]
-    _write(file, {"start": [{"name": name, "seconds": 1.5} for name in ("first", "second")]}, [], 2, 1)
-    # The first figure had been measured again before, so all of them are newer than the remark.
-    assert "remark" not in json.loads(file.read_text())
+
+def test_every_model_has_kernels_of_its_own():
+    digests = {name: digest_of({"section": "models", "operator": name}) for name in MODELS}
+    assert all(digests.values())
+    assert digests["gelu"] != digests["gelu by erf"]
+
+
+@pytest.mark.parametrize("document", [DOCUMENT, DOCUMENT.parent.parent / "README.md"], ids=lambda path: path.name)
+def test_the_documents_have_the_figures_of_these_kernels(document):
+    data = json.loads((Path(report.__file__).parent / "results.json").read_text())
+    text = document.read_text()
+    assert report.filled(text, data) == text, "run: python -m benchmarks.report"
 
 
 def test_the_price_is_measured_of_operators_that_both_have():
