@@ -8,7 +8,7 @@ from ogive.backends.compiler import object_code
 from ogive.backends.link import link
 from ogive.backends.llvm import emit, entries
 from ogive.backends.target import TARGETS
-from ogive.dtypes import FLOATS
+from ogive.dtypes import FLOATS, element_type
 from ogive.engine.computation import Element, make_ufunc
 from ogive.engine.reductions import reduction
 from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
@@ -149,3 +149,18 @@ def test_how_much_fits_a_kernel():
     softmax = ogive.softmax.computation(Signature((kind,), (kind,)))
     rows = RowFormula(softmax.roots, (kind,), (kind,))
     assert (rows.reductions, rows.stages) == (5, 2)
+
+
+def test_a_plan_of_rows_without_elements():
+    """Rows along another axis than the last, of which there are none."""
+    from ogive.engine.executable import Described, make_plan
+    from ogive.engine.graph import Node, Value
+
+    kind = element_type("float32")
+    for shape, of_rows in [((0, 2), (1, 2)), ((2, 0), (1, 0)), ((0, 0), (1, 0))]:
+        x, y, z = (Value(name, kind, s) for name, s in (("x", shape), ("y", of_rows), ("z", shape)))
+        add = ogive.add.computation(Signature((kind, kind), (kind,)))
+        nodes = [Node("sum", y, (x,), reduction("sum", kind, kind), axis=-2), Node("add", z, (x, y), add)]
+        plan, _ = make_plan(Described(nodes), [x], [z])
+        (result,) = plan.run([np.empty(shape, np.float32)])
+        assert result.shape == shape

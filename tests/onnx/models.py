@@ -44,6 +44,7 @@ HELPERS = [
     "Atan",
     "Atanh",
     "BatchNormalization",
+    "BitCast",
     "BitShift",
     "BitwiseAnd",
     "BitwiseNot",

@@ -157,14 +157,30 @@ def cast(schema, types):
     inputs, attributes = {"input": data}, {}
     row = DATA_TYPES[wanted]
     if schema.name == "CastLike":
-        inputs["target_type"] = small_numbers(wanted)
+        inputs["target_type"] = elements(wanted) if wanted == "tensor(string)" else small_numbers(wanted)
     else:
         attributes["to"] = row.name if schema.since_version == 1 else row.number
+    if source == "tensor(string)":
+        inputs["input"] = np.array([["1", "0.0", "1e0"]], object)
+        return Case(
+            inputs,
+            attributes,
+            np.array([["1", "0.0", "1e0"] if row is DATA_TYPES[source] else [1, 0, 1]]).astype(row.numpy),
+        )
+    if wanted == "tensor(string)":
+        inputs["input"] = data = np.array([1, 0]).astype(DATA_TYPES[source].numpy)
+        ending = "" if row.name == "BOOL" or "int" in source or source == "tensor(bool)" else ".0"
+        return Case(inputs, attributes, np.array([f"{int(v)}{ending}" for v in data.astype(np.float64)], object))
     if row.element is None or DATA_TYPES[source].element is None:
         return Case(inputs, attributes, data.astype(np.float32).astype(row.numpy))
     exact = [number(value, row.element) for value in data.ravel().tolist()]
     are_integers = not (row.element.is_float or DATA_TYPES[source].element.is_float)
     return Case(inputs, attributes, exact=exact, modular=are_integers)
+
+
+def bit_cast(schema, types):
+    data = small_numbers(types["T1"])
+    return Case({"input": data}, {"to": DATA_TYPES[types["T2"]].number}, data.copy())
 
 
 def number(value, kind):
@@ -468,6 +484,7 @@ RECIPES = {
     "Tile": tile,
     "TopK": topk,
     "Trilu": copied(lambda x: np.where(np.tri(6, 5, -1, dtype=bool), np.zeros((), x.dtype), x), of=(6, 5)),
+    "BitCast": bit_cast,
     "Cast": cast,
     "CastLike": cast,
     "Clip": clip,

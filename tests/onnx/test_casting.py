@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ogive.onnx
-from ogive.errors import ModelError, UnsupportedError
+from ogive.errors import ModelError
 from ogive.onnx.casting import convert
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.reference import correctly_rounded
@@ -173,15 +173,89 @@ def test_between_small_types():
 # ---- what is refused
 
 
-def test_text_is_refused():
-    x = np.array(["1"], object)
-    with pytest.raises(
-        UnsupportedError, match=r"Cast node .*it casts tensor\(string\) to tensor\(float\); allowed: numbers"
-    ):
-        cast(x, DATA_TYPES["tensor(float)"])
-    assert cast(x, DATA_TYPES["tensor(string)"]).tolist() == ["1"]
-
-
 def test_unknown_modes_are_refused():
     with pytest.raises(ModelError, match="round_mode is 'sideways'; allowed: 'up', 'down', 'nearest'"):
         cast(np.float32([1]), DATA_TYPES["tensor(float8e8m0)"], round_mode="sideways")
+
+
+# ---- text
+
+TEXT = DATA_TYPES["tensor(string)"]
+
+
+def text(*words):
+    return np.array(words, object)
+
+
+@pytest.mark.parametrize("row", [row for row in DATA_TYPES.values() if row.bits and "COMPLEX" not in row.name])
+def test_every_number_comes_back_from_text(row):
+    if row.bits <= 8 and row.name != "BOOL":
+        x = every_value(row)
+    else:
+        x = np.concatenate([special_values(row.element), random_values(row.element, 200)])
+    words = cast(x, TEXT)
+    assert all(isinstance(word, str) and "e" not in word.lower().replace("inf", "") for word in words)
+    options = {"round_mode": "nearest"} if row.name == "FLOAT8E8M0" else {"saturate": 0}
+    back = cast(words, row, **options)
+    assert back.dtype == x.dtype
+    with np.errstate(invalid="ignore"):
+        is_nan = x != x
+        assert np.array_equal(is_nan, back != back)
+    assert back[~is_nan].tobytes() == x[~is_nan].tobytes()
+
+
+def test_numbers_as_text():
+    x = np.float32([0.1, 1e-5, 314.15927, 3, 2**24, -0.0, np.nan, np.inf, -np.inf])
+    assert cast(x, TEXT).tolist() == ["0.1", "0.00001", "314.15927", "3.0", "16777216.0", "-0.0", "NaN", "INF", "-INF"]
+    assert cast(np.array([[True], [False]]), TEXT).tolist() == [["1"], ["0"]]
+    assert cast(np.uint64([2**64 - 1]), TEXT).tolist() == ["18446744073709551615"]
+
+
+def test_text_is_rounded_once():
+    tie = "1.000000059604644775390625"  # half way between 1 and the next float32
+    words = text(tie, tie + "0" * 40 + "1", tie[:-1] + "4" + "9" * 40)
+    assert cast(words, DATA_TYPES["tensor(float)"]).tolist() == [1, 1 + 2**-23, 1]
+    words = text("1.00390625", "1.0039062500000000000000000000000000001")
+    assert cast(words, DATA_TYPES["tensor(bfloat16)"]).astype(float).tolist() == [1, 1.0078125]
+    assert cast(text("9007199254740993", "100.9", "-1e99"), DATA_TYPES["tensor(int64)"]).tolist() == [
+        2**53 + 1,
+        100,
+        -(2**63),
+    ]
+    assert cast(text("1e999999999", "-1e-999999999", "iNf"), DATA_TYPES["tensor(double)"]).tolist() == [
+        np.inf,
+        0,
+        np.inf,
+    ]
+    assert cast(text("1e-999999999", "0"), DATA_TYPES["tensor(bool)"]).tolist() == [True, False]
+
+
+@pytest.mark.parametrize("word", ["Hello World!", "", " 1", "1_0", "0x10", "infinity", "\u0661", "1e", "."])
+def test_what_is_no_number_is_refused(word):
+    with pytest.raises(ModelError, match=r"Cast node .*: the text at \(1,\) is .*; allowed: numbers such as '3.14'"):
+        cast(text("1", word), DATA_TYPES["tensor(float)"])
+
+
+# ---- bits
+
+
+def bit_cast(array, kind):
+    row = DATA_TYPES[f"tensor({kind})"]
+    return ogive.onnx.load(node_model("BitCast", 26, [("x", array)], {"to": row.number}))(x=array)
+
+
+def test_bits_stay():
+    x = np.float32([[1, -0.0], [np.nan, 3]])
+    assert bit_cast(x, "int32").tolist() == x.view(np.int32).tolist()
+    assert bit_cast(x.T, "uint32").tolist() == x.view(np.uint32).T.tolist()
+    assert bit_cast(np.array(1.0), "int64") == 0x3FF0000000000000
+    assert bit_cast(np.array([-1, 3, -8], ml_dtypes.int4), "uint4").astype(int).tolist() == [15, 3, 8]
+    assert bit_cast(np.array([15, 3], ml_dtypes.uint4), "float4e2m1").astype(float).tolist() == [-6, 1.5]
+    assert bit_cast(np.uint8([0, 1, 2]), "bool").view(np.uint8).tolist() == [0, 1, 1]
+
+
+def test_other_numbers_of_bits_are_refused():
+    with pytest.raises(
+        ModelError, match=r"it makes tensor\(int8\), of 8 bits, of tensor\(float\), of 32; allowed: types"
+    ):
+        bit_cast(np.float32([1]), "int8")

@@ -31,9 +31,6 @@ def test_the_schemas_are_there():
 def test_type(schema, parameter, kind):
     types = {c.type_param_str: other_type(c.allowed_type_strs, kind, schema) for c in schema.type_constraints}
     types[parameter] = kind
-    if schema.name in ("Cast", "CastLike") and kind == "tensor(string)":
-        refuse(schema, types)
-        return
     case = RECIPES.get(schema.name, from_catalogue)(schema, types)
     inputs = [(name, value if isinstance(value, np.ndarray) else kind) for name, value in case.inputs.items()]
     model = node_model(schema.name, schema.since_version, inputs, case.attributes, case.outputs)
@@ -74,17 +71,6 @@ def is_a_function_of_what_there_is(model):
     except UnsupportedError:
         return False
     return True
-
-
-def refuse(schema, types):
-    """Casts of text are refused, by name."""
-    inputs, attributes = [("x", types["T1"])], {}
-    if schema.name == "CastLike":
-        inputs.append(("target", types["T2"]))
-    else:
-        attributes["to"] = 8 if types["T2"] == "tensor(string)" else 1
-    with pytest.raises(UnsupportedError, match=rf"{schema.name} node .*tensor\(string\).* allowed: numbers and truth"):
-        ogive.onnx.load(node_model(schema.name, schema.since_version, inputs, attributes))
 
 
 def test_what_is_computed_comes_from_the_model_alone():

@@ -50,6 +50,10 @@ def all_of_onnx() -> Iterator[OnnxOperator]:
 
 
 def _types(row: Support) -> Iterator[dict[str, str]]:
+    if row.operator == "BitCast":  # types of as many bits
+        pairs = [(a, b) for a in row.types["T1"] for b in row.types["T2"] if DATA_TYPES[a].bits == DATA_TYPES[b].bits]
+        yield from ({"T1": a, "T2": b} for a, b in pairs)
+        return
     first = {name: kinds[0] for name, kinds in row.types.items() if kinds}
     for name, kinds in row.types.items():
         for kind in kinds:
@@ -78,7 +82,7 @@ def of_onnx(
     given = dict(attributes or {})
     if operator == "BitShift":
         given.setdefault("direction", "LEFT")
-    if operator == "Cast":
+    if operator in ("BitCast", "Cast"):
         target = DATA_TYPES[result]
         given["to"] = target.name if version == 1 else target.number
     node = Node(

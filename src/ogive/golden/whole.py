@@ -76,7 +76,7 @@ def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: 
     chosen = {n: v for n, v in ATTRIBUTES.get(operator, {}).items() if n in schema.attributes and n not in names}
     if operator in ("Constant", "ConstantOfShape"):
         chosen["value"] = _value(DATA_TYPES[result], operator)
-    if operator == "Cast":
+    if operator in ("BitCast", "Cast"):
         chosen["to"] = DATA_TYPES[result].name if version == 1 else DATA_TYPES[result].number
     if operator == "EyeLike":
         chosen["dtype"] = DATA_TYPES[result].number

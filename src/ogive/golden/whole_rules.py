@@ -684,8 +684,99 @@ def _power_of_two(number: Any, target: DataType, saturate: bool) -> Any:
     return 2.0**exponent
 
 
+#: Text and what it says, for casts: plain, scientific, long, beside a tie of float32, too large, too small, special.
+_TEXTS: dict[str, Any] = {
+    "3.14": Fraction(314, 100),
+    "-7": Fraction(-7),
+    "1e-5": Fraction(1, 10**5),
+    "1E2": Fraction(100),
+    "+.5": Fraction(1, 2),
+    "100.5": Fraction(1005, 10),
+    "1.000000059604644775390625": 1 + Fraction(1, 2**24),
+    "1.00000005960464477539062500001": 1 + Fraction(1, 2**24) + Fraction(1, 10**29),
+    "1.00390625": 1 + Fraction(1, 2**8),
+    "1e300": Fraction(10**300),
+    "-1e-300": -Fraction(1, 10**300),
+    "nan": math.nan,
+    "INF": math.inf,
+    "+inf": math.inf,
+    "-Inf": -math.inf,
+}
+
+
+def _of_text(value: Any, target: DataType, saturate: bool) -> Any:
+    """What a cast gives of the number that a text says; None where the rule of floats is another one's."""
+    if target.name == "BOOL":
+        return value != 0
+    if is_integer(target):
+        cut = 0 if value != value else 2**70 if value == math.inf else -(2**70) if value == -math.inf else int(value)
+        if target.bits >= 8:
+            return _saturated(target, cut)
+        low = min(max(cut, -128), 127) & (2**target.bits - 1)  # the lower bits of an int8
+        is_negative = target.name.startswith("INT") and low >= 2 ** (target.bits - 1)
+        return low - 2**target.bits if is_negative else low
+    if target.bits <= 8:
+        return None
+    return rounded_to(target, value, is_negative_zero=value < 0)
+
+
+def _as_text(value: Any, kind: DataType) -> str:
+    """A number of few digits as text."""
+    if kind.name == "BOOL" or is_integer(kind):
+        return str(int(value))
+    number = float(value)
+    return {math.inf: "INF", -math.inf: "-INF"}.get(number, "NaN" if number != number else repr(number))
+
+
+def _cast_of_text(o: Given) -> Iterator[Call]:
+    source, target = o.first, o.output
+    target_type = () if o.operator == "Cast" else (drawn(o.kind(1), (1,), o.generator),)
+    if source is target:
+        x = o.data(4)
+        yield "text", (x, *target_type), (x.copy(),)
+    elif target.name == "STRING":
+        x = every_value(source)[:16] if source.bits <= 8 and source.name != "BOOL" else o.data(12)
+        if source.bits > 8 and not is_integer(source):
+            x = np.array([0.0, -0.0, 0.5, -1.25, 3.0, 96.0, np.nan, np.inf, -np.inf]).astype(source.numpy)
+        elif source.bits <= 8 and not is_integer(source):
+            x = x[np.isin(x.astype(np.float64), [0, 0.5, 1, 1.5, 2, 3, 4, -1, -2])]
+        yield "to text", (x, *target_type), (np.array([_as_text(v, source) for v in x], object),)
+    else:
+        saturate = bool(o.attributes.get("saturate", 1))
+        found = {text: _of_text(value, target, saturate) for text, value in _TEXTS.items()}
+        kept = {text: value for text, value in found.items() if value is not None}
+        if not kept:  # floats of few bits: texts of what they have
+            numbers = [v for v in every_value(target) if math.isfinite(float(v))]
+            kept = {repr(float(v)): v for v in numbers}
+        yield (
+            "of text",
+            (np.array(list(kept), object), *target_type),
+            (array_of(target, list(kept.values()), (len(kept),)),),
+        )
+
+
+def _bit_cast(o: Given) -> Iterator[Call]:
+    source, target = o.first, o.output
+    count = 1 << source.bits if source.bits <= 8 else 64
+    size = max(source.numpy.itemsize, 1)
+    data = np.arange(count, dtype=np.uint8).tobytes() if size == 1 else o.generator.bytes(count * size)
+    if source.name == "BOOL":
+        data = bytes([0, 1])
+    x = np.frombuffer(data, source.numpy).copy()
+    raw = np.frombuffer(x.tobytes(), np.uint8)
+    if target.name == "BOOL":
+        yield "bits", (x,), (raw != 0,)
+        return
+    if target.bits < 8:
+        raw = raw & (2**target.bits - 1)
+    yield "bits", (x,), (np.frombuffer(raw.tobytes(), target.numpy).copy(),)
+
+
 def _cast(o: Given) -> Iterator[Call]:
     source, target = o.first, o.output
+    if "STRING" in (source.name, target.name):
+        yield from _cast_of_text(o)
+        return
     if source.bits <= 8 and source.name != "BOOL":
         x = every_value(source)
     elif source.name == "BOOL":
@@ -830,6 +921,7 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 RULES: dict[str, Callable[[Given], Iterator[Call]]] = {
     "ArgMax": _arg(max),
     "ArgMin": _arg(min),
+    "BitCast": _bit_cast,
     "BitShift": _bit_shift,
     "Cast": _cast,
     "CastLike": _cast,

@@ -15,7 +15,7 @@ from ogive.engine.casting import cast
 from ogive.engine.computation import make_ufunc
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["convert"]
+__all__ = ["computed_in", "convert", "is_integer", "limits", "with_bits_of"]
 
 
 @cache
@@ -26,9 +26,8 @@ def _cast_ufunc(source: ElementType, result: ElementType) -> np.ufunc:
 def convert(array: np.ndarray, source: str, result: str, *, saturate: bool, round_mode: str) -> np.ndarray:
     """The elements in another type, where one of the types is not one that kernels compute with."""
     given, wanted = DATA_TYPES[source], DATA_TYPES[result]
-    kind = given.element
-    if kind is None:  # every value of these types is one of int8 or of float32
-        kind = element_type("int8" if _is_integer(given) else "float32")
+    kind = computed_in(given)
+    if given.element is None:
         array = array.astype(kind.numpy)
     if wanted.element is not None:
         out = np.empty(array.shape, wanted.element.numpy)
@@ -38,7 +37,7 @@ def convert(array: np.ndarray, source: str, result: str, *, saturate: bool, roun
             _cast_ufunc(kind, wanted.element)(array, out=out)
         return out
     flat = array.reshape(-1)
-    if _is_integer(wanted):
+    if is_integer(wanted):
         small = _small_integers(flat, kind, wanted)
     elif wanted.name == "FLOAT8E8M0":
         small = _powers_of_two(flat.astype(np.float64), wanted, saturate, round_mode)
@@ -47,8 +46,31 @@ def convert(array: np.ndarray, source: str, result: str, *, saturate: bool, roun
     return small.reshape(array.shape)
 
 
-def _is_integer(kind: DataType) -> bool:
+def is_integer(kind: DataType) -> bool:
     return kind.name.startswith(("INT", "UINT"))
+
+
+def limits(kind: DataType) -> tuple[int, int]:
+    """The smallest and the largest integer of a type of integers."""
+    is_unsigned = kind.name.startswith("UINT")
+    return (0, 2**kind.bits - 1) if is_unsigned else (-(2 ** (kind.bits - 1)), 2 ** (kind.bits - 1) - 1)
+
+
+def computed_in(kind: DataType) -> ElementType:
+    """The type in which kernels compute with these numbers, and which has all of them."""
+    if kind.element is not None:
+        return kind.element
+    return element_type(("uint8" if kind.name.startswith("UINT") else "int8") if is_integer(kind) else "float32")
+
+
+def with_bits_of(array: np.ndarray, wanted: DataType) -> np.ndarray:
+    """The same bits as another type. An array has a byte for what has fewer bits, whose upper ones decide nothing."""
+    if wanted.name == "BOOL":
+        return np.asarray(array.view(np.uint8) != 0)
+    bits = np.ascontiguousarray(array)
+    if wanted.bits < 8:
+        bits = bits.view(np.uint8) & np.uint8(2**wanted.bits - 1)
+    return bits.view(wanted.numpy).reshape(array.shape)
 
 
 def _small_integers(array: np.ndarray, kind: ElementType, wanted: DataType) -> np.ndarray:

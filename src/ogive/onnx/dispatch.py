@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from ogive.engine.casting import cast
-from ogive.errors import ModelError, UnsupportedError, message
+from ogive.errors import ModelError, message
 from ogive.movement.copies import eye_like
 from ogive.onnx import elementwise, formulas, quantisation
 from ogive.onnx.broadcasting import rule_of
-from ogive.onnx.casting import convert
+from ogive.onnx.casting import convert, with_bits_of
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
 from ogive.onnx.implementation import Alias, Arrangement, Constant, Elementwise, Function, Implementation, Rows, RowWise
 from ogive.onnx.movement import COPIES, KEEP_ORDER, MOVEMENTS, SHAPE_ONLY
@@ -21,6 +21,7 @@ from ogive.onnx.node import Node
 from ogive.onnx.reductions import PLACES, REDUCTIONS, arrangement, row_formula
 from ogive.onnx.rowwise import row_wise
 from ogive.onnx.several import SEVERAL, without_marks
+from ogive.onnx.text import from_text, to_text
 
 __all__ = ["implementation", "implementations"]
 
@@ -166,6 +167,8 @@ def _by_name(
 
 # ---- casts
 
+TEXT = "tensor(string)"
+
 
 def _cast(node: Node, output_type: str | None) -> Implementation:
     source = node.input_types[0]
@@ -175,17 +178,32 @@ def _cast(node: Node, output_type: str | None) -> Implementation:
     assert node.inputs[0] is not None
     if source == wanted:
         return Alias(node.inputs[0], wanted)
-    for kind in (source, wanted):
-        if kind == "tensor(string)":
-            raise UnsupportedError(message(node.label, f"it casts {source} to {wanted}", "numbers and truth values"))
     saturate, round_mode = bool(node.attributes.get("saturate", 1)), node.attributes.get("round_mode", "up")
     if round_mode not in ("up", "down", "nearest"):
         raise ModelError(message(node.label, f"round_mode is {round_mode!r}", "'up', 'down', 'nearest'"))
+    if wanted == TEXT:
+        return Function((node.inputs[0],), partial(to_text, source=DATA_TYPES[source]), wanted)
+    if source == TEXT:
+        read = partial(from_text, wanted=DATA_TYPES[wanted], saturate=saturate, round_mode=round_mode)
+        return Function((node.inputs[0],), read, wanted)
     elements = element_types((source, wanted))
     if elements is not None:
         return Elementwise((node.inputs[0],), elements[:1], elements[1], wanted, rule_of(node), cast(*elements))
     function = partial(convert, source=source, result=wanted, saturate=saturate, round_mode=round_mode)
     return Function((node.inputs[0],), function, wanted)
+
+
+def _bit_cast(node: Node, output_type: str | None) -> Implementation:
+    """The same bits as another type of as many; of truth values any bits but zeros are true."""
+    assert node.inputs[0] is not None
+    assert node.input_types[0] is not None
+    given, wanted = DATA_TYPES[node.input_types[0]], DATA_TYPES[_cast_target(node)]
+    if given.bits != wanted.bits:
+        what = f"it makes {wanted.type}, of {wanted.bits} bits, of {given.type}, of {given.bits}"
+        raise ModelError(message(node.label, what, "types of as many bits", "Use Cast to convert numbers"))
+    if given is wanted:
+        return Alias(node.inputs[0], wanted.type)
+    return Function((node.inputs[0],), partial(with_bits_of, wanted=wanted), wanted.type)
 
 
 def _cast_target(node: Node) -> str:
@@ -200,6 +218,7 @@ def _cast_target(node: Node) -> str:
 
 
 _MAKERS: dict[str, Callable[[Node, str | None], Implementation]] = {
+    "BitCast": _bit_cast,
     "BitShift": elementwise.bit_shift,
     "Cast": _cast,
     "CastLike": _cast,

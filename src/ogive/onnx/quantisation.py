@@ -1,7 +1,8 @@
 """QuantizeLinear and DequantizeLinear: with one scale, one for each index of an axis, or one for each block.
 
-Integers of 8 bits and one scale, or one for each index, are kernels of the catalogue's operators. The other types, and
-blocks, are NumPy's arithmetic in the type that the standard names (float32 unless ``precision`` says otherwise).
+All integers, with any scales, are kernels of the catalogue's operators: what kernels do not compute with is converted to a
+type that has all its values. Floats of 8 bits and less, and another ``precision`` than float32, are NumPy's arithmetic in
+the type that the standard names.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
-from ogive.engine.computation import Computation, Formula
+from ogive.engine.computation import Computation, Formula, make_ufunc
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.expression import Format, lift
 from ogive.expression import node as expression
-from ogive.onnx.casting import convert
-from ogive.onnx.data_types import DATA_TYPES, DataType, data_type, element_types
+from ogive.onnx.casting import computed_in, convert, is_integer, limits
+from ogive.onnx.data_types import DATA_TYPES, DataType, data_type, data_type_of
 from ogive.onnx.implementation import Elementwise, Function, Implementation
 from ogive.onnx.node import Node
 from ogive.signature import Signature
@@ -59,26 +60,23 @@ def _output(node: Node, from_inputs: str | None, default: str) -> str:
 
 
 def _made(node: Node, name: str, result: str) -> Implementation:
+    """A kernel of the catalogue's formula where kernels compute with all types, and else a function around one."""
     axis, block = node.attributes.get("axis", 1), node.attributes.get("block_size", 0)
-    given = tuple(t for t in node.input_types if t is not None)
-    elements = element_types((*given, result))
-    if not block and elements is not None:
-        x, scale, *zero = elements[:-1]
-        point = zero[0] if zero else elements[-1] if name == "quantize_linear" else x
-        if Signature((x, scale, point), elements[-1:]) in OPERATORS[name].signatures:
-            computation = _computation(name, Signature(elements[:-1], elements[-1:]))
-            rule = partial(_aligned, axis)
-            return Elementwise(node.operands, elements[:-1], elements[-1], result, rule, computation)
     precision = data_type(node.attributes.get("precision", 0))
-    saturate = bool(node.attributes.get("saturate", 1))
     kind = DATA_TYPES[result]
-    if name == "quantize_linear":
-        compute = partial(_quantized, kind, precision, saturate)
-    elif kind.element is None or not kind.element.is_float:
+    if name == "dequantize_linear" and (kind.element is None or not kind.element.is_float):
         raise UnsupportedError(message(node.label, f"its output is {kind.type}", "floating-point types"))
-    else:
-        compute = partial(_dequantized, kind)
-    return Function(node.operands, partial(_with_spread, compute, axis, block, node.label), result)
+    if name == "quantize_linear" and (not is_integer(kind) or (precision is not None and precision.bits != 32)):
+        function = partial(_quantized, kind, precision, bool(node.attributes.get("saturate", 1)))
+        return Function(node.operands, partial(_with_spread, function, axis, block, node.label), result)
+    given = [DATA_TYPES[t] for t in node.input_types if t is not None]
+    signature = Signature(tuple(map(computed_in, given)), (computed_in(kind),))
+    computation = _computation(name, signature)
+    if not block and all(t.element is not None for t in (*given, kind)):
+        rule = partial(_aligned, axis)
+        return Elementwise(node.operands, signature.inputs, signature.outputs[0], result, rule, computation)
+    function = partial(_with_kernel, make_ufunc(name, computation), kind)
+    return Function(node.operands, partial(_with_spread, function, axis, block, node.label), result)
 
 
 def _computation(name: str, signature: Signature) -> Computation:
@@ -128,6 +126,21 @@ def _with_spread(
     return compute(x, *_spread(label, axis, block, x, others))
 
 
+def _with_kernel(ufunc: np.ufunc, result: DataType, *operands: np.ndarray) -> np.ndarray:
+    """The kernel's results; integers of 2 and 4 bits are computed in those of 8, which saturate later."""
+    numbers = [_as_computed(operand) for operand in operands]
+    found: np.ndarray = np.asarray(ufunc(*numbers))
+    if result.element is None:
+        found = np.clip(found, *limits(result)).astype(result.numpy)
+    return found
+
+
+def _as_computed(array: np.ndarray) -> np.ndarray:
+    kind = data_type_of(array.dtype)
+    assert kind is not None
+    return array if kind.element is not None else array.astype(computed_in(kind).numpy)
+
+
 def _quantized(
     result: DataType,
     precision: DataType | None,
@@ -136,28 +149,23 @@ def _quantized(
     scale: np.ndarray,
     *zero: np.ndarray,
 ) -> np.ndarray:
+    """To floats of 8 bits and less, and to integers where the quotient is rounded to another type than float32."""
     kind: np.dtype = np.dtype(np.float32) if precision is None else precision.numpy
     quotient: np.ndarray
-    if kind.itemsize < 4:  # computed in float32 and rounded to it
-        quotient = (x.astype(np.float32) / scale.astype(np.float32)).astype(kind).astype(np.float32)
-    else:
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        if kind.itemsize < 4:  # computed in float32 and rounded to it
+            quotient = (x.astype(np.float32) / scale.astype(np.float32)).astype(kind).astype(np.float32)
+        else:
             quotient = x.astype(kind) / scale.astype(kind)
-    if not result.name.startswith(("INT", "UINT")):
+    if not is_integer(result):
         source = "tensor(float)"
         single = quotient.astype(np.float32)
         if zero:
             single = single + zero[0].astype(np.float32)
         return convert(single, source, result.type, saturate=saturate, round_mode="up")
-    unsigned = result.name.startswith("UINT")
-    low, high = (0, 2**result.bits - 1) if unsigned else (-(2 ** (result.bits - 1)), 2 ** (result.bits - 1) - 1)
+    # So large a number saturates whatever the zero point is; NaN becomes 0, as in the kernels.
     offset = zero[0].astype(np.int64) if zero else 0
-    rounded = np.nan_to_num(np.rint(quotient.astype(np.float64)), nan=0.0, posinf=2.0**40, neginf=-(2.0**40))
-    total = np.clip(rounded, -(2.0**40), 2.0**40).astype(np.int64) + offset
-    return np.asarray(np.clip(total, low, high).astype(result.numpy))
-
-
-def _dequantized(result: DataType, x: np.ndarray, scale: np.ndarray, *zero: np.ndarray) -> np.ndarray:
-    wide = x.astype(np.float64) - (zero[0].astype(np.float64) if zero else 0.0)
-    with np.errstate(all="ignore"):  # exact in float64 for all integers up to 32 bits; the product rounds once more
-        return (wide * scale.astype(np.float64)).astype(result.numpy)
+    whole = np.clip(np.rint(quotient.astype(np.float64)), -(2.0**40), 2.0**40)
+    is_nan = np.isnan(whole)
+    total = np.where(is_nan, 0, np.where(is_nan, 0, whole).astype(np.int64) + offset)
+    return np.asarray(np.clip(total, *limits(result)).astype(result.numpy))

@@ -11,7 +11,7 @@ import numpy as np
 import onnx.defs
 from onnx.defs import OpSchema
 
-from ogive.errors import UnsupportedError
+from ogive.errors import ModelError, UnsupportedError
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, DataType
 from ogive.onnx.dispatch import implementations
@@ -82,11 +82,12 @@ def _is_taken(schema: OpSchema, parameter: str, kind: str) -> bool:
 
 
 def _choices(schema: OpSchema, parameter: str, kind: str) -> Iterator[dict[str, str]]:
-    """The type parameters, with the others at a few types each."""
+    """The type parameters, with the others at a few types each, and at the same one."""
     others = {c.type_param_str: sorted(c.allowed_type_strs, key=_rank) for c in schema.type_constraints}
     for position in range(2):
         choice = {name: types[min(position, len(types) - 1)] for name, types in others.items()}
         yield {**choice, parameter: kind}
+    yield {name: kind if kind in types else types[0] for name, types in others.items()}
 
 
 def _loads(schema: OpSchema, types: Mapping[str, str]) -> bool:
@@ -114,13 +115,13 @@ def _loads(schema: OpSchema, types: Mapping[str, str]) -> bool:
     )
     try:
         return implementations(node, results) is not None
-    except UnsupportedError:
+    except (ModelError, UnsupportedError):
         return False
 
 
 def _needed_attributes(schema: OpSchema, result: DataType | None) -> dict[str, Any] | None:
     """Values for the attributes that decide on the type of the output, or that a node cannot be without."""
-    if schema.name == "Cast":
+    if schema.name in ("BitCast", "Cast"):
         return None if result is None else {"to": result.name if schema.since_version == 1 else result.number}
     if schema.name in ("Constant", "ConstantOfShape"):
         return None if result is None else {"value": np.zeros((), result.numpy)}

@@ -106,9 +106,15 @@ def called(
             function(*arrays, out=out)
             return out
     except (ShapeError, UnsupportedError) as error:
-        raise type(error)(f"{label}: {error}") from error
+        raise type(error)(_of_node(label, error)) from error
     except (ValueError, TypeError, IndexError, OverflowError, MemoryError) as error:
-        raise ModelError(f"{label}: {error}") from error
+        raise ModelError(_of_node(label, error)) from error
+
+
+def _of_node(label: str, error: Exception) -> str:
+    """The sentence of an error, with the node once: rules of shapes say it already."""
+    text = str(error)
+    return text if text.startswith(f"{label}: ") else f"{label}: {text}"
 
 
 class _Trace:

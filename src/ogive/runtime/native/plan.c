@@ -153,6 +153,8 @@ static int extent(int ndim, const npy_intp *dims, const npy_intp *strides, npy_i
         if (dims[a] == 0) {
             return 0;
         }
+    }
+    for (int a = 0; a < ndim; ++a) {
         if (dims[a] > 1 && (strides[a] > most / (dims[a] - 1) || strides[a] < -(most / (dims[a] - 1)))) {
             return -1;
         }
