@@ -15,6 +15,7 @@
  *   xla.c      kernels called by programs that XLA compiled (ogive.jax)
  *   provider.c the execution provider for ONNX Runtime (ogive.onnxruntime)
  *   dlpack.c   operators called on another library's tensors (ogive.torch)
+ *   fork.c     what runs before and after a fork
  *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
@@ -282,5 +283,10 @@ void ogive_pool_resize_own(int threads); /* of the calling thread; 0: that of th
 OGIVE_EXPORT int ogive_get_num_threads(void);
 OGIVE_EXPORT void ogive_set_num_threads(int threads);
 int ogive_pool_setup(void);
+#if !defined(_WIN32)
+#include <signal.h>
+/* Block the calling thread's signals, and say which were blocked before. */
+void ogive_block_signals(sigset_t *before);
+#endif
 
 #endif

@@ -61,6 +61,9 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 #define PIECES 8
 /* How many of the next threads a worker helps; the caller helps all. */
 #define NEIGHBOURS 4
+/* Bytes of a worker's stack: docs/threads.md says so. A worker's loops take 150 KiB, and the last level of results runs
+ * Python. */
+#define WORKER_STACK (1 << 20)
 /* A job of fewer grains is short: it does not pay to wake a thread for one that comes alone. */
 #define SHORT_JOB 16
 
@@ -215,13 +218,27 @@ static void work(int self) {
     }
 }
 
+#if !defined(_WIN32)
+/* All but those that a thread's own instructions raise: blocked, these would end the process without a handler. */
+void ogive_block_signals(sigset_t *before) {
+    sigset_t blocked;
+    sigfillset(&blocked);
+    sigdelset(&blocked, SIGSEGV);
+    sigdelset(&blocked, SIGBUS);
+    sigdelset(&blocked, SIGFPE);
+    sigdelset(&blocked, SIGILL);
+    pthread_sigmask(SIG_SETMASK, &blocked, before);
+}
+#endif
+
 #if defined(_WIN32)
 static DWORD WINAPI worker_main(LPVOID self) {
     work((int)(intptr_t)self);
     return 0;
 }
 static int start_worker(int index) {
-    worker_handles[index] = CreateThread(NULL, 0, worker_main, (LPVOID)(intptr_t)index, 0, NULL);
+    worker_handles[index] = CreateThread(NULL, WORKER_STACK, worker_main, (LPVOID)(intptr_t)index,
+                                         STACK_SIZE_PARAM_IS_A_RESERVATION, NULL);
     return worker_handles[index] != NULL;
 }
 static void join_worker(int index) {
@@ -234,8 +251,20 @@ static void *worker_main(void *self) {
     return NULL;
 }
 
+/* A worker must not take the signals of the program: one that waits for them (sigwait, signalfd) has blocked them in its
+ * own threads alone. The stack is stated, because the system's default may be small: musl gives 128 KiB. */
 static int start_worker(int index) {
-    return pthread_create(&worker_handles[index], NULL, worker_main, (void *)(intptr_t)index) == 0;
+    pthread_attr_t attributes;
+    sigset_t before;
+    if (pthread_attr_init(&attributes) != 0) {
+        return 0;
+    }
+    int failed = pthread_attr_setstacksize(&attributes, WORKER_STACK);
+    ogive_block_signals(&before);
+    failed = failed || pthread_create(&worker_handles[index], &attributes, worker_main, (void *)(intptr_t)index) != 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return !failed;
 }
 static void join_worker(int index) { pthread_join(worker_handles[index], NULL); }
 
