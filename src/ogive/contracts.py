@@ -33,7 +33,7 @@ def checked(subject: str, accuracy: object, default: str | None = None) -> str:
 
 
 def _from_environment(environment: Mapping[str, str]) -> str:
-    wanted = environment.get("OGIVE_ACCURACY") or "exact"
+    wanted = environment.get("OGIVE_ACCURACY", "").strip() or "exact"
     if wanted not in CONTRACTS:
         raise OgiveError(message("OGIVE_ACCURACY", f"it is {wanted!r}", _ALLOWED))
     return wanted

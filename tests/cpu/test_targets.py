@@ -12,18 +12,13 @@ from ogive import _native
 from ogive.backends.compiler import assembly, object_code
 from ogive.backends.link import link
 from ogive.backends.llvm import emit, entries
-from ogive.backends.target import TARGETS, host_target
+from ogive.backends.target import TARGETS, host_target, runnable_targets
 from ogive.errors import CompileError
 from ogive.runtime.kernels import make_ufunc
 from tests.inputs import CASE_IDS, CASES, OF_ROWS, assert_same_bits, named, operands
 
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
-RUNNABLE = [
-    target
-    for target in TARGETS.values()
-    if (target.architecture == "x86_64") == IS_X86
-    and (not IS_X86 or {"x86-64": 1, "x86-64-v3": 3, "x86-64-v4": 4}[target.name] <= _native.x86_level())
-]
+RUNNABLE = list(runnable_targets().values())
 
 
 def program(op, signature):
@@ -91,11 +86,48 @@ def test_target_from_the_environment(monkeypatch):
     with pytest.raises(CompileError, match="OGIVE_TARGET: it is 'pentium'; allowed: native, x86-64, "):
         host_target()
     host_target.cache_clear()
+    monkeypatch.setenv("OGIVE_TARGET", " x86-64 ")
+    assert host_target() is TARGETS["x86-64"]
+    host_target.cache_clear()
     monkeypatch.setattr(platform, "machine", lambda: "sparc64")
     monkeypatch.delenv("OGIVE_TARGET")
     with pytest.raises(CompileError, match="the processor is sparc64; allowed: x86-64 and 64-bit Arm"):
         host_target()
     host_target.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("machine", "level", "wanted", "allowed"),
+    [
+        ("x86_64", 4, "aarch64", "native, x86-64, x86-64-v3, x86-64-v4"),
+        ("AMD64", 3, "x86-64-v4", "native, x86-64, x86-64-v3"),
+        ("x86_64", 1, "x86-64-v3", "native, x86-64"),
+        ("arm64", 0, "x86-64", "native, aarch64"),
+        ("aarch64", 0, "x86-64-v4", "native, aarch64"),
+    ],
+)
+def test_a_target_that_this_machine_does_not_run_is_refused(monkeypatch, machine, level, wanted, allowed):
+    """Its code would end the process with a signal."""
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(_native, "x86_level", lambda: level)
+    monkeypatch.setenv("OGIVE_TARGET", wanted)
+    host_target.cache_clear()
+    with pytest.raises(CompileError) as caught:
+        host_target()
+    assert str(caught.value) == (
+        f"OGIVE_TARGET: it is {wanted!r}, whose code this machine does not run; allowed: {allowed}"
+    )
+    monkeypatch.delenv("OGIVE_TARGET")
+    assert host_target().name == allowed.split(", ")[-1]
+    host_target.cache_clear()
+
+
+def test_a_foreign_target_from_the_environment_is_an_error_of_the_first_call():
+    code = "import numpy as np, ogive\nogive.exp(np.float32([1]))"
+    environment = os.environ | {"OGIVE_TARGET": "aarch64" if IS_X86 else "x86-64"}
+    run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 1
+    assert "CompileError: OGIVE_TARGET: it is '" in run.stderr
 
 
 def test_forced_from_the_environment_the_bits_are_the_same():

@@ -16,7 +16,7 @@ from ogive.backends.tuning import TUNINGS, Tuning
 from ogive.errors import CompileError, message
 from ogive.records import record
 
-__all__ = ["ELSEWHERE", "TARGETS", "Target", "host_target"]
+__all__ = ["ELSEWHERE", "TARGETS", "Target", "host_target", "runnable_targets"]
 
 
 @record()
@@ -35,6 +35,8 @@ class Target:
     """The calling convention, where the triple leaves it open."""
     only_triple: str = ""
     """Of code for elsewhere; without it, code is for this system."""
+    level: int = 1
+    """The level of x86-64 that a processor must have (`_native.x86_level`)."""
 
     @property
     def tuning(self) -> Tuning:
@@ -56,8 +58,8 @@ TARGETS = {
     for row in (
         #      name         architecture processor    features    bytes  tables
         Target("x86-64", "x86_64", "x86-64", "", 16, ("half in software", "rounding in software")),
-        Target("x86-64-v3", "x86_64", "x86-64-v3", "", 32),
-        Target("x86-64-v4", "x86_64", "x86-64-v4", "", 64, ("avx512",)),
+        Target("x86-64-v3", "x86_64", "x86-64-v3", "", 32, level=3),
+        Target("x86-64-v4", "x86_64", "x86-64-v4", "", 64, ("avx512",), level=4),
         # Register x18 belongs to the system on macOS and Windows.
         Target("aarch64", "aarch64", "generic", "+reserve-x18", 16),
     )
@@ -75,17 +77,25 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-@cache
-def host_target() -> Target:
-    """The highest level that this machine runs; OGIVE_TARGET names another one."""
-    wanted = os.environ.get("OGIVE_TARGET")
-    if wanted and wanted != "native":
-        if wanted not in TARGETS:
-            raise CompileError(message("OGIVE_TARGET", f"it is {wanted!r}", f"native, {', '.join(TARGETS)}"))
-        return TARGETS[wanted]
+def runnable_targets() -> dict[str, Target]:
+    """The targets whose code this machine runs, from the lowest level up."""
     machine = platform.machine().lower()
     if machine in ("x86_64", "amd64"):
-        return TARGETS[{4: "x86-64-v4", 3: "x86-64-v3"}.get(_native.x86_level(), "x86-64")]
+        level = _native.x86_level()
+        return {row.name: row for row in TARGETS.values() if row.architecture == "x86_64" and row.level <= level}
     if machine in ("aarch64", "arm64"):
-        return TARGETS["aarch64"]
+        return {row.name: row for row in TARGETS.values() if row.architecture == "aarch64"}
     raise CompileError(message("ogive", f"the processor is {machine}", "x86-64 and 64-bit Arm"))
+
+
+@cache
+def host_target() -> Target:
+    """The highest level that this machine runs; OGIVE_TARGET names a lower one."""
+    here = runnable_targets()
+    wanted = os.environ.get("OGIVE_TARGET", "").strip()
+    if wanted in ("", "native"):
+        return list(here.values())[-1]
+    if wanted not in here:
+        what = f"it is {wanted!r}, whose code this machine does not run" if wanted in TARGETS else f"it is {wanted!r}"
+        raise CompileError(message("OGIVE_TARGET", what, ", ".join(("native", *here))))
+    return here[wanted]

@@ -135,7 +135,7 @@ def _status(arguments: list[str]) -> int:
 def _is_debugged(arguments: list[str]) -> bool:
     """Whether tracebacks are wanted. The option stands before the command."""
     before = arguments[: next((i for i, word in enumerate(arguments) if word in COMMANDS), len(arguments))]
-    return "--debug" in before or os.environ.get("OGIVE_DEBUG", "0") not in ("", "0")
+    return "--debug" in before or os.environ.get("OGIVE_DEBUG", "0").strip() not in ("", "0")
 
 
 #: What to do about a file that cannot be read or written.

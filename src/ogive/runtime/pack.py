@@ -186,7 +186,7 @@ def _read(files: Mapping[str, str]) -> dict[str, bytes]:
 
 def load(identity: str, target: Target) -> Kernel | None:
     """The note and the image of a computation's kernel, or None. ``OGIVE_PACKS=off`` disables packs."""
-    if os.environ.get("OGIVE_PACKS", "").lower() == "off" or TARGETS.get(target.name) != target:
+    if os.environ.get("OGIVE_PACKS", "").strip().lower() == "off" or TARGETS.get(target.name) != target:
         return None
     pack = _opened(target.name)
     found = None if pack is None else pack.find(_key(identity))
