@@ -2,8 +2,10 @@
 
 A child process has one thread, the one that forked, and a copy of every lock. A lock that another thread held at that
 moment would stay locked in the child for ever. So a fork waits for the end of what cannot be copied half-done: compiling
-(`no_fork`), and modules that are being loaded, whose locks are Python's. The child releases the locks of all other
-objects (`lock`).
+(`no_fork`), and modules that are being loaded, whose locks are Python's. The child makes the locks of all other
+objects (`lock`) anew.
+
+runtime/native/fork.c does this, because Ctrl-C would break off a hook that is written in Python.
 """
 
 from __future__ import annotations
@@ -11,12 +13,12 @@ from __future__ import annotations
 import _imp
 import os
 import threading
-import time
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from importlib import _bootstrap
 from typing import Any, Generic, TypeVar, overload
+
+from ogive import _native
 
 __all__ = ["cached_property", "hold_over_fork", "lock", "no_fork"]
 
@@ -28,12 +30,12 @@ no_fork = threading.RLock()
 #: How many seconds a fork waits for other threads that load modules. A thread that loads one for ever must not stop it.
 LONGEST_WAIT = 10.0
 
-_held: list[AbstractContextManager[Any]] = [no_fork]
-_locks: weakref.WeakSet[Any] = weakref.WeakSet()
+_held: list[Any] = [no_fork]
+_locks: set[weakref.ref[Any]] = set()
 
 
-def hold_over_fork(other: AbstractContextManager[Any]) -> None:
-    """Have forks wait for another library's lock too. Call it inside ``with no_fork``."""
+def hold_over_fork(other: Any) -> None:
+    """Have forks wait for another library's lock too: one of Python's own. Call it inside ``with no_fork``."""
     if other not in _held:
         _held.append(other)
 
@@ -44,44 +46,16 @@ def lock() -> threading.Lock:
     What it guards must be in order between any two Python instructions, as a dictionary with finished entries is.
     """
     made = threading.Lock()
-    _locks.add(made)
+    _locks.add(weakref.ref(made, _locks.discard))
     return made
 
 
-def _is_loading_elsewhere() -> bool:
-    """Whether another thread is in the middle of loading a module; asked while this one holds the import lock."""
-    here = threading.get_ident()
-    locks = [reference() for reference in list(getattr(_bootstrap, "_module_locks", {}).values())]
-    return any(getattr(lock, "owner", None) not in (None, here) for lock in locks)
-
-
-def _before() -> None:
-    """Wait until nothing is half-done, and keep other threads from beginning anything."""
-    deadline = time.monotonic() + LONGEST_WAIT
-    while True:
-        for held in _held:
-            held.__enter__()
-        _imp.acquire_lock()  # from now on nobody begins to load a module
-        if not _is_loading_elsewhere() or time.monotonic() > deadline:
-            return
-        _after()
-        time.sleep(0.001)
-
-
-def _after() -> None:
-    _imp.release_lock()
-    for held in reversed(_held):
-        held.__exit__(None, None, None)
-
-
-def _after_in_child() -> None:
-    _after()
-    for each in _locks:
-        if each.locked():
-            each.release()
+def _hooks(longest_wait: float) -> tuple[Callable[[], None], Callable[[], None], Callable[[], None]]:
+    return _native.fork_hooks(_held, _locks, _imp, getattr(_bootstrap, "_module_locks", {}), longest_wait)
 
 
 if hasattr(os, "register_at_fork"):
+    _before, _after, _after_in_child = _hooks(LONGEST_WAIT)
     os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after_in_child)
 
 

@@ -255,3 +255,113 @@ thread.join()
 print(found)
 """
     assert run(code) == (0, str([0] * 15), "")
+
+
+#: A handler that ends the program's work as Ctrl-C does, and what says whether another thread gets both locks.
+CTRL_C = """
+import _imp, random
+
+def ctrl_c(*_):
+    raise KeyboardInterrupt
+signal.signal(signal.SIGALRM, ctrl_c)
+
+def locks_are_free():
+    found = []
+    def probe():
+        found.append(forking.no_fork.acquire(timeout=5))
+        forking.no_fork.release()
+        _imp.acquire_lock()
+        _imp.release_lock()
+        found.append(True)
+    thread = threading.Thread(target=probe, daemon=True)
+    thread.start()
+    thread.join(8)
+    return found == [True, True] and not _imp.lock_held()
+"""
+
+
+def test_ctrl_c_during_a_fork_is_neither_lost_nor_leaves_a_lock():
+    """A signal that comes while the system forks is handled by the first Python instruction after it."""
+    code = """
+random.seed(1)
+sent = caught = 0
+end = time.monotonic() + 3
+while time.monotonic() < end:
+    try:
+        pid = None
+        sent += 1
+        signal.setitimer(signal.ITIMER_REAL, random.uniform(1e-4, 2e-3))
+        while True:
+            pid = os.fork()
+            if pid == 0:
+                os._exit(0)
+            os.waitpid(pid, 0)
+    except KeyboardInterrupt:
+        caught += 1
+    try:
+        while True:
+            os.waitpid(-1, 0)
+    except ChildProcessError:
+        pass
+print(sent == caught > 100, locks_are_free())
+signal.signal(signal.SIGALRM, signal.SIG_DFL)
+print(statuses([fork(lambda: ogive.operator(lambda x: x + 17.5)(np.ones(8, "f4"))[0] == 18.5, 10)]))
+"""
+    assert run(CTRL_C + code) == (0, "True True\n[0]", "")
+
+
+def test_ctrl_c_while_a_fork_waits_for_a_compiler():
+    """The fork waits, the child can compile, and the interrupt is raised after it."""
+    code = """
+held, caught = threading.Event(), []
+def hold():
+    with forking.no_fork:
+        held.set()
+        time.sleep(0.6)
+thread = threading.Thread(target=hold)
+thread.start()
+held.wait()
+signal.setitimer(signal.ITIMER_REAL, 0.2)
+parent, begin = os.getpid(), time.monotonic()
+try:
+    os.fork()
+except KeyboardInterrupt:
+    caught.append(os.getpid() == parent and time.monotonic() - begin > 0.3)
+if os.getpid() != parent:
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(10)
+    os._exit(0 if not caught and ogive.operator(lambda x: x + 17.5)(np.ones(8, "f4"))[0] == 18.5 else 1)
+print(caught, os.wait()[1], locks_are_free())
+thread.join()
+"""
+    assert run(CTRL_C + code) == (0, "[True] 0 True", "")
+
+
+def test_a_fork_inside_a_module_that_another_threads_formula_loads(tmp_path):
+    """Each would wait for the other for ever: the fork for the compiler, and the formula for the module."""
+    (tmp_path / "forks.py").write_text(
+        "import time, __main__\ntime.sleep(0.3)\npid = __main__.fork(__main__.computes)\n"
+    )
+    code = f"""
+sys.path.insert(0, {str(tmp_path)!r})
+kept = forking._hooks(0.5)  # seconds
+computes = lambda: ogive.operator(lambda x: x + 17.5)(np.ones(8, "f4"))[0] == 18.5
+def load_while_compiling():
+    with forking.no_fork:
+        time.sleep(0.15)
+        import forks
+thread = threading.Thread(target=load_while_compiling)
+thread.start()
+import forks
+thread.join()
+print(statuses([forks.pid]))
+"""
+    assert run(code) == (0, "[0]", "")
+
+
+def test_a_lock_that_is_gone_is_forgotten():
+    before = len(forking._locks)
+    made = forking.lock()
+    assert len(forking._locks) == before + 1
+    del made
+    assert len(forking._locks) == before

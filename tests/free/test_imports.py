@@ -19,7 +19,7 @@ MAY_IMPORT = {
     "errors": set(),
     "records": set(),
     "dtypes": set(),
-    "forking": set(),
+    "forking": {"_native"},
     "contracts": set(),
     "formats": set(),
     "operations": {"formats"},

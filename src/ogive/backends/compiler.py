@@ -22,7 +22,7 @@ def _llvm() -> Any:
         from llvmlite.binding import ffi
     except (ImportError, OSError) as error:  # OSError: its shared library does not load
         raise _not_there(error) from error
-    lock = getattr(ffi.lib, "_lock", None)
+    lock = getattr(getattr(ffi.lib, "_lock", None), "_lock", None)  # of llvmlite's lock the one of Python that is in it
     if lock is not None:
         hold_over_fork(lock)  # others may use llvmlite too, such as Numba
     llvm.initialize_all_targets()

@@ -11,6 +11,8 @@ PyObject *ogive_provider_node(PyObject *module, PyObject *args);
 PyObject *ogive_release_provider_node(PyObject *module, PyObject *number);
 PyObject *ogive_provider_output(PyObject *module, PyObject *args);
 
+PyObject *ogive_fork_hooks(PyObject *module, PyObject *args);
+
 static PyObject *get_pool_size(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
@@ -74,6 +76,9 @@ static PyMethodDef methods[] = {
     {"set_own_pool_size", set_own_pool_size, METH_O,
      "Set how many threads a large call of the calling thread uses at most; 0: as many as the process's."},
     {"x86_level", x86_level, METH_NOARGS, "The level of x86-64 that this machine runs: 1, 3 or 4; 0 elsewhere."},
+    {"fork_hooks", ogive_fork_hooks, METH_VARARGS,
+     "fork_hooks(held, locks, imports, loading, longest_wait)\n--\n\n"
+     "What runs before a fork, after it in the parent and after it in the child, as os.register_at_fork takes them."},
     {"set_expression_type", ogive_set_expression_type, METH_O,
      "Set the class whose instances make a call of an operator symbolic."},
     {"inherit_vectorcall", ogive_inherit_vectorcall, METH_O,
