@@ -19,6 +19,6 @@ def test_there_are_enough():
 @pytest.mark.parametrize("defect", DEFECTS, ids=lambda d: d.name)
 def test_the_defect_is_caught(defect):
     found = found_by_judge(defect)
-    assert is_caught(defect, found), found.worst_ulp
+    assert is_caught(found), found.worst_ulp
     if defect.causes:
         assert cause_is_right(defect, found) == (defect.name not in UNNAMED), [cause.name for cause in found.causes]

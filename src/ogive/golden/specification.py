@@ -216,8 +216,9 @@ def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) 
         return Expected(right.reshape(shape), right.reshape(shape))
     with np.errstate(all="ignore"):
         loose = ~(bound * units_in_one(exact, kind) <= ACCURATE)
+        # Beyond the type's end the value stays where it is known well, and is infinite where it is not.
         beyond = found.known & ~np.isfinite(right)
-        exact = np.where(beyond, right.astype(exact.dtype), exact)
+        exact = np.where(beyond & loose, right.astype(exact.dtype), exact)
         loose &= ~beyond
     if loose.any():
         places, index, inverse = _distinct(flat, loose)

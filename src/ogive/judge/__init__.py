@@ -19,7 +19,7 @@ from ogive.errors import ArgumentError, message
 from ogive.golden.specification import of_operator
 from ogive.judge import measure
 from ogive.judge.budget import Budget, Budgets, load
-from ogive.judge.judgement import POLICIES, Cause, Example, Judgement
+from ogive.judge.judgement import ALLOWABLE, POLICIES, Cause, Example, Judgement
 from ogive.judge.page import write_html
 from ogive.judge.reports import write_json, write_junit
 from ogive.judge.subjects import Subject, of_callable, subject
@@ -92,9 +92,9 @@ def assert_conforms(
     >>> assert_conforms(np.tanh, "tanh", "float16", max_ulp=1).worst_ulp <= 1
     True
     """
-    unknown = [name for name in allow if name not in POLICIES]
+    unknown = [name for name in allow if name not in ALLOWABLE]
     if unknown:
-        raise ArgumentError(message("assert_conforms", f"allow has {unknown[0]!r}", ", ".join(POLICIES)))
+        raise ArgumentError(message("assert_conforms", f"allow has {unknown[0]!r}", ", ".join(ALLOWABLE)))
     budget = Budget(max_ulp, max_not_nearest, frozenset(allow), max_dependence)
     found = judge(implementation, operator, dtype, parameters, budget=budget)
     if not found.within_budget:

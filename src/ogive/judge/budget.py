@@ -12,7 +12,7 @@ from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.errors import MissingPackageError, ModelError, message, suggestion
-from ogive.judge.judgement import POLICIES, Judgement
+from ogive.judge.judgement import ALLOWABLE, FATAL, POLICIES, Judgement
 
 __all__ = ["Budget", "Budgets", "load"]
 
@@ -28,7 +28,7 @@ class Budget:
     allow: frozenset[str] = field(default_factory=lambda: frozenset({"zero_sign"}))
     """Policies that may be broken."""
     max_dependence: float | None = None
-    """How far, in numbers of the type, results may depend on length and position; None: any."""
+    """How far, in numbers of the type, results may depend on length and position; None: any, within the budget."""
 
     def decide(self, judgement: Judgement) -> None:
         """Write into a judgement whether it is within the budget, and what is beyond."""
@@ -36,13 +36,24 @@ class Budget:
         if not judgement.worst_ulp <= self.max_ulp and judgement.worst is not None:
             at = ", ".join(f"{value:.9g}" for value in judgement.worst.inputs)
             beyond.append(f"the largest error is {judgement.worst_ulp:.4g} ULP, at {at}; allowed: {self.max_ulp:g}")
-        if self.max_not_nearest is not None and judgement.not_nearest > self.max_not_nearest:
-            allowed = f"{self.max_not_nearest:,}"
-            beyond.append(f"{judgement.not_nearest:,} results are not the nearest ones; allowed: {allowed}")
+        not_nearest = judgement.not_nearest + judgement.calls.not_nearest
+        if self.max_not_nearest is not None and not_nearest > self.max_not_nearest:
+            of_calls = (
+                f", {judgement.calls.not_nearest:,} of them only in some calls" if judgement.calls.not_nearest else ""
+            )
+            what = f"{not_nearest:,} results are not the nearest ones{of_calls}"
+            beyond.append(f"{what}; allowed: {self.max_not_nearest:,}")
         for name, policy in judgement.policies.items():
-            if policy.count and name not in self.allow:
+            if not policy.count or (name in self.allow and name not in FATAL):
+                continue
+            if policy.text:
+                more = f" (and in {policy.count - 1:,} more)" if policy.count > 1 else ""
+                beyond.append(f"{name}: {policy.text}{more}")
+            else:
                 at = "" if policy.example is None else " at " + ", ".join(f"{v:.9g}" for v in policy.example.inputs)
                 beyond.append(f"{name}: {POLICIES[name]}, {policy.count:,} times, first{at}")
+        if judgement.calls.beyond:
+            beyond.append(judgement.calls.text)
         if self.max_dependence is not None and judgement.dependence.steps > self.max_dependence:
             beyond += judgement.dependence.found
         judgement.budget = {**asdict(self), "allow": sorted(self.allow)}
@@ -128,6 +139,6 @@ def _check(path: str, number: int, row: Any) -> None:
             what, allowed = f"no {name} is called {value!r}", "their names, and patterns such as '*' and '*float16'"
             raise ModelError(message(where, what, allowed, suggestion(value, _KNOWN[name]())))
         if name == "allow":
-            unknown = [policy for policy in value if policy not in POLICIES]
+            unknown = [policy for policy in value if policy not in ALLOWABLE]
             if unknown:
-                raise ModelError(message(where, f"allow has {unknown[0]!r}", ", ".join(POLICIES)))
+                raise ModelError(message(where, f"allow has {unknown[0]!r}", ", ".join(ALLOWABLE)))

@@ -63,12 +63,9 @@ def causes(spec: Specification, evidence: Evidence, judgement: Judgement) -> lis
 def _causes(spec: Specification, evidence: Evidence, judgement: Judgement) -> list[Cause]:
     scene = _scene(spec, evidence)
     found: list[Cause] = []
-    if judgement.dependence.found:
-        found.append(
-            Cause(
-                "position", judgement.dependence.found[0], "the same inputs in calls of other lengths and places", 1.0
-            )
-        )
+    of_calls = judgement.calls.text or next(iter(judgement.dependence.found), "")
+    if of_calls:
+        found.append(Cause("position", of_calls, "the same inputs in calls of other lengths and places", 1.0))
     if scene.wrong.any() and not spec.is_row_wise:
         best = _best_candidate(scene)
         if best is not None:
@@ -448,7 +445,7 @@ def _isolated(scene: _Scene) -> Cause | None:
 
 def _ordinary(scene: _Scene) -> np.ndarray:
     with np.errstate(all="ignore"):
-        usual = np.isfinite(scene.y) & np.isfinite(scene.exact) & (scene.exact != 0)
+        usual = np.isfinite(scene.y) & np.isfinite(scene.right) & (scene.exact != 0)
         usual &= np.abs(scene.exact) > 2.0 ** (FORMATS[scene.spec.output.name][1] + 4)
     return np.asarray(usual)
 

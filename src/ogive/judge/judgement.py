@@ -5,7 +5,19 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["BINS", "POLICIES", "SCHEMA_VERSION", "Cause", "Dependence", "Example", "Judgement", "Policy"]
+__all__ = [
+    "ALLOWABLE",
+    "BINS",
+    "FATAL",
+    "POLICIES",
+    "SCHEMA_VERSION",
+    "Calls",
+    "Cause",
+    "Dependence",
+    "Example",
+    "Judgement",
+    "Policy",
+]
 
 #: The version of the JSON that `Judgement.as_dict` gives; data/judgement.schema.json describes it.
 SCHEMA_VERSION = 1
@@ -23,7 +35,20 @@ POLICIES = {
     "zero_sign": "the zero has the other sign",
     "result_flushed": "the result is zero where it must be subnormal",
     "input_flushed": "a subnormal input is taken for zero",
+    "input_written": "the function writes into its input",
+    "unwritten": "the function leaves results unwritten",
+    "writes_past_end": "the function writes past the end of its results",
+    "writes_before_start": "the function writes before the start of its results",
+    "reads_past_end": "the function reads past the end of its inputs",
+    "crashed": "a call ends the process, or raises an exception",
+    "endless": "a call does not end in time",
 }
+
+#: Policies that no budget allows: of such a call there are no results.
+FATAL = ("crashed", "endless")
+
+#: Policies that a budget may allow.
+ALLOWABLE = tuple(name for name in POLICIES if name not in FATAL)
 
 
 @dataclass
@@ -47,7 +72,46 @@ class Policy:
     """One of `POLICIES`: how often it was broken."""
 
     count: int = 0
+    """Of results; of what a function does to memory and to its process, of calls."""
     example: Example | None = None
+    text: str = ""
+    """What the function did in the first such call; empty where there is an example."""
+
+
+@dataclass
+class Calls:
+    """The calls beside the sweep: short, shifted, strided, long, repeated ones, and with other numbers of threads."""
+
+    count: int = 0
+    results: int = 0
+    differing: int = 0
+    """Results with other bits than the sweep's at the same input. They are judged by themselves."""
+    worst_ulp: float = 0.0
+    """The largest error of those; policies apart."""
+    not_nearest: int = 0
+    """Inputs that have the nearest result in the sweep, and another one in some call."""
+    beyond: int = 0
+    """Results that the budget does not allow, of inputs whose result in the sweep it allows."""
+    wrong: int = 0
+    """Calls with such results."""
+    where: str = ""
+    """What these have in common, such as ``in calls whose length is not a multiple of 8``; empty if nothing was found."""
+    first: str = ""
+    """The first of these calls."""
+    worst: Example | None = None
+    """The first of these results."""
+
+    @property
+    def text(self) -> str:
+        """The sentence that decides."""
+        if not self.beyond:
+            return ""
+        where = self.where or f"in {self.wrong:,} of {self.count:,} calls"
+        at = ""
+        if self.worst is not None:
+            given = ", ".join(f"{value:.9g}" for value in self.worst.inputs)
+            at = f": {self.worst.result:.9g} at {given} in {self.first}, right is {self.worst.right:.9g}"
+        return f"wrong {where}{at} ({self.beyond:,} results of {self.wrong:,} calls)"
 
 
 @dataclass
@@ -112,6 +176,7 @@ class Judgement:
     asymmetric: int = 0
     """Results that break the symmetry that the exact values have."""
     dependence: Dependence = field(default_factory=Dependence)
+    calls: Calls = field(default_factory=Calls)
     nanoseconds: float = 0.0
     """Of one element of a long array."""
     causes: list[Cause] = field(default_factory=list)
@@ -121,6 +186,12 @@ class Judgement:
     within_budget: bool = True
     beyond: list[str] = field(default_factory=list)
     """A sentence for everything that is beyond the budget."""
+
+    def note(self, policy: str, text: str, call: str) -> None:
+        """Count a call in which the function broke a policy, and keep what it did in the first one."""
+        row = self.policies[policy]
+        row.count += 1
+        row.text = row.text or f"{text} in {call}"
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has it."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
@@ -12,16 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive.accuracy.measure import in_order, patterns
-from ogive.accuracy.ulp import FORMATS, error_in_ulp
+from ogive.accuracy.ulp import error_in_ulp
 from ogive.dtypes import ElementType, element_type_of
 from ogive.golden.inputs import choose, every, from_ranks, ranks
 from ogive.golden.specification import Expected, Specification, bits_of, find_operator, python_value
 from ogive.golden.vectors import make
 from ogive.judge.budget import Budget
+from ogive.judge.calls import Calls, described
 from ogive.judge.causes import causes
-from ogive.judge.evidence import Evidence, steps_between
-from ogive.judge.judgement import BINS, Cause, Dependence, Example, Judgement
-from ogive.judge.subjects import Subject
+from ogive.judge.evidence import Evidence, broken_policies, evidence_of, example_of, steps_between
+from ogive.judge.judgement import BINS, Cause, Example, Judgement
+from ogive.judge.subjects import Died, Fault, Subject, aligned
 from ogive.near_zero import line_of
 
 __all__ = ["judge"]
@@ -74,36 +73,58 @@ def judge(
         dict(spec.parameters),
         spec.parameter_rule,
     )
-    evidence = _evidence(subject, spec, found, seed) if inputs is None else _given(subject, spec, found, inputs)
-    counter = _Counter(spec, found)
+    budget = budget or Budget()
     is_one = len(spec.inputs) == 1 and not spec.is_row_wise
-    if exhaustive and is_one and spec.kind.bits == 32:
+    is_sweep = exhaustive and is_one and spec.kind.bits == 32
+    evidence, has_result = _evidence(subject, spec, found, seed, inputs)
+    counter = _Counter(spec, found)
+    if is_sweep and has_result:
         found.inputs = "every input"
         counter.place(evidence)
-        step = partial(_sweep_step, subject, spec, _first_guess(spec))
-        with ThreadPoolExecutor(workers) as pool:
-            for x, agreeing, others in in_order(pool, step, patterns(spec.kind, 1, STEP), workers + 2):
-                counter.add_right(x, agreeing)
-                if others is not None:
-                    counter.add(others)
-                progress(x.size)
-    else:
+        _sweep(subject, spec, counter, workers, progress)
+    elif has_result:
         counter.add(evidence)
         progress(evidence.result.size)
-    if is_one and spec.output.is_float and spec.kind.is_float:
+    if is_one and spec.output.is_float and spec.kind.is_float and has_result:
         _check_order(evidence, found)
         _check_symmetry(evidence, found, spec)
     found.curve = counter.curve()
-    if with_dependence:
-        found.dependence = _dependence(subject, spec, evidence)
-        found.nanoseconds = _time(subject, spec, evidence)
-    if with_causes and (found.not_nearest or found.dependence.found or any(p.count for p in found.policies.values())):
+    if with_dependence and not spec.is_row_wise:
+        Calls(subject, spec, evidence, has_result, budget, found, not is_sweep).make()
+    budget.decide(found)
+    if with_causes and (found.not_nearest or found.beyond or any(p.count for p in found.policies.values())):
         found.causes = causes(spec, evidence, found)
         for cause in found.causes:
             if cause.name == "saturation":
                 _refine(subject, spec, evidence, cause)
-    (budget or Budget()).decide(found)
     return found
+
+
+def _sweep(
+    subject: Subject,
+    spec: Specification,
+    counter: _Counter,
+    workers: int,
+    progress: Callable[[int], None],
+) -> None:
+    """Judge every input; stop at a call that the subject does not survive."""
+    step = partial(_sweep_step, subject, spec, _first_guess(spec))
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for x, agreeing, others, faults in in_order(pool, step, patterns(spec.kind, 1, STEP), workers + 2):
+                _note(counter.found, faults, STEP)
+                counter.add_right(x, agreeing)
+                if others is not None:
+                    counter.add(others)
+                progress(x.size)
+        except Died as died:
+            _note(counter.found, [died.fault], STEP)
+            counter.found.inputs = "every input up to the call that it did not survive"
+
+
+def _note(found: Judgement, faults: Sequence[Fault], length: int) -> None:
+    for fault in faults:
+        found.note(fault.policy, fault.text, described(length))
 
 
 def _refine(subject: Subject, spec: Specification, evidence: Evidence, cause: Cause) -> None:
@@ -152,7 +173,7 @@ def _prepared(spec: Specification, seed: int) -> _Prepared:
         x = every(spec.inputs[0])
         if spec.kind.is_float:
             x = x[np.argsort(ranks(x), kind="stable")]
-        return _Prepared((x,), spec.expected([x]), "every input")
+        return _Prepared((aligned(x),), spec.expected([x]), "every input")
     chosen = choose(spec, seed=seed)
     arrays = list(chosen.arrays)
     how = f"{arrays[0].size:,} chosen inputs"
@@ -171,28 +192,52 @@ def _prepared(spec: Specification, seed: int) -> _Prepared:
             arrays[0] = np.concatenate([arrays[0], near])
             arrays[0] = arrays[0][np.argsort(ranks(arrays[0]), kind="stable")]
         how = f"{arrays[0].size:,} inputs: chosen ones, evenly spread bits, a grid near zero"
-    return _Prepared(tuple(arrays), spec.expected(arrays), how)
+    return _Prepared(tuple(map(aligned, arrays)), spec.expected(arrays), how)
 
 
-def _evidence(subject: Subject, spec: Specification, found: Judgement, seed: int) -> Evidence:
+def _evidence(
+    subject: Subject, spec: Specification, found: Judgement, seed: int, inputs: Sequence[np.ndarray] | None
+) -> tuple[Evidence, bool]:
+    """The first call, and whether there are results of it. If not, the right ones stand in their place."""
+    if inputs is not None:
+        return _given(subject, spec, found, inputs), True
     if spec.is_row_wise:
         return _evidence_of_rows(subject, spec, found, seed)
     prepared = _prepared(spec, seed)
     found.inputs = prepared.how
-    result = subject(spec, prepared.arrays)
-    return _with_errors(spec, prepared.arrays, result, prepared.expected)
+    return _called(subject, spec, found, prepared.arrays, prepared.expected)
+
+
+def _called(
+    subject: Subject, spec: Specification, found: Judgement, arrays: tuple[np.ndarray, ...], expected: Expected
+) -> tuple[Evidence, bool]:
+    """A call and its errors. Results that the function has not written are left out."""
+    try:
+        outcome = subject.outcome(spec, arrays)
+    except Died as died:
+        _note(found, [died.fault], expected.right.size)
+        return evidence_of(spec, arrays, expected.right, expected), False
+    _note(found, outcome.faults, outcome.result.size)
+    if outcome.written is None:
+        return evidence_of(spec, arrays, outcome.result, expected), True
+    kept = np.flatnonzero(outcome.written)
+    if not kept.size:
+        return evidence_of(spec, arrays, expected.right, expected), False
+    arrays = tuple(np.broadcast_to(x, outcome.result.shape).reshape(-1)[kept] for x in arrays)
+    rest = Expected(*(x.reshape(-1)[kept] for x in expected))
+    return evidence_of(spec, arrays, outcome.result.reshape(-1)[kept], rest), True
 
 
 def _given(subject: Subject, spec: Specification, found: Judgement, inputs: Sequence[np.ndarray]) -> Evidence:
     found.inputs = f"{inputs[0].size:,} given inputs"
     arrays = tuple(np.broadcast_arrays(*inputs))
-    result, expected = subject(spec, arrays).reshape(-1), spec.expected(arrays)
+    result, expected = subject.outcome(spec, arrays).result.reshape(-1), spec.expected(arrays)
     flat = [x.reshape(-1) for x in arrays]
     order = np.arange(result.size)
     if len(flat) == 1 and spec.kind.is_float:
         order = np.argsort(ranks(flat[0]), kind="stable")
     expected = Expected(expected.right.reshape(-1)[order], expected.exact.reshape(-1)[order])
-    return _with_errors(spec, tuple(x[order] for x in flat), result[order], expected)
+    return evidence_of(spec, tuple(x[order] for x in flat), result[order], expected)
 
 
 @lru_cache(maxsize=8)
@@ -200,38 +245,26 @@ def _rows_of(spec: Specification, seed: int) -> list[tuple[np.ndarray, Expected]
     return [(case.inputs[0], spec.expected([case.inputs[0]])) for case in make(spec, seed=seed).cases]
 
 
-def _evidence_of_rows(subject: Subject, spec: Specification, found: Judgement, seed: int) -> Evidence:
+def _evidence_of_rows(subject: Subject, spec: Specification, found: Judgement, seed: int) -> tuple[Evidence, bool]:
     cases = _rows_of(spec, seed)
     found.inputs = f"{len(cases)} sets of rows"
-    results = [subject(spec, [x]) for x, _ in cases]
     # Of a row with one result the first element stands for it.
     flat = np.concatenate([(x[..., 0] if spec.reduces else x).reshape(-1) for x, _ in cases])
     right = np.concatenate([e.right.reshape(-1) for _, e in cases])
     exact = np.concatenate([e.exact.reshape(-1) for _, e in cases])
-    return _with_errors(spec, (flat,), np.concatenate([y.reshape(-1) for y in results]), Expected(right, exact))
-
-
-def _with_errors(
-    spec: Specification, arrays: tuple[np.ndarray, ...], result: np.ndarray, expected: Expected
-) -> Evidence:
-    errors = _errors(spec, result, expected)
-    return Evidence(arrays, result, expected, errors, _wrong(spec, result, expected.right))
-
-
-def _errors(spec: Specification, result: np.ndarray, expected: Expected) -> np.ndarray:
-    if not spec.output.is_float:
-        return steps_between(result, expected.right, spec.output)
-    errors = error_in_ulp(result.reshape(-1), expected.exact.reshape(-1), spec.output).reshape(result.shape)
-    with np.errstate(invalid="ignore"):
-        return np.where(np.isnan(errors), np.inf, errors)
-
-
-def _wrong(spec: Specification, result: np.ndarray, right: np.ndarray) -> np.ndarray:
-    if not spec.output.is_float:
-        return np.asarray(result != right)
-    with np.errstate(invalid="ignore"):
-        same = (result == right) | (np.isnan(result) & np.isnan(right))
-    return np.asarray(~same)
+    results, written = [], []
+    for x, _ in cases:
+        try:
+            outcome = subject.outcome(spec, [x])
+        except Died as died:
+            _note(found, [died.fault], x.size)
+            return evidence_of(spec, (flat,), right, Expected(right, exact)), False
+        _note(found, outcome.faults, x.size)
+        results.append(outcome.result.reshape(-1))
+        written.append(np.ones(outcome.result.size, bool) if outcome.written is None else outcome.written.reshape(-1))
+    kept = np.concatenate(written)
+    rest = Expected(right[kept], exact[kept])
+    return evidence_of(spec, (flat[kept],), np.concatenate(results)[kept], rest), True
 
 
 # ---- every input of 32 bits
@@ -271,14 +304,20 @@ def _first_guess(spec: Specification) -> FirstGuess:
 
 def _sweep_step(
     subject: Subject, spec: Specification, guess: FirstGuess, arrays: list[np.ndarray]
-) -> tuple[np.ndarray, _Agreeing, Evidence | None]:
+) -> tuple[np.ndarray, _Agreeing, Evidence | None, tuple[Fault, ...]]:
     """A part of all inputs: the results that agree with the first guess, and the others with what is expected of them.
+
+    Last is what the subject did to memory.
 
     A result agrees if it has the bits of Ogive's kernel, and is at most half a unit from the value in float64. All
     others, and samples of those that agree, get their verdict from `Specification.expected`.
     """
     (x,) = arrays
-    result = subject(spec, arrays)
+    result, written, faults = subject.outcome(spec, [aligned(x)])
+    if written is not None:
+        x, result = x[written], result[written]
+        if not x.size:
+            return arrays[0], _Agreeing(x, result, np.zeros(0), np.zeros(0)), None, faults
     kernel, long = guess
     if float(np.abs(x).max()) <= TIED and line_of(spec.root, spec.steps[-1].numbers, (spec.inputs[0], spec.output)):
         kernel = None  # it would decide ties one by one
@@ -294,14 +333,14 @@ def _sweep_step(
         agrees[number // CHECKED_STEPS % CHECKED :: CHECKED] = False
     np.minimum(errors, 0.5, out=errors)
     if agrees.all():
-        return x, _Agreeing(x, result, value, errors), None
+        return x, _Agreeing(x, result, value, errors), None, faults
     found = _Agreeing(x[agrees], result[agrees], value[agrees], errors[agrees])
     rest = ~agrees
     decided = spec.expected([x[rest & ~is_other_zero]])
     right, value = np.array(right), np.array(value, decided.exact.dtype)
     right[rest & ~is_other_zero], value[rest & ~is_other_zero] = decided
     expected = Expected(right[rest], value[rest])
-    return x, found, _with_errors(spec, (x[rest],), result[rest], expected)
+    return x, found, evidence_of(spec, (x[rest],), result[rest], expected), faults
 
 
 # ---- counting
@@ -318,34 +357,30 @@ class _Counter:
     def add(self, evidence: Evidence) -> None:
         spec, found = self.spec, self.found
         arrays, result, (right, exact), errors, wrong = evidence
-        steps = steps_between(result, right, spec.output)
+        if not result.size:
+            return
         found.count += result.size
         found.not_nearest += int(np.count_nonzero(wrong))
-        ordinary = np.ones(result.shape, bool)
-        if spec.output.is_float:
-            for name, where in self._broken(arrays, result, right, wrong).items():
-                if where.any():
-                    ordinary &= ~where
-                    policy = found.policies[name]
-                    policy.count += int(np.count_nonzero(where))
-                    if policy.example is None:
-                        policy.example = self._example(
-                            arrays, result, right, exact, errors, steps, np.flatnonzero(where)[0]
-                        )
-            with np.errstate(invalid="ignore"):
-                ordinary &= np.isfinite(errors)
+        ordinary = np.isfinite(errors)
+        for name, where in broken_policies(spec, evidence).items():
+            if where.any():
+                ordinary &= ~where
+                policy = found.policies[name]
+                policy.count += int(np.count_nonzero(where))
+                if policy.example is None:
+                    policy.example = example_of(spec, evidence, np.flatnonzero(where)[0])
         measured = np.where(ordinary, errors, 0)
         # Bins end with what they are named after.
         on_edge = np.searchsorted(np.array(BINS), measured[ordinary], side="left")
         counts = np.bincount(on_edge, minlength=len(BINS) + 1)
         found.histogram = [a + int(b) for a, b in zip(found.histogram, counts, strict=True)]
-        place = int(np.argmax(measured)) if measured.size else 0
-        if measured.size and (measured[place] > found.worst_ulp or found.worst is None):
-            found.worst_ulp = float(measured[place])
-            found.worst = self._example(arrays, result, right, exact, errors, steps, place)
-        finite_steps = np.where(ordinary, steps, 0)
-        found.worst_steps = max(found.worst_steps, float(finite_steps.max(initial=0)))
-        self._keep_examples(arrays, result, right, exact, errors, steps, measured, wrong)
+        place = int(np.argmax(measured))
+        if measured.reshape(-1)[place] > found.worst_ulp or found.worst is None:
+            found.worst_ulp = float(measured.reshape(-1)[place])
+            found.worst = example_of(spec, evidence, place)
+        finite_steps = np.where(ordinary, steps_between(result, right, spec.output), 0)
+        found.worst_steps = max(found.worst_steps, float(finite_steps.max()))
+        self._keep_examples(evidence, measured)
         if len(spec.inputs) == 1 and spec.kind.is_float:
             self._place(arrays[0], measured, result, exact, ordinary)
 
@@ -366,9 +401,9 @@ class _Counter:
         if largest > found.worst_ulp or found.worst is None:
             place = int(np.argmax(errors))
             found.worst_ulp = largest
-            found.worst = self._example(
-                [agreeing.x], agreeing.result, agreeing.result, agreeing.value, errors, np.zeros(errors.shape), place
-            )
+            right = Expected(agreeing.result, agreeing.value)
+            evidence = Evidence((agreeing.x,), agreeing.result, right, errors, np.zeros(errors.shape, bool))
+            found.worst = example_of(self.spec, evidence, place)
         if not self.spec.kind.is_float or not np.isfinite(x[[0, -1]]).all():
             return
         middle = int(ranks(x[x.size // 2 :][:1])[0])
@@ -389,93 +424,16 @@ class _Counter:
         if off is not None:
             np.maximum.at(self.absolute, places, off[near])
 
-    def _broken(
-        self, arrays: Sequence[np.ndarray], result: np.ndarray, right: np.ndarray, wrong: np.ndarray
-    ) -> dict[str, np.ndarray]:
-        spec = self.spec
-        _, smallest, _ = FORMATS[spec.output.name]
-        with np.errstate(all="ignore"):
-            nan, must_be_nan = np.isnan(result), np.isnan(right)
-            infinite, must_be_infinite = np.isinf(result), np.isinf(right)
-            zeros = (result == 0) & (right == 0)
-            other_sign = np.signbit(result) != np.signbit(right)
-            size = np.abs(right.astype(np.float64))
-            flushed = (result == 0) & (size > 0) & (size < 2.0**smallest)
-        broken = {
-            "nan_lost": must_be_nan & ~nan,
-            "nan_made": nan & ~must_be_nan,
-            "infinity_lost": must_be_infinite & ~infinite & ~nan,
-            "infinity_made": infinite & ~must_be_infinite & ~must_be_nan,
-            "infinity_sign": infinite & must_be_infinite & other_sign,
-            "zero_sign": zeros & other_sign,
-            "result_flushed": flushed,
-        }
-        found_input = self._flushed_inputs(arrays, result, wrong & ~flushed)
-        if found_input is not None:
-            broken["input_flushed"] = found_input
-        return broken
-
-    def _flushed_inputs(self, arrays: Sequence[np.ndarray], result: np.ndarray, wrong: np.ndarray) -> np.ndarray | None:
-        """Where a result is wrong, and right for zeros in the place of subnormal inputs."""
-        if self.spec.is_row_wise or not wrong.any():
-            return None
-        subnormal = np.zeros(result.shape, bool)
-        zeroed = []
-        for x, kind in zip(arrays, self.spec.inputs, strict=True):
-            if not kind.is_float:
-                zeroed.append(x)
-                continue
-            with np.errstate(invalid="ignore"):
-                size = np.abs(x.astype(np.float64))
-            is_small = (size > 0) & (size < 2.0 ** FORMATS[kind.name][1])
-            subnormal = subnormal | is_small
-            zeroed.append(np.where(is_small, np.copysign(np.zeros((), x.dtype), x), x))
-        places = np.flatnonzero(subnormal & wrong)
-        if not places.size:
-            return None
-        taken = places[:: max(1, places.size // 4096)]
-        right = self.spec.expected([np.broadcast_to(x, result.shape).reshape(-1)[taken] for x in zeroed]).right
-        with np.errstate(invalid="ignore"):
-            same = right == result.reshape(-1)[taken]
-        found = np.zeros(result.shape, bool)
-        if same.mean() > 0.9:
-            found.reshape(-1)[places] = True
-        return found
-
-    def _example(
-        self,
-        arrays: Sequence[np.ndarray],
-        result: np.ndarray,
-        right: np.ndarray,
-        exact: np.ndarray,
-        errors: np.ndarray,
-        steps: np.ndarray,
-        place: Any,
-    ) -> Example:
-        inputs = [np.broadcast_to(x, result.shape).reshape(-1)[place] for x in arrays]
-        y, r = result.reshape(-1)[place], right.reshape(-1)[place]
-        texts = tuple(
-            f"{int(bits_of(np.array([v], v.dtype))[0]):#0{2 + 2 * v.dtype.itemsize}x}" for v in (*inputs, y, r)
-        )
-        return Example(
-            tuple(python_value(v) for v in inputs),
-            python_value(y),
-            python_value(r),
-            float(exact.reshape(-1)[place]),
-            float(errors.reshape(-1)[place]),
-            float(steps.reshape(-1)[place]),
-            texts,
-        )
-
-    def _keep_examples(self, arrays, result, right, exact, errors, steps, measured, wrong) -> None:  # type: ignore[no-untyped-def]
+    def _keep_examples(self, evidence: Evidence, measured: np.ndarray) -> None:
         """The worst ones, from different places: those next to a kept one say nothing new."""
+        measured = measured.reshape(-1)
         if len(self.worst) == EXAMPLES and measured.max() <= self.worst[-1].ulp:
             return
         order = np.argsort(-measured, kind="stable")[: 16 * EXAMPLES]
         for place in order:
-            if not wrong.reshape(-1)[place]:
+            if not evidence.wrong.reshape(-1)[place]:
                 break
-            example = self._example(arrays, result, right, exact, errors, steps, place)
+            example = example_of(self.spec, evidence, place)
             near = [e for e in self.worst if all(_is_near(a, b) for a, b in zip(e.inputs, example.inputs, strict=True))]
             if not near:
                 self.worst.append(example)
@@ -587,101 +545,3 @@ def _check_symmetry(evidence: Evidence, found: Judgement, spec: Specification) -
                 same = (y[here] == of_subject) | (np.isnan(y[here]) & np.isnan(of_subject))
                 found.asymmetric = int(np.count_nonzero(~same))
                 return
-
-
-# ---- what results must not depend on
-
-#: Lengths and offsets of calls.
-LENGTHS = (*range(1, 70), 127, 129, 1000, 1023)
-OFFSETS = (0, 1, 3, 8)
-SAMPLE = 4099
-
-
-def _dependence(subject: Subject, spec: Specification, evidence: Evidence) -> Dependence:
-    found = Dependence()
-    if spec.is_row_wise:
-        return found
-    generator = np.random.default_rng(3)
-    places = generator.integers(0, evidence.result.size, SAMPLE)
-    sample = [
-        np.ascontiguousarray(np.broadcast_to(x, evidence.result.shape).reshape(-1)[places]) for x in evidence.arrays
-    ]
-    whole = subject(spec, sample)
-    kind = spec.output
-
-    def compare(what: str, described: str, parts: Iterator[tuple[slice | np.ndarray, np.ndarray, str]]) -> None:
-        found.checked.append(what)
-        worst, count, example = 0.0, 0, ""
-        for where, result, call in parts:
-            wanted = whole[where]
-            different = bits_of(result, canonical=True) != bits_of(wanted, canonical=True)
-            if not different.any():
-                continue
-            count += int(np.count_nonzero(different))
-            steps = np.where(different, np.maximum(steps_between(result, wanted, kind), 1), 0)
-            place = int(np.argmax(steps))
-            if steps[place] > worst:
-                worst = float(steps[place])
-                given = ", ".join(f"{python_value(x[where][place]):.9g}" for x in sample)
-                a, b = python_value(result[place]), python_value(wanted[place])
-                example = f"at {given} {call} gives {a:.9g}, and among {SAMPLE} elements {b:.9g}"
-        if count:
-            found.found.append(f"{described}: {example} ({worst:,.0f} numbers apart; {count:,} differences)")
-            found.steps = max(found.steps, worst)
-
-    lengths = (1, 3, 1000) if subject.is_slow else LENGTHS
-    offsets = (1,) if subject.is_slow else OFFSETS
-
-    def short() -> Iterator[tuple[slice, np.ndarray, str]]:
-        for length, offset in itertools.product(lengths, offsets):
-            where = slice(offset, offset + length)
-            yield where, subject(spec, [x[where] for x in sample]), f"a call on {length} elements from {offset} on"
-
-    def moved() -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
-        for shift in (1, 2, 5, 1000) if not subject.is_slow else (5,):
-            order = np.roll(np.arange(SAMPLE), shift)
-            yield order, subject(spec, [x[order] for x in sample]), f"the same at another place (moved by {shift})"
-
-    def layouts() -> Iterator[tuple[slice, np.ndarray, str]]:
-        for where in (slice(None, None, 2), slice(1, None, 3)):
-            yield where, subject(spec, [x[where] for x in sample]), "a call on a view with strides"
-
-    def many() -> Iterator[tuple[slice, np.ndarray, str]]:
-        repeated = [np.tile(x, 256) for x in sample]
-        counts = (1, 2) if subject.set_threads else (0,)
-        for count in counts:
-            if subject.set_threads:
-                subject.set_threads(count)
-            try:
-                result = subject(spec, repeated).reshape(256, SAMPLE)
-            finally:
-                if subject.set_threads:
-                    subject.set_threads(1)
-            call = f"a call on {256 * SAMPLE:,} elements" + (f" with {count} threads" if count else "")
-            for row in (0, 1, 100, 255):
-                yield slice(None), result[row], call
-
-    compare("length", "results depend on the length of a call", short())
-    compare("position", "results depend on the position in a call", moved())
-    if not subject.is_slow:
-        compare("layout", "results depend on the strides of the input", layouts())
-        compare("threads", "results depend on the length of a call or its threads", many())
-    return found
-
-
-def _time(subject: Subject, spec: Specification, evidence: Evidence) -> float:
-    """Nanoseconds of an element, in the median of five calls on 2**16 elements of the middle of the range."""
-    if spec.is_row_wise:
-        return 0.0
-    arrays = []
-    for x, kind in zip(evidence.arrays, spec.inputs, strict=True):
-        if kind.is_float:
-            arrays.append(np.linspace(-4, 4, 1 << 16).astype(kind.numpy))
-        else:
-            arrays.append(np.resize(x, 1 << 16))
-    times = []
-    for _ in range(2 if subject.is_slow else 5):
-        begin = time.perf_counter()
-        subject(spec, arrays)
-        times.append(time.perf_counter() - begin)
-    return float(f"{np.median(times) / (1 << 16) * 1e9:.3g}")

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,10 +25,65 @@ from ogive.golden.specification import Specification, find_operator
 from ogive.peers.expressions import ONNX, TORCH, expression
 from ogive.peers.functions import PEERS, function, version
 
-__all__ = ["DEFAULT_SIGNATURE", "Subject", "of_callable", "of_program", "subject"]
+__all__ = [
+    "DEFAULT_SIGNATURE",
+    "Died",
+    "Fault",
+    "Outcome",
+    "Subject",
+    "aligned",
+    "of_callable",
+    "of_program",
+    "subject",
+]
 
 #: What a function of a shared library is, unless the caller says otherwise.
 DEFAULT_SIGNATURE = "void f(const T *x, T *y, size_t n)"
+
+
+class Fault(NamedTuple):
+    """What a function does to memory or to its process: a policy that it breaks, and a verb with what goes with it."""
+
+    policy: str
+    text: str
+
+
+class Outcome(NamedTuple):
+    """What comes of a call."""
+
+    result: np.ndarray
+    written: np.ndarray | None = None
+    """Which results the function has written; None: all."""
+    faults: tuple[Fault, ...] = ()
+
+
+class Died(Exception):
+    """A call of which there are no results."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.text)
+        self.fault = fault
+
+
+def aligned(x: np.ndarray, start: int = 0) -> np.ndarray:
+    """A copy that begins so many bytes behind a multiple of 64."""
+    room = np.empty(x.nbytes + 128, np.uint8)
+    begin = -room.ctypes.data % 64 + start
+    copy: np.ndarray = room[begin : begin + x.nbytes].view(x.dtype).reshape(x.shape)
+    copy[...] = x
+    return copy
+
+
+def _like(x: np.ndarray) -> np.ndarray:
+    """A copy that lies in memory as the array does."""
+    if x.flags.c_contiguous:
+        return aligned(x, x.ctypes.data % 64)
+    step, rest = divmod(x.strides[0], x.itemsize) if x.ndim == 1 else (0, 1)
+    if rest or step < 1:
+        return x.copy(order="K")
+    view = aligned(np.zeros(x.size * step, x.dtype), x.ctypes.data % 64)[::step]
+    view[...] = x
+    return view
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +96,23 @@ class Subject:
     is_slow: bool = False
     """Whether a call costs much whatever its size, as of a program: then it is called less often."""
     set_threads: Callable[[int], None] | None = None
+    in_memory: Callable[[Sequence[np.ndarray], str], Outcome] | None = None
+    """Makes a call and looks at memory; takes the mode of the call, one of `modes` or an empty text."""
+    modes: tuple[str, ...] = ()
+    is_packed: bool = False
+    """Whether the function takes only arrays without strides."""
+
+    def outcome(self, specification: Specification, arrays: Sequence[np.ndarray], mode: str = "") -> Outcome:
+        """The results of a call, and what else it did. The function gets copies that lie as the arrays do.
+
+        Raises Died for a call of which there are no results.
+        """
+        if self.in_memory is not None:
+            return self.in_memory(arrays, mode)
+        given = [_like(x) for x in arrays]
+        result = np.array(self(specification, given))
+        is_written = any(x.tobytes() != y.tobytes() for x, y in zip(arrays, given, strict=True))
+        return Outcome(result, None, (Fault("input_written", "writes into its input"),) if is_written else ())
 
     def __call__(self, specification: Specification, arrays: Sequence[np.ndarray]) -> np.ndarray:
         """The results, of the right type and shape.
