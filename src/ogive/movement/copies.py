@@ -19,8 +19,6 @@ from ogive.movement.views import normal_axes
 __all__ = [
     "compress",
     "concat",
-    "cum_prod",
-    "cum_sum",
     "depth_to_space",
     "eye_like",
     "gather",
@@ -382,34 +380,6 @@ def space_to_depth(data: np.ndarray, *, blocksize: int, mode: str = "DCR") -> np
     turned = data.reshape(n, c, h // b, b, w // b, b)
     order = (0, 3, 5, 1, 2, 4) if mode == "DCR" else (0, 1, 3, 5, 2, 4)
     return turned.transpose(order).reshape(n, c * b * b, h // b, w // b)
-
-
-# ---- running sums
-
-
-def _running(
-    accumulate: Callable[..., Any], neutral: int, data: np.ndarray, along: int, exclusive: int, reverse: int
-) -> np.ndarray:
-    """In order along the axis: floats of up to 32 bits in float64 and rounded once, float64 and integers as they are."""
-    turned = np.flip(data, along) if reverse else data
-    wide = turned.astype(np.float64) if data.dtype.kind not in "iu" else turned
-    with np.errstate(all="ignore"):
-        sums = accumulate(wide, axis=along, dtype=wide.dtype)
-        if exclusive:
-            shape = list(sums.shape)
-            shape[along] = min(1, shape[along])
-            first = np.full(shape, neutral, sums.dtype)
-            sums = np.concatenate([first, np.delete(sums, -1, along) if sums.shape[along] else sums], axis=along)
-        result = sums.astype(data.dtype)
-    return np.flip(result, along) if reverse else result
-
-
-def cum_sum(data: np.ndarray, axis: np.ndarray, *, exclusive: int = 0, reverse: int = 0) -> np.ndarray:
-    return _running(np.add.accumulate, 0, data, _axis(_number("axis", axis), data.ndim), exclusive, reverse)
-
-
-def cum_prod(data: np.ndarray, axis: np.ndarray, *, exclusive: int = 0, reverse: int = 0) -> np.ndarray:
-    return _running(np.multiply.accumulate, 1, data, _axis(_number("axis", axis), data.ndim), exclusive, reverse)
 
 
 # ---- ordering

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from ogive.engine.casting import cast
-from ogive.errors import ModelError, message
+from ogive.engine.running import running_product, running_sum
+from ogive.errors import ModelError, ShapeError, message
 from ogive.movement.copies import eye_like
+from ogive.movement.views import normal_axes
 from ogive.onnx import elementwise, formulas, quantisation
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert, with_bits_of
@@ -114,6 +116,26 @@ def _copy(node: Node, function: Callable[..., np.ndarray], output_type: str | No
     assert output_type is not None
     attributes = without_marks(node.attributes)
     return Function(node.operands, partial(_by_place, function, node.inputs, attributes), output_type)
+
+
+#: Running sums and products.
+_RUNNING = {"CumProd": running_product, "CumSum": running_sum}
+
+
+def _running(node: Node, output_type: str | None) -> Function:
+    assert output_type is not None
+    exclusive, reverse = (bool(node.attributes[name]) for name in ("exclusive", "reverse"))
+    function = partial(_along, _RUNNING[node.operator], exclusive, reverse)
+    return Function(node.operands, function, output_type)
+
+
+def _along(
+    function: Callable[..., np.ndarray], exclusive: bool, reverse: bool, data: np.ndarray, axis: np.ndarray
+) -> np.ndarray:
+    if axis.size != 1:
+        raise ShapeError(f"axis has shape {axis.shape}; allowed: one element")
+    (along,) = normal_axes((int(axis.reshape(())),), data.ndim)
+    return function(data, axis=along, exclusive=exclusive, reverse=reverse)
 
 
 def _eye_like(node: Node, output_type: str | None) -> Function:
@@ -223,6 +245,7 @@ _MAKERS: dict[str, Callable[[Node, str | None], Implementation]] = {
     "Cast": _cast,
     "CastLike": _cast,
     "Clip": elementwise.clip,
+    **dict.fromkeys(_RUNNING, _running),
     "DequantizeLinear": quantisation.dequantize,
     "QuantizeLinear": quantisation.quantize,
     "Constant": _constant,

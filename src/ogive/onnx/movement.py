@@ -34,8 +34,6 @@ SHAPE_ONLY = frozenset({"Shape", "Size"})
 COPIES: dict[str, Callable[..., np.ndarray]] = {
     "Compress": copies.compress,
     "Concat": copies.concat,
-    "CumProd": copies.cum_prod,
-    "CumSum": copies.cum_sum,
     "DepthToSpace": copies.depth_to_space,
     "Gather": copies.gather,
     "GatherElements": copies.gather_elements,

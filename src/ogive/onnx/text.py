@@ -53,7 +53,7 @@ def to_text(array: np.ndarray, source: DataType) -> np.ndarray:
             found[place] = word
         open_places = [place for place, number in zip(open_places, back, strict=True) if number != array[place]]
     for place in np.ndindex(array.shape):
-        text: str = found[place]
+        text = str(found[place])
         found[place] = _plain(text) if text[-1].isdigit() else text
     return found
 

@@ -24,6 +24,7 @@ from ogive.engine.executable import Described, Function
 from ogive.engine.graph import Node, Value
 from ogive.engine.reductions import reduction
 from ogive.engine.rows import RowFormula
+from ogive.engine.running import running_sum
 from ogive.expression import Format, Term, formula_node, lift
 from ogive.expression import node as expression
 from ogive.movement import copies
@@ -400,7 +401,7 @@ _OWN: dict[str, _Maker] = {
     "cast": _cast,
     "clamp": _clamped,
     "concat": _copy(copies.concat),
-    "cumulativeSum": _copy(whole.cumulative_sum),
+    "cumulativeSum": _copy(running_sum),
     "dequantizeLinear": _quantised,
     "expand": _view(whole.expanded),
     "gather": _copy(copies.gather),

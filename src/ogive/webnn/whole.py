@@ -10,7 +10,6 @@ from ogive.movement import copies
 from ogive.webnn.shapes import Shape
 
 __all__ = [
-    "cumulative_sum",
     "cut",
     "expanded",
     "flipped",
@@ -57,10 +56,6 @@ def tiled(x: np.ndarray, *, repetitions: tuple[int, ...]) -> np.ndarray:
 
 def triangular(x: np.ndarray, *, diagonal: int, upper: bool) -> np.ndarray:
     return copies.trilu(x, diagonal, upper=int(upper))
-
-
-def cumulative_sum(x: np.ndarray, *, axis: int, exclusive: bool, reverse: bool) -> np.ndarray:
-    return copies.cum_sum(x, np.array(axis), exclusive=int(exclusive), reverse=int(reverse))
 
 
 def repeated(x: np.ndarray, *, times: tuple[int, ...]) -> np.ndarray:
