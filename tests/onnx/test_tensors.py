@@ -8,6 +8,7 @@ from onnx import TensorProto, external_data_helper, helper, numpy_helper
 
 from ogive.errors import ModelError, UnsupportedError
 from ogive.onnx.data_types import DATA_TYPES
+from ogive.onnx.files import Home
 from ogive.onnx.tensors import array_from
 from tests.inputs import same_bits
 from tests.onnx.recipes import elements
@@ -125,13 +126,17 @@ def folder(tmp_path):
     return inside
 
 
+def home(folder):
+    return Home.of(folder / "model.onnx")
+
+
 @pytest.mark.parametrize(
     "tensor",
     [external("data.bin", offset=4, length=12), external("data.bin", offset=4), external("part/more.bin")],
     ids=["offset and length", "offset", "a folder inside"],
 )
 def test_external_data(folder, tensor):
-    assert array_from(tensor, folder, "t").tolist() == [1, 2, 3]
+    assert array_from(tensor, home(folder), "t").tolist() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +145,11 @@ def test_external_data(folder, tensor):
         ("../outside.bin", {}, "a file in the model's folder"),
         ("part/../../outside.bin", {}, "a file in the model's folder"),
         ("/etc/passwd", {}, "a file in the model's folder"),
-        ("link.bin", {}, "a file in the model's folder"),
+        (
+            "link.bin",
+            {},
+            r"'link.bin', a link that leads to .*/outside.bin; allowed: files in .*/model. Copy the file there",
+        ),
         (".", {}, "a file in the model's folder"),
         ("C:\\windows\\system.ini", {}, "a file in the model's folder"),
         ("a\0b", {}, "a file in the model's folder"),
@@ -155,7 +164,7 @@ def test_external_data(folder, tensor):
 )
 def test_bad_external_data_is_named(folder, location, entries, text):
     with pytest.raises(ModelError, match=text):
-        array_from(external(location, **entries), folder, "t")
+        array_from(external(location, **entries), home(folder), "t")
 
 
 @pytest.mark.parametrize("text", ["-1", "1e9", "", "9" * 30, "x"])
@@ -163,7 +172,7 @@ def test_bad_numbers_are_named(folder, text):
     made = external("data.bin", offset=4)
     made.external_data[1].value = text
     with pytest.raises(ModelError, match="external_data has offset .*; allowed: a whole number of bytes"):
-        array_from(made, folder, "t")
+        array_from(made, home(folder), "t")
 
 
 def test_external_data_without_a_folder():
@@ -175,7 +184,7 @@ def test_external_data_without_a_file_or_twice(folder):
     made = external("data.bin")
     made.external_data[0].value = ""
     with pytest.raises(ModelError, match="does not name a file"):
-        array_from(made, folder, "t")
+        array_from(made, home(folder), "t")
     made.external_data.add(key="location", value="data.bin")
     with pytest.raises(ModelError, match="names 'location' twice"):
-        array_from(made, folder, "t")
+        array_from(made, home(folder), "t")

@@ -38,7 +38,9 @@ class Buffers:
 def separate(value: Any, *, is_own: bool) -> Any:
     """The value in an array that nothing else uses, in C order; a list stays a list."""
     if isinstance(value, np.ndarray):
-        whole = value.base is None or value.base.nbytes == value.nbytes
+        base = value.base
+        # The base may be anything that has memory: bytes, a mapped file, another library's capsule.
+        whole = base is None or (isinstance(base, np.ndarray) and base.nbytes == value.nbytes)
         is_good = is_own and whole and value.flags.c_contiguous and value.flags.writeable
         return value if is_good else np.array(value, order="C")
     if isinstance(value, list | tuple):

@@ -45,8 +45,10 @@ class OgiveModel(BackendRep):
         if len(inputs) > len(names):
             what, allowed = f"{len(inputs)} inputs were given", f"{len(names)}: {', '.join(names)}"
             raise ArgumentError(message("ogive.onnx.backend", what, allowed))
-        results = self.model.run(given)
-        outputs: tuple[Any, ...] = namedtupledict("OgiveOutputs", list(results))(*results.values())
+        results = self.model(given)
+        names = self.model.output_names
+        made = namedtupledict("OgiveOutputs", list(names))  # a name that is there twice has its second place by number
+        outputs: tuple[Any, ...] = made(*(results if len(names) > 1 else (results,)))
         return outputs
 
 

@@ -5,10 +5,50 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["opened"]
+__all__ = ["Home", "opened"]
+
+
+@dataclass(frozen=True)
+class Home:
+    """Where the data of a model may lie: in the model's folder, or beside the file that a link to the model leads to.
+
+    Caches of downloads keep the model and its data as links into one store.
+    """
+
+    folder: Path
+    """The folder that the model was named in."""
+    real: Path
+    """The folder of the file itself; the same where the model is no link."""
+
+    @classmethod
+    def of(cls, model: Path) -> Home:
+        """The home of the model at a path."""
+        return cls(model.parent.resolve(), model.resolve().parent)
+
+    def find(self, location: str) -> Path | None:
+        """The file at a relative path, without links; None where it lies in neither folder.
+
+        Raises OSError or RuntimeError for a path that cannot be followed.
+        """
+        found = self._end(self.folder, location)
+        if found is not None and not found.exists():
+            other = self._end(self.real, location)
+            if other is not None and other.exists():
+                return other
+        return found
+
+    def end(self, location: str) -> Path:
+        """The place that a relative path leads to, wherever that is."""
+        return (self.folder / location).resolve()
+
+    def _end(self, start: Path, location: str) -> Path | None:
+        end = (start / location).resolve()
+        is_inside = any(end.is_relative_to(home) and end != home for home in (self.folder, self.real))
+        return end if is_inside else None
 
 
 def opened(path: Path) -> tuple[BinaryIO, os.stat_result] | None:

@@ -7,7 +7,9 @@ inputs to its outputs. Functions are put in the place of the nodes that call the
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -17,17 +19,18 @@ from typing import Any
 import numpy as np
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TypeProto, ValueInfoProto
+from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
 from ogive.engine.computation import under
 from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message, suggestion
 from ogive.movement.limits import LARGEST_RANK
 from ogive.onnx import schemas
 from ogive.onnx.bodies import MICROSOFT, body_of
+from ogive.onnx.conditions import decided
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type, type_of_proto
 from ogive.onnx.dispatch import implementations
 from ogive.onnx.elementwise import from_catalogue
-from ogive.onnx.files import opened
+from ogive.onnx.files import Home, opened
 from ogive.onnx.formulas import REPEATED, SUMS, experimental_operator
 from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of, schema_function
 from ogive.onnx.functions import normal_domain as domain_of
@@ -35,9 +38,9 @@ from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
 from ogive.onnx.graph import Graph, Shape, Step, ValueInfo
 from ogive.onnx.implementation import Alias, Constant, Elementwise, Implementation
 from ogive.onnx.node import Node
-from ogive.onnx.tensors import array_from
+from ogive.onnx.tensors import array_from, take_in
 
-__all__ = ["graph_of", "inferred_types", "read_model", "refusals_of", "without_data"]
+__all__ = ["graph_of", "inferred_types", "read_model", "read_whole_model", "survey", "without_data"]
 
 #: Functions may call functions; a small file could stand for more nodes than there are atoms. Each node costs about
 #: 1 ms until it has run once.
@@ -46,6 +49,9 @@ DEEPEST_CALL = 64
 
 #: The bodies of functions may have this many bytes in all calls together, besides those that the file itself has.
 MOST_EXPANDED_BYTES = 1 << 26
+
+#: Before this version of the format, initialisers are inputs as well, and constants.
+SEPARATE_INITIALISERS = 4
 
 #: Of a name, a message shows about this much.
 MOST_SHOWN = 80
@@ -56,15 +62,16 @@ MOST_INPUTS = 32
 
 #: What a file has to be, and where a value has to come from.
 _WANTED = "what onnx.save writes"
+_BRANCHES = "the attributes then_branch and else_branch, both graphs"
 _COMPUTED = "inputs, initialisers and outputs of earlier nodes"
 
 
-def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Path | None, str]:
-    """The model, the folder it lies in, and how messages call it."""
+def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Home | None, str]:
+    """The model, where its data may lie, and how messages call it. A negative size of an axis is any size, as none is."""
     if isinstance(source, ModelProto):
-        return source, None, "model"
+        return _with_open_sizes(source), None, "model"
     if isinstance(source, bytes | bytearray | memoryview):
-        return _parsed(bytes(source), "model"), None, "model"
+        return _with_open_sizes(_parsed(bytes(source), "model")), None, "model"
     if not isinstance(source, str | os.PathLike):
         raise ArgumentError(
             message("ogive.onnx.load", f"the model is {described(source)}", "a path, bytes, an onnx.ModelProto")
@@ -75,7 +82,63 @@ def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[Mod
         raise ModelError(message(str(path), "it is not a regular file", "files on disk"))
     with found[0] as file:
         data = file.read()
-    return _parsed(data, path.name), path.parent, path.name
+    return _with_open_sizes(_parsed(data, path.name)), Home.of(path), path.name
+
+
+def read_whole_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Home | None, str]:
+    """The same, with the data that lies in other files in the model itself."""
+    model, home, subject = read_model(source)
+    for tensor in _tensors(model.graph):
+        if tensor.data_location == TensorProto.EXTERNAL:
+            take_in(tensor, home, f"initialiser {tensor.name!r}")
+    return model, home, subject
+
+
+def _tensors(graph: onnx.GraphProto) -> Iterator[TensorProto]:
+    """The tensors of a graph and of the graphs inside of it."""
+    graphs = [graph]
+    while graphs:
+        graph = graphs.pop()
+        yield from graph.initializer
+        for node in graph.node:
+            for attribute in node.attribute:
+                yield from (*((attribute.t,) if attribute.HasField("t") else ()), *attribute.tensors)
+                graphs += [*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs]
+
+
+def _with_open_sizes(model: ModelProto) -> ModelProto:
+    """The model without negative sizes of axes, by which older exporters mean any size."""
+    if not any(dim.dim_value < 0 for dim in _declared_axes(model.graph)):
+        return model
+    changed = ModelProto()
+    changed.CopyFrom(model)
+    for dim in _declared_axes(changed.graph):
+        if dim.dim_value < 0:
+            dim.ClearField("dim_value")
+    return changed
+
+
+def _declared_axes(graph: onnx.GraphProto) -> Iterator[Any]:
+    """The axes that a graph and the graphs inside of it declare."""
+    graphs = [graph]
+    while graphs:
+        graph = graphs.pop()
+        for info in (*graph.input, *graph.output, *graph.value_info):
+            yield from _axes_of(info.type)
+        for node in graph.node:
+            for attribute in node.attribute:
+                graphs += [*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs]
+
+
+def _axes_of(kind: Any) -> Iterator[Any]:
+    while True:
+        field = kind.WhichOneof("value")
+        if field in ("tensor_type", "sparse_tensor_type"):
+            yield from getattr(kind, field).shape.dim
+        if field not in ("sequence_type", "optional_type", "map_type"):
+            return
+        inner = getattr(kind, field)
+        kind = inner.value_type if field == "map_type" else inner.elem_type
 
 
 def _check_text(model: ModelProto, subject: str) -> None:
@@ -104,7 +167,7 @@ def _parsed(data: bytes, subject: str) -> ModelProto:
 
 def graph_of(
     model: ModelProto,
-    folder: Path | None,
+    home: Home | None,
     subject: str,
     *,
     node_limit: int = MOST_EXPANDED_NODES,
@@ -125,7 +188,7 @@ def graph_of(
         raise UnsupportedError(message(subject, what, allowed, "Install a newer onnx for newer versions"))
     _check_text(model, subject)
     opsets = _opsets(model, subject)
-    builder = _Builder(folder, functions_of(model.functions, subject), node_limit, accuracy)
+    builder = _Builder(home, functions_of(model.functions, subject), node_limit, accuracy)
     return builder.build(model, opsets, subject, initialisers)
 
 
@@ -182,22 +245,70 @@ class _NotChecked(Exception):
     """A node depends on a refused one, and on the type that it would have."""
 
 
-def _all_of_them(refusals: dict[int, UnsupportedError], count: int, subject: str) -> UnsupportedError:
-    """One error for all nodes that are refused."""
-    errors = list(refusals.values())
-    if len(errors) == 1:
-        return errors[0]
-    reasons = dict.fromkeys(map(str, errors))
-    listed = "".join(f"\n- {reason}" for reason in reasons)
-    way_out = "ogive.onnx.load(model, partial=True) and `ogive split` leave them to another runtime"
-    return UnsupportedError(f"{subject}: {len(errors)} of {count} nodes are refused. {way_out}:{listed}")
+@dataclass(frozen=True)
+class Survey:
+    """What Ogive makes of the nodes of a model's main graph, all of them."""
+
+    refusals: dict[int, UnsupportedError]
+    """Why it does not take nodes, by their places; empty if it takes all of them."""
+    types: dict[str, str]
+    """The types of values, by their names, as far as they are known."""
+    conditions: dict[str, bool]
+    """Values that decide a branch, and are the same in every run."""
 
 
-def refusals_of(model: ModelProto, folder: Path | None, subject: str) -> dict[int, UnsupportedError]:
-    """Why Ogive does not take nodes of the main graph, by their places; empty if it takes all of them."""
-    builder = _Builder(folder, functions_of(model.functions, subject), MOST_EXPANDED_NODES, "exact", collects=True)
+def survey(model: ModelProto, home: Home | None, subject: str) -> Survey:
+    """Check all nodes of a model, those behind refused ones too. Raises ModelError for a damaged one."""
+    builder = _Builder(home, functions_of(model.functions, subject), MOST_EXPANDED_NODES, "exact", collects=True)
     builder.build(model, _opsets(model, subject), subject, None)
-    return builder.refusals
+    assert builder.outermost is not None
+    values = builder.outermost.values.items()
+    types = {name: builder.graph.types[value] for name, value in values if value and builder.graph.types[value]}
+    return Survey(builder.refusals, types, builder.conditions)
+
+
+def _all_of_them(
+    refusals: Mapping[int, UnsupportedError], nodes: Sequence[NodeProto], subject: str
+) -> UnsupportedError:
+    """One error for all nodes that are refused: a line for each operator and reason."""
+    if len(refusals) == 1:
+        text = str(next(iter(refusals.values())))
+        return UnsupportedError(text if schemas.LEFT_TO_OTHERS in text else f"{text}. {schemas.LEFT_TO_OTHERS}")
+    counts = Counter(nodes[place].op_type for place in refusals)
+    shown = ", ".join(f"{_short(name)} x {n}" if n > 1 else _short(name) for name, n in counts.most_common())
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for place, error in refusals.items():
+        alike = re.sub(r"'[^']*'", "''", str(error))  # but for the names in it
+        reasons.setdefault((nodes[place].op_type, alike), []).append(
+            str(error).replace(f". {schemas.LEFT_TO_OTHERS}", "")
+        )
+    lines = []
+    for errors in reasons.values():
+        more = len(errors) - 1
+        lines.append(errors[0] + (f" ({more} more {'node' if more == 1 else 'nodes'} like it)" if more else ""))
+    listed = "".join(f"\n- {line}" for line in lines)
+    what = f"{subject}: {len(refusals)} of {len(nodes)} nodes are refused: {shown}"
+    return UnsupportedError(f"{what}. {schemas.LEFT_TO_OTHERS}:{listed}")
+
+
+def interface(model: ModelProto, subject: str) -> tuple[tuple[ValueInfo, ...], tuple[ValueInfo, ...]]:
+    """The inputs and outputs of a model that has been checked, as it declares them."""
+    defaults = {tensor.name for tensor in model.graph.initializer}
+    inputs = [
+        ValueInfo(
+            info.name,
+            _required_type(info, "input", subject),
+            _declared_shape(info.type, subject),
+            required=info.name not in defaults,
+        )
+        for info in model.graph.input
+        if info.name not in defaults or model.ir_version >= SEPARATE_INITIALISERS
+    ]
+    outputs = [
+        ValueInfo(info.name, _declared_type(info) or "", _declared_shape(info.type, subject))
+        for info in model.graph.output
+    ]
+    return tuple(inputs), tuple(outputs)
 
 
 def inferred_types(model: ModelProto) -> dict[str, ValueInfoProto]:
@@ -216,7 +327,7 @@ def inferred_types(model: ModelProto) -> dict[str, ValueInfoProto]:
 class _Builder:
     def __init__(
         self,
-        folder: Path | None,
+        home: Home | None,
         functions: dict[FunctionKey, FunctionProto],
         node_limit: int,
         accuracy: str,
@@ -224,7 +335,7 @@ class _Builder:
         collects: bool = False,
     ) -> None:
         self.accuracy = accuracy
-        self.folder = folder
+        self.home = home
         self.functions = functions
         self.graph = Graph()
         self.node_limit = node_limit
@@ -237,6 +348,8 @@ class _Builder:
         self.model: ModelProto | None = None
         self.outermost: _Scope | None = None
         self.inferred: dict[str, ValueInfoProto] | None = None
+        self.conditions: dict[str, bool] = {}
+        """Values of the main graph that decide a branch, and are the same in every run."""
         self.unknown: set[str] = set()
         """Values that refused nodes compute, of types that are not known."""
 
@@ -250,8 +363,8 @@ class _Builder:
         self.model, self.outermost = model, scope
         initialisers = self._initialisers(proto, subject) if known is None else known
         self.graph.initialisers = initialisers
-        self._inputs(proto.input, initialisers, scope, subject, are_constants=model.ir_version < 4)
-        declared = {info.name: _declared_type(info) for info in (*proto.value_info, *proto.output)}
+        self._inputs(proto.input, initialisers, scope, subject, are_constants=model.ir_version < SEPARATE_INITIALISERS)
+        declared = [(info.name, _declared_type(info)) for info in (*proto.value_info, *proto.output)]
         for position, node in enumerate(proto.node):
             try:
                 self.add(node, scope, position)
@@ -261,8 +374,8 @@ class _Builder:
             except _NotChecked:
                 self._go_on_after(node, scope)
         if self.refusals and not self.collects:
-            raise _all_of_them(self.refusals, len(proto.node), subject)
-        for name, kind in declared.items():
+            raise _all_of_them(self.refusals, proto.node, subject)
+        for name, kind in declared:
             found = self.graph.types.get(scope.values.get(name) or "")
             if kind is not None and found is not None and kind != found:
                 raise ModelError(message(subject, f"the value {name!r} is declared to be {kind}", f"{found}, its type"))
@@ -289,7 +402,7 @@ class _Builder:
                 raise ModelError(message(subject, "an initialiser has no name", "a name for each"))
             if tensor.name in found:
                 raise ModelError(message(subject, f"there are two initialisers {tensor.name!r}", "each name once"))
-            found[tensor.name] = array_from(tensor, self.folder, f"initialiser {tensor.name!r}")
+            found[tensor.name] = array_from(tensor, self.home, f"initialiser {tensor.name!r}")
         if proto.sparse_initializer:
             name = proto.sparse_initializer[0].values.name
             raise UnsupportedError(message(subject, f"the initialiser {name!r} is sparse", "dense ones"))
@@ -335,12 +448,8 @@ class _Builder:
 
     def _outputs(self, infos: Iterable[ValueInfoProto], scope: _Scope, subject: str) -> None:
         graph = self.graph
-        known: set[str] = set()
         for info in infos:
             name = info.name
-            if name in known:
-                raise ModelError(message(subject, f"there are two outputs {name!r}", "each name once"))
-            known.add(name)
             value = scope.values.get(name)
             if value is None:
                 raise ModelError(message(subject, f"no node computes the output {name!r}", _COMPUTED))
@@ -375,7 +484,8 @@ class _Builder:
             if bound_proto is not proto:
                 self._take_bytes(bound_proto, label)
             proto = bound_proto
-        inputs = [self._input(name, scope, label) for name in _trimmed(proto.input)]
+        proto = _trimmed(proto)
+        inputs = [self._input(name, scope, label) for name in proto.input]
         function = self.functions.get(key_of(proto))
         if function is not None:
             self._call(function, proto, inputs, scope, label)
@@ -391,6 +501,9 @@ class _Builder:
             raise UnsupportedError(
                 message(label, f"it is an operator of {domain!r}", "ONNX's own operators, and functions of the model")
             )
+        if proto.op_type == "If" and version is not None:
+            self._add_if(proto, inputs, scope, label)
+            return
         if version is None:
             raise ModelError(
                 message(label, "the model imports no opset of ONNX's own operators", "", "Add one to opset_import")
@@ -471,7 +584,7 @@ class _Builder:
     def _checked(
         self, proto: NodeProto, schema: onnx.defs.OpSchema, version: int, inputs: list[str | None], label: str
     ) -> Node:
-        given = schemas.attribute_values(schema, proto, label, self.folder)
+        given = schemas.attribute_values(schema, proto, label, self.home)
         formal = [schemas.formal_parameter(schema.inputs, position) for position in range(len(inputs))]
         return Node(
             operator=proto.op_type,
@@ -524,6 +637,50 @@ class _Builder:
                 message(label, f"its output {name!r} is there already", "a name of its own for each value")
             )
 
+    # ---- conditions
+
+    def _add_if(self, proto: NodeProto, inputs: list[str | None], scope: _Scope, label: str) -> None:
+        """Put the nodes of a branch in the place of the node, where the condition is known."""
+        branches = {a.name: a.g for a in proto.attribute if a.type == AttributeProto.GRAPH}
+        if branches.keys() != {"then_branch", "else_branch"} or len(proto.attribute) != 2:
+            raise ModelError(message(label, f"its branches are {', '.join(branches) or 'missing'}", _BRANCHES))
+        if len(inputs) != 1 or inputs[0] is None or self.graph.types[inputs[0]] != "tensor(bool)":
+            kinds = [None if name is None else self.graph.types[name] for name in inputs]
+            raise ModelError(message(label, f"its inputs are {kinds}", "one condition, of tensor(bool)"))
+        chosen = decided(self.graph, inputs[0], self._known_shape)
+        if chosen is None:
+            what = f"its condition {proto.input[0]!r} is known only when the model runs, and Ogive has no control flow"
+            raise UnsupportedError(message(label, what, way_out=schemas.LEFT_TO_OTHERS))
+        if scope is self.outermost:
+            self.conditions[proto.input[0]] = chosen
+        branch = branches["then_branch" if chosen else "else_branch"]
+        inner = replace(scope, values=dict(scope.values))
+        for name, array in self._initialisers(branch, label).items():
+            self._refuse_known(name, inner, label)
+            self._constant(inner, name, array)
+        for place, node in enumerate(branch.node):
+            if scope.calls:
+                self._count_node(label)
+            self.add(node, inner, place)
+        if len(branch.output) != len(proto.output):
+            what = f"it has {len(proto.output)} outputs"
+            raise ModelError(message(label, what, f"{len(branch.output)}, as the branch has"))
+        for name, info in zip(proto.output, branch.output, strict=True):
+            value = inner.values.get(info.name)
+            if value is None:
+                raise ModelError(message(label, f"nothing in the branch computes its output {info.name!r}", _COMPUTED))
+            if name:
+                self._refuse_known(name, scope, label)
+                scope.values[name] = value
+
+    def _known_shape(self, value: str) -> Shape | None:
+        """The shape of a value of the main graph, as far as the model declares it or ONNX infers it."""
+        assert self.outermost is not None
+        for name, info in self._inferred().items():
+            if self.outermost.values.get(name) == value:
+                return _declared_shape(info.type, f"the value {name!r}")
+        return None
+
     def _split(self, proto: NodeProto, scope: _Scope, position: int) -> None:
         """An operator of very many inputs as several of fewer."""
         names, operator = list(proto.input), proto.op_type
@@ -572,11 +729,7 @@ class _Builder:
                 raise ModelError(message(label, f"the function has two inputs {name!r}", "each name once"))
             inner.values[name] = inputs[position] if position < len(inputs) else None
         for position, node in enumerate(function.node):
-            self.expanded_nodes += 1
-            if self.expanded_nodes > self.node_limit:
-                what = f"functions stand for more than {self.node_limit} nodes"
-                way_out = "Give ogive.onnx.load a larger node_limit"
-                raise UnsupportedError(message(label, what, f"{self.node_limit} nodes", way_out))
+            self._count_node(label)
             self.add(node, inner, position)
         for name, result in zip(proto.output, function.output, strict=False):
             if not name:
@@ -586,6 +739,13 @@ class _Builder:
             if value is None:
                 raise ModelError(message(label, f"nothing in the function computes its output {result!r}", _COMPUTED))
             scope.values[name] = value
+
+    def _count_node(self, label: str) -> None:
+        self.expanded_nodes += 1
+        if self.expanded_nodes > self.node_limit:
+            what = f"functions stand for more than {self.node_limit} nodes"
+            way_out = "Give ogive.onnx.load a larger node_limit"
+            raise UnsupportedError(message(label, what, f"{self.node_limit} nodes", way_out))
 
     def _take_bytes(self, proto: FunctionProto | NodeProto, label: str) -> None:
         """Count what calls of functions copy; a small file could stand for more than there is memory."""
@@ -603,12 +763,17 @@ def _short(name: str) -> str:
     return name if len(name) <= MOST_SHOWN else f"{name[:MOST_SHOWN]}... ({len(name)} characters)"
 
 
-def _trimmed(names: Iterable[str]) -> list[str]:
-    """Without the empty names at the end: optional inputs that are left out."""
-    kept = list(names)
-    while kept and not kept[-1]:
-        kept.pop()
-    return kept
+def _trimmed(proto: NodeProto) -> NodeProto:
+    """A node without the empty names at the end of its inputs: optional inputs that are left out."""
+    count = len(proto.input)
+    while count and not proto.input[count - 1]:
+        count -= 1
+    if count == len(proto.input):
+        return proto
+    trimmed = NodeProto()
+    trimmed.CopyFrom(proto)
+    del trimmed.input[count:]
+    return trimmed
 
 
 def _label(proto: NodeProto, position: int, version: int | None) -> str:
@@ -649,8 +814,6 @@ def _declared_shape(proto: TypeProto, subject: str) -> Shape | None:
     for dim in proto.tensor_type.shape.dim:
         match dim.WhichOneof("value"):
             case "dim_value":
-                if dim.dim_value < 0:
-                    raise ModelError(message(subject, f"it has an axis of size {dim.dim_value}", "sizes from 0 on"))
                 sizes.append(dim.dim_value)
             case "dim_param":
                 sizes.append(dim.dim_param or None)

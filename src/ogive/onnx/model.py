@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -15,9 +14,10 @@ from onnx import ModelProto
 from ogive import forking
 from ogive._native import ModelCall, inherit_vectorcall
 from ogive.contracts import checked
-from ogive.errors import ArgumentError, DTypeError, OutputError, ParameterError, ShapeError, described, message
-from ogive.onnx.data_types import DATA_TYPES
+from ogive.errors import ArgumentError, OutputError, ParameterError, ShapeError, described, message
+from ogive.onnx.arguments import check_order, checked_inputs, named
 from ogive.onnx.delivery import Delivery
+from ogive.onnx.files import Home
 from ogive.onnx.graph import Graph, ValueInfo
 from ogive.onnx.lazy import map_blocks
 from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, read_model, without_data
@@ -28,6 +28,9 @@ from ogive.runtime.memory import available_memory
 
 __all__ = ["Model", "load"]
 
+
+#: The caller's arrays at the places of outputs, None for those without; empty where no array is given.
+Targets = tuple[np.ndarray | None, ...]
 
 Source = str | os.PathLike[str] | bytes | ModelProto
 
@@ -104,7 +107,7 @@ def load(
 
 def _loaded(
     proto: ModelProto,
-    folder: Path | None,
+    home: Home | None,
     name: str,
     fuse: bool,
     memory_limit: int | None,
@@ -120,9 +123,9 @@ def _loaded(
     if not isinstance(node_limit, int) or node_limit < 0:
         what = f"node_limit is {node_limit!r}"
         raise ParameterError(message("ogive.onnx.load", what, "a whole number from 0 on"))
-    graph = graph_of(proto, folder, name, node_limit=node_limit, initialisers=initialisers, accuracy=accuracy)
+    graph = graph_of(proto, home, name, node_limit=node_limit, initialisers=initialisers, accuracy=accuracy)
     light = without_data(proto).SerializeToString()
-    source = (light, folder, name, fuse, memory_limit, node_limit, accuracy, graph.initialisers)
+    source = (light, home, name, fuse, memory_limit, node_limit, accuracy, graph.initialisers)
     return Model(graph, name, fuse=fuse, memory_limit=limit, about=_about(proto), source=source)
 
 
@@ -234,7 +237,7 @@ class Model(ModelCall):
         keywords = dict(keywords)
         out = keywords.pop("out", None) if "out" not in self.input_names else None
         targets = self._targets(out, self.output_names)
-        results = self._results(self._named(args, keywords), self.output_names, targets)
+        results = self._results(named(self._name, self._input_names, args, keywords), self.output_names, targets)
         return results[0] if len(results) == 1 else tuple(results)
 
     def run(
@@ -258,7 +261,7 @@ class Model(ModelCall):
         >>> model.run({"x": np.float32([-1.0, 2.0])}, outputs=["z"])
         {'z': array([-0., -2.], dtype=float32)}
         """
-        _check_order(f"{self._name}, run", inputs, outputs)
+        check_order(f"{self._name}, run", inputs, outputs)
         if outputs is None and delivery is None and inputs.keys() == self._name_set and self._binds_all(out):
             # By a plan of the native call path, which writes to the given arrays itself.
             bound = {} if out is None else {"out": tuple(out[name] for name in self._output_names)}
@@ -295,7 +298,7 @@ class Model(ModelCall):
         >>> y.compute()
         array([0., 0., 0., 0., 1., 2.], dtype=float32)
         """
-        return map_blocks(self, self._name, self._graph, self._named(args, keywords))
+        return map_blocks(self, self._name, self._graph, named(self._name, self._input_names, args, keywords))
 
     def ran(self, outputs: Sequence[str] | None = None) -> Ran | None:
         """What the last run for these outputs (all of them by default) did; None before the first."""
@@ -307,10 +310,10 @@ class Model(ModelCall):
         self,
         inputs: Mapping[str, Any],
         outputs: tuple[str, ...],
-        targets: Mapping[str, np.ndarray],
+        targets: Targets,
         delivery: Delivery | None = None,
     ) -> Sequence[Any]:
-        values = self._checked(inputs)
+        values = checked_inputs(self._name, self._graph.inputs, self._dtypes, self._graph.defaults, inputs)
         runner = self._runners.get(outputs)
         if runner is None:
             with self._lock:
@@ -334,33 +337,34 @@ class Model(ModelCall):
             return True
         return isinstance(out, Mapping) and out.keys() == self._output_set and "out" not in self._name_set
 
-    def _targets(self, out: Any, outputs: tuple[str, ...]) -> Mapping[str, np.ndarray]:
-        """The caller's arrays for results, by the names of outputs."""
+    def _targets(self, out: Any, outputs: tuple[str, ...]) -> Targets:
+        """The caller's arrays for results, each at the place of its output. An output may be there twice."""
         if out is None:
-            return {}
+            return ()
         if isinstance(out, Mapping):
-            given = dict(out)
+            for name in out:
+                if name not in outputs:
+                    what = f"out names {name!r}, which is not computed"
+                    raise ArgumentError(message(self._name, what, ", ".join(outputs)))
+            arrays = tuple(map(out.get, outputs))
         else:
             arrays = out if isinstance(out, tuple) else (out,)
             if len(arrays) != len(outputs):
                 what, allowed = f"out has {len(arrays)} arrays", f"{len(outputs)}, one for each output"
                 raise ArgumentError(message(self._name, what, allowed))
-            given = dict(zip(outputs, arrays, strict=True))
-        for name, array in given.items():
-            if name not in outputs:
-                what = f"out names {name!r}, which is not computed"
-                raise ArgumentError(message(self._name, what, ", ".join(outputs)))
+        for name, array in zip(outputs, arrays, strict=True):
+            if array is None and isinstance(out, Mapping) and name not in out:
+                continue
             if not isinstance(array, np.ndarray):
                 raise OutputError(message(self._name, f"out[{name!r}] is {described(array)}", "a NumPy array"))
             if not array.flags.writeable:
                 raise OutputError(message(self._name, f"out[{name!r}] is a read-only array", "writable arrays"))
-        return given
+        return arrays
 
-    def _written(
-        self, results: Sequence[Any], outputs: tuple[str, ...], targets: Mapping[str, np.ndarray]
-    ) -> Sequence[Any]:
+    def _written(self, results: Sequence[Any], outputs: tuple[str, ...], targets: Targets) -> Sequence[Any]:
         """The results, in the arrays that were given for them."""
-        pairs = [(name, targets[name], value) for name, value in zip(outputs, results, strict=True) if name in targets]
+        rows = tuple(zip(outputs, targets, results, strict=True))
+        pairs = [(name, target, value) for name, target, value in rows if target is not None]
         for name, target, value in pairs:
             if not isinstance(value, np.ndarray):
                 raise OutputError(message(self._name, f"the output {name!r} is a list", "outputs that are arrays"))
@@ -372,52 +376,7 @@ class Model(ModelCall):
                 raise ShapeError(message(self._name, what, f"{value.shape}, as the result has"))
         for _, target, value in pairs:
             np.copyto(target, value)
-        return [targets.get(name, value) for name, value in zip(outputs, results, strict=True)]
-
-    # ---- inputs
-
-    def _named(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Mapping[str, Any]:
-        """The inputs of a call by name."""
-        if len(args) == 1 and not keywords and isinstance(args[0], Mapping):
-            return args[0]
-        if len(args) > len(self.input_names):
-            allowed = f"at most {len(self.input_names)}: {', '.join(self.input_names)}"
-            raise ArgumentError(message(self._name, f"{len(args)} inputs were given", allowed))
-        named = dict(zip(self.input_names, args, strict=False))
-        for name, value in keywords.items():
-            if name in named:
-                raise ArgumentError(message(self._name, f"the input {name!r} was given twice"))
-            named[name] = value
-        return named
-
-    def _checked(self, given: Mapping[str, Any]) -> list[Any]:
-        """The value of every input, in order, as the model declares them."""
-        for name in given:
-            if name not in self._input_names:
-                raise ArgumentError(message(self._name, f"there is no input {name!r}", ", ".join(self.input_names)))
-        values: list[Any] = []
-        sizes: dict[str, tuple[int, str]] = {}
-        for info, dtype in zip(self._graph.inputs, self._dtypes, strict=True):
-            if info.name in given:
-                value = given[info.name]
-                # What is right already costs no more than this question.
-                if type(value) is not np.ndarray or value.dtype is not dtype:
-                    value = _checked_value(value, info.type, f"{self._name}, input {info.name!r}")
-            elif info.required:
-                missing = [i.name for i in self._graph.inputs if i.required and i.name not in given]
-                subject = (
-                    f"the inputs {' and '.join(map(repr, missing))} are"
-                    if missing[1:]
-                    else f"the input {missing[0]!r} is"
-                )
-                what = f"{subject} missing"
-                raise ArgumentError(message(self._name, what, way_out=f"Give {', '.join(map(str, self.inputs))}"))
-            else:
-                value = self._graph.defaults[info.name]
-            if isinstance(value, np.ndarray) and info.shape is not None:
-                _check_shape(value.shape, info, sizes, self._name)
-            values.append(value)
-        return values
+        return [value if target is None else target for _, target, value in rows]
 
 
 def _takes_any_shape(inputs: Sequence[ValueInfo]) -> bool:
@@ -428,63 +387,3 @@ def _takes_any_shape(inputs: Sequence[ValueInfo]) -> bool:
     shape = declared.pop() if len(declared) == 1 else None
     names = [size for size in shape or () if size is not None]
     return shape is not None and all(isinstance(size, str) for size in names) and len(set(names)) == len(names)
-
-
-def _check_order(subject: str, inputs: object, outputs: object) -> None:
-    """Refuse the arguments of `Model.run` in ONNX Runtime's order, whose result is a list."""
-    if not isinstance(inputs, Mapping):
-        what = f"the inputs are {described(inputs)}"
-        way_out = 'The inputs come first, the names of outputs second: run({"x": array}, ["y"]) returns {"y": array}'
-        raise ArgumentError(message(subject, what, "a mapping of names to arrays", way_out))
-    if isinstance(outputs, str):
-        what = f"outputs is the text {outputs!r}"
-        raise ArgumentError(message(subject, what, "a list of names", f"Write [{outputs!r}]"))
-
-
-def _checked_value(value: Any, kind: str, subject: str) -> Any:
-    """A value of a type as ONNX writes it: an array, a list of values, or None for an optional one."""
-    if kind.startswith("optional("):
-        return None if value is None else _checked_value(value, kind[len("optional(") : -1], subject)
-    if kind.startswith("seq("):
-        if not isinstance(value, list | tuple):
-            raise DTypeError(message(subject, f"it is {described(value)}", f"a list, for {kind}"))
-        inner = kind[len("seq(") : -1]
-        return [_checked_value(item, inner, f"{subject}, item {i}") for i, item in enumerate(value)]
-    dtype, array = DATA_TYPES[kind].numpy, np.asarray(value)
-    if kind == "tensor(string)":
-        return _texts(array, subject)
-    if array.dtype != dtype:
-        if array.dtype.kind in "OSU" and not isinstance(value, np.ndarray):  # text, None or an object
-            raise DTypeError(message(subject, f"it is {described(value)}", f"an array of {dtype.name}"))
-        way_out = f"Convert it first: array.astype({dtype.name!r})"
-        raise DTypeError(message(subject, f"its dtype is {array.dtype}", dtype.name, way_out))
-    return array if array.dtype.num == dtype.num else array.view(dtype)
-
-
-def _texts(array: np.ndarray, subject: str) -> np.ndarray:
-    objects = array.astype(object)
-    for item in objects.flat:
-        if not isinstance(item, str):
-            raise DTypeError(message(subject, f"it contains {described(item)}", "str"))
-    return objects
-
-
-def _check_shape(shape: tuple[int, ...], info: ValueInfo, sizes: dict[str, tuple[int, str]], model: str) -> None:
-    """A shape against the declared one; ``sizes`` are those that names stand for, and where from."""
-    declared = info.shape
-    assert declared is not None
-    fits = len(shape) == len(declared)
-    for have, want in zip(shape, declared, strict=True) if fits else ():
-        if isinstance(want, str):
-            size, where = sizes.setdefault(want, (have, info.name))
-            if size != have:
-                what = f"its shape is {shape}, where {want} is {have}"
-                allowed = f"{want} = {size}, as in the input {where!r}"
-                raise ShapeError(message(f"{model}, input {info.name!r}", what, allowed))
-        elif want is not None and want != have:
-            fits = False
-    if not fits:
-        shown = ", ".join("?" if size is None else str(size) for size in declared)
-        what = f"its shape is {shape}"
-        allowed = f"shapes ({shown})" if len(declared) else "a single number"
-        raise ShapeError(message(f"{model}, input {info.name!r}", what, allowed))

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnx
-from onnx import ModelProto, NodeProto, ValueInfoProto, helper
+from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
 from ogive.errors import ArgumentError, MissingPackageError, described, message
 from ogive.onnx import loading
+from ogive.onnx.arguments import check_order, checked_inputs, named
+from ogive.onnx.data_types import proto_of_type
+from ogive.onnx.files import Home
+from ogive.onnx.tensors import array_from
 
 __all__ = ["Part", "PartialModel", "split"]
 
@@ -57,23 +59,26 @@ def split(source: Any) -> tuple[Part, ...]:
 
     Raises ModelError for a model that is damaged or contradicts itself.
     """
-    return _split(*loading.read_model(source))
+    return _split(*loading.read_whole_model(source))
 
 
-def _split(model: ModelProto, folder: Path | None, subject: str) -> tuple[Part, ...]:
-    if folder is not None:
-        onnx.load_external_data_for_model(model, str(folder))
-    refusals = loading.refusals_of(model, folder, subject)
-    types = loading.inferred_types(model)
+def _split(model: ModelProto, home: Home | None, subject: str) -> tuple[Part, ...]:
+    found = loading.survey(model, home, subject)
+    types = {name: helper.make_value_info(name, proto_of_type(kind)) for name, kind in found.types.items()}
+    types.update(loading.inferred_types(model))  # these have shapes as well
     outputs = {info.name for info in model.graph.output}
     nodes = model.graph.node
     copied = {
         node.output[0]: node
         for place, node in enumerate(nodes)
-        if node.op_type == "Constant" and place not in refusals and node.output[0] not in outputs
+        if node.op_type == "Constant" and place not in found.refusals and node.output[0] not in outputs
     }
-    stages = _stages(nodes, _live(nodes, outputs, copied), set(refusals), types)
-    return tuple(_part(model, places, copied, refusals, types) for places in stages)
+    given = {info.name for info in (*model.graph.input, *model.graph.initializer)}
+    for name, value in found.conditions.items():  # a part that has the branches needs to know it, too
+        if name not in outputs and name not in given:
+            copied[name] = helper.make_node("Constant", [], [name], value=numpy_helper.from_array(np.array(value)))
+    stages = _stages(nodes, _live(nodes, outputs, copied), set(found.refusals), types)
+    return tuple(_part(model, places, copied, found.refusals, types, is_ogive=is_ogive) for is_ogive, places in stages)
 
 
 def _live(nodes: Sequence[NodeProto], outputs: set[str], copied: Mapping[str, NodeProto]) -> list[int]:
@@ -90,30 +95,50 @@ def _live(nodes: Sequence[NodeProto], outputs: set[str], copied: Mapping[str, No
 
 def _stages(
     nodes: Sequence[NodeProto], live: Sequence[int], refused: set[int], types: Mapping[str, Any]
-) -> list[list[int]]:
-    """The places of these nodes, stage by stage; Ogive's stages have even numbers."""
-    stage_of: dict[str, int] = {}
-    stages: dict[int, list[int]] = {}
-    # What a node leaves without a known type cannot go to another part: its users stay with it.
-    kinds = dict[int, bool]()
-    unknown: set[str] = set()
-    for place in live:
-        node = nodes[place]
-        is_ogive = place not in refused and not any(name in unknown for name in node.input)
-        kinds[place] = is_ogive
-        if not is_ogive:
-            unknown.update(name for name in node.output if name and name not in types)
-    for place, is_ogive in kinds.items():
-        node = nodes[place]
-        wanted = 0 if is_ogive else 1
-        stage = wanted
-        for name in _reads(node):
-            before = stage_of.get(name, -1)
-            if before >= 0:
-                stage = max(stage, before if before % 2 == wanted else before + 1)
-        stages.setdefault(stage, []).append(place)
-        stage_of.update(dict.fromkeys(node.output, stage))
-    return [stages[stage] for stage in sorted(stages)]
+) -> list[tuple[bool, list[int]]]:
+    """The places of these nodes, stage by stage, and whether Ogive computes the stage.
+
+    A value without a known type cannot go to another part: its users stay with it, and so does all that is between.
+    """
+    others = set(refused)
+    while True:
+        kinds = dict[int, bool]()
+        unknown: set[str] = set()
+        for place in live:
+            node = nodes[place]
+            kinds[place] = place not in others and unknown.isdisjoint(_reads(node))
+            if not kinds[place]:
+                unknown.update(name for name in node.output if name and name not in types)
+        stage_of: dict[str, int] = {}
+        stages: dict[int, list[int]] = {}
+        torn: int | None = None
+        for place, is_ogive in kinds.items():
+            reads = _reads(nodes[place])
+            stage = wanted = 0 if is_ogive else 1
+            for name in reads:
+                before = stage_of.get(name, -1)
+                if before >= 0:
+                    stage = max(stage, before if before % 2 == wanted else before + 1)
+            least = min((stage_of[name] for name in reads & unknown), default=stage)
+            if least < stage:
+                torn = place
+                break
+            stages.setdefault(stage, []).append(place)
+            stage_of.update(dict.fromkeys(nodes[place].output, stage))
+        if torn is None:
+            return [(stage % 2 == 0, stages[stage]) for stage in sorted(stages)]
+        others |= _between(nodes, stages, least, _reads(nodes[torn]))
+
+
+def _between(nodes: Sequence[NodeProto], stages: Mapping[int, Sequence[int]], stage: int, names: set[str]) -> set[int]:
+    """The places in later stages that these values need."""
+    found, needed = set[int](), set(names)
+    for later in sorted((number for number in stages if number > stage), reverse=True):
+        for place in reversed(stages[later]):
+            if not needed.isdisjoint(nodes[place].output):
+                found.add(place)
+                needed |= _reads(nodes[place])
+    return found
 
 
 def _reads(node: NodeProto) -> set[str]:
@@ -121,7 +146,8 @@ def _reads(node: NodeProto) -> set[str]:
     names = {name for name in node.input if name}
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs) if attribute.g.node or attribute.graphs else ():
-            made = {name for inner in graph.node for name in inner.output} | {i.name for i in graph.initializer}
+            made = {name for inner in graph.node for name in inner.output}
+            made |= {given.name for given in (*graph.initializer, *graph.input)}
             for inner in graph.node:
                 names |= _reads(inner) - made
             names |= {info.name for info in graph.output} - made
@@ -134,6 +160,8 @@ def _part(
     copied: Mapping[str, NodeProto],
     refusals: Mapping[int, Exception],
     types: Mapping[str, Any],
+    *,
+    is_ogive: bool,
 ) -> Part:
     graph = model.graph
     own = [graph.node[place] for place in places]
@@ -155,7 +183,7 @@ def _part(
     part = helper.make_model(small, opset_imports=model.opset_import, functions=model.functions)
     part.ir_version = model.ir_version
     reasons = tuple(str(refusals[place]) for place in places if place in refusals)
-    return Part(part, places[0] not in refusals and not reasons, reasons)
+    return Part(part, is_ogive, reasons)
 
 
 def _onnxruntime(model: ModelProto) -> Computes:
@@ -166,7 +194,10 @@ def _onnxruntime(model: ModelProto) -> Computes:
         way_out = "Install it (pip install onnxruntime), or say what computes them: partial=function"
         what = "the package onnxruntime is not installed, which computes the parts that Ogive does not"
         raise MissingPackageError(f"ogive.onnx.load: {what}. {way_out}") from None
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    options = onnxruntime.SessionOptions()
+    # There may be many sessions, which take turns: threads of one that spin would take time from the others.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return lambda inputs: dict(zip(names, session.run(names, dict(inputs)), strict=True))
 
@@ -174,7 +205,10 @@ def _onnxruntime(model: ModelProto) -> Computes:
 class PartialModel:
     """A model whose parts run one after the other, those that Ogive does not take in another runtime.
 
-    Called with arrays by name it returns arrays by name.
+    It is called as a `Model` is: with arrays in the model's order, by name, or with one mapping; it returns an array, or a
+    tuple of them if the model has several outputs. `run` returns them by name.
+
+    Raises ArgumentError, DTypeError and ShapeError for inputs that the model does not take.
 
     >>> import numpy as np
     >>> from onnx import parser
@@ -182,10 +216,10 @@ class PartialModel:
     ...     agraph (float[2, 2] x) => (float[2, 2] y) { a = Relu (x) y = MatMul (a, a) }''')
     >>> def numpy_product(part):
     ...     return lambda inputs: {part.graph.output[0].name: inputs["a"] @ inputs["a"]}
-    >>> run = ogive.onnx.load(model, partial=numpy_product)
-    >>> run
+    >>> partial = ogive.onnx.load(model, partial=numpy_product)
+    >>> partial
     <PartialModel: 2 parts, 1 of them computed by Ogive>
-    >>> run({"x": np.float32([[1, -2], [3, 4]])})["y"].tolist()
+    >>> partial(np.float32([[1, -2], [3, 4]])).tolist()
     [[1.0, 0.0], [15.0, 16.0]]
     """
 
@@ -200,26 +234,66 @@ class PartialModel:
             raise ArgumentError(
                 message("ogive.onnx.load", what, "True, or a function from a model to what computes it")
             )
-        model, folder, subject = loading.read_model(source)
-        self.parts = _split(model, folder, subject)
+        model, home, self._name = loading.read_whole_model(source)
+        self.parts = _split(model, home, self._name)
         """The parts, in the order in which they run."""
-        defaults = {tensor.name for tensor in model.graph.initializer}
-        self.inputs = tuple(info.name for info in model.graph.input if info.name not in defaults)
-        self.outputs = tuple(info.name for info in model.graph.output)
+        initialisers = {tensor.name: tensor for tensor in model.graph.initializer}
+        self.inputs, self.outputs = loading.interface(model, self._name)
+        """What the model takes and returns: name, type, shape, and whether it must be given."""
+        outputs = {info.name for info in self.outputs}
+        self._constants = {
+            name: array_from(tensor, home, f"initialiser {name!r}")
+            for name, tensor in initialisers.items()
+            if name in outputs
+        }
+        self._dtypes = tuple(None if info.dtype == object else info.dtype for info in self.inputs)
         make = _onnxruntime if isinstance(rest, bool) else rest
         self._steps: list[Computes] = [load(part.model) if part.is_ogive else make(part.model) for part in self.parts]
 
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """The names of the inputs."""
+        return tuple(info.name for info in self.inputs)
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return tuple(info.name for info in self.outputs)
+
     def __repr__(self) -> str:
         ours = sum(part.is_ogive for part in self.parts)
-        return f"<PartialModel: {len(self.parts)} parts, {ours} of them computed by Ogive>"
+        return (
+            f"<PartialModel: {len(self.parts)} part{'s' if self.parts[1:] else ''}, {ours} of them computed by Ogive>"
+        )
 
-    def __call__(self, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        missing = [name for name in self.inputs if name not in inputs]
-        unknown = [name for name in inputs if name not in self.inputs]
-        if missing or unknown:
-            what = f"{'missing' if missing else 'unknown'} inputs: {', '.join(missing or unknown)}"
-            raise ArgumentError(message("partial model", what, ", ".join(self.inputs)))
-        values: dict[str, Any] = dict(inputs)
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        given = named(self._name, self.input_names, args, keywords)
+        values = self._computed(given)
+        results: list[Any] = []
+        for name in self.output_names:
+            again = name in self.output_names[: len(results)]
+            results.append(values[name].copy() if again and isinstance(values[name], np.ndarray) else values[name])
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None) -> dict[str, Any]:
+        """Compute the outputs, by name; all of them, or those that are named."""
+        check_order(f"{self._name}, run", inputs, outputs)
+        names = self.output_names if outputs is None else tuple(outputs)
+        for name in names:
+            if name not in self.output_names:
+                raise ArgumentError(message(self._name, f"there is no output {name!r}", ", ".join(self.output_names)))
+        values = self._computed(inputs)
+        return {name: values[name] for name in names}
+
+    def _computed(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        checked = checked_inputs(self._name, self.inputs, self._dtypes, None, given)
+        inputs = {info.name: value for info, value in zip(self.inputs, checked, strict=True) if info.name in given}
+        values: dict[str, Any] = {**self._constants, **inputs}
         for part, step in zip(self.parts, self._steps, strict=True):
             values.update(step({name: values[name] for name in part.inputs if name in values}))
-        return {name: np.asarray(values[name]) for name in self.outputs}
+        for name in set(self.output_names):
+            if name in inputs or name in self._constants:  # results are new arrays
+                values[name] = np.array(values[name])
+            elif not isinstance(values[name], list | tuple | None):
+                values[name] = np.asarray(values[name])
+        return values

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import onnx.defs
@@ -12,9 +11,11 @@ from onnx import AttributeProto, NodeProto
 from onnx.defs import OpSchema
 
 from ogive.errors import ModelError, UnsupportedError, message
+from ogive.onnx.files import Home
 from ogive.onnx.tensors import array_from
 
 __all__ = [
+    "LEFT_TO_OTHERS",
     "NEWEST_OPSET",
     "attribute_values",
     "check_opset",
@@ -29,6 +30,11 @@ NEWEST_OPSET = 28
 
 _Option = OpSchema.FormalParameterOption
 _Type = AttributeProto.AttributeType
+
+#: What to do with a model that has nodes which Ogive does not compute.
+LEFT_TO_OTHERS = (
+    "ogive.onnx.load(model, partial=True), `ogive run --partial` and `ogive split` leave such nodes to another runtime"
+)
 
 #: What each type of an attribute is in Python.
 _READERS: dict[int, Callable[[Any], Any]] = {
@@ -67,7 +73,7 @@ def schema_of(operator: str, opset: int) -> OpSchema | None:
 # ---- attributes
 
 
-def attribute_values(schema: OpSchema, node: NodeProto, label: str, folder: Path | None) -> dict[str, Any]:
+def attribute_values(schema: OpSchema, node: NodeProto, label: str, home: Home | None) -> dict[str, Any]:
     """The attributes that the model sets, as Python values of the types that the schema names."""
     values: dict[str, Any] = {}
     for attribute in node.attribute:
@@ -85,7 +91,7 @@ def attribute_values(schema: OpSchema, node: NodeProto, label: str, folder: Path
         if _type_name(attribute.type) != _type_name(declared.type):
             given, wanted = _type_name(attribute.type), _type_name(declared.type)
             raise ModelError(message(label, f"the attribute {name!r} is of type {given}", wanted))
-        values[name] = _attribute_value(attribute, label, folder)
+        values[name] = _attribute_value(attribute, label, home)
     for name, declared in schema.attributes.items():
         if declared.required and name not in values:
             raise ModelError(
@@ -94,10 +100,13 @@ def attribute_values(schema: OpSchema, node: NodeProto, label: str, folder: Path
     return values
 
 
-def _attribute_value(attribute: AttributeProto, label: str, folder: Path | None) -> Any:
+def _attribute_value(attribute: AttributeProto, label: str, home: Home | None) -> Any:
     if attribute.type == AttributeProto.TENSOR:
-        return array_from(attribute.t, folder, f"{label}, attribute {attribute.name!r}")
+        return array_from(attribute.t, home, f"{label}, attribute {attribute.name!r}")
     reader = _READERS.get(attribute.type)
+    if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS):
+        what = f"it has nodes of its own, in the attribute {attribute.name!r}, and Ogive has no control flow"
+        raise UnsupportedError(message(label, what, way_out=LEFT_TO_OTHERS))
     if reader is None:
         what = f"the attribute {attribute.name!r} is of type {_type_name(attribute.type)}"
         raise UnsupportedError(message(label, what, "numbers, text, tensors"))

@@ -1,12 +1,14 @@
 """Arrays from ``TensorProto``: every count and length is checked before an array is made.
 
-Data may lie in the field of its type, in ``raw_data``, or in a file beside the model; never outside the
-model's folder. So a file that has several names (hard links) is refused, as ``onnx.load`` does.
+Data may lie in the field of its type, in ``raw_data``, or in a file beside the model. If the model is a link, the file
+may also lie beside the model that it leads to, as ONNX Runtime reads it; never elsewhere. So a file that has several
+names (hard links) is refused, as ``onnx.load`` does.
 """
 
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +17,9 @@ from onnx import TensorProto
 from ogive.errors import ModelError, UnsupportedError, message
 from ogive.movement.limits import LARGEST_RANK, fits_an_array
 from ogive.onnx.data_types import DataType, data_type
-from ogive.onnx.files import opened
+from ogive.onnx.files import Home, opened
 
-__all__ = ["array_from"]
+__all__ = ["array_from", "take_in"]
 
 #: The field in which a type's elements lie, where they are not raw.
 _FIELDS = {
@@ -31,10 +33,10 @@ _OTHER_FIELD = "int32_data"
 _ALL_FIELDS = ("float_data", "double_data", "uint64_data", "int64_data", "string_data", _OTHER_FIELD)
 
 
-def array_from(tensor: TensorProto, folder: Path | None, subject: str) -> np.ndarray:
+def array_from(tensor: TensorProto, home: Home | None, subject: str) -> np.ndarray:
     """The tensor as an array that cannot be written to.
 
-    ``folder`` is where files with external data lie; None if the model did not come from a file.
+    ``home`` is where files with external data lie; None if the model did not come from a file.
     ``subject`` says whose tensor it is, for messages.
 
     Raises ModelError or UnsupportedError.
@@ -57,12 +59,12 @@ def array_from(tensor: TensorProto, folder: Path | None, subject: str) -> np.nda
     count = math.prod(shape)
     if not fits_an_array(shape):
         raise ModelError(message(subject, f"its dims are {_shown(shape)}", "sizes whose product is below 2**59"))
-    array = _elements(tensor, kind, count, folder, subject).reshape(shape)
+    array = _elements(tensor, kind, count, home, subject).reshape(shape)
     array.flags.writeable = False
     return array
 
 
-def _elements(tensor: TensorProto, kind: DataType, count: int, folder: Path | None, subject: str) -> np.ndarray:
+def _elements(tensor: TensorProto, kind: DataType, count: int, home: Home | None, subject: str) -> np.ndarray:
     is_external = tensor.data_location == TensorProto.EXTERNAL
     places = [name for name in _ALL_FIELDS if len(getattr(tensor, name))]
     if tensor.HasField("raw_data"):
@@ -77,7 +79,7 @@ def _elements(tensor: TensorProto, kind: DataType, count: int, folder: Path | No
         return _from_field(getattr(tensor, field), kind, count, subject, field)
     if kind.name == "STRING" or places[0] not in ("raw_data", "external_data"):
         raise ModelError(message(subject, f"its data_type is {kind} and its data lies in {places[0]}", field))
-    data = _external(tensor, kind, count, folder, subject) if is_external else tensor.raw_data
+    data = _external(tensor, kind, count, home, subject) if is_external else tensor.raw_data
     wanted = -(-count * kind.bits // 8)
     if len(data) != wanted:
         what = f"{places[0]} has {len(data)} bytes"
@@ -149,7 +151,7 @@ def _from_texts(values: list[bytes], subject: str) -> np.ndarray:
 # ---- data in other files
 
 
-def _external(tensor: TensorProto, kind: DataType, count: int, folder: Path | None, subject: str) -> bytes:
+def _external(tensor: TensorProto, kind: DataType, count: int, home: Home | None, subject: str) -> bytes:
     entries: dict[str, str] = {}
     for entry in tensor.external_data:
         if entry.key in entries:
@@ -158,7 +160,7 @@ def _external(tensor: TensorProto, kind: DataType, count: int, folder: Path | No
     location = entries.get("location", "")
     if not location:
         raise ModelError(message(subject, "external_data does not name a file", "an entry `location`"))
-    if folder is None:
+    if home is None:
         raise ModelError(
             message(
                 subject,
@@ -172,7 +174,17 @@ def _external(tensor: TensorProto, kind: DataType, count: int, folder: Path | No
     if length != wanted:
         what = f"external_data has length {length}"
         raise ModelError(message(subject, what, f"{wanted}, for {count} elements of {kind.type}"))
-    return _read(_inside(folder, location, subject), offset, length, subject)
+    return _read(_inside(home, location, subject), offset, length, subject)
+
+
+def take_in(tensor: TensorProto, home: Home | None, subject: str) -> None:
+    """Put the data of a tensor that lies in another file into the tensor itself. Raises what `array_from` raises."""
+    array_from(tensor, home, subject)  # everything is checked there
+    kind = data_type(tensor.data_type)
+    assert kind is not None
+    tensor.raw_data = _external(tensor, kind, math.prod(tensor.dims), home, subject)
+    tensor.ClearField("data_location")
+    tensor.ClearField("external_data")
 
 
 def _whole(entries: dict[str, str], key: str, default: int, subject: str) -> int:
@@ -184,21 +196,27 @@ def _whole(entries: dict[str, str], key: str, default: int, subject: str) -> int
     return int(text)
 
 
-def _inside(folder: Path, location: str, subject: str) -> Path:
-    """The path of a file beside the model; refused where it, or what it links to, lies outside the folder."""
+def _inside(home: Home, location: str, subject: str) -> Path:
+    """The path of a file beside the model; refused where it, or what it links to, lies elsewhere."""
+    shown = location[:200]
     error = ModelError(
-        message(subject, f"its data lies in {location[:200]!r}", "a file in the model's folder, by its relative path")
+        message(subject, f"its data lies in {shown!r}", "a file in the model's folder, by its relative path")
     )
     if "\0" in location or "\\" in location or Path(location).is_absolute():
         raise error
     try:
-        home = folder.resolve()
-        path = (home / location).resolve()
+        found = home.find(location)
+        if found is not None:
+            return found
+        end = home.end(location)
     except (OSError, RuntimeError) as cause:
         raise error from cause
-    if not path.is_relative_to(home) or path == home:
+    written = Path(os.path.normpath(home.folder / location))
+    if not written.is_relative_to(home.folder) or written == home.folder:
         raise error
-    return path
+    folders = " or ".join(map(str, dict.fromkeys((home.folder, home.real))))
+    what = f"its data lies in {shown!r}, a link that leads to {end}"
+    raise ModelError(message(subject, what, f"files in {folders}", "Copy the file there"))
 
 
 def _read(path: Path, offset: int, length: int, subject: str) -> bytes:

@@ -22,6 +22,7 @@ from ogive.contracts import checked
 from ogive.errors import OgiveError
 from ogive.exporting.models import source_of_model
 from ogive.exporting.sources import Source
+from ogive.onnx.loading import read_whole_model
 from ogive.onnxruntime.custom_operators import DOMAIN, CustomOperator, build
 from ogive.onnxruntime.groups import MOVES, neighbours
 
@@ -84,7 +85,7 @@ def replace(
     >>> made.session().run(None, {"x": x})  # doctest: +SKIP
     """
     checked("ogive.onnxruntime.replace", accuracy)
-    given = _without_constant_nodes(model if isinstance(model, ModelProto) else onnx.load(model))
+    given = _without_constant_nodes(read_whole_model(model)[0])
     result = ModelProto()
     result.CopyFrom(given)
     known = _types(given)
