@@ -21,9 +21,10 @@ from typing import Any
 
 from ogive import forking
 from ogive import operations as ops
-from ogive.dtypes import ElementType
+from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation
+from ogive.limits import with_limits
 
 __all__ = [
     "BITS",
@@ -647,6 +648,7 @@ def right_result(
     def with_decision(value: Any, is_last: bool) -> tuple[float | int, bool]:
         return rounded(value, kind, modular, is_last), not is_last
 
+    (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
     found: tuple[float | int, bool] = _decided(partial(_evaluate, root, _leaf(inputs, parameters)), with_decision, bits)
     return found
 
@@ -661,6 +663,7 @@ def exact_value(
 
     Raises UnsupportedError for formulas of rows.
     """
+    (root,) = with_limits([root], ELEMENT_TYPES["float64"])
     decimal = partial(to_decimal, digits=digits)
     found: Decimal = _decided(partial(_evaluate, root, _leaf(inputs, parameters)), decimal, bits)
     return found

@@ -42,6 +42,7 @@ __all__ = [
     "depends_on_elements",
     "eager_operands",
     "formula_node",
+    "is_computed",
     "lift",
     "node",
     "of_rows",
@@ -378,8 +379,43 @@ def formula_node(operation: Operation, *operands: Term) -> Term:
         operands = tuple(map(as_number, operands))
     elif any(truths):
         operands = tuple(map(as_number, operands))
+    if operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
+        return _compared(operation, *operands)
     form = Format.TRUTH if operation.result == "truth" else operands[-1].format
     return cast(Term, node(operation, operands, None, form))
+
+
+def _compared(operation: Operation, a: Term, b: Term) -> Term:
+    """A comparison. One of a computed number with an infinity asks about the number as results are stored.
+
+    So ``exp(x) == inf`` is true where exp(x) is a number that the element type has no room for, as NumPy's users expect.
+    """
+    limit = cast(Term, node(ops.OVERFLOW, (), math.inf, Format.NUMBER))
+    sides = {a: _infinity(a), b: _infinity(b)}
+    computed, other = (a, b) if sides[b] else (b, a)
+    sign = sides[other]
+    if sign and is_computed(computed):
+        end = limit if sign > 0 else cast(Term, node(ops.NEGATE, (limit,), None, Format.NUMBER))
+        # Of those with `<` one is never true, of those with `<=` one always: these stay.
+        is_upper = (sign > 0) == (other is b)
+        if operation == ops.EQUAL:
+            operation, a, b = ops.LESS_EQUAL, *((end, computed) if sign > 0 else (computed, end))
+        elif is_upper == (operation == ops.LESS):
+            a, b = (end, b) if other is a else (a, end)
+    return cast(Term, node(operation, (a, b), None, Format.TRUTH))
+
+
+def _infinity(root: Expression) -> int:
+    """The sign of an infinite constant; 0 of all else."""
+    is_infinite = root.operation == ops.CONSTANT and root.attribute in (math.inf, -math.inf)
+    return 0 if not is_infinite else 1 if root.attribute > 0 else -1
+
+
+def is_computed(root: Expression) -> bool:
+    """Whether this is more than an operand, a parameter or a constant, with whatever sign."""
+    while root.operation in (ops.ABSOLUTE, ops.NEGATE):
+        root = root.operands[0]
+    return bool(root.operands)
 
 
 def as_number(value: Term) -> Term:

@@ -24,6 +24,7 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.errors import FormulaError
 from ogive.expression import Format, Operation, Term, as_number, constant, formula_node, lift, node, vocabulary
+from ogive.limits import is_infinite
 
 __all__ = [
     "abs",
@@ -313,12 +314,12 @@ def isnan(x: object) -> Term:
 
 
 def isinf(x: object) -> Term:
-    """Whether this is an infinity."""
+    """Whether this is an infinity, as results are stored: exp(12) is one in float16."""
     return absolute(x) == math.inf
 
 
 def isfinite(x: object) -> Term:
-    """Whether this is a number other than the infinities and NaN."""
+    """Whether this is a number other than the infinities and NaN, as results are stored."""
     return absolute(x) < math.inf
 
 
@@ -380,7 +381,7 @@ def clip(x: object, min: object = None, max: object = None) -> Term:  # noqa: A0
 
 
 def nan_to_num(x: object, nan: object = 0.0, posinf: object = None, neginf: object = None) -> Term:
-    """``x``, with other numbers in the place of NaN and the infinities, which must be said."""
+    """``x``, with other numbers in the place of NaN and of what is stored as an infinity, which must be said."""
     x = lift(x)
     if posinf is None or neginf is None:
         raise FormulaError(
@@ -466,7 +467,7 @@ def modf(x: object) -> tuple[Term, Term]:
     """The fraction and the integer part, both with the sign of ``x``."""
     x = lift(x)
     whole = truncate(x)
-    return copy_sign(where(isinf(x), 0, x - whole), x), whole
+    return copy_sign(where(is_infinite(x), 0, x - whole), x), whole
 
 
 def deg2rad(x: object) -> Term:
@@ -485,7 +486,7 @@ def hypot(a: object, b: object) -> Term:
     long = larger(x, y)
     slope = smaller(x, y) / long
     length = where(long == 0, 0, long * square_root(1 + slope * slope))
-    return where((x == math.inf) | (y == math.inf), math.inf, length)
+    return where(is_infinite(x) | is_infinite(y), math.inf, length)
 
 
 def logaddexp(a: object, b: object) -> Term:
@@ -509,7 +510,7 @@ def row_log_sum_exp(x: object) -> Term:
     largest = row_max(element)
     is_smaller = element < largest
     others = row_sum(where(is_smaller, exp(element - largest), 0)) + (row_sum(where(is_smaller, 0, 1)) - 1)
-    return where(equal(absolute(largest), math.inf), largest, largest + log1p(others))
+    return where(is_infinite(largest), largest, largest + log1p(others))
 
 
 def _without_cancellation(name: str, rest: str, *operands: object) -> tuple[Term, Term]:

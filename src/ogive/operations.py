@@ -285,6 +285,16 @@ CONSTANT = Operation(
     cost=0.0,
     in_programs=lambda n: isinstance(n.attribute, float if n.format.is_float else int),
 )
+#: In comparisons: the least number that is stored as an infinity. Which one that is depends on the element type
+#: (ogive.limits); without one it is the infinity that is its attribute.
+OVERFLOW = Operation(
+    "overflow",
+    0,
+    result="attribute",
+    in_formulas=lambda n: n.format is Format.NUMBER and n.attribute == math.inf,
+    never_makes_nan=True,
+    cost=0.0,
+)
 
 # ---- comparisons, which are false when an operand is NaN; `>` is `<` with its operands exchanged. And choices:
 # (condition, value where it holds, value elsewhere)

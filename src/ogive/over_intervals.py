@@ -7,6 +7,7 @@ condition is in doubt and nothing is rounded, the mean value form is an enclosur
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -59,8 +60,8 @@ class _Walk:
         return rule(self, *x)
 
     def number(self, value: Any) -> Any:
-        if isinstance(value, float) and value in (float("inf"), float("-inf")):
-            return self.arb(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            return self.arb(value)  # of NaN, and of what is made of it, there is no finite enclosure
         exact = Fraction(value)
         return self.arb(self.fmpq(exact.numerator, exact.denominator))
 
@@ -118,7 +119,13 @@ def _truncated(w: _Walk, end: Any) -> Any:
 
 
 def _truth(combine: Callable[[bool, bool], bool]) -> Callable[..., frozenset[bool]]:
-    return lambda w, a, b: frozenset(combine(p, q) for p in a for q in b)
+    return lambda w, a, b: frozenset(combine(p, q) for p in _truths(a) for q in _truths(b))
+
+
+def _truths(a: Any) -> frozenset[bool]:
+    if not isinstance(a, frozenset):
+        raise UnsupportedError("intervals: there is no rule for the bits of integers")
+    return a
 
 
 def _equal(w: _Walk, a: Any, b: Any) -> frozenset[bool]:
@@ -148,7 +155,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     ops.AND: _truth(lambda p, q: p and q),
     ops.OR: _truth(lambda p, q: p or q),
     ops.EXCLUSIVE_OR: _truth(lambda p, q: p != q),
-    ops.NOT: lambda w, a: frozenset(not p for p in a),
+    ops.NOT: lambda w, a: frozenset(not p for p in _truths(a)),
     "larger": lambda w, a, b: a.max(b),
     "smaller": lambda w, a, b: a.min(b),
     "power": lambda w, a, b: w.power(a, b),
@@ -234,22 +241,25 @@ class _Branch(_Walk):
     def along(self, root: Expression, box: Any, parameters: Mapping[str, float]) -> Any:
         """The formula with these truths."""
         found: dict[Expression, Any] = {}
-
-        def value(n: Expression) -> Any:
-            if n.format is Format.TRUTH:
-                if len(self.truths[n]) > 1:
-                    raise _Unbounded
-                return self.truths[n]
-            if n not in found:
-                if n.operation == ops.SELECT:
-                    (truth,) = value(n.operands[0])
-                    found[n] = value(n.operands[1 if truth else 2])
-                else:
-                    found[n] = self._node(n, [value(x) for x in n.operands], [box], parameters)
-            return found[n]
-
         self.is_smooth = True
-        return value(root)
+        for n in walk(root, operands=self._followed):  # without recursion
+            values = [found[x] for x in self._followed(n)]
+            if n.format is Format.TRUTH:
+                found[n] = self.truths[n]
+            else:
+                found[n] = values[0] if n.operation == ops.SELECT else self._node(n, values, [box], parameters)
+        return found[root]
+
+    def _followed(self, n: Expression) -> Sequence[Expression]:
+        """The operands that a node has along the branches: of a choice the value that is taken."""
+        if n.format is Format.TRUTH:
+            return ()
+        if n.operation != ops.SELECT:
+            return n.operands
+        if len(self.truths[n.operands[0]]) > 1:
+            raise _Unbounded
+        (truth,) = self.truths[n.operands[0]]
+        return (n.operands[1 if truth else 2],)
 
 
 def rest_near_zero(
@@ -261,6 +271,8 @@ def rest_near_zero(
     ``far``. Both numbers have one sign. The formula must take the same branches from ``near`` to ``far``; these are what
     is followed to zero. None where they are not smooth there, or not exactly known at zero.
     """
+    if root.format is Format.TRUTH:
+        return None
     derivatives = [root]
     for _ in range(3):
         slopes = _slopes(derivatives[-1], 1)

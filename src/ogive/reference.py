@@ -41,6 +41,25 @@ def _threshold(x: np.ndarray) -> np.ndarray:
     return found
 
 
+#: Up to here whole numbers of float64 are exact.
+_WHOLE = 2.0**53
+
+
+def _bits_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Of truth values a truth value, of whole numbers the number with these bits."""
+
+    def rule(*operands: Any) -> Any:
+        numbers = [np.asarray(operand) for operand in operands]
+        if all(x.dtype == bool for x in numbers):
+            return function(*numbers)
+        if not all((np.abs(x) <= _WHOLE).all() and (x == np.trunc(x)).all() for x in numbers):
+            allowed = "whole numbers up to 2**53 have bits on arrays of floating-point numbers"
+            raise UnsupportedError(f"reference: {allowed}. Use evaluate_exactly, which takes one element")
+        return function(*(x.astype(np.int64) for x in numbers)).astype(numbers[0].dtype)
+
+    return rule
+
+
 #: What the operations of ogive.operations do to arrays; elementary functions have such a rule of their own.
 _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     ops.ADD: np.add,
@@ -58,10 +77,10 @@ _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     ops.LESS: np.less,
     ops.LESS_EQUAL: np.less_equal,
     ops.EQUAL: np.equal,
-    ops.AND: np.logical_and,
-    ops.OR: np.logical_or,
-    ops.EXCLUSIVE_OR: np.logical_xor,
-    ops.NOT: np.logical_not,
+    ops.AND: _bits_of(np.bitwise_and),
+    ops.OR: _bits_of(np.bitwise_or),
+    ops.EXCLUSIVE_OR: _bits_of(np.bitwise_xor),
+    ops.NOT: _bits_of(np.bitwise_not),
     ops.SELECT: np.where,
     ops.REMAINDER: np.fmod,
     # Rows lie along the last axis.
@@ -69,7 +88,6 @@ _ON_ARRAYS: dict[str, Callable[..., Any]] = {
     ops.ROW_MIN: lambda x: np.min(x, axis=-1, keepdims=True),
     ops.ROW_SUM: lambda x: np.sum(x, axis=-1, keepdims=True),
     ops.ROW_PRODUCT: lambda x: np.prod(x, axis=-1, keepdims=True),
-    ops.ROW_THRESHOLD: _threshold,
     ops.ROW_THRESHOLD: _threshold,
     ops.ROW_FIRST: lambda x: x & (np.cumsum(x, axis=-1) == 1),
     ops.ROW_COUNT: lambda x: np.full((*x.shape[:-1], 1), x.shape[-1], x.dtype),

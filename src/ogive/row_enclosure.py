@@ -8,10 +8,11 @@ from decimal import Decimal
 from functools import cmp_to_key, partial
 from typing import Any
 
-from ogive.dtypes import ElementType
+from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.enclosure import decided, of_number, rounded, to_decimal
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation, walk
+from ogive.limits import with_limits
 
 __all__ = ["exact_row", "right_row", "right_rows"]
 
@@ -45,6 +46,7 @@ def right_rows(
             return [rounded(values.value, kind, False, is_last)] * _length(rows)
         return [rounded(value, kind, False, is_last) for value in values]
 
+    (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
     found: list[float | int] = decided(partial(_row, root, rows, parameters), accept)
     return found
 
@@ -58,6 +60,7 @@ def exact_row(
         every = [values.value] * len(row) if isinstance(values, _Common) else values
         return [to_decimal(value, is_last, digits) for value in every]
 
+    (root,) = with_limits([root], ELEMENT_TYPES["float64"])
     found: list[Decimal] = decided(partial(_row, root, (row,), parameters), accept)
     return found
 

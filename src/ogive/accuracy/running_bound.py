@@ -18,8 +18,9 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.accuracy.ulp import FORMATS
-from ogive.dtypes import ElementType
+from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.expression import Expression, Format, walk
+from ogive.limits import with_limits
 from ogive.reference import compiled_error_function
 
 __all__ = ["FUNCTION", "Enclosed", "enclosed", "evaluate_with_bounds", "rounded_to"]
@@ -533,6 +534,7 @@ def enclosed(
     modular: bool = False,
 ) -> Enclosed:
     """As `evaluate_with_bounds`, with the values that were rounded, and the bounds of their errors."""
+    (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
     order = list(walk(root))
     is_long = kind.bits > 32 or any(np.asarray(x).dtype.itemsize > 4 for x in inputs)
     dtype: Any = np.longdouble if is_long else np.float64

@@ -6,11 +6,11 @@ largest element is subtracted without a rounding error, which exp() would magnif
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from ogive import formula as f
 from ogive.formula import where
+from ogive.limits import is_infinite
 from ogive.row_operator import row_operator
 from ogive.signature import NOT_NEGATIVE
 
@@ -71,9 +71,8 @@ def logmeanexp(x: Any) -> Any:
     Source: JAX logmeanexp.
     """
     largest, count = f.row_max(x), f.row_count(x)
-    is_infinite = f.equal(f.absolute(largest), math.inf)
     below = f.row_sum(f.expm1(x - largest))
-    return where(is_infinite, largest + 0 / count, largest + f.log1p(below / count))
+    return where(is_infinite(largest), largest + 0 / count, largest + f.log1p(below / count))
 
 
 @row_operator(reduces=True)

@@ -142,11 +142,13 @@ class Formula:
     @cached_property
     def needs_test(self) -> bool:
         """Whether results come with a rounding test, and are repaired where that says so (passes/exact.py)."""
+        from ogive.limits import stored_in, with_limits
         from ogive.passes.exact import needs_test
         from ogive.passes.fold import fold
         from ogive.passes.lower import computed_in_integers
 
-        roots = [fold(root) for root in self.roots]
+        stored = stored_in(self.inputs, self.outputs)
+        roots = with_limits([fold(root) for root in self.roots], stored, in_float64=True)
         if computed_in_integers(roots, self.inputs, self.outputs, modular=self.modular):
             return False
         return needs_test(roots, self.inputs, self.outputs)

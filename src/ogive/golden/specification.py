@@ -22,6 +22,7 @@ from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.enclosure import exact_value, right_result
 from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message, suggestion
 from ogive.expression import Expression
+from ogive.limits import stored_in, with_limits
 from ogive.near_zero import line_of
 from ogive.operator import Operator
 from ogive.row_enclosure import exact_row, right_row
@@ -342,6 +343,7 @@ def of_operator(
     roots = op.formula(**choices) if op.is_row_wise else op.formula(for_integers=signature.is_of_integers, **choices)
     if len(roots) != 1:
         raise UnsupportedError(message(op.name, f"it has {len(roots)} results", "operators with one"))
+    roots = with_limits(roots, stored_in(signature.inputs, signature.outputs))
     modular = op.modular and signature.is_of_integers
     step = Step(roots[0], tuple(range(len(signature.inputs))), numbers, signature.outputs[0], modular)
     return Specification(

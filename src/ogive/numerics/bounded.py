@@ -21,7 +21,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ogive import operations as ops
-from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_elements, node, walk
 from ogive.numerics.bound import EXACT, UNKNOWN, Bound
 from ogive.numerics.double_word import Arithmetic, DoubleWord
@@ -304,9 +304,12 @@ class Bounded(Arithmetic):
         return absolute
 
     def doubt_limits(self, truth: Expression, *operands: DoubleWord) -> None:
-        """A comparison that asks whether rounded numbers are infinite or NaN: in doubt where these are."""
-        result = ELEMENT_TYPES["float64" if self.extended else "float32"]
-        doubt = either(*(self.undecided(operand, result) for operand in operands))
+        """A comparison that asks whether numbers are infinite or NaN: in doubt where the numbers are, or have no bound."""
+        doubt = None
+        for error in (operand.error for operand in operands):
+            doubt = either(doubt, error.doubt if error.is_known else self.always)
+            if error.absolute is not None:
+                doubt = either(doubt, self.not_(self.less_(error.absolute, self.number(math.inf))))
         if doubt is not None:
             self.doubts[truth] = doubt
 

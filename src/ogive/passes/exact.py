@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,7 +16,6 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.errors import UnsupportedError
 from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bounded import Bounded
 from ogive.passes.fast_path import fast_path
@@ -131,7 +129,6 @@ def decider(
 ) -> Decision:
     """The third level: what computes the results of one element."""
     rounds = parameters_in(inputs, outputs) is Format.F32
-    limits = _asks_for_limits(roots)
     used = frozenset(n.attribute for n in walk(*roots) if n.operation == ops.INPUT)
     names = {n.attribute for n in walk(*roots) if n.operation == ops.PARAMETER}
     bits = max((t.bits for t in inputs), default=64)
@@ -139,8 +136,6 @@ def decider(
     def decide(operands: Sequence[Number], parameters: Sequence[float]) -> tuple[Number, ...]:
         from ogive.enclosure import right_result
 
-        if limits:  # of rounded numbers, which enclosures do not know: the repair's result stays
-            raise UnsupportedError("exact results: the formula asks whether a computed number is infinite")
         return tuple(
             right_result(root, operands, named(parameters), output, bits=bits, modular=modular)[0]
             for root, output in zip(roots, outputs, strict=True)
@@ -161,17 +156,3 @@ def decider(
         return line_of(roots[0], named(parameters), (inputs[0], outputs[0]))
 
     return Decision(decide, used, line)
-
-
-def _asks_for_limits(roots: Sequence[Expression]) -> bool:
-    """Whether a comparison asks if a computed number is infinite or NaN (`Reals.asks_for_limits`)."""
-    compared = [n for n in walk(*roots) if n.operation in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL)]
-    return any(
-        (n.operands[0] is n.operands[1] or any(map(_is_limit, n.operands)))
-        and any(side.operands for side in n.operands)
-        for n in compared
-    )
-
-
-def _is_limit(root: Expression) -> bool:
-    return root.operation == ops.CONSTANT and root.attribute in (math.inf, -math.inf)

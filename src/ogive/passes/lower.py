@@ -19,6 +19,7 @@ from dataclasses import replace
 
 from ogive.dtypes import ElementType
 from ogive.expression import Expression
+from ogive.limits import stored_in, with_limits
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.exact import decider, needs_test, with_test
 from ogive.passes.exact_rows import row_decider, rows_with_test
@@ -50,6 +51,9 @@ def lower(
     arithmetic, so that bound and open parameters give the same bits. ``accuracy`` is the contract (contracts.py).
     """
     types = (*inputs, *outputs)
+    stored = stored_in(inputs, outputs)
+    roots = with_limits(roots, stored, in_float64=True)
+    open_roots = None if open_roots is None else with_limits(open_roots, stored, in_float64=True)
     if reduces and modular:
         return whole_rows(roots, inputs, outputs, format_of_rows(roots, inputs), parameter_count)
     integers = None if reduces else computed_in_integers(roots, inputs, outputs, modular=modular)

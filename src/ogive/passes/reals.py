@@ -20,6 +20,7 @@ from ogive.expression import (
     Format,
     constant,
     depends_on_elements,
+    is_computed,
     is_extreme,
     node,
     walk,
@@ -80,12 +81,6 @@ def walk_after_reductions(roots: Sequence[Expression]) -> Iterator[Expression]:
 
 def _values_of_choice(current: Expression) -> Sequence[Expression]:
     return current.operands[1:] if current.operation == ops.SELECT else ()
-
-
-def _without_sign(root: Expression) -> Expression:
-    while root.operation in (ops.ABSOLUTE, ops.NEGATE):
-        root = root.operands[0]
-    return root
 
 
 def is_sum(root: Expression) -> bool:
@@ -612,26 +607,32 @@ class Reals:
         return within_row(current) if is_of_truths and current not in self.truths else ()
 
     def asks_for_limits(self, root: Expression) -> bool:
-        """Whether a comparison asks if a computed number is infinite or NaN: that is so of the rounded number only.
+        """Whether a comparison asks if a computed number is infinite or NaN.
 
-        Before, infinities may be numbers that are merely large, and their corrections NaN.
+        Of double-word numbers that is known once they are one number: before, a correction may be NaN.
         """
         a, b = root.operands
         if a is not b and not any(n.operation == ops.CONSTANT and n.attribute in (math.inf, -math.inf) for n in (a, b)):
             return False
-        return any(_without_sign(n).operands for n in (a, b))
+        return any(map(is_computed, (a, b)))
 
     def _asked_for_limits(self, root: Expression) -> Expression:
         return self.finish(root) if self.m.extended else self._as_single(root)
 
+    def _limits(self, root: Expression) -> Expression:
+        """The truth of such a comparison."""
+        m = self.m
+        if not isinstance(m, Bounded):
+            return node(root.operation, tuple(map(self._asked_for_limits, root.operands)), None, Format.BIT)
+        numbers = [m.renormalised(m.unscaled(self.number(operand))) for operand in root.operands]
+        truth = node(root.operation, tuple(number.high for number in numbers), None, Format.BIT)
+        m.doubt_limits(truth, *numbers)
+        return truth
+
     def _truth(self, root: Expression) -> Expression:
         match root.operation:
             case ops.LESS | ops.LESS_EQUAL | ops.EQUAL if self.asks_for_limits(root):
-                rounded = tuple(map(self._asked_for_limits, root.operands))
-                truth = node(root.operation, rounded, None, Format.BIT)
-                if isinstance(self.m, Bounded):
-                    self.m.doubt_limits(truth, *map(self.number, root.operands))
-                return truth
+                return self._limits(root)
             case ops.LESS | ops.LESS_EQUAL | ops.EQUAL:
                 return self.m.compare(root.operation, *map(self.number, root.operands))
             case ops.CONSTANT:

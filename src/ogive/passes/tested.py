@@ -290,9 +290,6 @@ class TestedReals(Reals):
         odd = to_odd(m, number.high, m.low_part(number))
         return to_integer(m, DoubleWord(odd, interval=number.interval), output)
 
-    def _asked_for_limits(self, root: Expression) -> Expression:
-        return self._as_single(root)
-
     # ---- numbers
 
     def _number(self, root: Expression) -> DoubleWord:

@@ -1,0 +1,64 @@
+"""Where numbers become infinite: what a formula that asks whether a computed number is infinite means in an element type.
+
+There are two questions. ``isinf(exp(x))`` asks about the number as results are stored: exp(12) is infinite in float16.
+`is_infinite` asks whether a number is an infinity by its formula, whatever the element type has room for: that is so of
+infinite operands and of 1/0, and not of exp(12).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import cast
+
+from ogive import operations as ops
+from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.expression import Expression, Format, Term, constant, node, walk
+
+__all__ = ["is_infinite", "overflow_of", "stored_in", "with_limits"]
+
+
+def is_infinite(x: Term) -> Term:
+    """Whether a number is an infinity by its formula, and not merely larger than the element type has room for."""
+    size = node(ops.ABSOLUTE, (x,), None, Format.NUMBER)
+    return cast(Term, node(ops.EQUAL, (size, constant(math.inf)), None, Format.TRUTH))
+
+
+def stored_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> ElementType:
+    """The element type that computed numbers are stored in: the longest floating-point type of the results.
+
+    Where results are no floating-point numbers, it is that of the operands, and of integers float64.
+    """
+    floats = [[t for t in types if t.is_float] for types in (outputs, inputs)]
+    return max(floats[0] or floats[1] or [ELEMENT_TYPES["float64"]], key=lambda t: (t.bits, t.name))
+
+
+def overflow_of(kind: ElementType) -> Fraction:
+    """The least number that is rounded to an infinity.
+
+    >>> int(overflow_of(ELEMENT_TYPES["float16"]))
+    65520
+    """
+    precision, largest = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127)}.get(kind.name, (53, 1023))
+    return Fraction(2) ** (largest + 1) - Fraction(2) ** (largest - precision)
+
+
+def with_limits(roots: Sequence[Expression], kind: ElementType, *, in_float64: bool = False) -> tuple[Expression, ...]:
+    """The formulas of numbers that are stored in a type.
+
+    ``in_float64``: for arithmetic that is of float64 itself, where a number that is too large is an infinity already.
+    """
+    if not any(current.operation == ops.OVERFLOW for current in walk(*roots)):
+        return tuple(roots)
+    limit = constant(math.inf if in_float64 and kind.bits > 32 else overflow_of(kind))
+    done: dict[Expression, Expression] = {}
+    for current in walk(*roots):
+        operands = tuple(done[operand] for operand in current.operands)
+        if current.operation == ops.OVERFLOW:
+            done[current] = limit
+        elif current.operation == ops.NEGATE and operands[0] is limit:
+            done[current] = constant(-limit.attribute)
+        else:
+            done[current] = node(current.operation, operands, current.attribute, current.format)
+    return tuple(done[root] for root in roots)

@@ -1,0 +1,73 @@
+"""Evaluators refuse what they have no rule for with an error of Ogive, and take deep formulas."""
+
+from __future__ import annotations
+
+import contextlib
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ogive import formula as f
+from ogive.catalog import OPERATORS
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.errors import OgiveError, UnsupportedError
+from ogive.expression import Format, node
+from ogive.near_zero import line_of
+from ogive.over_intervals import enclosed_over
+from ogive.reference import evaluate, evaluate_exactly
+
+FLOAT32 = ELEMENT_TYPES["float32"]
+X = node("input", (), 0, Format.NUMBER)
+
+
+@pytest.mark.parametrize("name", ["bitwise_and", "bitwise_or", "bitwise_xor"])
+def test_bits_of_integers_on_arrays(name: str) -> None:
+    root, given = OPERATORS[name].formula()[0], [np.array([6, -7, 1 << 40]), np.array([3, 12, 5])]
+    expected = getattr(np, name)(*given)
+    assert evaluate(root, given).tolist() == expected.tolist()
+    assert [
+        int(evaluate_exactly(root, pair)) for pair in zip(*(x.tolist() for x in given), strict=True)
+    ] == expected.tolist()
+    with pytest.raises(UnsupportedError, match="whole numbers up to 2\\*\\*53 have bits"):
+        evaluate(root, [np.array([1.5]), np.array([3.0])])
+
+
+def test_truth_values_on_arrays() -> None:
+    root = OPERATORS["logical_and"].formula()[0]
+    found = evaluate(root, [np.array([True, True, False]), np.array([True, False, False])])
+    assert found.dtype == bool
+    assert found.tolist() == [True, False, False]
+
+
+def test_a_line_of_a_deep_formula() -> None:
+    y = f.tanh(X)
+    for _ in range(3000):
+        y = y + X * 0.5
+    line = line_of(y, {}, (FLOAT32, FLOAT32))
+    assert line is not None
+    assert line.slope == 1501.0
+
+
+def test_intervals_refuse_with_errors_of_ogive() -> None:
+    """Also isinf, whose formula has a NaN, and isfinite, which is a truth value."""
+    tried = 0
+    for op in OPERATORS.values():
+        numbers = {p.name: float(p.default) if isinstance(p.default, int | float) else 1.0 for p in op.parameters}
+        (*roots,) = op.formula()
+        for root in roots:
+            for box in ((Fraction(1, 3), Fraction(2, 3)), (Fraction(-1), Fraction(1)), (Fraction(2), Fraction(2))):
+                tried += 1
+                with contextlib.suppress(OgiveError):
+                    enclosed_over(root, [box] * len(op.tensors), numbers)
+            if len(op.tensors) == 1:
+                with contextlib.suppress(OgiveError):
+                    line_of(root, numbers, (FLOAT32, FLOAT32))
+    assert tried > 300
+
+
+def test_a_branch_of_nan_that_is_not_taken_leaves_the_line() -> None:
+    guarded = f.where(X != X, float("nan"), f.tanh(X))
+    plain = line_of(f.tanh(X), {}, (FLOAT32, FLOAT32))
+    assert plain is not None
+    assert line_of(guarded, {}, (FLOAT32, FLOAT32)) == plain
