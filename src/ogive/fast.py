@@ -18,10 +18,10 @@ __all__ = [*sorted(OPERATORS)]
 
 
 def __getattr__(name: str) -> Operator:
-    if name in OPERATORS:
-        return OPERATORS[name].fast
-    if name in ALIASES:
-        return named(name).fast
+    if name in OPERATORS or name in ALIASES:
+        found: Operator = OPERATORS[name].fast if name in OPERATORS else named(name).fast
+        globals()[name] = found  # where later look-ups find it
+        return found
     raise no_operator(__name__, name, "ogive list names them; an operator of your own has the attribute fast")
 
 

@@ -88,6 +88,8 @@ class Operator(_native.OperatorCall):
     """Keywords that go to NumPy."""
     reduces: ClassVar[bool] = False
     """Whether a row has one result."""
+    opened_of: Operator | None = None
+    """The operator that this one is with some parameters as tensors behind its own; it has the same derivatives."""
 
     def __init__(
         self,
@@ -158,7 +160,7 @@ class Operator(_native.OperatorCall):
 
     # ---- contracts
 
-    @property
+    @cached_property
     def fast(self) -> Self:
         """The same operator under the fast contract: float32 without corrections, with the error that docs/accuracy.md
         states, and the same bits on every machine of one version.
@@ -175,7 +177,7 @@ class Operator(_native.OperatorCall):
         """
         return self._under("fast")
 
-    @property
+    @cached_property
     def exact(self) -> Self:
         """The same operator under the exact contract, whatever ``OGIVE_ACCURACY`` says; that is the default.
 
@@ -190,6 +192,10 @@ class Operator(_native.OperatorCall):
         """The operator of which this is another contract: the one that the module names."""
         return self if self._default is None else self._default
 
+    def under_contract_of(self, model: Operator) -> Self:
+        """The same operator under the contract that another one was asked for by name; as it is, where none was."""
+        return self if model.base is model else self._under(model.accuracy)
+
     def _under(self, accuracy: str) -> Self:
         default = self.base
         found = default._contracts.get(accuracy)
@@ -201,7 +207,8 @@ class Operator(_native.OperatorCall):
             made.name = made.__name__ = f"{default.name}.{accuracy}"
             made.__qualname__ = f"{default.__qualname__}.{accuracy}"
             made._bound, made._kernels = {}, {}
-            made.__dict__.pop("_any_ufunc", None)
+            for cached in ("_any_ufunc", "for_elements", "_on_tensors"):
+                made.__dict__.pop(cached, None)
             found = default._contracts.setdefault(accuracy, made)
         return found
 

@@ -305,3 +305,19 @@ def test_dxdispatch_models(tmp_path):
         found = np.frombuffer(memoryview(model.resources["x"].buffer), np.float32)[:3]
         assert found.tolist() == getattr(ogive.sigmoid, accuracy)(x).tolist()
     assert (ogive.sigmoid.fast(x) != ogive.sigmoid.exact(x)).any()
+
+
+def test_names_are_looked_up_once():
+    """Later look-ups find the module's own attribute, and the operator's: neither is computed again."""
+    import ogive.fast
+
+    assert ogive.fast.gelu is ogive.gelu.fast
+    assert vars(ogive.fast)["gelu"] is ogive.gelu.fast
+    assert ogive.fast.silu is ogive.silu.fast
+    assert vars(ogive.fast)["silu"] is ogive.swish.fast
+    assert vars(ogive.gelu)["fast"] is ogive.gelu.fast
+    assert ogive.gelu.fast.exact is ogive.gelu.exact is not ogive.gelu
+    assert "gelu" in dir(ogive.fast)
+    assert not [
+        name for name in dir(ogive.fast) if name.islower() and not name.startswith("__") and name not in OPERATORS
+    ]

@@ -133,6 +133,8 @@ NOT_COMPARED = {
     "_contracts",
     "_default",
     "for_elements",
+    "fast",
+    "exact",
 }
 
 

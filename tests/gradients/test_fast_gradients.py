@@ -1,6 +1,7 @@
 """Derivatives under the fast contract: their errors, special values, bits; and the forms that have rules."""
 
 import os
+import pickle
 import subprocess
 import sys
 
@@ -150,3 +151,35 @@ def test_what_only_looks_like_a_form_is_computed_as_it_stands():
         operator = ogive.operator(formula)
         got, wanted = operator.fast(x), operator.exact(x.astype(np.float64))
         assert np.abs(got / wanted - 1).max() < 2.0**-20
+
+
+def test_derivatives_have_the_contract_of_the_operator():
+    x = np.random.default_rng(3).normal(size=3000).astype(np.float32)
+    one = np.ones_like(x)
+    for operator in (ogive.gelu, ogive.tanh, ogive.softmax):
+        fast = ogive.vjp(operator.fast)
+        assert fast is ogive.vjp(operator).fast
+        assert pickle.loads(pickle.dumps(fast)) is fast
+        assert fast(one, x).tobytes() == ogive.vjp(operator).fast(one, x).tobytes()
+        assert ogive.vjp(operator.exact) is ogive.vjp(operator).exact
+        assert ogive.vjp(operator).accuracy == operator.accuracy
+    assert ogive.grad(ogive.gelu.fast) is ogive.grad(ogive.gelu).fast
+    assert ogive.grad(ogive.grad(ogive.gelu.fast)).accuracy == "fast"
+    value, slope = ogive.value_and_grad(ogive.gelu.fast)(x)
+    assert value.tobytes() == ogive.gelu.fast(x).tobytes()
+    assert slope.tobytes() == ogive.grad(ogive.gelu).fast(x).tobytes()
+    own = ogive.operator(lambda x, *, k=2.0: f.tanh(k * x))
+    assert ogive.vjp(own.fast, ["x", "k"])(one, x)[0].tobytes() == ogive.vjp(own, ["x", "k"]).fast(one, x)[0].tobytes()
+
+
+def test_gradients_of_jax_have_the_contract_of_the_operator():
+    jax = pytest.importorskip("jax", reason="jax is not installed")
+    import ogive.jax
+
+    x = np.random.default_rng(4).normal(size=3000).astype(np.float32)
+    for operator in (ogive.gelu, ogive.tanh):
+        for model in (operator, operator.fast):
+            of_one = jax.grad(ogive.jax.function(model))
+            slopes = jax.vmap(of_one)(x)
+            assert np.asarray(slopes).tobytes() == ogive.grad(model)(x).tobytes()
+        assert (ogive.grad(operator)(x) != ogive.grad(operator.fast)(x)).any()

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeVar
 
 from ogive import operations as ops
-from ogive.catalog import OPERATORS
 from ogive.differentiation.algebra import substituted
 from ogive.differentiation.tangents import Recognised
 from ogive.errors import ArgumentError, DTypeError, described, message
 from ogive.expression import Expression, Format, lift, node
 from ogive.gradients.derivatives import derivatives, gradients, row_gradients
 from ogive.gradients.recognised import recognised
-from ogive.gradients.registered import ROW_RULES, RULES, Rule
+from ogive.gradients.registered import ROW_RULES, Rule, is_of_catalogue, rules_of
 from ogive.gradients.summing import Gradients, ReductionGradients, RowGradients
 from ogive.operator import Operator
 from ogive.signature import Signature
@@ -33,7 +32,8 @@ def grad(operator: Operator, wrt: int | str = 0) -> Operator:
 
     ``wrt`` is the name or the position of a tensor, or the name of a parameter that is a number. The derivative takes
     the same tensors and parameters. It is there for the floating-point types of the operator, fuses, can be pickled,
-    and has a derivative itself. An operator of several results gives a derivative of each.
+    has the contract of the operator (``ogive.grad(ogive.gelu.fast)`` is fast), and has a derivative itself. An operator
+    of several results gives a derivative of each.
 
     At a kink it has the value that docs/gradients.md lists, which is PyTorch's where PyTorch has the operator; in a
     formula of one's own every comparison is decided just left of the point. A branch that is not taken has no effect.
@@ -54,7 +54,7 @@ def grad(operator: Operator, wrt: int | str = 0) -> Operator:
     """
     _check_operator("ogive.grad", operator)
     name = _argument("ogive.grad", operator, wrt)
-    return _derived(operator, ("grad", name), lambda: _make_grad(operator, name, with_value=False))
+    return _derived(operator, ("grad", name), lambda base: _make_grad(base, name, with_value=False))
 
 
 def value_and_grad(operator: Operator, wrt: int | str = 0) -> Operator:
@@ -68,7 +68,7 @@ def value_and_grad(operator: Operator, wrt: int | str = 0) -> Operator:
     """
     _check_operator("ogive.value_and_grad", operator)
     name = _argument("ogive.value_and_grad", operator, wrt)
-    return _derived(operator, ("value_and_grad", name), lambda: _make_grad(operator, name, with_value=True))
+    return _derived(operator, ("value_and_grad", name), lambda base: _make_grad(base, name, with_value=True))
 
 
 def vjp(operator: Operator, wrt: Iterable[str] | None = None) -> Operator:
@@ -94,7 +94,7 @@ def vjp(operator: Operator, wrt: Iterable[str] | None = None) -> Operator:
     """
     _check_operator("ogive.vjp", operator)
     wanted = _wanted(operator, wrt)
-    return _derived(operator, ("vjp", *wanted), lambda: _make_vjp(operator, wanted))
+    return _derived(operator, ("vjp", *wanted), lambda base: _make_vjp(base, wanted))
 
 
 # ---- what is asked for
@@ -146,23 +146,34 @@ def _wanted(operator: Operator, wrt: Iterable[str] | None) -> tuple[str, ...]:
     return listed
 
 
-def _derived(operator: Operator, what: tuple[str, ...], make: Callable[[], Operator]) -> Operator:
-    """The same object for the same question. The operator keeps it, so that both go together."""
-    known: dict[tuple[str, ...], Operator] = operator.__dict__.setdefault("_derived", {})
+def _derived(operator: Operator, what: tuple[str, ...], make: Callable[[Operator], Operator]) -> Operator:
+    """The same object for the same question. The operator keeps it, so that both go together.
+
+    A derivative is made of the operator that the module names, and has the contract of the one that was given.
+    """
+    base = operator.base
+    known: dict[tuple[str, ...], Operator] = base.__dict__.setdefault("_derived", {})
     if what not in known:
-        known[what] = make()
-    return known[what]
+        known[what] = make(base)
+    return known[what].under_contract_of(operator)
 
 
 def _rule(operator: Operator, wrt: str) -> Rule | None:
-    """The registered derivative."""
-    is_ours = OPERATORS.get(operator.name) is operator
-    return RULES.get(operator.name, {}).get(wrt) if is_ours else None
+    """The registered derivative. A parameter that is a tensor here is given to it by name, as in the operator it is of."""
+    rule = rules_of(operator.opened_of or operator).get(wrt)
+    if rule is None or operator.opened_of is None:
+        return rule
+    count, names = operator.opened_of.inputs, operator.tensors[operator.opened_of.inputs :]
+
+    def opened(*tensors: Any, **parameters: Any) -> Any:
+        return rule(*tensors[:count], **dict(zip(names, tensors[count:], strict=True)), **parameters)
+
+    return opened
 
 
 def _recognised(operator: Operator) -> Recognised:
     """What finds operators inside of a formula; an operator is not looked for in itself."""
-    return (lambda root: None) if OPERATORS.get(operator.name) is operator else recognised
+    return (lambda root: None) if is_of_catalogue(operator.opened_of or operator) else recognised
 
 
 # ---- element-wise
@@ -199,12 +210,11 @@ def _make_vjp(operator: Operator, wanted: tuple[str, ...]) -> Operator:
         if results and all(t.is_float for t in (*s.outputs, *results)):
             signatures.append(Signature((*s.outputs, *s.inputs), results))
     _check_types("vjp", operator, signatures, "")
-    is_ours = OPERATORS.get(operator.name) is operator
     rules = {name: rule for name in wanted if (rule := _rule(operator, name))}
 
     def graphs(choices: dict[str, Any]) -> tuple[Expression, ...]:
         if operator.is_row_wise:
-            rule = ROW_RULES.get(operator.name) if is_ours else None
+            rule = ROW_RULES.get(operator.name) if is_of_catalogue(operator) else None
             return row_gradients(operator, wanted, rule, choices)
         return gradients(operator, wanted, rules, choices, _recognised(operator))
 

@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 from ogive import formula as f
+from ogive.catalog import OPERATORS
 from ogive.catalog.more_activations import tanhshrink
 from ogive.expression import Term
 from ogive.formula import where
+from ogive.operator import Operator
 
-__all__ = ["ROW_RULES", "RULES", "Rule"]
+__all__ = ["ROW_RULES", "RULES", "Rule", "is_of_catalogue", "register", "rules_of"]
 
 Rule = Callable[..., Any]
 
@@ -392,3 +394,21 @@ ROW_RULES: dict[str, Rule] = {
     "sparsemax": _sparsemax,
     "standardize": _standardize,
 }
+
+_OF_OTHERS: dict[Operator, dict[str, Rule]] = {}
+"""The rules of operators that the catalogue does not have."""
+
+
+def register(operator: Operator, **rules: Rule) -> None:
+    """Give an operator that the catalogue does not have rules of its own, by argument."""
+    _OF_OTHERS[operator] = rules
+
+
+def is_of_catalogue(operator: Operator) -> bool:
+    """Whether this very operator is one of the catalogue."""
+    return OPERATORS.get(operator.name) is operator
+
+
+def rules_of(operator: Operator) -> dict[str, Rule]:
+    """The registered derivatives of an operator, by argument."""
+    return RULES.get(operator.name, {}) if is_of_catalogue(operator) else _OF_OTHERS.get(operator, {})

@@ -35,7 +35,9 @@ class _Summing(Operator):
     """The arguments whose gradients the results are."""
     remake: Callable[..., Operator]
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        if self.base is not self:
+            return super().__reduce__()  # by its contract
         return self.remake, (self.source, self.wanted)
 
     def __call__(self, *tensors: Any, **keywords: Any) -> Any:

@@ -61,7 +61,7 @@ def _slopes(
     name: str,
 ) -> Function:
     """The derivatives of all results with respect to one argument, by a kernel of their own."""
-    derivative = grad(operator.base, name)
+    derivative = grad(operator, name)
     computed = opened(derivative, arrays)
     own = next(s for s in computed.signatures if s.inputs == signature.inputs)
     return elementwise(derivative, arrays, own, choices, values)

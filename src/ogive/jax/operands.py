@@ -127,7 +127,5 @@ def opened(operator: Operator, names: tuple[str, ...]) -> Operator:
     constraints = {parameter.name: parameter.constraint for parameter in rest if not parameter.choices}
     kind = type(source) if source.is_row_wise else Operator
     made = kind(function, lambda _: signatures, constraints, truth_inputs=source.truth_inputs)
-    if operator is source:
-        return made
-    same_contract: Operator = getattr(made, operator.accuracy)
-    return same_contract
+    made.opened_of = source
+    return made.under_contract_of(operator)

@@ -47,7 +47,7 @@ def _both(
     operator: Operator, signature: Signature, choices: Choices, values: tuple[float, ...], name: str, result: int
 ) -> tuple[Callable[..., jax.Array], Callable[..., jax.Array]]:
     """(tangent of one tensor, tensors) -> that of one result, and (gradient of the result, tensors) -> of the tensor."""
-    backwards = vjp(operator.base, [name])
+    backwards = vjp(operator, [name])
     count = len(signature.outputs)
     forwards = vjp(backwards, [backwards.tensors[result]])
 

@@ -1,16 +1,17 @@
-"""Activations of torch.nn that the catalogue does not have, and the gradients that torch defines at their kinks."""
+"""Activations of torch.nn that the catalogue does not have, and the derivatives that torch defines at their kinks."""
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.formula import where
+from ogive.gradients.registered import register
 from ogive.operator import operator
 
 __all__ = [
-    "BY_HAND",
     "hard_shrink",
     "hard_sigmoid_by_six",
     "hard_tanh",
@@ -34,19 +35,9 @@ def hard_tanh(x: Any, *, min: Any = -1.0, max: Any = 1.0) -> Any:  # noqa: A002
 
 
 @operator
-def hard_tanh_vjp(gradient: Any, x: Any, *, min: Any = -1.0, max: Any = 1.0) -> Any:  # noqa: A002
-    return where((x > min) & (x < max), gradient, 0)
-
-
-@operator
 def hard_sigmoid_by_six(x: Any) -> Any:
     """Piecewise linear sigmoid: ``min(max(x + 3, 0), 6) / 6``."""
     return where(x <= -3, 0, where(x >= 3, 1, (x + 3) / 6))
-
-
-@operator
-def hard_sigmoid_by_six_vjp(gradient: Any, x: Any) -> Any:
-    return where((x > -3) & (x < 3), gradient / 6, 0)
 
 
 @operator
@@ -62,11 +53,6 @@ def soft_shrink(x: Any, *, lambd: Any = 0.5) -> Any:
 
 
 @operator
-def shrink_vjp(gradient: Any, x: Any, *, lambd: Any = 0.5) -> Any:
-    return where((x > lambd) | (x < -lambd), gradient, 0)
-
-
-@operator
 def tanh_shrink(x: Any) -> Any:
     """What the hyperbolic tangent takes away: ``x - tanh(x)``."""
     return x - f.tanh(x)
@@ -78,10 +64,12 @@ def replaced_below(x: Any, *, threshold: Any, value: Any) -> Any:
     return where(x <= threshold, value, x)
 
 
-#: Gradients that the rules would give another value at a kink.
-BY_HAND = {
-    hard_tanh: hard_tanh_vjp,
-    hard_sigmoid_by_six: hard_sigmoid_by_six_vjp,
-    hard_shrink: shrink_vjp,
-    soft_shrink: shrink_vjp,
-}
+def _outside(x: Any, *, lambd: Any) -> Any:
+    return where((x > lambd) | (x < -lambd), 1, 0)
+
+
+# Derivatives that the rules would give another value at a kink.
+register(hard_tanh, x=lambda x, *, min, max: where((x > min) & (x < max), 1, 0))  # noqa: A006
+register(hard_sigmoid_by_six, x=lambda x: where((x > -3) & (x < 3), Fraction(1, 6), 0))
+register(hard_shrink, x=_outside)
+register(soft_shrink, x=_outside)

@@ -17,7 +17,6 @@ from ogive.errors import ArgumentError, OutputError, ParameterError, by_position
 from ogive.operator import Operator
 from ogive.torch.eager import call, recorded
 from ogive.torch.exchange import call_arguments
-from ogive.torch.formulas import BY_HAND
 from ogive.torch.registry import entry, is_taken
 from ogive.torch.tensor_operator import TensorOperator, with_operands
 
@@ -79,7 +78,7 @@ def _make(operator: Operator) -> TensorFunction:
     numeric = tuple(parameter.name for parameter in operator.numeric_parameters)
     defaults = {name: p.default for name, p in parameters.items() if not p.is_required}
     is_row_wise, reduces = bool(operator.is_row_wise), operator.reduces
-    plain = TensorOperator(_entry_name(operator), operator, lambda: operator, by_hand=BY_HAND.get(operator.base))
+    plain = TensorOperator(_entry_name(operator), operator, lambda: operator)
     _enter(plain)
     learned: dict[tuple[str, ...], TensorOperator] = {}
     if plain.differentiable and not is_row_wise:

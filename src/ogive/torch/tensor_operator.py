@@ -43,7 +43,6 @@ class TensorOperator:
         gradient_count: int = 0,
         tensor_names: tuple[str, ...] = (),
         of_operands: tuple[int, ...] | None = None,
-        by_hand: Operator | None = None,
     ) -> None:
         self.name = name
         self.base = base
@@ -54,8 +53,6 @@ class TensorOperator:
         self.tensors = tensor_names or base.tensors
         self.of_operands = of_operands
         """For a gradient: the operands whose shapes and types the results have."""
-        self.by_hand = by_hand
-        """The gradient of all tensors, where it is not to be derived."""
         self._gradients: dict[tuple[int, ...], TensorOperator] = {}
 
     @cached_property
@@ -205,9 +202,7 @@ class TensorOperator:
             found = TensorOperator(
                 f"{self.name}_vjp" + ("" if is_all else "_" + "_".join(names)),
                 self.base,
-                lambda: _under_contract_of(
-                    self.base, self.by_hand or vjp(self.operator, tuple(self.operator.tensors[i] for i in wanted))
-                ),
+                lambda: vjp(self.operator, tuple(self.operator.tensors[i] for i in wanted)),
                 gradient_count=self.result_count + self.gradient_count,
                 tensor_names=(*upstream, *self.tensors),
                 of_operands=tuple(self.result_count + i for i in wanted),
@@ -226,7 +221,7 @@ def with_operands(operator: Operator, names: tuple[str, ...]) -> Operator:
     """The same operator, whose parameters of these names are tensors that broadcast: the last ones."""
     known: dict[tuple[str, ...], Operator] = operator.base.__dict__.setdefault("_with_operands", {})
     if names in known:
-        return _under_contract_of(operator, known[names])
+        return known[names].under_contract_of(operator)
     count = operator.inputs
     keyword, position = inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD
     left = [parameter for parameter in operator.parameters if parameter.name not in names]
@@ -255,12 +250,6 @@ def with_operands(operator: Operator, names: tuple[str, ...]) -> Operator:
     ]
     constraints = {p.name: p.constraint for p in left if not p.choices}
     made = Operator(function, lambda _: signatures, constraints, truth_inputs=operator.truth_inputs)
+    made.opened_of = operator.base
     known[names] = made
-    return _under_contract_of(operator, made)
-
-
-def _under_contract_of(model: Operator, operator: Operator) -> Operator:
-    """An operator under the contract that was asked for by another one; that of the process, if none was."""
-    if model.base is model:
-        return operator
-    return operator.fast if model.accuracy == "fast" else operator.exact
+    return made.under_contract_of(operator)
