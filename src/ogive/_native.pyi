@@ -59,6 +59,10 @@ class TensorExchange:
         records: Callable[[], bool],
         conditions: tuple[tuple[dict[str, Any], str, object], ...],
         watchers: tuple[Callable[[], object], ...],
+        threads: Callable[[], int],
+        written: Callable[[Any], object],
+        is_uncounted: Callable[[Any], bool],
+        is_writable: Callable[[], bool],
     ) -> None: ...
     def array(self, tensor: Any, /) -> np.ndarray | None: ...
     def tensor(self, array: Any, /) -> Any: ...

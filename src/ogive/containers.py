@@ -288,12 +288,14 @@ def _take_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray:
     return array
 
 
-def take_unusual_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray:
+def take_unusual_torch(operator: Any, argument: str, tensor: Any, allowed: str = "") -> np.ndarray:
     """A tensor of a type that torch does not convert itself, or a refusal."""
+    allowed = allowed or DENSE
     torch = _library("torch")
     refusals = [
         (tensor.is_meta, "is a meta tensor, which has no elements", "Give a tensor with elements"),
         (tensor.is_nested, "is a nested tensor", f"Pad it: {argument}.to_padded_tensor(...), or unbind it"),
+        (tensor.is_mkldnn, "has the layout of mkldnn, which hides its elements", f"Give {argument}.to_dense()"),
         (tensor.layout != torch.strided, "is a sparse tensor", f"Give {argument}.to_dense()"),
         (tensor.is_quantized, "is a quantized tensor", f"Give {argument}.dequantize()"),
         (tensor.device.type != "cpu", f"is on the device {tensor.device}", f"Copy it first: {argument}.cpu()"),
@@ -305,7 +307,7 @@ def take_unusual_torch(operator: Any, argument: str, tensor: Any) -> np.ndarray:
     ]
     for is_so, what, way_out in refusals:
         if is_so:
-            _refuse(operator, argument, what, DENSE, way_out)
+            _refuse(operator, argument, what, allowed, way_out)
     name = str(tensor.dtype).removeprefix("torch.")
     try:
         if name in BY_VIEW:

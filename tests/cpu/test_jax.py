@@ -331,3 +331,42 @@ def test_importing_ogive_loads_no_jax():
     missing = "import sys; sys.modules['jax'] = None\nimport ogive.jax"
     done = subprocess.run([sys.executable, "-c", missing], capture_output=True, text=True, check=False)
     assert "MissingPackageError: ogive.jax: JAX is not installed. pip install 'ogive[jax]'" in done.stderr
+
+
+# ---- shard_map
+
+
+SHARDED = {
+    "elements": (ogive.jax.gelu, 1),
+    "a slope of all": (ogive.jax.prelu, 2),
+    "a parameter of all": (lambda v, alpha: ogive.jax.celu(v, alpha=alpha), 2),
+    "fast": (ogive.jax.function(ogive.gelu.fast), 1),
+    "rows": (ogive.jax.softmax, 1),
+    "rows with a parameter of all": (lambda v, w: ogive.jax.standardize(v, epsilon=w[0]), 2),
+    "reduced rows": (lambda v: ogive.jax.logsumexp(v, keepdims=True), 1),
+    "rows of all": (lambda v, w: v * ogive.jax.softmax(w), 2),
+}
+
+
+@pytest.mark.parametrize("label", SHARDED)
+def test_derivatives_within_shard_map(label):
+    """JAX checks there over which axes of the mesh results vary; a mesh of one device is enough for that."""
+    function, count = SHARDED[label]
+    spec = jax.sharding.PartitionSpec
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("d",))
+    operands = (jnp.linspace(-2, 2, 12).reshape(3, 4), jnp.linspace(0.1, 1, 4))[:count]
+    part = jax.shard_map(function, mesh=mesh, in_specs=(spec("d"), spec())[:count], out_specs=spec("d"))
+    every, changes = tuple(range(count)), tuple(map(jnp.cos, operands))
+
+    def loss(of):
+        return lambda *given: (of(*given) * jnp.sin(jnp.arange(3.0)[:, None])).sum()
+
+    wanted = jax.grad(loss(function), every)
+    gradient = jax.grad(loss(part), every)
+    for found in (gradient(*operands), jax.jit(gradient)(*operands)):
+        for one, other in zip(found, wanted(*operands), strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-6)
+    for of, same in ((part, function), (gradient, wanted)):  # forward mode, and forward over reverse
+        ours, others = (jax.tree.leaves(jax.jvp(f, operands, changes)[1]) for f in (of, same))
+        for one, other in zip(ours, others, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)

@@ -218,3 +218,75 @@ def test_vmap_of_rows():
     hessians = torch.func.vmap(torch.func.hessian(lambda x: ogive_torch.log_softmax(x)[0]))(x[0])
     theirs = torch.func.vmap(torch.func.hessian(lambda x: torch.log_softmax(x, -1)[0]))(x[0])
     torch.testing.assert_close(hessians, theirs, rtol=1e-12, atol=1e-14)
+
+
+# ---- batches of the older kind
+
+
+BATCHED = {
+    "element-wise": lambda t: ogive_torch.gelu(t),
+    "two operands": lambda t: ogive_torch.mul(t, t.cos()),
+    "broadcast": lambda t: ogive_torch.prelu(t, t[:1]),
+    "a learned parameter": lambda t: ogive_torch.celu(t, alpha=t[0].exp()),
+    "rows": lambda t: ogive_torch.softmax(t),
+    "rows along another axis": lambda t: ogive_torch.softmax(torch.outer(t, t), dim=0),
+    "reduced rows": lambda t: ogive_torch.logsumexp(t),
+    "a module": ogive_torch.nn.GELU(),
+    "a gradient by hand": ogive_torch.nn.Hardtanh(),
+}
+
+
+@pytest.mark.parametrize("label", BATCHED)
+def test_batched_gradients(label):
+    """`jacobian(vectorize=True)` and `is_grads_batched` use a kind of batch that torch.func does not know."""
+    function, x = BATCHED[label], torch.linspace(-1.4, 1.3, 3, dtype=torch.float64)
+    jacobian, hessian = torch.autograd.functional.jacobian, torch.autograd.functional.hessian
+    wanted = jacobian(function, x)
+    for strategy in ("reverse-mode", "forward-mode"):
+        assert torch.allclose(jacobian(function, x, vectorize=True, strategy=strategy), wanted)
+
+    def total(t):
+        return function(t).sum()
+
+    wanted = hessian(total, x)
+    for strategy in ("reverse-mode", "forward-mode"):
+        found = hessian(total, x, vectorize=True, outer_jacobian_strategy=strategy)
+        assert torch.allclose(found, wanted)
+    leaf = x.clone().requires_grad_()
+    y = function(leaf)
+    upstream = torch.randn(2, *y.shape, dtype=y.dtype)
+    (both,) = torch.autograd.grad(y, leaf, upstream, is_grads_batched=True)
+    for one, found in zip(upstream, both, strict=True):
+        assert torch.allclose(torch.autograd.grad(function(leaf), leaf, one)[0], found)
+    assert torch.autograd.gradcheck(
+        function, leaf, check_batched_grad=True, check_forward_ad=True, check_batched_forward_grad=True
+    )
+    assert torch.autograd.gradgradcheck(function, leaf, check_batched_grad=True)
+
+
+def test_batched_gradients_of_the_fast_contract():
+    x = torch.linspace(-2, 2, 5)
+    for function in (ogive_torch.fast.gelu, ogive_torch.fast.softmax, ogive_torch.nn.fast.SiLU()):
+        found = torch.autograd.functional.jacobian(function, x, vectorize=True)
+        assert torch.equal(found, torch.autograd.functional.jacobian(function, x))
+
+
+def test_nodes_have_the_names_of_operators():
+    x = torch.ones(2, requires_grad=True)
+    names = [
+        ogive_torch.gelu(x).grad_fn.name(),  # by C
+        ogive_torch.hard_swish(x[None]).grad_fn.name(),
+        ogive_torch.softmax(x).grad_fn.name(),
+        ogive_torch.celu(x, alpha=x.detach()).grad_fn.name(),  # the general way
+        torch.ops.ogive.gelu(x, "none").grad_fn.name(),  # the registry's
+    ]
+    assert names == ["GeluBackward", "HardSwishBackward", "SoftmaxBackward", "CeluOfAlphaBackward", "GeluBackward"]
+
+
+def test_profiles_show_calls():
+    x = torch.ones(2)
+    with torch.autograd.profiler.profile() as profile:
+        ogive_torch.gelu(x)
+        ogive_torch.silu(x.requires_grad_()).sum().backward()
+    names = {event.name for event in profile.function_events}
+    assert {"ogive::gelu", "ogive::swish", "SwishBackward"} <= names

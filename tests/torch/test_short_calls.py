@@ -343,3 +343,139 @@ def test_the_fast_contract_compiles():
     assert torch.equal(torch.autograd.grad(compiled(x).sum(), x)[0], torch.autograd.grad(2 * fast.swish(x).sum(), x)[0])
     with pytest.raises(AttributeError, match=r"ogive.torch.fast: there is no operator 'gelo'"):
         fast.gelo  # noqa: B018
+
+
+# ---- out, and in place
+
+
+@is_there
+@pytest.mark.parametrize("dtype", TYPES)
+def test_results_are_written_without_a_copy(monkeypatch, dtype):
+    calls, generator = [], torch.Generator().manual_seed(0)
+    monkeypatch.setattr(ogive_torch.celu, "_general", lambda *given: calls.append(given))
+    monkeypatch.setattr(ogive_torch.softmax, "_general", lambda *given: calls.append(given))
+    monkeypatch.setattr(ogive_torch.mul, "_general", lambda *given: calls.append(given))
+    for shape in [(), (16,), (3, 5), (2, 3, 4, 5), (0, 3), (3, 40000)]:
+        for view in (lambda t: t, lambda t: t.movedim(0, -1) if t.ndim else t, lambda t: t[..., ::2] if t.ndim else t):
+            x = view(torch.randn(shape, generator=generator).to(dtype))
+            row = torch.randn(x.shape[-1:], generator=generator).to(dtype)
+            for function, tensors, parameters in [
+                (ogive_torch.celu, [x], {"alpha": 1.5}), (ogive_torch.celu, [x], {}), (ogive_torch.mul, [x, row], {}),
+                (ogive_torch.mul, [row, x], {}), (ogive_torch.softmax, [x], {}),
+            ]:  # fmt: skip
+                if not x.ndim and function is ogive_torch.softmax:
+                    continue
+                wanted = function(*tensors, **parameters)
+                if wanted is None:  # 0 elements, which have no memory, go the general way
+                    assert not x.numel()
+                    continue
+                for target in (torch.empty_like(x), torch.empty(x.shape, dtype=dtype), x.clone()):
+                    version = target._version
+                    assert function(*tensors, out=target, **parameters) is target
+                    assert torch.equal(bits(target), bits(wanted))
+                    assert target._version == version + 1
+                twin = x.clone(memory_format=torch.preserve_format)
+                given = [twin if tensor is x else tensor for tensor in tensors]
+                assert torch.equal(bits(function(*given, out=twin, **parameters)), bits(wanted))
+    assert not [given for given in calls if all(tensor.numel() for tensor in given[0])]
+
+
+@is_there
+def test_other_targets_go_the_general_way():
+    x = torch.linspace(-2, 2, 9)
+    wanted = ogive_torch.gelu(x)
+    wide = ogive_torch.gelu(x, out=torch.empty(9, dtype=torch.float64))
+    assert torch.equal(wide, wanted.double())
+    both = torch.cat([x, x[:1]])
+    assert torch.equal(ogive_torch.gelu(both[:9], out=both[1:]), wanted)  # they overlap
+    flags = torch.empty(9, dtype=torch.bool)
+    assert ogive_torch.isnan(x, out=flags) is flags
+    assert not flags.any()
+    assert ogive_torch.isnan(x, out=torch.ones(9)).tolist() == [0] * 9
+    with pytest.raises(RuntimeError, match="single memory location"):
+        ogive_torch.gelu(x, out=torch.zeros(1).expand(9))
+    leaf = torch.ones(9, requires_grad=True)
+    for target in (leaf, leaf * 2):
+        with pytest.raises(ogive.errors.OgiveError, match="requires a gradient"):
+            ogive_torch.gelu(x, out=target)
+    negative = torch._neg_view(torch.zeros(9))
+    assert torch.equal(ogive_torch.gelu(x, out=negative), wanted)
+    part = torch.nn.Parameter(torch.ones(9))
+    with torch.no_grad():
+        assert ogive_torch.gelu(x, out=part) is part
+    assert torch.equal(part, wanted)
+
+
+def test_writes_are_counted():
+    """Autograd notices that a value that it has saved was overwritten; a tensor of inference mode stays what it is."""
+    leaf = torch.ones(3, requires_grad=True)
+    saved = leaf * 2
+    loss = (saved * saved).sum()
+    with torch.no_grad():
+        ogive_torch.gelu(saved, out=saved)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+    with torch.inference_mode():
+        frozen = torch.zeros(3)
+        ogive_torch.exp(frozen, out=frozen)
+    assert frozen.tolist() == [1, 1, 1]
+    with pytest.raises(RuntimeError, match="inference tensor"):
+        ogive_torch.exp(frozen, out=frozen)
+
+
+@is_there
+@pytest.mark.parametrize("name", ["ReLU", "Hardswish", "SiLU", "CELU", "Hardtanh"])
+def test_modules_in_place_stay_in_c(monkeypatch, name):
+    module = getattr(ogive_torch.nn, name)(inplace=True)
+    for shape in [(1, 16, 1, 1), (2, 32, 20, 20)]:
+        for layout in (torch.contiguous_format, torch.channels_last):
+            x = torch.randn(shape, generator=torch.Generator().manual_seed(0)).to(memory_format=layout)
+            wanted, where = getattr(ogive_torch.nn, name)()(x), x.data_ptr()
+            with monkeypatch.context() as patch:
+                patch.setattr(type(module)._function, "_general", None)
+                assert module(x) is x
+            assert x.data_ptr() == where
+            assert torch.equal(x, wanted)
+
+
+# ---- threads
+
+
+def test_calls_use_as_many_threads_as_torch(monkeypatch):
+    before = torch.get_num_threads()
+    seen = []
+
+    x = torch.randn(1 << 18)
+    wanted = ogive_torch.exp(x)
+    tensor_operator, original = pytest.importorskip("ogive.torch.tensor_operator"), _native.set_own_pool_size
+
+    def restored(number):
+        seen.append(ogive.get_num_threads())
+        original(number)
+
+    def counted(array):
+        seen.append(ogive.get_num_threads())
+        return array
+
+    monkeypatch.setattr(tensor_operator, "set_own_pool_size", restored)
+    try:
+        torch.set_num_threads(1)
+        ogive.set_num_threads(4)
+        assert torch.equal(torch.ops.ogive.exp(x), wanted)
+        assert seen == [1]
+        assert ogive.get_num_threads() == 4
+        torch.set_num_threads(8)
+        torch.ops.ogive.exp(x)
+        assert seen == [1, 4]
+        if exchange.EXCHANGE is not None:  # and in C
+            call = {"inputs": 1, "dtypes": (np.dtype("f4"),), "names": frozenset(), "row_wise": False}
+            in_c = _native.TensorCall(exchange.EXCHANGE, counted, **call)
+            in_c(x)
+            torch.set_num_threads(1)
+            assert torch.equal(in_c(x), x)
+            assert seen == [1, 4, 4, 1]
+            assert ogive.get_num_threads() == 4
+            assert torch.equal(ogive_torch.exp(x), wanted)
+    finally:
+        torch.set_num_threads(before)
+        ogive.set_num_threads(before)

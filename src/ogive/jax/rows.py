@@ -18,7 +18,7 @@ from jax.interpreters import ad, batching, mlir
 
 from ogive.gradients import vjp
 from ogive.jax.elements import Choices
-from ogive.jax.handler import call_kernel
+from ogive.jax.handler import call_kernel, varying_alike
 from ogive.jax.tangents import Function, differentiable
 from ogive.operator import Operator
 from ogive.signature import Signature
@@ -37,7 +37,8 @@ def rowwise(operator: Operator, signature: Signature, choices: Choices, values: 
 
     def parts(i: int, tangent: Any, primals: tuple[jax.Array, ...], results: tuple[jax.Array, ...]) -> list[jax.Array]:
         both = [_both(operator, signature, choices, values, operator.tensors[i], k) for k in range(len(results))]
-        return [linear.bind(tangent, *primals, forward=forward, backward=backward) for forward, backward in both]
+        given = varying_alike((tangent, *primals))
+        return [linear.bind(*given, forward=forward, backward=backward) for forward, backward in both]
 
     return differentiable(plain, parts)
 

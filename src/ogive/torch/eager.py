@@ -14,7 +14,8 @@ from torch.autograd import forward_ad
 from torch.compiler import is_compiling, is_dynamo_compiling
 
 from ogive.torch.batching import batched, tangents_of
-from ogive.torch.exchange import ORDINARY, dispatch_modes, is_traced, is_transformed
+from ogive.torch.exchange import ORDINARY, dispatch_modes, is_batch, is_profiled, is_traced, is_transformed
+from ogive.torch.nodes import node
 from ogive.torch.registry import entry
 from ogive.torch.tensor_operator import TensorOperator
 
@@ -31,12 +32,12 @@ def call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tupl
     """The results of an operator, recorded by whatever watches."""
     if is_compiling():
         return _by_registry(operator, tensors, values)
-    if is_transformed() is not None or forward_ad._current_level >= 0:
-        return _results(_Transformed.apply(operator, values, *tensors))
-    if _is_watched(tensors):
+    if is_transformed() is not None:
+        return _results(node(_Transformed, operator).apply(operator, values, *tensors))
+    if forward_ad._current_level >= 0 or _is_watched(tensors):
         return _by_registry(operator, tensors, values)
     if _records() and any(tensor.requires_grad for tensor in tensors) and operator.differentiable:
-        return _results(_Recorded.apply((operator, values), None, *tensors))
+        return _results(node(_Recorded, operator).apply((operator, values), None, *tensors))
     return at_once(operator, tensors, values)
 
 
@@ -44,7 +45,8 @@ def recorded(made_by: Call, result: Any, tensors: Sequence[torch.Tensor]) -> Any
     """The result of ordinary tensors, which autograd is to record."""
     if is_transformed() is not None:
         return _one_or_all(call(made_by[0], tensors, made_by[1]))
-    return _record(made_by, (result,), *tensors)
+    # Function.apply itself first asks torch.func, which costs 2 us.
+    return super(torch.autograd.Function, node(_Recorded, made_by[0])).apply(made_by, (result,), *tensors)
 
 
 def at_once(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Results:
@@ -57,8 +59,13 @@ def at_once(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: t
 
 
 def _is_watched(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether a mode or a subclass of tensors wants to see the call."""
-    return bool(dispatch_modes()) or is_traced() or not all(type(tensor) in ORDINARY for tensor in tensors)
+    """Whether a mode, a subclass of tensors or the profiler wants to see the call, or the tensors are batches of others.
+
+    Those of ``jacobian(vectorize=True)`` and ``is_grads_batched=True`` are of a kind that torch.func does not know.
+    """
+    if dispatch_modes() or is_traced() or is_profiled():
+        return True
+    return any(type(tensor) not in ORDINARY or is_batch(tensor) for tensor in tensors)
 
 
 def _by_registry(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Results:
@@ -105,12 +112,8 @@ class _Recorded(torch.autograd.Function):
         return _gradients(ctx.made_by, ctx, gradients)
 
 
-# Function.apply itself first asks torch.func, which costs 2 us.
-_record = super(torch.autograd.Function, _Recorded).apply
-
-
 class _Transformed(torch.autograd.Function):
-    """A call under a transformation of torch.func, or in forward mode."""
+    """A call under a transformation of torch.func."""
 
     @staticmethod
     def forward(operator: TensorOperator, values: tuple[Any, ...], *tensors: torch.Tensor) -> Any:

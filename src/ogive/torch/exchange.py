@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch.autograd import forward_ad
+from torch.autograd import forward_ad, profiler
 
-from ogive._native import MAX_TENSORS, TensorExchange
+from ogive._native import MAX_TENSORS, TensorExchange, own_pool_size, pool_size, set_own_pool_size
 from ogive.containers import take_unusual_torch
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type
 
@@ -21,8 +21,12 @@ __all__ = [
     "array_of",
     "call_arguments",
     "dispatch_modes",
+    "function_modes",
+    "is_batch",
+    "is_profiled",
     "is_traced",
     "is_transformed",
+    "limit_threads",
     "new_like",
     "new_result",
     "tensor_of",
@@ -39,7 +43,18 @@ is_transformed = _torch._functorch.peek_interpreter_stack
 """The transformation of torch.func that is at work, or None."""
 dispatch_modes = _torch._len_torch_dispatch_stack
 """How many modes see what is done to tensors."""
+function_modes = _torch._is_torch_function_mode_enabled
+"""Whether a mode sees calls of torch's functions."""
 is_traced = _torch._is_tracing
+is_batch = _torch._functorch.is_legacy_batchedtensor
+"""Whether a tensor is a batch of the older kind of vmap."""
+
+
+def is_profiled() -> bool:
+    """Whether torch's profiler is at work."""
+    return bool(getattr(profiler, "_is_profiler_enabled", False))
+
+
 ORDINARY = (torch.Tensor, torch.nn.Parameter)
 #: DLPack's codes of the kinds of element types.
 CODES = {"signed": 0, "unsigned": 1, "float": 2, "boolean": 6}
@@ -61,12 +76,25 @@ def _exchange() -> TensorExchange | None:
         is_negated=torch.Tensor.is_neg,
         records=torch.is_grad_enabled,
         # What torch.func and torch.compile wrap is no ordinary tensor.
-        conditions=((forward_ad.__dict__, "_current_level", -1),),
-        watchers=(dispatch_modes, is_traced),
+        conditions=((forward_ad.__dict__, "_current_level", -1), (profiler.__dict__, "_is_profiler_enabled", False)),
+        watchers=(dispatch_modes, function_modes, is_traced),
+        threads=torch.get_num_threads,
+        written=_torch._increment_version,
+        is_uncounted=torch.Tensor.is_inference,
+        is_writable=torch.is_inference_mode_enabled,
     )
 
 
 EXCHANGE = _exchange()
+
+
+def limit_threads() -> int:
+    """Limit calls of this thread to torch's threads; the number to restore by ``set_own_pool_size``."""
+    before = own_pool_size()
+    most = torch.get_num_threads()
+    if most < pool_size():
+        set_own_pool_size(most)
+    return before
 
 
 def call_arguments(
@@ -109,7 +137,7 @@ def array_of(operator: Any, argument: str, tensor: torch.Tensor) -> np.ndarray:
             return tensor.view(torch.int16).numpy().view(BFLOAT16)
         return tensor.numpy()
     except Exception:  # what is wrong with it is looked for only now: ordinary tensors do not wait
-        return take_unusual_torch(operator, argument, tensor)
+        return take_unusual_torch(operator, argument, tensor, "dense tensors on the CPU")
 
 
 def tensor_of(array: Any) -> torch.Tensor:

@@ -44,7 +44,7 @@ def wrap(operator: Any) -> TensorFunction:
     >>> function = ogive.torch.wrap(bent)
     >>> x = torch.tensor([-10.0, 10.0], requires_grad=True)
     >>> function(x, slope=0.5)
-    tensor([-5., 10.], grad_fn=<_RecordedBackward>)
+    tensor([-5., 10.], grad_fn=<BentBackward>)
     >>> torch.func.vmap(torch.func.grad(function))(x.detach())
     tensor([0.1000, 1.0000])
     """
@@ -84,7 +84,9 @@ def _make(operator: Operator) -> TensorFunction:
     if plain.differentiable and not is_row_wise:
         for chosen in chain.from_iterable(combinations(numeric, length) for length in range(1, len(numeric) + 1)):
             promoted = with_operands(operator, chosen)
-            learned[chosen] = TensorOperator(f"{plain.name}_of_{'_'.join(chosen)}", promoted, partial(_same, promoted))
+            learned[chosen] = TensorOperator(
+                f"{plain.entry_name}_of_{'_'.join(chosen)}", promoted, partial(_same, promoted)
+            )
             _enter(learned[chosen])
     bounds = getattr(operator, "rewritten", None)
 

@@ -15,6 +15,7 @@ from torch.autograd import forward_ad
 from ogive.signature import Parameter
 from ogive.torch.batching import batched, tangents_of
 from ogive.torch.exchange import is_transformed
+from ogive.torch.nodes import node
 from ogive.torch.tensor_operator import TensorOperator
 
 __all__ = ["entries", "entry", "is_taken"]
@@ -45,7 +46,7 @@ def entry(operator: TensorOperator) -> Any:
 
 
 def _define(operator: TensorOperator) -> Any:
-    name = operator.name
+    name = operator.entry_name
     _names.add(name)
     qualified = f"{NAMESPACE}::{name}"
     count = len(operator.tensors)
@@ -99,7 +100,9 @@ def _recorded(made_by: Any, keys: Any, operator: TensorOperator, tensors: Sequen
     if not may_have_tangents and not (records and any(tensor.requires_grad for tensor in tensors)):
         return _computed(made_by, keys, tensors, values)
     with enable_single_level_autograd_function():
-        return _apply(made_by, keys, records, operator, values, *tensors)
+        # Function.apply itself refuses functions for a single transformation.
+        apply = super(torch.autograd.Function, node(_Traced, operator)).apply
+        return apply(made_by, keys, records, operator, values, *tensors)
 
 
 def _computed(made_by: Any, keys: Any, tensors: Sequence[torch.Tensor], values: Any) -> Any:
@@ -135,15 +138,11 @@ class _Traced(torch.autograd.Function):
         return tangents_of(ctx.operator, ctx.saved_tensors, tangents, ctx.values, _call)
 
 
-# Function.apply itself refuses functions for a single transformation.
-_apply = super(torch.autograd.Function, _Traced).apply
-
-
 def _schema(operator: TensorOperator) -> str:
     arguments = [*(f"Tensor {name}_" if name in ("self", "out") else f"Tensor {name}" for name in operator.tensors)]
     arguments += map(_parameter, operator.parameters)
     result = "Tensor" if operator.result_count == 1 else f"({', '.join(['Tensor'] * operator.result_count)})"
-    return f"{operator.name}({', '.join(arguments)}) -> {result}"
+    return f"{operator.entry_name}({', '.join(arguments)}) -> {result}"
 
 
 def _parameter(parameter: Parameter) -> str:

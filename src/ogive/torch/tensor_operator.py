@@ -13,13 +13,21 @@ from typing import Any, Literal
 
 import torch
 
-from ogive._native import TensorCall
+from ogive._native import TensorCall, set_own_pool_size
 from ogive.errors import DTypeError, ShapeError, message
 from ogive.forking import cached_property
 from ogive.gradients import vjp
 from ogive.operator import Operator
 from ogive.signature import Parameter, Signature
-from ogive.torch.exchange import array_of, call_arguments, new_like, new_result, tensor_of, torch_dtype
+from ogive.torch.exchange import (
+    array_of,
+    call_arguments,
+    limit_threads,
+    new_like,
+    new_result,
+    tensor_of,
+    torch_dtype,
+)
 
 __all__ = ["TensorOperator", "with_operands"]
 
@@ -36,15 +44,19 @@ class TensorOperator:
 
     def __init__(
         self,
-        name: str,
+        entry_name: str,
         base: Operator,
         make: Callable[[], Operator],
         *,
         gradient_count: int = 0,
         tensor_names: tuple[str, ...] = (),
         of_operands: tuple[int, ...] | None = None,
+        name: str = "",
     ) -> None:
-        self.name = name
+        self.entry_name = entry_name
+        """What torch's registry calls it."""
+        self.name = name or base.name
+        """What the user calls it, in messages."""
         self.base = base
         """The operator whose parameters these are."""
         self._make = make
@@ -54,6 +66,8 @@ class TensorOperator:
         self.of_operands = of_operands
         """For a gradient: the operands whose shapes and types the results have."""
         self._gradients: dict[tuple[int, ...], TensorOperator] = {}
+        self.nodes: dict[type, type] = {}
+        """The functions of autograd that record its calls (nodes.py)."""
 
     @cached_property
     def operator(self) -> Operator:
@@ -66,6 +80,10 @@ class TensorOperator:
     @cached_property
     def parameter_names(self) -> tuple[str, ...]:
         return tuple(parameter.name for parameter in self.base.parameters)
+
+    @property
+    def signatures(self) -> tuple[Signature, ...]:
+        return self.base.signatures
 
     @cached_property
     def is_row_wise(self) -> bool:
@@ -148,26 +166,29 @@ class TensorOperator:
     ) -> tuple[torch.Tensor, ...]:
         """The results on the CPU, written to ``outs`` if these are given."""
         operator = self.operator
-        arrays = [array_of(operator, name, tensor) for name, tensor in zip(self.tensors, tensors, strict=True)]
+        arrays = [array_of(self, name, tensor) for name, tensor in zip(self.tensors, tensors, strict=True)]
         keywords = self.keywords(values)
         if self.base.reduces:
             keywords["keepdims"] = True
         if self.is_row_wise and tensors[0].ndim == 0:
             what = f"{self.tensors[0]} is a single number"
             raise ShapeError(message(self.name, what, "tensors of one dimension or more"))
+        before = limit_threads()
         try:
             if outs is None:
                 found = operator(*arrays, **keywords)
                 return tuple(map(tensor_of, found if type(found) is tuple else (found,)))
             one_shape = all(tensor.shape == outs[0].shape for tensor in tensors)
             if self.of_operands is None or (one_shape and all(out.shape == outs[0].shape for out in outs)):
-                targets = tuple(array_of(operator, "out", out) for out in outs)
+                targets = tuple(array_of(self, "out", out) for out in outs)
                 operator(*arrays, **keywords, out=targets if len(targets) > 1 else targets[0])
                 return outs
             found = operator(*arrays, **keywords)
         except ShapeError:
             shapes = ", ".join(str(tuple(tensor.shape)) for tensor in tensors)
             raise ShapeError(message(self.name, f"the shapes are {shapes}", "shapes that broadcast")) from None
+        finally:
+            set_own_pool_size(before)
         for out, result in zip(outs, found if type(found) is tuple else (found,), strict=True):
             out.copy_(tensor_of(result))
         return outs
@@ -200,12 +221,13 @@ class TensorOperator:
             names = tuple(self.tensors[i] for i in wanted)
             is_all = wanted == self.differentiable
             found = TensorOperator(
-                f"{self.name}_vjp" + ("" if is_all else "_" + "_".join(names)),
+                f"{self.entry_name}_vjp" + ("" if is_all else "_" + "_".join(names)),
                 self.base,
                 lambda: vjp(self.operator, tuple(self.operator.tensors[i] for i in wanted)),
                 gradient_count=self.result_count + self.gradient_count,
                 tensor_names=(*upstream, *self.tensors),
                 of_operands=tuple(self.result_count + i for i in wanted),
+                name=self.name,
             )
             self._gradients[wanted] = found
         return found

@@ -69,6 +69,7 @@ typedef struct dl_api {
 #define MAX_DTYPES 24
 #define MAX_KEYWORDS 16
 #define MAX_TENSORS 8 /* of a call: others go the general way */
+#define ALONE 1024    /* as many elements are never shared out to threads */
 #define SHORT_BYTES 65536   /* results of as many bytes have memory of malloc, longer ones NumPy's, which knows large pages */
 
 typedef struct {
@@ -79,6 +80,10 @@ typedef struct {
     PyObject *records;    /* () -> whether gradients are recorded */
     PyObject *conditions; /* a tuple of (dict, name, value): what has to be so for nobody to watch */
     PyObject *watchers;   /* a tuple of () -> None, False or 0 while nobody watches */
+    PyObject *threads;    /* () -> how many threads the library lets a call use */
+    PyObject *written;    /* (tuple of tensors): counts that they are written */
+    PyObject *is_uncounted; /* tensor -> whether nobody counts that, and it may be written in a mode alone */
+    PyObject *is_writable;  /* () -> whether that mode is on */
     int dtypes;
     dl_dtype dtype_of[MAX_DTYPES];
     PyArray_Descr *descr_of[MAX_DTYPES];
@@ -86,7 +91,7 @@ typedef struct {
 
 PyTypeObject *ogive_tensor_call_type;
 static PyTypeObject *exchange_type;
-static PyObject *name_requires_grad;
+static PyObject *name_requires_grad, *name_out;
 
 static const dl_api *checked_api(PyObject *capsule) {
     const dl_api *api = PyCapsule_GetPointer(capsule, DL_CAPSULE);
@@ -136,18 +141,23 @@ static int read_dtypes(TensorExchange *self, PyObject *rows) {
 }
 
 static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    static char *names[] = {"capsule", "types", "dtypes", "is_negated", "records", "conditions", "watchers", NULL};
-    PyObject *capsule, *types, *dtypes, *is_negated, *records, *conditions, *watchers;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!O!OOO!O!:TensorExchange", names, &capsule, &PyTuple_Type,
+    static char *names[] = {"capsule", "types", "dtypes", "is_negated", "records", "conditions",
+                            "watchers", "threads", "written", "is_uncounted", "is_writable", NULL};
+    PyObject *capsule, *types, *dtypes, *is_negated, *records, *conditions, *watchers, *threads, *written;
+    PyObject *is_uncounted, *is_writable;
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OO!O!OOO!O!OOOO:TensorExchange", names, &capsule, &PyTuple_Type,
                                      &types, &PyTuple_Type, &dtypes, &is_negated, &records, &PyTuple_Type, &conditions,
-                                     &PyTuple_Type, &watchers)) {
+                                     &PyTuple_Type, &watchers, &threads, &written, &is_uncounted,
+                                     &is_writable)) {
         return NULL;
     }
     const dl_api *api = checked_api(capsule);
     if (api == NULL) {
         return NULL;
     }
-    int well_formed = PyCallable_Check(is_negated) && PyCallable_Check(records) && are_callable(watchers);
+    int well_formed = PyCallable_Check(is_negated) && PyCallable_Check(records) && are_callable(watchers) &&
+                      PyCallable_Check(threads) && PyCallable_Check(written) && PyCallable_Check(is_uncounted) &&
+                      PyCallable_Check(is_writable);
     for (Py_ssize_t i = 0; well_formed && i < PyTuple_GET_SIZE(types); ++i) {
         well_formed = PyType_Check(PyTuple_GET_ITEM(types, i));
     }
@@ -173,6 +183,10 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     self->records = Py_NewRef(records);
     self->conditions = Py_NewRef(conditions);
     self->watchers = Py_NewRef(watchers);
+    self->threads = Py_NewRef(threads);
+    self->written = Py_NewRef(written);
+    self->is_uncounted = Py_NewRef(is_uncounted);
+    self->is_writable = Py_NewRef(is_writable);
     if (read_dtypes(self, dtypes) < 0) {
         Py_DECREF(self);
         return NULL;
@@ -188,6 +202,10 @@ static int exchange_traverse(PyObject *object, visitproc visit, void *arg) {
     Py_VISIT(self->records);
     Py_VISIT(self->conditions);
     Py_VISIT(self->watchers);
+    Py_VISIT(self->threads);
+    Py_VISIT(self->written);
+    Py_VISIT(self->is_uncounted);
+    Py_VISIT(self->is_writable);
     return 0;
 }
 
@@ -201,6 +219,10 @@ static void exchange_dealloc(PyObject *object) {
     Py_CLEAR(self->records);
     Py_CLEAR(self->conditions);
     Py_CLEAR(self->watchers);
+    Py_CLEAR(self->threads);
+    Py_CLEAR(self->written);
+    Py_CLEAR(self->is_uncounted);
+    Py_CLEAR(self->is_writable);
     for (int i = 0; i < self->dtypes; ++i) {
         Py_CLEAR(self->descr_of[i]);
     }
@@ -475,13 +497,19 @@ static int is_recorded(const TensorExchange *self, PyObject *const *tensors, int
     return records;
 }
 
-/* Whether the keywords are parameters, and numbers or text; -1 with an error set. */
-static int are_plain(const TensorCall *self, PyObject *names, PyObject *const *values) {
+/* Whether the keywords are `out` and parameters, which are numbers or text; -1 with an error set. `out` is where `out`
+ * stands among them, or -1. */
+static int are_plain(const TensorCall *self, PyObject *names, PyObject *const *values, Py_ssize_t *out) {
     const Py_ssize_t count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    *out = -1;
     if (count > MAX_KEYWORDS) {
         return 0;
     }
     for (Py_ssize_t k = 0; k < count; ++k) {
+        if (PyTuple_GET_ITEM(names, k) == name_out) { /* names in code are interned; others go the general way */
+            *out = k;
+            continue;
+        }
         const int known = PySet_Contains(self->names, PyTuple_GET_ITEM(names, k));
         if (known != 1) {
             return known;
@@ -529,13 +557,73 @@ static int borrow_all(const TensorCall *self, PyObject *const *tensors, borrowed
     return k < self->dtypes;
 }
 
+/* Whether no element of a tensor lies where another one does. */
+static int is_apart(const dl_tensor *tensor) {
+    char is_done[NPY_MAXDIMS] = {0};
+    int64_t reach = 1; /* elements from the first to the last, of the axes so far: those with the smallest strides */
+    for (int n = 0; n < tensor->ndim; ++n) {
+        int next = -1;
+        for (int d = 0; d < tensor->ndim; ++d) {
+            if (!is_done[d] && (next < 0 || tensor->strides[d] < tensor->strides[next])) {
+                next = d;
+            }
+        }
+        is_done[next] = 1;
+        if (tensor->shape[next] > 1) {
+            if (tensor->strides[next] < reach) {
+                return 0;
+            }
+            reach += (tensor->shape[next] - 1) * tensor->strides[next];
+        }
+    }
+    return 1;
+}
+
+/* Whether a tensor has the shape that the operands broadcast to. */
+static int has_common_shape(const TensorCall *self, const borrowed *found, const dl_tensor *out) {
+    int ndim = 0;
+    for (int i = 0; i < self->inputs; ++i) {
+        ndim = found[i].tensor.ndim > ndim ? found[i].tensor.ndim : ndim;
+    }
+    if (out->ndim != ndim) {
+        return 0;
+    }
+    for (int d = 1; d <= ndim; ++d) {
+        int64_t length = 1;
+        for (int i = 0; i < self->inputs; ++i) {
+            const dl_tensor *tensor = &found[i].tensor;
+            length = d <= tensor->ndim && tensor->shape[tensor->ndim - d] != 1 ? tensor->shape[tensor->ndim - d] : length;
+        }
+        if (out->shape[ndim - d] != length) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether the result may be written to a tensor as it is computed: of the element type of the operands, and of the
+ * result's shape. Mostly it is the first operand, which is borrowed already. */
+static int borrow_out(const TensorCall *self, PyObject *object, PyObject *first, const borrowed *found, borrowed *out) {
+    if (object == first) {
+        *out = found[0];
+    } else if (!is_straight(self->exchange, object) || !borrow(self->exchange, object, out)) {
+        return 0;
+    }
+    return out->descr == found[0].descr && has_common_shape(self, found, &out->tensor) && is_apart(&out->tensor);
+}
+
+/* Whether a plain result may be written while a plain operand is read: they lie apart, or are the same. */
+static int may_be_written(const TensorCall *self, const char *out, const char *in, npy_intp bytes) {
+    return out == in ? !self->row_wise : out + bytes <= in || in + bytes <= out;
+}
+
 /* The number of elements of tensors of one shape, if all have them one after the other, and not too many; else 0. */
-static npy_intp count_short(const TensorCall *self, const borrowed *found) {
+static npy_intp count_short(const TensorCall *self, const borrowed *found, int tensors) {
     const dl_tensor *first = &found[0].tensor;
     const npy_intp size = PyDataType_ELSIZE(found[0].descr);
     npy_intp count = 1;
     for (int d = first->ndim - 1; d >= 0; --d) {
-        for (int i = 0; i < self->inputs; ++i) {
+        for (int i = 0; i < tensors; ++i) {
             const dl_tensor *tensor = &found[i].tensor;
             if (tensor->ndim != first->ndim || tensor->shape[d] != first->shape[d] ||
                 (tensor->shape[d] != 1 && tensor->strides[d] != count)) {
@@ -547,17 +635,45 @@ static npy_intp count_short(const TensorCall *self, const borrowed *found) {
         }
         count *= (npy_intp)first->shape[d];
     }
-    for (int i = 0; i < self->inputs; ++i) {
-        if (found[i].tensor.ndim != first->ndim || (uintptr_t)found[i].data % (size_t)size != 0) {
+    for (int i = 0; i < tensors; ++i) {
+        if (found[i].tensor.ndim != first->ndim || (uintptr_t)found[i].data % (size_t)size != 0 ||
+            (tensors > self->inputs && !may_be_written(self, found[self->inputs].data, found[i].data, count * size) &&
+             i < self->inputs)) {
             return 0;
         }
     }
     return count;
 }
 
-/* A short call of tensors of one shape, without arrays, past the operator's class: the result lies in memory of its own. NULL if it is for another way, or with an error. */
-static PyObject *call_short(const TensorCall *self, const borrowed *found, PyObject *names, PyObject *const *values) {
-    const npy_intp count = count_short(self, found);
+/* Limits large calls of this thread to as many threads as the library uses; what they were limited to before. */
+static int enter_limit(const TensorExchange *self) {
+    const int before = ogive_pool_own_size();
+    PyObject *found = PyObject_CallNoArgs(self->threads);
+    const long limit = found == NULL ? -1 : PyLong_AsLong(found);
+    Py_XDECREF(found);
+    nothing();
+    if (limit >= 1 && limit < ogive_pool_size()) {
+        ogive_pool_resize_own((int)limit);
+    }
+    return before;
+}
+
+static void run_alike(const TensorCall *self, const OgiveDirect *direct, OgiveLoopData *loop, char **args,
+                      npy_intp count, npy_intp length) {
+    if (count <= ALONE) {
+        ogive_run_alike(direct, loop, args, count, length);
+        return;
+    }
+    const int before = enter_limit(self->exchange);
+    ogive_run_alike(direct, loop, args, count, length);
+    ogive_pool_resize_own(before);
+}
+
+/* A short call of tensors of one shape, without arrays, past the operator's class: the result lies in memory of its own,
+ * or in `out`, the last of the tensors. NULL if it is for another way, or with an error. */
+static PyObject *call_short(const TensorCall *self, const borrowed *found, PyObject *out, PyObject *names,
+                            PyObject *const *values) {
+    const npy_intp count = count_short(self, found, self->inputs + (out != NULL));
     PyObject *owner, *result = NULL;
     int types[OGIVE_MAX_OPERANDS], out_type;
     char *args[OGIVE_MAX_OPERANDS];
@@ -573,7 +689,14 @@ static PyObject *call_short(const TensorCall *self, const borrowed *found, PyObj
                               ? ogive_find_loop(direct, types, &out_type)
                               : NULL;
     const int row = loop == NULL ? -1 : row_of(self->exchange, out_type), ndim = found[0].tensor.ndim;
-    if (row >= 0) {
+    const npy_intp length = ndim == 0 ? 1 : (npy_intp)found[0].tensor.shape[ndim - 1];
+    if (row >= 0 && out != NULL) {
+        if (self->exchange->descr_of[row] == found[self->inputs].descr) {
+            args[self->inputs] = found[self->inputs].data;
+            run_alike(self, direct, loop, args, count, length);
+            result = PyErr_Occurred() ? NULL : Py_NewRef(out);
+        }
+    } else if (row >= 0) {
         const npy_intp bytes = count * PyDataType_ELSIZE(self->exchange->descr_of[row]);
         owned_result *owned = new_owned(self->exchange, row, ndim, (size_t)bytes + OGIVE_STREAM_ALIGNMENT);
         if (owned != NULL) {
@@ -587,7 +710,7 @@ static PyObject *call_short(const TensorCall *self, const borrowed *found, PyObj
                 owned->numbers[ndim + d] = step;
                 step *= (npy_intp)found[0].tensor.shape[d];
             }
-            ogive_run_alike(direct, loop, args, count, ndim == 0 ? 1 : (npy_intp)found[0].tensor.shape[ndim - 1]);
+            run_alike(self, direct, loop, args, count, length);
             if (PyErr_Occurred()) { /* a kernel could not be compiled */
                 free(owned);
             } else {
@@ -615,26 +738,78 @@ static PyObject *tensors_of(const TensorExchange *exchange, PyObject *found) {
     return tensors;
 }
 
-static PyObject *call_arrays(const TensorCall *self, const borrowed *found, PyObject *const *args, PyObject *names) {
-    PyObject *stack[MAX_TENSORS + MAX_KEYWORDS], *result = NULL;
+/* The call of the operator on arrays; `out` is where `out` stands among the keywords, or -1. */
+static PyObject *call_arrays(const TensorCall *self, const borrowed *found, PyObject *const *args, PyObject *names,
+                             Py_ssize_t out) {
+    PyObject *stack[MAX_TENSORS + MAX_KEYWORDS], *result = NULL, *target = NULL;
     int taken = 0;
     while (taken < self->inputs && (stack[taken] = array_of(args[taken], &found[taken])) != NULL) {
         ++taken;
     }
-    if (taken == self->inputs) {
-        if (names != NULL) {
-            memcpy(stack + taken, args + taken, sizeof *stack * (size_t)PyTuple_GET_SIZE(names));
-        }
+    if (names != NULL) {
+        memcpy(stack + self->inputs, args + self->inputs, sizeof *stack * (size_t)PyTuple_GET_SIZE(names));
+    }
+    if (taken == self->inputs && out >= 0) {
+        target = stack[taken + out] = array_of(args[taken + out], &found[taken]);
+    }
+    if (taken == self->inputs && (out < 0 || target != NULL)) {
+        const int before = enter_limit(self->exchange);
         PyObject *arrays = PyObject_Vectorcall(self->operator, stack, (size_t)taken, names);
+        ogive_pool_resize_own(before);
         if (arrays != NULL) {
-            result = tensors_of(self->exchange, arrays);
+            result = out < 0 ? tensors_of(self->exchange, arrays) : Py_NewRef(args[taken + out]);
             Py_DECREF(arrays);
         }
     }
     for (int i = 0; i < taken; ++i) {
         Py_DECREF(stack[i]);
     }
+    Py_XDECREF(target);
     return result;
+}
+
+/* Whether a function says yes; -1 with an error set. Takes the reference to what it gave. */
+static int is_true(PyObject *answer) {
+    const int found = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    return found;
+}
+
+/* Tells the library that a tensor is written. Whether that is allowed; -1 with an error set. */
+static int count_write(const TensorExchange *self, PyObject *tensor) {
+    const int uncounted = is_true(PyObject_CallOneArg(self->is_uncounted, tensor));
+    if (uncounted != 0) {
+        return uncounted < 0 ? -1 : is_true(PyObject_CallNoArgs(self->is_writable));
+    }
+    PyObject *tensors = PyTuple_Pack(1, tensor);
+    PyObject *counted = tensors == NULL ? NULL : PyObject_CallOneArg(self->written, tensors);
+    Py_XDECREF(tensors);
+    Py_XDECREF(counted);
+    return counted == NULL ? -1 : 1;
+}
+
+/* A call that writes its result to `out`, which stands there among the keywords. */
+static PyObject *take_call_with_out(const TensorCall *self, borrowed *found, PyObject *const *args, PyObject *names,
+                                    Py_ssize_t out) {
+    PyObject *target = args[self->inputs + out], *values[MAX_KEYWORDS], *rest = NULL;
+    if (!borrow_out(self, target, args[0], found, &found[self->inputs])) {
+        return NULL;
+    }
+    if (count_write(self->exchange, target) != 1) {
+        return NULL; /* the general way has the library's own error */
+    }
+    const Py_ssize_t others = PyTuple_GET_SIZE(names) - 1;
+    if (others > 0) {
+        rest = PyTuple_New(others);
+        for (Py_ssize_t k = 0; rest != NULL && k < others; ++k) {
+            const Py_ssize_t from = k < out ? k : k + 1;
+            PyTuple_SET_ITEM(rest, k, Py_NewRef(PyTuple_GET_ITEM(names, from)));
+            values[k] = args[self->inputs + from];
+        }
+    }
+    PyObject *result = others > 0 && rest == NULL ? NULL : call_short(self, found, target, rest, values);
+    Py_XDECREF(rest);
+    return result == NULL && !PyErr_Occurred() ? call_arrays(self, found, args, names, out) : result;
 }
 
 /* The result of a call, and whether autograd is to record it; NULL, mostly without an error, if the call is one for the
@@ -645,17 +820,29 @@ static PyObject *take_call(const TensorCall *self, PyObject *const *args, PyObje
             return NULL;
         }
     }
-    if (are_plain(self, names, args + self->inputs) != 1 || is_unwatched(self->exchange) != 1) {
+    Py_ssize_t out;
+    if (are_plain(self, names, args + self->inputs, &out) != 1 || is_unwatched(self->exchange) != 1) {
         return NULL;
     }
     *recorded = is_recorded(self->exchange, args, self->inputs);
-    borrowed found[MAX_TENSORS];
+    if (out >= 0) {
+        PyObject *const *target = &args[self->inputs + out];
+        if (*recorded != 0 || (*target != args[0] && (!is_taken_type(self->exchange, *target) ||
+                                                      is_recorded(self->exchange, target, 1) != 0))) {
+            *recorded = 0;
+            return NULL;
+        }
+    }
+    borrowed found[MAX_TENSORS + 1];
     if (*recorded < 0 || (*recorded && self->record == Py_None) || !borrow_all(self, args, found)) {
         return NULL;
     }
-    PyObject *result = call_short(self, found, names, args + self->inputs);
+    if (out >= 0) {
+        return take_call_with_out(self, found, args, names, out);
+    }
+    PyObject *result = call_short(self, found, NULL, names, args + self->inputs);
     if (result == NULL && !PyErr_Occurred()) {
-        result = call_arrays(self, found, args, names);
+        result = call_arrays(self, found, args, names, -1);
     }
     return result;
 }
@@ -776,9 +963,10 @@ static PyType_Spec call_spec = {
 
 int ogive_add_tensor_types(PyObject *module) {
     name_requires_grad = PyUnicode_InternFromString("requires_grad");
+    name_out = PyUnicode_InternFromString("out");
     exchange_type = (PyTypeObject *)PyType_FromSpec(&exchange_spec);
     ogive_tensor_call_type = (PyTypeObject *)PyType_FromSpec(&call_spec);
-    return name_requires_grad == NULL || exchange_type == NULL || ogive_tensor_call_type == NULL ||
+    return name_requires_grad == NULL || name_out == NULL || exchange_type == NULL || ogive_tensor_call_type == NULL ||
                    PyModule_AddType(module, exchange_type) < 0 ||
                    PyModule_AddType(module, ogive_tensor_call_type) < 0 ||
                    PyModule_AddIntConstant(module, "MAX_TENSORS", MAX_TENSORS) < 0

@@ -62,11 +62,11 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 def _activated(module: Any, input: Tensor, **parameters: Any) -> Tensor:  # noqa: A002
     """The result, in the input's own memory if that is asked for."""
-    function, inplace = module._function, module.inplace
-    if not inplace:
+    function = module._function
+    if not module.inplace:
         return function(input, **parameters)
     # Backward needs what the input was; and what torch.fx traces with stands for a tensor that may need a gradient.
-    if not isinstance(input, torch.Tensor) or (torch.is_grad_enabled() and input.requires_grad):
+    if not isinstance(input, torch.Tensor) or (input.requires_grad and torch.is_grad_enabled()):
         return input.copy_(function(input.clone(), **parameters))
     return function(input, out=input, **parameters)
 
