@@ -503,5 +503,47 @@ def test_several_refusals_are_parts_of_one_line(ogive, tmp_path):  # noqa: F811
     assert "another runtime: MatMul node" in err
     assert "; Gemm node" in err
     _, out, _ = ogive("run", str(path), "--help")
-    listed = out.partition("This model, m.onnx:\n")[2].splitlines()
-    assert [line.strip()[:5] for line in listed if line.strip().startswith("- ")] == ["- Mat", "- Gem"]
+    assert "--partial" in out.partition("This model, m.onnx:\n")[2]
+
+
+@pytest.fixture
+def network(tmp_path):
+    text = "t (float[N, 2] x) => (float[N, 2] y, float[N, 2] z) { a = Relu(x) y = MatMul(a, w) z = Tanh(y) }"
+    made = text_model(text)
+    made.graph.initializer.append(helper.make_tensor("w", TensorProto.FLOAT, [2, 2], [1, 2, 3, 4]))
+    save(made, tmp_path / "network.onnx")
+    np.save(tmp_path / "x.npy", np.float32([[-2, 0.5], [1, 2]]))
+    return tmp_path / "network.onnx"
+
+
+def test_partial_runs_models_with_other_operators(ogive, network, tmp_path):  # noqa: F811
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    given = ("--input", f"x={tmp_path / 'x.npy'}")
+    status, out, err = ogive("run", str(network), *given)
+    assert (status, out) == (2, "")
+    assert "Ogive has no operator MatMul" in err
+    assert "`ogive run --partial`" in err
+    status, out, err = ogive("run", str(network), *given, "--partial", "--output", str(tmp_path / "out"))
+    assert (status, err) == (0, "")
+    assert "as     3 parts, 2 by Ogive, 1 by ONNX Runtime" in out
+    x = np.maximum(np.load(tmp_path / "x.npy"), 0) @ np.float32([[1, 2], [3, 4]])
+    np.testing.assert_allclose(np.load(tmp_path / "out" / "y.npy"), x, rtol=1e-6)
+    np.testing.assert_allclose(np.load(tmp_path / "out" / "z.npy"), np.tanh(x), rtol=1e-6)
+    status, out, err = ogive("run", str(network), *given, "--partial", "--json")
+    report = json.loads(out)
+    assert (status, report["ran"], report["parts"]) == (0, None, {"ogive": 2, "other": 1})
+    assert report["operators"] == {"MatMul": 1, "Relu": 1, "Tanh": 1}
+
+
+def test_partial_takes_whole_models_too(ogive, model):  # noqa: F811
+    pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    status, out, _ = ogive("run", str(model), *inputs(model), "--partial")
+    assert status == 0
+    assert "as     1 part, 1 by Ogive, 0 by ONNX Runtime" in out
+
+
+def test_the_help_of_a_model_with_other_operators_says_what_it_takes(ogive, network):  # noqa: F811
+    status, out, _ = ogive("run", str(network), "--help")
+    assert status == 0
+    assert "--input x=FILE.npy  float32[N, 2]" in out
+    assert "it has nodes that Ogive does not have" in out

@@ -128,12 +128,12 @@ def test_an_output_that_is_declared_twice_in_different_types(twice):
 # ---- negative sizes
 
 
-@pytest.mark.parametrize("size", [-1, -2, -(1 << 63)])
+@pytest.mark.parametrize("size", [-1, -2, -(1 << 63), "?"])
 def test_a_negative_size_is_any_size(size):
     model = text_model("g (float[N, 3] x) => (float[N, 3] y) <float[N, 3] a> { a = Relu (x) y = Neg (a) }")
     for info in (model.graph.input[0], model.graph.output[0], model.graph.value_info[0]):
         info.type.tensor_type.shape.dim[0].Clear()
-        info.type.tensor_type.shape.dim[0].dim_value = size
+        setattr(info.type.tensor_type.shape.dim[0], "dim_param" if size == "?" else "dim_value", size)
     before = model.SerializeToString()
     for source in (model, before):
         loaded = ogive.onnx.load(source)
@@ -160,6 +160,16 @@ def test_a_negative_size_in_sequences_and_branches():
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
     run = ogive.onnx.load(model, partial=True)
     np.testing.assert_array_equal(run(X, [X], np.array(True)), np.maximum(X, 0))
+
+
+def test_sizes_named_by_a_question_mark_may_differ():
+    model = text_model("g (float[N, M] x) => (float[N, M] y) { y = Relu (x) }")
+    for info in (model.graph.input[0], model.graph.output[0]):
+        for dim in info.type.tensor_type.shape.dim:
+            dim.dim_param = "?"
+    loaded = ogive.onnx.load(model)
+    for shape in ((2, 3), (4, 1), (2, 3)):
+        np.testing.assert_array_equal(loaded(-np.ones(shape, np.float32)), np.zeros(shape))
 
 
 # ---- memory that NumPy does not own

@@ -23,7 +23,7 @@ from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, PICTURES, ModelCommand, co
 from ogive.contracts import CONTRACTS
 
 if TYPE_CHECKING:
-    from ogive.onnx import Model
+    from ogive.onnx import Model, PartialModel
 
 __all__ = ["command"]
 
@@ -61,6 +61,7 @@ __all__ = ["command"]
     type=click.Choice(CONTRACTS),
     help="The accuracy contract of element-wise operators. Default: OGIVE_ACCURACY, or exact.",
 )
+@click.option("--partial", is_flag=True, help="ONNX: let ONNX Runtime compute the nodes that Ogive does not have.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     model: Path,
@@ -71,6 +72,7 @@ def command(
     iterations: int | None,
     memory_limit: int | None,
     accuracy: str | None,
+    partial: bool,
     as_json: bool,
 ) -> int:
     """Run a model, and print what ran and its results.
@@ -91,6 +93,7 @@ def command(
     of_onnx = {
         "--input": (inputs, "Name the inputs in its resources"),
         "--plot": (pictures, "Write a resource by the command writeFile"),
+        "--partial": (partial, "Ogive computes all that such a model may have"),
     }
     for option, (value, way_out) in (of_onnx if is_json else of_json).items():
         if value:
@@ -102,7 +105,7 @@ def command(
     if is_json:
         _run_json(model, folder, feature_level, iterations or 1, memory_limit, accuracy, as_json)
     else:
-        _run_onnx(model, inputs, folder, pictures, iterations, memory_limit, accuracy, as_json)
+        _run_onnx(model, inputs, folder, pictures, iterations, memory_limit, accuracy, partial, as_json)
     return 0
 
 
@@ -145,6 +148,7 @@ def _run_onnx(
     iterations: int | None,
     memory_limit: int,
     accuracy: str | None,
+    partial: bool,
     as_json: bool,
 ) -> None:
     from ogive.onnx import load
@@ -158,7 +162,7 @@ def _run_onnx(
     given = {name: read_array(file) for name, file in files.items()}
     with progress() as display:
         task = display.add_task(f"loading {path.name}", total=None)
-        model = load(path, memory_limit=memory_limit, accuracy=accuracy)
+        model = load(path, memory_limit=memory_limit, accuracy=accuracy, partial=partial)
         given = {name: _with_type(model, name, array) for name, array in given.items()}
         with Memory() if folder is None else OutputFolder(folder) as outputs:
             display.update(task, description="computing")
@@ -178,7 +182,7 @@ def _named_file(text: str) -> tuple[str, Path]:
     return name, Path(file)
 
 
-def _with_type(model: Model, name: str, array: np.ndarray) -> np.ndarray:
+def _with_type(model: Model | PartialModel, name: str, array: np.ndarray) -> np.ndarray:
     """bfloat16 and other types that .npy files do not name are bytes in them: the model says what they are."""
     wanted = next((info.dtype for info in model.inputs if info.name == name), None)
     is_bytes = array.dtype.kind == "V" and array.dtype.names is None and array.dtype.subdtype is None
@@ -195,18 +199,26 @@ SMALL_SIZE = 1 << 24
 
 
 def _timed(
-    model: Model, given: dict[str, np.ndarray], outputs: Memory, iterations: int | None, display: Progress, task: Any
+    model: Model | PartialModel,
+    given: dict[str, np.ndarray],
+    outputs: Memory,
+    iterations: int | None,
+    display: Progress,
+    task: Any,
 ) -> tuple[dict[str, Any], list[float]]:
     """The results, and how long each run took. The first one includes compiling what is not in the cache."""
+    from ogive.onnx import Model
     from ogive.onnx.delivery import Delivery
 
+    # Outputs of other runtimes come in memory of their own.
     delivery = Delivery(outputs.array, lambda size: display.advance(task, size))
+    where: dict[str, Any] = {"delivery": delivery} if isinstance(model, Model) else {}
     seconds: list[float] = []
     results: dict[str, Any] = {}
     while len(seconds) < (iterations or 2):
         results = {}  # what is not in given memory is gone before it is computed again
         begin = time.perf_counter()
-        results = model.run(given, delivery=delivery)
+        results = model.run(given, **where)
         seconds.append(time.perf_counter() - begin)
         size = sum(value.nbytes for value in results.values() if isinstance(value, np.ndarray))
         if size <= SMALL_SIZE and len(seconds) == 1:
@@ -292,23 +304,17 @@ def _draw(pairs: list[tuple[_Tensor, np.ndarray]]) -> None:
 # ---- what is printed
 
 
-def _show(path: Path, model: Model, seconds: list[float], tensors: list[_Tensor]) -> None:
+def _show(path: Path, model: Model | PartialModel, seconds: list[float], tensors: list[_Tensor]) -> None:
     out = console()
-    about, ran = model.about, model.ran()
-    assert ran is not None
+    about = model.about
     names = ", ".join(f"{name} x{count}" if count > 1 else name for name, count in sorted(about.operators.items()))
     opsets = ", ".join(f"{domain} {version}" for domain, version in about.opsets.items())
-    parts = [singular(ran.kernels, "kernel")]
-    if ran.kernel_calls != ran.kernels:
-        parts.append(f"called {singular(ran.kernel_calls, 'time')}")
-    if ran.function_calls:
-        parts.append(singular(ran.function_calls, "call") + " of rows, reductions or data movement")
     nodes = singular(sum(about.operators.values()), "node") + (f" ({names})" if names else "")
     how = "the second run" if len(seconds) == 2 else f"the median of {len(seconds) - 1} runs after the first"
     lines = {
         "model": path.name + (f": {_one_line(about.text)}" if about.text.strip() else ""),
         "ran": f"{nodes} of opset {opsets}",
-        "as": ", ".join([*parts, *ran.types]),
+        "as": _how(model),
         "time": f"{_median(seconds) * 1e3:.3f} ms, " + (how if len(seconds) > 1 else "compiling included"),
     }
     for title, text in lines.items():
@@ -328,6 +334,23 @@ def _show(path: Path, model: Model, seconds: list[float], tensors: list[_Tensor]
         out.print()
     for file in written:
         out.print(Text(f"wrote {file}"), soft_wrap=True)
+
+
+def _how(model: Model | PartialModel) -> str:
+    """What computed a model: kernels and calls; for a partial one, its parts."""
+    from ogive.onnx import Model
+
+    if not isinstance(model, Model):
+        ours = sum(part.is_ogive for part in model.parts)
+        return f"{singular(len(model.parts), 'part')}, {ours} by Ogive, {len(model.parts) - ours} by ONNX Runtime"
+    ran = model.ran()
+    assert ran is not None
+    parts = [singular(ran.kernels, "kernel")]
+    if ran.kernel_calls != ran.kernels:
+        parts.append(f"called {singular(ran.kernel_calls, 'time')}")
+    if ran.function_calls:
+        parts.append(singular(ran.function_calls, "call") + " of rows, reductions or data movement")
+    return ", ".join([*parts, *ran.types])
 
 
 def _one_line(text: str) -> str:
@@ -370,16 +393,21 @@ def table(tensors: list[_Tensor]) -> Table:
     return shown
 
 
-def _json_report(path: Path, model: Model, seconds: list[float], tensors: list[_Tensor]) -> dict[str, Any]:
-    ran = model.ran()
-    assert ran is not None
+def _json_report(
+    path: Path, model: Model | PartialModel, seconds: list[float], tensors: list[_Tensor]
+) -> dict[str, Any]:
+    from ogive.onnx import Model
+
+    ran = model.ran() if isinstance(model, Model) else None
+    parts = [] if isinstance(model, Model) else [part.is_ogive for part in model.parts]
     return {
         "model": str(path),
         "format": "onnx",
         "opsets": dict(model.about.opsets),
         "nodes": sum(model.about.operators.values()),
         "operators": dict(sorted(model.about.operators.items())),
-        "ran": {**asdict(ran), "types": list(ran.types)},
+        "ran": None if ran is None else {**asdict(ran), "types": list(ran.types)},
+        "parts": {"ogive": sum(parts), "other": len(parts) - sum(parts)} if parts else None,
         "seconds": _median(seconds),
         "runs": len(seconds),
         "inputs": [tensor.as_json() for tensor in tensors if tensor.role == "input"],

@@ -16,7 +16,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
 
-from ogive.errors import MissingPackageError, OgiveError
+from ogive.errors import MissingPackageError, OgiveError, UnsupportedError
 
 __all__ = [
     "FEATURE_LEVEL",
@@ -175,13 +175,21 @@ class ModelCommand(click.Command):
 
 def _onnx_rows(path: Path) -> list[tuple[str, str]]:
     from ogive.onnx import load
+    from ogive.onnx.loading import interface, read_model
 
-    model = load(path)
-    inputs = [
+    needs_partial = False
+    try:
+        model = load(path)
+        given, made = model.inputs, model.outputs
+    except UnsupportedError:  # its inputs and outputs are known all the same
+        given, made = interface(read_model(path)[0], path.name)
+        needs_partial = True
+    rows = [
         (f"--input {info.name}=FILE.npy", str(info).partition(": ")[2] + ("" if info.required else " (optional)"))
-        for info in model.inputs
+        for info in given
     ]
-    return [*inputs, *((f"output {info.name}", str(info).partition(": ")[2]) for info in model.outputs)]
+    rows += [(f"output {info.name}", str(info).partition(": ")[2]) for info in made]
+    return [*rows, ("--partial", "it has nodes that Ogive does not have")] if needs_partial else rows
 
 
 def _json_rows(path: Path) -> list[tuple[str, str]]:

@@ -67,7 +67,7 @@ _COMPUTED = "inputs, initialisers and outputs of earlier nodes"
 
 
 def read_model(source: str | os.PathLike[str] | bytes | ModelProto) -> tuple[ModelProto, Home | None, str]:
-    """The model, where its data may lie, and how messages call it. A negative size of an axis is any size, as none is."""
+    """The model, where its data may lie, and how messages call it. A negative size of an axis, or one named "?", is any size."""
     if isinstance(source, ModelProto):
         return _with_open_sizes(source), None, "model"
     if isinstance(source, bytes | bytearray | memoryview):
@@ -107,15 +107,19 @@ def _tensors(graph: onnx.GraphProto) -> Iterator[TensorProto]:
 
 
 def _with_open_sizes(model: ModelProto) -> ModelProto:
-    """The model without negative sizes of axes, by which older exporters mean any size."""
-    if not any(dim.dim_value < 0 for dim in _declared_axes(model.graph)):
+    """The model without negative sizes of axes, and sizes named "?", by which older exporters mean any size."""
+    if not any(map(_is_open, _declared_axes(model.graph))):
         return model
     changed = ModelProto()
     changed.CopyFrom(model)
     for dim in _declared_axes(changed.graph):
-        if dim.dim_value < 0:
-            dim.ClearField("dim_value")
+        if _is_open(dim):
+            dim.ClearField("value")
     return changed
+
+
+def _is_open(dim: Any) -> bool:
+    return bool(dim.dim_value < 0 or dim.dim_param == "?")
 
 
 def _declared_axes(graph: onnx.GraphProto) -> Iterator[Any]:

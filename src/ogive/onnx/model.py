@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, Self, overload
 
 import numpy as np
@@ -15,6 +13,7 @@ from ogive import forking
 from ogive._native import ModelCall, inherit_vectorcall
 from ogive.contracts import checked
 from ogive.errors import ArgumentError, OutputError, ParameterError, ShapeError, described, message
+from ogive.onnx.about import About, about_model
 from ogive.onnx.arguments import check_order, checked_inputs, named
 from ogive.onnx.delivery import Delivery
 from ogive.onnx.files import Home
@@ -57,6 +56,18 @@ def load(
     accuracy: str | None = ...,
     partial: Literal[True] | Callable[[ModelProto], Computes],
 ) -> PartialModel: ...
+
+
+@overload
+def load(
+    model: Source,
+    *,
+    fuse: bool = ...,
+    memory_limit: int | None = ...,
+    node_limit: int = ...,
+    accuracy: str | None = ...,
+    partial: bool,
+) -> Model | PartialModel: ...
 
 
 def load(
@@ -126,31 +137,13 @@ def _loaded(
     graph = graph_of(proto, home, name, node_limit=node_limit, initialisers=initialisers, accuracy=accuracy)
     light = without_data(proto).SerializeToString()
     source = (light, home, name, fuse, memory_limit, node_limit, accuracy, graph.initialisers)
-    return Model(graph, name, fuse=fuse, memory_limit=limit, about=_about(proto), source=source)
+    return Model(graph, name, fuse=fuse, memory_limit=limit, about=about_model(proto), source=source)
 
 
 def _unpickled(proto: bytes, *source: Any) -> Model:
     for array in source[-1].values():
         array.flags.writeable = False
     return _loaded(ModelProto.FromString(proto), *source)
-
-
-@dataclass(frozen=True)
-class About:
-    """What a model says of itself."""
-
-    opsets: Mapping[str, int]
-    """Domain -> version; ONNX's own domain is ``ai.onnx``."""
-    operators: Mapping[str, int]
-    """Operator -> how many nodes of the graph it has."""
-    text: str
-    """The documentation that the model or its graph has."""
-
-
-def _about(proto: ModelProto) -> About:
-    opsets = {entry.domain or "ai.onnx": entry.version for entry in proto.opset_import}
-    operators = Counter(node.op_type for node in proto.graph.node)
-    return About(opsets, dict(operators), proto.doc_string or proto.graph.doc_string)
 
 
 @inherit_vectorcall

@@ -11,6 +11,7 @@ from onnx import ModelProto, NodeProto, ValueInfoProto, helper, numpy_helper
 
 from ogive.errors import ArgumentError, MissingPackageError, described, message
 from ogive.onnx import loading
+from ogive.onnx.about import about_model
 from ogive.onnx.arguments import check_order, checked_inputs, named
 from ogive.onnx.data_types import proto_of_type
 from ogive.onnx.files import Home
@@ -197,6 +198,7 @@ def _onnxruntime(model: ModelProto) -> Computes:
     options = onnxruntime.SessionOptions()
     # There may be many sessions, which take turns: threads of one that spin would take time from the others.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3  # errors; a part may have initialisers that only a branch of it uses
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     return lambda inputs: dict(zip(names, session.run(names, dict(inputs)), strict=True))
@@ -237,6 +239,8 @@ class PartialModel:
         model, home, self._name = loading.read_whole_model(source)
         self.parts = _split(model, home, self._name)
         """The parts, in the order in which they run."""
+        self.about = about_model(model)
+        """What the model says of itself, as `Model.about`."""
         initialisers = {tensor.name: tensor for tensor in model.graph.initializer}
         self.inputs, self.outputs = loading.interface(model, self._name)
         """What the model takes and returns: name, type, shape, and whether it must be given."""
