@@ -20,7 +20,18 @@ from ogive.cli.terminal import console, print_json, progress
 from ogive.dtypes import NUMBERS
 from ogive.errors import DTypeError, UnsupportedError
 from ogive.golden import Specification, of_operator
-from ogive.judge import POLICIES, Budget, Budgets, Judgement, Subject, load, write_html, write_json, write_junit
+from ogive.judge import (
+    ALLOWABLE,
+    POLICIES,
+    Budget,
+    Budgets,
+    Judgement,
+    Subject,
+    load,
+    write_html,
+    write_json,
+    write_junit,
+)
 from ogive.judge.measure import judge
 from ogive.judge.reports import as_json
 from ogive.judge.results import of_results
@@ -46,13 +57,19 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.option(
     "--signature", metavar="TEXT", help="A C function's declaration. Default: void f(const T *x, T *y, size_t n)."
 )
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(0, min_open=True),
+    metavar="SECONDS",
+    help="How long a call of a C function may take. Default: 10, and 20 microseconds an element.",
+)
 @click.option("--exec", "program", metavar="COMMAND", help="A program that reads and writes raw bytes, as the subject.")
 @click.option("--results", type=_FOLDER, help="Results that were made elsewhere, as the subject.")
 @click.option("--vectors", "vectors_folder", type=_FOLDER, help="The golden data that --results belongs to.")
 @click.option("--max-ulp", type=click.FloatRange(0), help="The largest error that is accepted. Default: 1.")
 @click.option("--max-not-nearest", type=click.IntRange(0), help="How many results may be other than the nearest.")
 @click.option(
-    "--allow", multiple=True, type=click.Choice(list(POLICIES)), help="A policy that may be broken; zero_sign is."
+    "--allow", multiple=True, type=click.Choice(list(ALLOWABLE)), help="A policy that may be broken; zero_sign is."
 )
 @click.option("--max-dependence", type=click.FloatRange(0), help="How far results may depend on length and place.")
 @click.option(
@@ -72,6 +89,7 @@ def command(
     dtypes: tuple[str, ...],
     parameters: tuple[str, ...],
     signature: str | None,
+    time_limit: float | None,
     program: str | None,
     results: Path | None,
     vectors_folder: Path | None,
@@ -94,6 +112,8 @@ def command(
 
     Every input of 8 and 16 bits is judged; of longer types chosen and evenly spread ones, or with --exhaustive all of
     float32. A function or program needs --operator. Of a library, all operators of one tensor that it has are judged without it.
+
+    A C function is called in a process of its own, which it may crash.
 
     The exit status is 0 within the budget, 1 beyond it, 2 for a wrong call.
     """
@@ -140,7 +160,7 @@ def command(
                 total = 1 << spec.kind.bits if exhaustive and spec.kind.bits == 32 else None
                 task = display.add_task(spec.title, total=total)
                 try:
-                    chosen = _subject(subject_text, program, spec, signature)
+                    chosen = _subject(subject_text, program, spec, signature, time_limit)
                     judged = judge(
                         chosen,
                         spec,
@@ -205,11 +225,13 @@ def _specifications(
                     raise
 
 
-def _subject(text: str | None, program: str | None, spec: Specification, signature: str | None) -> Subject:
+def _subject(
+    text: str | None, program: str | None, spec: Specification, signature: str | None, time_limit: float | None
+) -> Subject:
     if program:
         return of_program(program, spec)
     assert text is not None
-    return subject(text, spec, signature=signature)
+    return subject(text, spec, signature=signature, time_limit=time_limit)
 
 
 # ---- what is printed

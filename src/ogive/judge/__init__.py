@@ -25,6 +25,7 @@ from ogive.judge.reports import write_json, write_junit
 from ogive.judge.subjects import Subject, of_callable, subject
 
 __all__ = [
+    "ALLOWABLE",
     "POLICIES",
     "Budget",
     "Budgets",
@@ -49,12 +50,15 @@ def judge(
     *,
     budget: Budget | None = None,
     exhaustive: bool = False,
+    signature: str | None = None,
+    time_limit: float | None = None,
     **named: Any,
 ) -> Judgement:
     """Judge an implementation: a function of arrays, or the text of a subject such as ``"onnxruntime"``.
 
     Parameters of the operator are given by name, or as a mapping. Inputs are every one of 16 bits and less, chosen ones
-    of longer types; ``exhaustive`` takes all 2**32 of float32.
+    of longer types; ``exhaustive`` takes all 2**32 of float32. ``signature`` is the declaration of a C function,
+    ``time_limit`` how many seconds a call of it may take; by default 10, and 20 microseconds an element.
 
     Raises ArgumentError for unknown texts and operators, DTypeError and ShapeError where the results have
     another type or shape than they must, MissingPackageError without a library.
@@ -65,7 +69,13 @@ def judge(
     (65536, True)
     """
     spec = of_operator(operator, dtype, {**(parameters or {}), **named})
-    chosen = subject(implementation, spec) if isinstance(implementation, str) else of_callable(implementation)
+    if isinstance(implementation, str):
+        chosen = subject(implementation, spec, signature=signature, time_limit=time_limit)
+    elif signature is not None or time_limit is not None:
+        option = "signature" if signature is not None else "time_limit"
+        raise ArgumentError(message("judge", f"{option} was given for a Python function", "shared libraries"))
+    else:
+        chosen = of_callable(implementation)
     return measure.judge(chosen, spec, budget=budget, exhaustive=exhaustive)
 
 
@@ -78,13 +88,16 @@ def assert_conforms(
     max_not_nearest: int | None = None,
     allow: Collection[str] = ("zero_sign",),
     max_dependence: float | None = None,
+    signature: str | None = None,
+    time_limit: float | None = None,
     **parameters: Any,
 ) -> Judgement:
     """Raise AssertionError unless an implementation is within a budget; what was found otherwise.
 
     ``max_ulp`` is the largest error against exact values, ``max_not_nearest`` how many results may be other than the
     nearest ones. ``allow`` has the policies that may be broken, of `POLICIES`. ``max_dependence`` is how far results
-    may depend on the length and the place of a call, in numbers of the type.
+    may depend on the length and the place of a call, in numbers of the type. ``signature`` and ``time_limit`` are as for
+    `judge`.
 
     Raises ArgumentError for unknown policies, and what `judge` raises.
 
@@ -96,7 +109,9 @@ def assert_conforms(
     if unknown:
         raise ArgumentError(message("assert_conforms", f"allow has {unknown[0]!r}", ", ".join(ALLOWABLE)))
     budget = Budget(max_ulp, max_not_nearest, frozenset(allow), max_dependence)
-    found = judge(implementation, operator, dtype, parameters, budget=budget)
+    found = judge(
+        implementation, operator, dtype, parameters, budget=budget, signature=signature, time_limit=time_limit
+    )
     if not found.within_budget:
         lines = [f"{found.subject} does not conform to {found.title}:", *(f"- {text}" for text in found.beyond)]
         lines += [f"cause: {cause.text}" for cause in found.causes]

@@ -102,19 +102,24 @@ class Calls:
     def make(self) -> None:
         """Make all calls and write what they show into the judgement."""
         slow = self.subject.is_slow
+        if not slow:
+            self._all("repetition", "results depend on the calls before", self._again())
         self._all("length", "results depend on the length of a call", self._short())
         self._all("position", "results depend on the position in a call", self._moved())
         if not slow:
             if not self.subject.is_packed:
                 self._all("layout", "results depend on the strides of the input", self._strided())
-            self._all("repetition", "results depend on the calls before", self._again())
             self._all("threads", "results depend on the length of a call or its threads", self._long())
-        if "in place" in self.subject.modes:
+        # What is known of memory already would show again in these.
+        if "in place" in self.subject.modes and not self._has("unwritten", "input_written"):
             self._all("in_place", "results depend on whether they overwrite the input", self._in_place())
-        if "edge" in self.subject.modes:
+        if "edge" in self.subject.modes and not self._has("writes_past_end", "crashed", "endless"):
             self._all("edge", "results depend on what lies behind the input", self._at_the_edge())
         self.found.nanoseconds = self._timed()
         self._conclude()
+
+    def _has(self, *policies: str) -> bool:
+        return any(self.found.policies[name].count for name in policies)
 
     def _sample(self) -> tuple[np.ndarray, list[np.ndarray]]:
         places = np.random.default_rng(3).integers(0, self.evidence.result.size, SAMPLE)
@@ -146,8 +151,8 @@ class Calls:
 
     def _again(self) -> Iterator[_Call]:
         places, sample = self._sample()
-        for _ in range(3):
-            yield _Call("repetition", f"the same call again, on {SAMPLE:,} elements", places, sample)
+        for number in ("second", "third", "fourth"):
+            yield _Call("repetition", f"the {number} call, on {SAMPLE:,} elements", places, sample)
 
     def _long(self) -> Iterator[_Call]:
         places, sample = self._sample()
@@ -166,15 +171,14 @@ class Calls:
     def _at_the_edge(self) -> Iterator[_Call]:
         places, sample = self._sample()
         for length in AT_THE_EDGE:
-            text = f"{described(length)} at the end of the memory that it may touch"
-            yield _Call("edge", text, places[:length], [x[:length] for x in sample], "edge")
+            yield _Call("edge", described(length), places[:length], [x[:length] for x in sample], "edge")
 
     # ---- what comes of them
 
     def _all(self, kind: str, described: str, calls: Iterator[_Call]) -> None:
         self.found.dependence.checked.append(kind)
         for call in calls:
-            if self.deaths >= DEATHS:
+            if self.deaths >= DEATHS or (call.mode == "edge" and self._has("reads_past_end")):
                 return
             self._one(call)
         if kind in self.differences:
@@ -195,6 +199,10 @@ class Calls:
             outcome = self.subject.outcome(self.spec, call.arrays, call.mode)
         except Exception as error:  # a Python function may raise anything
             died = error if isinstance(error, Died) else Died(Fault("crashed", f"raises {_named(error)}"))
+            if call.mode == "edge" and died.fault.policy == "crashed":
+                # The function survives such calls where memory goes on.
+                self.found.note("reads_past_end", "reads past the end of its inputs", call.text)
+                return 0.0
             self.deaths = DEATHS if died.fault.policy == "endless" else self.deaths + 1
             self.found.note(died.fault.policy, died.fault.text, call.text)
             return 0.0
@@ -278,7 +286,7 @@ class Calls:
             for kind in (np.flatnonzero(bad), np.flatnonzero(~bad)):
                 taken += [kind[:64], kind[:: max(1, kind.size // ELEMENTS)]]
             positions = np.unique(np.concatenate(taken))
-        start = call.arrays[0].ctypes.data % 64
+        start = (-call.arrays[0].nbytes if call.mode == "edge" else call.arrays[0].ctypes.data) % 64
         self.made.append(
             _Made(call.kind, call.text, self.number, bad.size, start, positions, call.places[positions], bad[positions])
         )

@@ -13,7 +13,31 @@ from ogive.golden.inputs import ranks
 from ogive.golden.specification import Expected, Specification, bits_of, python_value
 from ogive.judge.judgement import Example
 
-__all__ = ["Evidence", "broken_policies", "evidence_of", "example_of", "steps_between"]
+__all__ = ["Died", "Evidence", "Fault", "Outcome", "broken_policies", "evidence_of", "example_of", "steps_between"]
+
+
+class Fault(NamedTuple):
+    """What a function does to memory or to its process: a policy that it breaks, and a verb with what goes with it."""
+
+    policy: str
+    text: str
+
+
+class Outcome(NamedTuple):
+    """What comes of a call."""
+
+    result: np.ndarray
+    written: np.ndarray | None = None
+    """Which results the function has written; None: all."""
+    faults: tuple[Fault, ...] = ()
+
+
+class Died(Exception):
+    """A call of which there are no results."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.text)
+        self.fault = fault
 
 
 class Evidence(NamedTuple):

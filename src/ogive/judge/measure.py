@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
@@ -96,7 +97,8 @@ def judge(
         found.causes = causes(spec, evidence, found)
         for cause in found.causes:
             if cause.name == "saturation":
-                _refine(subject, spec, evidence, cause)
+                with contextlib.suppress(Died):
+                    _refine(subject, spec, evidence, cause)
     return found
 
 

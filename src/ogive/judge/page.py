@@ -221,13 +221,13 @@ def _examples(examples: Sequence[Example]) -> str:
 def _policies(j: Judgement) -> str:
     rows = "".join(
         f"<tr><td>{name}</td><td class='{'bad' if p.count else 'good'}'>{p.count:,}</td><td class='text'>"
-        f"{_text(POLICIES[name])}</td><td>{_text('' if p.example is None else ', '.join(f'{v:.9g}' for v in p.example.inputs))}"
+        f"{_text(p.text or POLICIES[name])}</td><td>{_text('' if p.example is None else ', '.join(f'{v:.9g}' for v in p.example.inputs))}"
         f"</td><td>{_text('' if p.example is None else f'{p.example.result:.9g}')}</td>"
         f"<td>{_text('' if p.example is None else f'{p.example.right:.9g}')}</td></tr>"
         for name, p in j.policies.items()
     )
-    head = "<tr><th>policy</th><th>results</th><th></th><th>first at</th><th>result</th><th>right</th></tr>"
-    return f"<h3>NaN, infinities, zeros, subnormals</h3><div class='scroll'><table>{head}{rows}</table></div>"
+    head = "<tr><th>policy</th><th>how often</th><th></th><th>first at</th><th>result</th><th>right</th></tr>"
+    return f"<h3>NaN, infinities, zeros, subnormals, memory</h3><div class='scroll'><table>{head}{rows}</table></div>"
 
 
 def _others(j: Judgement) -> str:
@@ -240,6 +240,10 @@ def _others(j: Judgement) -> str:
     if j.symmetry:
         broken = f"{j.asymmetric:,} results break it" if j.asymmetric else "and so are the results"
         lines.append(f"the operator is {j.symmetry}: {broken}")
+    if j.calls.count:
+        lines.append(
+            f"{j.calls.count:,} other calls with {j.calls.results:,} results: {j.calls.text or 'none is wrong'}"
+        )
     lines += j.dependence.found or (
         ["results do not depend on " + ", ".join(j.dependence.checked)] if j.dependence.checked else []
     )

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import importlib.util
 import re
@@ -16,12 +15,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ogive.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError, message
 from ogive.golden.specification import Specification, find_operator
+from ogive.judge.evidence import Died, Fault, Outcome
+from ogive.judge.library import DEFAULT_SIGNATURE, LibraryFunction, functions_of
 from ogive.peers.expressions import ONNX, TORCH, expression
 from ogive.peers.functions import PEERS, function, version
 
@@ -36,33 +37,6 @@ __all__ = [
     "of_program",
     "subject",
 ]
-
-#: What a function of a shared library is, unless the caller says otherwise.
-DEFAULT_SIGNATURE = "void f(const T *x, T *y, size_t n)"
-
-
-class Fault(NamedTuple):
-    """What a function does to memory or to its process: a policy that it breaks, and a verb with what goes with it."""
-
-    policy: str
-    text: str
-
-
-class Outcome(NamedTuple):
-    """What comes of a call."""
-
-    result: np.ndarray
-    written: np.ndarray | None = None
-    """Which results the function has written; None: all."""
-    faults: tuple[Fault, ...] = ()
-
-
-class Died(Exception):
-    """A call of which there are no results."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.text)
-        self.fault = fault
 
 
 def aligned(x: np.ndarray, start: int = 0) -> np.ndarray:
@@ -134,8 +108,12 @@ def of_callable(call: Callable[..., Any], name: str | None = None) -> Subject:
     return Subject(name or str(getattr(call, "__name__", None) or repr(call)), "", call)
 
 
-def subject(text: str, specification: Specification, *, signature: str | None = None) -> Subject:
+def subject(
+    text: str, specification: Specification, *, signature: str | None = None, time_limit: float | None = None
+) -> Subject:
     """The subject that a text names.
+
+    ``signature`` is the declaration of a C function, ``time_limit`` the seconds that a call of it may take.
 
     Raises ArgumentError for texts that name none where a package is not installed,
     UnsupportedError where a library does not have the operator with these parameters.
@@ -148,13 +126,22 @@ def subject(text: str, specification: Specification, *, signature: str | None = 
     if head in PEERS:
         return _peer(head, rest, specification)
     place, _, name = text.rpartition(":")
+    if re.search(_LIBRARY, text):
+        raise _without_function(Path(text))
+    source = re.search(_SOURCE, place or text)
+    if source:
+        path = Path(place or text)
+        compiled = f"cc -O2 -shared -fPIC -o lib{path.stem}.so {path} -lm"
+        way_out = f"Compile it, and judge the library: {compiled}; ./lib{path.stem}.so:{name if place else 'function'}"
+        raise ArgumentError(message("ogive judge", f"'{path}' is no shared library", "library.so:function", way_out))
     if not place or not name:
         allowed = f"ogive, {', '.join(PEERS)}, module:function, file.py:function, ./library.so:function"
         raise ArgumentError(message("ogive judge", f"the subject is {text!r}", allowed))
-    if re.search(r"\.(so(\.\d+)*|dylib|dll)$", place):
-        return _of_library(Path(place), name, specification, signature or DEFAULT_SIGNATURE)
-    if signature is not None:
-        raise ArgumentError(message("ogive judge", f"--signature was given for {text!r}", "shared libraries"))
+    if re.search(_LIBRARY, place):
+        return _of_library(Path(place), name, specification, signature, time_limit)
+    for option, value in (("--signature", signature), ("--time-limit", time_limit)):
+        if value is not None:
+            raise ArgumentError(message("ogive judge", f"{option} was given for {text!r}", "shared libraries"))
     return _of_module(place, name)
 
 
@@ -314,121 +301,28 @@ def _of_module(place: str, name: str) -> Subject:
 
 # ---- shared libraries
 
-_C_TYPES: dict[str, Any] = {
-    "size_t": ctypes.c_size_t,
-    "int": ctypes.c_int,
-    "unsigned": ctypes.c_uint,
-    "long": ctypes.c_long,
-    "int64_t": ctypes.c_int64,
-    "uint64_t": ctypes.c_uint64,
-    "int32_t": ctypes.c_int32,
-    "uint32_t": ctypes.c_uint32,
-    "float": ctypes.c_float,
-    "double": ctypes.c_double,
-}
-_COUNTS = ("size_t", "int", "unsigned", "long", "int64_t", "uint64_t", "int32_t", "uint32_t")
+_SOURCE = r"\.(c|cc|cpp|cxx|h|hpp|o|a|cu)$"
+_LIBRARY = r"\.(so(\.\d+)*|dylib|dll)$"
 
 
-def _of_library(path: Path, name: str, spec: Specification, signature: str) -> Subject:
-    try:
-        library = ctypes.CDLL(str(path.resolve()))
-    except OSError as error:
-        raise ArgumentError(message("ogive judge", f"{path} cannot be loaded: {error}", "a shared library")) from None
-    try:
-        call = getattr(library, name)
-    except AttributeError:
-        raise ArgumentError(message("ogive judge", f"{path} has no function {name!r}", "its exported names")) from None
-    return Subject(f"{path.name}:{name}", "", _called_as(call, signature, spec))
+def _of_library(
+    path: Path, name: str, specification: Specification, signature: str | None, time_limit: float | None
+) -> Subject:
+    function = LibraryFunction(path, name, specification, signature or DEFAULT_SIGNATURE, time_limit)
+    return Subject(
+        f"{path.name}:{name}", "", function, in_memory=function.outcome, modes=function.modes, is_packed=True
+    )
 
 
-def _called_as(call: Any, signature: str, spec: Specification) -> Callable[..., np.ndarray]:
-    """A C function as one of arrays: by pointers and a count, or a number at a time."""
-    parsed = re.fullmatch(r"\s*([\w ]+?)\s*(\**)\s*\w+\s*\((.*)\)\s*;?\s*", signature)
-    if parsed is None:
-        raise _wrong(signature, "it is no declaration of a function")
-    arguments = [_argument(text, signature) for text in parsed[3].split(",")]
-    inputs = [a for a in arguments if a[0] == "in"]
-    outputs = [a for a in arguments if a[0] == "out"]
-    scalars = [a for a in arguments if a[0] == "T"]
-    kind = spec.output
-    if scalars and not inputs and not outputs and parsed[1] in ("T", "float", "double"):
-        return _one_at_a_time(call, arguments, spec, signature)
-    if len(inputs) != len(spec.inputs) or len(outputs) != 1 or parsed[1] != "void":
-        need = f"{len(spec.inputs)} 'const T *' and one 'T *'"
-        raise _wrong(signature, f"it has {len(inputs)} inputs and {len(outputs)} outputs of {need}")
-    call.restype = None
-
-    def compute(*arrays: np.ndarray) -> np.ndarray:
-        together = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*arrays)]
-        result = np.empty(together[0].shape, kind.numpy)
-        given: list[Any] = []
-        position = 0
-        for role, c_type, argument in arguments:
-            if role == "in":
-                given.append(ctypes.c_void_p(together[position].ctypes.data))
-                position += 1
-            elif role == "out":
-                given.append(ctypes.c_void_p(result.ctypes.data))
-            elif role == "count":
-                given.append(c_type(result.size))
-            else:
-                given.append(c_type(_parameter(argument, spec, signature)))
-        call(*given)
-        return result
-
-    return compute
-
-
-def _wrong(signature: str, what: str) -> ArgumentError:
-    allowed = f"such as '{DEFAULT_SIGNATURE}', 'void f(const T *x, T *y, size_t n, float alpha)', 'float f(float x)'"
-    return ArgumentError(message("ogive judge", f"the signature is {signature!r}: {what}", allowed))
-
-
-def _argument(text: str, signature: str) -> tuple[str, Any, str]:
-    """An argument's part, C type and name."""
-    parsed = re.fullmatch(r"\s*(const\s+)?(\w+)\s*(\*?)\s*(?:restrict\s+)?(\w+)\s*", text)
-    if parsed is None:
-        raise _wrong(signature, f"{text.strip()!r} is not understood")
-    is_constant, c_type, pointer, name = bool(parsed[1]), parsed[2], parsed[3], parsed[4]
-    if pointer:
-        return ("in" if is_constant else "out"), None, name
-    if c_type == "T" or (c_type in ("float", "double") and name in ("x", "a", "b", "y")):
-        return "T", _C_TYPES.get(c_type), name
-    if c_type not in _C_TYPES:
-        raise _wrong(signature, f"{c_type!r} is no type that is known")
-    return ("count" if c_type in _COUNTS else "parameter"), _C_TYPES[c_type], name
-
-
-def _parameter(name: str, spec: Specification, signature: str) -> float:
-    if name not in spec.parameters:
-        known = ", ".join(spec.parameters) or "it has none"
-        raise _wrong(signature, f"{spec.operator} has no parameter {name!r} ({known})")
-    return float(spec.parameters[name])
-
-
-def _one_at_a_time(
-    call: Any, arguments: Sequence[tuple[str, Any, str]], spec: Specification, signature: str
-) -> Callable[..., np.ndarray]:
-    c_type = {"float32": ctypes.c_float, "float64": ctypes.c_double}.get(spec.output.name)
-    if c_type is None:
-        raise _wrong(signature, f"C has no type for one {spec.output.name}; take arrays")
-    if sum(role == "T" for role, _, _ in arguments) != len(spec.inputs):
-        raise _wrong(signature, f"{spec.operator} has {len(spec.inputs)} inputs")
-    call.restype = c_type
-    call.argtypes = [c_type if role == "T" else kind for role, kind, _ in arguments]
-    fixed = {name: _parameter(name, spec, signature) for role, _, name in arguments if role == "parameter"}
-
-    def one(*values: float) -> float:
-        given = iter(values)
-        result: float = call(*(next(given) if role == "T" else fixed[name] for role, _, name in arguments))
-        return result
-
-    def compute(*arrays: np.ndarray) -> np.ndarray:
-        together = np.broadcast_arrays(*arrays)
-        found = [one(*each) for each in zip(*(x.ravel().tolist() for x in together), strict=True)]
-        return np.array(found, spec.output.numpy).reshape(together[0].shape)
-
-    return compute
+def _without_function(path: Path) -> ArgumentError:
+    if not path.is_file():
+        return ArgumentError(
+            message("ogive judge", f"there is no file '{path}'", "a shared library and a function, library.so:function")
+        )
+    known = functions_of(path)
+    some = f"{path}:{known[0]}" if known else f"{path}:function"
+    what = f"the subject is '{path}', without a function"
+    return ArgumentError(message("ogive judge", what, ", ".join(known) or "its exported names", f"Write {some}"))
 
 
 # ---- programs
