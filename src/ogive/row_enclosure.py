@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import cmp_to_key, partial
 from typing import Any
 
@@ -14,7 +15,7 @@ from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation, walk
 from ogive.limits import with_limits
 
-__all__ = ["exact_row", "right_row", "right_rows"]
+__all__ = ["exact_row", "right_row", "right_rows", "right_total"]
 
 _REDUCTIONS = ("row_max", "row_min", "row_sum", "row_product", "row_threshold", "row_first", "row_index")
 
@@ -62,6 +63,29 @@ def exact_row(
 
     (root,) = with_limits([root], ELEMENT_TYPES["float64"])
     found: list[Decimal] = decided(partial(_row, root, (row,), parameters), accept)
+    return found
+
+
+def right_total(
+    root: Expression,
+    terms: Sequence[tuple[float, float, float, Sequence[float]]],
+    divisor: Fraction,
+    kind: ElementType,
+) -> float:
+    """The sum of ``weight * (a - b + result)`` for terms of a weight, a, b and a row, divided and rounded once.
+
+    The result is what the formula has one of, for the row.
+    """
+
+    def compute(rules: Any) -> Any:
+        total = of_number(0)
+        for weight, a, b, row in terms:
+            value = _row(root, (row,), {}, rules).value
+            value = rules.add(rules.add(of_number(a), of_number(-b)), value)
+            total = rules.add(total, rules.multiply(of_number(weight), value))
+        return rules.settled(rules.divide(total, of_number(divisor)))
+
+    found: float = decided(compute, lambda value, is_last: rounded(value, kind, False, is_last))
     return found
 
 

@@ -53,7 +53,17 @@ MAY_IMPORT = {
     },  # of enclosures the last level of results
     "backends": {"expression", "program", "_native"},
     "runtime": {"backends", "passes", "program", "_native"},  # of passes only the cost
-    "engine": {"expression", "formula", "limits", "passes", "program", "runtime", "_native"},
+    "engine": {
+        "enclosure",
+        "expression",
+        "formula",
+        "limits",
+        "passes",
+        "program",
+        "row_enclosure",
+        "runtime",
+        "_native",
+    },
     "signature": set(),
     "pickling": {"expression", "signature"},
     "containers": set(),

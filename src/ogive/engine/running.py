@@ -21,7 +21,7 @@ from ogive.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.casting import cast
 from ogive.engine.computation import make_ufunc
 
-__all__ = ["nearest_of_parts", "running_product", "running_sum", "two_sum"]
+__all__ = ["rounded_to", "running_product", "running_sum", "to_odd", "two_product", "two_sum"]
 
 
 def running_sum(data: np.ndarray, axis: int, *, exclusive: bool, reverse: bool) -> np.ndarray:
@@ -143,6 +143,19 @@ def to_odd(high: np.ndarray, low: np.ndarray) -> np.ndarray:
     is_even_and_inexact = (low != 0) & (bits & 1 == 0) & np.isfinite(high)
     towards = np.where(low > 0, np.inf, -np.inf)
     return np.where(is_even_and_inexact, np.nextafter(high, towards), high)
+
+
+def rounded_to(kind: ElementType, array: np.ndarray) -> np.ndarray:
+    """Numbers of float64, rounded once."""
+    return _cast(kind)(array)
+
+
+def two_product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The rounded product of finite numbers, and what rounding lost of it."""
+    product = a * b
+    is_far = np.abs(product) < 2.0**-900
+    lost = _product_error(a, b, product)
+    return product, np.where(is_far | ~np.isfinite(lost), 0.0, lost)
 
 
 @lru_cache(maxsize=8)

@@ -26,6 +26,7 @@ from ogive.errors import ArgumentError, ModelError, UnsupportedError, described,
 from ogive.movement.limits import LARGEST_RANK
 from ogive.onnx import schemas
 from ogive.onnx.bodies import MICROSOFT, body_of
+from ogive.onnx.composed import COMPOSED
 from ogive.onnx.conditions import decided
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type, type_of_proto
 from ogive.onnx.dispatch import implementations
@@ -526,6 +527,8 @@ class _Builder:
             self._split(proto, scope, position)
             return
         made = implementations(node, types)
+        if made is None and proto.op_type in COMPOSED:
+            made = COMPOSED[proto.op_type](node, types)
         if made is not None:
             for place, (name, one) in enumerate(zip(node.outputs, made, strict=False)):
                 if one is not None and name:
