@@ -3,8 +3,8 @@
 A formula is a statement about real numbers, so it has one right result in every element type. Balls (a number and a
 bound of what it is wrong by) are computed with more and more bits, until all that is in the last one rounds alike.
 Sums, products, quotients, powers and roots of rational numbers are fractions, which decide ties.
-What `BITS` bits do not decide is taken as exact: a difference that may be zero is zero, numbers that may be equal are
-equal, a result that may be a tie is a tie. ``log(exp(x)) - x`` is 0 that way.
+What `BITS` bits do not decide, and more for vast numbers, is taken as exact: a difference that may be zero is zero, numbers
+that may be equal are equal, a result that may be a tie is a tie. ``log(exp(x)) - x`` is 0 that way.
 
 Balls are python-flint's where that is installed, and else those of balls.py. Rows (`row_sum` and the like) have no rule
 here.
@@ -40,15 +40,22 @@ __all__ = [
     "to_decimal",
 ]
 
-#: What is undecided at this precision is taken as exact.
+#: What is undecided at this precision is taken as exact, where no number on the way is vast.
 BITS = 4096
 _FIRST_BITS = 128
+
+#: Numbers of more bits than this before the point get as many bits more, up to so many: `expm1(x) - exp(x)` at 8000. The
+#: most bits take half a second an element in balls.py, 20 ms in python-flint.
+_VAST_EXPONENT, _MOST_BITS = 2000, 1 << 14
 
 #: Significant bits, and the largest exponent, of each floating-point element type.
 FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
 
 #: Fractions of more bits are given up for balls: no result of so many bits is a tie.
 _LONGEST = 20_000
+
+#: What cancels by so many bits is taken for zero at the last precision.
+_CANCELLED = 1000
 
 #: Beyond this power of two every element type has only infinity and zero left.
 _OUT_OF_RANGE = 2000
@@ -164,6 +171,8 @@ class _Rules:
 
     def __init__(self, is_last: bool, bits: int) -> None:
         self.is_last, self.bits = is_last, bits
+        self.exponent: int | None = None
+        """The largest exponent of a number on the way, where that is looked for; None where it is not."""
         flint = _flint()
         self.arb, self.fmpq = flint.arb, flint.fmpq
         self.vast = flint.arb(2) ** _OUT_OF_RANGE
@@ -208,6 +217,9 @@ class _Rules:
 
     def settled(self, value: Value) -> Value:
         """At the last precision a ball is a number: what may be zero is, what has no bound, or a vast one, is infinite."""
+        if self.exponent is not None and value.kind == "ball" and value.ball.is_finite():
+            m, e = _mantissa(abs(value.ball).lower())
+            self.exponent = max(self.exponent, m.bit_length() + e if m else 0)
         if not self.is_last or value.kind != "ball":
             return value
         ball = value.ball
@@ -222,6 +234,8 @@ class _Rules:
         # So large that Arb has only a bound of it, as exp(exp(10**4)).
         if value.sign:
             return _INFINITY[value.sign]
+        if self.exponent is not None and _log2_of(ball.rad()) < self.exponent - _CANCELLED:
+            return _ZERO[1]  # numbers of far more bits than are looked at cancel
         raise UnsupportedError(f"exact results: a step of the formula is undecided with {BITS} bits")
 
     def sign(self, value: Value) -> int:
@@ -696,17 +710,24 @@ def _decided(compute: Callable[[Any], Any], accept: Callable[[Any, bool], Any], 
     with _lock:
         before = context.prec
         try:
-            context.prec = _FIRST_BITS
+            context.prec, most = _FIRST_BITS, BITS
             while True:
-                is_last = context.prec >= BITS
+                is_last = context.prec >= most
+                if context.prec < BITS // 2:
+                    rules = _rules(False, bits)
+                else:
+                    rules = _Rules(is_last, bits)
+                    rules.exponent = 0
                 try:
-                    return accept(compute(_rules(is_last, bits)), is_last)
+                    return accept(compute(rules), is_last)
                 except Undecided:
                     if is_last:
                         raise UnsupportedError(
-                            f"exact results: a step of the formula is undecided with {BITS} bits"
+                            f"exact results: a step of the formula is undecided with {most} bits"
                         ) from None
-                    context.prec *= 2
+                    if rules.exponent is not None and rules.exponent > _VAST_EXPONENT:
+                        most = min(BITS + rules.exponent, _MOST_BITS)
+                    context.prec = min(2 * context.prec, most)
         finally:
             context.prec = before
 
@@ -714,6 +735,11 @@ def _decided(compute: Callable[[Any], Any], accept: Callable[[Any, bool], Any], 
 @cache
 def _rules(is_last: bool, bits: int) -> _Rules:
     return _Rules(is_last, bits)
+
+
+def _log2_of(end: Any) -> int:
+    m, e = _mantissa(end)
+    return m.bit_length() + e if m else -_OUT_OF_RANGE
 
 
 # ---- rounding

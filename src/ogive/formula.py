@@ -147,10 +147,9 @@ def _irrational(digits: int) -> Term:
 
 #: The circle's constant.
 pi = _irrational(0xC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B2)
-#: The natural logarithms of 2 and 10, and the logarithm of e to base 2.
+#: The natural logarithms of 2 and 10.
 log_2 = _irrational(0x2C5C85FDF473DE6AF278ECE600FCBDABD03CD0C99CA62D8B628345D6E2EABE9)
 log_10 = _irrational(0x935D8DDDAAA8AC16EA56D62B82D30A28E28FECF9DA5DF90E83C61E8201F02D7)
-_LOG2_E = _irrational(0x5C551D94AE0BF85DDF43FF68348E9F4475ABBD546EB4AD2C45928B3668D0992)
 
 
 def where(condition: object, value: object, otherwise: object) -> Term:
@@ -490,15 +489,21 @@ def hypot(a: object, b: object) -> Term:
 
 
 def logaddexp(a: object, b: object) -> Term:
-    """``log(exp(a) + exp(b))`` without overflow on the way, where ``a`` or ``b`` is a constant that is not negative."""
-    a, b = _without_cancellation("logaddexp", "log1p(exp(-abs(a - b)))", a, b)
+    """``log(exp(a) + exp(b))`` without overflow on the way.
+
+    In float64 relative accuracy is lost where the result is near zero.
+    """
+    a, b = as_number(lift(a)), as_number(lift(b))
     return where(a == b, a + log_2, larger(a, b) + log1p(exp(-absolute(a - b))))
 
 
 def logaddexp2(a: object, b: object) -> Term:
-    """``log2(2 ** a + 2 ** b)`` without overflow on the way, where ``a`` or ``b`` is a constant that is not negative."""
-    a, b = _without_cancellation("logaddexp2", "log2(1 + exp2(-abs(a - b)))", a, b)
-    return where(a == b, a + 1, larger(a, b) + log1p(exp2(-absolute(a - b))) * _LOG2_E)
+    """``log2(2 ** a + 2 ** b)`` without overflow on the way.
+
+    In float64 relative accuracy is lost where the result is near zero.
+    """
+    a, b = as_number(lift(a)), as_number(lift(b))
+    return where(a == b, a + 1, larger(a, b) + log1p(exp2(-absolute(a - b))) / log_2)
 
 
 def row_log_sum_exp(x: object) -> Term:
@@ -511,17 +516,6 @@ def row_log_sum_exp(x: object) -> Term:
     is_smaller = element < largest
     others = row_sum(where(is_smaller, exp(element - largest), 0)) + (row_sum(where(is_smaller, 0, 1)) - 1)
     return where(is_infinite(largest), largest, largest + log1p(others))
-
-
-def _without_cancellation(name: str, rest: str, *operands: object) -> tuple[Term, Term]:
-    """The operands of a sum of exponentials, where its logarithm, which is added to the larger one, is not negative."""
-    a, b = (as_number(lift(operand)) for operand in operands)
-    if not any(n.operation == ops.CONSTANT and n.attribute >= 0 for n in (a, b)):
-        raise FormulaError(
-            f"{name}: neither operand is a constant from 0 on, so most digits of results near zero would be lost; "
-            f"allowed: one constant from 0 on. Write larger(a, b) + {rest} where that does not matter"
-        )
-    return a, b
 
 
 def sinc(x: object) -> Term:

@@ -35,8 +35,8 @@ NUMPY_KEYWORDS = ("out", "where", "casting", "order", "dtype", "subok", "signatu
 #: What stands for an element type where an operator is made: the type itself, its name, or a NumPy dtype.
 TypeLike = Any
 
-#: Parameters are FLOAT in both standards, and in all operators: zero or a normal float32 number.
-SMALLEST_PARAMETER = 2.0**-126
+#: Parameters are FLOAT in the standards, and in all operators: zero or what is a number in float32.
+ZERO_PARAMETER = 2.0**-150
 LARGEST_PARAMETER = (2 - 2.0**-23) * 2.0**127
 
 
@@ -93,9 +93,9 @@ class Parameter:
         number = value if type(value) is float else self._number(operator_name, value)
         if not self.constraint.holds(number):
             raise ParameterError(message(operator_name, f"{self.name} is {number}", self.constraint.allowed))
-        if number and abs(number) < math.inf and not SMALLEST_PARAMETER <= abs(number) <= LARGEST_PARAMETER:
+        if number and abs(number) < math.inf and not ZERO_PARAMETER < abs(number) <= LARGEST_PARAMETER:
             allowed = (
-                "0 and magnitudes from 2**-126 to 3.4e38: parameters are float32 numbers, whatever the element type"
+                "0 and magnitudes from 2**-149 to 3.4e38: parameters are float32 numbers, whatever the element type"
             )
             way_out = "Use a tensor argument for any number of the element type"
             raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed, way_out))

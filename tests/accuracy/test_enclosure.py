@@ -251,3 +251,12 @@ def test_values_are_on_that_side_of_their_fractions(name, arithmetic):
     finally:
         context.prec = before
     assert checked >= 3
+
+
+def test_vast_numbers_that_cancel():
+    """exp(8000) has 11,542 bits before the point. Beyond the most bits what cancels is taken for zero, never for NaN."""
+    for kind in (half, brain, single):
+        assert right(f.expm1(x) - f.exp(x), 1532.0, kind=kind)[0] == -1
+    assert right(f.expm1(x) - f.exp(x), 8000.0)[0] == -1
+    assert right(f.cosh(x) - f.exp(x) / 2, 8000.0)[0] == 0
+    assert right(f.expm1(x) - f.exp(x), 3e38)[0] == 0

@@ -332,3 +332,21 @@ def test_a_quotient_whose_divisor_keeps_a_power_of_two_apart(formula):
     one = ogive.operator(formula)
     exact = one(x.astype(np.float64))
     assert error_in_ulp(one(x), exact, "float32").max() <= 0.51
+
+
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_a_logarithm_of_a_sum_of_two_tensors(name: str, dtype: Any) -> None:
+    """It is the catalogue's operator, beside zero and at infinities too."""
+    generator = np.random.default_rng(3)
+    x, y = (
+        np.concatenate([generator.normal(0, 9, 500), ends]).astype(dtype)
+        for ends in ([np.inf, 1, -np.inf], [3, np.nan, 0])
+    )
+    x[:100] = np.log(np.linspace(0.1, 0.9, 100))
+    y[:100] = np.log1p(-np.linspace(0.1, 0.9, 100))
+    function = getattr(np, name)
+    own = ogive.operator(lambda x, y: function(x, y))
+    assert own(x, y).tobytes() == getattr(ogive, name)(x, y).tobytes()
+    slope = ogive.grad(own)(dtype(1), dtype(2))
+    assert slope == ogive.grad(getattr(ogive, name))(dtype(1), dtype(2))

@@ -94,8 +94,6 @@ TRACED: list[tuple[Callable[..., Any], str]] = [
     (lambda x: np.asarray(x) + 1, "makes an array of an expression"),
     (lambda x: np.array([x, 1])[0], "makes an array of an expression"),
     (lambda x: np.nan_to_num(x), "posinf or neginf is missing.*Say both"),
-    (lambda x: np.logaddexp(x, -x), "Write larger\\(a, b\\) \\+ log1p"),
-    (lambda x: np.logaddexp2(x, -1), "Write larger\\(a, b\\) \\+ log2"),
     (lambda x: np.select([x > 0], [1, 2]), "1 conditions and 2 choices"),
     (lambda x: x.sum(), "asks for .sum of an expression.*help\\(ogive.formula\\)"),
     (lambda x: x.clip(0, 1), "asks for .clip of an expression.*Write ogive.formula.clip\\(x\\)"),

@@ -283,7 +283,7 @@ def logaddexp(a: Any, b: Any) -> Any:
 
     Source: NumPy, PyTorch, JAX and Keras logaddexp.
     """
-    return f.where(f.equal(a, b), a + f.log_2, f.larger(a, b) + f.log1p(f.exp(-f.absolute(a - b))))
+    return f.logaddexp(a, b)
 
 
 @operator
@@ -299,8 +299,7 @@ def logaddexp2(a: Any, b: Any) -> Any:
 
     Source: NumPy, PyTorch and JAX logaddexp2.
     """
-    rest = f.log1p(f.exp2(-f.absolute(a - b))) / f.log_2
-    return f.where(f.equal(a, b), a + 1, f.larger(a, b) + rest)
+    return f.logaddexp2(a, b)
 
 
 @operator

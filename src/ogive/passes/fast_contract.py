@@ -124,6 +124,8 @@ class _Fast:
         self.uses = Counter(operand for current in walk(*roots) for operand in current.operands)
         self.inputs = inputs
         self.limits = limits
+        self.divisors: dict[Expression, None] = {}
+        """What is divided by that is the same for all elements, and no constant."""
         self.values: dict[Expression, _Value] = {}
         self.truths: dict[Expression, Expression] = {}
         self.required: set[Expression] = set()
@@ -168,6 +170,8 @@ class _Fast:
                     if root.operation == ops.DIVIDE:
                         quotient = m.mul_(factor, m.abs_(self.value(w).number))
                     limit = m.select_(m.less_(quotient, limit), quotient, limit)
+            for divisor in self.divisors:  # of a subnormal one there is no reciprocal
+                limit = m.select_(m.less_(m.abs_(divisor), m.number(m.smallest_normal)), m.number(0.0), limit)
             truths.append(m.less_(m.abs_(self.values[operand].number), limit))
         for root, most in among.items():
             truths.append(m.less_(m.abs_(self.values[root].number), m.number(most)))
@@ -348,6 +352,8 @@ class _Fast:
         m = self.m
         if depends_on_elements(b):
             return m.div_(a, b)
+        if b.operation is not ops.CONSTANT:
+            self.divisors[b] = None
         return m.mul_(a, m.div_(m.number(1.0), b))
 
     def _choice(self, root: Expression) -> _Value:
