@@ -29,12 +29,24 @@ EXPECTED = celu(X, alpha=1.25)
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def named(tmp_path, monkeypatch):
+    """The folder that the variable names."""
     place = tmp_path / "kernels"
     monkeypatch.setenv("OGIVE_CACHE", str(place))
     cache._folder.cache_clear()
     yield place
     cache._folder.cache_clear()
+
+
+@pytest.fixture
+def folder(named):
+    """The one in it that the files lie in."""
+    return named / cache.FOLDER
+
+
+def kept(folder):
+    """The files but the one that says what they are."""
+    return [file for file in folder.iterdir() if file.name != "CACHEDIR.TAG"]
 
 
 @pytest.fixture
@@ -54,13 +66,13 @@ def test_a_second_time_nothing_is_compiled(folder, compilations):
     computes()
     computes()
     assert len(compilations) == 1
-    assert len(list(folder.iterdir())) == 1
+    assert len(kept(folder)) == 1
 
 
 def test_the_key_is_the_content(folder):
     compiled(PROGRAM, host_target())
     compiled(celu.program(SIGNATURE, alpha=1.5), host_target())
-    assert len(list(folder.iterdir())) == 2
+    assert len(kept(folder)) == 2
 
 
 @pytest.mark.parametrize(
@@ -77,7 +89,7 @@ def test_the_key_is_the_content(folder):
 )
 def test_a_damaged_file_is_compiled_anew(folder, compilations, damage):
     computes()
-    (file,) = folder.iterdir()
+    (file,) = kept(folder)
     good = file.read_bytes()
     file.write_bytes(damage(good))
     computes()
@@ -111,7 +123,7 @@ def test_nothing_is_read_from_or_written_to_a_folder_that_others_can_write(folde
 @posix
 def test_a_file_that_others_can_write_is_not_run(folder, compilations):
     computes()
-    (file,) = folder.iterdir()
+    (file,) = kept(folder)
     file.chmod(0o666)
     computes()
     assert len(compilations) == 2
@@ -119,10 +131,12 @@ def test_a_file_that_others_can_write_is_not_run(folder, compilations):
 
 @posix
 @pytest.mark.parametrize(("mode", "times"), [(0o700, 1), (0o777, 2)])
-def test_of_a_folder_that_is_a_link_the_folder_behind_it_is_checked(folder, compilations, tmp_path, mode, times):
+@pytest.mark.parametrize("link", [".", cache.FOLDER])
+def test_of_a_folder_that_is_a_link_the_folder_behind_it_is_checked(named, compilations, tmp_path, mode, times, link):
     (tmp_path / "behind").mkdir()
     (tmp_path / "behind").chmod(mode)
-    folder.symlink_to(tmp_path / "behind")
+    (named / link).parent.mkdir(exist_ok=True, mode=0o700)
+    (named / link).symlink_to(tmp_path / "behind")
     computes()
     computes()
     assert len(compilations) == times
@@ -131,7 +145,7 @@ def test_of_a_folder_that_is_a_link_the_folder_behind_it_is_checked(folder, comp
 @posix
 def test_links_are_not_followed(folder, compilations, tmp_path):
     computes()
-    (file,) = folder.iterdir()
+    (file,) = kept(folder)
     file.rename(tmp_path / "elsewhere")
     file.symlink_to(tmp_path / "elsewhere")
     computes()
@@ -165,7 +179,7 @@ def test_the_default_folder_is_the_users(monkeypatch, tmp_path):
     place = cache.folder()
     cache._folder.cache_clear()
     if sys.platform.startswith("linux"):
-        assert place == tmp_path / "ogive" / "kernels"
+        assert place == tmp_path / "ogive" / cache.FOLDER
         assert stat.S_IMODE(place.stat().st_mode) == 0o700
 
 
@@ -206,7 +220,7 @@ def test_files_that_were_not_used_for_long_are_removed(folder, monkeypatch):
         aged(folder / f"{i:064x}", 10 - i)
     assert cache.load(f"{0:064x}") == IMAGE  # the one that was written first
     cache.store(f"{6:064x}", IMAGE)
-    assert {int(file.name, 16) for file in folder.iterdir()} == {0, 5, 6}
+    assert {int(file.name, 16) for file in kept(folder)} == {0, 5, 6}
 
 
 def test_the_folder_is_bounded_in_bytes(folder, monkeypatch):
@@ -216,8 +230,8 @@ def test_the_folder_is_bounded_in_bytes(folder, monkeypatch):
     for i in range(5):
         cache.store(f"{i:064x}", IMAGE)
         aged(folder / f"{i:064x}", 10 - i)
-        assert sum(file.stat().st_size for file in folder.iterdir()) <= 4 * size
-    assert {int(file.name, 16) for file in folder.iterdir()} == {3, 4}
+        assert sum(file.stat().st_size for file in kept(folder)) <= 4 * size
+    assert {int(file.name, 16) for file in kept(folder)} == {3, 4}
 
 
 def test_reading_writes_to_the_file_system_once_a_day(folder, monkeypatch):
@@ -237,12 +251,195 @@ def test_the_parents_of_the_folder_are_private_whatever_the_mask(tmp_path, monke
     cache._folder.cache_clear()
     mask = os.umask(0)
     try:
-        assert cache.folder() == tmp_path / "a" / "b" / "kernels"
+        assert cache.folder() == tmp_path / "a" / "b" / "kernels" / cache.FOLDER
     finally:
         os.umask(mask)
         cache._folder.cache_clear()
-    for place in ("a", "a/b", "a/b/kernels"):
+    for place in ("a", "a/b", "a/b/kernels", f"a/b/kernels/{cache.FOLDER}"):
         assert stat.S_IMODE((tmp_path / place).stat().st_mode) == 0o700
+
+
+# ---- a folder with other things in it
+
+
+def everything_in(folder):
+    """Each path below a folder, without following links: its kind, and what is in it."""
+    return {
+        str(path.relative_to(folder)): (stat.S_IFMT(path.lstat().st_mode), path.is_file() and path.read_bytes())
+        for path in folder.rglob("*")
+    }
+
+
+def fill(folder, tmp_path):
+    """Files of the user's, old ones, some of which look like the cache's."""
+    (folder / "sub").mkdir(parents=True)
+    (tmp_path / "elsewhere").write_bytes(cache.MAGIC)
+    for name in (
+        "notes.txt",
+        ".hidden",
+        "sub/thesis.bin",
+        f"{5:064x}",
+        f"{6:063x}",
+        f"{7:064X}".replace("0", "A"),
+        "x" * 64,
+    ):
+        (folder / name).write_bytes(b"precious")
+        aged(folder / name, 2000)
+    (folder / f"{8:065x}").write_bytes(cache.MAGIC)
+    (folder / "kernel").write_bytes(cache.MAGIC)
+    (folder / ".ogive-drafts").write_bytes(b"precious")
+    (folder / f"{9:064x}").mkdir()
+    (folder / f"{10:064x}").symlink_to(tmp_path / "elsewhere")
+
+
+@posix
+@pytest.mark.parametrize("limit", ["MOST_FILES", "MOST_BYTES"])
+@pytest.mark.parametrize("place", [".", cache.FOLDER])
+def test_nothing_is_removed_that_is_not_the_caches(named, monkeypatch, tmp_path, place, limit):
+    monkeypatch.setattr(cache, limit, 1)
+    named.mkdir(mode=0o700)
+    fill(named / place, tmp_path)
+    (named / place).chmod(0o700)
+    before = everything_in(tmp_path)
+    for i in range(3):
+        cache.store(f"{100 + i:064x}", IMAGE)
+        cache.store_note(f"{200 + i:064x}", {"image": ""})
+    cache._prune(named / cache.FOLDER)
+    after = everything_in(tmp_path)
+    assert {path: after.get(path) for path in before} == before
+    assert len([path for path in after.keys() - before.keys() if cache._is_name(Path(path).name)]) <= 1
+
+
+def test_the_files_of_a_users_folder_are_still_there_after_a_call(named, tmp_path):
+    """One file beyond the limit was enough: the first call of a process removed it, being the oldest."""
+    named.mkdir(mode=0o700)
+    (named / "notes.txt").write_text("precious")
+    with (named / "thesis.bin").open("wb") as file:
+        file.truncate(300 << 20)
+    for file in named.iterdir():
+        aged(file, 2000)
+    computes()
+    assert {file.name for file in named.iterdir()} == {"notes.txt", "thesis.bin", cache.FOLDER}
+    assert (named / cache.FOLDER / "CACHEDIR.TAG").read_text().startswith("Signature: 8a477f597d28d172789f06886806bc55")
+
+
+def test_a_draft_that_was_left_goes_after_a_day(folder):
+    assert cache.folder() == folder
+    for name, days in ((f"{cache._DRAFT}old", 2), (f"{cache._DRAFT}new", 0)):
+        (folder / name).write_bytes(b"half a kernel")
+        aged(folder / name, days)
+    cache._prune(folder)
+    assert {file.name for file in kept(folder)} == {f"{cache._DRAFT}new"}
+
+
+@posix
+@pytest.mark.skipif(hasattr(os, "getuid") and os.getuid() != 0, reason="only the administrator makes links of others")
+@pytest.mark.parametrize("link", [".", cache.FOLDER])
+def test_a_link_of_another_user_is_not_followed(named, compilations, tmp_path, link):
+    """It would lead to a folder of this user's, whose files would be read, and removed."""
+    (tmp_path / "behind").mkdir(mode=0o700)
+    (named / link).parent.mkdir(exist_ok=True, mode=0o700)
+    (named / link).symlink_to(tmp_path / "behind")
+    os.lchown(named / link, 65534, 65534)
+    computes()
+    computes()
+    assert len(compilations) == 2
+    assert not list((tmp_path / "behind").iterdir())
+
+
+@posix
+@pytest.mark.parametrize(("owner", "user", "is_private"), [(7, 7, True), (0, 7, True), (7, 8, False), (8, 7, False)])
+def test_the_effective_user_counts(monkeypatch, owner, user, is_private):
+    """As in a program that an administrator has start and then become another user."""
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(os, "getuid", lambda: owner)
+    status = os.stat_result((stat.S_IFREG | 0o600, 1, 1, 1, owner, owner, 1, 0, 0, 0))
+    assert cache._is_private(status) is is_private
+
+
+# ---- odd files under a kernel's name
+
+
+@posix
+def test_a_pipe_under_a_kernels_name_does_not_block(folder, compilations):
+    computes()
+    (file,) = kept(folder)
+    file.unlink()
+    os.mkfifo(file)
+    computes()
+    assert len(compilations) == 2
+    assert file.is_file()
+
+
+def test_a_folder_under_a_kernels_name(folder, compilations):
+    computes()
+    (file,) = kept(folder)
+    file.unlink()
+    file.mkdir()
+    computes()
+    assert len(compilations) == 2
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="files with holes")
+def test_a_huge_file_is_not_read(folder, compilations, monkeypatch):
+    computes()
+    (file,) = kept(folder)
+    with file.open("r+b") as opened:
+        opened.truncate(60 << 30)
+    import tracemalloc
+
+    tracemalloc.start()
+    assert cache._read(file.name, cache.MAGIC) is None
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
+    computes()
+    assert len(compilations) == 2
+    assert file.stat().st_size < 1 << 20
+
+
+# ---- what the variable says
+
+
+def test_a_relative_folder_is_that_of_the_first_use(tmp_path, monkeypatch, compilations):
+    monkeypatch.setenv("OGIVE_CACHE", "kern")
+    monkeypatch.chdir(tmp_path)
+    cache._folder.cache_clear()
+    computes()
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    computes()
+    assert len(compilations) == 1
+    assert cache.folder() == tmp_path / "kern" / cache.FOLDER
+    assert not list((tmp_path / "other").iterdir())
+    cache._folder.cache_clear()
+
+
+def test_the_users_home_is_expanded(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("OGIVE_CACHE", " ~/x\t")
+    cache._folder.cache_clear()
+    assert cache.folder() == tmp_path / "x" / cache.FOLDER
+    cache._folder.cache_clear()
+
+
+@pytest.mark.parametrize("setting", ["~nobody-of-this-name/x", "OFF ", "\toff", "Off"])
+def test_no_folder(tmp_path, monkeypatch, setting):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OGIVE_CACHE", setting)
+    cache._folder.cache_clear()
+    assert cache.folder() is None
+    cache._folder.cache_clear()
+    assert not list(tmp_path.iterdir())
+
+
+def test_blanks_are_no_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("OGIVE_CACHE", "  ")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    cache._folder.cache_clear()
+    assert cache.folder() == cache._user_folder() / cache.FOLDER
+    cache._folder.cache_clear()
 
 
 # ---- a file belongs to its name
@@ -251,11 +448,11 @@ def test_the_parents_of_the_folder_are_private_whatever_the_mask(tmp_path, monke
 def test_files_that_changed_places_are_compiled_anew(folder, compilations):
     programs = {name: getattr(ogive, name).program(SIGNATURE) for name in ("exp", "tanh")}
     expected = {name: getattr(ogive, name)(X) for name in programs}
-    for file in folder.glob("*"):
+    for file in kept(folder):
         file.unlink()
     for name, program in programs.items():
         make_ufunc(name, program)(X[:4])
-    first, second = folder.iterdir()
+    first, second = kept(folder)
     contents = first.read_bytes(), second.read_bytes()
     second.write_bytes(contents[0])
     first.write_bytes(contents[1])
@@ -369,7 +566,7 @@ def test_a_note_saves_making_the_program(folder, compilations):
     for _ in range(3):
         assert np.array_equal(fresh(programs)(X, alpha=1.25), EXPECTED)
     assert (len(programs), len(compilations)) == (1, 1)
-    assert len(list(folder.iterdir())) == 2
+    assert len(kept(folder)) == 2
 
 
 def test_other_formulas_and_types_have_other_notes(folder):
@@ -378,7 +575,7 @@ def test_other_formulas_and_types_have_other_notes(folder):
     fresh(programs)(X.astype(np.float64))
     ogive.operator(ogive.elu.function)(X)
     assert len(programs) == 2
-    assert len(list(folder.iterdir())) == 6
+    assert len(kept(folder)) == 6
 
 
 def test_a_changed_engine_has_other_notes(folder, monkeypatch):
@@ -441,8 +638,8 @@ def test_a_changed_file_of_any_part_is_another_engine(monkeypatch, tmp_path, par
 def test_notes_without_their_kernel_and_damaged_ones(folder, damage):
     programs = []
     fresh(programs)(X)
-    note = min(folder.iterdir(), key=lambda path: path.stat().st_size)
-    (kernel,) = set(folder.iterdir()) - {note}
+    note = min(kept(folder), key=lambda path: path.stat().st_size)
+    (kernel,) = set(kept(folder)) - {note}
     if damage == "bytes":
         note.write_bytes(note.read_bytes()[:-1] + b"?")
     else:

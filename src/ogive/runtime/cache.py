@@ -3,11 +3,14 @@
 A kernel's file is named by its code in LLVM's language, which takes milliseconds to make. A note is named by the
 formula and the engine that would make that code, and says which file it is.
 
+The files lie in a folder of their own, `kernels-1`, inside the folder that ``OGIVE_CACHE`` names, or inside the user's
+cache folder. Other things may lie in either, so nothing is ever removed but files that are Ogive's by their name and
+by how they begin.
+
 A file is written under another name and renamed, so that readers see all of it or nothing. It carries a digest
 of its name and its content, so that a damaged file, or one under another file's name, is found and compiled anew.
 Nothing is read from, or written to, a folder that others can write to, because code from it will run. When the
-folder is full, the files that were not used for the longest time go. ``OGIVE_CACHE=off`` disables it, another
-value names the folder.
+folder is full, the files that were not used for the longest time go. ``OGIVE_CACHE=off`` disables it.
 """
 
 from __future__ import annotations
@@ -36,9 +39,22 @@ _HEADER = struct.Struct("<II")  # numbers of entries and of imports
 _ENTRY = struct.Struct("<I")
 _IMPORT = struct.Struct("<II")
 
-#: The folder holds at most about this much. When it is full, files go until half is left.
+#: The folder of the files, inside the one that is named.
+FOLDER = "kernels-1"
+
+#: It holds at most about this much. When it is full, files go until half is left.
 MOST_FILES = 4096
 MOST_BYTES = 1 << 28
+
+#: A longer file is not read: no kernel is a tenth of this.
+MOST_BYTES_OF_A_FILE = 1 << 26
+
+#: What begins the names of files that are being written. One that is left of a process that was killed goes after a day.
+_DRAFT = ".ogive-draft-"
+_SECONDS_OF_A_DRAFT = 24 * 3600
+
+#: What programs for backups know a cache by (https://bford.info/cachedir/).
+_TAG = ("CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n# Compiled kernels of Ogive: safe to delete.\n")
 
 #: A file's time of change says when it was last used, to a day: reading is not to write each time.
 SECONDS_UNTIL_TOUCHED = 24 * 3600
@@ -57,7 +73,7 @@ def key(*parts: str) -> str:
 
 def folder() -> Path | None:
     """Where kernels are kept; None if they are not."""
-    setting = os.environ.get("OGIVE_CACHE", "")
+    setting = os.environ.get("OGIVE_CACHE", "").strip()
     return None if setting.lower() == "off" else _folder(setting)
 
 
@@ -65,13 +81,19 @@ def folder() -> Path | None:
 def _folder(setting: str) -> Path | None:
     from pathlib import Path  # kernels that a wheel has need neither it nor JSON, and 4 ms less to begin
 
-    path = Path(setting) if setting else _user_folder() / "kernels"
     try:
-        _make(path)
-        status = path.stat()
-        return path if stat.S_ISDIR(status.st_mode) and _is_private(status) else None
+        # Absolute from the first use on: a process may change its working folder.
+        named = Path(setting).expanduser().absolute() if setting else _user_folder()
+        for place in (named, named / FOLDER):
+            _make(place)
+            if not _is_trusted(place):
+                return None
     except (OSError, RuntimeError):  # read-only file system, no home, ...
         return None
+    name, text = _TAG
+    with contextlib.suppress(OSError), open(named / FOLDER / name, "x", encoding="ascii") as file:  # noqa: PTH123
+        file.write(text)
+    return named / FOLDER
 
 
 def _make(folder: Path) -> None:
@@ -81,6 +103,15 @@ def _make(folder: Path) -> None:
         missing.pop()
     for each in reversed(missing):
         each.mkdir(mode=0o700, exist_ok=True)
+
+
+def _is_trusted(folder: Path) -> bool:
+    """Whether nobody else has made it, leads here by a link, or can write to it."""
+    own = folder.lstat()
+    if stat.S_ISLNK(own.st_mode) and not _belongs_here(own):
+        return False
+    behind = folder.stat()
+    return stat.S_ISDIR(behind.st_mode) and _is_private(behind)
 
 
 def _user_folder() -> Path:
@@ -96,11 +127,15 @@ def _user_folder() -> Path:
     return (caches if caches.is_absolute() else Path(os.path.expanduser("~"), ".cache")) / "ogive"  # noqa: PTH111
 
 
+def _belongs_here(status: os.stat_result) -> bool:
+    """Whether this user or the administrator owns it. On Windows it lies in the user's profile."""
+    return not hasattr(os, "geteuid") or status.st_uid in (os.geteuid(), 0)
+
+
 def _is_private(status: os.stat_result) -> bool:
     """Whether only this user (or the administrator) can have written it."""
-    if not hasattr(os, "getuid"):  # Windows: the folder lies in the user's profile
-        return True
-    return status.st_uid in (os.getuid(), 0) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    is_windows = not hasattr(os, "geteuid")
+    return is_windows or (_belongs_here(status) and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH))
 
 
 def load(name: str) -> Image | None:
@@ -135,19 +170,23 @@ def _read(name: str, magic: bytes) -> bytes | None:
     if place is None:
         return None
     try:
-        descriptor = os.open(place / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+        descriptor = os.open(place / name, _READ)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(file.fileno())
-            if not _is_private(status):
+            if not (stat.S_ISREG(status.st_mode) and status.st_size <= MOST_BYTES_OF_A_FILE and _is_private(status)):
                 return None
             if time.time() - status.st_mtime > SECONDS_UNTIL_TOUCHED:
                 _touch(file.fileno(), place / name)
-            data = file.read()
+            data = file.read(MOST_BYTES_OF_A_FILE)
     except OSError:
         return None
     payload = data[len(magic) + 32 :]
     is_whole = data.startswith(magic) and _digest(name, payload) == data[len(magic) : len(magic) + 32]
     return payload if is_whole else None
+
+
+#: How a file is opened: not through a link, and without waiting for whoever writes to a pipe of that name.
+_READ = os.O_RDONLY | sum(getattr(os, flag, 0) for flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_BINARY"))
 
 
 def _digest(name: str, payload: bytes) -> bytes:
@@ -166,7 +205,7 @@ def _write(name: str, magic: bytes, payload: bytes) -> None:
     import tempfile  # reading needs none of it
 
     with contextlib.suppress(OSError):
-        descriptor, temporary = tempfile.mkstemp(prefix=".", dir=place)
+        descriptor, temporary = tempfile.mkstemp(prefix=_DRAFT, dir=place)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(magic + _digest(name, payload) + payload)
@@ -207,14 +246,35 @@ def _prune(place: Path) -> None:
     for entry in os.scandir(place):
         with contextlib.suppress(OSError):  # another process has just removed it
             status = entry.stat(follow_symlinks=False)
-            if stat.S_ISREG(status.st_mode):
+            if not stat.S_ISREG(status.st_mode):
+                continue
+            if _is_name(entry.name):
                 files.append((status.st_mtime_ns, status.st_size, entry.path))
-    number, size = len(files), sum(size for _, size, _ in files)
-    if number <= MOST_FILES and size <= MOST_BYTES:
+            elif entry.name.startswith(_DRAFT) and time.time() - status.st_mtime > _SECONDS_OF_A_DRAFT:
+                os.unlink(entry.path)  # noqa: PTH108
+    if len(files) <= MOST_FILES and sum(size for _, size, _ in files) <= MOST_BYTES:
         return
-    for _, bytes_of_file, path in sorted(files):
+    files = sorted(
+        file for file in files if _is_own(file[2])
+    )  # only now each is opened, which takes longer than the rest
+    number, size = len(files), sum(size for _, size, _ in files)
+    for _, bytes_of_file, path in files:
         if number <= MOST_FILES // 2 and size <= MOST_BYTES // 2:
             break
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             os.unlink(path)  # noqa: PTH108
         number, size = number - 1, size - bytes_of_file
+
+
+def _is_name(name: str) -> bool:
+    """Whether it is one that `key` makes."""
+    return len(name) == 64 and not name.strip("0123456789abcdef")
+
+
+def _is_own(path: str) -> bool:
+    """Whether a file begins as those that `store` and `store_note` write."""
+    try:
+        with os.fdopen(os.open(path, _READ), "rb") as file:
+            return file.read(len(MAGIC)).startswith((MAGIC, NOTE_MAGIC))
+    except OSError:
+        return False
