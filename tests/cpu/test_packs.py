@@ -2,6 +2,9 @@
 
 import base64
 import hashlib
+import os
+import random
+import struct
 import subprocess
 import sys
 import zipfile
@@ -44,8 +47,15 @@ def installed(tmp_path, monkeypatch, made):
     file = tmp_path / pack.FOLDER / f"{host_target().name}.pack"
     file.write_bytes(made)
     monkeypatch.setattr(pack, "__file__", str(tmp_path / "runtime" / "pack.py"))
-    pack._opened.cache_clear()
+    forget()
     yield file
+    forget()
+
+
+def forget():
+    """Have the pack opened anew."""
+    if pack._opened.cache_info().currsize and (opened := pack._opened(host_target().name)):
+        opened.close()
     pack._opened.cache_clear()
 
 
@@ -86,6 +96,102 @@ def test_the_same_sources_make_the_same_bytes(made):
     assert packs.make_pack(host_target(), formulas()) == made
 
 
+#: All bits, in place of a sample of those behind the index: some 15 minutes.
+EVERY_BIT = os.environ.get("OGIVE_EVERY_BIT", "") == "1"
+
+
+def test_no_bit_of_a_pack_can_change_what_is_loaded(installed, made):
+    """Each kernel is as it was, or it is not there and is compiled anew. Nothing is raised."""
+    identities = [formula.identity for formula in formulas()]
+    identities += [kernels.identity_of_repair(i) for i in identities]
+    expected = [pack.load(identity, host_target()) for identity in identities]
+    opened = pack._opened(host_target().name)
+    index = 8 * opened._begin
+    behind = range(index, 8 * len(made))
+    bits = [*range(index), *(behind if EVERY_BIT else random.Random(1).sample(behind, 1500))]
+    missing = 0
+    for bit in bits:
+        data = bytearray(made)
+        data[bit // 8] ^= 1 << bit % 8
+        installed.write_bytes(data)
+        forget()
+        found = [pack.load(identity, host_target()) for identity in identities]
+        assert all(now is None or now == before for now, before in zip(found, expected, strict=True)), bit
+        lost = [before is not None and now is None for now, before in zip(found, expected, strict=True)]
+        assert bit >= index or sum(lost) == 3, bit
+        missing += sum(lost)
+    assert len(bits) > 3500
+    assert missing > 3 * index
+
+
+@pytest.mark.parametrize("keep", [0, 1, 80, 100, 150, 300, 500, -3000, -1])
+def test_a_pack_that_was_cut_off(installed, made, keep):
+    expected = {formula.identity: load(formula) for formula in formulas()}
+    forget()
+    installed.write_bytes(made[:keep])
+    for formula in formulas():
+        assert load(formula) in (None, expected[formula.identity])
+    assert keep < 0 or load(formulas()[0]) is None
+
+
+def test_a_pack_whose_index_is_wrong_though_its_digest_fits(installed, made):
+    """The places lead out of the blocks: the digest of each kernel, and the blocks' own bounds, are asked as well."""
+    at, size = pack._HEAD.size + pack._DIGEST_BYTES, pack._PLACE.size
+    count, blocks = struct.unpack_from("<II", made, pack._HEAD.size - 8)
+    places = at + count * pack._KEY_BYTES
+    for field in range(6):
+        for value in (1, 7, 1 << 31, (1 << 32) - 1):
+            data = bytearray(made)
+            for row in range(count):
+                struct.pack_into("<I", data, places + row * size + 4 * field, value)
+            index = bytes(data[at : places + count * size + 4 * blocks])
+            data[at - pack._DIGEST_BYTES : at] = hashlib.sha256(data[: pack._HEAD.size] + index).digest()
+            installed.write_bytes(data)
+            forget()
+            found = [load(formula) for formula in formulas()]
+            assert pack._opened(host_target().name) is not None
+            assert None in found
+
+
+def test_damage_is_compiled_anew(installed, made, monkeypatch):
+    compiled = []
+    original = kernels.kept_or_made
+    monkeypatch.setattr(kernels, "kept_or_made", lambda *a, **k: compiled.append(1) or original(*a, **k))
+    data = bytearray(made)
+    data[300] ^= 1
+    installed.write_bytes(data)
+    computation._kernels.clear()
+    op = ogive.operator(ogive.celu.function)
+    assert np.array_equal(op(X), ogive.celu(X))
+    assert compiled
+
+
+def test_a_pack_that_is_replaced_under_a_running_process(installed, made):
+    """The index that was read belongs to the old file."""
+    expected = load(formulas()[0])
+    other = installed.with_suffix(".new")
+    other.write_bytes(made[::-1])
+    other.replace(installed)
+    assert [load(formula) is not None for formula in formulas()] == [True, True]
+    assert load(formulas()[0]) == expected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="descriptors of POSIX")
+@pytest.mark.parametrize("reused", [False, True])
+def test_a_daemon_closes_all_descriptors(installed, tmp_path, reused):
+    """The pack is opened anew, and whatever has its number now is left alone."""
+    expected = load(formulas()[1])
+    descriptor = pack._opened(host_target().name)._descriptor
+    os.close(descriptor)
+    (tmp_path / "other").write_bytes(bytes(100_000))
+    with (tmp_path / "other").open("rb") as other:
+        assert other.fileno() == descriptor
+        if not reused:
+            other.close()
+        assert load(formulas()[1]) == expected
+        assert reused != other.closed
+
+
 @pytest.mark.parametrize("at", [0, 60])  # what it is; the sizes of the engine's files
 def test_a_pack_of_something_else_has_no_kernels(installed, made, at):
     data = bytearray(made)
@@ -121,10 +227,10 @@ def test_a_pack_of_other_sources_has_no_kernels(installed, made, monkeypatch):
     assert load(formulas()[0]) is not None
     text = (copies / "backends" / "llvm.py").read_bytes()
     (copies / "backends" / "llvm.py").write_bytes(text[:-1] + b" ")
-    pack._opened.cache_clear()
+    forget()
     assert load(formulas()[0]) is None
     (copies / "backends" / "llvm.py").write_bytes(text + b" ")
-    pack._opened.cache_clear()
+    forget()
     assert load(formulas()[0]) is None
 
 

@@ -4,14 +4,18 @@ A wheel has the kernels of the catalogue (packs.py makes them), so that these ne
 kernel is found by the identity of its computation, as a note of the cache is. A pack belongs to one state of the
 package's files: it says their digest, and with other files it is as if it were not there.
 
-The file: a head; the keys, sorted; for each key where its note and its image lie; where the blocks end; then these. Texts
-lie in blocks, an image once, and each note in the block of its image: a kernel takes one block. A block is compressed as a
-whole (LZMA, with a check sum): kernels of one operator are alike.
+The file: a head; the keys, sorted; for each key where its note and its image lie, and a digest of all three; where the blocks
+end; then these. Texts lie in blocks, an image once, and each note in the block of its image: a kernel takes one block. A block
+is compressed as a whole (LZMA): kernels of one operator are alike.
 Kernels that repair results are half of the bytes, and are asked for last: they lie behind the others, in longer blocks.
+
+The head has a digest of itself and the index. So a bit that changed anywhere is found before code that it belongs to runs, and
+the kernel is compiled anew. The file stays open: an installer that replaces it does not change what a running process reads.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,14 +31,22 @@ from ogive.runtime.sha256 import sha256
 
 __all__ = ["FOLDER", "digest_of_files", "load", "packed"]
 
-MAGIC = b"OGIVE-PACK-3\n\0\0\0"
+MAGIC = b"OGIVE-PACK-4\n\0\0\0"
 _HEAD = struct.Struct("<16s32s32sII")  # what it is, two digests of the engine's files, numbers of keys and of blocks
+_DIGEST_BYTES = 32  # of the head and the index; it lies between them
 _KEY_BYTES = 16
-_PLACE = struct.Struct("<IIIIII")  # of the note and of the image: in which block, where, and how many bytes
+_CHECK_BYTES = 16
+_PLACE = struct.Struct(
+    f"<IIIIII{_CHECK_BYTES}s"
+)  # of note and image: in which block, where, how many bytes; their digest
 
 #: A block's texts have about so many bytes: of kernels, and of those that repair. Longer ones save little, and a kernel takes
 #: longer to load: some 25 ms for each MiB of texts.
 _BLOCK_BYTES = (1 << 16, 1 << 18)
+
+#: What a reader may allocate to decompress: damage must not ask for more. The dictionary is most of it.
+_DICTIONARY_BYTES = 1 << 19
+_MEMORY_OF_LZMA = 1 << 23
 
 #: Where packs lie, in the package.
 FOLDER = "kernels"
@@ -50,6 +62,11 @@ Packed = tuple[str, str, Image]
 
 def _key(identity: str) -> bytes:
     return bytes.fromhex(key("packed", identity))[:_KEY_BYTES]
+
+
+def _check(name: bytes, note: bytes, image: bytes) -> bytes:
+    """What belongs together: a key, its note and its image."""
+    return bytes(sha256(b"".join((name, len(note).to_bytes(8, "little"), note, image))).digest()[:_CHECK_BYTES])
 
 
 def digest_of_files(files: Mapping[str, bytes]) -> bytes:
@@ -82,16 +99,16 @@ def packed(kernels: Iterable[Packed], repairs: Iterable[Packed], files: Mapping[
             number = images[data][0]
             begin = blocks[number].find(text)
             at = _appended(blocks, number, text) if begin < 0 else (number, begin, len(text))
-            rows[_key(identity)] = _PLACE.pack(*at, *images[data])
+            name = _key(identity)
+            rows[name] = _PLACE.pack(*at, *images[data], _check(name, text, data))
     sizes = _digest_of_sizes({name: len(data) for name, data in files.items()})
-    # The dictionary is what a reader allocates.
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": 1 << 19}]
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _DICTIONARY_BYTES}]
     pressed = [lzma.compress(block, check=lzma.CHECK_CRC32, filters=filters) for block in blocks]
     ends = list(accumulate(map(len, pressed)))
     head = _HEAD.pack(MAGIC, digest_of_files(files), sizes, len(rows), len(ends))
     names = sorted(rows)
     index = b"".join(names) + b"".join(rows[name] for name in names) + struct.pack(f"<{len(ends)}I", *ends)
-    return head + index + b"".join(pressed)
+    return b"".join((head, sha256(head + index).digest(), index, *pressed))
 
 
 def _appended(blocks: Sequence[bytearray], number: int, data: bytes) -> tuple[int, int, int]:
@@ -104,46 +121,80 @@ def _appended(blocks: Sequence[bytearray], number: int, data: bytes) -> tuple[in
 class _Pack:
     """An opened pack: its index. What it has is read when it is asked for."""
 
-    def __init__(self, path: str, names: bytes, places: bytes, ends: Sequence[int], begin: int) -> None:
-        self.path, self.names, self.places, self.ends, self.begin = path, names, places, (0, *ends), begin
-        self.latest: tuple[int, bytes] | None = None
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._file = _identity(os.fstat(descriptor))
+        self._latest: tuple[int, bytes] | None = None
+        self._names, self._places, self._ends, self._begin = b"", b"", (0,), 0
+
+    def close(self) -> None:
+        """It is not needed."""
+        os.close(self._descriptor)
+
+    def is_open(self) -> bool:
+        """Whether the descriptor is still this file's: daemons close all that they have not opened themselves."""
+        try:
+            return _identity(os.fstat(self._descriptor)) == self._file
+        except OSError:
+            return False
+
+    def read_index(self) -> bool:
+        """Whether the pack is whole up to its blocks, and was made of the engine's files."""
+        status = os.fstat(self._descriptor)
+        head = self._read(0, _HEAD.size)
+        magic, content, sizes, count, blocks = _HEAD.unpack(head)
+        length = count * (_KEY_BYTES + _PLACE.size) + 4 * blocks
+        self._begin = _HEAD.size + _DIGEST_BYTES + length
+        if magic != MAGIC or self._begin > status.st_size:
+            return False
+        digest, index = self._read(_HEAD.size, _DIGEST_BYTES), self._read(_HEAD.size + _DIGEST_BYTES, length)
+        if sha256(head + index).digest() != digest:
+            return False
+        places_at, ends_at = count * _KEY_BYTES, length - 4 * blocks
+        self._names, self._places = index[:places_at], index[places_at:ends_at]
+        self._ends = (0, *struct.unpack(f"<{blocks}I", index[ends_at:]))
+        return _is_of_these_files(content, sizes, status.st_mtime)
+
+    def _read(self, begin: int, size: int) -> bytes:
+        """So many bytes of the file from a place on."""
+        if hasattr(os, "pread"):  # the child of a fork has the same descriptor, with the same place to read on
+            return os.pread(self._descriptor, size, begin)
+        os.lseek(self._descriptor, begin, os.SEEK_SET)
+        return os.read(self._descriptor, size)
 
     def find(self, name: bytes) -> tuple[bytes, bytes] | None:
-        """The note and the image, or None."""
-        low, high = 0, len(self.names) // _KEY_BYTES
+        """The note and the image, or None: not there, or damaged."""
+        low, high = 0, len(self._names) // _KEY_BYTES
         while low < high:
             middle = (low + high) // 2
-            if self.names[middle * _KEY_BYTES : (middle + 1) * _KEY_BYTES] < name:
+            if self._names[middle * _KEY_BYTES : (middle + 1) * _KEY_BYTES] < name:
                 low = middle + 1
             else:
                 high = middle
-        if self.names[low * _KEY_BYTES : (low + 1) * _KEY_BYTES] != name:
+        if self._names[low * _KEY_BYTES : (low + 1) * _KEY_BYTES] != name:
             return None
-        places = _PLACE.unpack_from(self.places, low * _PLACE.size)
-        found = []
-        for number, begin, size in (places[:3], places[3:]):
-            block = self.block(number)
-            if block is None:
-                return None
-            found.append(block[begin : begin + size])
-        return found[0], found[1]
+        *places, check = _PLACE.unpack_from(self._places, low * _PLACE.size)
+        note, image = self._text(*places[:3]), self._text(*places[3:])
+        return (note, image) if _check(name, note, image) == check else None
 
-    def block(self, number: int) -> bytes | None:
-        """The texts of a block, None if they are damaged. The latest is kept: a kernel's repair lies beside it."""
-        latest = self.latest
+    def _text(self, number: int, begin: int, size: int) -> bytes:
+        return self._block(number)[begin : begin + size]
+
+    def _block(self, number: int) -> bytes:
+        """The texts of a block. The latest is kept: a kernel's repair lies beside it."""
+        latest = self._latest
         if latest is not None and latest[0] == number:
             return latest[1]
         import lzma
 
-        with open(self.path, "rb") as file:  # noqa: PTH123
-            file.seek(self.begin + self.ends[number])
-            pressed = file.read(self.ends[number + 1] - self.ends[number])
-        try:
-            texts = lzma.decompress(pressed)
-        except lzma.LZMAError:
-            return None
-        self.latest = number, texts
+        begin, end = self._ends[number], self._ends[number + 1]
+        texts = lzma.decompress(self._read(self._begin + begin, end - begin), lzma.FORMAT_XZ, _MEMORY_OF_LZMA)
+        self._latest = number, texts
         return texts
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
 
 
 @remember
@@ -152,18 +203,15 @@ def _opened(target: str) -> _Pack | None:
     package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120  (pathlib would take 1 ms)
     path = os.path.join(package, FOLDER, f"{target}.pack")  # noqa: PTH118
     try:
-        with open(path, "rb") as file:  # noqa: PTH123
-            head = file.read(_HEAD.size)
-            if len(head) < _HEAD.size:
-                return None
-            magic, content, sizes, count, blocks = _HEAD.unpack(head)
-            if magic != MAGIC or not _is_of_these_files(content, sizes, os.fstat(file.fileno()).st_mtime):
-                return None
-            names, places = file.read(count * _KEY_BYTES), file.read(count * _PLACE.size)
-            ends = struct.unpack(f"<{blocks}I", file.read(4 * blocks))
-            return _Pack(path, names, places, ends, file.tell())
-    except (OSError, struct.error):
+        pack = _Pack(os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0)))
+    except OSError:
         return None
+    is_good = False
+    with contextlib.suppress(Exception):  # whatever damage leads to, kernels are compiled
+        is_good = pack.read_index()
+    if not is_good:
+        pack.close()
+    return pack if is_good else None
 
 
 def _is_of_these_files(content: bytes, sizes: bytes, written: float) -> bool:
@@ -185,14 +233,20 @@ def _read(files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def load(identity: str, target: Target) -> Kernel | None:
-    """The note and the image of a computation's kernel, or None. ``OGIVE_PACKS=off`` disables packs."""
+    """The note and the image of a computation's kernel, or None: not there, or damaged. ``OGIVE_PACKS=off`` disables packs."""
     if os.environ.get("OGIVE_PACKS", "").strip().lower() == "off" or TARGETS.get(target.name) != target:
         return None
     pack = _opened(target.name)
-    found = None if pack is None else pack.find(_key(identity))
-    if found is None:
-        return None
-    from ast import literal_eval  # which `inspect` has imported; JSON would take 2 ms
+    if pack is not None and not pack.is_open():
+        _opened.cache_clear()
+        pack = _opened(target.name)
+    try:
+        found = None if pack is None else pack.find(_key(identity))
+        if found is None:
+            return None
+        from ast import literal_eval  # which `inspect` has imported; JSON would take 2 ms
 
-    image = decode(found[1])
-    return None if image is None else (dict(literal_eval(found[0].decode())), image)
+        image = decode(found[1])
+        return None if image is None else (dict(literal_eval(found[0].decode())), image)
+    except Exception:  # whatever damage leads to, the kernel is compiled
+        return None
