@@ -29,10 +29,12 @@ __all__ = [
     "call_exchanged",
     "call_method",
     "call_on_rows",
+    "call_with_sums",
     "dask_elements",
     "is_dask",
     "is_xarray",
     "outline",
+    "reduced_rows",
     "take_unusual_torch",
 ]
 
@@ -159,6 +161,28 @@ def call_on_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
         for kind in WITH_ROWS:
             if kind.is_one(tensor):
                 return kind.apply(operator, tensors, keywords)
+    return NOT_ONE
+
+
+def call_with_sums(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """The call of gradients that may be sums over what was broadcast, in the way of the containers among the tensors.
+
+    The operator says by ``operands`` which tensor each result belongs to, None for a parameter; by ``sums``, whether
+    a call has to sum.
+    """
+    result = call_exchanged(operator, tensors, keywords)
+    if result is not NOT_ONE:
+        return result
+    for is_one, apply in WITH_SUMS:
+        if any(map(is_one, tensors)):
+            return apply(operator, tensors, keywords)
+    for name, tensor in zip(operator.tensors, tensors, strict=True):
+        if hasattr(tensor, "__array_ufunc__") and not isinstance(tensor, np.ndarray | np.generic):
+            if not operator.sums(tensors):
+                break
+            what = f"is a {_type_name(tensor)}, and gradients are summed over what was broadcast"
+            way_out = "Give operands of one shape, or NumPy arrays"
+            _refuse(operator, name, what, "containers that docs/arrays.md lists", way_out)
     return NOT_ONE
 
 
@@ -449,7 +473,7 @@ def _ragged(compute: Callable[..., np.ndarray], elements: list[np.ndarray], leng
     return result if result is not None else compute(*(e.reshape(0, 1) for e in elements)).reshape(0)
 
 
-def _ragged_reduced(compute: Callable[..., np.ndarray], elements: list[np.ndarray], lengths: np.ndarray) -> np.ndarray:
+def reduced_rows(compute: Callable[..., np.ndarray], elements: list[np.ndarray], lengths: np.ndarray) -> np.ndarray:
     """One number of each of the rows that lie one after another."""
     starts = np.cumsum(lengths) - lengths
     result: np.ndarray | None = None
@@ -482,7 +506,7 @@ def _masked_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
     rows = there.reshape(*there.shape[: -len(axes)], math.prod(there.shape[-len(axes) :]))
     lengths = rows.sum(axis=-1)
     if operator.reduces:  # a row of masked elements alone has a masked result, as sums have in NumPy
-        found = _ragged_reduced(compute, [array[there] for array in moved], lengths.reshape(-1)).reshape(lengths.shape)
+        found = reduced_rows(compute, [array[there] for array in moved], lengths.reshape(-1)).reshape(lengths.shape)
         reduced = np.ma.MaskedArray(found, mask=lengths == 0)
         return np.ma.expand_dims(reduced, tuple(axes)) if keepdims else reduced[()]
     values = _ragged(compute, [array[there] for array in moved], lengths.reshape(-1))
@@ -541,7 +565,7 @@ def _awkward_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, A
             offsets = np.asarray(lists.offsets)
             if operator.reduces:
                 every = [elements(lists.content)[: offsets[-1]]]
-                return ak.contents.NumpyArray(_ragged_reduced(compute, every, np.diff(offsets)))
+                return ak.contents.NumpyArray(reduced_rows(compute, every, np.diff(offsets)))
             values = _ragged(compute, [elements(lists.content)[: offsets[-1]]], np.diff(offsets))
             return ak.contents.ListOffsetArray(lists.offsets, ak.contents.NumpyArray(values))
         if layout.is_option and layout.purelist_depth == 1:
@@ -551,6 +575,40 @@ def _awkward_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, A
     if operator.reduces and array.ndim == 1:
         return compute(elements(array.layout))
     return ak.transform(action, array)
+
+
+def _awkward_sums(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """Gradients of awkward arrays of one structure, and sums for numbers beside them."""
+    ak = _library("awkward")
+    if operator.is_row_wise:
+        return NOT_ONE
+    one_array = _class("awkward", "Array")
+    whole = ak.broadcast_arrays(*tensors)
+    flat = [ak.to_numpy(ak.flatten(array, axis=None)) for array in whole]
+    for name, tensor, elements in zip(operator.tensors, tensors, flat, strict=True):
+        is_plain = len(elements) == len(flat[0]) and not isinstance(elements, np.ma.MaskedArray)
+        is_whole = one_array(tensor) and len(ak.flatten(tensor, axis=None)) == len(elements)
+        if not is_plain or not (is_whole or np.ndim(tensor) == 0):
+            what = "is broadcast beside awkward arrays, or has missing values" if is_plain else "has missing values"
+            way_out = "Broadcast them first: awkward.broadcast_arrays(...), and leave out missing values"
+            _refuse(operator, name, what, "awkward arrays of one structure, and numbers", way_out)
+    operator.refuse_numpy_keywords(keywords, "awkward arrays", "NumPy arrays")
+    of_elements = None
+    sums: Any = None
+    results = []
+    for i, place in enumerate(operator.operands):
+        if place is not None and one_array(tensors[place]):
+            if of_elements is None:
+                found = operator.by_elements(whole, keywords)
+                of_elements = found if isinstance(found, tuple) else (found,)
+            results.append(of_elements[i])
+        else:
+            if sums is None:
+                numbers = (b if one_array(a) else a for a, b in zip(tensors, flat, strict=True))
+                found = operator(*numbers, **keywords)
+                sums = found if isinstance(found, tuple) else (found,)
+            results.append(sums[i])
+    return tuple(results) if len(results) > 1 else results[0]
 
 
 # ---- pandas
@@ -570,13 +628,7 @@ def _pandas_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
         ):
             what = "the labels of the pandas objects differ"
             raise ShapeError(message(operator.name, what, "equal labels", "Align them first: x.align(y)"))
-    arrays = [tensor.to_numpy() if _is_pandas(tensor) else tensor for tensor in tensors]
-    for name, array in zip(operator.tensors, arrays, strict=True):
-        if isinstance(array, np.ndarray) and array.dtype == object:
-            taken = dict.fromkeys(t.name for signature in operator.signatures for t in signature.inputs)
-            way_out = f"Fill missing values, {name}.fillna(...), and convert it: {name}.astype(...)"
-            what = f"{name} has columns or values that have no common type of NumPy's"
-            raise DTypeError(message(operator.name, what, ", ".join(taken), way_out))
+    arrays = [_without_labels(operator, *pair) for pair in zip(operator.tensors, tensors, strict=True)]
     result = operator(*arrays, **keywords)
     if operator.reduces:
         axes = operator.row_axes(keywords.get("axis", -1), first.ndim)
@@ -587,6 +639,67 @@ def _pandas_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
     if isinstance(first, pd.Series):
         return pd.Series(result, index=first.index, name=first.name)
     return pd.Index(result, name=first.name)
+
+
+def _without_labels(operator: Any, name: str, value: Any) -> Any:
+    """The elements of a pandas object; others as they are."""
+    if not _is_pandas(value):
+        return value
+    pd = _library("pandas")
+    array = value.to_numpy()
+    columns = [value.iloc[:, i] for i in range(value.shape[1])] if isinstance(value, pd.DataFrame) else [value]
+    has_missing = any(not isinstance(c.dtype, np.dtype) and bool(c.isna().any()) for c in columns)
+    if has_missing or array.dtype == object:
+        taken = dict.fromkeys(t.name for signature in operator.signatures for t in signature.inputs)
+        way_out = f"Fill missing values, {name}.fillna(...), and convert it: {name}.astype(...)"
+        if has_missing:  # NumPy would read them as NaN, and so lose what pandas knows
+            raise DTypeError(message(operator.name, f"{name} has missing values", "numbers alone", way_out))
+        what = f"{name} has columns or values that have no common type of NumPy's"
+        raise DTypeError(message(operator.name, what, ", ".join(taken), way_out))
+    return array
+
+
+def _pandas_sums(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """By label, as in pandas: labels that an operand lacks have NaN there. A gradient has the labels of its operand."""
+    pd = _library("pandas")
+    labelled = [tensor for tensor in tensors if _is_pandas(tensor)]
+    first = labelled[0]
+    if any(type(other) is not type(first) for other in labelled):
+        kinds = " and ".join(dict.fromkeys(type(one).__name__ for one in labelled))
+        what, way_out = f"the operands are a {kinds} of pandas", "Give NumPy arrays: x.to_numpy()"
+        raise ArgumentError(message(operator.name, what, "pandas objects of one kind", way_out))
+    labels = [[one] if isinstance(one, pd.Index) else one.axes for one in labelled]
+    are_equal = all(a.equals(b) for other in labels[1:] for a, b in zip(labels[0], other, strict=True))
+    if not operator.is_row_wise and are_equal and not operator.sums(tensors):
+        return operator.by_elements(tensors, keywords)
+    if not are_equal and (operator.is_row_wise or isinstance(first, pd.Index)):
+        what = "the labels of the pandas objects differ"
+        raise ShapeError(message(operator.name, what, "equal labels", "Align them first: x.align(y)"))
+    if operator.is_row_wise:
+        _refuse_keywords(operator, keywords, NOT_FOR_RESULTS, "a pandas object")
+    together = tensors
+    if not are_equal:
+        axes = [parts[0] for parts in zip(*labels, strict=True)]
+        for other in labels[1:]:
+            axes = [a if a.equals(b) else a.union(b) for a, b in zip(axes, other, strict=True)]
+        names = ("index", "columns")[: len(axes)]
+        wanted = dict(zip(names, axes, strict=True))
+        together = tuple(one.reindex(**wanted) if _is_pandas(one) else one for one in tensors)
+    arrays = [_without_labels(operator, *pair) for pair in zip(operator.tensors, together, strict=True)]
+    found = operator(*arrays, **keywords)
+    results = []
+    for place, value in zip(operator.operands, found if isinstance(found, tuple) else (found,), strict=True):
+        of: Any = None if place is None else tensors[place]
+        if not _is_pandas(of):
+            results.append(value)
+        elif isinstance(of, pd.Index):
+            results.append(pd.Index(value, name=of.name))
+        else:
+            with_labels = together[place]
+            kept = {"name": of.name} if isinstance(of, pd.Series) else {"columns": with_labels.columns}
+            made = type(of)(value, index=with_labels.index, **kept)
+            results.append(made if are_equal else made.reindex_like(of))
+    return tuple(results) if len(results) > 1 else results[0]
 
 
 def _is_pandas(value: Any) -> bool:
@@ -632,6 +745,78 @@ def _xarray_rows(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, An
         keep_attrs=True,
     )
     return result if operator.reduces else result.transpose(*first.dims, ...)
+
+
+def _xarray_sums(operator: Any, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    """By name, as in xarray: each gradient has the dimensions and coordinates of its operand."""
+    xr = _library("xarray")
+    data_sets = [tensor for tensor in tensors if isinstance(tensor, xr.Dataset)]
+    if data_sets:
+        names = list(data_sets[0].data_vars)
+        for other in data_sets[1:]:
+            if list(other.data_vars) != names:
+                what = "the Datasets have different variables"
+                raise ArgumentError(message(operator.name, what, "the same ones", "Choose them: x[names]"))
+        of_each = {}
+        for name in names:
+            chosen = [tensor[name] if isinstance(tensor, xr.Dataset) else tensor for tensor in tensors]
+            found = operator(*chosen, **keywords)
+            of_each[name] = found if isinstance(found, tuple) else (found,)
+        together = [xr.Dataset({name: found[i] for name, found in of_each.items()}) for i in range(operator.nout)]
+        return tuple(together) if len(together) > 1 else together[0]
+    named = [tensor for tensor in tensors if is_xarray(tensor)]
+    arrays = [tensor for tensor in named if isinstance(tensor, xr.DataArray)]
+    joined = iter(xr.align(*arrays, join=xr.get_options()["arithmetic_join"], copy=False))
+    aligned = [next(joined) if isinstance(tensor, xr.DataArray) else tensor for tensor in tensors]
+    dims = list(dict.fromkeys(dim for tensor in aligned if is_xarray(tensor) for dim in tensor.dims))
+    if operator.is_row_wise:
+        _refuse_keywords(operator, keywords, NOT_FOR_RESULTS, "an xarray object")
+        keywords = _rows_by_name(operator, keywords, dims)
+    given = []
+    for name, tensor in zip(operator.tensors, aligned, strict=True):
+        if is_xarray(tensor):
+            own = [dim for dim in dims if dim in tensor.dims]
+            sizes = tuple(tensor.sizes[dim] if dim in own else 1 for dim in dims)
+            given.append(tensor.transpose(*own).data.reshape(sizes))
+        elif np.ndim(tensor) > len(dims):
+            what = f"{name} has {np.ndim(tensor)} axes, and the xarray objects have the dimensions {', '.join(map(repr, dims))}"
+            raise ShapeError(message(operator.name, what, "an axis for each dimension", "Name them: xarray.DataArray"))
+        else:
+            given.append(tensor)
+    found = operator(*given, **keywords)
+    results = []
+    for place, value in zip(operator.operands, found if isinstance(found, tuple) else (found,), strict=True):
+        of: Any = None if place is None else aligned[place]
+        if not is_xarray(of):
+            results.append(value)
+            continue
+        own = [dim for dim in dims if dim in of.dims]
+        data = value.reshape([of.sizes[dim] for dim in own])
+        made: Any = xr.Variable(own, data)
+        if isinstance(of, xr.DataArray):
+            made = xr.DataArray(made, coords=of.coords, name=of.name)
+            if any(made.sizes[dim] != tensors[place].sizes[dim] for dim in own):
+                made = made.reindex_like(tensors[place], fill_value=0)  # what has no partner takes no part
+        results.append(made.transpose(*of.dims))
+    return tuple(results) if len(results) > 1 else results[0]
+
+
+def _rows_by_name(operator: Any, keywords: Mapping[str, Any], dims: Sequence[Any]) -> dict[str, Any]:
+    """The keywords of a call over rows, with ``axis`` in the place of ``dim``."""
+    known = ", ".join(map(repr, dims)) or "arrays of one dimension or more"
+    if "axis" in keywords or "dim" not in keywords:
+        what = "axis was given for an xarray object" if "axis" in keywords else "dim is missing for an xarray object"
+        way_out = f"Say by name which dimension rows lie along: dim={next(iter(dims), 'x')!r}"
+        raise ArgumentError(message(operator.name, what, f"dim=, one or several of {known}", way_out))
+    rest = dict(keywords)
+    dim = rest.pop("dim")
+    wanted = list(dim) if isinstance(dim, list | tuple) else [dim]
+    if not wanted or len(set(wanted)) < len(wanted) or not set(wanted) <= set(dims):
+        what = f"dim is {dim!r} for arrays with the dimensions {known}"
+        raise ParameterError(message(operator.name, what, f"one or several of {known}, each once"))
+    if "keepdims" in operator.keywords:
+        rest["keepdims"] = True  # the axes that the gradient lacks have length 1 here
+    return {**rest, "axis": tuple(dims.index(name) for name in wanted)}
 
 
 def is_xarray(value: Any) -> bool:
@@ -714,4 +899,12 @@ WITH_ROWS = (
     WithRows(is_xarray, _xarray_rows),
     WithRows(is_dask, _dask_rows),
     WithRows(_class("sparse", "SparseArray"), _refuse_sparse_rows),
+)
+
+#: In the order in which they decide: what is of such a kind, and how gradients that may be sums are computed of it.
+WITH_SUMS: tuple[tuple[Callable[[Any], bool], Callable[[Any, tuple[Any, ...], dict[str, Any]], Any]], ...] = (
+    (is_xarray, _xarray_sums),
+    (_is_pandas, _pandas_sums),
+    (_class("awkward", "Array"), _awkward_sums),
+    (is_dask, lambda operator, tensors, keywords: operator.over_dask(tensors, keywords)),
 )

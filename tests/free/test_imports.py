@@ -14,13 +14,14 @@ from ogive.operator import Operator
 
 ROOT = Path(ogive.__file__).parent
 
-#: What each part may import of the package, besides itself. `errors`, `dtypes`, `forking` and `contracts` are for all.
+#: What each part may import of the package, besides itself. `errors`, `dtypes`, `conversion`, `forking` and `contracts` are for all.
 MAY_IMPORT = {
     "errors": set(),
     "records": set(),
     "dtypes": set(),
     "forking": {"_native"},
     "contracts": set(),
+    "conversion": set(),
     "formats": set(),
     "operations": {"formats"},
     "walking": set(),
@@ -201,7 +202,7 @@ MAY_IMPORT = {
         "torch",
     },
 }
-COMMON = {"errors", "dtypes", "forking", "contracts", "records"}
+COMMON = {"errors", "dtypes", "forking", "contracts", "records", "conversion"}
 
 
 def part_of(path: Path) -> str:

@@ -15,16 +15,22 @@ from typing import Any
 import numpy as np
 
 from ogive import formula as f
-from ogive.containers import dask_elements, is_dask
+from ogive.containers import NOT_ONE, call_with_sums, dask_elements, is_dask, reduced_rows
+from ogive.conversion import converted
 from ogive.engine.computation import make_ufunc
 from ogive.engine.rows import RowFormula
 from ogive.errors import ArgumentError, ShapeError, message
 from ogive.expression import Term, lift
+from ogive.forking import cached_property
 from ogive.operator import Operator
 from ogive.row_operator import RowOperator
 from ogive.signature import Signature
 
 __all__ = ["Gradients", "ReductionGradients", "RowGradients"]
+
+
+#: Types that are no container of another library.
+PLAIN = frozenset({np.ndarray, int, float, bool, np.float64, np.float32, np.float16})
 
 
 class _Summing(Operator):
@@ -40,14 +46,29 @@ class _Summing(Operator):
             return super().__reduce__()  # by its contract
         return self.remake, (self.source, self.wanted)
 
+    @cached_property
+    def operands(self) -> tuple[int | None, ...]:
+        """For each result the place of the tensor whose gradient it is, or None: of a parameter."""
+        first = len(self.tensors) - len(self.source.tensors)
+        places = {name: first + i for i, name in enumerate(self.source.tensors)}
+        return tuple(places.get(name) for name in self.wanted)
+
+    def sums(self, tensors: Sequence[Any]) -> bool:
+        """Whether a gradient is a sum: that of a parameter, or of operands of different shapes."""
+        return None in self.operands or len({np.shape(tensor) for tensor in tensors}) > 1
+
+    def by_elements(self, tensors: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+        """The gradients of elements that nothing is summed of."""
+        return super().__call__(*tensors, **keywords)
+
     def __call__(self, *tensors: Any, **keywords: Any) -> Any:
         if len(tensors) != self.inputs or any(tensor is None or isinstance(tensor, Term) for tensor in tensors):
             return super().__call__(*tensors, **keywords)
-        shapes = [np.shape(tensor) for tensor in tensors]
-        is_one_shape = all(shape == shapes[0] for shape in shapes)
-        if any(map(is_dask, tensors)) and not self.is_row_wise:
-            return self._lazy(tensors, shapes, keywords)
-        if is_one_shape and all(name in self.source.tensors for name in self.wanted):
+        if any(type(tensor) not in PLAIN for tensor in tensors):
+            result = call_with_sums(self, tensors, keywords)
+            if result is not NOT_ONE:
+                return result
+        if not self.sums(tensors):
             return super().__call__(*tensors, **keywords)
         return self._summed(tensors, keywords)
 
@@ -55,30 +76,49 @@ class _Summing(Operator):
         # A number of Python takes the type of the arrays beside it.
         weak = [type(one) if type(one) in (int, float) else np.asanyarray(one).dtype for one in given]
         dtypes = self.resolve_dtypes((*weak, *(None,) * self.nout))
-        tensors = [np.asanyarray(one).astype(dtype, copy=False) for one, dtype in zip(given, dtypes, strict=False)]
-        self._refuse_numpy_keywords(keywords, "operands of different shapes", "all shapes are equal")
+        tensors = [converted(np.asanyarray(one), dtype) for one, dtype in zip(given, dtypes, strict=False)]
+        self.refuse_numpy_keywords(keywords, "operands of different shapes", "all shapes are equal")
         shape = self._together([tensor.shape for tensor in tensors])
-        first = len(self.tensors) - len(self.source.tensors)
-        of_tensor = {name: tensors[first + i].shape for i, name in enumerate(self.source.tensors)}
-        shapes = [of_tensor.get(name, ()) for name in self.wanted]
+        shapes = [() if place is None else tensors[place].shape for place in self.operands]
+        mask = self._mask(tensors, shape)
         results: dict[int, Any] = {}
-        whole = [i for i, wanted in enumerate(shapes) if wanted == shape and self.wanted[i] in of_tensor]
+        whole = [i for i, place in enumerate(self.operands) if place is not None and shapes[i] == shape]
         if whole or self.is_row_wise:
-            computed = super().__call__(*(np.broadcast_to(t, shape) for t in tensors), **keywords)
+            computed = super().__call__(*(_broadcast(t, shape, mask) for t in tensors), **keywords)
             computed = computed if isinstance(computed, tuple) else (computed,)
             results = {i: computed[i] for i in (range(self.nout) if self.is_row_wise else whole)}
         for i, wanted in enumerate(shapes):
             if i not in whole:
-                results[i] = self._sum(i, wanted, shape, tensors, dtypes, results.get(i), keywords)
+                results[i] = self._sum(i, wanted, shape, tensors, dtypes, results.get(i), keywords, mask)
         ordered = tuple(results[i] for i in range(len(self.wanted)))
         return ordered if len(ordered) > 1 else ordered[0]
 
-    def _lazy(self, tensors: tuple[Any, ...], shapes: list[tuple[int, ...]], keywords: dict[str, Any]) -> Any:
+    def _mask(self, tensors: Sequence[np.ndarray], shape: tuple[int, ...]) -> np.ndarray | None:
+        """Which elements are masked in some operand, if operands are masked arrays."""
+        if not any(isinstance(tensor, np.ma.MaskedArray) for tensor in tensors):
+            return None
+        if self.is_row_wise and self.nout > 1:
+            what = "masked arrays were given, and there are several gradients"
+            way_out = f"Ask for one at a time: ogive.vjp({self.source.name}, [{self.wanted[0]!r}])"
+            raise ArgumentError(message(self.name, what, "one gradient of rows of masked arrays", way_out))
+        mask = np.zeros(shape, bool)
+        for tensor in tensors:
+            mask |= np.broadcast_to(np.ma.getmaskarray(tensor), shape)
+        return mask
+
+    def over_dask(self, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """The results of Dask arrays: products chunk by chunk, and sums of them in float64, when they are computed.
 
         A product is rounded before it is added, and the order of a sum follows from the chunks.
         """
-        self._refuse_numpy_keywords(keywords, "Dask arrays", "NumPy arrays")
+        if self.is_row_wise:
+            if self.sums(tensors) or self.nout > 1:
+                what = "Dask arrays were given, and gradients of rows that were broadcast, or several of them"
+                way_out = "Give operands of one shape, ask for one gradient, or compute the arrays first: x.compute()"
+                raise ArgumentError(message(self.name, what, "one gradient, of operands of one shape", way_out))
+            return super().__call__(*tensors, **keywords)
+        shapes = [np.shape(tensor) for tensor in tensors]
+        self.refuse_numpy_keywords(keywords, "Dask arrays", "NumPy arrays")
         self.checked_parameters(keywords)
         weak = [type(one) if type(one) in (int, float) else one.dtype for one in map(_with_dtype, tensors)]
         dtypes = self.resolve_dtypes((*weak, *(None,) * self.nout))
@@ -86,18 +126,18 @@ class _Summing(Operator):
         compute = partial(_products, self, tuple(keywords.items()))
         arrays = [one if is_dask(one) else np.asarray(one) for one in tensors]
         products = dask_elements(compute, self.nout, arrays, dtypes[self.nin :])
-        first = len(self.tensors) - len(self.source.tensors)
-        of_tensor = {name: shapes[first + i] for i, name in enumerate(self.source.tensors)}
         results = []
-        for name, product in zip(self.wanted, products, strict=True):
-            wanted = of_tensor.get(name, ())
+        for place, product in zip(self.operands, products, strict=True):
+            wanted = () if place is None else shapes[place]
             summed = tuple(_summed_axes(wanted, shape))
             if wanted != shape:
-                product = product.sum(axis=summed, dtype=np.float64).reshape(wanted).astype(product.dtype)
+                total = product.sum(axis=summed, dtype=np.float64).reshape(wanted)
+                product = total.map_blocks(converted, product.dtype, dtype=product.dtype)
             results.append(product)
         return tuple(results) if len(results) > 1 else results[0]
 
-    def _refuse_numpy_keywords(self, keywords: Mapping[str, Any], what: str, allowed: str) -> None:
+    def refuse_numpy_keywords(self, keywords: Mapping[str, Any], what: str, allowed: str) -> None:
+        """Refuse ``out`` and the like where results are new arrays."""
         for name in keywords:
             if name in self.numpy_keywords:
                 way_out = "Sums over the axes that were broadcast are new arrays of the operands' types"
@@ -121,14 +161,24 @@ class _Summing(Operator):
         dtypes: tuple[np.dtype, ...],
         computed: np.ndarray | None,
         keywords: dict[str, Any],
+        mask: np.ndarray | None,
     ) -> np.ndarray:
-        """One result, over the axes along which its operand was broadcast."""
+        """One result, over the axes along which its operand was broadcast. Masked elements are left out.
+
+        It is masked where all the elements are that it is the sum of.
+        """
         summed = _summed_axes(wanted, shape)
         if computed is not None:
             ufunc, arrays = _sum_of(self.signatures, computed.dtype), [computed]
         else:
             ufunc, arrays = self._sum_of_formula(index, dtypes, keywords), tensors
         rows = [_as_rows(np.broadcast_to(array, shape), summed) for array in arrays]
+        if mask is not None:
+            there = ~_as_rows(mask, summed)
+            lengths = there.sum(axis=-1)
+            parts = [row[there] for row in rows]
+            found = reduced_rows(lambda *rows: ufunc(*rows).reshape(-1), parts, lengths.reshape(-1)).reshape(wanted)
+            return np.ma.MaskedArray(found, mask=(lengths == 0).reshape(wanted))[()]
         result: np.ndarray = ufunc(*rows)
         return np.asarray(result).reshape(wanted)[()]
 
@@ -146,6 +196,11 @@ class _Summing(Operator):
         output = (signature.outputs[index],)
         formula = RowFormula((f.row_sum(root),), signature.inputs, output, reduces=True, parameter_count=len(numbers))
         return make_ufunc("sum", formula, numbers)
+
+
+def _broadcast(tensor: np.ndarray, shape: tuple[int, ...], mask: np.ndarray | None) -> np.ndarray:
+    whole = np.broadcast_to(np.asarray(tensor), shape)
+    return whole if mask is None else np.ma.MaskedArray(whole, mask=mask)
 
 
 def _summed_axes(wanted: tuple[int, ...], shape: tuple[int, ...]) -> list[int]:
@@ -206,6 +261,10 @@ class ReductionGradients(RowGradients):
     def __call__(self, *tensors: Any, **keywords: Any) -> Any:
         if len(tensors) != self.inputs or any(tensor is None or isinstance(tensor, Term) for tensor in tensors):
             return super().__call__(*tensors, **keywords)
+        if any(type(tensor) not in PLAIN for tensor in tensors):
+            result = call_with_sums(self, tensors, keywords)
+            if result is not NOT_ONE:
+                return result
         if keywords.pop("keepdims", False):
             return super().__call__(*tensors, **keywords)
         dimensions = np.ndim(tensors[-1])
