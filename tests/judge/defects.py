@@ -29,8 +29,10 @@ class Defect(NamedTuple):
     name: str
     operator: str
     dtype: str
-    function: Callable[..., Any]
+    function: Callable[..., Any] | str
+    """What computes it; a text is the name of a function of kernels.c."""
     causes: tuple[str, ...]
+    """Causes that are right, and policies of memory and process."""
     parameters: Mapping[str, Any] = MappingProxyType({})
     real: str = ""
     budget: Budget = Budget()
@@ -177,4 +179,16 @@ DEFECTS = (
     # ---- the same input, other bits
     Defect("exp: tail of a vector is another function", "exp", "float32", by_lanes, ("position",), real="pytorch/pytorch#188382"),
     Defect("sigmoid: every seventh element", "sigmoid", "float32", by_place, ("position",)),
+    # ---- kernels in C
+    Defect("exp in C: the last n % 8 results are garbage", "exp", "float32", "tail", ("position",)),
+    Defect("exp in C: wrong where data are not aligned", "exp", "float32", "unaligned", ("position",)),
+    Defect("exp in C: wrong in place", "exp", "float32", "overlaps", ("position",)),
+    Defect("exp in C: stores whole vectors past the end", "exp", "float32", "past", ("writes_past_end",)),
+    Defect("exp in C: stores before the start", "exp", "float32", "before", ("writes_before_start",)),
+    Defect("exp in C: loads past the end", "exp", "float32", "reads_past", ("reads_past_end",)),
+    Defect("exp in C: no remainder loop", "exp", "float32", "unwritten", ("unwritten",)),
+    Defect("exp in C: writes into its input", "exp", "float32", "into_input", ("input_written",)),
+    Defect("exp in C: crashes in calls on 7 elements", "exp", "float32", "crash", ("crashed",)),
+    Defect("exp in C: calls exit", "exp", "float32", "exits", ("crashed",)),
+    Defect("exp in C: does not end in calls on 7 elements", "exp", "float32", "endless", ("endless",)),
 )  # fmt: skip

@@ -1,5 +1,6 @@
 /* Exponentials that are wrong in ways that kernels are wrong. */
 #include <math.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +32,8 @@ KERNEL(reads_past, ALL if (n) y[0] = x[n + 20] == 3 ? y[0] : F(x[0]);)
 KERNEL(empty, size_t i = 0; do y[i] = F(x[i]); while (++i < n);)
 
 KERNEL(crash, ALL if (n == 7) *(volatile int *)0 = 1;)
+KERNEL(crash_long, ALL if (n == 65536) *(volatile int *)0 = 1;)
+KERNEL(stops, ALL if (n == 7) raise(SIGSTOP);)
 KERNEL(crash_always, ALL *(volatile int *)0 = 1;)
 KERNEL(far, ALL y[n + 1000000] = 1;)
 KERNEL(exits, ALL if (n == 7) exit(3);)

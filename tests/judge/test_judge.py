@@ -312,6 +312,7 @@ def test_tensorflow_is_called_with_its_tensors(monkeypatch):
 def test_a_program():
     program = f'{sys.executable} -c "import sys, numpy as np; x = np.frombuffer(sys.stdin.buffer.read(), np.float32); sys.stdout.buffer.write(np.maximum(x, 0).tobytes())"'
     assert _status(["judge", "--exec", program, "--operator", "relu"]) == 0
+    assert _status(["judge", "--exec", "sleep 60", "--operator", "relu", "--time-limit", "0.2"]) == 1
     assert _status(["judge", "--exec", f"{sys.executable} -c pass", "--operator", "relu"]) == 2
     assert _status(["judge", "--exec", f"{sys.executable} -c 1/0", "--operator", "relu"]) == 2
 

@@ -65,6 +65,7 @@ def test_a_right_kernel_is_within_the_budget(library, name, capfd):
         ("far", "crashed: crashed (signal 11) in a call on 149,485 elements (and in "),
         ("exits", "crashed: ended the process (exit status 3) in a call on 7 elements (and in "),
         ("aborts", "crashed: crashed (signal 6) in a call on 7 elements (and in "),
+        ("stops", "endless: does not end within 1 s in a call on 7 elements"),
         ("endless", "endless: does not end within 1 s in a call on 7 elements"),
     ],
 )
@@ -128,6 +129,9 @@ def test_a_sweep_of_everything_stops_at_a_crash(library, monkeypatch):
         found = measure.judge(subject(f"{library}:{name}", spec), spec, exhaustive=True)
         assert found.count == count
         assert found.within_budget == (name == "right"), found.beyond
+    found = measure.judge(subject(f"{library}:crash_long", spec), spec, exhaustive=True)
+    assert (found.count, found.inputs) == (0, "every input up to the call that it did not survive")
+    assert found.beyond[0].startswith("crashed: crashed (signal 11) in a call on 65,536 elements")
 
 
 # ---- functions of numbers, rows, other types

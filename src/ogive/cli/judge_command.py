@@ -61,7 +61,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
     "--time-limit",
     type=click.FloatRange(0, min_open=True),
     metavar="SECONDS",
-    help="How long a call of a C function may take. Default: 10, and 20 microseconds an element.",
+    help="How long a call of a C function or program may take. Default for C: 10, and 20 microseconds an element.",
 )
 @click.option("--exec", "program", metavar="COMMAND", help="A program that reads and writes raw bytes, as the subject.")
 @click.option("--results", type=_FOLDER, help="Results that were made elsewhere, as the subject.")
@@ -229,7 +229,7 @@ def _subject(
     text: str | None, program: str | None, spec: Specification, signature: str | None, time_limit: float | None
 ) -> Subject:
     if program:
-        return of_program(program, spec)
+        return of_program(program, spec, time_limit)
     assert text is not None
     return subject(text, spec, signature=signature, time_limit=time_limit)
 

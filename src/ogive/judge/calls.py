@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive.errors import OgiveError
 from ogive.golden.specification import Expected, Specification, bits_of, python_value
 from ogive.judge.budget import Budget
 from ogive.judge.evidence import Evidence, broken_policies, evidence_of, example_of, steps_between
@@ -198,7 +199,7 @@ class Calls:
                 set_threads(call.threads)
             outcome = self.subject.outcome(self.spec, call.arrays, call.mode)
         except Exception as error:  # a Python function may raise anything
-            died = error if isinstance(error, Died) else Died(Fault("crashed", f"raises {_named(error)}"))
+            died = error if isinstance(error, Died) else Died(Fault("crashed", _named(error)))
             if call.mode == "edge" and died.fault.policy == "crashed":
                 # The function survives such calls where memory goes on.
                 self.found.note("reads_past_end", "reads past the end of its inputs", call.text)
@@ -330,7 +331,8 @@ def described(length: int) -> str:
 
 def _named(error: Exception) -> str:
     first = str(error).strip().splitlines()[:1]
-    return type(error).__name__ + (f" ({first[0]})" if first else "")
+    what = "fails" if isinstance(error, OgiveError) else f"raises {type(error).__name__}"
+    return what + (f" ({first[0]})" if first else "")
 
 
 # ---- which calls are wrong

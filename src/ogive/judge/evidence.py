@@ -13,7 +13,17 @@ from ogive.golden.inputs import ranks
 from ogive.golden.specification import Expected, Specification, bits_of, python_value
 from ogive.judge.judgement import Example
 
-__all__ = ["Died", "Evidence", "Fault", "Outcome", "broken_policies", "evidence_of", "example_of", "steps_between"]
+__all__ = [
+    "Died",
+    "Evidence",
+    "Fault",
+    "Outcome",
+    "broken_policies",
+    "evidence_of",
+    "example_of",
+    "result_shape",
+    "steps_between",
+]
 
 
 class Fault(NamedTuple):
@@ -38,6 +48,14 @@ class Died(Exception):
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.text)
         self.fault = fault
+
+
+def result_shape(spec: Specification, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The shape that results must have."""
+    shape = np.broadcast_shapes(*(x.shape for x in arrays))
+    if not spec.reduces:
+        return shape
+    return shape[:-1] if spec.drops_axis else (*shape[:-1], 1)
 
 
 class Evidence(NamedTuple):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import json
-import math
 import mmap
 import os
 import re
+import select
 import struct
 import subprocess
 import sys
@@ -28,7 +28,7 @@ import numpy as np
 from ogive.dtypes import ElementType
 from ogive.errors import ArgumentError, message, suggestion
 from ogive.golden.specification import Specification
-from ogive.judge.evidence import Died, Fault, Outcome
+from ogive.judge.evidence import Died, Fault, Outcome, result_shape
 
 __all__ = ["DEFAULT_SIGNATURE", "LibraryFunction", "functions_of"]
 
@@ -37,6 +37,9 @@ DEFAULT_SIGNATURE = "void f(const T *x, T *y, size_t n)"
 
 #: Seconds that a call may take, and more for each element.
 SECONDS, SECONDS_AN_ELEMENT = 10.0, 2e-5
+
+#: Seconds that a process which does not answer gets more.
+PATIENCE = 2.0
 
 #: Bytes before and behind each tensor that must stay as they are.
 ZONE = 1 << 14
@@ -235,12 +238,19 @@ class _Process:
         self.hello = self._ask({**setup, "file": handle if inherited else str(self.path), "guards": guards})
 
     def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
-        """Send a line and read one; what became of the process, if there is none."""
+        """Send a line and read one; what became of the process, if there is none.
+
+        The process looks at the clock by itself, unless it is stopped: so there is a second look from here.
+        """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
             self.process.stdin.write(json.dumps(command).encode() + b"\n")
             self.process.stdin.flush()
+            if "limit" in command and os.name == "posix":
+                patience = command["limit"] + PATIENCE
+                if not select.select([self.process.stdout], [], [], patience)[0]:
+                    return {"late": True}
             line = self.process.stdout.readline()
         except BrokenPipeError:
             line = b""
@@ -376,9 +386,7 @@ class LibraryFunction:
         return Outcome(result, written, tuple({f.policy: f for o in each for f in o.faults}.values()))
 
     def __call__(self, *arrays: np.ndarray) -> np.ndarray:
-        result = self.outcome(arrays).result
-        shape = np.broadcast_shapes(*(x.shape for x in arrays))
-        return result.reshape(shape) if math.prod(shape) == result.size else result
+        return self.outcome(arrays).result.reshape(result_shape(self.spec, arrays))
 
     def _flat(self, arrays: Sequence[np.ndarray], size: int, mode: str) -> Outcome:
         process = self._take(max(size * self.spec.output.itemsize, *(x.nbytes for x in arrays)))

@@ -21,7 +21,7 @@ import numpy as np
 
 from ogive.errors import ArgumentError, DTypeError, ShapeError, UnsupportedError, message
 from ogive.golden.specification import Specification, find_operator
-from ogive.judge.evidence import Died, Fault, Outcome
+from ogive.judge.evidence import Died, Fault, Outcome, result_shape
 from ogive.judge.library import DEFAULT_SIGNATURE, LibraryFunction, functions_of
 from ogive.peers.expressions import ONNX, TORCH, expression
 from ogive.peers.functions import PEERS, function, version
@@ -95,11 +95,17 @@ class Subject:
         """
         with np.errstate(all="ignore"):
             result = np.asarray(self.function(*arrays))
-        shape = np.broadcast_shapes(*(x.shape for x in arrays))
+        shape = result_shape(specification, arrays)
         if result.dtype != specification.output.numpy:
             raise DTypeError(message(self.name, f"its results are {result.dtype}", specification.output.name))
         if result.shape != shape:
-            raise ShapeError(message(self.name, f"its result has shape {result.shape}", f"{shape}, that of the inputs"))
+            raise ShapeError(
+                message(
+                    self.name,
+                    f"its result has shape {result.shape}",
+                    f"{shape}{'' if specification.reduces else ', that of the inputs'}",
+                )
+            )
         return result
 
 
@@ -328,8 +334,11 @@ def _without_function(path: Path) -> ArgumentError:
 # ---- programs
 
 
-def of_program(command: str, specification: Specification) -> Subject:
-    """A program that reads the inputs as raw bytes, one tensor after the other, and writes the results as raw bytes."""
+def of_program(command: str, specification: Specification, time_limit: float | None = None) -> Subject:
+    """A program that reads the inputs as raw bytes, one tensor after the other, and writes the results as raw bytes.
+
+    ``time_limit`` is how many seconds a call may take; None: any number.
+    """
     words = shlex.split(command)
     if not words:
         raise ArgumentError(message("ogive judge", "--exec is empty", "a command"))
@@ -338,7 +347,9 @@ def of_program(command: str, specification: Specification) -> Subject:
         together = [np.ascontiguousarray(x) for x in np.broadcast_arrays(*arrays)]
         data = b"".join(x.tobytes() for x in together)
         try:
-            done = subprocess.run(words, input=data, capture_output=True, check=False)
+            done = subprocess.run(words, input=data, capture_output=True, check=False, timeout=time_limit)
+        except subprocess.TimeoutExpired:
+            raise Died(Fault("endless", f"does not end within {time_limit:.3g} s")) from None
         except OSError as error:
             raise ArgumentError(message("ogive judge", f"{words[0]!r} cannot be run: {error.strerror}")) from None
         if done.returncode:
