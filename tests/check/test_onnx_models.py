@@ -254,3 +254,52 @@ def test_any_bytes_are_checked_or_refused(tmp_path, position, piece, removed):
     except OgiveError:
         return
     assert all(np.isin(finding.lowest_level, [None, *FEATURE_LEVELS]) for finding in report.findings)
+
+
+def test_what_only_computes_sizes_is_nothing_to_run(checked):
+    """Runtimes compute sizes on the processor: int64 there is refused by no device."""
+    report = checked(
+        """t (float[N, 4] x, int64[1] k) => (float[M, 2] y, float[N, 4] z, int64[1] s) {
+            shape = Shape(x)
+            first = Constant <value_ints = [0]> ()
+            size = Gather(shape, first)
+            two = Constant <value_ints = [2]> ()
+            double = Mul(size, two)
+            half = Div(double, two)
+            sizes = Concat <axis = 0> (double, two)
+            y = Reshape(x, sizes)
+            e = Expand(x, shape)
+            z = Slice(e, first, half)
+            s = Sub(k, two)
+        }""",
+        "3_0",
+    )
+    verdicts = {finding.place: (finding.verdict, finding.reasons[:1]) for finding in report.findings}
+    for place in ("size", "double", "half", "sizes"):
+        assert verdicts[place] == ("nothing", ("it only computes sizes",))
+    assert verdicts["e"][0] == "taken"
+    assert verdicts["s"][0] == "refused"  # an output, so data
+    assert verdicts["z"][0] == "outside"
+
+
+def test_data_that_a_size_reads_too_is_data(checked):
+    """What another node, an output or a body reads is computed on the device."""
+    report = checked(
+        """t (int64[2] s, float[4] x, bool c) => (float[A, B] y, int64[2] z, float[C] w) {
+            d = Div(s, s)
+            y = Reshape(x, d)
+            z = Identity(d)
+            f = Div(s, s)
+            v = Reshape(x, f)
+            w = If (c) <then_branch = t () => (float[C] p) { q = Cast <to = 1> (f) p = Identity(q) },
+                        else_branch = e () => (float[C] p) { p = Flatten(v) }>
+        }""",
+        "3_0",
+    )
+    verdicts = {finding.place: finding.verdict for finding in report.findings}
+    assert verdicts["d"] == verdicts["f"] == "refused"
+
+
+def test_the_order_of_sizes_makes_no_difference(checked):
+    report = checked("t (float[4] x, int64[2] s) => (float[A, B] y) { d = Neg(s) e = Neg(d) y = Reshape(x, e) }", "3_0")
+    assert [finding.verdict for finding in report.findings] == ["nothing"] * 3

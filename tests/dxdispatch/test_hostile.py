@@ -104,7 +104,7 @@ REFUSED = [
     ((BINDINGS, {}), "/commands[0]/bindings", "InputTensor is not bound"),
     (((*BINDINGS, "InputTensor"), DELETE), "/commands[0]/bindings", "InputTensor is not bound"),
     (((*BINDINGS, "OutputTensor"), DELETE), "/commands[0]/bindings", "OutputTensor is not bound"),
-    (((*BINDINGS, "InputTensor"), "z"), "/commands[0]/bindings/InputTensor", "there is no such resource; allowed: x"),
+    (((*BINDINGS, "InputTensor"), "z"), "/commands[0]/bindings/InputTensor", r'there is no resource "z"; allowed: x'),
     (((*BINDINGS, "InputTensor"), None), "/commands[0]/bindings/InputTensor", "it is null; allowed: an object"),
     (((*BINDINGS, "InputTensor"), ["x", "y"]), "/commands[0]/bindings/InputTensor", "2 resources are bound"),
     (((*BINDINGS, "InputTensor"), []), "/commands[0]/bindings/InputTensor", "0 resources are bound"),
@@ -128,9 +128,9 @@ REFUSED = [
     # commands
     ((("commands", 1), []), "/commands[1]", r"it is \[\]; allowed: an object"),
     ((("commands", 1, "type"), "prnt"), "/commands[1]/type", "Did you mean print?"),
-    ((("commands", 1, "resource"), "z"), "/commands[1]/resource", "there is no such resource"),
+    ((("commands", 1, "resource"), "z"), "/commands[1]/resource", r'there is no resource "z"'),
     ((("commands", 1, "verbose"), 1), "/commands[1]/verbose", "it is 1; allowed: true or false"),
-    ((("commands", 0, "dispatchable"), "x"), "/commands[0]/dispatchable", "there is no such dispatchable; allowed: cl"),
+    ((("commands", 0, "dispatchable"), "x"), "/commands[0]/dispatchable", r'there is no dispatchable "x"; allowed: cl'),
     ((("commands", 0, "threadGroupCount"), [1]), "/commands[0]/threadGroupCount", "it has 1 entries"),
 ]
 

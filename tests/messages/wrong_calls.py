@@ -1071,7 +1071,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an operator that is not supported",
             'load("t (float[2, 2] x) => (float[2, 2] y) { y = MatMul(x, x) }")',
             "UnsupportedError",
-            "MatMul node that computes 'y' (opset 18): Ogive has no operator MatMul (opset 18). See ogive.onnx.supported() for those it has",
+            "MatMul node that computes 'y' (opset 18): Ogive has no operator MatMul (opset 18). See ogive.onnx.supported() for those it has. ogive.onnx.load(model, partial=True), `ogive run --partial` and `ogive split` leave such nodes to another runtime",
         ),
         (
             "an unknown operator",
@@ -1083,7 +1083,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an unknown domain",
             'change(lambda m: setattr(m.graph.node[0], "domain", "com.example"))',
             "UnsupportedError",
-            "Relu node that computes 'y': it is an operator of 'com.example'; allowed: ONNX's own operators, and functions of the model",
+            "Relu node that computes 'y': it is an operator of 'com.example'; allowed: ONNX's own operators, and functions of the model. ogive.onnx.load(model, partial=True), `ogive run --partial` and `ogive split` leave such nodes to another runtime",
         ),
         (
             "an unknown attribute",
@@ -1149,7 +1149,13 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a control flow",
             'load("t (bool c, float[N] x) => (float[N] y) { y = If(c, x) }")',
             "ModelError",
-            "If node that computes 'y' (opset 18): the attribute 'else_branch' is missing; allowed: GRAPH, without a default",
+            "If node that computes 'y' (opset 18): its branches are missing; allowed: the attributes then_branch and else_branch, both graphs",
+        ),
+        (
+            "an open condition",
+            'load("t (bool c, float[N] x) => (float[N] y) { y = If(c) <then_branch = a () => (p) { p = Relu(x) }, else_branch = b () => (q) { q = Neg(x) }> }")',
+            "UnsupportedError",
+            "If node that computes 'y' (opset 18): its condition 'c' is known only when the model runs, and Ogive has no control flow. ogive.onnx.load(model, partial=True), `ogive run --partial` and `ogive split` leave such nodes to another runtime",
         ),
         (
             "no inputs",
@@ -1881,13 +1887,13 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an unknown dispatchable",
             'dispatch((("commands", 0, "dispatchable"), "clop"))',
             "ModelError",
-            'model.json, line 45, /commands[0]/dispatchable: it is "clop": there is no such dispatchable; allowed: clip. Did you mean clip?',
+            'model.json, line 45, /commands[0]/dispatchable: there is no dispatchable "clop"; allowed: clip. Did you mean clip?',
         ),
         (
             "an unknown resource",
             'dispatch((("commands", 0, "bindings", "InputTensor"), "z"))',
             "ModelError",
-            'model.json, line 47, /commands[0]/bindings/InputTensor: it is "z": there is no such resource; allowed: x, y',
+            'model.json, line 47, /commands[0]/bindings/InputTensor: there is no resource "z"; allowed: x, y',
         ),
         (
             "an unknown binding",

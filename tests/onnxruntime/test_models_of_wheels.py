@@ -9,6 +9,7 @@ The wheels have 15, 16 and 11 MB. With ``-s`` each model's parts and largest dif
 """
 
 import importlib.util
+import re
 from pathlib import Path
 
 import numpy as np
@@ -110,3 +111,5 @@ def test_the_command_line_takes_the_models(path, capsys, tmp_path):
     assert _status(["split", str(path), "--output", str(tmp_path / "parts")]) == 1
     assert "refused: " in capsys.readouterr().out
     assert len(list((tmp_path / "parts").iterdir())) >= 2
+    assert _status(["check", str(path)]) == 1
+    assert re.match(r"\d+ of \d+ operators checked, .* not checked; ", capsys.readouterr().out.splitlines()[-1])

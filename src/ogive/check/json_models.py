@@ -47,28 +47,32 @@ def _findings(place: Place, folder: Path, level: int) -> Iterator[Finding]:
             for finding in check_onnx(onnx_file(place, folder), level):
                 yield finding._replace(place=f"{place.path}: {finding.place}")
             return
-        desc, _ = operator_desc(place, beside=MEMBERS)
+        desc, members = operator_desc(place, beside=MEMBERS)
     except UnsupportedError as error:
-        # Without the file, the line and the path that it begins with: those are the finding's.
-        reason = str(error).removeprefix(place.document.name).partition(": ")[2]
-        yield Finding(place.path, _name(place), None, "outside", None, (reason,))
+        yield Finding(place.path, _name(place), None, "outside", None, (_without_place(error, place),))
     except ModelError as error:
         if not isinstance(error.__cause__, DMLError):
             raise
         name = _name(place)
-        yield Finding(place.path, name, name.removeprefix(_OPERATOR), "refused", None, (str(error.__cause__),))
+        yield Finding(place.path, name, name.removeprefix(_OPERATOR), "refused", None, (_without_place(error, place),))
     else:
-        yield _judged(place, desc, level, _GRAPH_LEVEL if is_graph(place) else 0)
+        yield _judged(place, desc, members, level, _GRAPH_LEVEL if is_graph(place) else 0)
+
+
+def _without_place(error: Exception, place: Place) -> str:
+    """What an error says of a place, with the line: the file is the report's, and the path the finding's."""
+    head, _, reason = str(error).removeprefix(f"{place.document.name}, ").partition(": ")
+    return f"{head.partition(', ')[0]}: {reason}"
 
 
 def _name(place: Place) -> str:
     return str(place.value.get("type") or place.value.get("Type"))
 
 
-def _judged(place: Place, desc: OperatorDesc, level: int, least: int) -> Finding:
+def _judged(place: Place, desc: OperatorDesc, members: Place, level: int, least: int) -> Finding:
     """Asks what `Device.CreateOperator` asks, of every feature level."""
-    taken = [value for value in FEATURE_LEVELS.values() if value >= least and not _refusal(desc, value)]
-    reasons = [_refusal(desc, level)] if level < least or level not in taken else []
+    taken = [value for value in FEATURE_LEVELS.values() if value >= least and not _refusal(desc, members, value)]
+    reasons = [_refusal(desc, members, level)] if level < least or level not in taken else []
     if level < least:
         reasons.append("CompileGraph was introduced in 2_1")
     return Finding(
@@ -81,10 +85,11 @@ def _judged(place: Place, desc: OperatorDesc, level: int, least: int) -> Finding
     )
 
 
-def _refusal(desc: OperatorDesc, level: int) -> str:
-    """Why a level refuses a desc; empty if it takes it."""
+def _refusal(desc: OperatorDesc, members: Place, level: int) -> str:
+    """Why a level refuses a desc, with the line of the member; empty if it takes it."""
     try:
         validate(desc, level)
     except DMLError as error:
-        return str(error)
+        place = members.follow(error.member)
+        return f"line {place.document.line_of(place.steps)}: {error}"
     return ""

@@ -64,14 +64,74 @@ def _graph_findings(
         values[info.name] = _value_of(info.type)
     for tensor in graph.initializer:
         values[tensor.name] = _Value(tensor.data_type, tuple(tensor.dims))
+    sizes = _only_sizes(graph)
     for number, node in enumerate(graph.node):
         name = node.name or (node.output[0] if node.output else "") or str(number)
         place = f"{prefix}{name}"
-        yield _finding(node, place, values, level, opset)
+        if number in sizes:
+            yield Finding(place, _operator(node), None, "nothing", None, ("it only computes sizes",))
+        else:
+            yield _finding(node, place, values, level, opset)
         for attribute in node.attribute:
-            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+            for inner in _graphs(attribute):
                 # The depth is bounded by protobuf, which reads no more than 100 messages in each other.
                 yield from _graph_findings(inner, values, level, opset, f"{place}/{attribute.name}/")
+
+
+#: The inputs that say sizes, places or axes, by operator: runtimes read them before anything runs on the device.
+_OF_SIZES: dict[str, frozenset[int]] = {
+    **dict.fromkeys(("Expand", "OneHot", "Reshape", "Split", "Squeeze", "Tile", "TopK", "Unsqueeze", "Upsample"), frozenset({1})),
+    **dict.fromkeys(("ConstantOfShape",), frozenset({0})),
+    **dict.fromkeys(("Range",), frozenset({0, 1, 2})),
+    **dict.fromkeys(("Slice",), frozenset({1, 2, 3, 4})),
+    **dict.fromkeys(("Resize",), frozenset({1, 2, 3})),
+    **dict.fromkeys(("Pad",), frozenset({1, 3})),
+    **dict.fromkeys(
+        (f"Reduce{what}" for what in
+         ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")), frozenset({1})),
+}  # fmt: skip
+
+#: What looks at nothing but the sizes of what it reads.
+_OF_SHAPES = frozenset({"Shape", "Size"})
+
+
+def _only_sizes(graph: GraphProto) -> set[int]:
+    """The places of the nodes whose results nothing but sizes follow from: runtimes compute them on the processor."""
+    data = {info.name for info in graph.output}
+    used: set[str] = set()
+    found: set[int] = set()
+    for number in reversed(range(len(graph.node))):
+        node = graph.node[number]
+        names = [name for name in node.output if name]
+        inner = [name for graph in _inner(node) for name in _read_inside(graph)]
+        if not inner and any(name in used for name in names) and not any(name in data for name in names):
+            found.add(number)
+            used.update(node.input)
+            continue
+        sizes = _OF_SIZES.get(node.op_type, frozenset()) if node.domain in ("", "ai.onnx") else frozenset()
+        used.update((*node.input, *inner))
+        data.update(inner)
+        if node.op_type not in _OF_SHAPES:
+            data.update(name for place, name in enumerate(node.input) if place not in sizes)
+    return found
+
+
+def _inner(node: NodeProto) -> Iterator[GraphProto]:
+    for attribute in node.attribute:
+        yield from _graphs(attribute)
+
+
+def _graphs(attribute: AttributeProto) -> Iterator[GraphProto]:
+    yield from (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs)
+
+
+def _read_inside(graph: GraphProto) -> Iterator[str]:
+    """The names that a graph in an attribute reads, its own among them."""
+    for node in graph.node:
+        yield from node.input
+        for inner in _inner(node):
+            yield from _read_inside(inner)
+    yield from (info.name for info in graph.output)
 
 
 def _value_of(kind: TypeProto) -> _Value:
@@ -85,9 +145,9 @@ def _value_of(kind: TypeProto) -> _Value:
 
 
 def _finding(node: NodeProto, place: str, values: Mapping[str, _Value], level: int, opset: int) -> Finding:
-    operator = node.op_type
-    if node.domain not in ("", "ai.onnx"):
-        return Finding(place, f"{node.domain}.{operator}", None, "outside", None, ("not an operator of ONNX itself",))
+    operator = _operator(node)
+    if operator != node.op_type:
+        return Finding(place, operator, None, "outside", None, ("not an operator of ONNX itself",))
     if operator in NO_OPERATOR:
         return Finding(place, operator, None, "nothing", None, (NO_OPERATOR[operator],))
     attributes = _attributes(node)
@@ -103,6 +163,10 @@ def _finding(node: NodeProto, place: str, values: Mapping[str, _Value], level: i
     if hopeless:
         return Finding(place, operator, found[0].directml, "refused", None, hopeless)
     return _judged(place, operator, [(c, _tensors(c, inputs, outputs)) for c in found], level)
+
+
+def _operator(node: NodeProto) -> str:
+    return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
 
 
 def _judged(place: str, operator: str, found: Sequence[tuple[Candidate, Mapping[str, Tensor]]], level: int) -> Finding:

@@ -13,7 +13,8 @@ Verdict = Literal["taken", "refused", "unknown", "nothing", "outside"]
 
 - ``taken`` or ``refused``;
 - ``unknown``: the model does not say the type or the rank, and nothing that it says is refused;
-- ``nothing``: there is nothing to run on the device, such as a constant or another view of the same bytes;
+- ``nothing``: there is nothing to run on the device, such as a constant, another view of the same bytes, or what
+  only computes sizes;
 - ``outside``: the operator is not one of those that Ogive checks.
 """
 
@@ -52,6 +53,11 @@ class Report(NamedTuple):
         return tuple(finding for finding in self.findings if finding.verdict in ("taken", "refused", "unknown"))
 
     @property
+    def open(self) -> tuple[Finding, ...]:
+        """What was not checked, or not wholly."""
+        return tuple(finding for finding in self.findings if finding.verdict in ("outside", "unknown"))
+
+    @property
     def lowest_level(self) -> str | None:
         """The lowest feature level that takes everything that is checked; None if no level does, or nothing is."""
         levels = [finding.lowest_level for finding in self.checked]
@@ -66,6 +72,8 @@ class Report(NamedTuple):
             "feature_level": self.feature_level,
             "lowest_feature_level": self.lowest_level,
             "refused": len(self.refused),
+            "not_known": sum(finding.verdict == "unknown" for finding in self.findings),
+            "not_checked": sum(finding.verdict == "outside" for finding in self.findings),
             "operators": [
                 {
                     "place": finding.place,

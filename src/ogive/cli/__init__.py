@@ -152,5 +152,7 @@ def _complain(text: str, is_debugged: bool = False) -> None:
     if is_debugged:
         traceback.print_exc()
     first, *points = text.split("\n- ")  # a list becomes a part of the line
+    from ogive.cli.terminal import as_option
+
     first_line = " ".join(f"{first} {'; '.join(points)}".split())
-    click.echo(f"ogive: {first_line}", err=True)
+    click.echo(f"ogive: {as_option(first_line)}", err=True)

@@ -9,8 +9,8 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-from ogive.check import Report, check
-from ogive.cli.terminal import FEATURE_LEVEL, console, print_json
+from ogive.check import Finding, Report, check
+from ogive.cli.terminal import FEATURE_LEVEL, as_option, console, print_json, singular
 
 __all__ = ["command"]
 
@@ -29,46 +29,77 @@ _WORDS = {
 @click.option(
     "--feature-level", default="6_4", show_default=True, type=FEATURE_LEVEL, help="The feature level of the device."
 )
+@click.option("--refused-only", is_flag=True, help="Print what is refused, and the summary.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-def command(model: Path, feature_level: str, as_json: bool) -> int:
+def command(model: Path, feature_level: str, refused_only: bool, as_json: bool) -> int:
     """Check what a DirectML device of a feature level would refuse of a model.
 
     MODEL is an .onnx file, or a .json file in the format of DxDispatch. Prints for every operator the DirectML
     operator that it maps to, the lowest feature level that takes its types and ranks, and what this level refuses
-    and why. Exit status 1 when something is refused.
+    and why. Nodes of which the same is true are one line. Exit status 0 when everything is checked and taken, 1 when
+    something is refused or not checked.
     """
     report = check(model, feature_level)
     if as_json:
-        print_json(report.as_json())
+        data = report.as_json()
+        for row in data["operators"]:
+            row["reasons"] = [as_option(reason) for reason in row["reasons"]]
+        print_json(data)
     else:
         out = console()
-        out.print(_table(report))
-        for line in _lines(report):
+        groups = _groups(report, refused_only=refused_only)
+        if groups:
+            out.print(_table(report, groups))
+        for line in (*_reasons(groups), _summary(report)):
             out.print(Text(line), soft_wrap=True)
-    return 1 if report.refused else 0
+    return 1 if report.refused or report.open else 0
 
 
-def _table(report: Report) -> Table:
+def _groups(report: Report, *, refused_only: bool) -> list[list[Finding]]:
+    """The findings that say the same of nodes of one operator, in the order of the first ones."""
+    groups: dict[tuple[object, ...], list[Finding]] = {}
+    for finding in report.findings:
+        if not refused_only or finding.verdict == "refused":
+            groups.setdefault(finding[1:], []).append(finding)
+    return list(groups.values())
+
+
+def _where(group: list[Finding]) -> str:
+    more = len(group) - 1
+    return group[0].place + (f" and {more:,} more" if more else "")
+
+
+def _table(report: Report, groups: list[list[Finding]]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("where", "operator", "DirectML", "lowest level", f"at {report.feature_level}"):
         table.add_column(title, overflow="fold")
-    for finding in report.findings:
+    for group in groups:
+        finding = group[0]
         lowest = "-" if finding.verdict in ("nothing", "outside") else finding.lowest_level or "none"
-        cells = finding.place, finding.operator, finding.directml or "-", lowest, _WORDS[finding.verdict]
+        cells = _where(group), finding.operator, finding.directml or "-", lowest, _WORDS[finding.verdict]
         table.add_row(*map(Text, cells))  # names of a model are no markup
     return table
 
 
-def _lines(report: Report) -> Iterator[str]:
-    """The reasons, and a summary."""
-    for finding in report.findings:
-        for reason in finding.reasons if finding.verdict != "nothing" else ():
-            yield f"{finding.place}: {_WORDS[finding.verdict]}: {reason}"
+def _reasons(groups: list[list[Finding]]) -> Iterator[str]:
+    for group in groups:
+        verdict = group[0].verdict
+        for reason in group[0].reasons if verdict != "nothing" else ():
+            yield f"{_where(group)}: {_WORDS[verdict]}: {as_option(reason)}"
+
+
+def _summary(report: Report) -> str:
+    """How much was checked, and what came out."""
     counts = {verdict: sum(f.verdict == verdict for f in report.findings) for verdict in _WORDS}
-    parts = [f"{len(report.findings)} operators", f"{counts['refused']} refused at {report.feature_level}"]
-    parts += [f"{counts[verdict]} {_WORDS[verdict]}" for verdict in ("unknown", "outside") if counts[verdict]]
+    runs = len(report.findings) - counts["nothing"]
+    checked = counts["taken"] + counts["refused"]
+    parts = [
+        f"{checked:,} of {singular(runs, 'operator')} checked",
+        f"{counts['refused']:,} refused at {report.feature_level}",
+    ]
+    parts += [f"{counts[verdict]:,} {_WORDS[verdict]}" for verdict in ("unknown", "outside") if counts[verdict]]
     if report.checked:
         ends = f"{report.lowest_level or 'no feature level'} takes all that is checked"
     else:
         ends = "nothing is checked"
-    yield f"{', '.join(parts)}; {ends}"
+    return f"{', '.join(parts)}; {ends}"

@@ -25,6 +25,7 @@ __all__ = [
     "PICTURES",
     "TERMINAL",
     "ModelCommand",
+    "as_option",
     "console",
     "print_json",
     "progress",
@@ -102,6 +103,15 @@ def singular(count: int, word: str) -> str:
     ('1 kernel', '2,000 kernels')
     """
     return f"{count:,} {word}" + ("" if count == 1 else "s")
+
+
+def as_option(text: str) -> str:
+    """A sentence of the Python interface in the words of the command line.
+
+    >>> as_option('the device has DML_FEATURE_LEVEL_1_0. Make a device with Device("3_0")')
+    'the device has DML_FEATURE_LEVEL_1_0. Give --feature-level 3_0'
+    """
+    return re.sub(r'Make a device with Device\("(\w+)"\)', r"Give --feature-level \1", text)
 
 
 class _FeatureLevel(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only

@@ -77,6 +77,10 @@ def _of_the_builder(name: str) -> Any:
     short = name.removeprefix("activation_")
     ours = sorted(ALIASES[n].operator if n in ALIASES else n for n in called(short))
     meant = next((n for n in (f"activation_{text}" for text in (short, *ours)) if n in function_names()), "")
+    # Names of the C++ interface: DMLCreateDevice, IDMLCommandRecorder, IDMLDevice1.
+    of_interface = name.removeprefix("IDML").removeprefix("DMLCreate").rstrip("1")
+    if of_interface != name and of_interface in _MODULE_OF:
+        meant = of_interface
     hint = f"Did you mean {meant}?" if meant else suggestion(name, _names())
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint and f'. {hint}'}")
 

@@ -51,7 +51,7 @@ def read_bindings(place: Place, resources: Mapping[str, Resource]) -> Bindings:
 
 def resource_named(place: Place, resources: Mapping[str, Resource]) -> Resource:
     """The resource of a name that stands somewhere in the model."""
-    return place.choice(resources, what="there is no such resource")
+    return place.choice(resources, what="resource")
 
 
 def _source(place: Place, resources: Mapping[str, Resource]) -> Source:

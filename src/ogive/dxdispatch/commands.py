@@ -62,7 +62,7 @@ class Dispatch:
         resources: Mapping[str, Resource],
     ) -> None:
         chosen = members["dispatchable"]
-        self._dispatchable = chosen.choice(dispatchables, what="there is no such dispatchable")
+        self._dispatchable = chosen.choice(dispatchables, what="dispatchable")
         self._name = chosen.text()
         self._bindings = read_bindings(members["bindings"], resources)
         if "threadGroupCount" in members:  # for HLSL; the tool reads it and does not use it here

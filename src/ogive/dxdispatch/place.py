@@ -158,7 +158,7 @@ class Place:
         ignore_case: bool = False,
         what: str = "",
     ) -> _T:
-        """One of some texts; ``what`` is said of others."""
+        """One of some texts; ``what`` is what they are the names of."""
         text = self.text()
         names = {name.lower(): name for name in among} if ignore_case else {name: name for name in among}
         found = names.get(text.lower() if ignore_case else text)
@@ -166,7 +166,9 @@ class Place:
             close = [names[name] for name in difflib.get_close_matches(text, list(names), n=1)]
             allowed = ", ".join(among) if len(among) <= 40 else f"one of {len(among)} names"
             way_out = f"Did you mean {close[0]}?" if close else ""
-            self.refuse(f"it is {shown(self.value)}" + (what and f": {what}"), allowed, way_out)
+            self.refuse(
+                f"there is no {what} {shown(self.value)}" if what else f"it is {shown(self.value)}", allowed, way_out
+            )
         return among[found]
 
     def type_place(self, allowed: str) -> Place:

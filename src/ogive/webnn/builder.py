@@ -524,7 +524,7 @@ class MLGraphBuilder:
         **given: Any,
     ) -> MLOperand:
         """``(input - zeroPoint) * scale``, rounded once; a scale is for a block of elements. Raises MLTypeError."""
-        return self._quantisation("dequantizeLinear", (input, scale, zeroPoint), scale.dataType, options, given)
+        return self._quantisation("dequantizeLinear", (input, scale, zeroPoint), 1, options, given)
 
     def quantizeLinear(
         self,
@@ -538,7 +538,7 @@ class MLGraphBuilder:
 
         The quotient is a number of the input's type; a scale is for a block of elements.
         """
-        return self._quantisation("quantizeLinear", (input, scale, zeroPoint), zeroPoint.dataType, options, given)
+        return self._quantisation("quantizeLinear", (input, scale, zeroPoint), 2, options, given)
 
     def batchNormalization(
         self,
@@ -680,8 +680,9 @@ class MLGraphBuilder:
         return (*indices.shape[:-1], *operand.shape[count:])
 
     def _quantisation(
-        self, name: str, operands: tuple[MLOperand, ...], kind: str, options: Any, given: Mapping[str, Any]
+        self, name: str, operands: tuple[MLOperand, ...], typed: int, options: Any, given: Mapping[str, Any]
     ) -> MLOperand:
+        """The result has the type of the operand at the place ``typed``."""
         subject, _ = self._begin(name, operands, options, given)
         x, scale, zero = operands
         if scale.shape != zero.shape:
@@ -691,7 +692,7 @@ class MLGraphBuilder:
         if not fits:
             what = f"scale has the shape {list(scale.shape)} and the input {list(x.shape)}"
             refuse(subject, what, "as many axes, of sizes that divide the input's")
-        return self._add(name, subject, operands, kind, x.shape)
+        return self._add(name, subject, operands, operands[typed].dataType, x.shape)
 
     def _scale_and_bias(
         self, subject: str, operand: MLOperand, chosen: Mapping[str, Any], wanted: Shape

@@ -28,7 +28,7 @@ def data_type(subject: str, value: Any, what: str = "dataType") -> str:
     """An MLOperandDataType, as it was given."""
     if not isinstance(value, str) or value not in DATA_TYPES:
         way_out = ""
-        if value in ("int4", "uint4"):
+        if isinstance(value, str) and value in ("int4", "uint4"):
             way_out = "The specification has no types of 4 bits; give the numbers as 'int8' or 'uint8'"
         refuse(subject, f"{what} is {described(value)}", ", ".join(map(repr, DATA_TYPES)), way_out)
     return value

@@ -350,6 +350,14 @@ def test_unknown_names_are_no_functions():
     assert not hasattr(dml, "activation_nothing")
     with pytest.raises(AttributeError, match="module 'ogive.directml' has no attribute 'input_tensor'"):
         _ = dml.input_tensor
+    for name, meant in (
+        ("DMLCreateDevice", "Device"),
+        ("DMLCreateDevice1", "Device"),
+        ("IDMLDevice1", "Device"),
+        ("IDMLBindingTable", "BindingTable"),
+    ):
+        with pytest.raises(AttributeError, match=f"has no attribute '{name}'. Did you mean {meant}\\?"):
+            getattr(dml, name)
 
 
 # ---- fused activations
