@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -433,6 +434,43 @@ def test_a_run_that_fails_leaves_no_files(ogive, tmp_path):  # noqa: F811
     assert status == 2
     assert "Reshape" in err
     assert not (tmp_path / "a").exists()
+
+
+#: The process gets a signal when a draft is there. `nohup` has it ignored.
+ENDED = """
+import os, signal, sys
+from ogive.cli import main, outputs
+name, at, ignored = sys.argv[1:4]
+original = getattr(outputs.OutputFolder, at)
+def with_signal(self, *given):
+    result = original(self, *given)
+    assert [file for file in self._folder.iterdir() if file.name.startswith(".ogive-")]
+    os.kill(os.getpid(), getattr(signal, name))
+    return result
+setattr(outputs.OutputFolder, at, with_signal)
+if ignored == "ignored":
+    signal.signal(getattr(signal, name), signal.SIG_IGN)
+main(sys.argv[4:])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("ignored", ["", "ignored"])
+@pytest.mark.parametrize(("name", "at"), [("SIGTERM", "_made"), ("SIGTERM", "_draft"), ("SIGHUP", "_made")])
+def test_a_signal_that_ends_the_run_leaves_no_drafts(model, tmp_path, name, at, ignored):
+    """A batch system's time limit is a SIGTERM. The exit status says which signal it was."""
+    save(text_model("t (float[N] x) => (float[N] y) { y = Relu(x) }"), tmp_path / "r.onnx")
+    np.save(tmp_path / "one.npy", np.zeros(5, np.float32))
+    words = ["run", str(tmp_path / "r.onnx"), "--input", f"x={tmp_path / 'one.npy'}", "--output", str(tmp_path / "out")]
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, name, at, ignored, *words], capture_output=True, text=True, check=False
+    )
+    if ignored:
+        assert (done.returncode, done.stderr) == (0, "")
+        assert [file.name for file in (tmp_path / "out").iterdir()] == ["y.npy"]
+    else:
+        assert (done.returncode, done.stderr) == (-getattr(signal, name), "")
+        assert not (tmp_path / "out").exists()
 
 
 EXAMPLE = ["--input", f"coefficients={EXAMPLES / 'coefficients.npy'}"]

@@ -163,6 +163,51 @@ def test_files(tmp_path):
     assert not (tmp_path / "e.npy").exists()
 
 
+def written_to(tmp_path, name):
+    commands = [MODEL["commands"][0], {"type": "writeFile", "resource": "y", "targetPath": name}]
+    return run(tmp_path, changed((("commands",), commands)))
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.dat"])
+def test_a_hard_link_does_not_lead_out_of_the_folder(tmp_path, name):
+    (tmp_path / "precious").write_bytes(b"precious")
+    (tmp_path / "out").mkdir()
+    os.link(tmp_path / "precious", tmp_path / "out" / name)
+    written_to(tmp_path / "out", name)
+    assert (tmp_path / "precious").read_bytes() == b"precious"
+    assert (tmp_path / "out" / name).stat().st_nlink == 1
+    assert (tmp_path / "out" / name).stat().st_size > 8
+
+
+@pytest.mark.parametrize("name", ["y.npy", "y.dat"])
+def test_a_write_that_fails_leaves_the_old_file_and_no_draft(tmp_path, name):
+    code = """
+import resource, sys
+from ogive.dxdispatch import load
+model = load(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8))
+model.run(lambda text: None)
+"""
+    (tmp_path / name).write_bytes(b"the old file")
+    commands = [MODEL["commands"][0], {"type": "writeFile", "resource": "y", "targetPath": name}]
+    path = written(tmp_path, changed((("commands",), commands)))
+    completed = subprocess.run(
+        [sys.executable, "-c", code, str(path)], cwd=tmp_path, capture_output=True, text=True, check=False,
+        env={**os.environ, "OGIVE_CACHE": "off"},
+    )  # fmt: skip
+    assert completed.returncode == 1
+    assert "File too large" in completed.stderr or "requested and" in completed.stderr, completed.stderr
+    assert (tmp_path / name).read_bytes() == b"the old file"
+    assert {file.name for file in tmp_path.iterdir()} == {name, path.name}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="masks of POSIX")
+def test_a_file_has_the_permissions_of_any_new_file(tmp_path):
+    written_to(tmp_path, "y.npy")
+    (tmp_path / "other").write_bytes(b"")
+    assert (tmp_path / "y.npy").stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
 def test_a_model_without_dispatches(tmp_path):
     assert run(tmp_path, {"resources": {}, "dispatchables": {}, "commands": []}) == [
         "Running on 'Ogive (DML_FEATURE_LEVEL_6_4)'"

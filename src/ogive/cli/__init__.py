@@ -10,9 +10,12 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 from ogive.errors import MissingPackageError, OgiveError, message
 
@@ -85,9 +88,41 @@ def ogive(debug: bool) -> None:
     """
 
 
+class _Ended(BaseException):
+    """A signal asks the process to end. It is raised like Ctrl-C's, so that files that are half written are removed."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
+
+
+#: Batch systems and closed terminals send these.
+_ENDING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit."""
-    sys.exit(_status(sys.argv[1:] if arguments is None else arguments))
+    handled = []
+    if threading.current_thread() is threading.main_thread():
+        handled = [number for number in _ENDING if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores SIGHUP
+
+    def end(number: int, frame: FrameType | None) -> NoReturn:
+        for each in handled:
+            signal.signal(each, signal.SIG_IGN)  # cleaning up is not interrupted
+        raise _Ended(number)
+
+    try:
+        for each in handled:
+            signal.signal(each, end)
+        status = _status(sys.argv[1:] if arguments is None else arguments)
+    except _Ended as ended:
+        signal.signal(ended.number, signal.SIG_DFL)
+        os.kill(os.getpid(), ended.number)  # the exit status says which signal it was
+        status = 128 + ended.number
+    finally:
+        for each in handled:
+            signal.signal(each, signal.SIG_DFL)
+    sys.exit(status)
 
 
 #: What sysexits.h calls an error of the program itself.

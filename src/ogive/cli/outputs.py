@@ -12,6 +12,8 @@ from typing import Any, NoReturn
 import click
 import numpy as np
 
+from ogive.drafts import Draft
+
 __all__ = ["Memory", "OutputFolder"]
 
 #: What file systems answer that cannot reserve room for a file.
@@ -58,7 +60,7 @@ class OutputFolder(Memory):
         super().__init__()
         self._folder = folder
         self._made_folders: list[Path] = []
-        self._drafts: dict[str, Path] = {}
+        self._drafts: dict[str, Draft] = {}
         self._files: set[str] = set()
 
     def __enter__(self) -> OutputFolder:
@@ -80,7 +82,7 @@ class OutputFolder(Memory):
     ) -> None:
         self._arrays.clear()
         for draft in self._drafts.values():
-            draft.unlink(missing_ok=True)
+            draft.remove()
         if error is not None:
             self._clean_up()
 
@@ -95,7 +97,7 @@ class OutputFolder(Memory):
         """A mapped file of which every byte is reserved: else a full disk would end the process with a signal."""
         if dtype.hasobject or 0 in shape or not hasattr(os, "posix_fallocate"):
             return np.empty(shape, dtype)
-        draft = self._draft(name)
+        draft = self._draft(name).path
         try:
             array: Any = np.lib.format.open_memmap(draft, mode="w+", dtype=dtype, shape=shape)
             with draft.open("r+b") as file:
@@ -111,11 +113,10 @@ class OutputFolder(Memory):
         what = error.strerror or "not all of an output could be written: the disk may be full"
         raise OSError(error.errno, what, str(self._folder)) from error
 
-    def _draft(self, name: str) -> Path:
+    def _draft(self, name: str) -> Draft:
         if name not in self._drafts:
-            handle, path = tempfile.mkstemp(prefix=".ogive-", suffix=".npy", dir=self._folder)
-            os.close(handle)
-            self._drafts[name] = Path(path)
+            self._drafts[name] = Draft(self._folder, ".npy")
+            self._drafts[name].make()
         return self._drafts[name]
 
     def finish(self, name: str, array: np.ndarray) -> Path:
@@ -127,16 +128,12 @@ class OutputFolder(Memory):
             # Text of any length becomes text of one length: .npy files have no other without pickles.
             plain = array.astype(str) if array.dtype.hasobject else array
             try:
-                with draft.open("wb") as file:
+                with draft.path.open("wb") as file:
                     np.save(file, plain, allow_pickle=False)
             except OSError as error:
                 self._cannot_write(error)
-        if os.name == "posix":  # a temporary file is its owner's alone
-            mask = os.umask(0)
-            os.umask(mask)
-            draft.chmod(0o666 & ~mask)
         target = self._folder / self._file_name(name)
-        draft.replace(target)
+        draft.finish(target)
         del self._drafts[name]
         return target
 

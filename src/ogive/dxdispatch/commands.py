@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ogive.drafts import Draft
 from ogive.dxdispatch.bindings import Bindings, read_bindings, resource_named
 from ogive.dxdispatch.data_types import NUMPY
 from ogive.dxdispatch.place import Place
@@ -142,11 +143,13 @@ class WriteFile:
         assert resource.buffer is not None
         with opened(self._target_place):
             self._target.parent.mkdir(parents=True, exist_ok=True)
-            with self._target.open("wb") as file:
-                if self._is_numpy:
-                    np.save(file, self._array(resource.buffer), allow_pickle=False)
-                else:
-                    file.write(resource.buffer.data)
+            with Draft(self._target.parent) as draft:
+                with draft.path.open("wb") as file:
+                    if self._is_numpy:
+                        np.save(file, self._array(resource.buffer), allow_pickle=False)
+                    else:
+                        file.write(resource.buffer.data)
+                draft.finish(self._target)
         write(f"Resource '{resource.name}' written to '{self._target}'\n")
 
     def _array(self, buffer: np.ndarray) -> np.ndarray:
