@@ -55,6 +55,7 @@ with warnings.catch_warnings(), np.errstate(all="ignore"):
 COMPOSED = frozenset(
     {
         *(
+            "AffineGrid",
             "BlackmanWindow",
             "CenterCropPad",
             "DynamicQuantizeLinear",

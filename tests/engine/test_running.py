@@ -9,6 +9,7 @@ import pytest
 import ogive.onnx
 import ogive.webnn as webnn
 from ogive.engine.running import running_product, running_sum
+from tests.nearest import is_nearest
 from tests.onnx.models import node_model
 
 KINDS = [np.dtype(t) for t in (np.float16, ml_dtypes.bfloat16, np.float32, np.float64)]
@@ -32,25 +33,6 @@ def elements(kind, case, generator):
 
 
 CASES = ["normal", "mean 1e4", "any magnitude", "cancelling", "integers", "near 1", "one number", "ends of the range"]
-
-
-def is_nearest(got, exact, kind):
-    """Whether no neighbour of a number is nearer, and of two at the same distance it is the even one."""
-    info = ml_dtypes.finfo(kind)
-    largest = Fraction(float(info.max))
-    beyond = largest + Fraction(float(info.max) - float(np.nextafter(info.max, kind.type(0)))) / 2
-    if abs(exact) >= beyond:
-        return float(got) == np.copysign(np.inf, float(exact > 0) - 0.5)
-    distance = abs(Fraction(float(got)) - exact)
-    for end in (np.inf, -np.inf):
-        with np.errstate(over="ignore"):
-            beside = float(np.nextafter(got, kind.type(end)))
-        if np.isfinite(beside):
-            other = abs(Fraction(beside) - exact)
-            is_odd = int(got.view(f"u{kind.itemsize}")) & 1
-            if other < distance or (other == distance and is_odd):
-                return False
-    return True
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

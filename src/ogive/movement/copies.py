@@ -17,6 +17,7 @@ from ogive.movement.limits import LARGEST_RANK, fits_an_array
 from ogive.movement.views import normal_axes
 
 __all__ = [
+    "center_crop_pad",
     "compress",
     "concat",
     "depth_to_space",
@@ -303,6 +304,27 @@ def pad(
         if before or after:
             kept = np.take(kept, _beyond(kept.shape[axis], before, after, mode), axis=axis)
     return kept
+
+
+def center_crop_pad(data: np.ndarray, shape: np.ndarray, *, axes: Sequence[int] | None = None) -> np.ndarray:
+    """Cut or pad with zeros at both ends; of an odd number of elements one more is cut or added behind."""
+    along = tuple(range(data.ndim)) if axes is None else normal_axes(axes, data.ndim)
+    wanted = _list("shape", shape)
+    if len(wanted) != len(along) or min(wanted, default=0) < 0:
+        raise ShapeError(f"shape is {wanted}; allowed: {len(along)} sizes from 0 on")
+    result_shape = list(data.shape)
+    source, target = [slice(None)] * data.ndim, [slice(None)] * data.ndim
+    for axis, size in zip(along, wanted, strict=True):
+        have = data.shape[axis]
+        result_shape[axis] = size
+        first = abs(have - size) // 2
+        if have > size:
+            source[axis] = slice(first, first + size)
+        else:
+            target[axis] = slice(first, first + have)
+    result = np.full(_checked(result_shape), "" if data.dtype == object else np.zeros((), data.dtype), data.dtype)
+    result[tuple(target)] = data[tuple(source)]
+    return result
 
 
 def _beyond(size: int, before: int, after: int, mode: str) -> np.ndarray:

@@ -7,15 +7,170 @@ None of them is run for these operators.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from ogive.onnx.implementation import Implementation
+import numpy as np
+
+from ogive import operations as ops
+from ogive.catalog import OPERATORS
+from ogive.dtypes import element_type
+from ogive.engine.computation import Formula, make_ufunc
+from ogive.engine.windows import affine_grid, rotated, window
+from ogive.errors import ModelError, ShapeError, message
+from ogive.expression import Format, lift
+from ogive.expression import node as expression
+from ogive.movement.copies import center_crop_pad, gather
+from ogive.movement.limits import fits_an_array
+from ogive.onnx.data_types import DATA_TYPES, data_type
+from ogive.onnx.implementation import Function, Implementation
 from ogive.onnx.losses import loss
 from ogive.onnx.node import Node
 
 __all__ = ["COMPOSED"]
 
+Types = Sequence[str | None]
+Outputs = Sequence[Implementation | None]
+
+
+# ---- windows and grids
+
+
+def _window(node: Node, _: Types) -> Outputs:
+    number = node.attributes["output_datatype"]
+    found = data_type(number)
+    if found is None or found.element is None:
+        raise ModelError(message(node.label, f"output_datatype is {number}", "a type of numbers"))
+    compute = partial(_windowed, node.operator, found.type, bool(node.attributes["periodic"]))
+    return (Function(node.operands, compute, found.type),)
+
+
+#: Places in a window, and in an axis of a grid, are integers of 32 bits.
+MOST_POINTS = 2**30
+
+
+def _windowed(name: str, kind: str, periodic: bool, size: np.ndarray) -> np.ndarray:
+    if size.size != 1 or not 0 <= int(size.reshape(())) < MOST_POINTS:
+        what = f"its size is {size.tolist()}"
+        raise ShapeError(f"{what}; allowed: one number from 0 on, below 2**30")
+    element = DATA_TYPES[kind].element
+    assert element is not None
+    return window(name, int(size.reshape(())), element, periodic=periodic)
+
+
+def _affine_grid(node: Node, types: Types) -> Outputs:
+    assert types[0] is not None
+    return (Function(node.operands, partial(_grid, bool(node.attributes["align_corners"])), types[0]),)
+
+
+def _grid(align_corners: bool, theta: np.ndarray, size: np.ndarray) -> np.ndarray:
+    sizes = [int(n) for n in size.reshape(-1)]
+    axes = len(sizes) - 2
+    if size.ndim != 1 or axes not in (2, 3) or min(sizes) < 0 or max(sizes) >= MOST_POINTS or not fits_an_array(sizes):
+        raise ShapeError(f"its size is {size.tolist()}; allowed: (N, C, H, W) or (N, C, D, H, W)")
+    if theta.shape != (sizes[0], axes, axes + 1):
+        what = f"its theta has the shape {theta.shape} for the size {sizes}"
+        raise ShapeError(f"{what}; allowed: {(sizes[0], axes, axes + 1)}")
+    return affine_grid(theta, sizes[2:], align_corners=align_corners)
+
+
+def _center_crop_pad(node: Node, types: Types) -> Outputs:
+    assert types[0] is not None
+    return (Function(node.operands, partial(center_crop_pad, axes=node.attributes.get("axes")), types[0]),)
+
+
+# ---- rotary embeddings
+
+
+def _rotary_embedding(node: Node, types: Types) -> Outputs:
+    assert types[0] is not None
+    attributes = node.attributes
+    heads, part = attributes.get("num_heads", 0), attributes.get("rotary_embedding_dim", 0)
+    compute = partial(_embedded, heads, part, bool(attributes.get("interleaved", 0)))
+    return (Function(node.operands, compute, types[0]),)
+
+
+def _embedded(
+    heads: int,
+    part: int,
+    interleaved: bool,
+    x: np.ndarray,
+    cos: np.ndarray,
+    sin: np.ndarray,
+    positions: np.ndarray | None = None,
+) -> np.ndarray:
+    if x.ndim == 3:
+        if heads < 1 or x.shape[2] % heads:
+            what = f"num_heads is {heads} for X of shape {x.shape}"
+            raise ShapeError(f"{what}; allowed: a number that divides the last axis of X")
+        shaped = x.reshape(*x.shape[:2], heads, x.shape[2] // heads)
+    elif x.ndim == 4:
+        shaped = x.transpose(0, 2, 1, 3)
+    else:
+        raise ShapeError(f"X has the shape {x.shape}; allowed: three axes, or four")
+    size = part or shaped.shape[3]
+    if size % 2 or not 0 <= size <= shaped.shape[3]:
+        what = f"{size} of {shaped.shape[3]} elements of a head are rotated"
+        raise ShapeError(f"{what}; allowed: an even number of them")
+    if positions is not None:
+        if positions.shape != shaped.shape[:2] or cos.ndim != 2 or sin.ndim != 2:
+            what = f"position_ids have the shape {positions.shape}, cos_cache {cos.shape} and sin_cache {sin.shape}"
+            raise ShapeError(f"{what}; allowed: {shaped.shape[:2]}, and two axes for the caches")
+        cos, sin = gather(cos, positions), gather(sin, positions)
+    wanted = (*shaped.shape[:2], size // 2)
+    if cos.shape != wanted or sin.shape != wanted:
+        what = f"cos_cache and sin_cache have the shapes {cos.shape} and {sin.shape} for the positions"
+        raise ShapeError(f"{what}; allowed: {wanted}")
+    result = shaped.copy()
+    first, second = (
+        (slice(0, size, 2), slice(1, size, 2)) if interleaved else (slice(size // 2), slice(size // 2, size))
+    )
+    turned = rotated(shaped[..., first], shaped[..., second], cos[:, :, None], sin[:, :, None])
+    result[..., first], result[..., second] = turned
+    return result.reshape(x.shape) if x.ndim == 3 else np.ascontiguousarray(result.transpose(0, 2, 1, 3))
+
+
+# ---- quantisation by the data's own range
+
+
+def _dynamic_quantize(node: Node, types: Types) -> Outputs:
+    kinds = ("tensor(uint8)", "tensor(float)", "tensor(uint8)")
+    functions = (_dynamically_quantized, _dynamic_scale, _dynamic_zero_point)
+    return [Function(node.operands, function, kind) for function, kind, _ in zip(functions, kinds, types, strict=False)]
+
+
+def _range(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest and the largest element, and zero; NaN wins."""
+    zero = np.zeros((), np.float32)
+    return np.minimum(x.min(initial=0.0), zero), np.maximum(x.max(initial=0.0), zero)
+
+
+def _dynamic_scale(x: np.ndarray) -> np.ndarray:
+    """``(largest - smallest) / 255``; 1 in place of 0, because scales are divided by."""
+    low, high = _range(x)
+    single = element_type("float32")
+    a, b = (lift(expression(ops.INPUT, (), i, Format.NUMBER)) for i in range(2))
+    ufunc = make_ufunc("scale", Formula((lift((b - a) / 255),), (single, single), (single,)))
+    scale = np.asarray(ufunc(low, high))
+    return np.asarray(np.where(scale == 0, np.float32(1), scale))
+
+
+def _dynamic_zero_point(x: np.ndarray) -> np.ndarray:
+    return np.asarray(OPERATORS["quantize_linear"](-_range(x)[0], _dynamic_scale(x), np.uint8(0)))
+
+
+def _dynamically_quantized(x: np.ndarray) -> np.ndarray:
+    return np.asarray(OPERATORS["quantize_linear"](x, _dynamic_scale(x), _dynamic_zero_point(x)))
+
+
 #: What computes the outputs of each operator of this kind.
-COMPOSED: dict[str, Callable[[Node, Sequence[str | None]], Sequence[Implementation | None]]] = {
+COMPOSED: dict[str, Callable[[Node, Types], Outputs]] = {
+    "AffineGrid": _affine_grid,
+    "BlackmanWindow": _window,
+    "CenterCropPad": _center_crop_pad,
+    "DynamicQuantizeLinear": _dynamic_quantize,
+    "HammingWindow": _window,
+    "HannWindow": _window,
     "NegativeLogLikelihoodLoss": loss,
+    "RotaryEmbedding": _rotary_embedding,
     "SoftmaxCrossEntropyLoss": loss,
 }

@@ -54,6 +54,10 @@ MOST_EXPANDED_BYTES = 1 << 26
 #: Before this version of the format, initialisers are inputs as well, and constants.
 SEPARATE_INITIALISERS = 4
 
+#: The operators that are what a function of ONNX's own schemas makes of others. tests/onnx/test_composed.py finds them: all
+#: others are computed by the standard's words, or refused by name.
+FROM_SCHEMAS = frozenset({"GroupNormalization", "LayerNormalization", "MeanVarianceNormalization", "RMSNormalization"})
+
 #: Of a name, a message shows about this much.
 MOST_SHOWN = 80
 
@@ -536,9 +540,8 @@ class _Builder:
                     self._append(node, name, one, scope)
             return
         protos = [None if name is None else proto_of_type(self.graph.types[name]) for name in inputs]
-        body = schema_function(schema, proto, version, protos) or body_of(proto, domain)
-        if body is None and scope is self.outermost:
-            body = schema_function(schema, proto, version, self._with_shapes(proto, protos))
+        body = schema_function(schema, proto, version, protos) if proto.op_type in FROM_SCHEMAS else None
+        body = body or body_of(proto, domain)
         what = f"Ogive has no operator {proto.op_type} (opset {version})"
         if body is None:
             raise UnsupportedError(message(label, what, way_out="See ogive.onnx.supported() for those it has"))
@@ -546,17 +549,6 @@ class _Builder:
             self._call(body, proto, inputs, scope, label)
         except UnsupportedError as error:
             raise UnsupportedError(message(label, f"{what}, nor all that ONNX defines it by: {error}")) from error
-
-    def _with_shapes(self, proto: NodeProto, types: Sequence[TypeProto | None]) -> list[TypeProto | None]:
-        """The types of a node's operands with the shapes that the model declares or ONNX infers.
-
-        RotaryEmbedding has another body for each rank.
-        """
-        known = self._inferred()
-        return [
-            known[name].type if name in known and _declared_type(known[name]) is not None else kind
-            for name, kind in zip(proto.input, types, strict=True)
-        ]
 
     def _inferred(self) -> dict[str, ValueInfoProto]:
         if self.inferred is None:
