@@ -24,6 +24,7 @@ KERNEL(second, ALL if (++calls == 2) y[0] = 42;)
 KERNEL(overlaps, for (size_t i = 0; i < n; i++) y[i] = 0; ALL)
 
 KERNEL(past, GROUPS(i < n))
+KERNEL(copies_past, for (size_t i = 0; i < n; i += 8) for (size_t j = i; j < i + 8; j++) y[j] = x[j];)
 KERNEL(before, ALL y[-1] = 0;)
 KERNEL(unwritten, GROUPS(i + 8 <= n))
 KERNEL(nothing, (void)x; (void)y; (void)n;)
@@ -44,6 +45,7 @@ float one(float x) { return F(x); }
 float one_crashes(float x) { if (x == 2) abort(); return F(x); }
 double one_double(double x) { return exp(x); }
 void doubles(const double *x, double *y, size_t n) { for (size_t i = 0; i < n; i++) y[i] = exp(x[i]); }
+void is_nan(const float *x, _Bool *y, size_t n) { for (size_t i = 0; i < n; i++) y[i] = isnan(x[i]); }
 void relu_bits(const uint16_t *x, uint16_t *y, size_t n) {
     for (size_t i = 0; i < n; i++) y[i] = (x[i] & 0x7fff) > 0x7f80 ? x[i] : x[i] >> 15 ? 0 : x[i];
 }

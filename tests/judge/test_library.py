@@ -150,6 +150,19 @@ def test_a_function_of_rows_is_called_once_a_row(library):
     assert not any(found.policies[name].count for name in ("writes_past_end", "unwritten", "crashed"))
 
 
+def test_what_is_copied_past_the_end_is_seen(library):
+    found = judge(f"{library}:copies_past", "identity")
+    assert found.beyond[0].startswith("writes_past_end: writes 1 element past the end in a call on 149,431 elements")
+    found = judge(f"{library}:doubles", "exp")
+    text = "crashed: crashed (signal 11) after it wrote past the end of its results in a call on 149,485 elements"
+    assert any(each.startswith(text) for each in found.beyond), found.beyond
+
+
+def test_truth_values(library):
+    assert judge(f"{library}:is_nan", "isnan", signature="void f(const float *x, bool *y, size_t n)").not_nearest == 0
+    assert not judge(lambda x: np.isinf(x), "isnan").within_budget
+
+
 def test_bits_of_short_floats(library):
     declared = "void f(const uint16_t *x, uint16_t *y, size_t n)"
     assert judge(f"{library}:relu_bits", "relu", "bfloat16", signature=declared).within_budget

@@ -46,6 +46,7 @@ ZONE = 1 << 14
 
 #: What unwritten memory holds; a second call with the other one tells results that happen to be equal to it.
 MARKER, OTHER_MARKER = 0xA5, 0x5A
+_OTHER = {MARKER: OTHER_MARKER, OTHER_MARKER: MARKER}
 
 #: Elements that a process has room for from the start: those of the longest call beside the sweep.
 ROOM = 1_050_000
@@ -435,13 +436,21 @@ class LibraryFunction:
             begin = (place.end - ZONE - length - 64) // 64 * 64 + start // itemsize * itemsize
             begin = place.end - length if mode == "edge" else begin
             begins.append(begin)
-            memory[begin - ZONE : place.end] = marker
+            # Zones of inputs have another marker: a function that copies them past the end of its results is seen.
+            memory[begin - ZONE : place.end] = marker if len(begins) > len(arrays) else _OTHER[marker]
         for begin, x in zip(begins, arrays, strict=False):
             memory[begin : begin + x.nbytes] = np.ascontiguousarray(x).view(np.uint8)
         if mode == "in place":
             begins[-1] = begins[0]
         seconds = SECONDS + SECONDS_AN_ELEMENT * size if self.time_limit is None else self.time_limit
-        process.call({**self._command(begins, arrays[0].size), "limit": seconds})
+        try:
+            process.call({**self._command(begins, arrays[0].size), "limit": seconds})
+        except Died as died:
+            zone = memory[begins[-1] + lengths[-1] : process.places[-1].end]
+            if mode or not _touched(zone, marker).size:
+                raise
+            text = f"{died.fault.text} after it wrote past the end of its results"
+            raise Died(Fault(died.fault.policy, text)) from None
         return self._looked_at(process, begins, lengths, arrays, size, mode, marker)
 
     def _command(self, begins: Sequence[int], count: int) -> dict[str, Any]:
@@ -478,8 +487,9 @@ class LibraryFunction:
                 break
             what = "" if is_output else f" of input {i + 1}"
             unit = kind.itemsize if is_output else arrays[i].itemsize
-            behind = _touched(memory[begin + length : place.end], marker)
-            before = _touched(memory[begin - ZONE : begin], marker)
+            around = marker if is_output else _OTHER[marker]
+            behind = _touched(memory[begin + length : place.end], around)
+            before = _touched(memory[begin - ZONE : begin], around)
             if behind.size:
                 count = -(-(int(behind[-1]) + 1) // unit)
                 longer = is_output and length and int(behind[-1]) + 1 >= length

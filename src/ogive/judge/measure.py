@@ -455,7 +455,8 @@ class _Counter:
             if not finite.any():
                 return
             x, errors = x[finite], errors[finite]
-            off = np.nan_to_num(np.abs(result[finite].astype(exact.dtype) - exact[finite]).astype(np.float64))
+            long = exact.dtype if exact.dtype.kind == "f" else np.dtype(np.float64)
+            off = np.nan_to_num(np.abs(result[finite].astype(long) - exact[finite].astype(long)).astype(np.float64))
         count = float(2 ** (self.spec.kind.bits - 1))
         places = np.clip(((ranks(x) / count + 1) / 2 * PLACES).astype(np.int64), 0, PLACES - 1)
         np.maximum.at(self.by_rank, places, errors)
