@@ -1071,7 +1071,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an operator that is not supported",
             'load("t (float[2, 2] x) => (float[2, 2] y) { y = MatMul(x, x) }")',
             "UnsupportedError",
-            "MatMul node that computes 'y' (opset 18): Ogive has no operator MatMul (opset 18). See ogive.onnx.supported() for those it has. ogive.onnx.load(model, partial=True), `ogive run --partial` and `ogive split` leave such nodes to another runtime",
+            "MatMul node that computes 'y' (opset 18): Ogive has no operator MatMul (opset 18). See ogive.onnx.supported() for those it has. Use ogive.onnx.load(model, partial=True), `ogive run --partial` or `ogive split` to leave such nodes to another runtime",
         ),
         (
             "an unknown operator",
@@ -1083,7 +1083,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an unknown domain",
             'change(lambda m: setattr(m.graph.node[0], "domain", "com.example"))',
             "UnsupportedError",
-            "Relu node that computes 'y': it is an operator of 'com.example'; allowed: ONNX's own operators, and functions of the model. ogive.onnx.load(model, partial=True), `ogive run --partial` and `ogive split` leave such nodes to another runtime",
+            "Relu node that computes 'y': it is an operator of 'com.example'; allowed: ONNX's own operators, and functions of the model. Use ogive.onnx.load(model, partial=True), `ogive run --partial` or `ogive split` to leave such nodes to another runtime",
         ),
         (
             "an unknown attribute",
@@ -1155,7 +1155,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an open condition",
             'load("t (bool c, float[N] x) => (float[N] y) { y = If(c) <then_branch = a () => (p) { p = Relu(x) }, else_branch = b () => (q) { q = Neg(x) }> }")',
             "UnsupportedError",
-            "If node that computes 'y' (opset 18): its condition 'c' is known only when the model runs, and Ogive has no control flow. ogive.onnx.load(model, partial=True), `ogive run --partial` and `ogive split` leave such nodes to another runtime",
+            "If node that computes 'y' (opset 18): its condition 'c' is known only when the model runs, and Ogive has no control flow. Use ogive.onnx.load(model, partial=True), `ogive run --partial` or `ogive split` to leave such nodes to another runtime",
         ),
         (
             "no inputs",

@@ -152,7 +152,9 @@ def test_all_refusals_in_one_message():
     with pytest.raises(UnsupportedError) as raised:
         ogive.onnx.load(model)
     first, *lines = str(raised.value).splitlines()
-    assert first.startswith("model: 4 of 5 nodes are refused: MatMul x 3, Det. ogive.onnx.load(model, partial=True)")
+    assert first.startswith(
+        "model: 4 of 5 nodes are refused: MatMul x 3, Det. Use ogive.onnx.load(model, partial=True)"
+    )
     reason = "Ogive has no operator {0} (opset 18). See ogive.onnx.supported() for those it has"
     assert lines == [
         f"- MatMul node that computes 'a' (opset 18): {reason.format('MatMul')} (2 more nodes like it)",

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import ogive.onnx
+import ogive.onnxruntime
 from ogive.cli import _status
 from ogive.errors import UnsupportedError
 
@@ -104,6 +105,15 @@ def test_a_model_has_the_results_of_onnx_runtime(runtime, path):
         difference = _difference(results, wanted)
         assert difference <= TOLERANCE
     print(f"\n{path.name}: {model!r}: {difference:.1e}")
+
+
+@each_file
+def test_the_provider_runs_a_model(runtime, path):
+    inputs = _inputs(session := _session(runtime, path), path)
+    with_ogive = _session(runtime, path, ogive.onnxruntime.add_provider())
+    difference = _difference(with_ogive.run(None, inputs), session.run(None, inputs))
+    assert difference <= TOLERANCE
+    print(f"\n{path.name}, with the provider: {difference:.1e}")
 
 
 @each_file

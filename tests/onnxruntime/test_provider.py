@@ -123,6 +123,42 @@ def test_bodies_stay_and_their_nodes_are_offered_apart():
         assert_same_bits(y, ogive.celu(ogive.softplus(a) if flag else -a))
 
 
+@pytest.mark.parametrize("shape", ["float[2,3]", "float[N,3]"])
+def test_a_value_of_unknown_shape_is_not_taken_for_a_number(shape):
+    """Both branches declare no shape, and neither does ONNX Runtime's interface say that there is none."""
+    text = f"""t (bool c, {shape} x) => (y, z) {{
+        a = If(c) <then_branch = t () => (p) {{ p = ReduceMean <axes = [0], keepdims = 0> (x) }},
+                   else_branch = e () => (q) {{ q = Identity(x) }}>
+        y = Sigmoid(a) z = Mul(a, y) }}"""
+    model = text_model(text, 17)
+    x = np.float32([[1, -2, 3], [0, 5, -6]])
+    for c in (np.array(True), np.array(False)):
+        y, z = session(model).run(None, {"c": c, "x": x})
+        a = x.mean(0) if c else x
+        np.testing.assert_allclose(y, 1 / (1 + np.exp(-a)), rtol=1e-5)
+        np.testing.assert_allclose(z, a * y, rtol=1e-5)
+
+
+def test_a_graph_is_asked_about_once(monkeypatch):
+    """Starting a session of n nodes loads each group twice: when it is claimed, and when it is compiled."""
+    import ogive.onnxruntime.provider as provider
+
+    asked, loads = [], []
+    survey, load = provider.survey, ogive.onnx.load
+    monkeypatch.setattr(
+        provider, "survey", lambda model, *rest: asked.append(len(model.graph.node)) or survey(model, *rest)
+    )
+    monkeypatch.setattr(
+        ogive.onnx, "load", lambda model, **more: loads.append(len(model.graph.node)) or load(model, **more)
+    )
+    pairs = 100
+    nodes = "".join(f"m{i} = MatMul(s{i}, w) s{i + 1} = Sigmoid(m{i})" for i in range(pairs))
+    model = text_model(f"t (float[2,2] s0, float[2,2] w) => (float[2,2] s{pairs}) {{ {nodes} }}", 17)
+    session(model)
+    assert asked == [2 * pairs]
+    assert loads == [1] * 2 * pairs
+
+
 def test_no_path_leads_out_of_a_group_and_back():
     """The sum cannot join the first group: one of its operands comes by way of a product."""
     text = """t (float[8,8] x) => (float[8,8] y) {

@@ -32,9 +32,7 @@ _Option = OpSchema.FormalParameterOption
 _Type = AttributeProto.AttributeType
 
 #: What to do with a model that has nodes which Ogive does not compute.
-LEFT_TO_OTHERS = (
-    "ogive.onnx.load(model, partial=True), `ogive run --partial` and `ogive split` leave such nodes to another runtime"
-)
+LEFT_TO_OTHERS = "Use ogive.onnx.load(model, partial=True), `ogive run --partial` or `ogive split` to leave such nodes to another runtime"
 
 #: What each type of an attribute is in Python.
 _READERS: dict[int, Callable[[Any], Any]] = {

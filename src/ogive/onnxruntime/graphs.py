@@ -40,8 +40,12 @@ class Shown:
     """Of the nodes."""
 
 
-def read_graph(ort: Interface, graph: int) -> Shown:
-    """A model with the nodes, inputs, outputs and small constants of a graph at an address."""
+def read_graph(ort: Interface, graph: int, *, is_offer: bool = False) -> Shown:
+    """A model with the nodes, inputs, outputs and small constants of a graph at an address.
+
+    ONNX Runtime has no axes for a single number and for a value whose shape is not known. In an offer, from which nodes
+    are claimed, nothing is known of either, unless it is a constant.
+    """
     known: dict[str, ValueInfoProto] = {}
     constants: dict[str, np.ndarray] = {}
 
@@ -53,9 +57,12 @@ def read_graph(ort: Interface, graph: int) -> Shown:
             found = ort.tensor_type(value)
             if found is not None and found[0] not in STORED_ALIKE:
                 found = None
+            is_constant = found is not None and ort.get(c_bool, "ValueInfo_IsConstantInitializer", value)
+            if is_offer and found is not None and not found[1] and not is_constant:
+                found = None
             if found is not None:
                 known[name] = helper.make_tensor_value_info(name, *found)
-            if found is not None and ort.get(c_bool, "ValueInfo_IsConstantInitializer", value):
+            if found is not None and is_constant:
                 tensor = ort.get(c_void_p, "ValueInfo_GetInitializerValue", value)
                 array = ort.array(tensor) if tensor and _is_small(found[1]) else None
                 if array is not None:

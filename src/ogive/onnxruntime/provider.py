@@ -20,6 +20,7 @@ import ogive.onnx
 from ogive import _native
 from ogive.contracts import checked
 from ogive.errors import MissingPackageError, OgiveError, message
+from ogive.onnx.loading import survey
 from ogive.onnxruntime.graphs import Shown, read_graph
 from ogive.onnxruntime.groups import MOVES, neighbours
 from ogive.onnxruntime.interface import VERSION, Interface
@@ -105,27 +106,34 @@ def _version() -> str:
 
 def claimed(shown: Shown, accuracy: str) -> list[list[int]]:
     """The places of the nodes of a graph that Ogive computes, in groups that become one node each."""
-    nodes = shown.model.graph.node
+    nodes = list(shown.model.graph.node)
+    offered = [place for place, node in enumerate(nodes) if _is_offered(node, shown)]
+    taken = {id(nodes[place]) for place in _taken(shown, offered, accuracy)}
     found: list[list[int]] = []
-    for group in neighbours(nodes, lambda node: _is_candidate(node, shown)):
-        rest = group
-        while rest:
-            count = next((n for n in range(len(rest), 0, -1) if _is_taken(shown, rest[:n], accuracy)), 0)
-            if count:
-                found.append(rest[:count])
-            rest = rest[max(count, 1) :]
+    for group in neighbours(nodes, lambda node: id(node) in taken):
+        parts = [group] if _loads(shown, group, accuracy) else [[place] for place in group]
+        found += [part for part in parts if not all(nodes[place].op_type in MOVES for place in part)]
     return found
 
 
-def _is_candidate(node: NodeProto, shown: Shown) -> bool:
+def _is_offered(node: NodeProto, shown: Shown) -> bool:
+    """Whether all is known of a node that Ogive needs: values without a known shape are ONNX Runtime's."""
     names = [name for name in (*node.input, *node.output) if name]
     return node.domain in DOMAINS and bool(node.input) and all(name in shown.known for name in names)
 
 
-def _is_taken(shown: Shown, places: Sequence[int], accuracy: str) -> bool:
-    nodes = shown.model.graph.node
-    if all(nodes[place].op_type in MOVES for place in places):
-        return False
+def _taken(shown: Shown, offered: Sequence[int], accuracy: str) -> list[int]:
+    """The places of the nodes that Ogive computes. The graph is asked about as a whole: its nodes may be thousands."""
+    if not offered:
+        return []
+    try:
+        refusals = survey(_part(shown, offered), None, "graph").refusals
+    except OgiveError:  # something is wrong with one of them; ONNX Runtime takes it
+        return [place for place in offered if _loads(shown, [place], accuracy)]
+    return [place for number, place in enumerate(offered) if number not in refusals]
+
+
+def _loads(shown: Shown, places: Sequence[int], accuracy: str) -> bool:
     try:
         ogive.onnx.load(_part(shown, places), accuracy=accuracy)
     except OgiveError:
@@ -274,7 +282,7 @@ class _Door:
 
     def _claim(self, graph: int, support: int, accuracy: str) -> None:
         assert self.ort is not None
-        shown = read_graph(self.ort, graph)
+        shown = read_graph(self.ort, graph, is_offer=True)
         for places in claimed(shown, accuracy):
             self.ort.fuse(support, [shown.addresses[place] for place in places])
 
