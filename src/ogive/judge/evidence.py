@@ -26,6 +26,10 @@ __all__ = [
 ]
 
 
+#: The error of a wrong truth value, which no usual budget allows.
+WRONG_TRUTH = 2.0**24
+
+
 class Fault(NamedTuple):
     """What a function does to memory or to its process: a policy that it breaks, and a verb with what goes with it."""
 
@@ -87,6 +91,9 @@ def evidence_of(
 
 
 def _errors(spec: Specification, result: np.ndarray, expected: Expected) -> np.ndarray:
+    if spec.output.kind == "boolean":
+        # There is no nearly right truth value.
+        return np.where(result != expected.right, WRONG_TRUTH, 0.0)
     if not spec.output.is_float:
         return steps_between(result, expected.right, spec.output)
     flat, exact, right = result.reshape(-1), expected.exact.reshape(-1), expected.right.reshape(-1)
