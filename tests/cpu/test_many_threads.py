@@ -1,5 +1,6 @@
 """What threads share while they call the same operators and models. In a free-threaded Python they do it at once."""
 
+import os
 import subprocess
 import sys
 import sysconfig
@@ -116,3 +117,50 @@ def test_models_of_many_shapes():
             assert_same_bits(model(*inputs[k]), expected[k])
 
     at_once(work)
+
+
+#: In a thread with so many KiB of stack nothing is compiled yet.
+SMALL = """
+import threading
+import numpy as np, ogive
+x = np.linspace(-2, 2, 3000, dtype=np.float32)
+
+def long(x):
+    for _ in range(12):
+        x = np.where(x > 0.5, x * x, x + 1)
+    return x
+
+def work():
+    try:
+        found = [f(x) for f in (ogive.operator(long), ogive.softmax, ogive.gelu, ogive.logsumexp)]
+        print(not any(np.isnan(y).any() for y in found))
+    except ogive.errors.OgiveError as error:
+        print(error)
+
+threading.stack_size({kib} << 10)
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+"""
+
+
+def in_a_small_thread(kib, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL.format(kib=kib)], capture_output=True, text=True, check=False,
+        env=os.environ | {"OGIVE_CACHE": "off", "OGIVE_PACKS": "off"} | environment,
+    )  # fmt: skip
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.skipif(not sys.platform.startswith(("linux", "darwin")), reason="stacks of POSIX threads")
+@pytest.mark.parametrize("kib", [128, 256])
+def test_a_thread_with_a_small_stack_compiles(kib):
+    """On another stack: LLVM takes more than that. docs/threads.md says what computing takes, 256 KiB."""
+    assert in_a_small_thread(kib) == (0, "True\n", "")
+
+
+@pytest.mark.skipif(not sys.platform.startswith(("linux", "darwin")), reason="stacks of POSIX threads")
+def test_an_error_of_the_compiler_comes_back_from_the_other_stack():
+    status, text, errors = in_a_small_thread(256, OGIVE_TARGET="pentium")
+    assert (status, errors) == (0, "")
+    assert text.startswith("OGIVE_TARGET: it is 'pentium'; allowed: native, ")

@@ -13,6 +13,8 @@ PyObject *ogive_fork_hooks(PyObject *module, PyObject *args) {
     PyErr_SetString(PyExc_NotImplementedError, "fork_hooks: this system has no fork");
     return NULL;
 }
+
+int ogive_is_compiling(void) { return 0; }
 #else
 #include <pthread.h>
 #include <time.h>
@@ -69,6 +71,12 @@ static void give_back(void) {
             succeeded(PyObject_CallMethod(PyList_GET_ITEM(held, tried), "release", NULL));
         }
     }
+}
+
+int ogive_is_compiling(void) {
+    PyObject *answer = held == NULL ? NULL : PyObject_CallMethod(PyList_GET_ITEM(held, 0), "_is_owned", NULL);
+    const int is_owned = answer == Py_True;
+    return succeeded(answer) && is_owned;
 }
 
 /* How many threads are in the middle of loading a module: this one, or (`elsewhere`) others. */

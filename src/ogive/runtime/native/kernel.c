@@ -228,7 +228,7 @@ ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel) {
         OGIVE_LOCK(kernel);
         resolver = Py_XNewRef(kernel->resolve);
         OGIVE_UNLOCK();
-        PyObject *answer = resolver == NULL ? NULL : PyObject_CallNoArgs(resolver);
+        PyObject *answer = resolver == NULL ? NULL : ogive_call_with_stack(resolver);
         if (answer != NULL) {
             accept_alone(kernel, answer);
             Py_DECREF(answer);

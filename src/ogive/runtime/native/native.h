@@ -16,6 +16,7 @@
  *   provider.c the execution provider for ONNX Runtime (ogive.onnxruntime)
  *   dlpack.c   operators called on another library's tensors (ogive.torch)
  *   fork.c     what runs before and after a fork
+ *   stack.c    calls that need a large stack
  *   cpu.c      what the processor can do, and its last cache
  *   module.c   the Python module ogive._native
  *
@@ -288,5 +289,13 @@ int ogive_pool_setup(void);
 /* Block the calling thread's signals, and say which were blocked before. */
 void ogive_block_signals(sigset_t *before);
 #endif
+
+/* fork.c */
+/* Whether the calling thread holds the first lock that a fork waits for, that of compiling. */
+int ogive_is_compiling(void);
+
+/* stack.c */
+/* Calls a Python function without arguments, on a stack of 8 MiB where the calling thread has not enough left. */
+PyObject *ogive_call_with_stack(PyObject *function);
 
 #endif
