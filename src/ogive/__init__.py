@@ -126,6 +126,14 @@ from ogive.catalog.more_activations import (
     tanhshrink,
     xielu,
 )
+from ogive.catalog.normalisation import (
+    batch_normalization,
+    layer_normalization,
+    lp_normalization,
+    mean_variance_normalization,
+    rms_normalization,
+    standardize,
+)
 from ogive.catalog.rounding import ceil, dequantize_linear, floor, quantize_linear, quantized_linear_add, round
 from ogive.catalog.rowwise import (
     hardmax,
@@ -135,7 +143,6 @@ from ogive.catalog.rowwise import (
     softmax,
     softmin,
     sparsemax,
-    standardize,
 )
 from ogive.catalog.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cos, cosh, sin, sinh, tan
 from ogive.operator import ADVISERS, Operator, operator
@@ -155,6 +162,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "batch_normalization",
     "bit_count",
     "bit_shift_left",
     "bit_shift_right",
@@ -204,6 +212,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "layer_normalization",
     "leaky_relu",
     "less",
     "less_or_equal",
@@ -225,8 +234,10 @@ __all__ = [
     "logit",
     "logmeanexp",
     "logsumexp",
+    "lp_normalization",
     "max",
     "mean",
+    "mean_variance_normalization",
     "min",
     "mish",
     "mod",
@@ -248,6 +259,7 @@ __all__ = [
     "reglu",
     "relu",
     "relu_grad",
+    "rms_normalization",
     "round",
     "row_operator",
     "rsqrt",

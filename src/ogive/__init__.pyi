@@ -45,6 +45,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "batch_normalization",
     "bit_count",
     "bit_shift_left",
     "bit_shift_right",
@@ -94,6 +95,7 @@ __all__ = [
     "isfinite",
     "isinf",
     "isnan",
+    "layer_normalization",
     "leaky_relu",
     "less",
     "less_or_equal",
@@ -115,8 +117,10 @@ __all__ = [
     "logit",
     "logmeanexp",
     "logsumexp",
+    "lp_normalization",
     "max",
     "mean",
+    "mean_variance_normalization",
     "min",
     "mish",
     "mod",
@@ -138,6 +142,7 @@ __all__ = [
     "reglu",
     "relu",
     "relu_grad",
+    "rms_normalization",
     "round",
     "row_operator",
     "rsqrt",
@@ -510,6 +515,199 @@ atanh: _Atanh
 """``atanh(x)``
 
 Inverse hyperbolic tangent: ``log((1 + x) / (1 - x)) / 2``, without cancellation.
+"""
+
+class _BatchNormalization(Operator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating],
+        scale: NDArray[_Floating] | _Floating | float,
+        bias: NDArray[_Floating] | _Floating | float,
+        mean: NDArray[_Floating] | _Floating | float,
+        variance: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating] | _Floating | float,
+        scale: NDArray[_Floating],
+        bias: NDArray[_Floating] | _Floating | float,
+        mean: NDArray[_Floating] | _Floating | float,
+        variance: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating] | _Floating | float,
+        scale: NDArray[_Floating] | _Floating | float,
+        bias: NDArray[_Floating],
+        mean: NDArray[_Floating] | _Floating | float,
+        variance: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating] | _Floating | float,
+        scale: NDArray[_Floating] | _Floating | float,
+        bias: NDArray[_Floating] | _Floating | float,
+        mean: NDArray[_Floating],
+        variance: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating] | _Floating | float,
+        scale: NDArray[_Floating] | _Floating | float,
+        bias: NDArray[_Floating] | _Floating | float,
+        mean: NDArray[_Floating] | _Floating | float,
+        variance: NDArray[_Floating],
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        scale: float,
+        bias: float,
+        mean: float,
+        variance: float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        scale: Expression | float,
+        bias: Expression | float,
+        mean: Expression | float,
+        variance: Expression | float,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression,
+        bias: Expression | float,
+        mean: Expression | float,
+        variance: Expression | float,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression | float,
+        bias: Expression,
+        mean: Expression | float,
+        variance: Expression | float,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression | float,
+        bias: Expression | float,
+        mean: Expression,
+        variance: Expression | float,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression | float,
+        bias: Expression | float,
+        mean: Expression | float,
+        variance: Expression,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Keywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        bias: _Tensor,
+        mean: _Tensor,
+        variance: _Tensor,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_Types],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        bias: _Tensor,
+        mean: _Tensor,
+        variance: _Tensor,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        out: None = None,
+        **numpy: Unpack[_Types],
+    ) -> Any: ...
+    def bind(self, *, epsilon: SupportsFloat = 1e-05) -> np.ufunc: ...
+
+batch_normalization: _BatchNormalization
+"""``batch_normalization(x, scale, bias, mean, variance, *, epsilon=1e-05)``
+
+Elements beside a mean and a variance that are given: ``(x - mean) / sqrt(variance + epsilon) * scale + bias``.
+
+Parameter epsilon: any finite number from 0 on; default 1e-05.
 """
 
 class _BitCount(Operator):
@@ -2580,6 +2778,134 @@ isnan: _Isnan
 Whether a number is NaN: ``x != x``.
 """
 
+class _LayerNormalization(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating],
+        scale: NDArray[_Floating] | _Floating | float,
+        bias: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating] | _Floating | float,
+        scale: NDArray[_Floating],
+        bias: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating] | _Floating | float,
+        scale: NDArray[_Floating] | _Floating | float,
+        bias: NDArray[_Floating],
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        scale: float,
+        bias: float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        scale: Expression | float,
+        bias: Expression | float,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression,
+        bias: Expression | float,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression | float,
+        bias: Expression,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        bias: _Tensor,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        bias: _Tensor,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowTypes],
+    ) -> Any: ...
+    def bind(self, *, epsilon: SupportsFloat = 1e-05) -> np.ufunc: ...
+
+layer_normalization: _LayerNormalization
+"""``layer_normalization(x, scale, bias, *, epsilon=1e-05, axis=-1)``
+
+Rows of mean 0 and variance 1, scaled and shifted: ``(x - mean(x)) / sqrt(variance(x) + epsilon) * scale + bias``.
+
+Parameter epsilon: any finite number from 0 on; default 1e-05.
+"""
+
 class _LeakyRelu(Operator):
     @overload
     def __call__(
@@ -3443,6 +3769,72 @@ logsumexp: _Logsumexp
 Logarithm of the sum of exponentials: ``max(x) + log(sum(exp(x - max(x))))``.
 """
 
+class _LpNormalization(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        p: Literal[2, 1] = 2,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        p: Literal[2, 1] = 2,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        p: Literal[2, 1] = 2,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        p: Literal[2, 1] = 2,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        p: Literal[2, 1] = 2,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowTypes],
+    ) -> Any: ...
+    def bind(self, *, p: Literal[2, 1] = 2) -> np.ufunc: ...
+
+lp_normalization: _LpNormalization
+"""``lp_normalization(x, *, p=2, axis=-1)``
+
+Rows of norm 1: ``x / sum(abs(x)**p)**(1/p)``; a row of zeros stays as it is.
+
+Parameter p: 2, 1; default 2.
+"""
+
 class _Max(Operator):
     @overload
     def __call__(
@@ -3547,6 +3939,57 @@ mean: _Mean
 """``mean(a, b)``
 
 Mean of two: ``(a + b) / 2``, which does not overflow; of integers rounded towards zero.
+"""
+
+class _MeanVarianceNormalization(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: _Floatings,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> _Floatings: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        /,
+        *,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(self, x: _Tensor, /, *, axis: _Axis = -1, out: None = None, **numpy: Unpack[_RowTypes]) -> Any: ...
+    def bind(self) -> np.ufunc: ...
+
+mean_variance_normalization: _MeanVarianceNormalization
+"""``mean_variance_normalization(x, *, axis=-1)``
+
+Rows of mean 0 and variance 1: ``(x - mean(x)) / sqrt(mean((x - mean(x))**2))``; 0 where all elements are equal.
 """
 
 class _Min(Operator):
@@ -4615,6 +5058,101 @@ relu_grad: _ReluGrad
 """``relu_grad(x, gradient)``
 
 Gradient of the rectified linear unit: ``gradient`` where x > 0, 0 elsewhere.
+"""
+
+class _RmsNormalization(RowOperator):
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating],
+        scale: NDArray[_Floating] | _Floating | float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: NDArray[_Floating] | _Floating | float,
+        scale: NDArray[_Floating],
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> NDArray[_Floating]: ...
+    @overload
+    def __call__(
+        self,
+        x: float,
+        scale: float,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> np.float64: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression,
+        scale: Expression | float,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: Expression | float,
+        scale: Expression,
+        /,
+        *,
+        epsilon: Expression | SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowKeywords],
+    ) -> Expression: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: _Out | tuple[_Out],
+        **numpy: Unpack[_RowTypes],
+    ) -> _Out: ...
+    @overload
+    def __call__(
+        self,
+        x: _Tensor,
+        scale: _Tensor,
+        /,
+        *,
+        epsilon: SupportsFloat = 1e-05,
+        axis: _Axis = -1,
+        out: None = None,
+        **numpy: Unpack[_RowTypes],
+    ) -> Any: ...
+    def bind(self, *, epsilon: SupportsFloat = 1e-05) -> np.ufunc: ...
+
+rms_normalization: _RmsNormalization
+"""``rms_normalization(x, scale, *, epsilon=1e-05, axis=-1)``
+
+Rows of mean square 1, scaled: ``x / sqrt(mean(x**2) + epsilon) * scale``.
+
+Parameter epsilon: any finite number from 0 on; default 1e-05.
 """
 
 class _Round(Operator):

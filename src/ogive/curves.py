@@ -75,9 +75,11 @@ PARAMETERS: dict[str, tuple[dict[str, Any], ...]] = {
     "clamp": ({"min": -1.0, "max": 2.0},),
     "clip": ({"wins": "max"},),
     "clamp_grad": ({"min": -1.0, "max": 2.0},),
+    "layer_normalization": ({"epsilon": 1e-5}, {"epsilon": 0.1}, {"epsilon": 1.0}),
     "leaky_relu": ({"alpha": 0.01}, {"alpha": 0.1}, {"alpha": 0.3}),
     "linear": ({"alpha": 1.0, "beta": 0.0}, {"alpha": 0.5, "beta": 1.0}),
     "parametric_softplus": ({"alpha": 1.0, "beta": 1.0}, {"alpha": 1.0, "beta": 2.0}, {"alpha": 0.5, "beta": 1.0}),
+    "rms_normalization": ({"epsilon": 1e-5}, {"epsilon": 0.1}, {"epsilon": 1.0}),
     "scaled_tanh": ({"alpha": 1.0, "beta": 0.5}, {"alpha": 1.7159, "beta": 2 / 3}),
     "shrink": ({"bias": 0.0, "lambd": 0.5}, {"bias": 0.5, "lambd": 0.5}, {"bias": 1.0, "lambd": 1.0}),
     "standardize": ({"epsilon": 1e-5}, {"epsilon": 0.1}, {"epsilon": 1.0}),
@@ -192,13 +194,16 @@ def heights_of(
     """The values of an operator or its derivative over x; NaN where it jumps."""
     if op.is_row_wise:
         rows = np.column_stack([x, *(np.full_like(x, value) for value in REST_OF_ROW)])
+        beside = [np.full_like(rows, value) for value in other]
         if drawn is op:
-            y = np.asarray(op(rows, **values))
+            y = np.asarray(op(rows, *beside, **values))
             return _cut(x, y if op.reduces else y[:, 0])
         first = np.zeros_like(rows)
         first[:, 0] = 1
         first = first[:, 0] if op.reduces else first
-        return _cut(x, np.asarray(drawn(first, rows, **values))[:, 0])
+        of_operands = drawn(first, rows, *beside, **values)
+        of_first = of_operands[0] if isinstance(of_operands, tuple) else of_operands
+        return _cut(x, np.asarray(of_first)[:, 0])
     y = np.asarray(drawn(*_operands(op, x, other), **values)).astype(np.float64)
     return y if x.dtype.kind == "i" else _cut(x, y)
 

@@ -108,6 +108,7 @@ class Operator(_native.OperatorCall):
         signature = check_function(function)
         self.function = function
         self.integer_function = integers or function
+        self.double_function = function
         self.name = self.__name__ = function.__name__
         self.__qualname__, self.__module__ = function.__qualname__, function.__module__
         self.__signature__ = without_annotations(signature)
@@ -433,10 +434,13 @@ class Operator(_native.OperatorCall):
 
     # ---- formula, kernels, ufuncs
 
-    def formula(self, *, for_integers: bool = False, **choices: Any) -> tuple[Expression, ...]:
+    def formula(
+        self, *, for_integers: bool = False, for_doubles: bool = False, **choices: Any
+    ) -> tuple[Expression, ...]:
         """The roots of the formula's graph, one per output, with parameters that are numbers left open.
 
-        ``for_integers`` asks for the formula for integer operands, where an operator has one of their own.
+        ``for_integers`` asks for the formula for integer operands, where an operator has one of their own, and
+        ``for_doubles`` for that of float64.
         """
         numeric = {parameter.name: parameter for parameter in self.numeric_parameters}
         for name in choices:
@@ -447,7 +451,7 @@ class Operator(_native.OperatorCall):
                     )
                 )
         defaults = {p.name: p.default for p in self.parameters if p.choices}
-        function = self.integer_function if for_integers else self.function
+        function = self.integer_function if for_integers else self.double_function if for_doubles else self.function
         structure = (function, _key(defaults | choices))
         if structure not in self._formulas:
             positions = count()
@@ -505,7 +509,7 @@ class Operator(_native.OperatorCall):
         bound = tuple((name, value) for name, value in parameters.items() if name in numeric)
         choices = {name: value for name, value in parameters.items() if name not in numeric}
         return Formula(
-            self.formula(for_integers=signature.is_of_integers, **choices),
+            self.formula(for_integers=signature.is_of_integers, for_doubles=signature.has_doubles, **choices),
             *signature,
             modular=self.modular,
             parameter_count=len(numeric) if len(bound) < len(numeric) else 0,

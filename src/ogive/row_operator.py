@@ -45,9 +45,10 @@ class RowOperator(Operator):
     keywords: ClassVar[tuple[str, ...]] = ("axis",)
     numpy_keywords = tuple(name for name in NUMPY_KEYWORDS if name != "where")  # generalised ufuncs have no `where`
 
-    def __init__(self, *args: Any, **keywords: Any) -> None:
+    def __init__(self, *args: Any, doubles: Callable[..., Any] | None = None, **keywords: Any) -> None:
         self.is_row_wise = True
         super().__init__(*args, **keywords)
+        self.double_function = doubles or self.function
         defaults = {"axis": LAST, "keepdims": False}
         own = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=defaults[n]) for n in self.keywords]
         given = list(self.__signature__.parameters.values())
@@ -265,6 +266,7 @@ def row_operator(
     types: Iterable[TypeLike] = ...,
     constraints: Mapping[str, Constraint] = ...,
     reduces: bool = ...,
+    doubles: Callable[..., Any] | None = ...,
     onnx: str | None = ...,
     directml: str | None = ...,
 ) -> Callable[[Callable[..., Any]], RowOperator]: ...
@@ -277,13 +279,15 @@ def row_operator(
     types: Iterable[TypeLike] = FLOATS,
     constraints: Mapping[str, Constraint] | None = None,
     reduces: bool = False,
+    doubles: Callable[..., Any] | None = None,
     onnx: str | None = None,
     directml: str | None = None,
 ) -> Any:
     """Make a row-wise operator of a formula that uses ``row_max``, ``row_sum`` and the like.
 
     With ``reduces`` the formula makes one number of a row, and results have no axis for it. ``types`` and ``constraints``
-    are those of :func:`ogive.operator`.
+    are those of :func:`ogive.operator`. ``doubles`` is the formula for float64, if that is another: the same real number,
+    without what overflows and underflows on the way.
 
     >>> import ogive
     >>> from ogive.formula import row_sum
@@ -306,7 +310,7 @@ def row_operator(
             return [Signature((t,) * len(tensors), (t,)) for t in in_order(listed)]
 
         kind = RowReduction if reduces else RowOperator
-        made = kind(function, signatures, constraints or {}, onnx=onnx, directml=directml)
+        made = kind(function, signatures, constraints or {}, doubles=doubles, onnx=onnx, directml=directml)
         check_at_once(made)
         return made
 

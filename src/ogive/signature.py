@@ -157,6 +157,11 @@ class Signature(NamedTuple):
         """Whether no operand is a floating-point number: then the formula for integers is meant."""
         return not any(t.is_float for t in self.inputs)
 
+    @property
+    def has_doubles(self) -> bool:
+        """Whether an operand or a result is of float64."""
+        return any(t.name == "float64" for t in (*self.inputs, *self.outputs))
+
 
 def element_type_given(subject: str, name: str, value: TypeLike) -> ElementType:
     """The element type that a value stands for.

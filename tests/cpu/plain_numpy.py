@@ -173,6 +173,22 @@ def standardize(x, epsilon):
     return distance / np.sqrt((distance**2).mean(axis=-1, keepdims=True) + epsilon)
 
 
+def lp_normalization(x, p):
+    norm = np.abs(x).sum(axis=-1, keepdims=True) if p == 1 else np.sqrt((x * x).sum(axis=-1, keepdims=True))
+    with np.errstate(invalid="ignore"):
+        return np.where((x == 0).all(axis=-1, keepdims=True), x, x / norm)
+
+
+def mean_variance_normalization(x):
+    is_flat = (x == x[..., :1]).all(axis=-1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        return np.where(is_flat, x - x, standardize(x, 0))
+
+
+def rms_normalization(x, scale, epsilon):
+    return x / np.sqrt((x * x).mean(axis=-1, keepdims=True) + epsilon) * scale
+
+
 def hardmax(x):
     return (np.arange(x.shape[-1]) == x.argmax(axis=-1)[..., None]).astype(x.dtype)
 
@@ -267,6 +283,10 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "isfinite": np.isfinite,
     "isinf": isinf,
     "isnan": np.isnan,
+    "batch_normalization": lambda x, scale, bias, mean, variance, epsilon: (
+        (x - mean) / np.sqrt(variance + epsilon) * scale + bias
+    ),
+    "layer_normalization": lambda x, scale, bias, epsilon: standardize(x, epsilon) * scale + bias,
     "leaky_relu": lambda x, alpha: where(x >= 0, x, alpha * x),
     "less": np.less,
     "less_or_equal": np.less_equal,
@@ -291,6 +311,8 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "max": np.maximum,
     "mean": lambda a, b: a / 2 + b / 2,
     "min": np.minimum,
+    "lp_normalization": lp_normalization,
+    "mean_variance_normalization": mean_variance_normalization,
     "mish": mish,
     "mod": lambda a, b, fmod: np.fmod(a, b) if fmod else np.mod(a, b),
     "modulus_floor": np.mod,
@@ -309,6 +331,7 @@ NUMBERS: dict[str, Callable[..., Array]] = {
     "reglu": lambda a, b: where(a <= 0, 0, a) * b,
     "relu": lambda x: where(x <= 0, 0, x),
     "relu_grad": lambda x, gradient: where(x > 0, gradient, 0),
+    "rms_normalization": rms_normalization,
     "round": round_to_integer,
     "rsqrt": lambda x: 1 / np.sqrt(x),
     "scaled_tanh": lambda x, alpha, beta: alpha * np.tanh(beta * x),

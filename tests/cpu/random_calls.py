@@ -304,13 +304,18 @@ def operand_calls(draw: Any, op: Any) -> Call:
     size = math.prod(shape)
     kinds = {kind.name for kind in (*signature.inputs, *signature.outputs)}
     usable = [c for c in INSTALLED if is_usable(c, kinds, len(shape)) and (size or c.name != "frame")]
-    container = draw(st.sampled_from(usable))
+    has_rows_beside = op.is_row_wise and op.inputs > 1  # all in one container, of one shape; awkward arrays stand alone
+    container = draw(st.sampled_from([c for c in usable if c.library != "awkward"] if has_rows_beside else usable))
     first = draw(st.integers(0, op.inputs - 1))  # one at least is in the container
     operands, arrays, weak, is_contained = [], [], [], []
     for i, kind in enumerate(signature.inputs):
-        size = shape if i == first or not container.broadcasts else part_of(draw, shape)
+        size = shape if i == first or has_rows_beside or not container.broadcasts else part_of(draw, shape)
         array = operand(draw, op, kind, size)
-        kept = container if i == first or (len(size) in container.dimensions and draw(st.booleans())) else None
+        kept = (
+            container
+            if i == first or has_rows_beside or (len(size) in container.dimensions and draw(st.booleans()))
+            else None
+        )
         if kept is None and not container.broadcasts:
             array, kept = operand(draw, op, kind, ()), None
         # pandas makes arrays of Python's numbers beside its objects.

@@ -62,29 +62,30 @@ def expected(call, kinds, result):
     if not call.op.is_row_wise:
         exact = compute(*arrays)
         return arrays, parameters, np.broadcast_to(exact, call.shape)
-    (x,) = arrays
+    x = arrays[0]
     axes = tuple(range(x.ndim)) if call.axis is None else tuple(np.atleast_1d(call.axis) % x.ndim)
     axes = tuple(sorted(axes))
     last = range(-len(axes), 0)
-    moved = np.moveaxis(x, axes, last)
-    rows = moved.reshape(-1, int(np.prod([x.shape[a] for a in axes]))) if x.size else moved
-    exact = rows_of(call, compute, rows, axes, last) if x.size else compute(np.empty((0, 1), x.dtype)).reshape(x.shape)
-    return arrays, parameters, np.moveaxis(exact.reshape(moved.shape), last, axes)
+    moved = [np.moveaxis(a, axes, last) for a in arrays]
+    shape = moved[0].shape
+    rows = [a.reshape(-1, int(np.prod([x.shape[a] for a in axes]))) if x.size else a for a in moved]
+    empty = [np.empty((0, 1), a.dtype) for a in arrays]
+    exact = rows_of(call, compute, rows, axes, last) if x.size else compute(*empty).reshape(x.shape)
+    return arrays, parameters, np.moveaxis(exact.reshape(shape), last, axes)
 
 
 def rows_of(call, compute, rows, axes, last):
     if call.container.name != "masked":
-        return compute(rows)
-    there = ~np.moveaxis(np.ma.getmaskarray(call.operands[0]), axes, last).reshape(rows.shape)
+        return compute(*rows)
+    masks = [np.ma.getmaskarray(np.ma.asanyarray(operand)) for operand in call.operands]
+    there = ~np.moveaxis(np.logical_or.reduce(masks), axes, last).reshape(rows[0].shape)
     exact = None
-    for row, taken in zip(rows, there, strict=True):
+    for i, taken in enumerate(there):
         if taken.any():
-            found = compute(row[taken][None])[0]
-            exact = np.zeros(rows.shape, found.dtype) if exact is None else exact
-    for i, (row, taken) in enumerate(zip(rows, there, strict=True)):
-        if taken.any():
-            exact[i, taken] = compute(row[taken][None])[0]
-    return exact if exact is not None else compute(rows)
+            found = compute(*(row[i][taken][None] for row in rows))[0]
+            exact = np.zeros(rows[0].shape, found.dtype) if exact is None else exact
+            exact[i, taken] = found
+    return exact if exact is not None else compute(*rows)
 
 
 def plain_value(parameter, value):

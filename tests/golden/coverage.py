@@ -19,6 +19,7 @@ from ogive.golden.directml_operators import all_of_directml, of_directml
 from ogive.golden.onnx_operators import all_of_onnx, of_onnx
 from ogive.golden.specification import Specification, WholeSpecification, bits_of
 from ogive.golden.vectors import Case, arrays_in, make
+from ogive.golden.whole import NORMALISATIONS
 
 #: How far results of Ogive's own kernels may be from the exact values, in ULP. They are correctly rounded but in float64.
 OWN_ULP, OWN_ULP_FLOAT64 = 0.5, 1.0
@@ -88,6 +89,8 @@ def _error(spec: Specification, case: Case, result: np.ndarray, right: np.ndarra
         if right.dtype == np.float64 and spec.operator in STEPWISE:
             largest = np.abs(right).max()
             return float(np.abs(result - right).max() / np.spacing(largest) / right.size)
+        if right.dtype == np.float64 and spec.operator in NORMALISATIONS:
+            return float((np.abs(result - right) / np.spacing(np.abs(right).max())).max())
         return float("inf")
     if spec.output.is_float:
         exact = np.broadcast_to(spec.expected(case.inputs).exact, result.shape).reshape(-1)

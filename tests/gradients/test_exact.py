@@ -21,6 +21,7 @@ PARAMETERS = {
     "b": 4.0,
     "beta": 0.75,
     "cap": 30.0,
+    "epsilon": 0.125,
     "gamma": 1.125,
     "lambd": 0.5,
     "bias": 0.25,
@@ -68,6 +69,10 @@ def test_what_has_a_derivative():
             "sparsemax",
             "logmeanexp",
             "standardize",
+            "layer_normalization",
+            "lp_normalization",
+            "mean_variance_normalization",
+            "rms_normalization",
         ),  # over rows: vjp
         *("equal", "greater", "greater_or_equal", "less", "less_or_equal", "isfinite", "isinf", "isnan"),
         "not_equal",

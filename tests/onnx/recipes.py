@@ -14,6 +14,8 @@ from onnx import helper
 
 from ogive.accuracy import error_in_ulp as error
 from ogive.dtypes import element_type_of
+from ogive.golden.normal_rules import NORMAL_RULES
+from ogive.golden.onnx_operators import of_onnx
 from ogive.onnx import formulas, schemas
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.reference import correctly_rounded, evaluate_exactly, to_long_double
@@ -380,6 +382,14 @@ def batch_normalization(schema, types):
     return Case(inputs, {"consumed_inputs": [0]} if schema.since_version == 1 else {}, exact=exact)
 
 
+def normalisation(schema, types):
+    """The golden rule's first call, in fractions; of three outputs the first."""
+    spec = of_onnx(schema.name, schema.since_version, types)
+    _, inputs, (first, *_) = next(iter(spec.calls(0)))
+    exact = [mpmath.mpf(float(value)) for value in first.reshape(-1)]
+    return Case(dict(zip(spec.tensors, inputs, strict=True)), dict(spec.parameters), exact=exact, limit=2.0)
+
+
 def range_(schema, types):
     kind = DATA_TYPES[types["T"]].numpy
     inputs = {"start": np.array(1, kind), "limit": np.array(8, kind), "delta": np.array(3, kind)}
@@ -458,6 +468,7 @@ def dequantize(schema, types):
 
 RECIPES = {
     "BatchNormalization": batch_normalization,
+    **dict.fromkeys(NORMAL_RULES, normalisation),
     "BitShift": bit_shift,
     "Compress": copied(lambda x: x[[0, 2]], [True, False, True], axis=0),
     "Concat": concat,

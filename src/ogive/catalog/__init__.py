@@ -15,6 +15,7 @@ from ogive.catalog import (
     gated,
     logic,
     more_activations,
+    normalisation,
     rounding,
     rowwise,
     trigonometry,
@@ -27,7 +28,18 @@ __all__ = ["OPERATORS"]
 OPERATORS: dict[str, Operator] = {
     name: getattr(module, name)
     for module in (
-        *(activations, more_activations, gated, rowwise, arithmetic, functions, trigonometry, rounding, clipping),
+        *(
+            activations,
+            more_activations,
+            gated,
+            rowwise,
+            normalisation,
+            arithmetic,
+            functions,
+            trigonometry,
+            rounding,
+            clipping,
+        ),
         *(logic, bits),
     )
     for name in module.__all__

@@ -43,7 +43,13 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
         bitwise_left_shift=("bit_shift_left", "of unsigned integers"),
         bitwise_right_shift=("bit_shift_right", "of unsigned integers"),
         gelu=("gelu", "the same, also with approximate='tanh'"),
-        layer_norm=("standardize", "without weight and bias; eps is epsilon, and axis the last axes"),
+        batch_norm=("batch_normalization", "x, weight, bias, mean, variance; without training"),
+        layer_norm=(
+            "layer_normalization",
+            "eps is epsilon, and axis the last axes; `standardize` is without weight and bias",
+        ),
+        normalize=("lp_normalization", "for p 1 and 2; without eps"),
+        rms_norm=("rms_normalization", "eps is epsilon, and axis the last axes"),
         leaky_relu=("leaky_relu", "negative_slope is alpha"),
         rrelu=("rrelu", _TRAINING),
         **{
@@ -68,7 +74,8 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
         "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus swish tanh "
         "tanh_shrink",
         hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
-        layer_normalization=("standardize", "without gamma and beta"),
+        layer_normalization=("layer_normalization", "gamma is scale, beta is bias"),
+        rms_normalization=("rms_normalization", "the scale is required"),
         leaky_relu=("leaky_relu", "negative_slope is alpha, and 0.2 by default"),
         selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
         threshold=("thresholded_relu", "for default_value 0; threshold_value is alpha"),
@@ -106,6 +113,8 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
         logicalNot="logical_not",
         logicalOr="logical_or",
         logicalXor="logical_xor",
+        batchNormalization=("batch_normalization", "input, scale, bias, mean, variance, in this order"),
+        layerNormalization=("layer_normalization", "axes is axis"),
         notEqual="not_equal",
         quantizeLinear="quantize_linear",
         reduceLogSumExp=("logsumexp", "axes is axis, keepDimensions is keepdims"),
@@ -136,19 +145,18 @@ WITHOUT: dict[str, str] = {
         "all amax amin any average nanmax nanmin nanprod nansum prod sum"
     ),
     "Write it as a row operator of your own, with row_sum, row_max and row_count": (
-        "cosine_similarity moments norm normalize rms_norm rms_normalization std var"
+        "cosine_similarity moments norm std var"
     ),
     "ogive.onnx.load runs it in a model": (
-        "ArgMax ArgMin BatchNormalization Concat CumSum Dropout DynamicQuantizeLinear Expand Gather "
-        "GatherElements GroupNormalization InstanceNormalization LayerNormalization LpNormalization "
-        "MeanVarianceNormalization Pad QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearSoftmax RMSNormalization Range "
+        "ArgMax ArgMin Concat CumSum Dropout DynamicQuantizeLinear Expand Gather "
+        "GatherElements GroupNormalization InstanceNormalization Pad QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearSoftmax Range "
         "ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape "
-        "SimplifiedLayerNormalization SkipLayerNormalization Slice Split Tile TopK Transpose Trilu batch_norm "
-        "batch_normalization group_norm instance_norm"
+        "SimplifiedLayerNormalization SkipLayerNormalization Slice Split Tile TopK Transpose Trilu "
+        "group_norm instance_norm"
     ),
     "ogive.webnn has it in its graphs": (
-        "argMax argMin batchNormalization cast concat cumulativeSum expand gather gatherElements gatherND "
-        "instanceNormalization layerNormalization pad reduceL1 reduceL2 reduceLogSum reduceMax reduceMean reduceMin "
+        "argMax argMin cast concat cumulativeSum expand gather gatherElements gatherND "
+        "instanceNormalization pad reduceL1 reduceL2 reduceLogSum reduceMax reduceMean reduceMin "
         "reduceProduct reduceSum reduceSumSquare reshape reverse scatterElements scatterND slice split tile transpose "
         "triangular"
     ),

@@ -12,9 +12,8 @@ from ogive import formula as f
 from ogive.formula import where
 from ogive.limits import is_infinite
 from ogive.row_operator import row_operator
-from ogive.signature import NOT_NEGATIVE
 
-__all__ = ["hardmax", "log_softmax", "logmeanexp", "logsumexp", "softmax", "softmin", "sparsemax", "standardize"]
+__all__ = ["hardmax", "log_softmax", "logmeanexp", "logsumexp", "softmax", "softmin", "sparsemax"]
 
 
 @row_operator(onnx="Hardmax", directml="ACTIVATION_HARDMAX1")
@@ -142,19 +141,3 @@ def sparsemax(x: Any) -> Any:
     t = f.row_threshold(below)
     no_number = largest - largest  # zero, but NaN where the largest is infinite
     return where(f.equal(no_number, 0), where(t < below, below - t, 0), no_number)
-
-
-@row_operator(constraints={"epsilon": NOT_NEGATIVE})
-def standardize(x: Any, *, epsilon: Any = 1e-5) -> Any:
-    """Numbers of mean 0 and variance 1: ``(x - mean(x)) / sqrt(mean((x - mean(x))**2) + epsilon)``.
-
-    It is layer normalisation without scale and bias. Rows that hold NaN or an infinity give NaN.
-
-    >>> standardize([1.0, 2.0, 3.0], epsilon=0)
-    array([-1.22474487,  0.        ,  1.22474487])
-
-    Source: JAX standardize; ONNX LayerNormalization-17.
-    """
-    count = f.row_count(x)
-    distance = x - f.row_sum(x) / count
-    return distance / f.square_root(f.row_sum(distance * distance) / count + epsilon)

@@ -140,7 +140,8 @@ class RowFused:
     def identity(self) -> str:
         step, operands = self.steps[0]
         count = len(self.inputs)
-        if len(self.steps) == 1 and isinstance(step, RowFormula) and (*operands, *self.results) == (*range(count + 1),):
+        is_plain = isinstance(step, RowFormula) and (*operands, *self.results) == (*range(count + 1),)
+        if len(self.steps) == 1 and is_plain and not self.row_inputs:
             return step.identity
         lines = [f"rows {[t.name for t in self.inputs]} {sorted(self.row_inputs)} -> {list(self.results)}"]
         lines += [f"{list(operands)}: {step.identity}" for step, operands in self.steps]

@@ -376,7 +376,7 @@ def _ulp(x: Fraction, kind: str) -> Fraction:
 
 def _rows(operator: str, made: Rows, operands: Sequence[Bounds], budget: Fraction) -> Bounds:
     data, *others = operands
-    arranged = made.arrange(data.lower.shape, [x.lower for x in others])
+    arranged = made.arrange([data.lower.shape], [x.lower for x in others])
     kind = element_type_of(data.lower.dtype)
     if arranged is None or kind is None or not kind.is_float:
         raise UnsupportedError(f"intervals: {operator} of these operands; allowed: floats, along axes")

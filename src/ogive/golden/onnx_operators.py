@@ -12,7 +12,7 @@ from ogive.engine.rows import RowFormula
 from ogive.errors import UnsupportedError, message
 from ogive.expression import walk
 from ogive.golden.specification import FLOAT32_PARAMETERS, Specification, Step
-from ogive.golden.whole import of_whole
+from ogive.golden.whole import NORMALISATIONS, of_whole
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.dispatch import implementation
@@ -75,7 +75,7 @@ def of_onnx(
         raise UnsupportedError(message("ogive.golden", f"ONNX has no {operator} in opset {version}"))
     formal = list(schema.inputs) * (2 if schema.max_input > len(schema.inputs) else 1)
     names = tuple(p.name if len(schema.inputs) == len(formal) else f"{p.name}_{i}" for i, p in enumerate(formal))
-    if operator == "Constant" or (len(schema.outputs) != 1 and operator != "BatchNormalization"):
+    if operator in {"Constant", *NORMALISATIONS} or (len(schema.outputs) != 1 and operator != "BatchNormalization"):
         return of_whole(operator, version, types, attributes or {})
     output = schema.outputs[0]
     result = types.get(output.type_str, output.type_str)

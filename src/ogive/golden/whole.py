@@ -16,13 +16,20 @@ from onnx import helper
 
 from ogive.dtypes import ElementType
 from ogive.errors import UnsupportedError, message
+from ogive.golden.normal_rules import NORMAL_ATTRIBUTES, NORMAL_RULES
 from ogive.golden.onnx_values import container_calls, element_of, name_of_type, tensor_of, type_of
 from ogive.golden.specification import Call, Specification, WholeSpecification
 from ogive.golden.whole_rules import ATTRIBUTES, RULES, Given
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["SmallType", "model_of_whole", "of_whole"]
+__all__ = ["NORMALISATIONS", "SmallType", "model_of_whole", "of_whole"]
+
+#: Normalisations of rows, whose scales and biases lie as the standard has them.
+NORMALISATIONS = frozenset(NORMAL_RULES)
+
+_RULES = RULES | NORMAL_RULES
+_ATTRIBUTES = ATTRIBUTES | NORMAL_ATTRIBUTES
 
 
 @dataclass(frozen=True)
@@ -59,8 +66,8 @@ def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: 
     Raises UnsupportedError for operators that have no rule, and for types that no rule has, such as maps.
     """
     schema = schemas.schema_of(operator, version)
-    if schema is None or operator not in RULES:
-        raise UnsupportedError(message(operator, "golden data has no rule of it", ", ".join(sorted(RULES))))
+    if schema is None or operator not in _RULES:
+        raise UnsupportedError(message(operator, "golden data has no rule of it", ", ".join(sorted(_RULES))))
     is_many = schema.max_input > len(schema.inputs)
     formal = list(schema.inputs) * (2 if is_many else 1)
     if operator == "Split" and version == 1:
@@ -73,11 +80,13 @@ def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: 
             if operator == "Identity" and element_of(given) is not None:
                 return _identity_of_container(version, names, given)
             raise UnsupportedError(message(operator, f"a value is {given}", "tensors, and of Identity sequences too"))
-    chosen = {n: v for n, v in ATTRIBUTES.get(operator, {}).items() if n in schema.attributes and n not in names}
+    chosen = {n: v for n, v in _ATTRIBUTES.get(operator, {}).items() if n in schema.attributes and n not in names}
     if operator in ("Constant", "ConstantOfShape"):
         chosen["value"] = _value(DATA_TYPES[result], operator)
     if operator in ("BitCast", "Cast"):
         chosen["to"] = DATA_TYPES[result].name if version == 1 else DATA_TYPES[result].number
+    if operator == "LayerNormalization":
+        chosen["stash_type"] = DATA_TYPES[types[schema.outputs[1].type_str]].number
     if operator == "EyeLike":
         chosen["dtype"] = DATA_TYPES[result].number
     if operator == "Split" and "num_outputs" in chosen:
@@ -91,7 +100,7 @@ def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: 
     output = DATA_TYPES[result]
 
     def calls(seed: int) -> Iterator[Call]:
-        return RULES[operator](Given(operator, version, kinds, output, every, np.random.default_rng(seed)))
+        return _RULES[operator](Given(operator, version, kinds, output, every, np.random.default_rng(seed)))
 
     outputs = tuple(o.name for o in schema.outputs)
     result_types = tuple(types.get(o.type_str, o.type_str) for o in schema.outputs)

@@ -37,49 +37,8 @@ def _attribute(node: NodeProto, name: str, default: int) -> int:
 # ---- ONNX's own
 
 
-def _instance_normalization(_: NodeProto) -> str:
-    return """<epsilon: float = 1e-5> (input, scale, B) => (output) {
-        shape = Shape (input)
-        channels = Constant <value_ints = [0, 0, -1]> ()
-        x = Reshape (input, channels)
-        last = Constant <value_ints = [2]> ()
-        mean = ReduceMean (x, last)
-        difference = Sub (x, mean)
-        squares = Mul (difference, difference)
-        variance = ReduceMean (squares, last)
-        number = Constant <value_float: float = @epsilon> ()
-        small = CastLike (number, input)
-        sum = Add (variance, small)
-        deviation = Sqrt (sum)
-        normal = Div (difference, deviation)
-        one = Constant <value_ints = [1]> ()
-        factor = Unsqueeze (scale, one)
-        scaled = Mul (normal, factor)
-        offset = Unsqueeze (B, one)
-        moved = Add (scaled, offset)
-        output = Reshape (moved, shape)
-    }"""
-
-
-def _lp_normalization(node: NodeProto) -> str:
-    norm = {1: "ReduceL1", 2: "ReduceL2"}.get(_attribute(node, "p", 2), "ReduceL2")
-    return f"""<axis: int = -1, p: int = 2> (input) => (output) {{
-        number = Constant <value_int: int = @axis> ()
-        shape = Constant <value_ints = [1]> ()
-        axes = Reshape (number, shape)
-        norm = {norm} (input, axes)
-        none = Constant <value_float = 0.0> ()
-        zero = CastLike (none, input)
-        is_zero = Equal (norm, zero)
-        quotient = Div (input, norm)
-        output = Where (is_zero, input, quotient)
-    }}"""
-
-
 #: By operator: the opset of the body, and its text. SimplifiedLayerNormalization is what ONNX Runtime's optimiser writes.
 _ONNX: dict[str, tuple[int, Body]] = {
-    "InstanceNormalization": (20, _instance_normalization),
-    "LpNormalization": (20, _lp_normalization),
     "SimplifiedLayerNormalization": (
         23,
         lambda _: (

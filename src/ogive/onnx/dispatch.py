@@ -168,7 +168,8 @@ def _reduction(node: Node, output_type: str | None) -> Implementation:
     if formula is None or attributes.get("select_last_index"):
         return Function(node.operands, function, output_type)
 
-    def arrange(shape: tuple[int, ...], others: Sequence[np.ndarray]) -> Arrangement | None:
+    def arrange(shapes: Sequence[tuple[int, ...]], others: Sequence[np.ndarray]) -> Arrangement | None:
+        (shape,) = shapes
         if node.operator in PLACES:
             return arrangement(shape, axes=(attributes["axis"],), keepdims=attributes["keepdims"])
         return arrangement(shape, **{**attributes, **dict(zip(names, others, strict=True))})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -90,6 +91,10 @@ class Arrangement:
     """How many of them are one row."""
     result: tuple[int, ...]
     """The shape of the output."""
+    split: tuple[int, ...] | None = None
+    """The shape that the array is given first, where an axis is cut into groups."""
+    beside: tuple[tuple[int, ...], ...] = ()
+    """For each further operand of the rows the shape in which it broadcasts with the array."""
 
     @property
     def is_in_order(self) -> bool:
@@ -105,14 +110,48 @@ class Arrangement:
         """The axis that is a row, where that is one, counted from the last."""
         return self.order[-1] - len(self.order)
 
+    def turned(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The sizes of an array's axes, those of a row last."""
+        sizes = self.split or shape
+        return tuple(sizes[axis] for axis in self.order)
+
+    def as_rows(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of an array's rows: its other axes, and the length of a row."""
+        turned = self.turned(shape)
+        first = len(turned) - self.row_axes
+        return (*turned[:first], math.prod(turned[first:]))
+
+    def rows(self, array: np.ndarray) -> np.ndarray:
+        """An array as rows."""
+        seen = array if self.split is None else array.reshape(self.split)
+        return seen.transpose(self.order).reshape(self.as_rows(array.shape))
+
+    def restored(self, rows: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+        """The results of rows as the output, of an operand of this shape."""
+        turned = self.turned(shape)
+        if math.prod(rows.shape) == math.prod(turned):
+            rows = rows.reshape(turned).transpose(self.back)
+        return rows.reshape(self.result)
+
+    def rows_beside(self, position: int, shape: tuple[int, ...], array: np.ndarray) -> np.ndarray:
+        """A further operand as the rows beside those of an array of this shape: of its elements, or of one number."""
+        sizes = self.beside[position]
+        rank = len(self.order)
+        seen = array.reshape((1,) * (rank - len(sizes)) + tuple(sizes)).transpose(self.order)
+        first = rank - self.row_axes
+        if any(size != 1 for size in seen.shape[first:]):
+            seen = np.broadcast_to(seen, (*seen.shape[:first], *self.turned(shape)[first:]))
+        return seen.reshape(*seen.shape[:first], math.prod(seen.shape[first:]))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows(Function):
     """A function that is row-wise if its operand is seen as rows."""
 
     row_wise: RowWise
-    arrange: Callable[[tuple[int, ...], Sequence[np.ndarray]], Arrangement | None]
-    """How, for a shape and the values of the operands behind the first; None for what the function refuses."""
+    """The first operands are its own; others say how arrays are seen, such as the axes."""
+    arrange: Callable[[Sequence[tuple[int, ...]], Sequence[np.ndarray]], Arrangement | None]
+    """How, for the shapes of the operands of rows and the values of the others; None for what the function refuses."""
 
 
 Implementation = Alias | Constant | Elementwise | Function

@@ -104,7 +104,7 @@ def _whole_axes(graph: Graph, rank: int) -> dict[int, str]:
                             whole.setdefault(axis - constant.ndim, f"a constant of {step.label}")
             continue
         shape = (2,) * rank
-        rows = made.arrange(shape, ()) if isinstance(made, Rows) and len(made.operands) == 1 else None
+        rows = made.arrange([shape], ()) if isinstance(made, Rows) and len(made.operands) == 1 else None
         if rows is None or rows.result != shape:
             whole.setdefault(0, step.label)
             continue

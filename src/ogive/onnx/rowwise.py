@@ -7,6 +7,7 @@ the given one on.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -46,7 +47,8 @@ def row_wise(node: Node, op: Operator, output_type: str) -> Function:
     )
 
 
-def _arrangement(axis: int, is_one_axis: bool, shape: tuple[int, ...], _: object) -> Arrangement | None:
+def _arrangement(axis: int, is_one_axis: bool, shapes: Sequence[tuple[int, ...]], _: object) -> Arrangement | None:
+    (shape,) = shapes
     rank = len(shape)
     if not -rank <= axis < rank:
         return None

@@ -195,6 +195,6 @@ def check_output(schema: OpSchema, position: int, kind: str, label: str) -> None
     """Refuse a type that attributes ask for and the version of the operator does not have."""
     formal = formal_parameter(schema.outputs, position)
     assert formal is not None
-    if kind not in formal.types:
+    if kind not in formal.types and not (schema.name == "LayerNormalization" and position):  # it looks at stash_type
         what = f"its output {formal.name} would be {kind}"
         raise ModelError(message(label, what, ", ".join(sorted(formal.types))))

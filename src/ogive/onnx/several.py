@@ -1,4 +1,4 @@
-"""Nodes of several outputs: each output is computed on its own, and only if something needs it."""
+"""Nodes of several outputs, and normalisations: each output is computed on its own, and only if something needs it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ogive.movement.views import normal_axes
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.implementation import Alias, Function, Implementation
 from ogive.onnx.node import Node
-from ogive.onnx.normalisation import batch_normalization
+from ogive.onnx.normalisation import NORMALISATIONS
 
 __all__ = ["SEVERAL", "without_marks"]
 
@@ -106,8 +106,8 @@ def _all_kept(kind: Any, data: np.ndarray) -> np.ndarray:
 
 #: What computes the outputs of each operator of this kind.
 SEVERAL: dict[str, Callable[[Node, Sequence[str | None]], Outputs]] = {
-    "BatchNormalization": batch_normalization,
     "Dropout": _dropout,
     "Split": _split,
     "TopK": _topk,
+    **NORMALISATIONS,
 }

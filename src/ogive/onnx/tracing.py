@@ -163,45 +163,78 @@ class _Trace:
         made, fixed = step.made, self.record.fixed
         if not self.outline.fuse or not isinstance(made, Rows):
             return [step]
-        first, *others = made.operands
+        own = made.row_wise.operands
+        first, *beside = own
+        others = made.operands[len(own) :]
         shape = self.shapes[first]
         if not math.prod(shape) or any(value not in fixed for value in others):
             return [step]
         try:
-            arranged = made.arrange(shape, [fixed[value] for value in others])
+            arranged = made.arrange([self.shapes[value] for value in own], [fixed[value] for value in others])
         except ShapeError:  # the function says what is wrong
             arranged = None
         if arranged is None:
             return [step]
-        turned = tuple(shape[axis] for axis in arranged.order)
-        lead, row = turned[: len(shape) - arranged.row_axes], math.prod(turned[len(shape) - arranged.row_axes :])
+        turned, seen = arranged.turned(shape), arranged.as_rows(shape)
+        *lead, row = seen
         longest = made.row_wise.computation.longest
         is_too_long = longest is not None and row > longest  # the function says so
-        if is_too_long or (self.destinations is not None and (*lead, row) != shape):
+        if is_too_long or (self.destinations is not None and seen != shape):
             return [step]
         reduces = made.row_wise.computation.reduces
-        if arranged.row_axes == 1 and row > 1:  # the engine has rows along any axis
-            along = replace(made.row_wise, operands=(first,), axis=arranged.axis)
+        if arranged.row_axes == 1 and row > 1 and arranged.split is None:  # the engine has rows along any axis
+            aligned = [self._beside(step, value, sizes) for value, sizes in zip(beside, arranged.beside, strict=True)]
+            along = replace(made.row_wise, operands=(first, *aligned), axis=arranged.axis)
             if along.shape(shape) == arranged.result:
                 return [replace(step, made=along)]
-            name = f"{step.output}\0computed"
-            self.uses[name] = 1
-            self.types[name] = self.types[step.output]
+            name = self._computed_name(step)
             self._seen_as(step, name, "", arranged.result, _reshaping(arranged.result))
             return [replace(step, output=name, made=along)]
-        steps, rows = [], first
+        rows = first
         if not arranged.is_in_order:
             rows = self._seen_as(step, rows, "turned", turned, partial(np.transpose, axes=arranged.order))
-        if (*lead, row) != turned:
-            rows = self._seen_as(step, rows, "rows", (*lead, row), _reshaping((*lead, row)))
-        computed = (*lead, 1) if reduces else (*lead, row)
-        name = step.output if computed == arranged.result else f"{step.output}\0computed"
-        steps.append(replace(step, output=name, made=replace(made.row_wise, operands=(rows,))))
-        if name != step.output:
-            self.uses[name] = 1
-            self.types[name] = self.types[step.output]
+        if seen != turned or arranged.split is not None:
+            rows = self._seen_as(step, rows, "rows", seen, _reshaping(seen))
+        aligned = [
+            self._beside(step, value, sizes, partial(arranged.rows_beside, position, shape))
+            for position, (value, sizes) in enumerate(zip(beside, arranged.beside, strict=True))
+        ]
+        computed = (*lead, 1) if reduces else seen
+        is_turned_back = not (reduces or arranged.is_in_order)
+        name = step.output if computed == arranged.result and not is_turned_back else self._computed_name(step)
+        made_of_rows = replace(step, output=name, made=replace(made.row_wise, operands=(rows, *aligned)))
+        if is_turned_back:
+            name = self._seen_as(step, name, "apart", turned, _reshaping(turned))
+            self._seen_as(step, name, "", arranged.result, partial(np.transpose, axes=arranged.back))
+        elif name != step.output:
             self._seen_as(step, name, "", arranged.result, _reshaping(arranged.result))
-        return steps
+        return [made_of_rows]
+
+    def _computed_name(self, step: Step) -> str:
+        """A name for what rows compute, where the step's output is a view of it."""
+        name = f"{step.output}\0computed"
+        self.uses[name] = 1
+        self.types[name] = self.types[step.output]
+        return name
+
+    def _beside(
+        self, step: Step, value: str, sizes: Shape, function: Callable[[np.ndarray], np.ndarray] | None = None
+    ) -> str:
+        """A further operand of rows as they need it: in this shape, or what the function makes of it."""
+        if function is None and self.shapes[value] == sizes:
+            return value
+        name = f"{value}\0{step.output}"  # loading refuses names with such a character
+        if name in self.types:
+            return name
+        self._compute([value])
+        source = self.values[value]
+        call = _reshaping(sizes) if function is None else function
+        made = called(step.label, call, [source])
+        is_view = bool(np.may_share_memory(made, source))
+        what = (step.label, call, (value,), name, made.shape, source.dtype)
+        self.types[name] = self.types[value]
+        self._keep(FunctionCall(*what, is_view=is_view, keeps_order=function is None), made, source)
+        return name
 
     def _seen_as(self, step: Step, value: str, what: str, shape: Shape, function: partial[np.ndarray]) -> str:
         """A view of a value, made when something needs it; without a name for ``what`` it is, the step's output."""

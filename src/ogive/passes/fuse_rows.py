@@ -142,8 +142,8 @@ class _Joint:
         given = tuple(self.types[i] for i in operands)
         if given != program.inputs:
             raise ValueError(f"fuse_rows: a step for {program.inputs} gets {given}")
-        if program.stages and any(self.of_row[i] for i in operands):
-            raise ValueError("fuse_rows: a step over rows gets one number a row")
+        if program.stages and self.of_row[operands[0]]:
+            raise ValueError("fuse_rows: the rows of a step over rows have one number")
         self.is_tested &= program.in_any_order
         leaves: dict[Expression, Expression] = {}
         for i, t in enumerate(program.inputs):

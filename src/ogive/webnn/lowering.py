@@ -17,6 +17,7 @@ import numpy as np
 from ogive import formula as f
 from ogive import operations as ops
 from ogive.catalog import OPERATORS as CATALOGUE
+from ogive.catalog import normalisation
 from ogive.dtypes import BOOLEAN, ElementType, element_type
 from ogive.engine.casting import cast
 from ogive.engine.computation import Computation, Element, Formula, Fused
@@ -25,7 +26,7 @@ from ogive.engine.graph import Node, Value
 from ogive.engine.reductions import reduction
 from ogive.engine.rows import RowFormula
 from ogive.engine.running import running_sum
-from ogive.expression import Format, Term, formula_node, lift
+from ogive.expression import Format, lift
 from ogive.expression import node as expression
 from ogive.movement import copies
 from ogive.signature import Signature
@@ -229,33 +230,15 @@ def _dequantise(kind: ElementType, scale: ElementType) -> Computation:
 @lru_cache(maxsize=64)
 def _batch(kind: ElementType, epsilon: float, more: tuple[str, ...]) -> Computation:
     x, mean, variance, *rest = _inputs(3 + len(more))
-    by_name = dict(zip(more, rest, strict=True))
-    root = (x - mean) / f.sqrt(variance + epsilon)
-    return Formula((lift(_scaled(root, by_name)),), (kind,) * (3 + len(more)), (kind,))
-
-
-def _scaled(root: Any, by_name: Mapping[str, Any]) -> Any:
-    if "scale" in by_name:
-        root = root * by_name["scale"]
-    return root + by_name["bias"] if "bias" in by_name else root
+    root = normalisation.beside_given(x, mean, variance, epsilon, **dict(zip(more, rest, strict=True)))
+    return Formula((lift(root),), (kind,) * (3 + len(more)), (kind,))
 
 
 @lru_cache(maxsize=64)
-def _scaling(wide: ElementType, kind: ElementType, more: tuple[str, ...]) -> Computation:
+def _normal_row(kind: ElementType, epsilon: float, more: tuple[str, ...]) -> RowFormula:
     x, *rest = _inputs(1 + len(more))
-    root = _scaled(x, dict(zip(more, rest, strict=True)))
-    return Formula((lift(root),), (wide, *(kind,) * len(more)), (kind,))
-
-
-@lru_cache(maxsize=64)
-def _normal_row(kind: ElementType, result: ElementType, epsilon: float) -> RowFormula:
-    """``(x - mean) / sqrt(variance + epsilon)`` of the elements of a row."""
-    x = expression(ops.INPUT, (), 0, Format.NUMBER)
-    assert isinstance(x, Term)
-    count = formula_node(ops.ROW_COUNT, x)
-    distance = x - f.row_sum(x) / count
-    variance = f.row_sum(distance * distance) / count
-    return RowFormula((lift(distance / f.sqrt(variance + epsilon)),), (kind,), (result,))
+    root = normalisation.normalised(x, epsilon, **dict(zip(more, rest, strict=True)))
+    return RowFormula((lift(root),), (kind,) * (1 + len(more)), (kind,))
 
 
 # ---- operators of their own
@@ -344,37 +327,21 @@ def _batch_normalised(
     return _computed_as(made, operation, operands, kind, shape, computation)
 
 
-#: In what the normalised elements of a row are kept until they are scaled: longer than the type, so that the result is
-#: rounded once.
-_WIDER = {"float16": element_type("float32"), "float32": element_type("float64")}
-
-
 def _normalised(
     made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape
 ) -> Value:
     x, *others = inputs
     attributes = operation.attributes
-    axes, more = attributes["axes"], attributes["more"]
+    axes = attributes["axes"]
     rows, order = made.as_rows(x, axes)
-    wide = _WIDER[kind.name] if more else kind
-    row = _normal_row(kind, wide, attributes["epsilon"])
-    result = made.over_rows(operation.subject, wide, rows, row)
     if set(attributes["described_by"]) == set(axes):  # one for each element of a row
-        result = _rescaled(made, operation, result, [made.seen(v, _shape(rows)[-1:]) for v in others], kind)
-        others = []
-    result = made.turned(made.seen(result, tuple(shape[axis] for axis in order)), _back(order))
-    if not others:
-        return result
-    (channel,) = attributes["described_by"]
-    wanted = (shape[channel], *(1,) * (len(shape) - channel - 1))
-    return _rescaled(made, operation, result, [made.seen(v, wanted) for v in others], kind)
-
-
-def _rescaled(made: Lowered, operation: Operation, value: Value, others: list[Value], kind: ElementType) -> Value:
-    if not others:
-        return value
-    computation = _scaling(value.type, kind, operation.attributes["more"])
-    return made.computed(operation.subject, kind, _shape(value), (value, *others), computation)
+        wanted = _shape(rows)[-1:]
+    else:  # the channels are the last of the axes that are kept
+        wanted = (*_shape(rows)[-2:-1], 1)
+    row = _normal_row(kind, attributes["epsilon"], attributes["more"])
+    operands = (rows, *(made.seen(value, wanted) for value in others))
+    result = made.computed(operation.subject, kind, _shape(rows), operands, row)
+    return made.turned(made.seen(result, tuple(shape[axis] for axis in order)), _back(order))
 
 
 # ---- where elements lie
