@@ -25,7 +25,7 @@ def refused(text, pattern, error=ModelError, **options):
 
 
 def rotated(shape):
-    """RotaryEmbedding of a value that another node computes; of three axes its body is another one."""
+    """RotaryEmbedding of a value that another node computes; the standard's text has it for three axes and four."""
     text = f"""<ir_version: 10, opset_import: ["" : 23]>
         t ({shape} x, float[5,2] c, float[5,2] s, int64[1,3] p) => (y) {{
             v = Neg(x)
@@ -35,7 +35,7 @@ def rotated(shape):
 
 
 @pytest.mark.parametrize("shape", [(1, 2, 3, 4), (1, 3, 8)])
-def test_a_body_that_depends_on_the_rank(shape):
+def test_an_operator_that_depends_on_the_rank(shape):
     rng = np.random.default_rng(0)
     x = rng.standard_normal(shape).astype(np.float32)
     c, s = rng.standard_normal((2, 5, 2)).astype(np.float32)
@@ -46,11 +46,6 @@ def test_a_body_that_depends_on_the_rank(shape):
     expected = np.concatenate([a * c[p[0]] - b * s[p[0]], b * c[p[0]] + a * s[p[0]]], -1)
     expected = expected if len(shape) == 4 else expected.transpose(0, 2, 1, 3).reshape(shape)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-
-
-def test_a_body_that_depends_on_a_rank_that_nobody_says():
-    with pytest.raises(UnsupportedError, match=r"Ogive has no operator RotaryEmbedding \(opset 23\)"):
-        ogive.onnx.load(rotated("float"))
 
 
 def test_a_function_takes_the_place_of_its_calls():
@@ -258,11 +253,10 @@ def test_an_operator_outside_of_the_catalogue_is_what_onnx_defines_it_by():
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_what_is_missing_is_named_with_what_needs_it():
+def test_what_is_missing_is_named_itself():
+    """Not what ONNX would make it of."""
     model = node_model("Attention", 23, [(name, "tensor(float)") for name in "qkv"])
-    with pytest.raises(
-        UnsupportedError, match="^Attention node .* no operator Attention .opset 23.*no operator MatMul"
-    ):
+    with pytest.raises(UnsupportedError, match=r"^Attention node .* no operator Attention .opset 23.(?!.*MatMul)"):
         ogive.onnx.load(model)
 
 
