@@ -7,6 +7,7 @@ the factor that they meet becomes their numerator. A rule's form must not cancel
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 
 from ogive import formula as f
@@ -14,7 +15,7 @@ from ogive.differentiation.algebra import ONE, ZERO, divide, multiply, negative,
 from ogive.expression import Term
 from ogive.formula import where
 
-__all__ = ["FLAT", "PARTIALS"]
+__all__ = ["FLAT", "PARTIALS", "is_infinite"]
 
 #: Constant between their steps, as rounding is: their derivative is 0, at the steps too.
 FLAT = frozenset(
@@ -25,25 +26,31 @@ FLAT = frozenset(
 #: Beyond it, 1 + x * x is x * x in every format.
 LARGE = 2.0**64
 
+LARGEST = sys.float_info.max
+
 
 def _power(n: Term, a: Term, b: Term) -> tuple[Term, Term]:
-    """Of a constant exponent of 0 the first one is 0, whatever the base; 0 to the power of b is 0 for all b near by."""
+    """Of a constant exponent of 0 the first one is 0, whatever the base; 0 to the power of b is 0 for all b near by.
+
+    So are an infinite base to a negative power, and a power whose infinite exponent makes it 0.
+    """
     exponent = rational(b)
     if exponent is not None:
         by_base = multiply(b, f.raised(a, b - 1 if exponent is None else exponent - 1)) if exponent else ZERO
         by_base = b if exponent == 1 else by_base
     else:
-        by_base = where(f.equal(b, 0), 0, b * f.power(a, b - 1))
-    return by_base, where(f.equal(a, 0) & (b >= 0), 0, n * f.log(a))
+        by_base = where(f.equal(b, 0) | (is_infinite(b) & f.equal(n, 0)), 0, b * f.power(a, b - 1))
+    return by_base, where((f.equal(a, 0) & (b >= 0)) | (is_infinite(a) & (b < 0)), 0, n * f.log(a))
 
 
 def _atan2(n: Term, y: Term, x: Term) -> tuple[Term, Term]:
-    """``x / (x * x + y * y)`` and ``-y / (x * x + y * y)`` without overflow on the way; 0 at the origin."""
+    """``x / (x * x + y * y)`` and ``-y / (x * x + y * y)`` without overflow on the way; 0 at the origin, and infinitely far."""
     radius = f.larger(f.absolute(x), f.absolute(y))
     scale = where(f.equal(radius, 0), 1, radius)
     p, q = x / scale, y / scale
     length = where(f.equal(radius, 0), 1, p * p + q * q)
-    return p / length / scale, negative(q / length / scale)
+    is_far = is_infinite(radius)
+    return where(is_far, 0, p / length / scale), where(is_far, 0, negative(q / length / scale))
 
 
 def _remainder(n: Term, a: Term, b: Term) -> tuple[Term, Term]:
@@ -52,6 +59,11 @@ def _remainder(n: Term, a: Term, b: Term) -> tuple[Term, Term]:
 
 def _with_sign(n: Term, magnitude: Term, sign: Term) -> tuple[Term, Term]:
     return f.copy_sign(1, magnitude) * f.copy_sign(1, sign), ZERO
+
+
+def is_infinite(x: Term) -> Term:
+    """Whether a number is beyond the largest one of float64: unlike equality, that has a derivative of its own."""
+    return f.absolute(x) > LARGEST
 
 
 def _within(x: Term, bound: float) -> Term:
@@ -87,7 +99,13 @@ def _of_log_ndtr(n: Term, x: Term) -> tuple[Term]:
     v = _within(x, 100)
     quotient = f.exp(v * v * -0.5 - f.log_ndtr(v)) / f.square_root(2 * f.pi)
     u = 1 / (x * x)
-    return (where(x < -30, -x / (1 - u * (1 - u * (3 - u * (15 - u * (105 - 945 * u))))), quotient),)
+    series = -x / (1 - u * (1 - u * (3 - u * (15 - u * (105 - 945 * u)))))
+    return (where(x < -1e100, -x, where(x < -30, series, quotient)),)
+
+
+def _of_cbrt(n: Term, x: Term) -> tuple[Term]:
+    m = _within(n, 1e170)  # far beyond all cube roots but an infinite one
+    return (1 / (3 * m * m),)
 
 
 #: By kind: the node and its operands to the partial derivatives. `select`, `absolute`, `larger` and `smaller` have
@@ -109,7 +127,7 @@ PARTIALS: dict[str, Callable[..., tuple[Term, ...]]] = {
     "log": lambda n, x: (1 / x,),
     "log2": lambda n, x: (1 / x / f.log_2,),
     "log10": lambda n, x: (1 / x / f.log_10,),
-    "cbrt": lambda n, x: (1 / (3 * n * n),),
+    "cbrt": _of_cbrt,
     "erfinv": _of_erfinv,
     "log_ndtr": _of_log_ndtr,
     "log1p": lambda n, x: (1 / (1 + x),),
@@ -127,7 +145,7 @@ PARTIALS: dict[str, Callable[..., tuple[Term, ...]]] = {
     "cosh": lambda n, x: (f.sinh(x),),
     "tanh": _of_tanh,
     "asinh": lambda n, x: (1 / where(f.absolute(x) > LARGE, f.absolute(x), f.square_root(1 + x * x)),),
-    "acosh": lambda n, x: (1 / (f.square_root(x - 1) * f.square_root(x + 1)),),
+    "acosh": lambda n, x: (where(x > LARGE, 1 / x, 1 / (f.square_root(x - 1) * f.square_root(x + 1))),),
     "atanh": lambda n, x: (1 / (1 - x * x),),
     "row_sum": lambda n, x: (ONE,),
 }

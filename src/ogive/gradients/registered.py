@@ -12,6 +12,7 @@ from typing import Any
 from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.catalog.more_activations import tanhshrink
+from ogive.differentiation.partials import is_infinite
 from ogive.expression import Term
 from ogive.formula import where
 from ogive.operator import Operator
@@ -131,7 +132,10 @@ def _density(x: Any) -> Any:
 
 def _part_of_hypot(a: Any, b: Any) -> Any:
     length = f.hypot(a, b)
-    return where(f.equal(length, 0), 0, a / length)
+    shorter = a / 4 / f.hypot(a / 4, b / 4)  # where the length could overflow
+    is_long = f.larger(f.absolute(a), f.absolute(b)) > 2.0**1000
+    slope = where(is_long, shorter, where(f.equal(length, 0), 0, a / length))
+    return where(is_infinite(a) & ~is_infinite(b), f.copy_sign(1, a), slope)
 
 
 def _part_of_fmax(a: Any, b: Any) -> Any:
@@ -148,6 +152,17 @@ def _one_per_cosh_squared(u: Any) -> Any:
     return 1 / c / c
 
 
+def _scaled_tanh_beta(x: Any, *, alpha: Any, beta: Any) -> Any:
+    u = beta * x
+    return alpha * (where(f.absolute(u) > FAR, 0, x) * _one_per_cosh_squared(u))
+
+
+def _snake(x: Any, *, alpha: Any) -> Any:
+    """``1 + sin(2 * alpha * x)``; where the product could overflow, a square that needs half of it."""
+    u = alpha * x
+    return where(f.absolute(u) > 2.0**1000, _squared(f.sin(u) + f.cos(u)), 1 + f.sin(2 * alpha * x))
+
+
 def _softcap_cap(x: Any, *, cap: Any) -> Any:
     """``tanh(u) - u / cosh(u)**2``, as ``u tanh(u)**2`` less what tanh(u) leaves of u; both are like u**3 near zero."""
     u = x / cap
@@ -158,11 +173,12 @@ def _softcap_cap(x: Any, *, cap: Any) -> Any:
 
 def _squareplus(x: Any, *, b: Any) -> Any:
     length = f.hypot(x, f.square_root(b))
-    return where(x < 0, b / 2 / length / (length - x), 0.5 + x / length * 0.5)
+    slope = where(x < 0, b / 2 / length / (length - x), 0.5 + x / length * 0.5)
+    return where(is_infinite(x), where(x < 0, 0, 1), slope)
 
 
 def _squareplus_b(x: Any, *, b: Any) -> Any:
-    return 0.25 / f.hypot(x, f.square_root(b))
+    return where(is_infinite(x), 0, 0.25 / f.hypot(x, f.square_root(b)))
 
 
 def _serf(x: Any) -> Any:
@@ -180,7 +196,7 @@ def _sparse_plus(x: Any) -> Any:
 
 
 def _glu_b(a: Any, b: Any) -> Any:
-    return a * f.logistic(b) * f.logistic(-b)
+    return where(is_infinite(a), a * _bell(b), a * f.logistic(b) * f.logistic(-b))
 
 
 def _gelu_of(a: Any, approximate: str) -> Any:
@@ -286,7 +302,9 @@ def _divided(a: Any, b: Any, remainder: Any) -> Any:
 
 def _modulus_floor_b(a: Any, b: Any) -> Any:
     rest = f.remainder(a, b)
-    return _divided(a, b, where(((rest < 0) ^ (b < 0)) & ~f.equal(rest, 0), rest + b, rest))
+    is_moved = ((rest < 0) ^ (b < 0)) & ~f.equal(rest, 0)
+    quotient = _divided(a, b, where(is_moved, rest + b, rest))
+    return where(is_infinite(b) & ~is_infinite(a) & ~f.isnan(a), where(is_moved, 1, 0), quotient)
 
 
 def _mod_b(a: Any, b: Any, *, fmod: int) -> Any:
@@ -333,7 +351,7 @@ def _sparsemax(gradient: Any, x: Any) -> Any:
 #: By operator and argument.
 RULES: dict[str, dict[str, Rule]] = {
     "abs": {"x": lambda x: where(x > 0, 1, where(x < 0, -1, 0))},
-    "celu": {"x": lambda x, *, alpha: where(x > 0, 1, f.exp(x / alpha)), "alpha": _celu_alpha},
+    "celu": {"x": lambda x, *, alpha: where(x > 0, 1, f.exp(f.maximum(x / alpha, -FAR))), "alpha": _celu_alpha},
     "clamp": {"x": _clamp, "min": _clamp_min, "max": _clamp_max},
     "clip": {"x": _clip, "min": _clip_min, "max": _clip_max},
     "fmax": {"a": _part_of_fmax, "b": lambda a, b: where((a >= b) | f.isnan(b), 0, 1)},
@@ -348,7 +366,7 @@ RULES: dict[str, dict[str, Rule]] = {
     "hard_sigmoid": {"x": _hard_sigmoid, "alpha": _hard_sigmoid_alpha, "beta": _hard_sigmoid_beta},
     "hard_swish": {"x": _hard_swish},
     "hypot": {"a": _part_of_hypot, "b": lambda a, b: _part_of_hypot(b, a)},
-    "log1mexp": {"x": lambda x: 1 / f.expm1(x)},
+    "log1mexp": {"x": lambda x: where(x < 700, 1 / f.expm1(x), f.exp(-x))},
     "log_sigmoid": {"x": lambda x: f.logistic(-x)},
     "logaddexp": {"a": lambda a, b: f.logistic(a - b), "b": lambda a, b: f.logistic(b - a)},
     "logaddexp2": {"a": _part_of_power_of_two, "b": lambda a, b: _part_of_power_of_two(b, a)},
@@ -370,10 +388,11 @@ RULES: dict[str, dict[str, Rule]] = {
         "beta": _parametric_softplus_beta,
     },
     "round": {"x": _round},
+    "scaled_tanh": {"beta": _scaled_tanh_beta},
     "serf": {"x": _serf},
     "shrink": {"x": _shrink},
     "sign": {"x": _sign},
-    "snake": {"x": lambda x, *, alpha: 1 + f.sin(2 * alpha * x)},
+    "snake": {"x": _snake},
     "softcap": {"x": lambda x, *, cap: _one_per_cosh_squared(x / cap), "cap": _softcap_cap},
     "softplus": {"x": lambda x, *, steepness: f.logistic(steepness * x), "steepness": _softplus_steepness},
     "softsign": {"x": _softsign},
