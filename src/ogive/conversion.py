@@ -12,11 +12,12 @@ rounded to odd: where it is not exact its last bit is 1, so the second rounding 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["converted", "is_of_ml_dtypes", "rounds_twice"]
+__all__ = ["converted", "is_of_ml_dtypes", "rounded_once", "rounds_twice"]
 
 
 def is_of_ml_dtypes(dtype: np.dtype) -> bool:
@@ -41,6 +42,8 @@ def converted(array: np.ndarray, dtype: Any) -> np.ndarray:
         return array
     if not rounds_twice(array.dtype, wanted):
         return array.astype(wanted)
+    if isinstance(array, np.ma.MaskedArray):
+        return np.ma.MaskedArray(converted(array.data, wanted), mask=array.mask)
     with np.errstate(all="ignore"):
         return _rounded_to_odd(array).astype(wanted)
 
@@ -51,7 +54,9 @@ def _rounded_to_odd(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind in "iu":
         if array.dtype.itemsize == 8:  # 53 bits for float64, the last of which says what the lower ones were
             is_cut = (array & 2047) != 0
-            values = np.where(np.abs(array.astype(np.float64)) >= 2.0**53, (array & ~2047) | (is_cut * 2048), array)
+            low = array.dtype.type(2047)
+            is_long = np.abs(array.astype(np.float64)) >= 2.0**53
+            values = np.where(is_long, (array & ~low) | (is_cut * array.dtype.type(2048)), array)
         values = values.astype(np.float64)
     single = values.astype(np.float32)
     back = single.astype(values.dtype)
@@ -59,3 +64,41 @@ def _rounded_to_odd(array: np.ndarray) -> np.ndarray:
     moved = single.view(np.int32) - (is_inexact & (np.abs(back) > np.abs(values)))
     odd: np.ndarray = (moved | is_inexact).astype(np.int32).view(np.float32)
     return odd
+
+
+def rounded_once(ufunc: np.ufunc, operands: Sequence[Any], keywords: Mapping[str, Any]) -> Any:
+    """The call of a ufunc whose operands, and results for ``out``, are rounded once on their way to other types."""
+    if any(hasattr(one, "__array_ufunc__") and not isinstance(one, np.ndarray | np.generic) for one in operands):
+        return ufunc(*operands, **keywords)
+    rest = dict(keywords)
+    out = rest.get("out")
+    outs: tuple[Any, ...] = out if isinstance(out, tuple) else (out,) * ufunc.nout
+    try:
+        own = [type(one) if type(one) in (int, float) else np.asarray(one).dtype for one in operands]
+        asked = rest.get("signature")
+        if rest.get("dtype") is not None:
+            asked = (None,) * ufunc.nin + (np.dtype(rest["dtype"]),) * ufunc.nout
+        casting = rest.get("casting", "same_kind")
+        how: dict[str, Any] = {"casting": casting} if asked is None else {"casting": casting, "signature": asked}
+        types = ufunc.resolve_dtypes((*own, *(None,) * ufunc.nout), **how)
+        made = types[ufunc.nin :]
+        arrays = [
+            converted(np.asanyarray(one), t)
+            if isinstance(t, np.dtype) and np.can_cast(np.asarray(one).dtype, t, casting)
+            else one
+            for one, t in zip(operands, types, strict=False)
+        ]
+    except (TypeError, ValueError, OverflowError):
+        return ufunc(*operands, **keywords)  # which says what is wrong
+    later = [o is not None and rounds_twice(t, o.dtype) for o, t in zip(outs, made, strict=True)]
+    if not any(later):
+        return ufunc(*arrays, **rest)
+    if not all(np.can_cast(t, o.dtype, casting) for o, t in zip(outs, made, strict=True) if o is not None):
+        return ufunc(*operands, **keywords)
+    between = tuple(np.empty(o.shape, t) if late else o for o, t, late in zip(outs, made, later, strict=True))
+    rest["out"] = between
+    ufunc(*arrays, **rest)
+    for target, values, late in zip(outs, between, later, strict=True):
+        if late:
+            np.copyto(target, converted(values, target.dtype), where=rest.get("where", True))
+    return outs if len(outs) > 1 else outs[0]

@@ -19,6 +19,7 @@ from ogive import _native
 from ogive import operations as ops
 from ogive.containers import NOT_ONE, call_exchanged, call_method
 from ogive.contracts import DEFAULT
+from ogive.conversion import rounded_once
 from ogive.dtypes import BOOLEAN, FLOATS
 from ogive.engine.computation import Formula, kernel_of
 from ogive.errors import (
@@ -564,7 +565,7 @@ class Operator(_native.OperatorCall):
         if result is not NOT_ONE:
             return result
         ufunc, rest = self._bind(tuple(keywords), tuple(keywords.values()))
-        return ufunc(*tensors, **{name: keywords[name] for name in rest})
+        return rounded_once(ufunc, tensors, {name: keywords[name] for name in rest})
 
     def _call_otherwise(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call with too few or too many tensors, or with None for one: refused, unless a subclass gives it a meaning."""

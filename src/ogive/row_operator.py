@@ -11,6 +11,7 @@ import numpy as np
 
 from ogive import _native
 from ogive.containers import NOT_ONE, call_exchanged, call_on_rows, is_xarray
+from ogive.conversion import rounded_once
 from ogive.dtypes import FLOATS
 from ogive.errors import ArgumentError, FormulaError, ParameterError, ShapeError, described, message
 from ogive.expression import REDUCTIONS, of_rows, walk
@@ -119,7 +120,7 @@ class RowOperator(Operator):
         if len(axes) == 1:
             if not rest and are_plain and not self.reduces and self._keeps_type(arrays):
                 rest["out"] = np.empty_like(arrays[0])  # rows that lie side by side in both are computed as they lie
-            return ufunc(*arrays, axis=axes[0], **rest)
+            return rounded_once(ufunc, arrays, {"axis": axes[0], **rest})
         return self._over_several_axes(ufunc, arrays, axes, rest)
 
     def _keeps_type(self, arrays: Sequence[np.ndarray]) -> bool:
@@ -186,7 +187,7 @@ class RowOperator(Operator):
         ordered = sorted(axes)
         rows = [np.moveaxis(array, ordered, last) for array in arrays]
         flat = [row.reshape(*row.shape[: -len(axes)], math.prod(row.shape[-len(axes) :])) for row in rows]
-        result: np.ndarray = ufunc(*flat, **keywords)
+        result: np.ndarray = rounded_once(ufunc, flat, keywords)
         if not self.reduces:
             result = np.moveaxis(result.reshape(rows[0].shape), last, ordered)
         elif keepdims:

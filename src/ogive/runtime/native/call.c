@@ -317,20 +317,52 @@ static int may_be_container(PyObject *value) {
     return !PyObject_HasAttrString((PyObject *)Py_TYPE(value), "__array_ufunc__");
 }
 
+/* Whether this is an array of a type that another package registered with NumPy (bfloat16), or a tuple of `out` with one. */
+static int is_registered(PyObject *value) {
+    if (PyTuple_Check(value)) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(value); ++i) {
+            if (PyArray_Check(PyTuple_GET_ITEM(value, i)) && is_registered(PyTuple_GET_ITEM(value, i))) {
+                return 1;
+            }
+        }
+        return 0;
+    }
+    return PyArray_Check(value) && PyTypeNum_ISUSERDEF(PyArray_TYPE((PyArrayObject *)value));
+}
+
+/* Whether NumPy may round this operand twice on its way to such a type, which it takes by way of float32. */
+static int may_round_twice(PyObject *value) {
+    if (PyFloat_CheckExact(value)) {
+        const double x = PyFloat_AS_DOUBLE(value);
+        return x == x && (double)(float)x != x;
+    }
+    if (PyLong_CheckExact(value)) {
+        int overflow;
+        const long long x = PyLong_AsLongLongAndOverflow(value, &overflow);
+        return overflow || x > 1 << 24 || x < -(1 << 24);
+    }
+    return !is_registered(value);
+}
+
 /* Whether Python has to look at a call: one of the tensors, or a value of NumPy's keywords, may be such an array, or
- * `where` is None, which NumPy reads as False; or `out` holds text. */
+ * `where` is None, which NumPy reads as False; or `out` holds text; or an operand, or the result, could be rounded twice. */
 static int is_for_python(const bound_call *bound, PyObject *const *args, Py_ssize_t nargs, PyObject *names) {
     const Py_ssize_t keyword_count = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    int has_registered = 0, rounds = 0, names_types = 0;
     for (Py_ssize_t i = 0; i < nargs + keyword_count; ++i) {
         if (i >= nargs && (bound->parameters >> (i - nargs) & 1)) {
             continue;
         }
+        has_registered |= is_registered(args[i]);
+        rounds |= i < nargs ? may_round_twice(args[i]) : 0;
+        names_types |= i >= nargs && (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i - nargs), "dtype") == 0 ||
+                                      PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i - nargs), "signature") == 0);
         if (may_be_container(args[i]) ||
             (args[i] == Py_None && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, i - nargs), "where") == 0)) {
             return 1;
         }
     }
-    return 0;
+    return rounds && (has_registered || names_types);
 }
 
 OgiveDirect *ogive_find_direct(PyObject *operator, PyObject *names, PyObject *const *values, PyObject **owner) {
