@@ -17,7 +17,6 @@ import struct
 import subprocess
 import sys
 import tempfile
-import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive import forking
 from ogive.dtypes import ElementType
 from ogive.errors import ArgumentError, message, suggestion
 from ogive.golden.specification import Specification
@@ -338,7 +338,7 @@ class LibraryFunction:
                 for a in self.arguments
             ],
         }
-        self._lock, self._idle, self._all = threading.Lock(), list[_Process](), list[_Process]()
+        self._lock, self._idle, self._all = forking.lock(), list[_Process](), list[_Process]()
         weakref.finalize(self, _close_all, self._all)
         self._room = ROOM * max(k.itemsize for k in (*spec.inputs, spec.output))
         self._idle.append(self._start(self._room))
