@@ -194,6 +194,17 @@ def test_the_command(tmp_path, capsys):
     assert "refused: MatMul node" in capsys.readouterr().out
 
 
+def test_the_command_groups_its_reasons(tmp_path, capsys):
+    nodes = "".join(f"a{i + 1} = MatMul (a{i}, w) " for i in range(9))
+    onnx.save(
+        text_model(f"agraph (float[2, 2] a0, float[2, 2] w) => (float[2, 2] a9) {{ {nodes} }}"), tmp_path / "m.onnx"
+    )
+    assert _status(["split", str(tmp_path / "m.onnx")]) == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("refused")]
+    assert line.startswith("refused: MatMul node that computes 'a1'")
+    assert line.endswith("(8 more nodes like it)")
+
+
 def test_a_value_of_unknown_type_stays_in_its_part():
     """Nothing infers the type of what an operator of another domain makes: all between it and its user goes along."""
     model = text_model("""agraph (float[2, 2] x) => (float[2, 2] y) {

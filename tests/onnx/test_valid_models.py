@@ -376,6 +376,31 @@ def test_a_known_branch_behind_a_node_of_another_runtime():
     np.testing.assert_array_equal(run(x, z, np.array(False)), -np.maximum(x, 0))
 
 
+def test_branches_in_branches_and_in_functions():
+    """The inner condition is one of the graph around; the function has its condition as an input."""
+    model = text_model("""g (float[N, 3] x) => (float[N, 3] y) {
+        m = MatMul (x, x)
+        s = Shape (m) i = Constant <value_int = 1> () d = Gather (s, i) three = Constant <value_int = 3> ()
+        c = Equal (d, three) n = Not (c)
+        a = If (c) <
+            then_branch = t () => (p) { p = If (n) <
+                then_branch = tt () => (q) { q = Neg (m) },
+                else_branch = te () => (r) { r = Relu (m) }> },
+            else_branch = e () => (o) { o = Neg (m) }>
+        y = local.choose (a, n)
+    }""")
+    function = onnx.parser.parse_function("""<domain: "local", opset_import: ["" : 18]> choose (v, c) => (w) {
+        w = If (c) <then_branch = t () => (p) { p = Neg (v) }, else_branch = e () => (p) { u = Abs (v) p = Sqrt (u) }>
+    }""")
+    model.functions.append(function)
+    model.opset_import.add(domain="local", version=1)
+    model.graph.value_info.append(helper.make_tensor_value_info("m", TensorProto.FLOAT, ["N", 3]))
+    run = ogive.onnx.load(model, partial=lambda part: lambda inputs: {"m": inputs["x"] @ inputs["x"]})
+    assert [part.is_ogive for part in run.parts] == [False, True]
+    x = np.float32([[1, -2, 3], [0, 1, -1], [2, 2, 2]])
+    np.testing.assert_array_equal(run(x), np.sqrt(np.maximum(x @ x, 0)))
+
+
 def test_names_of_a_branch_are_its_own():
     """Both branches and the graph behind them may use one name; initialisers of a branch are constants."""
     model = text_model("""g (float[N] x) => (float[N] z) {

@@ -30,6 +30,7 @@ def command(model: Path, output: Path | None, as_json: bool) -> int:
     status 1 if Ogive does not compute the whole model.
     """
     from ogive.onnx import split
+    from ogive.onnx.loading import grouped
 
     parts = split(model)
     files = [f"{i}-{'ogive' if part.is_ogive else 'rest'}.onnx" for i, part in enumerate(parts)]
@@ -43,7 +44,7 @@ def command(model: Path, output: Path | None, as_json: bool) -> int:
     else:
         out = console()
         out.print(_table(parts, files if output else None))
-        for reason in dict.fromkeys(reason for part in parts for reason in part.reasons):
+        for reason in grouped(reason for part in parts for reason in part.reasons):
             out.print(Text(f"refused: {reason}"), soft_wrap=True)
     return 0 if all(part.is_ogive for part in parts) else 1
 

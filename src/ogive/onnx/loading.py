@@ -41,7 +41,7 @@ from ogive.onnx.implementation import Alias, Constant, Elementwise, Implementati
 from ogive.onnx.node import Node
 from ogive.onnx.tensors import array_from, take_in
 
-__all__ = ["graph_of", "inferred_types", "read_model", "read_whole_model", "survey", "without_data"]
+__all__ = ["graph_of", "grouped", "inferred_types", "read_model", "read_whole_model", "survey", "without_data"]
 
 #: Functions may call functions; a small file could stand for more nodes than there are atoms. Each node costs about
 #: 1 ms until it has run once.
@@ -276,6 +276,19 @@ def survey(model: ModelProto, home: Home | None, subject: str) -> Survey:
     return Survey(builder.refusals, types, builder.conditions)
 
 
+def grouped(reasons: Iterable[str]) -> list[str]:
+    """Reasons that differ by names alone as one, with the number of the others."""
+    groups: dict[str, list[str]] = {}
+    for reason in reasons:
+        shown = reason.replace(f". {schemas.LEFT_TO_OTHERS}", "")
+        groups.setdefault(re.sub(r"'[^']*'", "''", shown), []).append(shown)
+    lines = []
+    for first, *more in groups.values():
+        like_it = f" ({len(more)} more {'nodes' if more[1:] else 'node'} like it)" if more else ""
+        lines.append(first + like_it)
+    return lines
+
+
 def _all_of_them(
     refusals: Mapping[int, UnsupportedError], nodes: Sequence[NodeProto], subject: str
 ) -> UnsupportedError:
@@ -285,16 +298,7 @@ def _all_of_them(
         return UnsupportedError(text if schemas.LEFT_TO_OTHERS in text else f"{text}. {schemas.LEFT_TO_OTHERS}")
     counts = Counter(nodes[place].op_type for place in refusals)
     shown = ", ".join(f"{_short(name)} x {n}" if n > 1 else _short(name) for name, n in counts.most_common())
-    reasons: dict[tuple[str, str], list[str]] = {}
-    for place, error in refusals.items():
-        alike = re.sub(r"'[^']*'", "''", str(error))  # but for the names in it
-        reasons.setdefault((nodes[place].op_type, alike), []).append(
-            str(error).replace(f". {schemas.LEFT_TO_OTHERS}", "")
-        )
-    lines = []
-    for errors in reasons.values():
-        more = len(errors) - 1
-        lines.append(errors[0] + (f" ({more} more {'node' if more == 1 else 'nodes'} like it)" if more else ""))
+    lines = grouped(str(error) for error in refusals.values())
     listed = "".join(f"\n- {line}" for line in lines)
     what = f"{subject}: {len(refusals)} of {len(nodes)} nodes are refused: {shown}"
     return UnsupportedError(f"{what}. {schemas.LEFT_TO_OTHERS}:{listed}")
@@ -650,8 +654,9 @@ class _Builder:
         if chosen is None:
             what = f"its condition {proto.input[0]!r} is known only when the model runs, and Ogive has no control flow"
             raise UnsupportedError(message(label, what, way_out=schemas.LEFT_TO_OTHERS))
-        if scope is self.outermost:
-            self.conditions[proto.input[0]] = chosen
+        assert self.outermost is not None
+        known = self.outermost.values.items()
+        self.conditions.update((name, chosen) for name, value in known if value == inputs[0])
         branch = branches["then_branch" if chosen else "else_branch"]
         inner = replace(scope, values=dict(scope.values))
         for name, array in self._initialisers(branch, label).items():
