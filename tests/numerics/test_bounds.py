@@ -92,7 +92,9 @@ def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, mode: str) 
     assert not wrong, f"{name}({[float(o[wrong[0]]) for o in operands]}) is worse than its bound"
     assert compared > len(exact) / 2
     declared = MODES[mode][name]
-    assert worst <= declared <= 64 * worst, f"2**{math.log2(declared):.1f} for 2**{math.log2(worst):.1f}"
+    # What makes a rule of two right words worst seldom comes together: hundreds of roundings, and the largest exponents.
+    most = 64 if mode == "promoted" else 512
+    assert worst <= declared <= most * worst, f"2**{math.log2(declared):.1f} for 2**{math.log2(worst):.1f}"
 
 
 @pytest.mark.parametrize("mode", MODES)

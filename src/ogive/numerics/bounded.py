@@ -71,6 +71,7 @@ class Bounded(Arithmetic):
         if form is not Format.F64:
             raise ValueError(f"bounds are known of float64, not of {form.value}")
         super().__init__(form, goal)
+        self.is_long = self.extended
         self.unit = 2.0**-95 if self.extended else 2.0**-53
         #: Beyond this double-word numbers may lose their lower parts.
         self.safe = 2.0**900 if self.extended else 2.0**1020

@@ -78,6 +78,9 @@ class Machine:
         result = round(value / unit) * unit
         return math.copysign(math.inf, value) if abs(result) > self.largest else float(result)
 
+    #: Whether the second words of elementary functions are right too (elementary/pairs.py).
+    is_long = False
+
     # ---- instructions
 
     def make(self, operation: Operation, *operands: Expression) -> Expression:

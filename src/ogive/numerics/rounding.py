@@ -89,6 +89,9 @@ def to_integer(m: Arithmetic, a: DoubleWord, result: ElementType) -> Expression:
     if result.bits == 64:
         return _to_wide_integer(m, a, result)
     value = m.single(a)
+    if m.is_long and a.low is not None:  # rounded to odd, what is no integer does not become one
+        a = m.renormalised(m.unscaled(a))
+        value = to_odd(m, a.high, m.low_part(a))
     value = m.select_(m.equal_(value, value), value, m.number(0.0))
     for limit, is_maximum in ((float(result.minimum), False), (float(result.maximum), True)):
         bound = m.number(limit)

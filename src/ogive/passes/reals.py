@@ -359,15 +359,22 @@ class Reals:
             return to_integer(self.m, self.number(root), result)
         m, storage = self.m, STORAGE[result.name]
         if m.format is Format.F64 and storage is Format.F16:  # there is no conversion from float64 to it
-            value = normal_single_to_odd(self.finish(root))
+            value = normal_single_to_odd(self._odd(root))
         elif m.format is Format.F64 and storage is Format.BF16:
-            value = single_to_odd(m, self.finish(root))
+            value = single_to_odd(m, self._odd(root))
         elif not m.extended:
             value = self._as_single(root)
         else:
             value = self._narrowed(root, storage) if storage.bits < m.bits else self._final(root)
         value = self._canonical(root, value)
         return value if storage is value.format else node(ops.CONVERT, (value,), None, storage)
+
+    def _odd(self, root: Expression) -> Expression:
+        """The number in one word, which may be rounded to odd once more; with right second words to odd itself."""
+        if not self.m.is_long:
+            return self.finish(root)
+        number = self.m.renormalised(self.m.unscaled(self.number(root)))
+        return number.high if number.low is None else to_odd(self.m, number.high, self.m.low_part(number))
 
     def _canonical(self, root: Expression, value: Expression) -> Expression:
         """The value with the canonical NaN: where a row's common number is finite, there is none to look for."""

@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from math import isqrt
+from math import factorial, isqrt
 
 from ogive import elementary_functions as functions
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary import coefficients, long_coefficients, pairs
 from ogive.numerics.elementary.exponential import exp, exp_as_quotient, exp_in_float64
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.quotient import quotient
@@ -66,6 +66,8 @@ def _erfc_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
 
 def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """E(a)."""
+    if m.is_long:
+        return _long_scaled(m, a)
     first_high, first_low, *rest = coefficients.ERFC[m.format]
     middle = m.number(MIDDLE[m.format])
     # One division serves (a - K) / (a + K) and 1 / (1 + 9/8 a).
@@ -83,6 +85,17 @@ def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     if denominator.low is not None:
         missing = m.fma_(m.neg_(quotient), denominator.low, missing)
     return DoubleWord(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
+
+
+def _long_scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """E(a) in two right words."""
+    number, middle = pairs.of_number(m, a), pairs.single(m, m.number(MIDDLE[Format.F64]))
+    t = pairs.over(m, pairs.plus(m, number, pairs.negative(m, middle)), pairs.plus_smaller(m, middle, number))
+    exact = tuple(sum(map(Fraction, parts), Fraction(0)) for parts in long_coefficients.ERFC)
+    value = pairs.polynomial(m, t, exact, long_coefficients.ERFC_SHORT, falls=False)
+    slope = pairs.times(m, number, pairs.single(m, m.number(9 / 8)))
+    high, low = pairs.over(m, value, pairs.plus(m, pairs.single(m, m.number(1.0)), slope))
+    return DoubleWord(high, low, interval=Interval(0.02, 1.01), is_normal=True)
 
 
 def _normal_tail_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
@@ -148,9 +161,19 @@ def erf(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 def erf_near_zero(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """The error function from 0 to 1/2."""
+    if m.is_long:
+        number = pairs.of_number(m, a)
+        of_square = pairs.series(m, pairs.times(m, number, number), of_error_function, 0.2501)
+        factor = pairs.times(m, of_square, pairs.constant(m, TWO_OVER_ROOT_PI))
+        return DoubleWord(*pairs.times(m, number, factor), interval=Interval(0.0, 0.53), is_normal=True)
     square = m.mul_(a.high, a.high)
     series = m.mul_(square, m.polynomial_(square, coefficients.ERF[m.polynomials]))
     return m.multiply(a, m.add(m.wide(TWO_OVER_ROOT_PI), DoubleWord(series, interval=Interval(-0.1, 0.0))))
+
+
+def of_error_function(k: int) -> Fraction:
+    """erf(a) sqrt(pi) / (2 a) in a**2."""
+    return Fraction((-1) ** k, factorial(k) * (2 * k + 1))
 
 
 def final_erf(m: Arithmetic, x: DoubleWord) -> DoubleWord:

@@ -34,7 +34,7 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary import coefficients, pairs
 from ogive.numerics.elementary.adapted import of_ninth_degree, of_sixth_degree
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
@@ -140,13 +140,35 @@ def exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     if not m.extended:
         return DoubleWord(exp_in_float64(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high), interval=interval)
     x = m.clamped(x, *EXP_RANGE[m.format])
+    # Past the clamps the result is 0 and infinity.
+    mantissa = Interval(0.7, 1.42)
+    if m.is_long:
+        n, less_one = _long_less_one(m, x)
+        high, low = pairs.plus_smaller(m, pairs.single(m, m.number(1.0)), less_one)
+        return DoubleWord(high, low, n, interval, mantissa, is_normal=True)
     n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
     one = m.number(1.0)
-    # Past the clamps the result is 0 and infinity.
-    mantissa = Interval(0.7, 1.42)
     high, low = m.fast_two_sum(one, r)
     return m.renormalised(DoubleWord(high, m.add_(low, tail), n, interval, mantissa))
+
+
+def long_reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, pairs.Pair]:
+    """(n, r) of a number that was clamped, r in two right words."""
+    _, n = whole_part(m, x.high)
+    # The first part of n log(2) is subtracted without an error.
+    first = Fraction(int(pairs.LOG_2 * 2**41), 2**41)
+    rest = m.fma_(n, m.number(-float(first)), x.high)
+    second, third = pairs.constant(m, first - pairs.LOG_2)
+    high = m.mul_(n, second)
+    low = m.fma_(n, third, m.fma_(n, second, m.neg_(high)))
+    return n, pairs.plus(m, m.two_sum(rest, m.low_part(x)), (high, low))
+
+
+def _long_less_one(m: Arithmetic, x: DoubleWord) -> tuple[Expression, pairs.Pair]:
+    """(n, expm1(r))."""
+    n, r = long_reduced(m, x)
+    return n, pairs.exponential_less_one(m, r)
 
 
 def exp2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -161,6 +183,11 @@ def exp2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     x = m.clamped(x, *EXP2_RANGE[m.format])
     n = m.sub_(m.add_(x.high, m.number(m.magic)), m.number(m.magic))
     rest = m.sub_(x.high, n)
+    if m.is_long:
+        part = m.two_sum(rest, m.low_part(x))
+        less_one = pairs.exponential_less_one(m, pairs.times(m, part, pairs.constant(m, pairs.LOG_2)))
+        value = pairs.plus_smaller(m, pairs.single(m, m.number(1.0)), less_one)
+        return DoubleWord(*value, n, interval, Interval(0.7, 1.42), is_normal=True)
     r = m.mul_(rest, log2_high)
     lacking = m.fma_(rest, log2_low, m.fma_(rest, log2_high, m.neg_(r)))
     if x.low is not None:
@@ -255,9 +282,11 @@ def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     if not m.extended:
         return expm1_in_float64(m, x)
     x = m.clamped(x, *EXPM1_RANGE[m.format])
+    interval = x.interval.map(_expm1)
+    if m.is_long:
+        return _long_expm1(m, x, interval)
     n, r, lacking = reduced_exponent(m, x)
     tail = _tail(m, r, lacking)
-    interval = x.interval.map(_expm1)
     may_be_large = m.format is Format.F64 and x.interval.high > MUCH_MORE_THAN_1
     halved = not may_be_large and not m.is_bounded(interval)
     one = m.number(0.5 if halved else 1.0)
@@ -286,6 +315,22 @@ def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     result = m.renormalised(DoubleWord(value, low))
     half = Interval(interval.low / 2, min(interval.high / 2, m.largest))
     return replace(result, exponent=exponent, interval=interval, mantissa=half)
+
+
+def _long_expm1(m: Arithmetic, x: DoubleWord, interval: Interval) -> DoubleWord:
+    """``2**n expm1(r) + (2**n - 1)``, and ``2**n (1 + expm1(r))`` where that is large."""
+    n, less_one = _long_less_one(m, x)
+    one, zero, most = m.number(1.0), m.number(0.0), m.number(MUCH_MORE_THAN_1)
+    is_large = m.less_(most, x.high)
+    # Where it is large the power of two is kept apart, and the other form is computed for n = 0.
+    scale = m.scale_(one, m.select_(is_large, zero, n))
+    whole = m.two_sum(scale, m.number(-1.0))
+    sum_ = pairs.plus(m, whole, (m.mul_(scale, less_one[0]), m.mul_(scale, less_one[1])))
+    power = pairs.plus_smaller(m, pairs.single(m, one), less_one)
+    high, low = (m.select_(is_large, a, b) for a, b in zip(power, sum_, strict=True))
+    high = m.select_(m.equal_(x.high, zero), x.high, high)  # 0 + -0 has forgotten the sign
+    mantissa = Interval(-1.0, math.exp(MUCH_MORE_THAN_1 + 1))
+    return DoubleWord(high, low, m.select_(is_large, n, zero), interval, mantissa, is_normal=True)
 
 
 def expm1_in_float64(m: Arithmetic, x: DoubleWord) -> DoubleWord:

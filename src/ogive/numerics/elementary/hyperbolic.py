@@ -22,11 +22,12 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary import coefficients, pairs
 from ogive.numerics.elementary.exponential import (
     difference_of_powers,
     expm1,
     expm1_in_float64,
+    long_reduced,
     reduced_exponent,
 )
 from ogive.numerics.elementary.in_float64 import in_float64
@@ -65,9 +66,10 @@ def cosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, DoubleWord, DoubleWord, DoubleWord]:
     """``n - 1, 1 + w, 1 - w, sinh(r), cosh(r)``."""
-    n, r, lacking = reduced_exponent(m, m.clamped(m.absolute(x), 0.0, INFINITE[m.format if m.bounded else m.goal]))
-    if m.bounded and m.extended and x.low is not None:  # which is small beside x, and need not be beside r
-        r, lacking = m.two_sum(r, lacking)
+    clamped = m.clamped(m.absolute(x), 0.0, INFINITE[m.format if m.bounded else m.goal])
+    if m.is_long:
+        return _long_parts(m, clamped)
+    n, r, lacking = reduced_exponent(m, clamped)
     one, half = m.number(1.0), m.number(0.5)
     exponent = m.sub_(n, one)
     w = m.scale_(one, m.mul_(n, m.number(-2.0)))
@@ -91,6 +93,31 @@ def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, Double
         DoubleWord(r, s_low, interval=s_interval),
         DoubleWord(c_high, c_low, interval=c_interval),
     )
+
+
+def _long_parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, DoubleWord, DoubleWord, DoubleWord]:
+    """The same of a magnitude, with right second words."""
+    n, r = long_reduced(m, x)
+    one = m.number(1.0)
+    w = m.scale_(one, m.mul_(n, m.number(-2.0)))
+    square = pairs.times(m, r, r)
+    s = pairs.times(m, r, pairs.series(m, square, _of_sinh, 0.3467**2))
+    c = pairs.series(m, square, _of_cosh, 0.3467**2)
+    return (
+        m.sub_(n, one),
+        DoubleWord(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0), is_normal=True),
+        DoubleWord(*m.fast_two_sum(one, m.neg_(w)), interval=Interval(0.0, 1.0), is_normal=True),
+        DoubleWord(*s, interval=Interval(-0.36, 0.36), is_normal=True),
+        DoubleWord(*c, interval=Interval(1.0, 1.07), is_normal=True),
+    )
+
+
+def _of_sinh(k: int) -> Fraction:
+    return abs(pairs.of_sine(k))
+
+
+def _of_cosh(k: int) -> Fraction:
+    return abs(pairs.of_cosine(k))
 
 
 def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:

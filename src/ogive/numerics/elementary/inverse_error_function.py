@@ -12,10 +12,11 @@ fewer bits.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 from ogive import elementary_functions as functions
-from ogive.expression import Format
+from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.error_function import erf_near_zero, erfc
@@ -48,25 +49,22 @@ def erfinv(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     a = DoubleWord(high, low, interval=Interval(0.0, below_one))
 
     short = m if not m.extended else Arithmetic(Format.F64, goal=Format.F32)
-    # Near zero w has few bits; but there it changes little.
-    w = m.neg_(
-        log(short, DoubleWord(m.mul_(m.sub_(one, high), m.add_(one, high)), interval=Interval(2.0**-53, 1.0))).high
-    )
+    # Near zero w has few bits; but there it changes little. Near 1 the second word is as large as what is left.
+    left = m.sub_(m.sub_(one, high), a.low) if m.is_long and a.low is not None else m.sub_(one, high)
+    w = m.neg_(log(short, DoubleWord(m.mul_(left, m.add_(one, high)), interval=Interval(2.0**-54, 1.0))).high)
     root = m.sub_(m.sqrt_(w), m.number(4.0))
     near = m.polynomial_(w, coefficients.ERFINV_NEAR[Format.F64])
     far = m.polynomial_(root, coefficients.ERFINV_FAR[Format.F64])
     y = m.mul_(high, m.select_(m.less_(m.number(6.25), w), far, near))
 
     start = DoubleWord(y, interval=Interval(0.0, 6.0))
-    difference = m.select(
-        m.less_(high, m.number(0.47)),
-        m.subtract(erf_near_zero(m, start), a),
-        m.subtract(m.subtract(m.wide(Fraction(1)), a), erfc(m, start)),
-    )
+    difference = _difference(m, high, a, start)
     growth = m.unscaled(exp(m, DoubleWord(m.mul_(y, y), interval=Interval(0.0, 36.0)))).high
     d = m.mul_(m.single(difference), m.mul_(growth, m.number(math.sqrt(math.pi) / 2)))
     step = m.neg_(m.fma_(m.mul_(y, d), m.neg_(d), d))
-    if m.extended:
+    if m.is_long:
+        result = _once_more(m, high, a, m.renormalised(DoubleWord(y, step, interval=Interval(0.0, 6.0))))
+    elif m.extended:
         result = m.renormalised(DoubleWord(y, step, interval=Interval(0.0, 6.0)))
     else:
         result = DoubleWord(m.add_(y, step), interval=Interval(0.0, 6.0))
@@ -76,6 +74,23 @@ def erfinv(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     is_inside = m.less_(magnitude, one)
     limit = m.select_(m.equal_(magnitude, one), m.number(math.inf), m.number(math.nan))
     return m.copy_sign(m.select(is_inside, result, DoubleWord(limit, interval=Interval(0.0, math.inf))), x.high)
+
+
+def _difference(m: Arithmetic, high: Expression, a: DoubleWord, y: DoubleWord) -> DoubleWord:
+    """``erf(y) - a``, taken where nothing cancels but what should."""
+    return m.select(
+        m.less_(high, m.number(0.47)),
+        m.subtract(erf_near_zero(m, y), a),
+        m.subtract(m.subtract(m.wide(Fraction(1)), a), erfc(m, y)),
+    )
+
+
+def _once_more(m: Arithmetic, high: Expression, a: DoubleWord, y: DoubleWord) -> DoubleWord:
+    """One step of Newton's method from a number that is good to 2**-66: what it leaves is below 2**-120."""
+    y = replace(y, interval=Interval(0.0, 6.0))
+    growth = m.unscaled(exp(m, DoubleWord(m.mul_(y.high, y.high), interval=Interval(0.0, 36.0)))).high
+    step = m.mul_(m.mul_(m.single(_difference(m, high, a, y)), growth), m.number(-math.sqrt(math.pi) / 2))
+    return m.renormalised(m.add(y, DoubleWord(step, interval=Interval(-1.0, 1.0))))
 
 
 functions.ERFINV.lowering = erfinv

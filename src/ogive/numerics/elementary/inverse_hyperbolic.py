@@ -29,12 +29,20 @@ __all__ = ["acosh", "asinh", "atanh"]
 LARGE = {Format.F32: 2.0**128, Format.F64: 2.0**60}
 
 
+#: The same in two right words.
+LONG_LARGE = 2.0**120
+
+
+def _large(m: Arithmetic) -> float:
+    return LONG_LARGE if m.is_long else LARGE[m.goal]
+
+
 @in_float64
 def asinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse hyperbolic sine."""
     x = m.unscaled(x)
     magnitude = m.absolute(x)
-    a, one = m.clamped(magnitude, 0.0, LARGE[m.goal]), m.wide(1.0)
+    a, one = m.clamped(magnitude, 0.0, _large(m)), m.wide(1.0)
     square = m.multiply(a, a)
     root = replace(m.square_root(m.add(one, square)), low_is_number=True)
     rest = m.divide(square, m.add(one, root))
@@ -46,9 +54,9 @@ def acosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse hyperbolic cosine."""
     x = m.unscaled(x)
     # Negative operands are clamped to 0: it is below the domain too, and gives NaN.
-    t = m.subtract(m.clamped(x, 0.0, LARGE[m.goal]), m.wide(1.0))
+    t = m.subtract(m.clamped(x, 0.0, _large(m)), m.wide(1.0))
     root = m.square_root(m.multiply(t, m.add(t, m.wide(2.0))))
-    return _log1p(m, x, replace(m.add(t, root), interval=Interval(0.0, 2 * LARGE[m.goal])))
+    return _log1p(m, x, replace(m.add(t, root), interval=Interval(0.0, 2 * _large(m))))
 
 
 @in_float64
@@ -71,7 +79,7 @@ def _log1p(m: Arithmetic, x: DoubleWord, number: DoubleWord) -> DoubleWord:
     if m.goal is not m.format:
         high, low = log1p(m, number).high, None
     else:
-        is_large = m.less_(m.number(LARGE[m.goal]), x.high)
+        is_large = m.less_(m.number(_large(m)), x.high)
         finite = replace(m.clamped(x, 1.0, m.largest), interval=Interval(1.0, m.largest))
         result = log1p(m, m.select(is_large, finite, number))
         # The logarithm is much larger than log(2) where that is added.

@@ -22,7 +22,7 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary import coefficients, pairs
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
@@ -37,6 +37,9 @@ TAN_3_PI_8 = 2.4140625
 
 #: From here on atan is pi / 2 after rounding.
 LARGE = 2.0**60
+
+#: The same in two words.
+LONG_LARGE = 2.0**120
 
 
 @in_float64
@@ -81,6 +84,13 @@ def _arcsine_of_part(m: Arithmetic, a: DoubleWord) -> tuple[Expression, DoubleWo
     if not m.extended:
         return is_large, DoubleWord(m.fma_(t.high, factor, t.high), interval=interval)
     low = m.mul_(t.high, factor)
+    if m.is_long:
+        # One step of Newton's method, y + (t - sin(y)) / cos(y): what it leaves is below 2**-105.
+        value = m.add_(t.high, low)
+        number, (s, c) = pairs.of_number(m, t), _sine_and_cosine(m, value, 0.53)
+        missing = pairs.plus(m, number, pairs.negative(m, s))
+        found = pairs.plus_smaller(m, pairs.single(m, value), pairs.over(m, missing, c))
+        return is_large, DoubleWord(*found, interval=interval, is_normal=True)
     if t.low is not None:  # the derivative is 1 / sqrt(1 - z)
         low = m.add_(low, m.fma_(t.low, m.mul_(z, half), t.low))
     return is_large, DoubleWord(t.high, low, interval=interval)
@@ -97,12 +107,13 @@ def atan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         t = m.divide(m.select(is_large, m.wide(-1.0), a), m.select(is_large, a, one))
         start = m.select(is_large, m.wide(PI / 2), m.wide(0.0))
         return m.copy_sign(_result(m, _sum(m, start, _arctangent_to_one(m, t)), 1.6), x.high)
-    a = m.clamped(a, 0.0, LARGE)
+    largest = LONG_LARGE if m.is_long else LARGE
+    a = m.clamped(a, 0.0, largest)
     is_middle, is_large = (m.less_(m.number(limit), a.high) for limit in (TAN_PI_8, TAN_3_PI_8))
     middle = replace(m.subtract(a, one), interval=Interval(-1.0, 1.5)), m.add(a, one)
     dividend = m.select(is_large, m.wide(-1.0), m.select(is_middle, middle[0], a))
     divisor = m.select(is_large, a, m.select(is_middle, middle[1], one))
-    t = m.divide(dividend, replace(divisor, interval=Interval(1.0, LARGE)))
+    t = m.divide(dividend, replace(divisor, interval=Interval(1.0, largest)))
     start = m.select(is_large, m.wide(PI / 2), m.select(is_middle, m.wide(PI / 4), m.wide(0.0)))
     return m.copy_sign(_result(m, _sum(m, start, _arctangent(m, t)), 1.6), x.high)
 
@@ -121,9 +132,23 @@ def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:
     factor = m.mul_(square, m.polynomial_(square, coefficients.ATAN[m.format]))
     interval = Interval(-0.4, 0.4)
     low = m.mul_(t.high, factor)
+    if m.is_long:
+        # The angle between the directions y and t is atan((t cos(y) - sin(y)) / (cos(y) + t sin(y))).
+        value = m.add_(t.high, low)
+        number, (s, c) = pairs.of_number(m, t), _sine_and_cosine(m, value, 0.4)
+        missing = pairs.plus(m, pairs.times(m, number, c), pairs.negative(m, s))
+        distance = pairs.plus(m, c, pairs.times(m, number, s))
+        found = pairs.plus_smaller(m, pairs.single(m, value), pairs.over(m, missing, distance))
+        return DoubleWord(*found, interval=interval, is_normal=True)
     if t.low is not None:  # the derivative is 1 / (1 + t**2)
         low = m.add_(low, m.fma_(m.neg_(t.low), square, t.low))
     return DoubleWord(t.high, low, interval=interval)
+
+
+def _sine_and_cosine(m: Arithmetic, r: Expression, reach: float) -> tuple[pairs.Pair, pairs.Pair]:
+    number = pairs.single(m, r)
+    square = pairs.times(m, number, number)
+    return pairs.sine(m, number, square, reach), pairs.cosine(m, square, reach)
 
 
 @in_float64
@@ -178,6 +203,9 @@ def _sum(m: Arithmetic, start: DoubleWord, part: DoubleWord) -> DoubleWord:
     """The sum of two numbers of which the first is larger or zero."""
     if not m.extended:
         return DoubleWord(m.add_(start.high, part.high))
+    if m.is_long:
+        first = start.high, m.number(0.0) if start.low is None else start.low
+        return DoubleWord(*pairs.plus_smaller(m, first, pairs.of_number(m, part)), is_normal=True)
     high, low = m.fast_two_sum(start.high, part.high)
     for other in (part.low, start.low):
         if other is not None:

@@ -14,10 +14,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cache
 
 from ogive import elementary_functions as functions
 from ogive.expression import Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
+from ogive.numerics.elementary import pairs
 from ogive.numerics.elementary.error_function import normal_tail, scaled_normal_tail
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import log, log1p
@@ -30,6 +32,7 @@ HALF_LOG_TWO_PI = Fraction(0xEB3F8E4325F5A53494BC900144192023CFB08F8D13458B4DDE,
 
 #: The logarithm of the tail's asymptotic series, and from where on it is used: R is fitted to 39.03 and 15.5.
 SERIES = (-1.0, 2.5, -37 / 3, 88.25, -816.2, 55205 / 6, -854197 / 7)
+LONG_TERMS = 14
 FAR = {Format.F64: 38.5, Format.F32: 15.0}
 
 
@@ -45,12 +48,15 @@ def log_ndtr(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     # One logarithm serves both: of R, and of a.
     argument = m.select(is_far, a, scaled_normal_tail(m, bounded))
     logarithm = log(m, DoubleWord(argument.high, argument.low, interval=Interval(0.01, m.largest)))
-    u = m.div_(one, m.mul_(a.high, a.high))
-    series = m.mul_(u, m.polynomial_(u, SERIES))
-    asymptotic = m.subtract(DoubleWord(series, interval=Interval(-0.01, 0.0)), m.wide(HALF_LOG_TWO_PI))
+    half_square = m.multiply(m.multiply(a, m.wide(Fraction(1, 2))), a)
+    if m.is_long:
+        series = _long_series(m, a)
+    else:
+        u = m.div_(one, m.mul_(a.high, a.high))
+        series = DoubleWord(m.mul_(u, m.polynomial_(u, SERIES)), interval=Interval(-0.01, 0.0))
+    asymptotic = m.subtract(series, m.wide(HALF_LOG_TWO_PI))
     asymptotic = m.subtract(asymptotic, logarithm)
     rest = m.select(is_far, asymptotic, logarithm)
-    half_square = m.multiply(m.multiply(a, m.wide(Fraction(1, 2))), a)
     tail = m.subtract(DoubleWord(rest.high, rest.low, interval=Interval(-800.0, 0.0)), half_square)
     body = log1p(m, m.negate(m.unscaled(normal_tail(m, DoubleWord(x.high, x.low, interval=Interval(-1.0, math.inf))))))
     is_tail = m.less_(x.high, m.number(-1.0))
@@ -66,6 +72,29 @@ def log_ndtr(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         else m.select_(is_infinite, zero, m.low_part(DoubleWord(high, result.low, low_is_number=False)))
     )
     return DoubleWord(high, low, interval=Interval(-math.inf, 0.0), low_is_number=False)
+
+
+def _long_series(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """The series in two right words, with as many terms as it takes."""
+    number = pairs.of_number(m, a)
+    one = pairs.single(m, m.number(1.0))
+    reciprocal = pairs.over(m, one, number)
+    u = pairs.times(m, reciprocal, reciprocal)
+    value = pairs.times(m, u, pairs.polynomial(m, u, _logarithm_of_series(LONG_TERMS), 5))
+    return DoubleWord(*value, interval=Interval(-0.01, 0.0), is_normal=True)
+
+
+@cache
+def _logarithm_of_series(count: int) -> tuple[Fraction, ...]:
+    """The logarithm of 1 - u + 3 u**2 - 15 u**3 + ..., from the first power on."""
+    numbers = [Fraction(1)]
+    for k in range(1, count + 1):
+        numbers.append(numbers[-1] * -(2 * k - 1))
+    logarithm = [Fraction(0)]
+    for k in range(1, count + 1):
+        known = sum((j * logarithm[j] * numbers[k - j] for j in range(1, k)), Fraction(0))
+        logarithm.append(numbers[k] - known / k)
+    return tuple(logarithm[1:])
 
 
 functions.LOG_NDTR.lowering = log_ndtr

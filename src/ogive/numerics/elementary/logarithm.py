@@ -23,17 +23,16 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary import coefficients, pairs
 from ogive.numerics.elementary.exponential import LOG_2, ROUNDED_LOG_2
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
 
 __all__ = ["half_log_of_quotient", "log", "log1p", "log2", "log10", "precise_log", "reduced"]
 
-#: log(2), and the logarithms of e and 2 to base 10, to 250 bits.
-EXACT_LOG_2 = Fraction(0x2C5C85FDF473DE6AF278ECE600FCBDABD03CD0C99CA62D8B628345D6E2EABE9, 1 << 250)
+#: The logarithms of e and 2 to base 10, to 250 bits.
 LOG10_E = Fraction(0x1BCB7B1526E50E32A6AB7555F5A67B8647DC68C048B934404747E5A89EF1D4A, 1 << 250)
-LOG10_2 = EXACT_LOG_2 * LOG10_E
+LOG10_2 = pairs.LOG_2 * LOG10_E
 
 #: The bits of sqrt(1/2), rounded.
 ROOT_HALF = {Format.F32: 0x3F3504F3, Format.F64: 0x3FE6A09E667F3BCD}
@@ -47,7 +46,7 @@ def log(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 def log2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The logarithm to base 2: exact at powers of two, where f is zero."""
-    return _to_base(m, x, 1 / EXACT_LOG_2, Fraction(1))
+    return _to_base(m, x, 1 / pairs.LOG_2, Fraction(1))
 
 
 def log10(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -64,6 +63,10 @@ def _to_base(m: Arithmetic, x: DoubleWord, per_log: Fraction, per_power_of_two: 
         result = DoubleWord(m.fma_(k, m.number(m.rounded(per_power_of_two)), of_rest))
         return _with_special_cases(m, x, result)
     natural = DoubleWord(*_of_rest(m, f, f_low), interval=Interval(-0.35, 0.35))
+    if m.is_long:
+        rest = pairs.times(m, pairs.of_number(m, natural), pairs.constant(m, per_log))
+        whole = pairs.times_log_2(m, k, per_power_of_two / pairs.LOG_2)
+        return _with_special_cases(m, x, DoubleWord(*pairs.plus_smaller(m, whole, rest), is_normal=True))
     scaled = m.renormalised(m.multiply(natural, m.wide(per_log)))
     # The first part is so short that its product with k is exact; the product is zero or larger than the rest.
     first = _shortened(per_power_of_two, m.precision - 12)
@@ -82,6 +85,8 @@ def _shortened(value: Fraction, bits: int) -> Fraction:
 def precise_log(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The natural logarithm with an error of 2**-70 (2**-40 for float32); of zero and infinity garbage."""
     f, f_low, k = reduced(m, m.renormalised(m.unscaled(x)))
+    if m.is_long:
+        return _assemble(m, f, f_low, k)
     fraction = DoubleWord(f, f_low, interval=Interval(-0.3, 0.42))
     s = m.divide(fraction, m.add(m.wide(2.0), fraction))
     square = m.multiply(s, s)
@@ -121,12 +126,14 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         else:
             scale = m.scale_(one, m.neg_(k))
     offset = m.sub_(scale, one)
-    if m.extended:
+    if m.is_long:
+        scaled = m.mul_(x.high, scale), m.mul_(m.low_part(x), scale)
+        f, f_low = pairs.plus(m, m.two_sum(scale, m.number(-1.0)), scaled)
+        result = _assemble(m, f, f_low, k)
+    elif m.extended:
         f, f_low = m.two_sum(offset, m.mul_(x.high, scale))
         if x.low is not None:
             f_low = m.fma_(m.low_part(x), scale, f_low)
-            if m.bounded:  # near -1 that may be much of what is left
-                f, f_low = m.two_sum(f, f_low)
         result = _assemble(m, f, f_low, k)
     else:
         result = _assemble(m, m.fma_(x.high, scale, offset), None, k)
@@ -215,6 +222,8 @@ def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Express
             m.fma_(k, m.number(ROUNDED_LOG_2), quotient(m, f, coefficients.LOG1P_QUOTIENT[m.polynomials], f))
         )
     first, low = _of_rest(m, f, f_low)
+    if m.is_long:
+        return DoubleWord(*pairs.plus_smaller(m, pairs.times_log_2(m, k), (first, low)), is_normal=True)
     log2_high, log2_low = (m.number(float.fromhex(part)) for part in LOG_2[m.format])
     # k log(2) is zero or larger than the rest.
     high, lost = m.fast_two_sum(m.mul_(k, log2_high), first)
@@ -224,6 +233,18 @@ def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Express
 
 def _of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:
     """``log1p(f + f_low)``."""
+    if not m.is_long:
+        return _plain_of_rest(m, f, f_low)
+    # One step of Newton's method: y + log1p(z), z = (1 + f) exp(-y) - 1, which is so small that two terms are enough.
+    number = (f, m.number(0.0) if f_low is None else f_low)
+    y = m.add_(*_plain_of_rest(m, f, f_low))
+    power = pairs.exponential_less_one(m, pairs.single(m, m.neg_(y)))
+    z = pairs.plus(m, pairs.plus(m, number, power), pairs.times(m, number, power))
+    return pairs.plus_smaller(m, pairs.single(m, y), (z[0], m.fma_(m.mul_(z[0], m.number(-0.5)), z[0], z[1])))
+
+
+def _plain_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:
+    """The same with a second word that was rounded several times."""
     square = m.mul_(f, f)
     half = m.mul_(square, m.number(0.5))
     tail = m.mul_(m.mul_(f, square), m.polynomial_(f, coefficients.LOG1P[m.format]))

@@ -55,8 +55,6 @@ class Function:
     is_linear_at_zero: bool = False
     #: Of finite operands the largest magnitude of a finite result.
     largest: float = math.inf
-    #: Whether the operand is an angle, which the rule reduces.
-    is_periodic: bool = False
     #: Whether the result may be so small that it has lost bits, or zero.
     underflows: bool = False
     #: Whether the rule is saturated beyond the limits: what it returns there is beyond all element types but float64, as
@@ -172,7 +170,7 @@ FUNCTIONS: dict[str, Function] = {
     "atan": Function(_of_any(1.0)),
     "atanh": Function(_within(0.5, 1.3), _inverse_tangent, _inside, (1 - 2.0**-50, math.inf), largest=800.0),
     "cbrt": Function(_of_any(1.0), _per_operand, _magnitude),
-    "cos": Function(_within(1.0, 1.6), limits=(2.0**160, math.inf), static=2.0**-72, is_periodic=True),
+    "cos": Function(_within(1.0, 1.6), limits=(2.0**160, math.inf), static=2.0**-72),
     "cosh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
     "erf": Function(_of_any(1.0), lambda m, u, f: m.number(1.13)),
     "erfc": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
@@ -191,11 +189,9 @@ FUNCTIONS: dict[str, Function] = {
     "log1p": Function(((Interval(-0.5, math.inf), 1.45),), _reciprocal_of_next, _next, largest=800.0),
     "logistic": Function(_of_any(1500.0), _value, _one, underflows=True),
     "normal_tail": Function(_of_any(1490.0), _gauss_tail, _per_gauss_tail, underflows=True),
-    "sin": Function(_within(1.5, 1.0), limits=(2.0**160, math.inf), static=2.0**-72, is_periodic=True),
+    "sin": Function(_within(1.5, 1.0), limits=(2.0**160, math.inf), static=2.0**-72),
     "sinh": Function(_of_any(1410.0), _value_and_more, _one, (1400.0, 1400.0), saturates=True),
-    "tan": Function(
-        _within(0.78, 1.6), _tangent, _per_tangent, (2.0**160, math.inf), static=2.0**-72, is_periodic=True
-    ),
+    "tan": Function(_within(0.78, 1.6), _tangent, _per_tangent, (2.0**160, math.inf), static=2.0**-72),
     "tanh": Function(_of_any(1.0)),
 }
 FUNCTIONS |= {
@@ -259,8 +255,6 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
         doubt = either(doubt, m.less_(m.number(limit), u.high))
     if limit < math.inf and u_low < -limit and not function.is_limited_above:
         doubt = either(doubt, m.less_(u.high, m.number(-limit)))
-    if function.is_periodic and u.low is not None:  # the lower part is added to the reduced angle
-        doubt = either(doubt, m.not_(m.less_(m.abs_(u.low), m.number(2.0**-12))))
     relative, static, absolute = own.relative, UNDERFLOW if function.underflows else 0.0, None
     if function.static and not is_single:
         static += function.static if not m.extended else function.static * 2.0**-46

@@ -18,12 +18,18 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary import coefficients, pairs
 from ogive.numerics.elementary.huge_angle import HUGE, reduced_huge_angle
 from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.interval import Interval
 
 __all__ = ["cos", "sin", "tan"]
+
+#: A little more than pi / 4.
+QUARTER = 0.7855
+
+#: Up to here the second word of an angle is far below a turn.
+NO_TURN = 2.0**48
 
 
 @in_float64
@@ -53,8 +59,30 @@ def tan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 def _reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
     """(n, in the last bits of an integer; r)."""
     x = m.unscaled(x)
+    n, r = _reduced_word(m, x.high, x.interval)
+    if x.low is None:
+        return n, r
+    # What the argument lacks may be more than what is left of it, and more than a turn.
+    x = m.renormalised(x)
+    low = DoubleWord(m.low_part(x))
+    n, r = _reduced_word(m, x.high, x.interval)
+    if not x.interval.within(-NO_TURN, NO_TURN):
+        turns, low = _reduced_word(m, low.high, Interval(x.interval.low * 2.0**-53, x.interval.high * 2.0**-53))
+        n = node(ops.ADD, (n, turns), None, m.integer)
+    r = m.renormalised(m.add(r, low))
+    # The sum of two reduced angles lies within pi/2.
+    shifted = m.fma_(r.high, m.number(m.rounded(coefficients.TWO_OVER_PI)), m.number(m.magic))
+    turn = m.sub_(shifted, m.number(m.magic))
+    first, second = pairs.constant(m, -1 / coefficients.TWO_OVER_PI)
+    whole = DoubleWord(m.mul_(turn, first), m.mul_(turn, second), interval=Interval(-1.6, 1.6))
+    r = m.renormalised(m.add(replace(r, interval=Interval(-1.6, 1.6)), whole))
+    return node(ops.ADD, (n, m.bits_(shifted)), None, m.integer), replace(r, interval=Interval(-0.8, 0.8))
+
+
+def _reduced_word(m: Arithmetic, x: Expression, lies: Interval) -> tuple[Expression, DoubleWord]:
+    """The same of a single number."""
     magic = m.number(m.magic)
-    shifted = m.fma_(x.high, m.number(m.rounded(coefficients.TWO_OVER_PI)), magic)
+    shifted = m.fma_(x, m.number(m.rounded(coefficients.TWO_OVER_PI)), magic)
     n = m.sub_(shifted, magic)
     half_pi = 1 / coefficients.TWO_OVER_PI
     parts = []
@@ -63,7 +91,7 @@ def _reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
         half_pi -= type(half_pi)(part)
         parts.append(m.number(-part))
     first, second, third = parts
-    high, low = m.fma_(n, first, x.high), m.number(0.0)
+    high, low = m.fma_(n, first, x), m.number(0.0)
     if m.extended:
         product = m.mul_(n, second)
         high, low = m.two_sum(high, product)
@@ -71,18 +99,16 @@ def _reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
     else:
         high = m.fma_(n, second, high)
     turns = m.bits_(shifted)
-    if not x.interval.within(-HUGE, HUGE):
-        is_huge = m.less_(m.number(HUGE), m.abs_(x.high))
-        exact_turns, exact = reduced_huge_angle(m, x.high, is_huge)
+    if not lies.within(-HUGE, HUGE):
+        is_huge = m.less_(m.number(HUGE), m.abs_(x))
+        exact_turns, exact = reduced_huge_angle(m, x, is_huge)
         turns = m.select_rare_(is_huge, exact_turns, turns)
         high = m.select_rare_(is_huge, exact.high, high)
         if exact.low is not None:
             low = m.select_rare_(is_huge, exact.low, low)
     if not m.extended:
         return turns, DoubleWord(high)
-    r = DoubleWord(high, low, interval=Interval(-0.8, 0.8))
-    # What the argument lacks may be more than what is left of it.
-    return turns, r if x.low is None else m.add(r, DoubleWord(m.low_part(x)))
+    return turns, DoubleWord(high, low, interval=Interval(-0.8, 0.8))
 
 
 def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
@@ -91,6 +117,11 @@ def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
     one = m.number(1.0)
     if r.low is None:
         return DoubleWord(m.mul_(r.high, m.fma_(square, series, one)), interval=Interval(-0.71, 0.71))
+    if m.is_long:
+        pair = pairs.of_number(m, r)
+        high, low = pairs.sine(m, pair, pairs.times(m, pair, pair), QUARTER)
+        high = m.make(ops.COPY_SIGN, high, r.high)
+        return DoubleWord(high, low, interval=Interval(-0.71, 0.71), is_normal=True)
     factor = m.mul_(square, series)
     high = m.fma_(r.high, factor, r.high)
     low = m.fma_(r.high, factor, m.sub_(r.high, high))
@@ -105,6 +136,10 @@ def _cosine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
     one, minus_half = m.number(1.0), m.number(-0.5)
     if r.low is None:
         return DoubleWord(m.fma_(square, m.fma_(square, series, minus_half), one), interval=Interval(0.7, 1.0))
+    if m.is_long:
+        pair = pairs.of_number(m, r)
+        value = pairs.cosine(m, pairs.times(m, pair, pair), QUARTER)
+        return DoubleWord(*value, interval=Interval(0.7, 1.0), is_normal=True)
     high, low = m.fast_two_sum(one, m.mul_(square, minus_half))
     low = m.fma_(m.mul_(square, square), series, low)
     low = m.fma_(minus_half, m.fma_(r.high, r.high, m.neg_(square)), low)

@@ -1,0 +1,82 @@
+"""Derive the polynomial of erfc in the second level: run it and compare, or --write the table.
+
+    python accuracy/derive_long_coefficients.py [--write]
+
+With t = (a - 4) / (a + 4) it is (1 + 9/8 a) exp(a**2) erfc(a), for a from 0 to 27.5. The polynomial interpolates at
+Chebyshev's nodes, which is within a few bits of the best one. All other functions of the second level are series.
+"""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import mpmath as mp
+from derived_table import write_or_compare
+
+TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/long_coefficients.py"
+
+#: How many coefficients, and from which one on a float64 is enough: what they add is below 2**-43.
+COUNT, SHORT = 45, 36
+
+LOW, HIGH = mp.mpf(-1), mp.mpf("23.5") / mp.mpf("31.5")
+
+
+def scaled(t: mp.mpf) -> mp.mpf:
+    a = 4 * (1 + t) / (1 - t)
+    return (1 + mp.mpf(9) / 8 * a) * mp.exp(a * a) * mp.erfc(a)
+
+
+def coefficients() -> list[mp.mpf]:
+    """Newton's divided differences at Chebyshev's nodes, multiplied out."""
+    middle, half = (HIGH + LOW) / 2, (HIGH - LOW) / 2
+    nodes = [middle + half * mp.cos(mp.pi * (2 * k + 1) / (2 * COUNT)) for k in range(COUNT)]
+    differences = [scaled(node) for node in nodes]
+    for step in range(1, COUNT):
+        for k in reversed(range(step, COUNT)):
+            differences[k] = (differences[k] - differences[k - 1]) / (nodes[k] - nodes[k - step])
+    numbers = [mp.mpf(0)] * COUNT
+    for difference, node in zip(reversed(differences), reversed(nodes), strict=True):
+        numbers = [(numbers[k - 1] if k else 0) - node * numbers[k] for k in range(COUNT)]
+        numbers[0] += difference
+    return numbers
+
+
+def exactly(value: mp.mpf) -> Fraction:
+    sign, mantissa, exponent, _ = value._mpf_
+    return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def text() -> str:
+    with mp.workprec(900):
+        numbers = [exactly(number) for number in coefficients()]
+    lines = []
+    for k, number in enumerate(numbers):
+        high = float(number)
+        parts = (high, float(number - Fraction(high))) if k < SHORT else (high,)
+        lines.append(f"    ({', '.join(map(_hexadecimal, parts))}{'' if k < SHORT else ','}),")
+    rows = "\n".join(lines)
+    return f'''"""The polynomial of erfc in the second level.
+
+Written by accuracy/derive_long_coefficients.py, which says how it is derived; change that, not this.
+"""
+
+from __future__ import annotations
+
+__all__ = ["ERFC", "ERFC_SHORT"]
+
+#: In t, lowest power first: sums of two float64, and from number {SHORT} on one.
+ERFC = (
+{rows}
+)
+ERFC_SHORT = {SHORT}
+'''
+
+
+def _hexadecimal(value: float) -> str:
+    return f'float.fromhex("{value.hex()}")'
+
+
+if __name__ == "__main__":
+    sys.exit(write_or_compare(__doc__, TARGET, text))
