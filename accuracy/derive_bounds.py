@@ -573,10 +573,10 @@ def in_pairs(numbers: Sequence[Fraction], short: int, low: float, high: float) -
             value = value * x + arb(c)
             error = error * size + U * (float(abs(value).upper()) + abs(c))
         error += float(abs(slope).upper()) * size * U
-        for c in reversed(numbers[:short]):
+        for number in reversed(numbers[:short]):
             product = float(abs(value * x).upper())
-            value = value * x + arb(c.numerator) / arb(c.denominator)
-            error = error * size + 4 * UNIT * (product + float(abs(value).upper()) + abs(float(c)))
+            value = value * x + arb(number.numerator) / arb(number.denominator)
+            error = error * size + 4 * UNIT * (product + float(abs(value).upper()) + abs(float(number)))
         worst = max(worst, error / float(abs(value).abs_lower()))
     return worst
 
@@ -609,7 +609,7 @@ def expm1_long() -> float:
 
 
 def log_long() -> float:
-    """y + log1p(z): z is as good as the numbers that cancel in it are large, and what its two terms leave is below 2**-150.
+    """Y + log1p(z): z is as good as the numbers that cancel in it are large, and what its two terms leave is below 2**-150.
     A multiple of log(2) is no smaller than 1.4 times the rest.
     """
     f = 0.4143
@@ -637,14 +637,14 @@ def tan_long() -> float:
 
 
 def atan_part_long() -> float:
-    """y and the angle that it lacks: both of its parts are as large as t where they cancel."""
+    """Y and the angle that it lacks: both of its parts are as large as t where they cancel."""
     t = 0.4141
     of_missing = (sine_long(0.4) + cosine_long(0.4) + TIMES + PLUS) * t / math.atan(t)
     return of_missing + PLUS_SMALLER / 4 + NUMBER * t / math.atan(t) / (1 + t * t)
 
 
 def atan_long() -> float:
-    """t is a quotient; pi/2 or pi/4 is added, and at least atan(tan(pi/8)) is left."""
+    """T is a quotient; pi/2 or pi/4 is added, and at least atan(tan(pi/8)) is left."""
     return 2 * atan_part_long() + NUMBER + PLUS_SMALLER
 
 
