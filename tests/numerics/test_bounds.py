@@ -265,3 +265,30 @@ def _grid(kind: str) -> np.ndarray:
     rng = np.random.default_rng(19)
     x = np.concatenate([rng.normal(0, 3, 150), rng.uniform(-120, 120, 100), 2.0 ** rng.uniform(-13, 3, 50)])
     return np.float16(x).astype(np.float32)
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tanh", "erf", "logistic"])
+def test_functions_of_computed_operands_stay_in_their_range(name: str) -> None:
+    """In float64 the operand has two words, and both may be longer than a turn."""
+    import ogive
+
+    function = getattr(np, name, None) or getattr(ogive, {"logistic": "sigmoid"}.get(name, name))
+    x = np.concatenate([10.0 ** np.linspace(-300, 307, 3001), -(10.0 ** np.linspace(-300, 307, 3001))])
+    for argument in (lambda v: v * 1.1, np.exp, lambda v: v * v * v):
+        y = ogive.operator(lambda v, argument=argument: function(argument(v)))(x)
+        y = y[~np.isnan(y)]
+        assert y.size > 1000
+        assert np.abs(y).max() <= 1
+        assert name != "logistic" or y.min() >= 0
+
+
+def test_cosines_of_huge_products_are_right() -> None:
+    import mpmath
+
+    import ogive
+
+    x = np.float64([1e15, 1e16, 1e17, 1e18, 1e20, 1e22, 1e100, 1e300])
+    found = ogive.operator(lambda v: np.cos(v * 1.1))(x)
+    with mpmath.workprec(1500):
+        exact = [float(mpmath.cos(mpmath.mpf(v) * mpmath.mpf(1.1))) for v in x]
+    np.testing.assert_allclose(found, exact, rtol=1e-15)
