@@ -178,6 +178,11 @@ def _located(name: str, function: Callable[..., Any]) -> Iterator[None]:
         way_out = f"Write ogive.formula.{error.name}(x)" if _is_in_vocabulary(str(error.name)) else _VOCABULARY
         raise _error(name, function, what + way_out, error) from None
     except TypeError as error:
+        wanted = str(error).partition("()")[0]
+        if "Tensor" in str(error) and "Term" in str(error) and wanted.isidentifier():
+            way_out = _instead_of_torch(wanted)
+            what = f"the formula calls torch.{wanted}, which takes tensors, with an expression. {way_out}"
+            raise _error(name, function, what, error) from None
         if "Term" not in str(error):
             _note(name, function, error)
             raise
@@ -193,6 +198,19 @@ def _note(name: str, function: Callable[..., Any], error: BaseException) -> None
 
 
 _VOCABULARY = "See help(ogive.formula) for the functions that there are"
+
+
+def _instead_of_torch(name: str) -> str:
+    """What a formula says where it called torch's function of this name."""
+    import numpy as np
+
+    import ogive
+
+    places = [
+        *(["np"] if _is_in_vocabulary(name) and hasattr(np, name) else []),
+        *(["ogive"] if hasattr(ogive, name) else ["ogive.formula"] if _is_in_vocabulary(name) else []),
+    ]
+    return f"Write {' or '.join(f'{place}.{name}' for place in places)}" if places else _VOCABULARY
 
 
 def _is_in_vocabulary(name: str) -> bool:

@@ -126,7 +126,7 @@ def test_rows_of_one_number_under_transformations():
     compiled(x).sum().backward()
     torch.testing.assert_close(x.grad, 2 * torch.softmax(2 * rows, 0))
     assert function(torch.zeros(2, 0)).tolist() == [-np.inf] * 2
-    with pytest.raises(ArgumentError, match="no parameter 'keepdim'; allowed: dim, out"):
+    with pytest.raises(ArgumentError, match="no parameter 'keepdim'; allowed: dim, dtype, out"):
         ogive_torch.softmax(x, keepdim=True)
 
 
@@ -142,10 +142,10 @@ def test_clipping_takes_every_usual_call():
     ("call", "error", "text"),
     [
         (
-            lambda x: ogive_torch.celu(x.int()),
+            lambda x: ogive_torch.celu(x.to(torch.complex64)),
             DTypeError,
             (
-                "celu: x has dtype torch.int32; allowed: torch.float16, torch.float32, torch.float64, torch.bfloat16. "
+                "celu: x has dtype torch.complex64; allowed: torch.float16, torch.float32, torch.float64, torch.bfloat16. "
                 "Convert it first: x.to(...)"
             ),
         ),
@@ -185,24 +185,14 @@ def test_clipping_takes_every_usual_call():
             "softmax: dim is 1 for a tensor of 1 dimensions; allowed: whole numbers from -1 to 0, each once",
         ),
         (
+            lambda x: torch.ops.ogive.softmax(x[0]),
+            ShapeError,
+            "softmax: x is a single number; allowed: tensors of one dimension or more",
+        ),
+        (
             lambda x: ogive_torch.softmax(x, dim=0, axis=0),
             ArgumentError,
             "softmax: dim and axis were both given; allowed: one of them: they mean the same",
-        ),
-        (
-            lambda x: ogive_torch.softmax(x[0]),
-            ShapeError,
-            "softmax: x is a single number; allowed: tensors of one dimension or more",
-        ),
-        (
-            lambda x: ogive_torch.softmax(x[0], dim=0),
-            ShapeError,
-            "softmax: x is a single number; allowed: tensors of one dimension or more",
-        ),
-        (
-            lambda x: ogive_torch.logsumexp(x[0], dim=0),
-            ShapeError,
-            "logsumexp: x is a single number; allowed: tensors of one dimension or more",
         ),
         (
             lambda x: ogive_torch.celu(x, out=torch.empty(2)),
@@ -275,7 +265,7 @@ def test_own_operators():
     given = tuple(torch.randn(2, 3, dtype=torch.float64, requires_grad=True) for _ in range(2))
     assert torch.autograd.gradcheck(lambda *tensors: function(*tensors, slope=0.25), given)
     assert function.__name__ == "bent"
-    assert str(torch.ops.ogive.bent.default._schema) == "ogive::bent(Tensor x, Tensor gate, float slope) -> Tensor"
+    assert str(torch.ops.ogive.bent.default._schema) == "ogive::bent(Tensor x, Tensor gate, Scalar slope) -> Tensor"
 
 
 def test_names_of_the_registry_are_unique():

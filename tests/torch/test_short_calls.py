@@ -77,7 +77,7 @@ def test_unusual_tensors_do_not(monkeypatch):
                   torch._efficientzerotensor(3)]  # fmt: skip
     for tensor in (*negative, *others):
         ogive_torch.relu(tensor)
-    ogive_torch.relu(torch.ones(2), out=torch.ones(2))
+    ogive_torch.relu(torch.ones(2), out=torch.ones(2).double())
     ogive_torch.relu(torch.ones(2), torch.ones(2))
     ogive_torch.relu(torch.ones(2), alpha=1.0)
     ogive_torch.relu([1.0])
@@ -234,6 +234,7 @@ def capsule_of(major, functions):
 
 def arguments(**changed):
     usual = {"types": (), "dtypes": (), "is_negated": bool, "records": bool, "conditions": (), "watchers": ()}
+    usual |= dict.fromkeys(("threads", "written", "is_uncounted", "is_writable"), bool)
     return usual | changed
 
 
@@ -250,6 +251,10 @@ def arguments(**changed):
         {"dtypes": ((2, 32, np.dtype("f4")),) * 25},
         {"is_negated": 3},
         {"records": 3},
+        {"threads": 3},
+        {"written": 3},
+        {"is_uncounted": 3},
+        {"is_writable": 3},
         {"conditions": (({}, "name"),)},
         {"conditions": ((3, "name", 3),)},
         {"watchers": (3,)},

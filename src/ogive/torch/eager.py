@@ -16,7 +16,7 @@ from torch.compiler import is_compiling, is_dynamo_compiling
 from ogive.torch.batching import batched, tangents_of
 from ogive.torch.exchange import ORDINARY, dispatch_modes, is_batch, is_profiled, is_traced, is_transformed
 from ogive.torch.nodes import node
-from ogive.torch.registry import entry
+from ogive.torch.registry import by_registry
 from ogive.torch.tensor_operator import TensorOperator
 
 __all__ = ["call", "recorded"]
@@ -69,7 +69,7 @@ def _is_watched(tensors: Sequence[torch.Tensor]) -> bool:
 
 
 def _by_registry(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Results:
-    return _results(entry(operator)(*tensors, *values))
+    return _results(by_registry(operator, tensors, values))
 
 
 def _results(found: Any) -> Results:

@@ -12,54 +12,47 @@ from ogive.gradients.registered import register
 from ogive.operator import operator
 
 __all__ = [
-    "hard_shrink",
-    "hard_sigmoid_by_six",
-    "hard_tanh",
-    "replaced_below",
-    "soft_shrink",
-    "softplus_below",
-    "tanh_shrink",
+    "hardshrink",
+    "hardsigmoid",
+    "hardtanh",
+    "softplus",
+    "softshrink",
+    "threshold",
 ]
 
 
 @operator
-def softplus_below(x: Any, *, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
+def softplus(x: Any, *, beta: Any = 1.0, threshold: Any = 20.0) -> Any:
     """Smooth rectifier: ``log(1 + exp(beta * x)) / beta`` where beta * x <= threshold, x elsewhere."""
     return where(beta * x > threshold, x, OPERATORS["softplus"](x, steepness=beta))
 
 
 @operator
-def hard_tanh(x: Any, *, min: Any = -1.0, max: Any = 1.0) -> Any:  # noqa: A002
+def hardtanh(x: Any, *, min: Any = -1.0, max: Any = 1.0) -> Any:  # noqa: A002
     """Clipping whose derivative is 0 at the bounds: ``min(max(x, min), max)``."""
     return where(x <= min, min, where(x >= max, max, x))
 
 
 @operator
-def hard_sigmoid_by_six(x: Any) -> Any:
+def hardsigmoid(x: Any) -> Any:
     """Piecewise linear sigmoid: ``min(max(x + 3, 0), 6) / 6``."""
     return where(x <= -3, 0, where(x >= 3, 1, (x + 3) / 6))
 
 
 @operator
-def hard_shrink(x: Any, *, lambd: Any = 0.5) -> Any:
+def hardshrink(x: Any, *, lambd: Any = 0.5) -> Any:
     """Hard shrinking: 0 where -lambd <= x <= lambd, x elsewhere."""
     return where((x >= -lambd) & (x <= lambd), 0, x)
 
 
 @operator
-def soft_shrink(x: Any, *, lambd: Any = 0.5) -> Any:
+def softshrink(x: Any, *, lambd: Any = 0.5) -> Any:
     """Soft thresholding: ``x - lambd`` where x > lambd, ``x + lambd`` where x < -lambd, 0 elsewhere, NaN for NaN."""
     return where(x > lambd, x - lambd, where(x < -lambd, x + lambd, where(f.equal(x, x), 0, x)))
 
 
 @operator
-def tanh_shrink(x: Any) -> Any:
-    """What the hyperbolic tangent takes away: ``x - tanh(x)``."""
-    return x - f.tanh(x)
-
-
-@operator
-def replaced_below(x: Any, *, threshold: Any, value: Any) -> Any:
+def threshold(x: Any, *, threshold: Any, value: Any) -> Any:
     """Threshold: x where x > threshold, ``value`` elsewhere."""
     return where(x <= threshold, value, x)
 
@@ -69,7 +62,7 @@ def _outside(x: Any, *, lambd: Any) -> Any:
 
 
 # Derivatives that the rules would give another value at a kink.
-register(hard_tanh, x=lambda x, *, min, max: where((x > min) & (x < max), 1, 0))  # noqa: A006
-register(hard_sigmoid_by_six, x=lambda x: where((x > -3) & (x < 3), Fraction(1, 6), 0))
-register(hard_shrink, x=_outside)
-register(soft_shrink, x=_outside)
+register(hardtanh, x=lambda x, *, min, max: where((x > min) & (x < max), 1, 0))  # noqa: A006
+register(hardsigmoid, x=lambda x: where((x > -3) & (x < 3), Fraction(1, 6), 0))
+register(hardshrink, x=_outside)
+register(softshrink, x=_outside)

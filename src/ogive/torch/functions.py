@@ -9,6 +9,7 @@ from itertools import chain, combinations
 from typing import Any, NoReturn, Self
 
 import torch
+from torch.compiler import is_compiling, is_dynamo_compiling
 
 from ogive._native import TensorCall, inherit_vectorcall
 from ogive.catalog import OPERATORS
@@ -16,20 +17,26 @@ from ogive.catalog.elsewhere import parameter_here
 from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message, suggestion
 from ogive.operator import Operator
 from ogive.torch.eager import call, recorded
-from ogive.torch.exchange import call_arguments
+from ogive.torch.exchange import ELEMENT_TYPE_OF, call_arguments, function_modes
 from ogive.torch.registry import entry, is_taken
 from ogive.torch.tensor_operator import TensorOperator, with_operands
 
 __all__ = ["wrap"]
+
+INTEGERS = frozenset(dtype for dtype in ELEMENT_TYPE_OF if not dtype.is_floating_point)
+WHOLE = INTEGERS - {torch.bool}
+#: Integers stay what they are, as in torch.
+KEEP_INTEGERS = ("ceil", "floor", "round", "trunc")
 
 
 def wrap(operator: Any) -> TensorFunction:
     """A function on tensors of an operator, of one's own too: with gradients, ``torch.func`` and ``torch.compile``.
 
     It takes the tensors of the operator, by position, its parameters by name, and ``out``. Operators over rows take
-    ``dim`` (or ``axis``), the last one unless told otherwise, and ``keepdim`` where they reduce rows. Tensors are dense ones on the CPU, of the element types of
-    the operator; where types differ they are promoted as torch does it, and under ``torch.autocast`` they all become the
-    type of the first. A parameter may be a tensor, which broadcasts with the others and has a gradient.
+    ``dim`` (or ``axis``), the last one unless told otherwise, ``dtype``, to which tensors are converted first, and
+    ``keepdim`` where they reduce rows. Tensors are dense ones on the CPU, of the element types of the operator; where
+    types differ they are promoted as torch does it, and under ``torch.autocast`` they all become the type of the first.
+    Integers become the default type where the operator has none. A parameter may be a tensor, which broadcasts with the others and has a gradient.
 
     Gradients are computed under the contract of the operator: ``wrap(ogive.gelu.fast)`` is fast in both directions.
 
@@ -84,11 +91,11 @@ def _make(operator: Operator) -> TensorFunction:
     if plain.differentiable and not is_row_wise:
         for chosen in chain.from_iterable(combinations(numeric, length) for length in range(1, len(numeric) + 1)):
             promoted = with_operands(operator, chosen)
-            learned[chosen] = TensorOperator(
-                f"{plain.entry_name}_of_{'_'.join(chosen)}", promoted, partial(_same, promoted)
-            )
+            entry_name = f"{plain.entry_name}_of_{'_'.join(chosen)}"
+            learned[chosen] = TensorOperator(entry_name, promoted, partial(_same, promoted), name=operator.name)
             _enter(learned[chosen])
-    bounds = getattr(operator, "rewritten", None)
+    bounds, halves = getattr(operator, "rewritten", None), getattr(operator, "halves", None)
+    keeps_integers = _is_one_of(operator, KEEP_INTEGERS)
 
     usual = (plain, _plain_values(operator, defaults)) if len(defaults) == len(parameters) else None
 
@@ -99,9 +106,15 @@ def _make(operator: Operator) -> TensorFunction:
     def general(tensors: tuple[Any, ...], out: Any, given: dict[str, Any]) -> Any:
         if bounds is not None:
             tensors, given = bounds(tensors, given)
+        if halves is not None and len(tensors) == 1 and operator.tensors[1] not in given:
+            tensors = halves(tensors[0], _dim(operator, given)) if isinstance(tensors[0], torch.Tensor) else tensors
         if len(tensors) != count:
             tensors = _named(operator, tensors, given)
         dim = _dim(operator, given) if is_row_wise else -1
+        if is_row_wise and given.get("dtype") is not None:
+            tensors = tuple(_converted(operator, tensor, given["dtype"]) for tensor in tensors)
+        if is_row_wise:
+            given.pop("dtype", None)
         keepdim = reduces and bool(given.pop("keepdim", given.pop("keepdims", False)))
         for name in given:
             if name not in parameters:
@@ -111,23 +124,30 @@ def _make(operator: Operator) -> TensorFunction:
             operator_of, values = plain, _values(operator, given, defaults)
         else:
             operator_of = learned.get(chosen) or _refuse_learned(operator, chosen)
-            others = {name: value for name, value in given.items() if name not in chosen}
-            values = _values(operator_of.base, others, defaults)
+            values = _values(operator, given, defaults, chosen)
             tensors = (*tensors, *(given[name] for name in chosen))
+        if keeps_integers and isinstance(tensors[0], torch.Tensor) and tensors[0].dtype in WHOLE:
+            results: Any = [tensors[0].clone()]
+            return (results if out is None else _written(operator, results, out, tensors))[0]
         operands = _operands(operator_of, tensors)
-        # A single number has no axis to name: the call itself refuses it, whatever dim is.
-        if dim == -1 or operands[0].ndim == 0:
+        is_number = is_row_wise and all(operand.ndim == 0 for operand in operands)
+        if is_number:  # torch takes it for a row of one element
+            operands = [operand.reshape(1) for operand in operands]
+        if dim == -1 or dim == operands[0].ndim - 1:
             results = call(operator_of, operands, values)
         else:
             results = _over(operator_of, operands, values, dim)
-        if reduces and not keepdim:
+        if is_number:
+            results = [result.reshape(()) for result in results]
+        elif reduces and not keepdim:
             axes = _axes(operator_of, dim, operands[0].ndim)
             results = [result.squeeze(axes) for result in results]
         if out is not None:
             results = _written(operator, results, out, operands)
         return results[0] if len(results) == 1 else tuple(results)
 
-    return TensorFunction(general, **call_arguments(operator, plain.uniform_types, record))
+    types = [dtype for dtype in plain.uniform_types if dtype.is_floating_point or not plain.promotes_integers]
+    return TensorFunction(general, **call_arguments(operator, types, record))
 
 
 @inherit_vectorcall
@@ -151,7 +171,7 @@ class TensorFunction(TensorCall):
 
     def __call__(self, *tensors: Any, out: Any = None, **given: Any) -> Any:
         watching = [one for one in (*tensors, *given.values()) if _watches(one)]
-        if watching:
+        if watching or (not is_compiling() and function_modes()):
             keywords = given if out is None else {**given, "out": out}
             return torch.overrides.handle_torch_function(self, watching, *tensors, **keywords)
         return self._general(tensors, out, given)
@@ -199,6 +219,10 @@ def _named(operator: Operator, tensors: tuple[Any, ...], given: dict[str, Any]) 
         many = "tensor" if operator.inputs == 1 else "tensors"
         allowed = f"{operator.inputs} {many} ({', '.join(operator.tensors)})"
         way_out = f"Give all else by name: {', '.join(f'{p.name}=' for p in operator.parameters)}"
+        if _is_one_of(operator, ("threshold",)):
+            way_out = (
+                "threshold(x, min=...) is max(x, min). torch's is another: ogive.torch.nn.Threshold(threshold, value)"
+            )
         raise ArgumentError(
             message(operator.name, by_position(len(tensors)), allowed, way_out if operator.parameters else "")
         )
@@ -206,7 +230,11 @@ def _named(operator: Operator, tensors: tuple[Any, ...], given: dict[str, Any]) 
 
 
 def _refuse_keyword(operator: Operator, name: str) -> None:
-    own = ("dim", "keepdim") if operator.reduces else ("dim",) if operator.is_row_wise else ()
+    own = ("dim", "dtype") if operator.is_row_wise else ()
+    own = (*own, "keepdim") if operator.reduces else own
+    if name in ("dim", "axis") and hasattr(operator, "halves"):
+        what, allowed = f"{name} was given with two tensors", f"{name} with one tensor, which is cut in halves along it"
+        raise ArgumentError(message(operator.name, what, allowed))
     known = [*(parameter.name for parameter in operator.parameters), *own, "out"]
     way_out = parameter_here(operator.name, name) or suggestion(name, known)
     raise ArgumentError(message(operator.name, f"there is no parameter {name!r}", ", ".join(known), way_out))
@@ -219,13 +247,27 @@ def _refuse_learned(operator: Operator, names: tuple[str, ...]) -> NoReturn:
     raise ArgumentError(message(operator.name, f"{what}, and {reason}", "numbers", way_out))
 
 
-def _values(operator: Operator, given: dict[str, Any], defaults: dict[str, Any]) -> tuple[Any, ...]:
-    """The values of all parameters, checked."""
-    if not given:
-        if len(operator.parameters) == len(defaults):
-            return tuple(defaults[p.name] if p.choices else float(defaults[p.name]) for p in operator.parameters)
-        return tuple(operator.checked_parameters(given).values())
-    return tuple(operator.checked_parameters(given).values())
+def _values(
+    operator: Operator, given: dict[str, Any], defaults: dict[str, Any], chosen: Sequence[str] = ()
+) -> tuple[Any, ...]:
+    """The values of all parameters, checked, but for the ``chosen`` ones, which are tensors.
+
+    A number that torch traces may be a symbol, of which nothing is known yet: the kernel checks it when it is there.
+    """
+    symbols = {name: torch.sym_float(value) for name, value in given.items() if _is_symbol(operator, name, value)}
+    if not given and len(operator.parameters) == len(defaults):
+        return _plain_values(operator, defaults)
+    checked = operator.checked_parameters({**given, **dict.fromkeys((*symbols, *chosen), 1.0)})
+    return tuple(symbols.get(name, value) for name, value in checked.items() if name not in chosen)
+
+
+def _is_symbol(operator: Operator, name: str, value: Any) -> bool:
+    if isinstance(value, torch.SymInt | torch.SymFloat):
+        return True
+    # Within torch.compile symbols look like numbers.
+    if not is_dynamo_compiling() or isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return any(parameter.name == name for parameter in operator.numeric_parameters)
 
 
 def _plain_values(operator: Operator, given: dict[str, Any]) -> tuple[Any, ...]:
@@ -244,21 +286,42 @@ def _operands(operator: TensorOperator, given: Sequence[Any]) -> Sequence[torch.
     first = given[0]
     if len(given) == 1:
         if isinstance(first, torch.Tensor):
-            return given
+            return _floating(operator, given)
         _refuse_operand(operator, 0, first)
     model = next((one for one in given if isinstance(one, torch.Tensor)), None)
     tensors = []
     for i, one in enumerate(given):
         if isinstance(one, torch.Tensor):
             tensors.append(one)
-        elif isinstance(one, bool | int | float) and model is not None:
+        elif isinstance(one, bool | int | float | torch.SymInt | torch.SymFloat) and model is not None:
             tensors.append(torch.full((), one, dtype=_type_of_number(operator, i, one, model), device=model.device))
         else:
             _refuse_operand(operator, i, one)
     types = {tensor.dtype for tensor in tensors}
     if len(types) == 1 or tuple(tensor.dtype for tensor in tensors) in operator.combinations:
+        return _floating(operator, tensors)
+    return _floating(operator, _promoted(operator, tensors))
+
+
+def _floating(operator: TensorOperator, tensors: Sequence[torch.Tensor]) -> Sequence[torch.Tensor]:
+    """Integers and truth values as numbers of the default type, where the operator has none or torch's has none."""
+    if not operator.promotes_integers or any(tensor.dtype not in INTEGERS for tensor in tensors):
         return tensors
-    return _promoted(operator, tensors)
+    return [tensor.to(torch.get_default_dtype()) for tensor in tensors]
+
+
+def _converted(operator: Operator, tensor: Any, dtype: Any) -> Any:
+    """A tensor of the type that ``dtype`` names, before rows are computed, as torch does it."""
+    if not isinstance(dtype, torch.dtype):
+        what = f"dtype is {described(dtype)}"
+        raise ArgumentError(message(operator.name, what, "a type of torch, such as torch.float32"))
+    return tensor.to(dtype) if isinstance(tensor, torch.Tensor) else tensor
+
+
+def _is_one_of(operator: Operator, names: Iterable[str]) -> bool:
+    """Whether it is the operator of the catalogue that has one of these names, under whichever contract."""
+    name = operator.base.name
+    return name in names and OPERATORS.get(name) is operator.base
 
 
 def _type_of_number(operator: TensorOperator, index: int, number: float, model: torch.Tensor) -> torch.dtype:
@@ -348,8 +411,10 @@ def _signature(operator: Operator) -> inspect.Signature:
     keyword = inspect.Parameter.KEYWORD_ONLY
     own = operator.keywords  # axis and keepdims
     parameters = [p for p in operator.__signature__.parameters.values() if p.name not in own]
-    if operator.is_row_wise:
+    if operator.is_row_wise or hasattr(operator, "halves"):
         parameters.append(inspect.Parameter("dim", keyword, default=-1))
+    if operator.is_row_wise:
+        parameters.append(inspect.Parameter("dtype", keyword, default=None))
     if operator.reduces:
         parameters.append(inspect.Parameter("keepdim", keyword, default=False))
     return inspect.Signature([*parameters, inspect.Parameter("out", keyword, default=None)])

@@ -11,14 +11,16 @@ from typing import Any
 import torch
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
+from torch.compiler import is_compiling
 
 from ogive.signature import Parameter
 from ogive.torch.batching import batched, tangents_of
 from ogive.torch.exchange import is_transformed
 from ogive.torch.nodes import node
+from ogive.torch.sharding import tell_dtensor
 from ogive.torch.tensor_operator import TensorOperator
 
-__all__ = ["entries", "entry", "is_taken"]
+__all__ = ["by_registry", "entries", "entry", "is_taken"]
 
 NAMESPACE = "ogive"
 _torch: Any = torch._C
@@ -37,6 +39,32 @@ def entries() -> dict[TensorOperator, Any]:
     return dict(_entries)
 
 
+def by_registry(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Any:
+    """The results of an entry, as torch's registry gives them: one or a tuple."""
+    if not is_compiling():
+        tell_dtensor(_entries)
+    if len(tensors) > 2 and not operator.is_row_wise and any(tensor.is_nested for tensor in tensors):
+        return _of_jagged(operator, tensors, values)
+    return entry(operator)(*tensors, *values)
+
+
+def _of_jagged(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Any:
+    """The results of jagged tensors of one shape, by their elements: torch itself takes two of them at most."""
+    first: Any = next(tensor for tensor in tensors if tensor.is_nested)
+    is_jagged = [tensor.is_nested and tensor.layout is torch.jagged for tensor in tensors]
+    if not all(t.shape == first.shape if jagged else t.ndim < 2 for t, jagged in zip(tensors, is_jagged, strict=True)):
+        return entry(operator)(*tensors, *values)  # torch's own refusal
+    given = [t.values() if jagged else t for t, jagged in zip(tensors, is_jagged, strict=True)]
+    found = by_registry(operator, given, values)
+    results = (found,) if isinstance(found, torch.Tensor) else found
+    like = operator.of_operands if operator.of_operands is not None else (is_jagged.index(True),) * len(results)
+    jagged = [
+        torch.nested.nested_tensor_from_jagged(result, first.offsets()) if is_jagged[i] else result
+        for i, result in zip(like, results, strict=True)
+    ]
+    return jagged[0] if isinstance(found, torch.Tensor) else tuple(jagged)
+
+
 def entry(operator: TensorOperator) -> Any:
     """The entry of an operator, made when it is first wanted: a function of tensors and values, in the schema's order."""
     found = _entries.get(operator)
@@ -51,7 +79,9 @@ def _define(operator: TensorOperator) -> Any:
     qualified = f"{NAMESPACE}::{name}"
     count = len(operator.tensors)
     is_single = operator.result_count == 1
-    _library.define(_schema(operator), tags=(torch.Tag.pt2_compliant_tag,))
+    # Nested tensors (jagged ones) take what is element-wise.
+    tags = (torch.Tag.pt2_compliant_tag, *(() if operator.is_row_wise else (torch.Tag.pointwise,)))
+    _library.define(_schema(operator), tags=tags)
 
     def results(found: Sequence[torch.Tensor]) -> Any:
         return found[0] if is_single else tuple(found)
@@ -72,6 +102,7 @@ def _define(operator: TensorOperator) -> Any:
     if operator.differentiable:
 
         def record(keys: Any, *given: Any) -> Any:
+            tell_dtensor(_entries)
             return _recorded(found_entry, keys, operator, given[:count], given[count:])
 
         _library.impl(name, record, "Autograd", with_keyset=True)
@@ -81,7 +112,7 @@ def _define(operator: TensorOperator) -> Any:
 
 
 def _call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Sequence[torch.Tensor]:
-    found = entry(operator)(*tensors, *values)
+    found = by_registry(operator, tensors, values)
     return (found,) if isinstance(found, torch.Tensor) else found
 
 
@@ -146,7 +177,7 @@ def _schema(operator: TensorOperator) -> str:
 
 
 def _parameter(parameter: Parameter) -> str:
-    """Without a default: calls give all values."""
+    """Without a default: calls give all values. A ``float`` would be no symbol while torch traces: a ``Scalar`` may."""
     kinds = {type(choice) for choice in parameter.choices}
-    kind = {str: "str", int: "int", bool: "bool"}.get(kinds.pop(), "Scalar") if len(kinds) == 1 else "float"
+    kind = {str: "str", int: "int", bool: "bool"}.get(kinds.pop(), "Scalar") if len(kinds) == 1 else "Scalar"
     return f"{kind} {parameter.name}"

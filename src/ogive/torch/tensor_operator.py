@@ -14,6 +14,7 @@ from typing import Any, Literal
 import torch
 
 from ogive._native import TensorCall, set_own_pool_size
+from ogive.catalog import OPERATORS
 from ogive.errors import DTypeError, ShapeError, message
 from ogive.forking import cached_property
 from ogive.gradients import vjp
@@ -30,6 +31,10 @@ from ogive.torch.exchange import (
 )
 
 __all__ = ["TensorOperator", "with_operands"]
+
+#: Whether integers become floating-point numbers, of operators whose types do not say it. torch's div and erf have
+#: no integers; its heaviside has, and the one here has none and refuses them.
+INTEGERS_HERE = {"div": True, "erf": True, "heaviside": False}
 
 Tensors = Sequence[torch.Tensor]
 Values = tuple[Any, ...]
@@ -125,6 +130,14 @@ class TensorOperator:
     def combinations(self) -> dict[tuple[torch.dtype, ...], tuple[torch.dtype, ...]]:
         """The types of operands that there is a kernel for, and those of its results."""
         return {tuple(map(torch_dtype, s.inputs)): tuple(map(torch_dtype, s.outputs)) for s in self.base.signatures}
+
+    @cached_property
+    def promotes_integers(self) -> bool:
+        """Whether integers become floating-point numbers of the default type: torch's operator or this one has none."""
+        own = self.base.base
+        if OPERATORS.get(own.name) is own and own.name in INTEGERS_HERE:
+            return INTEGERS_HERE[own.name]
+        return all(t.is_float for s in self.base.signatures for t in s.inputs)
 
     @cached_property
     def uniform_types(self) -> tuple[torch.dtype, ...]:

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 
 from ogive.catalog import OPERATORS
+from ogive.errors import UnsupportedError, message
 from ogive.torch import formulas
 from ogive.torch.functions import wrap
 
@@ -163,7 +164,7 @@ class Mish(torch.nn.Mish):
 class Softplus(torch.nn.Softplus):
     """``torch.nn.Softplus(beta=1.0, threshold=20.0)``: ``log(1 + exp(beta * x)) / beta``, x where beta * x > threshold."""
 
-    _function = wrap(formulas.softplus_below)
+    _function = wrap(formulas.softplus)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return self._function(input, beta=self.beta, threshold=self.threshold)
@@ -208,7 +209,7 @@ class LogSigmoid(torch.nn.LogSigmoid):
 class Hardtanh(torch.nn.Hardtanh):
     """``torch.nn.Hardtanh(min_val=-1.0, max_val=1.0, inplace=False)``: ``min(max(x, min_val), max_val)``."""
 
-    _function = wrap(formulas.hard_tanh)
+    _function = wrap(formulas.hardtanh)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return _activated(self, input, min=self.min_val, max=self.max_val)
@@ -217,7 +218,7 @@ class Hardtanh(torch.nn.Hardtanh):
 class ReLU6(torch.nn.ReLU6):
     """``torch.nn.ReLU6(inplace=False)``: ``min(max(x, 0), 6)``."""
 
-    _function = wrap(formulas.hard_tanh)
+    _function = wrap(formulas.hardtanh)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return _activated(self, input, min=self.min_val, max=self.max_val)
@@ -226,7 +227,7 @@ class ReLU6(torch.nn.ReLU6):
 class Hardsigmoid(torch.nn.Hardsigmoid):
     """``torch.nn.Hardsigmoid(inplace=False)``: ``min(max(x + 3, 0), 6) / 6``."""
 
-    _function = wrap(formulas.hard_sigmoid_by_six)
+    _function = wrap(formulas.hardsigmoid)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return _activated(self, input)
@@ -244,7 +245,7 @@ class Hardswish(torch.nn.Hardswish):
 class Hardshrink(torch.nn.Hardshrink):
     """``torch.nn.Hardshrink(lambd=0.5)``: 0 where -lambd <= x <= lambd, x elsewhere."""
 
-    _function = wrap(formulas.hard_shrink)
+    _function = wrap(formulas.hardshrink)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return self._function(input, lambd=self.lambd)
@@ -253,7 +254,7 @@ class Hardshrink(torch.nn.Hardshrink):
 class Softshrink(torch.nn.Softshrink):
     """``torch.nn.Softshrink(lambd=0.5)``: x - lambd where x > lambd, x + lambd where x < -lambd, 0 elsewhere."""
 
-    _function = wrap(formulas.soft_shrink)
+    _function = wrap(formulas.softshrink)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return self._function(input, lambd=self.lambd)
@@ -262,7 +263,7 @@ class Softshrink(torch.nn.Softshrink):
 class Tanhshrink(torch.nn.Tanhshrink):
     """``torch.nn.Tanhshrink()``: ``x - tanh(x)``."""
 
-    _function = wrap(formulas.tanh_shrink)
+    _function = wrap(OPERATORS["tanhshrink"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return self._function(input)
@@ -271,7 +272,7 @@ class Tanhshrink(torch.nn.Tanhshrink):
 class Threshold(torch.nn.Threshold):
     """``torch.nn.Threshold(threshold, value, inplace=False)``: x where x > threshold, ``value`` elsewhere."""
 
-    _function = wrap(formulas.replaced_below)
+    _function = wrap(formulas.threshold)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return _activated(self, input, threshold=self.threshold, value=self.value)
@@ -331,6 +332,18 @@ class Softmin(torch.nn.Softmin):
 def _dim(name: str, dim: int | None, input: Tensor) -> int:  # noqa: A002
     """The axis; without one torch's choice, with its warning."""
     return torch.nn.functional._get_softmax_dim(name, input.ndim, 6) if dim is None else dim
+
+
+def _refuse_script(module: torch.nn.Module) -> None:
+    """What ``torch.jit.script`` calls of a module first, wherever it stands in a model."""
+    name = type(module).__name__
+    what = f"{name} was given, which is no code of TorchScript"
+    way_out = "Use torch.jit.trace, torch.compile or torch.export"
+    raise UnsupportedError(message("torch.jit.script", what, f"torch.nn.{name}", way_out))
+
+
+for _name in __all__:
+    globals()[_name].__prepare_scriptable__ = _refuse_script
 
 
 def under(accuracy: str, module: str) -> dict[str, type[torch.nn.Module]]:
