@@ -32,6 +32,9 @@ REST = 2.0**-46
 #: What a rest may miss: exponentials that underflow.
 MISSED = 2.0**-1000
 
+#: So many logits are looked at at a time: their float64 numbers stay in the caches.
+BLOCK = 1 << 16
+
 #: Beside any sum of products of two float64 numbers this is next to nothing.
 TINY = Fraction(1, 2**6000)
 
@@ -159,6 +162,17 @@ def _quotient(total: float, divisor: Fraction) -> float:
 
 def cross_entropy(logits: np.ndarray, places: np.ndarray, weights: np.ndarray, kind: ElementType) -> Losses:
     """The losses of rows of logits, ``-log(softmax(row)[place])``, times a weight each."""
+    count = len(logits)
+    largest, picked, rest = (np.empty(count) for _ in range(3))
+    has_rest = np.empty(count, bool)
+    step = max(BLOCK // max(logits.shape[1], 1), 1)
+    for start in range(0, count, step):
+        rows = slice(start, start + step)
+        largest[rows], picked[rows], rest[rows], has_rest[rows] = _of_logits(logits[rows], places[rows])
+    return Losses(kind, weights, largest, picked, rest, has_rest, logits)
+
+
+def _of_logits(logits: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     wide = logits.astype(np.float64)
     with np.errstate(all="ignore"):
         largest = wide.max(axis=1)
@@ -172,8 +186,7 @@ def cross_entropy(logits: np.ndarray, places: np.ndarray, weights: np.ndarray, k
         rest = _kernel("log1p")(others)
         # NaN, and an infinite largest element, leave no number.
         rest = np.where(np.isfinite(largest), rest, np.nan)
-    has_rest = (np.isfinite(wide).sum(axis=1) > 1) & np.isfinite(largest)
-    return Losses(kind, weights, largest, picked, rest, has_rest, logits)
+    return largest, picked, rest, (np.isfinite(wide).sum(axis=1) > 1) & np.isfinite(largest)
 
 
 def negative_log_likelihood(

@@ -46,16 +46,26 @@ def _running(
     if reverse:
         turned = turned[..., ::-1]
     result = np.empty(turned.shape, data.dtype)
-    place: tuple[object, ...] = (..., slice(None))
+    first = 0
     if exclusive:
         result[..., :1] = neutral
-        turned, place = turned[..., :-1], (..., slice(1, None))
+        turned, first = turned[..., :-1], 1
     if turned.size:
+        # A few rows at a time: their float64 numbers stay in the caches.
+        rows, length = turned.shape[:-1], turned.shape[-1]
+        flat = result.reshape(-1, result.shape[-1])
+        given = turned.reshape(-1, length) if rows else turned[np.newaxis]
+        step = max(ROWS // length, 1)
         with np.errstate(all="ignore"):
-            result[place] = compute(turned)  # type: ignore[index]
+            for start in range(0, len(given), step):
+                flat[start : start + step, first:] = compute(given[start : start + step])
     if reverse:
         result = result[..., ::-1]
     return np.ascontiguousarray(np.moveaxis(result, -1, axis))
+
+
+#: So many elements are added up at a time, in whole rows.
+ROWS = 1 << 15
 
 
 # ---- sums
