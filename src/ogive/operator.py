@@ -418,7 +418,16 @@ class Operator(_native.OperatorCall):
         values = {key: keywords.pop(key) for key in list(keywords) if key in known or is_at}
         self._refuse_where_of_none(keywords)
         self._refuse_text(keywords)
-        return call_method(self, self.bind(**values), name, args, keywords)
+        try:
+            return call_method(self, self.bind(**values), name, args, keywords)
+        except (TypeError, NotImplementedError) as error:  # a container that takes calls, but not this method
+            given = next((one for one in args if hasattr(one, "__array_ufunc__")), None)
+            if given is None or isinstance(given, np.ndarray | np.generic):
+                raise
+            library = f"{type(given).__module__.partition('.')[0]}.{type(given).__name__}"
+            what = f"{name} was called with a {library}, whose library does not take this method"
+            way_out = "Use its own reductions, such as x.sum(), or give a NumPy array"
+            raise ArgumentError(message(self.name, what, "NumPy arrays, and what exchanges memory", way_out)) from error
 
     def _refuse_where_of_none(self, keywords: Mapping[str, Any]) -> None:
         """NumPy reads None as False, and leaves the whole result as it was in memory."""

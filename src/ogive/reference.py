@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ogive import operations as ops
+from ogive.conversion import converted
 from ogive.dtypes import ElementType
 from ogive.error_functions import compiled_error_function, context, to_long_double
 from ogive.errors import UnsupportedError
@@ -277,4 +278,4 @@ _FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "flo
 def to_element(values: Sequence[Any], kind: ElementType, *, modular: bool = False) -> np.ndarray:
     """Exact numbers as an array of the element type, each as `correctly_rounded` has it."""
     rounded = [correctly_rounded(value, kind, modular=modular) for value in values]
-    return np.array(rounded, dtype=object).astype(kind.numpy)
+    return converted(np.array(rounded, dtype=object), kind.numpy)

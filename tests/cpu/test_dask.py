@@ -9,6 +9,7 @@ import pytest
 
 import ogive
 import ogive.directml as dml
+from ogive.errors import ArgumentError
 
 pytest.importorskip("dask", reason="the cluster is Dask's")
 distributed = pytest.importorskip("distributed", reason="the cluster is Dask's")
@@ -161,3 +162,13 @@ def test_named_rows(client):
     assert same(client.compute(lazy.data).result(timeout=SECONDS), ogive.softmax(x))
     with pytest.raises(ogive.errors.ShapeError, match=r"chunk"):
         ogive.softmax(named, dim="time")
+
+
+@pytest.mark.parametrize("method", ["reduce", "accumulate"])
+def test_methods_of_ufuncs_are_refused_by_name(method):
+    with pytest.raises(ArgumentError) as caught:
+        getattr(ogive.add, method)(da.ones((4, 3), chunks=2))
+    assert str(caught.value) == (
+        f"add: {method} was called with a dask.Array, whose library does not take this method; allowed: NumPy arrays, and what "
+        "exchanges memory. Use its own reductions, such as x.sum(), or give a NumPy array"
+    )

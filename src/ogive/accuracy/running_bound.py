@@ -18,6 +18,7 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.accuracy.ulp import FORMATS
+from ogive.conversion import converted
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.expression import Expression, Format, walk
 from ogive.limits import with_limits
@@ -591,7 +592,7 @@ def _is_of_bits(current: Expression) -> bool:
 def _rounded(found: Any, kind: ElementType, shape: tuple[int, ...], rules: _Rules) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(found, Truths):
         value, unknown = (np.broadcast_to(x, shape) for x in found)
-        return value.astype(kind.numpy), ~unknown
+        return converted(value, kind.numpy), ~unknown
     value, bound, known = (np.broadcast_to(x, shape) for x in found)
     size = np.abs(value)
     # The ends are rounded themselves.
@@ -605,7 +606,7 @@ def _rounded(found: Any, kind: ElementType, shape: tuple[int, ...], rules: _Rule
         if kind.name == "bool":
             return (wide != 0).astype(bool), decided & (size > margin)
         whole = np.clip(wide, -(2.0**62), 2.0**62).astype(np.int64)
-        return np.clip(whole, kind.minimum, min(kind.maximum, 2**63 - 1)).astype(kind.numpy), decided
+        return converted(np.clip(whole, kind.minimum, min(kind.maximum, 2**63 - 1)), kind.numpy), decided
     ends = [rounded_to(end, kind) for end in (low, high)]
     decided = (ends[0] == ends[1]) & (known | (size > margin))
     if not np.all(np.isfinite(high)):
@@ -614,13 +615,13 @@ def _rounded(found: Any, kind: ElementType, shape: tuple[int, ...], rules: _Rule
         ends[0] = np.where(is_nan, np.nan, np.where(is_huge, np.inf, ends[0])).astype(ends[0].dtype)
         decided = np.where(np.isfinite(high), decided, is_nan | is_huge)
     # A number of bfloat16 is one of float32.
-    return np.copysign(ends[0], value).astype(kind.numpy), decided
+    return converted(np.copysign(ends[0], value), kind.numpy), decided
 
 
 def rounded_to(values: np.ndarray, kind: ElementType) -> np.ndarray:
     """Numbers that are not negative, rounded to a floating-point type, once: in it or in float32."""
     if kind.name in ("float32", "float64"):
-        return values.astype(kind.numpy)
+        return converted(values, kind.numpy)
     precision, smallest, largest = FORMATS[kind.name]
     _, exponent = np.frexp(values)
     exponent = np.maximum(exponent - 1, smallest) - (precision - 1)

@@ -19,6 +19,7 @@ import numpy as np
 
 from ogive import formula as f
 from ogive import operations as ops
+from ogive.conversion import converted
 from ogive.dtypes import ElementType, element_type
 from ogive.engine.computation import Formula, make_ufunc
 from ogive.engine.running import rounded_to, to_odd, two_product, two_sum
@@ -105,7 +106,7 @@ class Losses:
             )
             if low == high:
                 return low if total < 0 else high
-        return np.array(self._decided(np.arange(len(self.a)), divisor)).astype(self.kind.numpy)
+        return converted(np.array(self._decided(np.arange(len(self.a)), divisor)), self.kind.numpy)
 
     def _number(self, value: float) -> np.ndarray:
         return rounded_to(self.kind, np.array([value])).reshape(())

@@ -18,6 +18,7 @@ from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
 from ogive.catalog.elsewhere import advice
+from ogive.conversion import converted
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.enclosure import exact_value, right_result
 from ogive.errors import ArgumentError, DTypeError, UnsupportedError, message, suggestion
@@ -202,7 +203,7 @@ def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) 
                 x = flat[0].astype(np.float64)
             near = unknown & (np.abs(x) <= line.limit) & (x != 0)
             exact[near] = line.values(x[near])
-            right[near] = np.copysign(rounded_to(np.abs(exact[near]), kind), exact[near]).astype(kind.numpy)
+            right[near] = converted(np.copysign(rounded_to(np.abs(exact[near]), kind), exact[near]), kind.numpy)
             bound[near] = np.abs(np.spacing(exact[near]))
             unknown &= ~near
     if unknown.any():
@@ -212,7 +213,9 @@ def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) 
             given = [python_value(x[place]) for x in flat]
             return right_result(step.root, given, step.numbers, kind, bits=bits, modular=step.modular)[0]
 
-        right[places] = np.array([decide(place) for place in places[index]], _long(kind)).astype(kind.numpy)[inverse]
+        right[places] = converted(np.array([decide(place) for place in places[index]], _long(kind)), kind.numpy)[
+            inverse
+        ]
     if not with_exact or not kind.is_float:
         return Expected(right.reshape(shape), right.reshape(shape))
     with np.errstate(all="ignore"):
@@ -244,7 +247,7 @@ def _of_rows(step: Step, rows: np.ndarray, reduces: bool) -> Expected:
         exact.append([_to_long(d, long) for d in exact_row(step.root, given, step.numbers, 25)[take]])
     shape = (*rows.shape[:-1], 1) if reduces else rows.shape
     return Expected(
-        np.array(right, _long(kind)).astype(kind.numpy).reshape(shape), np.array(exact, long).reshape(shape)
+        converted(np.array(right, _long(kind)), kind.numpy).reshape(shape), np.array(exact, long).reshape(shape)
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ogive.accuracy.ulp import error_in_ulp
+from ogive.conversion import converted
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.errors import ArgumentError, DTypeError, ShapeError, message
 from ogive.golden.specification import find_operator, of_operator, python_value
@@ -42,7 +43,7 @@ def exact(operator: Operator | str, *inputs: Any, digits: int = 50, **parameters
         raise ArgumentError(message("ogive.exact", f"digits is {digits!r}", f"1 to {MOST_DIGITS}"))
     arrays = _arrays("ogive.exact", op, inputs)
     spec = of_operator(op, _kind_of(op, arrays), parameters)
-    arrays = [x if x.dtype == t.numpy else x.astype(t.numpy) for x, t in zip(arrays, spec.inputs, strict=True)]
+    arrays = [x if x.dtype == t.numpy else converted(x, t.numpy) for x, t in zip(arrays, spec.inputs, strict=True)]
     if spec.is_row_wise:
         x = arrays[0]
         if x.ndim == 0:

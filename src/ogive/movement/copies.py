@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.conversion import converted
 from ogive.errors import ShapeError, UnsupportedError
 from ogive.movement.limits import LARGEST_RANK, fits_an_array
 from ogive.movement.views import normal_axes
@@ -241,7 +242,7 @@ def range_(start: np.ndarray, limit: np.ndarray, delta: np.ndarray, *, stash_typ
     count = max(math.ceil(quotient), 0)
     _checked((count,))
     with np.errstate(all="ignore"):
-        return (low + np.arange(count, dtype=np.float64) * by).astype(kind)
+        return converted(low + np.arange(count, dtype=np.float64) * by, kind)
 
 
 def tile(data: np.ndarray, repeats: Any, axis: Any = None) -> np.ndarray:

@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 
+from ogive.conversion import converted
 from ogive.dtypes import ElementType, element_type
 from ogive.engine.casting import cast
 from ogive.engine.computation import make_ufunc
@@ -28,7 +29,7 @@ def convert(array: np.ndarray, source: str, result: str, *, saturate: bool, roun
     given, wanted = DATA_TYPES[source], DATA_TYPES[result]
     kind = computed_in(given)
     if given.element is None:
-        array = array.astype(kind.numpy)
+        array = converted(array, kind.numpy)
     if wanted.element is not None:
         out = np.empty(array.shape, wanted.element.numpy)
         if kind is wanted.element:
@@ -82,7 +83,7 @@ def _small_integers(array: np.ndarray, kind: ElementType, wanted: DataType) -> n
     unused = 8 - wanted.bits
     shifted = array.astype(np.uint8) << unused
     kept = (shifted.view(np.int8) >> unused) if wanted.name.startswith("INT") else shifted >> unused
-    return kept.astype(wanted.numpy)
+    return converted(kept, wanted.numpy)
 
 
 def _small_floats(values: np.ndarray, wanted: DataType, saturate: bool) -> np.ndarray:
@@ -93,13 +94,7 @@ def _small_floats(values: np.ndarray, wanted: DataType, saturate: bool) -> np.nd
         if saturate:
             largest = float(ml_dtypes.finfo(wanted.numpy).max)  # type: ignore[no-untyped-call]
             values = np.clip(values, -largest, largest)
-        # float32 in between, rounded to odd: what is rounded twice then is as if it were rounded once.
-        single = values.astype(np.float32)
-        back = single.astype(np.float64)
-        is_inexact = np.isfinite(single) & (back != values)
-        bits = single.view(np.int32) - (is_inexact & (np.abs(back) > np.abs(values)))
-        odd: np.ndarray = (bits | is_inexact).astype(np.int32).view(np.float32)
-        return odd.astype(wanted.numpy)
+    return converted(values, wanted.numpy)
 
 
 def _powers_of_two(values: np.ndarray, wanted: DataType, saturate: bool, round_mode: str) -> np.ndarray:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
+from ogive.conversion import converted
 from ogive.engine.computation import Computation, Formula, make_ufunc
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.expression import Format, lift
@@ -131,14 +132,14 @@ def _with_kernel(ufunc: np.ufunc, result: DataType, *operands: np.ndarray) -> np
     numbers = [_as_computed(operand) for operand in operands]
     found: np.ndarray = np.asarray(ufunc(*numbers))
     if result.element is None:
-        found = np.clip(found, *limits(result)).astype(result.numpy)
+        found = converted(np.clip(found, *limits(result)), result.numpy)
     return found
 
 
 def _as_computed(array: np.ndarray) -> np.ndarray:
     kind = data_type_of(array.dtype)
     assert kind is not None
-    return array if kind.element is not None else array.astype(computed_in(kind).numpy)
+    return array if kind.element is not None else converted(array, computed_in(kind).numpy)
 
 
 def _quantized(
@@ -168,4 +169,4 @@ def _quantized(
     whole = np.clip(np.rint(quotient.astype(np.float64)), -(2.0**40), 2.0**40)
     is_nan = np.isnan(whole)
     total = np.where(is_nan, 0, np.where(is_nan, 0, whole).astype(np.int64) + offset)
-    return np.asarray(np.clip(total, *limits(result)).astype(result.numpy))
+    return np.asarray(converted(np.clip(total, *limits(result)), result.numpy))

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from onnx import TensorProto
 
+from ogive.conversion import converted
 from ogive.errors import ModelError, UnsupportedError, message
 from ogive.movement.limits import LARGEST_RANK, fits_an_array
 from ogive.onnx.data_types import DataType, data_type
@@ -102,8 +103,7 @@ def _from_field(values: object, kind: DataType, count: int, subject: str, field:
         array = np.array(values, source)
         if kind.name == "UINT32" and (array >> np.uint64(32)).any():
             raise ModelError(message(subject, f"{field} has values beyond 32 bits", "those of uint32"))
-        converted: np.ndarray = array.view(kind.numpy) if per_element == 2 else array.astype(kind.numpy)
-        return converted
+        return array.view(kind.numpy) if per_element == 2 else converted(array, kind.numpy)
     whole = np.array(values, np.int64)
     if kind.name == "INT32":
         return whole.astype(np.int32)
@@ -122,7 +122,7 @@ def _from_bytes(data: np.ndarray, kind: DataType, count: int, *, one_byte_each: 
     if kind.name == "BOOL":
         return data.astype(bool)
     if kind.bits >= 8:
-        whole: np.ndarray = data.view(kind.numpy.newbyteorder("<")).astype(kind.numpy, copy=False)
+        whole: np.ndarray = converted(data.view(kind.numpy.newbyteorder("<")), kind.numpy)
         return whole
     unused = 8 - kind.bits
     bits = (data if one_byte_each else _unpacked(data, kind.bits, count)) << unused

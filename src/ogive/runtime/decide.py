@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ogive.conversion import converted
 from ogive.dtypes import ElementType
 from ogive.errors import UnsupportedError
 from ogive.forking import cached_property
@@ -143,7 +144,7 @@ class Decider:
         except UnsupportedError:
             pass
         else:
-            found = tuple(np.array(value).astype(t.numpy) for value, t in zip(decided, self.outputs, strict=True))
+            found = tuple(converted(np.array(value), t.numpy) for value, t in zip(decided, self.outputs, strict=True))
         if len(self.known) >= MOST_REMEMBERED:
             self.known.clear()
         self.known[key] = found
@@ -183,7 +184,7 @@ class RowDecider:
             return tuple(outputs)
         with np.errstate(all="ignore"):
             found = tuple(
-                np.array(values).astype(t.numpy).tobytes() for values, t in zip(decided, self.outputs, strict=True)
+                converted(np.array(values), t.numpy).tobytes() for values, t in zip(decided, self.outputs, strict=True)
             )
         if len(mask) + sum(map(len, inputs)) <= LONGEST_REMEMBERED:
             if len(self.known) >= MOST_ROWS_REMEMBERED:
