@@ -438,6 +438,41 @@ REDUCTIONS: dict[str, Callable[[list[Any]], Any]] = {
     "ReduceSumSquare": lambda row: sum((x * x for x in row), mpfr(0)),
 }
 
+
+def _normal(x: list[Any], epsilon: Any = 0) -> list[Any]:
+    """y = (x - mean) / sqrt(variance + epsilon)."""
+    mean = sum(x, mpfr(0)) / len(x)
+    variance = sum(((v - mean) ** 2 for v in x), mpfr(0)) / len(x)
+    if variance + epsilon == 0:
+        return [mpfr(0)] * len(x)
+    return [(v - mean) / gmpy2.sqrt(variance + epsilon) for v in x]
+
+
+def _layer(x: list[Any], scale: list[Any], bias: list[Any]) -> list[Any]:
+    return [v * s + b for v, s, b in zip(_normal(x, _single(1e-5)), scale, bias, strict=True)]
+
+
+def _root_mean_square(x: list[Any], scale: list[Any]) -> list[Any]:
+    root = gmpy2.sqrt(sum((v * v for v in x), mpfr(0)) / len(x) + _single(1e-5))
+    return [v / root * s for v, s in zip(x, scale, strict=True)]
+
+
+def _norm(x: list[Any]) -> list[Any]:
+    norm = gmpy2.sqrt(sum((v * v for v in x), mpfr(0)))
+    return [v / norm if norm else v for v in x]
+
+
+#: Normalisations of rows of several tensors: of these the kernels are compared.
+NORMALISATIONS: dict[str, tuple[int, Callable[..., list[Any]]]] = {
+    "layer_normalization": (3, _layer),
+    "lp_normalization": (1, _norm),
+    "mean_variance_normalization": (1, _normal),
+    "rms_normalization": (2, _root_mean_square),
+}
+
+#: Mean and deviation of their rows; None: the ends of the type's range.
+PLACES: tuple[tuple[float, float] | None, ...] = ((0, 1), (1, 1), (100, 1), (1e4, 1), (1000, 0.1), None)
+
 #: Operators whose results for infinite operands follow their documentation, and not the formula.
 GATED = frozenset({"swiglu", "geglu", "glu"})
 
@@ -554,6 +589,40 @@ def of_rows(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, 
     return found[0], found[1]
 
 
+def of_normal_rows(operator: str, dtype: str, count: int, seed: int = 0) -> tuple[int, int]:
+    """So many elements of the kernel's results: rows of up to 40 numbers, near zero, far from it, at the ends of the range."""
+    tensors, formula = NORMALISATIONS[operator]
+    op, kind, found = find_operator(operator), element_type(dtype), [0, 0]
+    generator = np.random.default_rng(seed)
+    wide, wider, narrow = _contexts(dtype)
+    precision, most, least = CONTEXTS[dtype]
+    while found[0] < count:
+        place = PLACES[int(generator.integers(len(PLACES)))]
+        row = generator.standard_normal(int(generator.integers(1, 41)))
+        if place is not None:
+            row = row * place[1] + place[0]
+        elif generator.integers(2):
+            row = np.clip(row / 2, -1, 1) * 2.0 ** (most - 2)
+        else:
+            row = row * 2.0 ** (least + 6)
+        given = [row, *(generator.standard_normal(row.size) for _ in range(tensors - 1))]
+        rows = [x.astype(kind.numpy) for x in given]
+        numbers = [x.astype(np.float64).tolist() for x in rows]
+        found_here = np.asarray(op(*rows))
+        for context, is_last in ((wide, False), (wider, True)):
+            with gmpy2.context(context):
+                values = formula(*(list(map(mpfr, x)) for x in numbers))
+            ends = [_to(value, narrow, precision, None if is_last else wide) for value in values]
+            if None not in ends:
+                break
+        with np.errstate(all="ignore"):
+            other = np.array(ends, np.float64).astype(found_here.dtype)
+        found[0] += other.size
+        # Zeros have a sign where the formula gives one: MPFR's sums of nothing but zeros are +0 as well.
+        found[1] += int(np.count_nonzero(bits_of(other + 0, canonical=True) != bits_of(found_here + 0, canonical=True)))
+    return found[0], found[1]
+
+
 def compared(operator: str, dtype: str, *operands: np.ndarray) -> tuple[int, int]:
     right = specification(operator, dtype).right(operands)
     with np.errstate(all="ignore"):
@@ -572,14 +641,15 @@ def main() -> None:
     lines = lines or ["operator,dtype,inputs,disagreements"]
     known = {tuple(line.split(",")[:2]) for line in lines}
     wanted = [(o, d) for d in SHORT for o in FORMULAS]
-    wanted += [(o, d) for d in CONTEXTS for o in (*OF_SEVERAL, *OF_ROWS, *REDUCTIONS)]
+    wanted += [(o, d) for d in CONTEXTS for o in (*OF_SEVERAL, *OF_ROWS, *REDUCTIONS, *NORMALISATIONS)]
     for operator, dtype in wanted:
         if (operator, dtype) in known:
             continue
         if operator in FORMULAS:
             count, wrong = disagreements(operator, dtype)
         else:
-            compare = of_hard_cases if operator in OF_SEVERAL else of_rows
+            of_many = of_normal_rows if operator in NORMALISATIONS else of_rows
+            compare = of_hard_cases if operator in OF_SEVERAL else of_many
             count, wrong = compare(operator, dtype, HARD)
         lines.append(f"{operator},{dtype},{count},{wrong}")
         print(lines[-1], flush=True)

@@ -12,12 +12,14 @@ from ogive.catalog import OPERATORS
 from tests.golden.oracle import (
     CONTEXTS,
     FORMULAS,
+    NORMALISATIONS,
     OF_ROWS,
     OF_SEVERAL,
     REDUCTIONS,
     SHORT,
     disagreements,
     of_hard_cases,
+    of_normal_rows,
     of_rows,
 )
 
@@ -36,6 +38,15 @@ def test_the_oracles_agree_on_samples(operator, dtype):
 @pytest.mark.parametrize("operator", OF_SEVERAL)
 def test_the_oracles_agree_on_hard_cases_of_several_tensors(operator, dtype):
     assert of_hard_cases(operator, dtype, 150, seed=1) == (150, 0)
+
+
+@pytest.mark.parametrize("dtype", CONTEXTS)
+@pytest.mark.parametrize("operator", NORMALISATIONS)
+def test_normalisations(operator, dtype):
+    assert len(NORMALISATIONS) == 4
+    count, wrong = of_normal_rows(operator, dtype, 600)
+    assert count >= 600
+    assert wrong == 0
 
 
 @pytest.mark.parametrize("dtype", CONTEXTS)
@@ -60,5 +71,5 @@ def test_they_agreed():
     assert set(alone.values()) == {65536}
     assert set(alone) == {(o, d) for o in FORMULAS for d in SHORT}
     hard = {key: count for key, count in counts.items() if key[0] not in FORMULAS}
-    assert set(hard) == {(o, d) for o in (*OF_SEVERAL, *OF_ROWS, *REDUCTIONS) for d in CONTEXTS}
+    assert set(hard) == {(o, d) for o in (*OF_SEVERAL, *OF_ROWS, *REDUCTIONS, *NORMALISATIONS) for d in CONTEXTS}
     assert sum(hard.values()) >= 10**6

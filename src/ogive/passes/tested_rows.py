@@ -276,13 +276,14 @@ class TestedRows(TestedReals):
         if not m.extended:
             return self._short_sum(value, has_one_sign=has_one_sign)
         relative, absolute, static = 0.0, None, 0.0
-        needs_lost = error.is_exact or not has_one_sign
-        in_groups = not needs_lost and not self.m.extended
-        parts = self._total(value.high, needs_lost=needs_lost, in_groups=in_groups)
+        needs_lost = self.m.extended and (error.is_exact or not has_one_sign)
+        parts = self._total(value.high, needs_lost=needs_lost, in_groups=not self.m.extended)
         if needs_lost:
             absolute = m.mul_(self._found(len(self.made) - 1), m.number(SUM_OF_LOST))
-        else:
-            relative = SUM_OF_GROUPS if in_groups else SUM_OF_ONE_SIGN
+        elif has_one_sign:
+            relative = SUM_OF_ONE_SIGN if self.m.extended else SUM_OF_GROUPS
+        else:  # the repair tells what is exact
+            absolute = m.mul_(self._sizes(value.high), m.number(SUM_OF_GROUPS * ROOM_OF_ROUGH))
         lies = SUM_OF_EXPONENTIALS if row_exponential(operand) else EVERY_SUM[interval.low >= 0, interval.high <= 0]
         total = DoubleWord(*parts, interval=lies, low_is_number=False)
         if value.low is not None:  # of at most 2**-46 of the higher part
@@ -291,9 +292,9 @@ class TestedRows(TestedReals):
             total = replace(m.renormalised(bare), interval=total.interval)
             relative += SUM_OF_ONE_SIGN
         if (value.low is not None and not has_one_sign) or (error.relative and not has_one_sign):
-            sizes = self._total(self.m.abs_(value.high))[0]
+            sizes = self._total(self.m.abs_(value.high))[0] if self.m.extended else self._sizes(value.high)
             share = error.relative * ROOM + (SUM_OF_ONE_SIGN * 2.0**-40 if value.low is not None else 0.0)
-            absolute = self._plus(absolute, m.mul_(sizes, m.number(share * ROOM)))
+            absolute = self._plus(absolute, m.mul_(sizes, m.number(share * ROOM_OF_ROUGH)))
         elif error.relative:
             relative += error.relative * ROOM
         if error.static:
@@ -302,7 +303,12 @@ class TestedRows(TestedReals):
                 length = node(ops.ROW_LENGTH, (), None, Format.F64)
                 absolute, static = self._plus(absolute, m.mul_(length, m.number(error.static * ROOM))), 0.0
         if error.absolute is not None:
-            absolute = self._plus(absolute, m.mul_(self._total(error.absolute)[0], m.number(ROOM)))
+            found = (
+                self._total(error.absolute)[0]
+                if self.m.extended
+                else self._found(self._new("row_sum", error.absolute, Summation.ROUGH))
+            )
+            absolute = self._plus(absolute, m.mul_(found, m.number(ROOM)))
         doubt = self._any(error.doubt)
         largest = error.largest * MOST_ELEMENTS
         if not largest < m.safe:
@@ -353,6 +359,13 @@ class TestedRows(TestedReals):
         return DoubleWord(
             total, interval=lies, error=Bound(relative, static, absolute, doubt, None, error.least, largest)
         )
+
+    def _sizes(self, value: Expression) -> Expression:
+        """About the sum of the magnitudes of one word of the elements."""
+        single = self.m.single_of(value)
+        summed = value if single is None else single
+        sizes = node(ops.ABSOLUTE, (summed,), None, summed.format)
+        return self._found(self._new("row_sum", sizes, Summation.ROUGH))
 
     def _plus(self, a: Expression | None, b: Expression) -> Expression:
         return b if a is None else self.rows.m.add_(a, b)
