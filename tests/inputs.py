@@ -22,6 +22,11 @@ ROW_CASES = [(op, signature) for op, signature in OF_ROWS if not op.reduces]
 ROW_CASE_IDS = named(ROW_CASES)
 
 
+def of_one_array(op):
+    """An operator of several tensors as a function of one array, which stands for each of them."""
+    return op if op.inputs == 1 else lambda x, **keywords: op(*(x,) * op.inputs, **keywords)
+
+
 #: Parameters beside the defaults that each operator is tested with: 0.75 and -1.25 in every place they may stand.
 def parameter_sets(op):
     """The defaults, and every numeric parameter at values that its constraint allows."""
