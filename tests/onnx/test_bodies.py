@@ -116,6 +116,24 @@ def test_the_sum_is_an_output_too():
     np.testing.assert_allclose(y, normalised(2 * X.astype(np.float64) + 1, (2,)), rtol=1e-5, atol=1e-5)
 
 
+def test_the_sum_is_rounded_once():
+    inputs = {"x": np.float16([[1, 2]]), "skip": np.float16([[2**-11, 0]]), "gamma": np.ones(2, np.float16)}
+    inputs |= {"beta": np.zeros(2, np.float16), "bias": np.float16([2**-20, 0])}
+    _, total = ogive.onnx.load(model_of("SkipLayerNormalization", inputs, {}, ("y", "", "", "s")))(inputs)
+    assert total.tolist() == [[1 + 2**-10, 2]]  # 1, where two roundings each go to even
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64])
+def test_skip_layer_normalization_far_from_zero(kind):
+    x = np.arange(40, 44, dtype=kind)[None]
+    one, zero = np.ones(4, kind), np.zeros(4, kind)
+    inputs = {"x": x, "skip": x * 0 + 1000, "gamma": one, "beta": zero}
+    y = ogive.onnx.load(model_of("SkipLayerNormalization", inputs))(inputs)
+    np.testing.assert_allclose(
+        y, [[-1.341635, -0.447212, 0.447212, 1.341635]], rtol=1e-3 if kind == np.float16 else 1e-6
+    )
+
+
 def test_instance_normalization():
     inputs = [("x", X), ("s", np.arange(6, dtype=np.float32)), ("b", np.ones(6, np.float32))]
     for opset in (6, 22):

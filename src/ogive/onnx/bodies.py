@@ -81,9 +81,9 @@ def _skip_simplified(node: NodeProto) -> str:
 
 
 def _total(node: NodeProto, bias: int) -> str:
-    """What is normalised: the sum of two inputs, and of a bias where there is one."""
+    """What is normalised: the sum of two inputs, and of a bias where there is one, rounded once."""
     if _has(node, bias):
-        return "both = Add (input, skip) total = Add (both, bias)"
+        return "total = Sum (input, skip, bias)"
     return "total = Add (input, skip)"
 
 
