@@ -24,8 +24,6 @@ import ogive
 WORKERS = 2
 #: Arrays of a chunk's size that a worker may hold at once: read, computed, encoded, what waits to be written, and as many again.
 ARRAYS_AT_ONCE = 16
-#: How often a chunk of the source may be in memory for one worker: 6.3 were measured, without compression.
-COPIES_OF_A_SOURCE_CHUNK = 7
 MIB = 2**20
 
 
@@ -41,11 +39,7 @@ def main() -> None:
     if not given.source.exists():
         make_source(given.source, 8 * budget, budget)
     tracemalloc.start()
-    whole = COPIES_OF_A_SOURCE_CHUNK * chunk_bytes(given.source)
-    if whole > budget:
-        parser.error(f"the source has chunks that take {whole / MIB:.0f} MiB to read: give --memory at least that")
-    workers = min(WORKERS, budget // whole)
-    with dask.config.set(scheduler="threads", num_workers=workers), ProgressBar():
+    with dask.config.set(scheduler="threads", num_workers=WORKERS), ProgressBar():
         written = activate(given.source, given.target, getattr(ogive, given.operator), budget)
     _, peak = tracemalloc.get_traced_memory()
     print(f"{given.operator} of {written / MIB:.1f} MiB, with at most {peak / MIB:.1f} MiB of memory")
@@ -53,30 +47,13 @@ def main() -> None:
 
 def activate(source: Path, target: Path, operator: ogive.Operator, budget: int) -> int:
     """Write the result of an operator on an array to another one; how many bytes it has."""
-    stored = zarr.open_array(str(source), mode="r")
-    chunks = pieces(stored.chunks, chunk_length(budget, stored.dtype.itemsize))
-    x = da.from_array(stored, chunks=chunks)
+    x = da.from_zarr(str(source))
+    length = chunk_length(budget, x.dtype.itemsize)
+    if math.prod(x.chunksize) > length:
+        x = x.rechunk("auto", block_size_limit=length * x.dtype.itemsize)
     y = operator(x)
     da.to_zarr(y, str(target))
     return int(y.nbytes)
-
-
-def chunk_bytes(source: Path) -> int:
-    """How many bytes a chunk of an array has, decoded."""
-    stored = zarr.open_array(str(source), mode="r")
-    return max(1, math.prod(stored.chunks) * stored.dtype.itemsize)
-
-
-def pieces(chunks: tuple[int, ...], length: int) -> tuple[int, ...]:
-    """Chunks of at most so many elements, cut along the first axes. Each piece reads whole chunks of the source again.
-
-    Were chunks cut by Dask after they are read, whole ones would wait in memory for all of their pieces.
-    """
-    cut = list(chunks)
-    for axis in range(len(cut)):
-        if math.prod(cut) > length:
-            cut[axis] = max(1, length // math.prod(cut[axis + 1 :]))
-    return tuple(cut)
 
 
 def make_source(path: Path, size: int, budget: int) -> None:
