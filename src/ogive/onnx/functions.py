@@ -1,21 +1,18 @@
 """Functions: where the body of a function comes from, and a call's attributes inside of it.
 
-A body is a list of nodes that stands for a node: one that the model brings along, or the one that ONNX's
-own schema defines an operator by.
+A body is a list of nodes that stands for a node: one that the model brings along, or one of Ogive's own (bodies.py). Those
+that ONNX's schemas carry are run for no operator: they round after every step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
 
-import onnx
-from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
-from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto
+from onnx import AttributeProto, FunctionProto, NodeProto
 
 from ogive.errors import ModelError, message
 
-__all__ = ["FunctionKey", "bound_node", "call_attributes", "functions_of", "key_of", "schema_function"]
+__all__ = ["FunctionKey", "bound_node", "call_attributes", "functions_of", "key_of"]
 
 #: What tells functions apart: domain, name and overload.
 FunctionKey = tuple[str, str, str]
@@ -42,39 +39,6 @@ def functions_of(functions: Iterable[FunctionProto], subject: str) -> dict[Funct
             raise ModelError(message(subject, f"it has the function {function.name!r} of {function.domain!r} twice"))
         found[key] = function
     return found
-
-
-def schema_function(
-    schema: Any, node: NodeProto, opset: int, types: Sequence[TypeProto | None]
-) -> FunctionProto | None:
-    """The function that ONNX's schema defines the operator by, for a node in an opset; None if there is none."""
-    data = b""
-    if schema.has_function:
-        data = schema.get_function_with_opset_version(_closest(schema.function_opset_versions, opset))
-    elif schema.has_context_dependent_function:
-        given = [(TypeProto() if t is None else t).SerializeToString() for t in types]
-        data = schema.get_context_dependent_function_with_opset_version(
-            _closest(schema.context_dependent_function_opset_versions, opset), node.SerializeToString(), given
-        )
-    if not data:
-        return None
-    function = FunctionProto()
-    try:
-        function.ParseFromString(data)
-    except DecodeError:  # pragma: no cover - the installed onnx contradicts itself
-        return None
-    if not function.opset_import:
-        function.opset_import.append(onnx.helper.make_opsetid("", opset))
-    declared = {default.name for default in function.attribute_proto}
-    for name, attribute in schema.attributes.items():
-        if attribute.default_value.type and name not in declared:
-            function.attribute_proto.append(attribute.default_value)
-    return function
-
-
-def _closest(versions: Sequence[int], opset: int) -> int:
-    """The newest body that an opset knows; the oldest where all are newer: a body imports the opset it needs."""
-    return max((version for version in versions if version <= opset), default=min(versions))
 
 
 def call_attributes(function: FunctionProto, node: NodeProto, label: str) -> dict[str, AttributeProto | None]:

@@ -28,12 +28,12 @@ from ogive.onnx import schemas
 from ogive.onnx.bodies import MICROSOFT, body_of
 from ogive.onnx.composed import COMPOSED
 from ogive.onnx.conditions import decided
-from ogive.onnx.data_types import DATA_TYPES, data_type_of, proto_of_type, type_of_proto
+from ogive.onnx.data_types import DATA_TYPES, data_type_of, type_of_proto
 from ogive.onnx.dispatch import implementations
 from ogive.onnx.elementwise import from_catalogue
 from ogive.onnx.files import Home, opened
 from ogive.onnx.formulas import REPEATED, SUMS, experimental_operator
-from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of, schema_function
+from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of
 from ogive.onnx.functions import normal_domain as domain_of
 from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
 from ogive.onnx.graph import Graph, Shape, Step, ValueInfo
@@ -53,10 +53,6 @@ MOST_EXPANDED_BYTES = 1 << 26
 
 #: Before this version of the format, initialisers are inputs as well, and constants.
 SEPARATE_INITIALISERS = 4
-
-#: The operators that are what a function of ONNX's own schemas makes of others. tests/onnx/test_composed.py finds them: all
-#: others are computed by the standard's words, or refused by name.
-FROM_SCHEMAS = frozenset({"GroupNormalization", "LayerNormalization", "MeanVarianceNormalization", "RMSNormalization"})
 
 #: Of a name, a message shows about this much.
 MOST_SHOWN = 80
@@ -543,16 +539,14 @@ class _Builder:
                     schemas.check_output(schema, place, one.type, label)
                     self._append(node, name, one, scope)
             return
-        protos = [None if name is None else proto_of_type(self.graph.types[name]) for name in inputs]
-        body = schema_function(schema, proto, version, protos) if proto.op_type in FROM_SCHEMAS else None
-        body = body or body_of(proto, domain)
+        body = body_of(proto, domain)
         what = f"Ogive has no operator {proto.op_type} (opset {version})"
         if body is None:
             raise UnsupportedError(message(label, what, way_out="See ogive.onnx.supported() for those it has"))
         try:
             self._call(body, proto, inputs, scope, label)
         except UnsupportedError as error:
-            raise UnsupportedError(message(label, f"{what}, nor all that ONNX defines it by: {error}")) from error
+            raise UnsupportedError(message(label, f"{what}, nor all that it is put together from: {error}")) from error
 
     def _inferred(self) -> dict[str, ValueInfoProto]:
         if self.inferred is None:
