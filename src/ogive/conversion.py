@@ -73,6 +73,8 @@ def rounded_once(ufunc: np.ufunc, operands: Sequence[Any], keywords: Mapping[str
     rest = dict(keywords)
     out = rest.get("out")
     outs: tuple[Any, ...] = out if isinstance(out, tuple) else (out,) * ufunc.nout
+    if len(outs) != ufunc.nout or not all(one is None or isinstance(one, np.ndarray) for one in outs):
+        return ufunc(*operands, **keywords)  # which takes other arrays, and says what is wrong
     try:
         own = [type(one) if type(one) in (int, float) else np.asarray(one).dtype for one in operands]
         asked = rest.get("signature")
@@ -89,7 +91,7 @@ def rounded_once(ufunc: np.ufunc, operands: Sequence[Any], keywords: Mapping[str
             for one, t in zip(operands, types, strict=False)
         ]
     except (TypeError, ValueError, OverflowError):
-        return ufunc(*operands, **keywords)  # which says what is wrong
+        return ufunc(*operands, **keywords)  # as above
     later = [o is not None and rounds_twice(t, o.dtype) for o, t in zip(outs, made, strict=True)]
     if not any(later):
         return ufunc(*arrays, **rest)

@@ -3,6 +3,8 @@
 The code runs with the names of `doors.py`. `test_messages.py` runs every row and checks the form of every sentence.
 """
 
+from ogive.backends.target import runnable_targets
+
 WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
     "functions": [
         (
@@ -540,6 +542,12 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "y = ROWS.copy(); y.flags.writeable = False; ogive.softmax(ROWS, out=y)",
             "OutputError",
             "softmax: out is a read-only array; allowed: writable arrays",
+        ),
+        (
+            "out is an empty tuple, and dtype is given",
+            "ogive.celu(X, out=(), dtype=np.float64)",
+            "OutputError",
+            "celu: out has 0 arrays; allowed: an array",
         ),
         (
             "out of rows is a list",
@@ -2409,7 +2417,8 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an unknown target",
             'environment("OGIVE_TARGET", "z80")',
             "ProcessError",
-            "status 1: ogive.errors.CompileError: OGIVE_TARGET: it is 'z80'; allowed: native, x86-64, x86-64-v3, x86-64-v4, aarch64",
+            "status 1: ogive.errors.CompileError: OGIVE_TARGET: it is 'z80'; allowed: "
+            + ", ".join(("native", *runnable_targets())),
         ),
     ],
 }
