@@ -256,5 +256,5 @@ def test_the_list_of_operations_is_consistent():
     for name, row in OPERATIONS.items():
         assert row.name == name
         assert row.python.count("{") in (0, row.arity)
-        leaves = ("input", "parameter", "constant", "row_value", "row_position", "row_length", "row_input")
+        leaves = ("input", "parameter", "constant", "overflow", "row_value", "row_position", "row_length", "row_input")
         assert (row.arity == 0) == (name in leaves)

@@ -110,7 +110,7 @@ WRONG = {
         lambda: ogive.fast.layer_norm,
         (
             "ogive.fast: there is no operator 'layer_norm'; allowed: the operators of the catalogue. "
-            "It is called standardize here"
+            "It is called layer_normalization here"
         ),
     ),
     "golden data": (
