@@ -17,6 +17,7 @@ from ogive.backends.target import Target, host_target
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.forking import no_fork
 from ogive.runtime import cache, pack
+from ogive.runtime.counting import note
 from ogive.runtime.decide import Decider, RowDecider
 from ogive.runtime.engine_files import engine_files
 
@@ -194,7 +195,10 @@ def make_kernel(
         )
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
-    return _native.Kernel(*sizes, resolve, row_wise, tuple(sorted(of_row)), decide)
+    kernel = _native.Kernel(*sizes, resolve, row_wise, tuple(sorted(of_row)), decide)
+    if decide is None and not of_columns:
+        note(kernel, inputs, outputs)
+    return kernel
 
 
 def _repair_of(program: Program) -> Program:

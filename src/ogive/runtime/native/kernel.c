@@ -330,6 +330,7 @@ static void kernel_dealloc(PyObject *object) {
     Py_CLEAR(((OgiveKernel *)object)->repair);
     Py_CLEAR(((OgiveKernel *)object)->columns);
     Py_CLEAR(((OgiveKernel *)object)->decide);
+    Py_CLEAR(((OgiveKernel *)object)->name);
     type->tp_free(object);
     Py_DECREF(type);
 }
@@ -348,6 +349,27 @@ static PyObject *kernel_is_prepared(PyObject *object, void *unused) {
     return PyBool_FromLong(atomic_load(&((OgiveKernel *)object)->function) != NULL);
 }
 
+static PyObject *kernel_name(PyObject *object, void *unused) {
+    (void)unused;
+    OgiveKernel *self = (OgiveKernel *)object;
+    PyObject *name;
+    OGIVE_LOCK(self);
+    name = Py_NewRef(self->name == NULL ? Py_None : self->name);
+    OGIVE_UNLOCK();
+    return name;
+}
+
+static PyObject *kernel_counts(PyObject *object, void *unused) {
+    (void)unused;
+    ogive_counts *counts = &((OgiveKernel *)object)->counts;
+    int64_t computed = 0;
+    for (int i = 0; i < OGIVE_COUNTING_THREADS; ++i) {
+        computed += atomic_load_explicit(&counts->computed[i][0], memory_order_relaxed);
+    }
+    return Py_BuildValue("LLLL", (long long)computed, (long long)atomic_load(&counts->repaired),
+                         (long long)atomic_load(&counts->asked), (long long)atomic_load(&counts->nanoseconds));
+}
+
 static PyMethodDef kernel_methods[] = {
     {"prepare", kernel_prepare, METH_NOARGS, "Compile now what would be compiled at the first call."},
     {NULL, NULL, 0, NULL},
@@ -355,6 +377,9 @@ static PyMethodDef kernel_methods[] = {
 
 static PyGetSetDef kernel_getset[] = {
     {"prepared", kernel_is_prepared, NULL, "Whether the code is there.", NULL},
+    {"name", kernel_name, NULL, "The name of the first ufunc that was made of it, or None.", NULL},
+    {"counts", kernel_counts, NULL,
+     "Of a kernel with a repair: elements computed, of them repaired, asked of `decide`, and the nanoseconds that it took.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -106,6 +106,18 @@ enum ogive_reduction {
     OGIVE_WHOLE_MAXIMUM, OGIVE_WHOLE_MINIMUM, OGIVE_WHOLE_SUM, OGIVE_WHOLE_PRODUCT /* the bits of 64-bit integers */
 };
 
+/* How many elements each level of a kernel with a repair has computed. Threads add to numbers of their own, which costs no
+ * locked instruction; the first number is that of all threads for which there is none. */
+#define OGIVE_COUNTING_THREADS 16
+#define OGIVE_NUMBERS_OF_A_LINE 8
+
+typedef struct {
+    _Atomic int64_t computed[OGIVE_COUNTING_THREADS][OGIVE_NUMBERS_OF_A_LINE]; /* lines of the cache that threads don't share */
+    _Atomic int64_t repaired;
+    _Atomic int64_t asked;       /* of `decide` */
+    _Atomic int64_t nanoseconds; /* that `decide` took */
+} ogive_counts;
+
 /* One kernel: an operator for one combination of element types, compiled when it is first needed. An
  * element-wise one has one stage, which reduces nothing. */
 typedef struct OgiveKernel {
@@ -120,6 +132,8 @@ typedef struct OgiveKernel {
     /* Of a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */
     struct OgiveKernel *columns;
     PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */
+    PyObject *name;    /* that of the first ufunc of it */
+    ogive_counts counts;
     PyObject *code;    /* the Code that the functions lie in */
     PyObject *weakrefs;
 #ifdef Py_GIL_DISABLED
@@ -197,6 +211,8 @@ void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_
 ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repair);
 /* What the repair left open: `elements` of every operand and result, one after the other, and where in the mask. */
 void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buffers, const npy_intp *elements);
+/* Counts elements that a kernel with a repair computes. */
+void ogive_count(OgiveKernel *kernel, npy_intp elements);
 /* Sets the exception of the call, if there was one. */
 void ogive_raise(ogive_call *call);
 /* Counts calls of this thread that failed: callers without a Python thread of their own find no exception (xla.c). */
@@ -284,6 +300,8 @@ void ogive_pool_resize_own(int threads); /* of the calling thread; 0: that of th
 OGIVE_EXPORT int ogive_get_num_threads(void);
 OGIVE_EXPORT void ogive_set_num_threads(int threads);
 int ogive_pool_setup(void);
+/* A clock that nobody sets: time since some moment. */
+int64_t ogive_nanoseconds(void);
 #if !defined(_WIN32)
 #include <signal.h>
 /* Block the calling thread's signals, and say which were blocked before. */

@@ -101,8 +101,7 @@ static HANDLE worker_handles[OGIVE_MAX_THREADS];
 static pthread_t worker_handles[OGIVE_MAX_THREADS];
 #endif
 
-/* A clock that nobody sets: time since some moment. */
-static int64_t nanoseconds(void) {
+int64_t ogive_nanoseconds(void) {
 #if defined(_WIN32)
     LARGE_INTEGER now, per_second;
     QueryPerformanceCounter(&now);
@@ -121,7 +120,7 @@ static int spins_on(int *pauses, int64_t *since, int64_t limit) {
     if (++*pauses % PAUSES_A_LOOK != 0) {
         return 1;
     }
-    const int64_t now = nanoseconds();
+    const int64_t now = ogive_nanoseconds();
     if (*since == 0) {
         *since = now;
     }
@@ -292,7 +291,7 @@ static int is_short_and_alone(int is_short) {
     if (!is_short || (workers_started > 0 && !atomic_load(&shares[1].asleep))) {
         return 0;
     }
-    const int64_t now = nanoseconds();
+    const int64_t now = ogive_nanoseconds();
     const int follows = now - last_short_job < SPIN_NANOSECONDS;
     last_short_job = now;
     return !follows;

@@ -58,6 +58,31 @@ void ogive_run_in_pool(const OgiveKernel *kernel, ogive_range_function function,
     }
 }
 
+/* ---- counting -------------------------------------------------------------------------------- */
+
+void ogive_count(OgiveKernel *kernel, npy_intp elements) {
+    static _Atomic int threads;
+    static OGIVE_THREAD_LOCAL int number; /* from 1 on; 0: not known yet */
+    if (number == 0) {
+        number = atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) + 1;
+        number = number < OGIVE_COUNTING_THREADS && number > 0 ? number : OGIVE_COUNTING_THREADS;
+    }
+    if (number < OGIVE_COUNTING_THREADS) {
+        _Atomic int64_t *own = &kernel->counts.computed[number][0];
+        atomic_store_explicit(own, atomic_load_explicit(own, memory_order_relaxed) + elements, memory_order_relaxed);
+    } else {
+        atomic_fetch_add_explicit(&kernel->counts.computed[0][0], elements, memory_order_relaxed);
+    }
+}
+
+static int64_t marked(const char *mask, npy_intp count) {
+    int64_t found = 0;
+    for (npy_intp i = 0; i < count; ++i) {
+        found += mask[i] != 0;
+    }
+    return found;
+}
+
 /* ---- what the repair leaves open ------------------------------------------------------------- */
 
 static PyObject *bytes_of(char *const *buffers, const npy_intp *itemsizes, int count, const npy_intp *elements) {
@@ -115,7 +140,16 @@ void ogive_decide(ogive_call *call, const OgiveKernel *repair, char *const *buff
         PyObject *mask = PyBytes_FromStringAndSize(buffers[inputs + outputs], elements[inputs + outputs]);
         PyObject *parameters = parameters_of(call->loop), *answer = NULL;
         if (before != NULL && after != NULL && mask != NULL && parameters != NULL) {
+            const int64_t begin = ogive_nanoseconds();
             answer = PyObject_CallFunctionObjArgs(repair->decide, before, after, mask, parameters, NULL);
+            atomic_fetch_add_explicit(&call->kernel->counts.nanoseconds, ogive_nanoseconds() - begin, memory_order_relaxed);
+            /* Of rows with one mark for all elements, all are asked about. */
+            const npy_intp marks = elements[inputs + outputs];
+            int64_t asked = marked(buffers[inputs + outputs], marks);
+            for (int k = 0; k < inputs && repair->of_row[inputs + outputs]; ++k) {
+                asked = elements[k] > asked ? elements[k] : asked;
+            }
+            atomic_fetch_add_explicit(&call->kernel->counts.asked, asked, memory_order_relaxed);
         }
         if (answer == NULL || take(answer, buffers + inputs, repair->itemsizes + inputs, outputs, elements + inputs) < 0) {
             keep_failure(call);
@@ -160,6 +194,7 @@ static void repair_elements(ogive_call *call, void *const *pointers, const uint1
     if (function == NULL) {
         return;
     }
+    atomic_fetch_add_explicit(&call->kernel->counts.repaired, count, memory_order_relaxed);
     const int operands = repair->inputs + repair->outputs;
     _Alignas(64) char staging[OGIVE_STAGING_BYTES];
     char *buffers[OGIVE_MAX_OPERANDS + 1];
@@ -259,6 +294,7 @@ void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_
         call->function(pointers, count, call->loop->parameters, 2 * call->total + streams, NULL);
         return;
     }
+    ogive_count(call->kernel, valid);
     /* In place, results go through a buffer: to repair them, the inputs are needed. */
     _Alignas(64) char buffer[OGIVE_STAGING_BYTES];
     char *buffers[OGIVE_MAX_OPERANDS];

@@ -339,6 +339,7 @@ static int repair_row(const row_group *group, intptr_t row, int threads) {
     if (ogive_repair_function(call, repair) == NULL) {
         return 0; /* the call has the exception */
     }
+    atomic_fetch_add_explicit(&call->kernel->counts.repaired, group->count, memory_order_relaxed);
     const int operands = repair->inputs + repair->outputs, mask = operands - 1;
     const npy_intp marks = repair->of_row[mask] ? 1 : group->count;
     char *memory = malloc((size_t)marks + 64 + scratch_bytes(repair, group->count));
@@ -1112,6 +1113,9 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
     rows_context context = {loop, &call, args, steps, count, 0, 0};
     const int threads = ogive_pool_size();
     const npy_intp length = count < 1 ? 1 : count, all = rows > NPY_MAX_INTP / length ? NPY_MAX_INTP : rows * length;
+    if (kernel->repair != NULL && count > 0) {
+        ogive_count(loop->kernel, all);
+    }
     const int contiguous = is_contiguous(kernel, steps + kernel->inputs + kernel->outputs, count) && !is_in_place(&context, rows);
     context.side_by_side = !contiguous && has_side_by_side(&context, rows);
     if (context.side_by_side) {

@@ -334,6 +334,17 @@ PyObject *ogive_make_ufunc(PyObject *module, PyObject *args, PyObject *keywords)
             return NULL;
         }
         of_row = kernel->of_row;
+        PyObject *its_name = PyUnicode_FromString(name);
+        if (its_name == NULL) {
+            Py_DECREF(block);
+            return NULL;
+        }
+        OGIVE_LOCK(kernel);
+        if (kernel->name == NULL) {
+            kernel->name = Py_NewRef(its_name);
+        }
+        OGIVE_UNLOCK();
+        Py_DECREF(its_name);
         block->loops[i].kernel = kernel;
         block->loops[i].parameters = block->parameters;
         block->loops[i].parameter_count = (int)parameter_count;
