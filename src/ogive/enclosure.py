@@ -16,14 +16,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
 from ogive import forking
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import UnsupportedError
-from ogive.expression import Expression, Format, Operation
+from ogive.expression import Expression, Format, Operation, walk
 from ogive.limits import with_limits
 
 __all__ = [
@@ -606,38 +606,44 @@ def _integer_root(n: int, degree: int) -> int:
 # ---- evaluation
 
 
+@lru_cache(maxsize=256)
+def _steps(root: Expression) -> tuple[tuple[Expression, tuple[int, ...]], ...]:
+    """The nodes of a graph, operands first, and where the operands are: to look up a node takes longer than to add."""
+    places: dict[Expression, int] = {}
+    for current in walk(root):
+        places[current] = len(places)
+    return tuple((current, tuple(places[operand] for operand in current.operands)) for current in places)
+
+
 def _evaluate(root: Expression, leaf: Callable[[Expression], Any], rules: _Rules) -> Any:
     """The value of a graph. Of a `select` only the branch that is taken is looked at."""
-    values: dict[Expression, Any] = {}
-    stack = [root]
+    steps = _steps(root)
+    values: list[Any] = [None] * len(steps)
+    stack = [len(steps) - 1]
     while stack:
-        current = stack[-1]
-        if current in values:
+        place = stack[-1]
+        if values[place] is not None:
             stack.pop()
             continue
-        if not current.operands:
-            values[current] = leaf(current)
-            continue
-        wanted: Sequence[Expression] = current.operands
-        if current.operation == ops.SELECT:
-            condition = current.operands[0]
-            if condition in values:
-                wanted = [condition, current.operands[1 if values[condition] else 2]]
-            else:
-                wanted = [condition]
-        missing = [operand for operand in wanted if operand not in values]
+        current, wanted = steps[place]
+        is_choice = current.operation == ops.SELECT
+        if is_choice:
+            condition = values[wanted[0]]
+            wanted = wanted[:1] if condition is None else (wanted[1 if condition else 2],)
+        missing = [operand for operand in wanted if values[operand] is None]
         if missing:
             stack.extend(reversed(missing))
-        elif current.operation == ops.SELECT:
-            if len(wanted) == 2:
-                values[current] = values[wanted[1]]
+        elif is_choice:
+            values[place] = values[wanted[0]]
+        elif not wanted:
+            values[place] = leaf(current)
         else:
             rule = rules.rule(current.operation)
             if rule is None:
                 raise UnsupportedError(f"exact results: there is no rule for {current.operation}")
             value = rule(*(values[operand] for operand in wanted))
-            values[current] = value if isinstance(value, bool) else rules.settled(value)
-    return values[root]
+            values[place] = value if isinstance(value, bool) else rules.settled(value)
+    return values[-1]
 
 
 def right_result(
