@@ -4,7 +4,8 @@ A formula is a statement about real numbers, so it has one right result in every
 bound of what it is wrong by) are computed with more and more bits, until all that is in the last one rounds alike.
 Sums, products, quotients, powers and roots of rational numbers are fractions, which decide ties.
 What `BITS` bits do not decide, and more for vast numbers, is taken as exact: a difference that may be zero is zero, numbers
-that may be equal are equal, a result that may be a tie is a tie. ``log(exp(x)) - x`` is 0 that way.
+that may be equal are equal, a result that may be a tie is a tie. ``log(exp(x)) - x`` is 0 that way. Where all that a value
+may be is rounded to zero, its sign is looked for with fewer bits, as many as the exponents on the way ask for.
 
 Balls are python-flint's where that is installed, and else those of balls.py. Rows (`row_sum` and the like) have no rule
 here.
@@ -51,6 +52,10 @@ _VAST_EXPONENT, _MOST_BITS = 2000, 1 << 14
 #: Significant bits, and the largest exponent, of each floating-point element type.
 FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
 
+#: A value that is rounded to zero gets as many bits for its sign, and four times the bits that numbers on the way span:
+#: what cancels by more is an identity. ``sin(x)**2 + cos(x)**2 - 1`` takes 520 bits, and not `BITS`.
+_BITS_OF_SIGN = 512
+
 #: Fractions of more bits are given up for balls: no result of so many bits is a tie.
 _LONGEST = 20_000
 
@@ -78,6 +83,10 @@ def _flint() -> Any:
 
 class Undecided(Exception):
     """More bits are needed."""
+
+
+class Negligible(Undecided):
+    """All that a value may be is rounded to zero: more bits are needed for its sign alone."""
 
 
 class Value:
@@ -173,6 +182,10 @@ class _Rules:
         self.is_last, self.bits = is_last, bits
         self.exponent: int | None = None
         """The largest exponent of a number on the way, where that is looked for; None where it is not."""
+        self.least = 0
+        """The smallest one, of numbers and of their distances from the fractions that they are beside."""
+        self.is_near = False
+        """Whether a number could not be told from the fraction that it is beside."""
         flint = _flint()
         self.arb, self.fmpq = flint.arb, flint.fmpq
         self.vast = flint.arb(2) ** _OUT_OF_RANGE
@@ -217,9 +230,8 @@ class _Rules:
 
     def settled(self, value: Value) -> Value:
         """At the last precision a ball is a number: what may be zero is, what has no bound, or a vast one, is infinite."""
-        if self.exponent is not None and value.kind == "ball" and value.ball.is_finite():
-            m, e = _mantissa(abs(value.ball).lower())
-            self.exponent = max(self.exponent, m.bit_length() + e if m else 0)
+        if self.exponent is not None:
+            self.exponent = max(self.exponent, self.look_at(value))
         if not self.is_last or value.kind != "ball":
             return value
         ball = value.ball
@@ -237,6 +249,33 @@ class _Rules:
         if self.exponent is not None and _log2_of(ball.rad()) < self.exponent - _CANCELLED:
             return _ZERO[1]  # numbers of far more bits than are looked at cancel
         raise UnsupportedError(f"exact results: a step of the formula is undecided with {BITS} bits")
+
+    def look_anew(self) -> None:
+        self.exponent, self.least, self.is_near = 0, 0, False
+
+    def look_at(self, value: Value) -> int:
+        """The exponent of a number, 0 where it may be zero. The smallest one is kept."""
+        if value.kind == "fraction":
+            found = int(value.fraction.p).bit_length() - int(value.fraction.q).bit_length()
+            self.least = min(self.least, found)
+            return found
+        if value.kind != "ball" or not value.ball.is_finite():
+            return 0
+        size, may_be_zero = abs(value.ball), value.ball.contains(0)
+        found = 0 if may_be_zero else _log2_of(size.lower())
+        if value.sign:
+            self.least = min(self.least, _log2_of(size.upper()) if may_be_zero else found)
+        if value.beside:
+            distance = value.ball - value.beside[0]
+            self.is_near = self.is_near or distance.contains(0)
+            self.least = min(self.least, _log2_of(abs(distance).lower()))
+        return found
+
+    def bits_of_sign(self) -> int:
+        """How many bits tell the sign of what is next to nothing, if there is one."""
+        if self.exponent is None or self.is_near:
+            return BITS
+        return min(_BITS_OF_SIGN + 4 * max(self.exponent, -self.least), BITS)
 
     def sign(self, value: Value) -> int:
         """1 or -1; of NaN 1."""
@@ -636,7 +675,8 @@ def _evaluate(root: Expression, leaf: Callable[[Expression], Any], rules: _Rules
         elif is_choice:
             values[place] = values[wanted[0]]
         elif not wanted:
-            values[place] = leaf(current)
+            value = leaf(current)
+            values[place] = value if isinstance(value, bool) else rules.settled(value)
         else:
             rule = rules.rule(current.operation)
             if rule is None:
@@ -716,30 +756,44 @@ def _decided(compute: Callable[[Any], Any], accept: Callable[[Any, bool], Any], 
     with _lock:
         before = context.prec
         try:
-            context.prec, most = _FIRST_BITS, BITS
+            context.prec, most, is_last = _FIRST_BITS, BITS, False
             while True:
-                is_last = context.prec >= most
-                if context.prec < BITS // 2:
-                    rules = _rules(False, bits)
-                else:
-                    rules = _Rules(is_last, bits)
-                    rules.exponent = 0
+                # At first numbers are not looked at, which takes time.
+                is_first = context.prec == _FIRST_BITS
+                rules = _rules(is_last, bits, not is_first)
+                if not is_first:
+                    rules.look_anew()
                 try:
                     return accept(compute(rules), is_last)
-                except Undecided:
-                    if is_last:
+                except UnsupportedError:
+                    if not is_last or context.prec >= most:
+                        raise
+                    wanted, is_last = 2 * context.prec, False
+                except Undecided as undecided:
+                    if is_last and context.prec >= most:
                         raise UnsupportedError(
                             f"exact results: a step of the formula is undecided with {most} bits"
                         ) from None
                     if rules.exponent is not None and rules.exponent > _VAST_EXPONENT:
                         most = min(BITS + rules.exponent, _MOST_BITS)
-                    context.prec = min(2 * context.prec, most)
+                    # What the largest number needs; where that is beyond all bits, it may still not count.
+                    needed = (rules.exponent or 0) + _FIRST_BITS
+                    wanted = max(2 * context.prec, needed if needed < most else 0)
+                    if isinstance(undecided, Negligible) and not is_first and not is_last:
+                        enough = rules.bits_of_sign()
+                        is_last = enough < BITS and context.prec >= enough
+                        wanted = context.prec if is_last else max(context.prec + 1, enough) if enough < BITS else wanted
+                    else:
+                        is_last = False
+                context.prec = min(wanted, most)
+                is_last = is_last or context.prec >= most
         finally:
             context.prec = before
 
 
 @cache
-def _rules(is_last: bool, bits: int) -> _Rules:
+def _rules(is_last: bool, bits: int, looks: bool = False) -> _Rules:
+    """To make them takes as long as some nodes. ``looks``: whether numbers on the way are looked at."""
     return _Rules(is_last, bits)
 
 
@@ -843,9 +897,10 @@ def rounded(value: Any, kind: ElementType, modular: bool, is_last: bool) -> floa
     if not value.ball.is_finite():
         raise Undecided
     ends = [_mantissa(end) for end in (value.ball.lower(), value.ball.upper())]
-    if value.ball.contains(0):
+    if value.ball.contains(0) and (value.sign or kind.is_float):
         if not value.sign:
-            raise Undecided
+            is_nothing = all(not _of_end(m, e, 1, kind) for m, e in ends)
+            raise Negligible if is_nothing else Undecided
         ends[0 if value.sign > 0 else 1] = (0, 0)
     if modular and not kind.is_float:
         raise UnsupportedError("exact results: a formula modulo 2**bits has a value that is no fraction")

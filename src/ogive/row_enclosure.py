@@ -10,7 +10,7 @@ from functools import cmp_to_key, partial
 from typing import Any
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.enclosure import decided, of_number, rounded, to_decimal
+from ogive.enclosure import Negligible, Undecided, decided, of_number, rounded, to_decimal
 from ogive.errors import UnsupportedError
 from ogive.expression import Expression, Format, Operation, walk
 from ogive.limits import with_limits
@@ -41,11 +41,22 @@ def right_rows(
     root: Expression, rows: Sequence[Sequence[float | int]], parameters: Mapping[str, float], kind: ElementType
 ) -> list[float | int]:
     """The same of a formula of several tensors, over a row of each; a tensor of one number a row has one element."""
+    results: dict[int, float | int] = {}
 
     def accept(values: Any, is_last: bool) -> list[float | int]:
+        """Each element is decided once, with as many bits as it takes."""
         if isinstance(values, _Common):
             return [rounded(values.value, kind, False, is_last)] * _length(rows)
-        return [rounded(value, kind, False, is_last) for value in values]
+        undecided: Undecided | None = None
+        for i, value in enumerate(values):
+            if i not in results:
+                try:
+                    results[i] = rounded(value, kind, False, is_last)
+                except Undecided as found:
+                    undecided = found if undecided is None or isinstance(undecided, Negligible) else undecided
+        if undecided is not None:
+            raise undecided
+        return [results[i] for i in range(len(values))]
 
     (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
     found: list[float | int] = decided(partial(_row, root, rows, parameters), accept)
@@ -100,11 +111,11 @@ def _row(root: Expression, rows: Sequence[Sequence[float | int]], parameters: Ma
     for current in walk(root):
         if current.operation == "input":
             row = rows[current.attribute]
-            given = [bool(x) if current.format is Format.TRUTH else of_number(x) for x in row]
+            given = [bool(x) if current.format is Format.TRUTH else rules.settled(of_number(x)) for x in row]
             values[current] = given if len(row) == count else _Common(given[0])
         elif current.operation in ("parameter", "constant"):
             one = parameters[current.attribute[1]] if current.operation == "parameter" else current.attribute
-            values[current] = _Common(bool(one) if current.format is Format.TRUTH else of_number(one))
+            values[current] = _Common(bool(one) if current.format is Format.TRUTH else rules.settled(of_number(one)))
         elif current.operation == "row_count":
             values[current] = _Common(of_number(count))
         elif current.operation in _REDUCTIONS:

@@ -186,6 +186,68 @@ def test_what_many_bits_do_not_decide_is_taken_as_exact():
     assert right(f.log(f.exp(x)), 2.0**-150) == (0.0, False)  # the tie of 0 and the smallest number
 
 
+@pytest.fixture
+def bits_used(monkeypatch, arithmetic):
+    """The precisions at which values were rounded."""
+    used = []
+    plain = enclosure.rounded
+
+    def rounded(*arguments):
+        used.append(arithmetic.ctx.prec)
+        return plain(*arguments)
+
+    monkeypatch.setattr(enclosure, "rounded", rounded)
+    return used
+
+
+IDENTITIES = {
+    "circle": lambda v: f.sin(v) * f.sin(v) + f.cos(v) * f.cos(v) - 1,
+    "logistic": lambda v: f.logistic(v) + f.logistic(-v) - 1,
+    "inverse": lambda v: f.log(f.exp(v)) - v,
+    "times": lambda v: -3 * (f.exp(v) * f.exp(-v) - 1),
+}
+
+
+@pytest.mark.parametrize("name", IDENTITIES)
+@pytest.mark.parametrize("kind", [half, brain, single, double], ids=str)
+def test_what_is_zero_takes_few_bits(name, kind, bits_used):
+    most = 650 if kind is not double else 2048
+    for number in (0.7, -3.0, 20.0):
+        found, is_decided = right(IDENTITIES[name](x), number, kind=kind)
+        assert (found, math.copysign(1, found)) == (0, -1 if name == "times" else 1)
+        assert not is_decided
+        assert max(bits_used) <= most, bits_used
+
+
+def test_signs_far_below_the_smallest_number(bits_used):
+    """Zeros have the signs of what is rounded to them, by as many bits as that takes."""
+    cases = [
+        (f.tanh(x) - f.tanh(x + 100), 500.0, -1),
+        (f.erf(x) - f.erf(x + 1), 25.0, -1),
+        ((1 + f.exp(x)) - 1 - 2 * f.exp(x), -1000.0, -1),
+        (f.tanh(x) - (x - x * x * x * Fraction(1, 3)), 2.0**-149, 1),
+        ((x - x * x * x * Fraction(1, 3)) - f.tanh(x), 2.0**-149, -1),
+        (f.exp(x) * (f.exp(y) - 1 - y), -300.0, 1),
+    ]
+    for root, number, sign in cases:
+        found, is_decided = right(root, number, 2.0**-100)
+        assert found == 0
+        assert is_decided
+        assert math.copysign(1, found) == sign, root
+    assert max(bits_used) > 1000
+
+
+def test_precision_grows_by_what_is_missing(bits_used):
+    """exp(1500) has 2,165 bits before the point: three passes, not six."""
+    assert right(f.expm1(x) - f.exp(x), 1500.0)[0] == -1
+    assert len(bits_used) == 3, bits_used
+
+
+def test_integers_need_no_sign_of_zero(bits_used):
+    assert right(f.log(f.exp(x)) - x, 3.0, kind=short) == (0, True)
+    assert max(bits_used) == 128
+
+
 def test_only_the_branch_that_is_taken_is_evaluated():
     undecided = f.log(f.exp(x)) - x
     assert right(f.where(x > 0, x, f.sin(1 / undecided)), 3.0) == (3.0, True)

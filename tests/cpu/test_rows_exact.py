@@ -359,3 +359,25 @@ def test_masked_rows_have_the_results_of_what_is_not_masked(kind):
         expected = ogive.log_softmax(row)
         found = np.delete(ogive.log_softmax(masked), len(row) // 2)
         assert found.tobytes() == expected.tobytes()
+
+
+def test_rows_that_are_zero_take_few_bits(monkeypatch):
+    """The sign of what is next to nothing is not looked for with all bits; what is decided is not rounded again."""
+    from ogive import row_enclosure
+
+    used = []
+    plain = row_enclosure.rounded
+
+    def rounded(*arguments):
+        used.append(flint.ctx.prec)
+        return plain(*arguments)
+
+    monkeypatch.setattr(row_enclosure, "rounded", rounded)
+    x = node(ops.INPUT, (), 0, Format.NUMBER)
+    e = f.exp(x - f.row_max(x))
+    rest = 1 - f.row_sum(e / f.row_sum(e))
+    found = right_rows(f.where(x > 0, e * rest, x), [[0.5, -1.0, 3.0, -2.0]], {}, ELEMENT_TYPES["float32"])
+    assert found == [0.0, -1.0, 0.0, -2.0]
+    assert [math.copysign(1, value) for value in found] == [1, -1, 1, -1]
+    assert max(used) <= 650, used
+    assert len(used) == 4 + 3 * 2, used
