@@ -132,7 +132,7 @@ def test_what_takes_long_is_kept_and_not_computed_twice():
 def test_steps_that_do_not_fit_are_refused():
     kind = FLOATS[2]
     steps = ((reduction("sum", kind, kind), (0,)), (reduction("sum", kind, kind), (1,)))
-    with pytest.raises(ValueError, match="gets one number a row"):
+    with pytest.raises(ValueError, match="the rows of a step over rows have one number"):
         _ = RowFused((kind,), frozenset(), steps, (2,), (True,)).program
     with pytest.raises(ValueError, match="another shape than was said"):
         _ = RowFused((kind,), frozenset(), ((reduction("sum", kind, kind), (0,)),), (1,), (False,)).program

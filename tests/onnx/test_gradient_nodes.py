@@ -115,7 +115,10 @@ def test_a_backward_graph_is_one_kernel():
             TensorProto.INT32,
             {},
             UnsupportedError,
-            "its inputs are tensor(int32); allowed: float16, float32, float64, bfloat16",
+            (
+                "its inputs are tensor(int32); allowed: float16, float32, float64, bfloat16. Use ogive.onnx.load(model, "
+                "partial=True), `ogive run --partial` or `ogive split` to leave such nodes to another runtime"
+            ),
         ),
     ],
 )
