@@ -54,17 +54,8 @@ with warnings.catch_warnings(), np.errstate(all="ignore"):
 #: What ONNX defines by functions of operators in scope: Ogive computes these functions.
 COMPOSED = frozenset(
     {
-        *(
-            "AffineGrid",
-            "BlackmanWindow",
-            "CenterCropPad",
-            "DynamicQuantizeLinear",
-            "GroupNormalization",
-            "HammingWindow",
-            "HannWindow",
-        ),
-        *("InstanceNormalization", "LayerNormalization", "LpNormalization", "MeanVarianceNormalization"),
-        *("NegativeLogLikelihoodLoss", "RMSNormalization", "RotaryEmbedding", "SoftmaxCrossEntropyLoss"),
+        *("AffineGrid", "BlackmanWindow", "CenterCropPad", "DynamicQuantizeLinear", "HammingWindow", "HannWindow"),
+        *("NegativeLogLikelihoodLoss", "RotaryEmbedding", "SoftmaxCrossEntropyLoss"),
     }
 )
 
