@@ -13,7 +13,7 @@ from ogive import _native
 from ogive.containers import NOT_ONE, call_exchanged, call_on_rows, is_xarray
 from ogive.conversion import rounded_once
 from ogive.dtypes import FLOATS
-from ogive.errors import ArgumentError, FormulaError, ParameterError, ShapeError, described, message
+from ogive.errors import ArgumentError, FormulaError, OgiveError, ParameterError, ShapeError, described, message
 from ogive.expression import REDUCTIONS, of_rows, walk
 from ogive.forking import cached_property
 from ogive.operator import Operator, check_at_once
@@ -98,7 +98,7 @@ class RowOperator(Operator):
         self._refuse_text(keywords)
         axis = keywords.get("axis", LAST)
         are_plain = all(type(tensor) is np.ndarray for tensor in tensors)
-        is_checked = self.reduces and keywords.get("out") is not None
+        is_checked = keywords.get("out") is not None
         is_last = type(axis) is int and axis >= 0 and not is_checked
         if are_plain and is_last and all(tensor.ndim - 1 == axis for tensor in tensors):
             del keywords["axis"]
@@ -120,7 +120,7 @@ class RowOperator(Operator):
         if len(axes) == 1:
             if not rest and are_plain and not self.reduces and self._keeps_type(arrays):
                 rest["out"] = np.empty_like(arrays[0])  # rows that lie side by side in both are computed as they lie
-            return rounded_once(ufunc, arrays, {"axis": axes[0], **rest})
+            return rounded_once(ufunc, arrays, {"axis": self._own_axis(axis, axes[0], arrays), **rest})
         return self._over_several_axes(ufunc, arrays, axes, rest)
 
     def _keeps_type(self, arrays: Sequence[np.ndarray]) -> bool:
@@ -164,10 +164,45 @@ class RowOperator(Operator):
             raise ParameterError(message(self.name, f"axis is {axis!r}, which names one twice", allowed))
         return tuple(int(a) for a in axes)
 
+    @staticmethod
+    def _own_axis(axis: Any, found: int, arrays: Sequence[np.ndarray]) -> int:
+        """One axis as it was given: a negative one counts from the end of each operand, as in NumPy."""
+        given = next(iter(axis)) if isinstance(axis, list | tuple) else axis
+        return found - arrays[0].ndim if isinstance(given, int | np.integer) and given < 0 else found
+
+    def _explain(self, error: BaseException, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+        super()._explain(error, args, keywords)
+        if not isinstance(error, ValueError) or isinstance(error, OgiveError):
+            return
+        axis, arrays = keywords.get("axis", LAST), [np.asanyarray(arg) for arg in args]
+        try:
+            self._check_rows(axis, self.row_axes(axis, arrays[0].ndim), arrays)
+        except OgiveError as explained:
+            raise explained from error
+
+    def _check_rows(self, axis: Any, axes: tuple[int, ...], arrays: Sequence[np.ndarray]) -> None:
+        """Refuse operands whose row is another one than the first's, where NumPy names an axis of its own."""
+        first = arrays[0]
+        places = (self._own_axis(axis, axes[0], arrays),) if len(axes) == 1 else axes
+        for name, array in zip(self.tensors, arrays, strict=True):
+            what = f"{name} has shape {array.shape}, and a row lies along axis {axis}"
+            fits = array.ndim <= first.ndim and all(
+                a in (1, b) for a, b in zip(array.shape[::-1], first.shape[::-1], strict=False)
+            )
+            way_out = f"Broadcast it first: numpy.broadcast_to({name}, {first.shape})" if fits else ""
+            if not all(-array.ndim <= place < array.ndim for place in places):
+                raise ShapeError(message(self.name, what, "operands that have the axes of the row", way_out))
+            sizes, allowed = (tuple(one.shape[place] for place in places) for one in (array, first))
+            if sizes != allowed:
+                wanted = f"rows of shape {allowed}, as {self.tensors[0]} has"
+                raise ShapeError(message(self.name, what, wanted, way_out))
+
     def _check_out(self, keywords: Mapping[str, Any], axis: Any, arrays: Sequence[np.ndarray]) -> None:
-        """Refuse an ``out`` of another shape than the result's: of a larger one NumPy reduces rows again and again."""
+        """Refuse an ``out`` of another shape than the result's: into a larger one NumPy writes rows again and again."""
         out = keywords["out"]
         out = out[0] if isinstance(out, tuple) and len(out) == 1 else out
+        if not isinstance(out, np.ndarray):  # the ufunc refuses it, and says why
+            return
         try:
             shape = np.broadcast_shapes(*(array.shape for array in arrays))
         except ValueError:  # the ufunc refuses them, and says which

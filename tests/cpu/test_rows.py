@@ -387,6 +387,45 @@ def test_wrong_calls_say_what_is_wrong(call, kind, text):
         call(np.ones((3, 4), np.float32))
 
 
+@pytest.mark.parametrize("name", sorted({op.name for op, _ in ROW_CASES if op.nin == 1 and not op.reduces}))
+@pytest.mark.parametrize(("shape", "axis"), [((2, 3), -1), ((2, 3), 0), ((2, 3), None), ((2, 2), (0,)), ((1, 2), -1)])
+def test_a_row_is_not_written_into_a_larger_out(name, shape, axis):
+    x, out = np.ones(2, np.float32), np.full(shape, 7, np.float32)
+    with pytest.raises(ShapeError, match=rf"{name}: out has shape \({shape[0]}, {shape[1]}\); allowed: \(2,\)"):
+        getattr(ogive, name)(x, axis=axis, out=out)
+    assert np.all(out == 7)
+
+
+SCALE = np.ones(4, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("scale", "bias", "axis", "text"),
+    [
+        (1, 0, -1, r"scale has shape \(\), and .* Broadcast it first: numpy.broadcast_to\(scale, \(3, 4\)\)"),
+        (SCALE, 0, -1, r"bias has shape \(\), and a row lies along axis -1"),
+        (SCALE, SCALE, (1, 0), r"scale has shape \(4,\), and .* axis \(1, 0\); .* Broadcast it first"),
+        (SCALE, SCALE, None, r"scale has shape \(4,\), and .* axis None"),
+        (SCALE, SCALE, 1, r"scale has shape \(4,\), and .* axis 1; allowed: operands that have the axes of the row"),
+        (SCALE, SCALE, 0, r"scale has shape \(4,\), and .* axis 0; allowed: rows of shape \(3,\), as x has"),
+        (SCALE, SCALE, -2, r"scale has shape \(4,\), and .* axis -2"),
+        (np.ones((3, 1)), SCALE, -1, r"scale has shape \(3, 1\), and .* rows of shape \(4,\), as x has\. Broadcast"),
+        (np.ones((2, 3, 1)), SCALE, -1, r"scale has shape \(2, 3, 1\), and .* rows of shape \(4,\), as x has$"),
+    ],
+)
+def test_operands_without_the_axes_of_the_row_are_refused(scale, bias, axis, text):
+    with pytest.raises(ShapeError, match=f"layer_normalization: {text}"):
+        ogive.layer_normalization(np.ones((3, 4), np.float32), scale, bias, axis=axis)
+
+
+def test_a_negative_axis_counts_from_the_end_of_each_operand():
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    expected = ogive.layer_normalization(x, SCALE, SCALE)
+    lists = ogive.layer_normalization(x, SCALE.tolist(), SCALE.tolist())  # which are float64
+    assert_same_bits(lists.astype(np.float32), expected)
+    assert_same_bits(ogive.layer_normalization(x, SCALE, SCALE, axis=(-1,)), expected)
+
+
 def log_sum_exp(x):
     largest = f.row_max(x)
     return x * 0 + (largest + f.log(f.row_sum(f.exp(x - largest))))
