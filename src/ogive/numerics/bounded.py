@@ -416,7 +416,7 @@ class Bounded(Arithmetic):
 
     # ---- signs
 
-    def _keeps_sign(self, a: DoubleWord) -> Expression | None:
+    def keeps_sign(self, a: DoubleWord) -> Expression | None:
         """Where a number has the sign of the exact one; None for nowhere."""
         has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
         if has_one_sign or (a.error.is_relative and a.error.relative < 1):
@@ -424,7 +424,7 @@ class Bounded(Arithmetic):
         return a.error.keeps_sign
 
     def _both_keep_signs(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
-        first, second = self._keeps_sign(a), self._keeps_sign(b)
+        first, second = self.keeps_sign(a), self.keeps_sign(b)
         return None if first is None or second is None else _both(first, second)
 
     def _keeps_sign_of_sum(self, a: DoubleWord, b: DoubleWord) -> Expression | None:

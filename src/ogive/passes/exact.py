@@ -66,9 +66,14 @@ def parameters_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType])
 
 
 def with_test(
-    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], parameter_count: int
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    parameter_count: int,
+    *,
+    decide: Decision,
 ) -> Program:
-    """The program of the first level, which knows how to make the others."""
+    """The program of the first level, which knows how to make the second, and is given the third."""
     inputs, outputs = tuple(inputs), tuple(outputs)
     form = parameters_in(inputs, outputs)
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
@@ -90,7 +95,7 @@ def with_test(
         source=source,
         undecided=undecided,
         repair=None if undecided is None else repair,
-        decide=decider(roots, inputs, outputs),
+        decide=decide,
     )
 
 

@@ -18,12 +18,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ogive.dtypes import ElementType
-from ogive.expression import Expression
+from ogive.expression import ROW_NUMBERS, Expression, walk
 from ogive.limits import stored_in, with_limits
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.exact import decider, needs_test, with_test
 from ogive.passes.exact_rows import row_decider, rows_with_test
 from ogive.passes.fast_contract import fast
+from ogive.passes.identities import without_cancellation
 from ogive.passes.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
 from ogive.passes.policy import arithmetic_of
 from ogive.passes.reals import Reals
@@ -62,12 +63,17 @@ def lower(
         decide = decider(roots, inputs, outputs, modular=modular)
         return Program(tuple(inputs), tuple(outputs), results, parameter_count=parameter_count, decide=decide)
     if needs_test(roots, inputs, outputs, reduces=reduces):
-        made = with_test(roots, inputs, outputs, parameter_count)
-        return fast(made, roots, inputs, outputs) if accuracy == "fast" else made
+        computed = without_cancellation(roots)
+        made = with_test(computed, inputs, outputs, parameter_count, decide=decider(roots, inputs, outputs))
+        return fast(made, computed, inputs, outputs) if accuracy == "fast" else made
     is_exact = accuracy != "fast" or any(t.name == "float64" for t in types)  # which both contracts have alike
     tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces) if is_exact else None
     if tested is not None:
         return tested
+    decide = decider(roots, inputs, outputs)
+    if not reduces and {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS):
+        roots = without_cancellation(roots)
+        open_roots = None if open_roots is None else without_cancellation(open_roots)
     arithmetic = arithmetic_of(open_roots or roots, inputs, outputs, reduces=reduces)
     real = Reals(arithmetic, tuple(inputs))
     stages = real.reduce(roots, first_scratch=len(types))
@@ -78,7 +84,7 @@ def lower(
     made = Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count, None, row_operands)
     if stages:
         return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
-    return replace(made, source=Source(tuple(roots), arithmetic), decide=decider(roots, inputs, outputs))
+    return replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
 
 
 def computed_in_integers(

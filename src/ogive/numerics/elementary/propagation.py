@@ -290,7 +290,9 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
     least = min(error.least, 1.0) / 2 if function.is_linear_at_zero and u.is_exact and error.is_exact else 0.0
     if function.increasing is not None and max(abs(u_low), abs(u_high)) < 700 and error.is_relative:
         least = max(least, function.increasing(u_low) * (1 - 2.0**-16))
-    return replace(result, error=Bound(relative, static, absolute, doubt, None, least, function.largest))
+    # Those that are linear at zero have the sign of the operand, also where it has underflowed.
+    keeps_sign = m.keeps_sign(u) if function.is_linear_at_zero else None
+    return replace(result, error=Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign))
 
 
 def _change(m: Bounded, function: Function, u: DoubleWord, error: Bound, lies: Interval) -> float | Expression:
