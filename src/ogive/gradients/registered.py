@@ -21,6 +21,9 @@ __all__ = ["ROW_RULES", "RULES", "Rule", "is_of_catalogue", "register", "rules_o
 
 Rule = Callable[..., Any]
 
+#: Gradients of such magnitudes are taken as they are.
+VAST = 2.0**127
+
 #: Beyond it exp(-u) is 0, times any number, in every format.
 FAR = 2000
 
@@ -315,9 +318,17 @@ def _mod_b(a: Any, b: Any, *, fmod: int) -> Any:
 
 
 def _softmax(gradient: Any, x: Any) -> Any:
-    e = f.exp(x - f.row_max(x))
+    """``y * (gradient - sum(gradient * y))``, of gradients from which that of the largest element is subtracted.
+
+    The shares add up to 1, so that changes nothing; and a constant gradient, of which the result is 0, becomes exact
+    zeros. Where one element dominates, nothing cancels: its own gradient is 0 then.
+    """
+    largest = f.row_max(x)
+    e = f.exp(x - largest)
     y = e / f.row_sum(e)
-    return y * (gradient - f.row_sum(gradient * y))
+    of_largest = f.row_max(where(f.equal(x, largest), gradient, -VAST))
+    distance = gradient - where(f.absolute(of_largest) < VAST, of_largest, 0)
+    return y * (distance - f.row_sum(distance * y))
 
 
 def _logsumexp(gradient: Any, x: Any) -> Any:
