@@ -183,7 +183,8 @@ class _Trace:
             return [step]
         reduces = made.row_wise.computation.reduces
         if arranged.row_axes == 1 and row > 1 and arranged.split is None:  # the engine has rows along any axis
-            aligned = [self._beside(step, value, sizes) for value, sizes in zip(beside, arranged.beside, strict=True)]
+            sides = ((value, sizes or (1,)) for value, sizes in zip(beside, arranged.beside, strict=True))
+            aligned = [self._beside(step, value, sizes) for value, sizes in sides]
             along = replace(made.row_wise, operands=(first, *aligned), axis=arranged.axis)
             if along.shape(shape) == arranged.result:
                 return [replace(step, made=along)]
