@@ -16,6 +16,7 @@ import numpy as np
 from ogive.accuracy.ulp import error_in_ulp
 from ogive.errors import ModelError, UnsupportedError
 from ogive.golden.directml_operators import all_of_directml, of_directml
+from ogive.golden.normal_rules import TRAINING_RULES
 from ogive.golden.onnx_operators import all_of_onnx, of_onnx
 from ogive.golden.specification import Specification, WholeSpecification, bits_of
 from ogive.golden.vectors import Case, arrays_in, make
@@ -89,7 +90,7 @@ def _error(spec: Specification, case: Case, result: np.ndarray, right: np.ndarra
         if right.dtype == np.float64 and spec.operator in STEPWISE:
             largest = np.abs(right).max()
             return float(np.abs(result - right).max() / np.spacing(largest) / right.size)
-        if right.dtype == np.float64 and spec.operator in NORMALISATIONS:
+        if right.dtype == np.float64 and (spec.operator in NORMALISATIONS or spec.operator in TRAINING_RULES):
             return float((np.abs(result - right) / np.spacing(np.abs(right).max())).max())
         return float("inf")
     if spec.output.is_float:

@@ -13,6 +13,7 @@ from ogive.errors import ModelError, ShapeError, UnsupportedError
 from ogive.golden.normal_rules import NORMAL_RULES
 from ogive.golden.onnx_operators import all_of_onnx, of_onnx
 from ogive.golden.vectors import make
+from ogive.onnx import schemas
 from tests.golden.coverage import difference
 
 TYPES = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
@@ -69,6 +70,156 @@ def test_the_text_of_the_standard(one):
         assert worst <= 2.0, one.label  # of the largest result
     else:
         assert wrong == 0, one.label
+
+
+# ---- batch normalization in training
+
+TRAINED = [one for one in all_of_onnx() if one.operator == "BatchNormalization" and one.version >= 14]
+
+
+def test_training_has_cases():
+    assert {one.version for one in TRAINED} == {14, 15}
+    assert len(TRAINED) >= 15
+
+
+@pytest.mark.parametrize("one", TRAINED, ids=lambda one: one.label)
+def test_batch_normalization_in_training(one):
+    """Y and both running statistics, each rounded once, of rows near and far from zero and at the ends of the range."""
+    spec = of_onnx(*one, {"training_mode": 1})
+    assert spec.results == tuple(o.name for o in schemas.schema_of("BatchNormalization", one.version).outputs)
+    worst, wrong, count = difference(spec)
+    assert count >= 5 * (72 + 4 + 4)
+    if "tensor(double)" in one.types.values():
+        assert worst <= 2.0, one.label  # of the largest result
+    else:
+        assert wrong == 0, one.label
+
+
+def in_training(x, scale, bias, mean, variance, axes, momentum=0.9):
+    """By long doubles: for arrangements, not for the last bit."""
+    wide = x.astype(np.longdouble)
+    own, m = [wide.mean(axes), wide.var(axes)], np.longdouble(np.float32(momentum))
+    shape = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
+    y = rows_by_text(x.astype(np.float64), axes, scale.reshape(shape), bias.reshape(shape))
+    results = y, mean * m + own[0] * (1 - m), variance * m + own[1] * (1 - m), *own
+    return [np.asarray(v).astype(np.float64).astype(x.dtype).reshape(np.shape(v) or (1,)) for v in results]
+
+
+@pytest.mark.parametrize("shape", [(6, 3), (4, 3, 5), (2, 3, 2, 2), (1, 3), (1, 1, 1), (7,)])
+def test_shapes_of_training(shape):
+    rng = np.random.default_rng(12)
+    x = (rng.standard_normal(shape) * 3 + 7).astype(np.float32)
+    axes = tuple(axis for axis in range(x.ndim) if axis != 1)
+    rest = [np.abs(rng.standard_normal(shape[1] if x.ndim > 1 else 1)).astype(np.float32) for _ in range(4)]
+    right = in_training(x, *rest, axes)
+    found = run("BatchNormalization", 15, [x, *rest], {"training_mode": 1}, ("y", "m", "v"))
+    for a, b in zip(found, right, strict=False):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(run("BatchNormalization", 15, [x, *rest], {"training_mode": 1})[0], right[0])
+    (_, variance) = run("BatchNormalization", 15, [x, *rest], {"training_mode": 1}, ("y", "", "v"))
+    np.testing.assert_array_equal(variance, right[2])
+
+
+@pytest.mark.parametrize(
+    ("opset", "attributes"), [(6, {}), (7, {}), (9, {}), (7, {"spatial": 0}), (1, {"consumed_inputs": [0, 0, 0, 1, 1]})]
+)
+def test_training_of_old_versions(opset, attributes):
+    """All five outputs: the statistics of the batch too."""
+    rng = np.random.default_rng(13)
+    x = rng.standard_normal((4, 3, 2, 2)).astype(np.float32)
+    of_place = "spatial" in attributes
+    rest = [np.abs(rng.standard_normal((3, 2, 2) if of_place else 3)).astype(np.float32) for _ in range(4)]
+    found = run("BatchNormalization", opset, [x, *rest], attributes, ("y", "m", "v", "sm", "sv"))
+    right = in_training(x, *rest, (0,) if of_place else (0, 2, 3))
+    for a, b in zip(found, right, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_training_beside_other_nodes():
+    """The statistics are those of values that the same model computes."""
+    rng = np.random.default_rng(14)
+    x = rng.standard_normal((4, 3, 5)).astype(np.float32)
+    rest = [np.abs(rng.standard_normal(3)).astype(np.float32) for _ in range(4)]
+    names = ["s", "b", "m", "v"]
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"]),
+        helper.make_node(
+            "BatchNormalization", ["r", *names], ["y", "mean", "variance"], training_mode=1, momentum=0.25
+        ),
+        helper.make_node("Relu", ["y"], ["z"]),
+        helper.make_node("Neg", ["mean"], ["negative"]),
+    ]
+    inputs = [helper.make_tensor_value_info("x", 1, [None, 3, 5])]
+    inputs += [helper.make_tensor_value_info(name, 1, [3]) for name in names]
+    outputs = [helper.make_value_info(name, onnx.TypeProto()) for name in ("z", "negative", "variance")]
+    graph = helper.make_graph(nodes, "test", inputs, outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 15)], ir_version=10)
+    y, mean, variance, *_ = in_training(np.maximum(x, 0), *rest, (0, 2), momentum=0.25)
+    for fuse in (True, False):
+        found = ogive.onnx.load(model, fuse=fuse).run({"x": x, **dict(zip(names, rest, strict=True))})
+        np.testing.assert_array_equal(found["z"], np.maximum(y, 0))
+        np.testing.assert_array_equal(found["negative"], -mean)
+        np.testing.assert_array_equal(found["variance"], variance)
+
+
+def test_training_of_no_samples_and_of_nan():
+    row = np.ones(3, np.float32)
+    attributes, outputs = {"training_mode": 1}, ("y", "m", "v")
+    y, mean, variance = run("BatchNormalization", 15, [np.ones((0, 3, 2), np.float32), *[row] * 4], attributes, outputs)
+    assert y.shape == (0, 3, 2)
+    assert np.isnan(mean).all()
+    assert np.isnan(variance).all()
+    x = np.float32([[1, np.inf, np.nan], [3, 0, 0]])
+    y, mean, variance = run("BatchNormalization", 15, [x, *[row] * 4], attributes, outputs)
+    assert np.isnan(y[:, 1:]).all()
+    assert np.isfinite(y[:, 0]).all()
+    assert mean[1] == np.inf
+    assert np.isnan(mean[2])
+    assert np.isnan(variance[1:]).all()
+
+
+@pytest.mark.parametrize(
+    ("opset", "attributes", "outputs", "error", "sentence"),
+    [
+        (
+            15,
+            {},
+            3,
+            UnsupportedError,
+            r"it has outputs of training, and training_mode is 0; allowed: the output Y, or a",
+        ),
+        (
+            6,
+            {"is_test": 1},
+            5,
+            UnsupportedError,
+            r"it has outputs of training, and is_test is 1; allowed: the output Y",
+        ),
+        (15, {"training_mode": 1, "momentum": np.inf}, 3, ModelError, r"momentum is inf; allowed: any finite number"),
+        (
+            15,
+            {"training_mode": 1, "epsilon": -1.0},
+            3,
+            ModelError,
+            r"epsilon is -1.0; allowed: any finite number from 0",
+        ),
+    ],
+)
+def test_wrong_training(opset, attributes, outputs, error, sentence):
+    row = np.ones(3, np.float32)
+    with pytest.raises(error, match=rf"^BatchNormalization node .*{sentence}"):
+        model_of("BatchNormalization", opset, [np.ones((2, 3), np.float32), *[row] * 4], attributes, "ymvab"[:outputs])
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_wrong_shapes_of_training(fuse):
+    row = np.ones(4, np.float32)
+    arrays = [np.ones((2, 3), np.float32), *[row] * 4]
+    model = model_of("BatchNormalization", 15, arrays, {"training_mode": 1}, ("y", "m", "v"), fuse=fuse)
+    with pytest.raises(
+        ShapeError, match=r"^BatchNormalization node .*shapes \(4,\).* of shape \(2, 3\); allowed: \(3,\)"
+    ):
+        model(*arrays)
 
 
 # ---- the reports' reproductions
@@ -210,6 +361,16 @@ def test_scale_and_bias_broadcast(shape):
         np.testing.assert_array_equal(y, rows_by_text(x, over, scale, bias))
         (y,) = run("LayerNormalization", 17, [x, scale], {"axis": axis})
         np.testing.assert_array_equal(y, rows_by_text(x, over, scale))
+
+
+@pytest.mark.parametrize("shape", [(7,), (3, 7), (2, 3, 7)])
+def test_scale_and_bias_of_no_axis(shape):
+    x = np.random.default_rng(15).standard_normal(shape).astype(np.float32)
+    scale, bias = np.float32([2.5, 0.75])
+    (y,) = run("LayerNormalization", 17, [x, np.array(scale), np.array(bias)])
+    np.testing.assert_array_equal(y, rows_by_text(x, -1, scale, bias))
+    (y,) = run("RMSNormalization", 23, [x, np.array(scale)])
+    np.testing.assert_array_equal(y, rows_by_text(x, -1, scale, rms=True))
 
 
 @pytest.mark.parametrize("axes", [None, (0, 2, 3), (1,), (-1, 0), (0, 1, 2, 3), (2, -3)])

@@ -25,9 +25,14 @@ __all__ = [
 ]
 
 
+def mean_of_row(x: Any) -> Any:
+    """The mean of a row."""
+    return f.row_sum(x) / f.row_count(x)
+
+
 def distance(x: Any) -> Any:
     """How far an element lies from the mean of its row."""
-    return x - f.row_sum(x) / f.row_count(x)
+    return x - mean_of_row(x)
 
 
 def root_mean_square(x: Any, epsilon: Any = 0) -> Any:
@@ -61,6 +66,17 @@ def deviation(x: Any, epsilon: Any, *, is_long: bool = False) -> tuple[Any, Any,
     by = _squares_in_range(away, epsilon)
     factor, away = near * by, away * by
     return away, root_mean_square(away, epsilon * factor * factor), factor
+
+
+def variance_of_row(x: Any, *, is_long: bool = False) -> Any:
+    """The mean square of the distances from the mean of a row: of its own number of elements, not of one less."""
+    away, _, factor = deviation(x, 0, is_long=is_long)
+    return f.row_sum(away * away) / f.row_count(x) / factor / factor
+
+
+def running(old: Any, new: Any, momentum: Any) -> Any:
+    """A statistic of the batches so far, and of one more. ``old`` is the same number all along a row."""
+    return f.row_max(old) * momentum + new * (1 - momentum)
 
 
 def over_root_mean_square(x: Any, epsilon: Any, *, is_long: bool = False) -> Any:

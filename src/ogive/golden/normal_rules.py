@@ -17,7 +17,7 @@ from ogive.golden.specification import Call
 from ogive.golden.whole_rules import Given, array_of, rounded_to
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["NORMAL_ATTRIBUTES", "NORMAL_RULES"]
+__all__ = ["NORMAL_ATTRIBUTES", "NORMAL_RULES", "TRAINING_RULES"]
 
 #: Bits of a root that is no fraction: more than the cancellation of any sum with a bias costs.
 ROOT_BITS = 2400
@@ -136,6 +136,32 @@ def _by_channel(
     return rule
 
 
+def _batch_in_training(o: Given) -> Iterator[Call]:
+    """Rows are channels; running statistics are of the batch and of those before."""
+    momentum = Fraction(float(np.float32(o.attributes["momentum"])))
+
+    for place, where in PLACES.items():
+        x = _numbers(o, place, (3, 4, 2, 3))
+        scale, bias = _beside(o, 1, (4,)), _beside(o, 2, (4,))
+        old = [_beside(o, i, (4,)) * o.kind(i).numpy.type(1 if where is None else where[1]) for i in (3, 4)]
+        old_mean, old_variance = old[0], np.abs(old[1])
+        results = np.empty(x.shape, object)
+        means, variances = [], []
+        for channel in range(4):
+            exact = _exactly(x[:, channel])
+            mean = _mean(exact)
+            variance = _mean([(value - mean) ** 2 for value in exact])
+            (s,), (b,) = _exactly(scale[channel]), _exactly(bias[channel])
+            root = _root(variance + _epsilon(o))
+            values = [(value - mean) / root * s + b for value in exact]
+            results[:, channel] = np.array(values, object).reshape(3, 2, 3)
+            means.append(_exactly(old_mean[channel])[0] * momentum + mean * (1 - momentum))
+            variances.append(_exactly(old_variance[channel])[0] * momentum + variance * (1 - momentum))
+        y = _rounded(o.output, results.reshape(-1).tolist(), x.shape)
+        statistics = (_rounded(o.kind(i), values, (4,)) for i, values in ((3, means), (4, variances)))
+        yield place, (x, scale, bias, old_mean, old_variance), (y, *statistics)
+
+
 def _along(x: np.ndarray, axes: Sequence[int], call: Callable[[list[Fraction]], list[Fraction]]) -> list[Fraction]:
     """The results of rows along some axes, in the order of the elements."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
@@ -191,3 +217,6 @@ NORMAL_RULES: dict[str, Callable[[Given], Iterator[Call]]] = {
     "MeanVarianceNormalization": _mean_and_variance,
     "RMSNormalization": _root_mean_square,
 }
+
+#: The same, of what is computed otherwise when a model is trained.
+TRAINING_RULES: dict[str, Callable[[Given], Iterator[Call]]] = {"BatchNormalization": _batch_in_training}

@@ -75,7 +75,9 @@ def of_onnx(
         raise UnsupportedError(message("ogive.golden", f"ONNX has no {operator} in opset {version}"))
     formal = list(schema.inputs) * (2 if schema.max_input > len(schema.inputs) else 1)
     names = tuple(p.name if len(schema.inputs) == len(formal) else f"{p.name}_{i}" for i, p in enumerate(formal))
-    if operator in {"Constant", *NORMALISATIONS} or (len(schema.outputs) != 1 and operator != "BatchNormalization"):
+    trains = bool((attributes or {}).get("training_mode"))
+    has_one_output = len(schema.outputs) == 1 or (operator == "BatchNormalization" and not trains)
+    if operator in {"Constant", *NORMALISATIONS} or not has_one_output:
         return of_whole(operator, version, types, attributes or {})
     output = schema.outputs[0]
     result = types.get(output.type_str, output.type_str)

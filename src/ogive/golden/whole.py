@@ -16,7 +16,7 @@ from onnx import helper
 
 from ogive.dtypes import ElementType
 from ogive.errors import UnsupportedError, message
-from ogive.golden.normal_rules import NORMAL_ATTRIBUTES, NORMAL_RULES
+from ogive.golden.normal_rules import NORMAL_ATTRIBUTES, NORMAL_RULES, TRAINING_RULES
 from ogive.golden.onnx_values import container_calls, element_of, name_of_type, tensor_of, type_of
 from ogive.golden.specification import Call, Specification, WholeSpecification
 from ogive.golden.whole_rules import ATTRIBUTES, RULES, Given
@@ -28,7 +28,7 @@ __all__ = ["NORMALISATIONS", "SmallType", "model_of_whole", "of_whole"]
 #: Normalisations of rows, whose scales and biases lie as the standard has them.
 NORMALISATIONS = frozenset(NORMAL_RULES)
 
-_RULES = RULES | NORMAL_RULES
+_RULES = RULES | NORMAL_RULES | TRAINING_RULES
 _ATTRIBUTES = ATTRIBUTES | NORMAL_ATTRIBUTES
 
 

@@ -14,7 +14,15 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
-from ogive.catalog.normalisation import beside_given, deviation, normalised, over_root_mean_square
+from ogive.catalog.normalisation import (
+    beside_given,
+    deviation,
+    mean_of_row,
+    normalised,
+    over_root_mean_square,
+    running,
+    variance_of_row,
+)
 from ogive.dtypes import ElementType
 from ogive.engine.computation import Formula, make_ufunc
 from ogive.engine.reductions import reduction
@@ -27,14 +35,13 @@ from ogive.onnx.data_types import DATA_TYPES, data_type, element_types
 from ogive.onnx.elementwise import wrong_types
 from ogive.onnx.implementation import Arrangement, Elementwise, Implementation, Rows, RowWise
 from ogive.onnx.node import Node
+from ogive.signature import FINITE
 
 __all__ = ["NORMALISATIONS"]
 
 Shape = tuple[int, ...]
 Outputs = Sequence[Implementation | None] | None
 Arrange = Callable[[Sequence[Shape], Sequence[np.ndarray]], Arrangement]
-
-_WAY_OUT = "Export the model for inference"
 
 
 # ---- formulas, by name
@@ -54,19 +61,35 @@ def _root_mean_square_formula(x: Any, scale: Any, epsilon: Any, *, is_long: bool
     return over_root_mean_square(x, epsilon, is_long=is_long) * scale
 
 
+def _variance(x: Any, *, is_long: bool) -> Any:
+    return variance_of_row(x, is_long=is_long)
+
+
+def _running_mean(x: Any, old: Any, momentum: Any, *, is_long: bool) -> Any:
+    return running(old, mean_of_row(x), momentum)
+
+
+def _running_variance(x: Any, old: Any, momentum: Any, *, is_long: bool) -> Any:
+    return running(old, variance_of_row(x, is_long=is_long), momentum)
+
+
 def _of_catalogue(name: str, **choices: Any) -> Callable[..., Any]:
     op = OPERATORS[name]
     return lambda x, *, is_long: (op.double_function if is_long else op.function)(x, **choices)
 
 
-#: What takes the elements of a row, scale and bias as far as there are such, and epsilon if there is one.
+#: What takes the elements of a row, what is beside them (scale, bias, a running statistic), and the parameter if there is one.
 _FORMULAS: dict[str, Callable[..., Any]] = {
     "inverse deviation": _inverse_deviation,
     "l1": _of_catalogue("lp_normalization", p=1),
     "l2": _of_catalogue("lp_normalization", p=2),
     "layer": _layer_formula,
+    "mean": lambda x, *, is_long: mean_of_row(x),
     "mean and variance": _of_catalogue("mean_variance_normalization"),
     "root mean square": _root_mean_square_formula,
+    "running mean": _running_mean,
+    "running variance": _running_variance,
+    "variance": _variance,
 }
 
 
@@ -76,15 +99,15 @@ def _row_formula(
     inputs: tuple[ElementType, ...],
     result: ElementType,
     *,
-    has_epsilon: bool = True,
+    has_parameter: bool = True,
     reduces: bool = False,
 ) -> RowFormula:
     operands = [expression(ops.INPUT, (), i, Format.NUMBER) for i in range(len(inputs))]
-    if has_epsilon:
-        operands.append(expression(ops.PARAMETER, (), (0, "epsilon"), Format.NUMBER))
+    if has_parameter:
+        operands.append(expression(ops.PARAMETER, (), (0, "parameter"), Format.NUMBER))
     is_long = any(kind.name == "float64" for kind in (*inputs, result))
     root = lift(_FORMULAS[name](*operands, is_long=is_long))
-    return RowFormula((root,), inputs, (result,), reduces=reduces, parameter_count=int(has_epsilon))
+    return RowFormula((root,), inputs, (result,), reduces=reduces, parameter_count=int(has_parameter))
 
 
 def _rows(
@@ -93,8 +116,9 @@ def _rows(
     output_type: str,
     arrange: Arrange,
     parameters: tuple[float, ...],
+    operands: tuple[str, ...] = (),
 ) -> Rows:
-    operands = node.operands[: len(formula.inputs)]
+    operands = operands or node.operands[: len(formula.inputs)]
     function = partial(_computed, formula, parameters, arrange)
     row_wise = RowWise(operands, formula.outputs[0], formula, parameters)
     return Rows(operands, function, output_type, row_wise=row_wise, arrange=arrange)
@@ -279,20 +303,28 @@ def _norm(node: Node, types: Sequence[str | None]) -> Outputs:
 def _without_scale(node: Node, types: Sequence[str | None], name: str, axes: tuple[int, ...]) -> Outputs:
     assert types[0] is not None
     *inputs, result = _floats(node, types)
-    formula = _row_formula(name, tuple(inputs), result, has_epsilon=False)
+    formula = _row_formula(name, tuple(inputs), result, has_parameter=False)
     return (_rows(node, formula, types[0], partial(_along, axes), ()),)
 
 
-# ---- by given statistics
+# ---- batch normalization: by given statistics, or by those of the batch
+
+
+#: In these versions the number of outputs says whether a model is trained.
+_BEFORE_TRAINING_MODE = 14
 
 
 def _batch(node: Node, types: Sequence[str | None]) -> Outputs:
     """``(X - mean) / sqrt(var + epsilon) * scale + B``, rounded once."""
-    if node.attributes.get("training_mode"):
-        raise UnsupportedError(message(node.label, "its training_mode is 1", "0: Ogive runs models", _WAY_OUT))
-    if any(node.outputs[1:]):
-        what = "it has outputs for the statistics of training"
-        raise UnsupportedError(message(node.label, what, "the output Y", _WAY_OUT))
+    is_old = node.version < _BEFORE_TRAINING_MODE
+    extra = any(node.outputs[1:])
+    if extra and is_old and node.attributes.get("is_test"):
+        raise UnsupportedError(message(node.label, "it has outputs of training, and is_test is 1", "the output Y"))
+    if extra and not is_old and not node.attributes["training_mode"]:
+        what = "it has outputs of training, and training_mode is 0"
+        raise UnsupportedError(message(node.label, what, "the output Y, or a training_mode of 1"))
+    if extra or node.attributes.get("training_mode"):
+        return _batch_in_training(node, types)
     assert types[0] is not None
     elements = _floats(node, types[:1])
     x, scale, bias, mean, variance = (lift(expression(ops.INPUT, (), i, Format.NUMBER)) for i in range(5))
@@ -301,6 +333,67 @@ def _batch(node: Node, types: Sequence[str | None]) -> Outputs:
     computation = Formula((lift(root),), elements[:-1], elements[-1:])
     rule = partial(_per_channel, spatial=bool(node.attributes.get("spatial", 1)))
     return (Elementwise(node.operands, elements[:-1], elements[-1], types[0], rule, computation),)
+
+
+def _batch_in_training(node: Node, types: Sequence[str | None]) -> Outputs:
+    """By mean and variance of the batch, each output rounded once. Old versions have these two as outputs too."""
+    data, scale, bias, mean, variance = _floats(node, ())
+    x, *_, old_mean, old_variance = node.operands
+    arrange = partial(_of_batch, bool(node.attributes.get("spatial", 1)))
+    statistic = partial(arrange, reduces=True)
+    momentum = (_finite(node, "momentum"),)
+
+    def rows(
+        name: str,
+        inputs: tuple[ElementType, ...],
+        operands: tuple[str, ...],
+        position: int,
+        parameters: tuple[float, ...],
+    ) -> Implementation | None:
+        kind = types[position]
+        if kind is None:
+            return None
+        result = DATA_TYPES[kind].element
+        assert result is not None
+        reduces = position > 0
+        formula = _row_formula(name, inputs, result, has_parameter=bool(parameters), reduces=reduces)
+        return _rows(node, formula, kind, statistic if reduces else arrange, parameters, operands)
+
+    made = [rows("layer", (data, scale, bias), node.operands[:3], 0, _epsilon(node))]
+    if len(types) > 1:
+        made.append(rows("running mean", (data, mean), (x, old_mean), 1, momentum))
+    if len(types) > 2:
+        made.append(rows("running variance", (data, variance), (x, old_variance), 2, momentum))
+    if len(types) > 3:
+        made.append(rows("mean", (data,), (x,), 3, ()))
+    if len(types) > 4:
+        made.append(rows("variance", (data,), (x,), 4, ()))
+    return made
+
+
+def _finite(node: Node, name: str) -> float:
+    value = float(np.float32(node.attributes[name]))
+    if not FINITE.holds(value):
+        raise ModelError(message(node.label, f"the attribute {name} is {value}", FINITE.allowed))
+    return value
+
+
+def _of_batch(spatial: bool, shapes: Sequence[Shape], _: object, *, reduces: bool = False) -> Arrangement:
+    """All elements of a channel are a row; in old versions, the elements of all samples at one place."""
+    shape, *others = shapes
+    rank = len(shape)
+    if not rank:
+        raise ShapeError(f"the input has the shape {shape}; allowed: one axis and more")
+    kept = 1 if spatial else rank - 1
+    sizes = shape[1 : 1 + kept]
+    wanted = sizes or (1,)  # the standard takes an input of one axis as one channel
+    if any(other != wanted for other in others):
+        given = ", ".join(map(str, others))
+        raise ShapeError(f"its other inputs have the shapes {given} for X of shape {shape}; allowed: {wanted}")
+    order = (*range(1, 1 + len(sizes)), 0, *range(1 + len(sizes), rank))
+    beside = (*sizes, *(1,) * (rank - 1 - len(sizes)))
+    result = wanted if reduces else shape
+    return Arrangement(order, rank - len(sizes), result, beside=(beside,) * len(others))
 
 
 def _per_channel(label: str, shapes: Sequence[Shape], *, spatial: bool) -> Sequence[Shape]:
