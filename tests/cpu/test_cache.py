@@ -397,6 +397,19 @@ def test_a_huge_file_is_not_read(folder, compilations, monkeypatch):
     assert file.stat().st_size < 1 << 20
 
 
+def test_reading_takes_the_memory_of_the_file_alone(folder):
+    """Python takes memory for as much as a read asks for, before anything is read."""
+    import tracemalloc
+
+    computes()
+    (file,) = kept(folder)
+    tracemalloc.start()
+    assert cache._read(file.name, cache.MAGIC) is not None
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3 * file.stat().st_size + (1 << 18)
+
+
 # ---- what the variable says
 
 

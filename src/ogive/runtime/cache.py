@@ -177,7 +177,7 @@ def _read(name: str, magic: bytes) -> bytes | None:
                 return None
             if time.time() - status.st_mtime > SECONDS_UNTIL_TOUCHED:
                 _touch(file.fileno(), place / name)
-            data = file.read(MOST_BYTES_OF_A_FILE)
+            data = file.read(status.st_size)  # memory for as much as is asked for is taken before anything is read
     except OSError:
         return None
     payload = data[len(magic) + 32 :]
