@@ -107,9 +107,9 @@ def module_level(x, *, gain=2.0):
         (lambda: ogive.celu(X, alpha=-(10**5000)), ParameterError, "a whole number of about 5001 digits"),
         (lambda: ogive.gelu(X, approximate=10**5000), ParameterError, "gelu: approximate is a whole number of about"),
         (
-            lambda: ogive.celu(X, alpha=1e-40),
+            lambda: ogive.celu(X, alpha=1e-46),
             ParameterError,
-            r"celu: alpha is 1e-40; allowed: 0 and magnitudes from 2\*\*-126 to 3.4e38",
+            r"celu: alpha is 1e-46; allowed: 0 and magnitudes from 2\*\*-149 to 3.4e38",
         ),
         (lambda: ogive.celu(X, alpha=1e39), ParameterError, "celu: alpha is 1e\\+39; allowed: 0 and magnitudes"),
         (
