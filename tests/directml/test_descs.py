@@ -367,3 +367,53 @@ def test_importing_the_package_reads_no_data():
     script = "import sys, ogive.directml; print([m for m in sys.modules if m.startswith('ogive.directml.')])"
     listed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert listed.strip() == "['ogive.directml.exports']"
+
+
+# ---- members that are structures or unions
+
+#: Plain values that are no structure.
+PLAIN = (0.5, 3, "1", True, [1.0], {"Scale": 1.0}, object())
+
+#: What a refusal says that a member takes, by the type of the member.
+WANTED = {
+    "DML_TENSOR_DESC": "allowed: DML_BUFFER_TENSOR_DESC",
+    "DML_SCALE_BIAS": "allowed: DML_SCALE_BIAS",
+    "DML_SCALAR_UNION": "allowed: a DML_SCALAR_UNION, such as DML_SCALAR_UNION(Float32=1.0)",
+    "DML_OPERATOR_DESC": "allowed: OperatorDesc",
+}
+
+
+def test_plain_values_are_refused_where_structures_are_wanted():
+    tested = set()
+    for name in OPERATORS:
+        cls = desc_class(name)
+        right = make(name)
+        for member in cls.MEMBERS:
+            if member.type not in WANTED:
+                assert not member.type.endswith(("_DESC", "_UNION", "_BIAS", "_2D")), member
+                continue
+            tested.add(member.type)
+            for value in PLAIN:
+                with pytest.raises(dml.DMLError) as caught:
+                    right.replace(**{member.name: value})
+                assert caught.value.member == member.name
+                assert str(caught.value).startswith(f"{cls.__name__}: {member.name} is "), str(caught.value)
+                assert WANTED[member.type] in str(caught.value)
+    assert tested == WANTED.keys()
+
+
+def test_a_plain_number_for_a_union_in_a_fresh_process():
+    """The first structure of a process that is made knows all types of members."""
+    code = (
+        "import ogive.directml as dml\n"
+        "tensor = dml.DML_BUFFER_TENSOR_DESC(dml.DML_TENSOR_DATA_TYPE_FLOAT32, [4])\n"
+        "try:\n"
+        "    dml.DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC(tensor, tensor, None, dml.DML_TENSOR_DATA_TYPE_FLOAT32, 0.0, 6.0)\n"
+        "except dml.DMLError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == (
+        "DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC: Min is 0.0; allowed: a DML_SCALAR_UNION, such as "
+        "DML_SCALAR_UNION(Float32=1.0) (E_INVALIDARG)\n"
+    )

@@ -1462,6 +1462,12 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "DML_ELEMENT_WISE_ABS_OPERATOR_DESC: ScaleBias is 2; allowed: DML_SCALE_BIAS (E_INVALIDARG)",
         ),
         (
+            "a union as a plain number",
+            "t = tensor(); dml.DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC(t, t, None, dml.DML_TENSOR_DATA_TYPE_FLOAT32, 0.0, 6.0)",
+            "DMLError",
+            "DML_ELEMENT_WISE_CLIP1_OPERATOR_DESC: Min is 0.0; allowed: a DML_SCALAR_UNION, such as DML_SCALAR_UNION(Float32=1.0) (E_INVALIDARG)",
+        ),
+        (
             "setting a member",
             "tensor().Sizes = [1]",
             "AttributeError",

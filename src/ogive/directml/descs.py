@@ -10,6 +10,8 @@ from functools import cache
 from typing import Any, ClassVar
 
 from ogive.directml import data
+from ogive.directml import scalars as _scalars  # noqa: F401  # it and the next one add converters of members
+from ogive.directml import tensor as _tensor  # noqa: F401
 from ogive.directml.data import OperatorFacts, facts
 from ogive.directml.enumerations import DML_OPERATOR_TYPE, ENUMERATIONS, level_name
 from ogive.directml.errors import refuse
