@@ -143,15 +143,52 @@ def test_a_constant_may_lie_along_a_whole_axis():
 # ---- larger than memory
 
 
+def activate_zarr(*arguments):
+    command = [sys.executable, str(ROOT / "examples" / "activate_zarr.py"), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def sizes_and_peak(done):
+    assert done.returncode == 0, done.stderr
+    assert "100% Completed" in done.stdout
+    last = r"gelu of (.*) MiB, with at most (.*) MiB of memory for arrays\n$"
+    return tuple(map(float, re.search(last, done.stdout).groups()))
+
+
 def test_an_array_larger_than_the_memory_for_it(tmp_path):
     zarr = pytest.importorskip("zarr", reason="Zarr is not installed")
     source, target = tmp_path / "source.zarr", tmp_path / "target.zarr"
-    command = [sys.executable, str(ROOT / "examples" / "activate_zarr.py"), source, target, "--memory", "12"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    assert "100% Completed" in done.stdout
-    size, peak = map(float, re.search(r"gelu of (.*) MiB, with at most (.*) MiB of memory", done.stdout).groups())
+    size, peak = sizes_and_peak(activate_zarr(source, target, "--memory", "12"))
     assert size == 96
     assert peak <= 12
     x, y = zarr.open_array(source, mode="r"), zarr.open_array(target, mode="r")
     part = slice(10_000_000, 10_001_000)
     assert y[part].tobytes() == ogive.gelu(x[part]).tobytes()
+
+
+def test_large_chunks_that_are_stored_as_they_are(tmp_path):
+    """Two of these 10 chunks at once would take more than the memory; less memory is refused."""
+    zarr = pytest.importorskip("zarr", reason="Zarr is not installed")
+    source, target = tmp_path / "source.zarr", tmp_path / "target.zarr"
+    x = np.random.default_rng(0).standard_normal((10, 1 << 19), np.float32)
+    zarr.create_array(source, data=x, chunks=(1, 1 << 19), compressors=None)
+    done = activate_zarr(source, target, "--memory", "16")
+    assert done.returncode == 2
+    assert done.stderr.endswith(
+        "error: --memory is 16, and the source has 10 chunks of 2 MiB; allowed: 19 and more. "
+        "Or store the source with smaller chunks\n"
+    )
+    assert not target.exists()
+    size, peak = sizes_and_peak(activate_zarr(source, target, "--memory", "19"))
+    assert size == 20
+    assert peak <= 19
+    y = zarr.open_array(target, mode="r")
+    assert y.chunks == (1, 1 << 19)
+    assert y[:].tobytes() == ogive.gelu(x).tobytes()
+
+
+def test_a_memory_that_is_none(tmp_path):
+    done = activate_zarr(tmp_path / "source.zarr", tmp_path / "target.zarr", "--memory", "nan")
+    assert done.returncode == 2
+    assert done.stderr.endswith("error: --memory is nan; allowed: 8 and more\n")
+    assert not list(tmp_path.iterdir())
