@@ -26,7 +26,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as Printed
 
 import ogive
-from benchmarks import startup, torch_calls
+from benchmarks import cliffs, startup, torch_calls
 from benchmarks.cases import ARRAY_SECTIONS, Case, cases
 from benchmarks.kernels import digest_of
 from benchmarks.measure import COMPARED, Contestants, Outcome
@@ -37,7 +37,7 @@ from benchmarks.tables import Table, tables, written
 
 #: Those that measure by themselves.
 BY_THEMSELVES = startup.SECTIONS | torch_calls.SECTIONS
-SECTIONS = (*ARRAY_SECTIONS, "models", *BY_THEMSELVES)
+SECTIONS = (*ARRAY_SECTIONS, "models", *BY_THEMSELVES, "cliffs")
 
 #: Rounds of a full run and of a quick one.
 ROUNDS, QUICK_ROUNDS = 15, 5
@@ -57,6 +57,7 @@ CASES_BETWEEN_SAVES = 20
 @click.option(
     "--peer", "peers", multiple=True, type=click.Choice([*{**PEERS, **MODEL_PEERS}][1:]), help="Only these peers."
 )
+@click.option("--dtype", default="float32", show_default=True, type=click.Choice(cliffs.DTYPES), help="That of cliffs.")
 @click.option("--threads", default=2, show_default=True, help="Threads for everybody.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Rounds to take the median of.  [default: {ROUNDS}]")
 @click.option("--quick", is_flag=True, help="A few operators and rounds: a first look.")
@@ -67,11 +68,14 @@ def main(
     models: tuple[str, ...],
     sizes: tuple[int, ...],
     peers: tuple[str, ...],
+    dtype: str,
     threads: int,
     rounds: int | None,
     quick: bool,
     file: Path | None,
 ) -> None:
+    if "cliffs" in sections and file is not None and (operators or quick):
+        raise click.UsageError("--json stores all cells of cliffs together; allowed: without --operator and --quick")
     console = Console(width=None if sys.stdout.isatty() else 160)
     (present, missing), (for_models, missing_there) = installed(PEERS), installed_for_models()
     if missing or missing_there:
@@ -90,7 +94,11 @@ def main(
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         for section in sections or SECTIONS:
-            if section in BY_THEMSELVES:
+            if section == "cliffs":
+                functions = cliffs.functions(operators)
+                task = progress.add_task(section, total=len(functions))
+                found[section] = cliffs.measure(functions, dtype, lambda task=task: progress.advance(task))  # type: ignore[misc]
+            elif section in BY_THEMSELVES:
                 function, steps = BY_THEMSELVES[section]
                 ogive.set_num_threads(threads)
                 task = progress.add_task(section, total=steps(rounds))
@@ -105,11 +113,17 @@ def main(
                         rows.append(_row(case, contestants.run(case, rounds)))
                         if file is not None and number % CASES_BETWEEN_SAVES == 0:
                             _write(file, found, [*present, *for_models], threads, rounds)
-            for table in tables(section, found[section]):
+            shown = found[section]
+            if section == "cliffs":
+                shown = [*cliffs.summaries(shown), *cliffs.worst_first(shown)]
+                found[section] = cliffs.stored(found[section])
+            for table in tables(section, shown):
                 console.print(_printed(table))
                 console.print()
             if file is not None:
                 _write(file, found, [*present, *for_models], threads, rounds)
+    if any(row.get("beyond") for row in found.get("cliffs", ())):
+        sys.exit(1)
 
 
 def _row(case: Case | ModelCase, outcome: Outcome) -> dict[str, Any]:
@@ -175,6 +189,9 @@ def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, ro
     machine = {"processor": _processor(), "python": platform.python_version(), "date": time.strftime("%Y-%m-%d")}
     if hasattr(os, "getloadavg"):
         machine["load"] = f"{os.getloadavg()[2]:.1f}"
+    if "cliffs" in found:  # all cells of a type are measured together
+        types = {row["dtype"] for row in found["cliffs"]}
+        before["cliffs"] = [row for row in before.get("cliffs", []) if row["dtype"] not in types]
     sections = before | {name: _updated(before.get(name, []), rows) for name, rows in found.items()}
     data = {"machine": machine, "versions": versions, "threads": threads, "rounds": rounds, "sections": sections}
     file.write_text(written(data))
@@ -182,7 +199,9 @@ def _write(file: Path, found: dict[str, Any], peers: list[str], threads: int, ro
 
 def _updated(before: list[dict[str, Any]], now: list[dict[str, Any]]) -> list[dict[str, Any]]:
     def identity(row: dict[str, Any]) -> str:
-        return json.dumps([row.get(key) for key in ("name", "operator", "shapes", "dtype", "layout", "in_place")])
+        return json.dumps(
+            [row.get(key) for key in ("name", "operator", "family", "shapes", "dtype", "layout", "in_place")]
+        )
 
     return list(({identity(row): row for row in before} | {identity(row): row for row in now}).values())
 

@@ -26,6 +26,8 @@ Row = Mapping[str, Any]
 
 def digest_of(row: Row) -> str:
     """The digest of the kernels that compute a case today, given as the figures have it; "" where it has none."""
+    if row.get("section") == "cliffs":
+        return _of_function(row["name"], row["dtype"]) if "limit" in row else ""  # sums are of all functions that day
     if "operator" not in row:
         return ""
     if row["section"] == "models":
@@ -58,6 +60,18 @@ def _of_operator(name: str, dtype: str, contract: str) -> str:
     wanted = {dtype}
     signature = next(s for s in op.signatures if {kind.name for kind in s.inputs} == wanted)
     return str(op.program(signature, **choices).digest)
+
+
+@cache
+def _of_function(name: str, dtype: str) -> str:
+    """Of a cell of the cliffs; "" where there is no such function any more."""
+    from benchmarks.cliffs import functions
+    from ogive.cli.levels import signature_of
+
+    make = functions().get(name)
+    op: Any = None if make is None else make()
+    signature = None if op is None else signature_of(op, dtype)
+    return "" if signature is None else str(op.program(signature).digest)
 
 
 @cache

@@ -49,7 +49,7 @@ def filled(text: str, data: dict[str, Any]) -> str:
     return text
 
 
-_SECTIONS = (*ARRAY_SECTIONS, "models", "price", *STARTUP)
+_SECTIONS = (*ARRAY_SECTIONS, "models", "price", "cliffs", *STARTUP)
 
 
 def _figures(sections: dict[str, list[Row]]) -> str:

@@ -237,6 +237,35 @@ def _times(seconds: dict[str, float], peer: str, ours: str) -> str:
     return f"{seconds[peer] / seconds[ours]:.2f}x" if peer in seconds and ours in seconds else "-"
 
 
+def _cliffs(title: str, rows: list[Row]) -> list[Table]:
+    """By family, and the cells beyond the limit, worst first."""
+    made = []
+    for dtype in dict.fromkeys(row["dtype"] for row in rows):
+        mine = [row for row in rows if row["dtype"] == dtype]
+        families, cells = ([row for row in mine if ("cells" in row) is whole] for whole in (True, False))
+        lines = [
+            [row["family"], str(row["cells"]), str(row["beyond"]), duration(row["nanoseconds"] / 1e9), row["slowest"]]
+            for row in families
+        ]
+        count, beyond = (sum(row[key] for row in families) for key in ("cells", "beyond"))
+        worst = max((row["nanoseconds"] for row in families), default=0.0)
+        summary = f"{count} cells, {beyond} beyond the limit; the slowest takes {duration(worst / 1e9)} an element."
+        columns = ["data", "cells", "beyond", "slowest, an element", "of"]
+        made.append(Table(f"{title}, {dtype}", columns, lines, summary))
+        if cells:
+            lines = [
+                [
+                    row["name"],
+                    row["family"],
+                    *(duration(row[key] / 1e9) for key in ("nanoseconds", "ordinary", "limit")),
+                ]
+                for row in cells
+            ]
+            columns = ["function", "data", "an element", "ordinary", "limit"]
+            made.append(Table(f"Cells beyond the limit, {dtype}", columns, lines))
+    return made
+
+
 _MAKERS = {
     "float32": ("float32", _elementwise),
     "fast": ("The fast contract, float32", _fast),
@@ -251,6 +280,7 @@ _MAKERS = {
     "start": ("Starting", _starts),
     "compile": ("Compiling", _kernels),
     "calls": ("Calls", _calls),
+    "cliffs": ("What an element costs by the data", _cliffs),
     "torch-calls": ("Short calls beside torch: how many times as long torch takes", _torch),
     "torch": ("ogive.torch beside torch: how many times as long torch takes", _torch),
 }

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 import ogive
-from benchmarks import report
+from benchmarks import cliffs, report
+from benchmarks.__main__ import main
 from benchmarks.cases import ARRAY_SECTIONS, SIZES, cases
 from benchmarks.kernels import current, digest_of
 from benchmarks.model_peers import MODEL_PEERS, exact_results
@@ -18,6 +20,7 @@ from benchmarks.peers import PEERS, prepare
 from benchmarks.price import BUILT, Checkout, compared
 from benchmarks.startup import CALLS, SECTIONS
 from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
+from ogive.cli.levels import FAMILIES, drawn, signature_of
 from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
 
 DOCUMENT = Path(report.__file__).parent.parent / "docs/performance.md"
@@ -111,7 +114,7 @@ def test_sizes():
 
 def test_the_document_has_a_place_for_every_section():
     text = DOCUMENT.read_text()
-    for name in (*ARRAY_SECTIONS, "models", "price", *SECTIONS, "machine", "summary", "picture"):
+    for name in (*ARRAY_SECTIONS, "models", "price", "cliffs", *SECTIONS, "machine", "summary", "picture"):
         assert text.count(f"<!-- begin {name} -->") == text.count(f"<!-- end {name} -->") == 1
 
 
@@ -233,3 +236,86 @@ def test_the_price_is_measured_of_operators_that_both_have():
             checkout.close()
     assert list(found) == ["relu", "gelu_tanh"]
     assert all(0 < seconds < 1 for pair in found.values() for seconds in pair)
+
+
+# ---- cliffs
+
+
+def test_cliffs_are_looked_for_in_every_operator_and_formula():
+    from ogive.catalog import OPERATORS
+    from tests.textbooks import TEXTBOOKS
+
+    names = set(cliffs.functions())
+    assert len(OPERATORS) > 100
+    assert {*OPERATORS, *(f"vjp({name})" for name in OPERATORS)} < names
+    assert {f"grad({name})" for name, op in OPERATORS.items() if not op.is_row_wise} < names
+    assert len(names) == sum(3 - op.is_row_wise for op in OPERATORS.values()) + len(TEXTBOOKS)
+    assert set(cliffs.functions(("gelu",))) == {"gelu", "grad(gelu)", "vjp(gelu)"}
+
+
+@pytest.mark.parametrize("dtype", cliffs.DTYPES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_families_are_fresh_and_of_their_type(family, dtype):
+    signature = signature_of(ogive.vjp(ogive.prelu), dtype)
+    first, second = (drawn(family, signature, 4096, seed) for seed in (0, 1))
+    assert [array.dtype for array in first] == [kind.numpy for kind in signature.inputs]
+    assert all(array.shape == (4096,) for array in first)
+    assert not np.isnan(first[0].astype(np.float64)).any()
+    assert any(a.tobytes() != b.tobytes() for a, b in zip(first, second, strict=True))
+
+
+def test_a_cliff_is_measured_and_stored_with_its_kernels():
+    """The formula is zero, which enclosures cannot decide."""
+
+    @ogive.operator
+    def undecidable(x):
+        return np.sin(x) ** 2 + np.cos(x) ** 2 - 1
+
+    cells = cliffs.measure({"undecidable": lambda: undecidable, "relu": lambda: ogive.relu}, "float32", lambda: None)
+    assert len(cells) == 2 * len(FAMILIES)
+    assert {row["name"] for row in cliffs.worst_first(cells)} <= {"undecidable", "relu"}
+    slow = next(row for row in cells if (row["name"], row["family"]) == ("undecidable", "normal, width 1"))
+    assert cliffs.is_beyond(slow)
+    assert slow["elements"] < 4096
+    stored = cliffs.stored([row | {"name": "gelu"} for row in cells])
+    assert [row["family"] for row in stored[: len(FAMILIES)]] == list(FAMILIES)
+    assert sum(row["cells"] for row in stored[: len(FAMILIES)]) == len(cells)
+    assert {row["kernels"] for row in stored[len(FAMILIES) :]} == {
+        ogive.gelu.program(signature_of(ogive.gelu, "float32")).digest
+    }
+    assert current(stored) == stored
+    summary, worst = tables("cliffs", stored)
+    assert f"{len(cells)} cells, " in summary.summary
+    assert worst.rows[0][0] == "gelu"
+
+
+def test_the_limit_is_20_times_the_ordinary_time_or_50_ns():
+    assert cliffs.limit_of(1.0, "float32") == 50.0
+    assert cliffs.limit_of(4.0, "float16") == 80.0
+    assert cliffs.limit_of(4.0, "float64") == 200.0
+    assert cliffs.limit_of(30_000.0, "float32") == 2000.0
+    assert cliffs.is_beyond({"nanoseconds": 51, "limit": 50.0})
+    assert not cliffs.is_beyond({"nanoseconds": 50, "limit": 50.0})
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="calls cannot be interrupted there")
+def test_a_call_that_takes_too_long_is_given_up():
+    timed = cliffs._Timed(ogive.grad(ogive.mish), signature_of(ogive.grad(ogive.mish), "float32"))
+    timed.seconds("huge", 16, 60.0)
+    assert 0.05 <= timed.seconds("huge", 4096, 0.05) < 5
+    assert signal.getitimer(signal.ITIMER_PROF) == (0.0, 0.0)
+
+
+def test_the_exit_status_says_whether_there_are_cliffs(monkeypatch, tmp_path):
+    file = tmp_path / "figures.json"
+    cell = {"name": "relu", "family": "zero", "dtype": "float32", "elements": 4096, "ordinary": 1.0, "limit": 50.0}
+    for nanoseconds, status in ((60.0, 1), (40.0, 0)):
+        monkeypatch.setattr(cliffs, "measure", lambda *_, ns=nanoseconds: [cell | {"nanoseconds": ns}])
+        result = CliRunner().invoke(main, ["--section", "cliffs", "--json", str(file)])
+        assert result.exit_code == status, result.output
+        rows = json.loads(file.read_text())["sections"]["cliffs"]
+        assert len(rows) == 1 + status  # a new run takes the place of the old one
+        assert f"1 cells, {status} beyond the limit" in result.output
+    refused = CliRunner().invoke(main, ["--section", "cliffs", "--operator", "relu", "--json", str(file)])
+    assert refused.exit_code == 2
+    assert "allowed: without --operator and --quick" in refused.output

@@ -7,6 +7,7 @@ import pytest
 from ogive.catalog import OPERATORS
 from ogive.catalog.contracts import errors
 from ogive.cli import COMMANDS, main
+from ogive.cli.levels import FAMILIES
 from ogive.cli.list_command import rounded_up
 
 
@@ -43,6 +44,7 @@ def test_list_and_show_say_the_errors_of_both_contracts(ogive):
     assert f"fast      {fast:.2f} ULP in float32\n" in out
     assert "exact     correctly rounded in float32\n" in out
     assert "fast      the same as exact" in ogive("show", "relu")[1]
+    assert "levels    the kernel decides all float32 elements of the families of data" in ogive("show", "relu")[1]
 
 
 def test_list_with_a_pattern(ogive):
@@ -253,3 +255,20 @@ def test_peers_stand_side_by_side(ogive, monkeypatch):
     assert [line.split()[0] for line in out.splitlines()[:3]] == ["operator", "tanh", "celu"]
     assert out.splitlines()[2].split()[-1] == "-"
     assert 0.4 < float(out.splitlines()[1].split()[-1]) < 1
+
+
+def test_show_says_which_level_decides(ogive, tmp_path):
+    """A sum that is zero goes to enclosures wherever it is computed; where it is not, the kernel decides."""
+    file = tmp_path / "levels.py"
+    file.write_text(
+        "import numpy as np, ogive\n\n\n@ogive.operator\ndef vanishing(x):\n"
+        '    """Zero."""\n    return np.where(x == 0, x, np.exp(x) - np.exp(x + np.expm1(x * 0)))\n'
+    )
+    status, out, err = ogive("show", f"{file}:vanishing")
+    assert status == 0, err
+    lines = [line for line in out.splitlines() if line.startswith("levels")]
+    shares = {family: line for line in lines for family in line.rsplit(": ", 1)[1].split("; ")}
+    assert set(shares) == set(FAMILIES)
+    assert shares["zero"].startswith("levels    the kernel 100 %:")
+    assert shares["normal, width 1"].startswith("levels    enclosures 100 %:")
+    assert not [line for line in ogive("show", "bit_count")[1].splitlines() if line.startswith("levels")]

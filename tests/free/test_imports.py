@@ -171,6 +171,7 @@ MAY_IMPORT = {
         "row_operator",
         "peers",
         "show",
+        "signature",
         "backends",
         "numerics",
         "onnx",

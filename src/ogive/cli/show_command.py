@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 
 from ogive.catalog.contracts import errors
+from ogive.cli.levels import shares
 from ogive.cli.list_command import rounded_up, short_types
 from ogive.cli.operators import OperatorName, find
 from ogive.cli.plot import PLOT_OR_TERMINAL, plot_operator
@@ -73,6 +74,8 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None, pic
         console.print(f"bound     {line}", markup=False)
     for line in _contracts(op):
         console.print(line, markup=False)
+    for line in _levels(op):
+        console.print(f"levels    {line}", markup=False)
     for p in op.parameters:
         allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
         default = "required" if p.is_required else f"default {p.default!r}"
@@ -102,6 +105,27 @@ def _bound_text(bound: Bound) -> str:
         "running": f"running: {size} of itself{lost}, and what is computed beside each value, because numbers may cancel",
         "unknown": "",
     }[bound.kind]
+
+
+def _levels(op: Operator) -> list[str]:
+    """Which share of float32 elements each level decides, by the data: a line for families that are alike."""
+    by_text: dict[str, list[str]] = {}
+    for family, found in shares(op).items():
+        parts = zip(found, ("the kernel", "the repair", "enclosures"), strict=True)
+        text = ", ".join(f"{level} {_percent(share)}" for share, level in parts if share)
+        by_text.setdefault(text, []).append(family)
+    if list(by_text) == ["the kernel 100 %"]:
+        return ["the kernel decides all float32 elements of the families of data"]
+    return [
+        f"{text}: {'; '.join(families)}" for text, families in sorted(by_text.items(), key=lambda each: -len(each[1]))
+    ]
+
+
+def _percent(share: float) -> str:
+    """A share that is not all is not shown as all, and one that is not nothing not as nothing."""
+    if share in (0.0, 1.0):
+        return f"{share:.0%}".replace("%", " %")
+    return f"{min(max(share, 0.0001), 0.9999):.2%}".replace("%", " %")
 
 
 def _contracts(op: Operator) -> list[str]:

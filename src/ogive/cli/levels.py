@@ -1,0 +1,142 @@
+"""Families of data, and which share of an operator's elements each level decides on them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ogive.dtypes import ElementType
+from ogive.operator import Operator
+from ogive.runtime import statistics
+from ogive.signature import Signature
+
+__all__ = ["FAMILIES", "drawn", "numbers_of", "shares", "signature_of"]
+
+Generator = np.random.Generator
+
+
+def _normal(width: float) -> Callable[[Generator, int, ElementType], np.ndarray]:
+    return lambda generator, count, kind: generator.normal(0, width, count)
+
+
+def _constant(generator: Generator, count: int, kind: ElementType) -> np.ndarray:
+    return np.full(count, generator.normal(0, 3))
+
+
+def _saturated(generator: Generator, count: int, kind: ElementType) -> np.ndarray:
+    return generator.choice([-1.0, 1.0], count) * generator.uniform(20, 200, count)
+
+
+def _padded(generator: Generator, count: int, kind: ElementType) -> np.ndarray:
+    values = generator.normal(0, 3, count)
+    values[np.arange(count) % 64 >= 40] = -np.inf
+    return values
+
+
+def _one_hot(generator: Generator, count: int, kind: ElementType) -> np.ndarray:
+    return np.where(np.arange(count) % 64 == generator.integers(64), generator.uniform(1, 20, count), 0.0)
+
+
+def _end(kind: ElementType, name: str) -> float:
+    """The smallest or the largest number of a type."""
+    import ml_dtypes
+
+    return float(getattr(ml_dtypes.finfo(kind.numpy), name))  # type: ignore[no-untyped-call]
+
+
+def _subnormal(generator: Generator, count: int, kind: ElementType) -> np.ndarray:
+    return generator.integers(-100, 100, count) * _end(kind, "smallest_subnormal")
+
+
+def _huge(generator: Generator, count: int, kind: ElementType) -> np.ndarray:
+    return generator.uniform(-1, 1, count) * _end(kind, "max")
+
+
+def _alternating(generator: Generator, count: int, kind: ElementType) -> np.ndarray:
+    return generator.normal(0, 3) * np.where(np.arange(count) % 2, 1.0, -1.0)
+
+
+#: By name: what makes so many numbers of a family, for an element type.
+FAMILIES: dict[str, Callable[[Generator, int, ElementType], np.ndarray]] = {
+    "normal, width 1": _normal(1),
+    "normal, width 10": _normal(10),
+    "normal, width 100": _normal(100),
+    "normal, width 1e4": _normal(1e4),
+    "constant": _constant,
+    "saturated": _saturated,
+    "padded with -inf": _padded,
+    "one-hot": _one_hot,
+    "integers": lambda generator, count, kind: generator.integers(-100, 100, count).astype(np.float64),
+    "ties": lambda generator, count, kind: generator.integers(-512, 512, count) / 64,
+    "subnormal": _subnormal,
+    "huge": _huge,
+    "alternating": _alternating,
+    "zero": lambda generator, count, kind: generator.choice([0.0, -0.0], count),
+}
+
+
+def drawn(family: str, signature: Signature, count: int, seed: int) -> list[np.ndarray]:
+    """Operands of a family, each drawn on its own. Truth values and integers are those of the rounded numbers."""
+    found = []
+    for place, kind in enumerate(signature.inputs):
+        floats = next((t for t in signature.inputs if t.is_float), kind)
+        values = FAMILIES[family](np.random.default_rng((seed, place)), count, floats)
+        with np.errstate(all="ignore"):
+            if not kind.is_float:
+                values = np.clip(np.nan_to_num(values), -100 if kind.name[0] == "i" else 0, 100)
+            found.append(values.astype(kind.numpy))
+    return found
+
+
+def signature_of(op: Operator, dtype: str) -> Signature | None:
+    """The operator's types where all its floats are of this type, results included."""
+    for signature in op.signatures:
+        floats = {t.name for t in (*signature.inputs, *signature.outputs) if t.is_float}
+        if floats == {dtype} and any(t.is_float for t in signature.inputs):
+            return signature
+    return None
+
+
+def numbers_of(op: Operator) -> dict[str, Any]:
+    """Values of the parameters that have no default."""
+    return {
+        p.name: next((value for value in (1.5, 0.5, 1.0, 2.0) if p.constraint.holds(value)), 1.5)
+        for p in op.numeric_parameters
+        if p.is_required
+    }
+
+
+#: Elements of a family; the first of them alone where they take longer than this many seconds.
+COUNT, FIRST, SECONDS = 4096, 256, 0.02
+
+
+def shares(op: Operator, dtype: str = "float32") -> dict[str, tuple[float, float, float]]:
+    """By family: which share of elements kernel, repair and enclosures decide. Empty where there is no such type.
+
+    Rows have 256 elements.
+    """
+    signature = signature_of(op, dtype)
+    if signature is None:
+        return {}
+    numbers, found = numbers_of(op), {}
+    for seed, family in enumerate(FAMILIES):
+        for count in (FIRST, COUNT):
+            arrays = [a.reshape(-1, FIRST) if op.is_row_wise else a for a in drawn(family, signature, count, seed)]
+            before, begin = _counted(), time.perf_counter()
+            with np.errstate(all="ignore"):
+                op(*arrays, **numbers)
+            after = _counted()
+            elements, repaired, enclosed = (a - b for a, b in zip(after, before, strict=True))
+            elements = elements or 1  # a kernel without a repair counts nothing
+            found[family] = 1 - repaired / elements, (repaired - enclosed) / elements, enclosed / elements
+            if time.perf_counter() - begin > SECONDS:
+                break
+    return found
+
+
+def _counted() -> tuple[int, int, int]:
+    rows = statistics()
+    return sum(row.elements for row in rows), sum(row.repaired for row in rows), sum(row.enclosed for row in rows)
