@@ -313,10 +313,21 @@ _FUNCTIONS = {
     **dict.fromkeys(("exact", "ulp", "vectors"), "ogive.golden"),
 }
 
+#: Where other libraries keep their functions, and what stands in their place here.
+_PLACES = {
+    "nn": "Use ogive.torch.nn for PyTorch's modules, and ogive.torch for its functions",
+    "functional": "Use ogive.torch for PyTorch's functions",
+}
+
 
 def _parameter_here(operator: str, theirs: str) -> str:
+    from ogive.catalog import OPERATORS
     from ogive.catalog.elsewhere import parameter_here  # only calls that fail need it
 
+    if theirs in ("accuracy", "fast"):
+        operator = operator.removesuffix(".fast")
+        place = "ogive." if operator in OPERATORS else ""
+        return f"Write {place}{operator}.fast(...) for the fast contract, and {place}{operator}(...) for the exact one"
     return parameter_here(operator, theirs)
 
 
@@ -352,7 +363,7 @@ def __getattr__(name: str) -> object:
         from ogive.catalog.elsewhere import advice
         from ogive.errors import suggestion
 
-        hint = advice(name) or suggestion(name, [*__all__, *_PARTS, *_FUNCTIONS])
+        hint = _PLACES.get(name) or advice(name) or suggestion(name, [*__all__, *_PARTS, *_FUNCTIONS])
         text = f"{text}. {hint}" if hint else text
     raise AttributeError(text)
 

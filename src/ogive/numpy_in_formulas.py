@@ -5,6 +5,7 @@ The others are refused, with what to write instead where there is something.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -110,6 +111,7 @@ WAYS_OUT = {
     "left_shift": "Use ogive.formula.bit_shift_left for the bits of integers",
     "right_shift": "Use ogive.formula.bit_shift_right for the bits of integers; it moves zeros in",
     "bitwise_count": "Use ogive.formula.bit_count, which counts the bits of an integer as it is stored",
+    "norm": "Use sqrt(row_sum(x * x)) of ogive.formula for a row, in @ogive.row_operator()",
     "matmul": "Multiply matrices outside of the formula",
     "dot": "Multiply matrices outside of the formula",
 }
@@ -118,32 +120,55 @@ WAYS_OUT = {
 def call_ufunc(ufunc: Any, method: str, args: tuple[object, ...], keywords: Mapping[str, object]) -> Any:
     """What a ufunc makes of expressions."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
-    return _call(UFUNCS, name, args, keywords, takes_keywords=False)
+    return _call(UFUNCS, name, _module_of(ufunc), args, keywords, takes_keywords=False)
 
 
 def call_function(function: Any, args: tuple[object, ...], keywords: Mapping[str, object]) -> Any:
     """What another function of NumPy makes of expressions."""
-    return _call(FUNCTIONS, function.__name__, args, keywords, takes_keywords=True)
+    return _call(FUNCTIONS, function.__name__, function.__module__, args, keywords, takes_keywords=True)
+
+
+def _module_of(ufunc: Any) -> str:
+    """The module that a ufunc belongs to; empty where it is of neither library: ufuncs do not say."""
+    for module in ("numpy", "scipy.special"):
+        if getattr(sys.modules.get(module), ufunc.__name__, None) is ufunc:
+            return module
+    return ""
+
+
+def _instead(name: str) -> str:
+    """What to write in place of a function that no table has."""
+    import ogive
+
+    if name in f.__all__:
+        return f"Write ogive.formula.{name}"
+    found: Any = getattr(ogive, name, None)
+    if not hasattr(found, "check_formula"):
+        return "See help(ogive.formula) for the functions that there are"
+    own = found.name if getattr(ogive, found.name, None) is found else name
+    return f"Write ogive.{own}"
 
 
 def _call(
     table: Mapping[str, Callable[..., Any]],
     name: str,
+    module: str,
     args: tuple[object, ...],
     keywords: Mapping[str, object],
     *,
     takes_keywords: bool,
 ) -> Any:
+    called = f"{module}.{name}" if module else name
     function = table.get(name)
     if function is None:
-        way_out = WAYS_OUT.get(name, "See help(ogive.formula) for the functions that there are")
+        way_out = WAYS_OUT.get(name) or _instead(name)
         raise FormulaError(
-            f"the formula calls numpy.{name}, which has no meaning for an expression: it stands for one element, "
+            f"the formula calls {called}, which has no meaning for an expression: it stands for one element, "
             f"or ogive.formula has no such function. {way_out}"
         )
     if keywords and not takes_keywords:
         raise FormulaError(
-            f"the formula calls numpy.{name} with {', '.join(f'{key}=' for key in keywords)}; allowed: positional "
+            f"the formula calls {called} with {', '.join(f'{key}=' for key in keywords)}; allowed: positional "
             "arguments only. Give out= and dtype= to the operator when it is called"
         )
     try:
@@ -151,4 +176,4 @@ def _call(
     except FormulaError:
         raise
     except TypeError as error:  # a keyword that is not taken, or a missing argument
-        raise FormulaError(f"the formula calls numpy.{name} with arguments that it does not take: {error}") from None
+        raise FormulaError(f"the formula calls {called} with arguments that it does not take: {error}") from None

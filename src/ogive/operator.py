@@ -488,10 +488,10 @@ class Operator(_native.OperatorCall):
             named = {p.name: choice for p, choice in zip(selecting, chosen, strict=True)}
             try:
                 self._check_formula(named)
-            except UnboundLocalError:
+            except FormulaError as error:
+                if isinstance(error.__cause__, NameError):  # something that is defined later, or the first call says so
+                    return
                 raise
-            except NameError:  # of something that is defined later: then the first call shows it
-                return
 
     def _check_formula(self, choices: Mapping[str, Any]) -> None:
         from ogive.passes.possible import why_not
@@ -579,7 +579,7 @@ class Operator(_native.OperatorCall):
     def _call_otherwise(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call with too few or too many tensors, or with None for one: refused, unless a subclass gives it a meaning."""
         if len(args) != self.inputs:
-            self._refuse_arguments(args)
+            self._refuse_arguments(args, keywords)
         self._bind(tuple(keywords), tuple(keywords.values()))  # refuses an unknown keyword
         name = self.tensors[next(i for i, arg in enumerate(args) if arg is None)]
         raise ArgumentError(message(self.name, f"{name} is None", "an array or a number"))
@@ -593,7 +593,7 @@ class Operator(_native.OperatorCall):
     def _trace(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """A call inside a formula: the operator's own formula with these operands."""
         if len(args) != self.inputs:
-            self._refuse_arguments(args)
+            self._refuse_arguments(args, keywords)
         values: dict[str, Any] = {}
         known = {parameter.name: parameter for parameter in self.parameters}
         for name, value in keywords.items():
@@ -604,7 +604,12 @@ class Operator(_native.OperatorCall):
         results = results_of(self.function(*map(lift, args), **values), len(self.signatures[0].outputs))
         return results[0] if len(results) == 1 else results
 
-    def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
+    def _refuse_arguments(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> NoReturn:
+        named = [name for name in self.tensors if name in keywords]
+        if named:
+            what = f"{' and '.join(named)} {'was' if len(named) == 1 else 'were'} given by name"
+            way_out = f"Write {self.name}({', '.join(self.tensors)})"
+            raise ArgumentError(message(self.name, what, "tensors by position", way_out))
         many = "tensor" if self.inputs == 1 else "tensors"
         names = [*(parameter.name for parameter in self.parameters), *self.keywords, "out"]
         way_out = f"Give all else by name: {', '.join(f'{name}=' for name in names)}"
@@ -617,7 +622,7 @@ class Operator(_native.OperatorCall):
     def _explain(self, error: BaseException, args: tuple[Any, ...], keywords: dict[str, Any]) -> None:
         """Raise an error that names the operator and the argument, in place of NumPy's, where one is due."""
         if len(args) != self.inputs:
-            self._refuse_arguments(args)
+            self._refuse_arguments(args, keywords)
         from ogive.explain import explain  # only calls that fail need it
 
         explain(self, error, args, keywords)

@@ -97,7 +97,7 @@ class Parameter:
             allowed = (
                 "0 and magnitudes from 2**-149 to 3.4e38: parameters are float32 numbers, whatever the element type"
             )
-            way_out = "Use a tensor argument for any number of the element type"
+            way_out = "For any number of the element type, write an operator of your own with a tensor in its place"
             raise ParameterError(message(operator_name, f"{self.name} is {number}", allowed, way_out))
         return number
 

@@ -188,6 +188,12 @@ def _located(name: str, function: Callable[..., Any]) -> Iterator[None]:
             raise
         what = f"the formula does something that expressions cannot: {str(error).replace('Term', 'expression')}. "
         raise _error(name, function, what + _VOCABULARY, error) from None
+    except UnboundLocalError as error:
+        _note(name, function, error)
+        raise
+    except NameError as error:
+        what = f"the formula uses {error.name}, which is not defined. Import or define it before the first call"
+        raise _error(name, function, what, error) from error
     except Exception as error:  # the formula's own
         _note(name, function, error)
         raise

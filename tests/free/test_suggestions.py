@@ -30,6 +30,17 @@ WRONG = {
     "an operator": (lambda: ogive.sofmax, "module 'ogive' has no attribute 'sofmax'. Did you mean softmax?"),
     "another name": (lambda: ogive.sillu, "module 'ogive' has no attribute 'sillu'. Did you mean silu?"),
     "a part": (lambda: ogive.onx, "module 'ogive' has no attribute 'onx'. Did you mean onnx?"),
+    "PyTorch's modules": (
+        lambda: ogive.nn.gelu,
+        (
+            "module 'ogive' has no attribute 'nn'. "
+            "Use ogive.torch.nn for PyTorch's modules, and ogive.torch for its functions"
+        ),
+    ),
+    "PyTorch's functions": (
+        lambda: ogive.functional.gelu,
+        "module 'ogive' has no attribute 'functional'. Use ogive.torch for PyTorch's functions",
+    ),
     "a parameter": (
         lambda: ogive.celu(X, alpah=2),
         (

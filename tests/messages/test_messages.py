@@ -45,7 +45,7 @@ LINE = re.compile(r"\. In call\.py, line \d+: .*$", re.DOTALL)
 
 #: What a sentence that says what to do begins with, where no "allowed:" says it.
 WAYS_OUT = (
-    "Add|Annotate|Bind|Call|Check|Compute|Convert|Copy|Decorate|Did you mean|did you mean|Dispatch|Give|Install|Leave|"
+    "Add|Annotate|Bind|Call|Check|Compute|Convert|Copy|Decorate|Did you mean|did you mean|Dispatch|Give|Import|Install|Leave|"
     "Make|Multiply|Name|Only|Pass|Put|Return|Save|Say|See|Take|Try|Use|Wrap|Write"
 )
 

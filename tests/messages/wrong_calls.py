@@ -20,6 +20,48 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "relu: there is no parameter 'slope'; allowed: no parameters; out, where, casting, order, dtype, subok, signature",
         ),
         (
+            "the fast contract as a keyword",
+            'ogive.celu(X, alpha=1.5, accuracy="fast")',
+            "ArgumentError",
+            "celu: there is no parameter 'accuracy'; allowed: alpha, out, where, casting, order, dtype, subok, signature. Write ogive.celu.fast(...) for the fast contract, and ogive.celu(...) for the exact one",
+        ),
+        (
+            "the fast contract as a switch",
+            "ogive.celu(X, fast=True)",
+            "ArgumentError",
+            "celu: there is no parameter 'fast'; allowed: alpha, out, where, casting, order, dtype, subok, signature. Write ogive.celu.fast(...) for the fast contract, and ogive.celu(...) for the exact one",
+        ),
+        (
+            "the fast contract of a fast operator",
+            "ogive.celu.fast(X, fast=True)",
+            "ArgumentError",
+            "celu.fast: there is no parameter 'fast'; allowed: alpha, out, where, casting, order, dtype, subok, signature. Write ogive.celu.fast(...) for the fast contract, and ogive.celu(...) for the exact one",
+        ),
+        (
+            "a tensor of rows by name",
+            "ogive.softmax(x=X)",
+            "ArgumentError",
+            "softmax: x was given by name; allowed: tensors by position. Write softmax(x)",
+        ),
+        (
+            "the second tensor by name",
+            "ogive.prelu(X, slope=X)",
+            "ArgumentError",
+            "prelu: slope was given by name; allowed: tensors by position. Write prelu(x, slope)",
+        ),
+        (
+            "both tensors by name",
+            "ogive.prelu(x=X, slope=X)",
+            "ArgumentError",
+            "prelu: x and slope were given by name; allowed: tensors by position. Write prelu(x, slope)",
+        ),
+        (
+            "the beta of swish in papers",
+            "ogive.swish(X, beta=2)",
+            "ArgumentError",
+            "swish: there is no parameter 'beta'; allowed: alpha, out, where, casting, order, dtype, subok, signature. Write alpha for the beta of papers",
+        ),
+        (
             "too many tensors",
             "ogive.celu(X, 1.5)",
             "ArgumentError",
@@ -143,13 +185,13 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a parameter that is too large",
             "ogive.elu(X, alpha=1e300)",
             "ParameterError",
-            "elu: alpha is 1e+300; allowed: 0 and magnitudes from 2**-149 to 3.4e38: parameters are float32 numbers, whatever the element type. Use a tensor argument for any number of the element type",
+            "elu: alpha is 1e+300; allowed: 0 and magnitudes from 2**-149 to 3.4e38: parameters are float32 numbers, whatever the element type. For any number of the element type, write an operator of your own with a tensor in its place",
         ),
         (
             "a parameter that is too small",
             "ogive.elu(X, alpha=1e-300)",
             "ParameterError",
-            "elu: alpha is 1e-300; allowed: 0 and magnitudes from 2**-149 to 3.4e38: parameters are float32 numbers, whatever the element type. Use a tensor argument for any number of the element type",
+            "elu: alpha is 1e-300; allowed: 0 and magnitudes from 2**-149 to 3.4e38: parameters are float32 numbers, whatever the element type. For any number of the element type, write an operator of your own with a tensor in its place",
         ),
         (
             "a parameter of hundreds of digits",
@@ -449,7 +491,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "a tensor by name",
             "ogive.celu(x=X)",
             "ArgumentError",
-            "celu: no arguments were given by position; allowed: 1 tensor (x). Give all else by name: alpha=, out=",
+            "celu: x was given by name; allowed: tensors by position. Write celu(x)",
         ),
         (
             "a parameter twice removed",
@@ -593,6 +635,30 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
         ),
     ],
     "formulas": [
+        (
+            "SciPy's function of another name",
+            "from scipy import special; ogive.operator(lambda x: special.expit(x))",
+            "FormulaError",
+            "<lambda>: the formula calls scipy.special.expit, which has no meaning for an expression: it stands for one element, or ogive.formula has no such function. Write ogive.sigmoid. In call.py, line 1: from scipy import special; ogive.operator(lambda x: special.expit(x))",
+        ),
+        (
+            "a function of a module of NumPy",
+            "ogive.operator(lambda x: np.linalg.norm(x))",
+            "FormulaError",
+            "<lambda>: the formula calls numpy.linalg.norm, which has no meaning for an expression: it stands for one element, or ogive.formula has no such function. Use sqrt(row_sum(x * x)) of ogive.formula for a row, in @ogive.row_operator(). In call.py, line 1: ogive.operator(lambda x: np.linalg.norm(x))",
+        ),
+        (
+            "a function of SciPy that Ogive lacks",
+            "from scipy import special; ogive.operator(lambda x: special.gamma(x))",
+            "FormulaError",
+            "<lambda>: the formula calls scipy.special.gamma, which has no meaning for an expression: it stands for one element, or ogive.formula has no such function. See help(ogive.formula) for the functions that there are. In call.py, line 1: from scipy import special; ogive.operator(lambda x: special.gamma(x))",
+        ),
+        (
+            "an unknown module",
+            "ogive.operator(lambda x: nosuch.exp(x))(X)",
+            "FormulaError",
+            "<lambda>: the formula uses nosuch, which is not defined. Import or define it before the first call. In call.py, line 1: ogive.operator(lambda x: nosuch.exp(x))(X)",
+        ),
         (
             "if",
             "ogive.operator(lambda x: 1 if x > 0 else 2)",

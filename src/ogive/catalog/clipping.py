@@ -50,14 +50,14 @@ class Clipping(Operator):
     def _taken_apart(self, args: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, list[Any], dict[str, Any]]:
         """x, the two bounds (None for one that is not given) and the other keywords."""
         if not 1 <= len(args) <= 3 or args[0] is None:
-            self._refuse_arguments(args)
+            self._refuse_arguments(args, keywords)
         for name in BOUNDS[: len(args) - 1]:
             if name in keywords:
                 raise ArgumentError(message(self.name, f"{name} is given twice", "once, by position or by name"))
         rest = dict(keywords)
         return args[0], [args[i] if i < len(args) else rest.pop(name, None) for i, name in enumerate(BOUNDS, 1)], rest
 
-    def _refuse_arguments(self, args: tuple[Any, ...]) -> NoReturn:
+    def _refuse_arguments(self, args: tuple[Any, ...], keywords: Mapping[str, Any]) -> NoReturn:
         given = "x is None" if args and args[0] is None else by_position(len(args))
         usual = f"{self.name}(x, 0, 6), {self.name}(x, min=0, max=6), {self.name}(x, None, 6)"
         raise ArgumentError(message(self.name, given, f"x, min and max, by position or by name: {usual}"))

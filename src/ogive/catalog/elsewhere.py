@@ -233,6 +233,8 @@ def parameter_here(operator: str, theirs: str) -> str:
     """
     if theirs == "inplace":
         return "Write out=x to compute in place"
+    if (operator, theirs) == ("swish", "beta"):
+        return "Write alpha for the beta of papers"
     for library, names in ELSEWHERE.items():
         for meant in names.values():
             if not isinstance(meant, str) and meant[0] == operator:
