@@ -5,20 +5,21 @@ The test is of elements, or of what a row has one of; what is undecided is repai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
+from ogive.expression import ROW_NUMBERS, Expression, Format, node, varying, walk
 from ogive.numerics.bounded import Bounded
 from ogive.passes.exact import parameters_in
+from ogive.passes.tested import agree
 from ogive.passes.tested_rows import RowsInTwoWords, TestedRows, UnboundedError
 from ogive.program import MASK, DecideRow, Number, Program
 
-__all__ = ["row_decider", "rows_with_test"]
+__all__ = ["decided_by_rows", "needs_bounds", "row_decider", "rows_with_test"]
 
 #: What needs no test over rows: exact numbers are only compared and chosen.
 CHOICES = frozenset(
@@ -28,6 +29,12 @@ CHOICES = frozenset(
         *(ROW_NUMBERS - {ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_THRESHOLD}),
     }
 )
+
+#: What chooses among the elements of a row.
+CHOOSING = frozenset({ops.ROW_MAX, ops.ROW_MIN, ops.ROW_FIRST, ops.ROW_INDEX, ops.ROW_THRESHOLD})
+
+#: The number of a row's elements.
+LENGTH = node(ops.ROW_LENGTH, (), None, Format.F64)
 
 #: What a kernel has room for (runtime/native/native.h).
 MOST_REDUCTIONS = 16
@@ -73,6 +80,38 @@ def rows_with_test(
         )
 
     return replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
+
+
+def needs_bounds(roots: Sequence[Expression], types: Sequence[ElementType]) -> bool:
+    """Whether formulas that have no bounds choose among computed elements of a row, which rounding may choose wrongly.
+
+    Their results may be wrong by any amount: of equal elements none may equal the largest one.
+    """
+    if any(t.name == "float64" for t in types):
+        return False
+    chosen = [n.operands[0] for n in walk(*roots) if n.operation in CHOOSING]
+    return any(not {n.operation for n in walk(operand)} <= CHOICES for operand in chosen)
+
+
+def decided_by_rows(made: Program, with_place: Callable[[], Program], *, reduces: bool) -> Program:
+    """A program whose every row enclosures compute, where no bound is known: right, and some microseconds an element.
+
+    ``with_place`` makes the same program with one more output, which has no result yet: the mask of the repair.
+    """
+
+    def always(program: Program) -> Expression:
+        differing = varying(program.results)
+        for result in program.results:
+            if result in differing:  # elements are marked, by what is true of each
+                return agree(result, result)
+        return node(ops.LESS, (node(ops.CONSTANT, (), 0.0, Format.F64), LENGTH), None, Format.BIT)
+
+    def repair() -> Program:
+        program = with_place()
+        mask = node(ops.CONVERT, (always(program),), None, Format.U8)
+        return replace(program, results=(*program.results, mask))
+
+    return replace(made, undecided=always(made), repair=repair, is_tested=True)
 
 
 def _in_two_words(

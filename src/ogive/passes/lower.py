@@ -20,16 +20,17 @@ from dataclasses import replace
 from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, walk
 from ogive.limits import stored_in, with_limits
+from ogive.numerics.double_word import Arithmetic
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.exact import decider, needs_test, with_test
-from ogive.passes.exact_rows import row_decider, rows_with_test
+from ogive.passes.exact_rows import decided_by_rows, needs_bounds, row_decider, rows_with_test
 from ogive.passes.fast_contract import fast
 from ogive.passes.identities import without_cancellation
 from ogive.passes.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
 from ogive.passes.policy import arithmetic_of
 from ogive.passes.reals import Reals
 from ogive.passes.whole_rows import format_of_rows, whole_rows
-from ogive.program import Program, Source
+from ogive.program import MASK, Program, Source
 
 __all__ = ["computed_in_integers", "lower"]
 
@@ -75,16 +76,36 @@ def lower(
         roots = without_cancellation(roots)
         open_roots = None if open_roots is None else without_cancellation(open_roots)
     arithmetic = arithmetic_of(open_roots or roots, inputs, outputs, reduces=reduces)
+    made = _untested(roots, inputs, outputs, arithmetic, parameter_count, reduces=reduces)
+    if not made.stages:
+        return replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
+    if is_exact and needs_bounds(roots, types):
+
+        def with_place() -> Program:
+            return _untested(roots, inputs, (*outputs, MASK), arithmetic, parameter_count, reduces=reduces)
+
+        made = decided_by_rows(made, with_place, reduces=reduces)
+    return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
+
+
+def _untested(
+    roots: Sequence[Expression],
+    inputs: Sequence[ElementType],
+    outputs: Sequence[ElementType],
+    arithmetic: Arithmetic,
+    parameter_count: int,
+    *,
+    reduces: bool,
+) -> Program:
+    """The program without a rounding test. There may be outputs that no formula is of: their results follow."""
+    first_scratch = len(inputs) + len(outputs)
     real = Reals(arithmetic, tuple(inputs))
-    stages = real.reduce(roots, first_scratch=len(types))
+    stages = real.reduce(roots, first_scratch=first_scratch)
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     store = real.store_of_row if reduces else real.store
-    results = fewer_conversions([store(root, t) for root, t in zip(roots, outputs, strict=True)])
-    row_operands = frozenset(range(len(inputs), len(types)) if reduces else ())
-    made = Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count, None, row_operands)
-    if stages:
-        return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
-    return replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
+    results = fewer_conversions([store(root, t) for root, t in zip(roots, outputs, strict=False)])
+    row_operands = frozenset(range(len(inputs), first_scratch) if reduces else ())
+    return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count, None, row_operands)
 
 
 def computed_in_integers(

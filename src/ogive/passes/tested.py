@@ -24,7 +24,7 @@ from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_inte
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.reals import Reals
 
-__all__ = ["TestedReals", "differ"]
+__all__ = ["TestedReals", "agree", "differ"]
 
 #: Numbers of float64 are rounded to float32 before they become 16 bits: the relative error of that, and more, and the
 #: absolute one where float32 is subnormal.
@@ -350,9 +350,14 @@ def _unsigned(value: int) -> Expression:
     return node(ops.CONSTANT, (), value, Format.U32)
 
 
-def differ(a: Expression, b: Expression) -> Expression:
-    """Whether two results have different bits. Of NaN there is one, whose bits both ends have."""
+def agree(a: Expression, b: Expression) -> Expression:
+    """Whether two results have the same bits."""
     if a.format.is_float:
         form = {32: Format.I32, 16: Format.I16}[a.format.bits]
         a, b = (node(ops.BITCAST, (n,), None, form) for n in (a, b))
-    return node(ops.NOT, (node(ops.EQUAL, (a, b), None, Format.BIT),), None, Format.BIT)
+    return node(ops.EQUAL, (a, b), None, Format.BIT)
+
+
+def differ(a: Expression, b: Expression) -> Expression:
+    """Whether two results have different bits. Of NaN there is one, whose bits both ends have."""
+    return node(ops.NOT, (agree(a, b),), None, Format.BIT)

@@ -1,0 +1,123 @@
+"""Formulas over rows of computed elements are correctly rounded: judged by formulas written again in Arb."""
+
+from fractions import Fraction
+
+import ml_dtypes  # noqa: F401  (registers bfloat16)
+import numpy as np
+import pytest
+
+import ogive
+from ogive import formula as f
+from ogive.dtypes import element_type
+from tests.nearest import is_nearest
+
+flint = pytest.importorskip("flint", reason="needs python-flint for exact results")
+arb = flint.arb
+
+#: More bits than float64 has room for between numbers of these rows and what differs from them.
+BITS = 2000
+
+
+def total(row):
+    return sum(row, arb(0))
+
+
+def largest(row):
+    return max(row, key=lambda x: x.mid())
+
+
+def log_sum_exp(row):
+    most = largest(row)
+    return most + total([(x - most).exp() for x in row]).log()
+
+
+def softmax(row):
+    most = largest(row)
+    powers = [(x - most).exp() for x in row]
+    return [power / total(powers) for power in powers]
+
+
+def mean(row):
+    return total(row) / len(row)
+
+
+#: What elements are computed by: in formulas, and in Arb.
+ELEMENTS = {
+    "exp(x)": (lambda x: f.exp(x), lambda x: x.exp()),
+    "x * x": (lambda x: x * x, lambda x: x * x),
+    "x + 1/3": (lambda x: x + Fraction(1, 3), lambda x: x + arb(1) / 3),
+    "tanh(x) * 100": (lambda x: f.tanh(x) * 100, lambda x: x.tanh() * 100),
+    "x / 3": (lambda x: x / 3, lambda x: x / 3),
+    "x * 1.75 + 0.3125": (lambda x: x * 1.75 + 0.3125, lambda x: x * 1.75 + 0.3125),
+}
+
+#: What is computed of the row: one number for all elements, or one for each.
+OF_ROWS = {
+    "row_max": (f.row_max, largest),
+    "row_min": (f.row_min, lambda row: -largest([-x for x in row])),
+    "row_sum": (f.row_sum, total),
+    "row_mean": (lambda x: f.row_sum(x) / f.row_count(x), mean),
+    "row_log_sum_exp": (f.row_log_sum_exp, log_sum_exp),
+    "log(row_log_sum_exp)": (lambda x: f.log(f.row_log_sum_exp(x) + 200), lambda row: (log_sum_exp(row) + 200).log()),
+    "softmax": (lambda x: ogive.softmax(x), softmax),
+    "centred squares": (
+        lambda x: (x - f.row_sum(x) / f.row_count(x)) ** 2,
+        lambda row: [(x - mean(row)) ** 2 for x in row],
+    ),
+    "beside the largest": (lambda x: x - f.row_max(x), lambda row: [x - largest(row) for x in row]),
+}
+
+
+def fraction(number):
+    mantissa, exponent = number.man_exp()
+    return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+
+
+def exactly(number):
+    """The number in a ball: a short one if there is one, such as a tie of which thirds cancel."""
+    middle = fraction(number.mid())
+    short = Fraction(round(middle * 2 ** (BITS // 2)), 2 ** (BITS // 2))
+    return short if abs(middle - short) <= fraction(number.rad()) else middle
+
+
+def inputs(kind):
+    generator = np.random.default_rng(3)
+    made = (generator.standard_normal((8, 5)) * 3).astype(kind)
+    made[0] = made[0, 0]  # all elements are the largest
+    made[1, 1:] = made[1, 0] - np.arange(4).astype(kind) * kind.type(2.0**-7)
+    made[2, 1:] = [0, 0, -1, 1]
+    return made
+
+
+def wrong(formula, exact, rows):
+    """How many results are not the nearest ones."""
+    results, count, before = formula(rows), 0, flint.ctx.prec
+    flint.ctx.prec = BITS
+    try:
+        for row, got in zip(rows, results, strict=True):
+            found = exact([arb(float(x)) for x in row])
+            found = found if isinstance(found, list) else [found] * len(row)
+            count += sum(not is_nearest(g, exactly(e), rows.dtype) for g, e in zip(got, found, strict=True))
+    finally:
+        flint.ctx.prec = before
+    return count
+
+
+@pytest.mark.parametrize(
+    ("of_row", "element", "kind"),
+    [
+        *((of_row, element, "float32") for of_row in OF_ROWS for element in ELEMENTS),
+        *((of_row, "tanh(x) * 100", kind) for of_row in OF_ROWS for kind in ("float16", "bfloat16")),
+    ],
+)
+def test_rows_of_computed_elements_are_correctly_rounded(of_row, element, kind):
+    (outer, outer_exact), (inner, inner_exact) = OF_ROWS[of_row], ELEMENTS[element]
+    formula = ogive.row_operator(lambda x: outer(inner(x)))
+    rows = inputs(element_type(kind).numpy)
+    assert wrong(formula, lambda row: outer_exact([inner_exact(x) for x in row]), rows) == 0
+
+
+def test_a_logarithm_of_a_sum_beside_huge_elements_is_finite():
+    formula = ogive.row_operator(lambda x: f.log(f.row_log_sum_exp(f.exp(x))))
+    x = np.array([[88.0, 89.0, 3.0]])
+    assert wrong(formula, lambda row: log_sum_exp([e.exp() for e in row]).log(), x.astype(np.float32)) == 0
