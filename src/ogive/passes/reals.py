@@ -613,6 +613,19 @@ class Reals:
         is_of_truths = all(operand.format is Format.TRUTH for operand in current.operands)
         return within_row(current) if is_of_truths and current not in self.truths else ()
 
+    def _compared(self, root: Expression) -> Sequence[DoubleWord]:
+        """Two numbers as they are compared: beside the largest of its row an element is rounded as that was.
+
+        So one of them is the largest, however much the rounding has lost.
+        """
+        a, b = root.operands
+        numbers = [self.number(a), self.number(b)]
+        for i, (element, found) in enumerate(((a, b), (b, a))):
+            is_own = found.operation in EXTREMES and found.operands[0] is element
+            if is_own and not self.m.bounded and not numbers[i].is_exact:
+                numbers[i] = DoubleWord(self.finish(element), interval=numbers[i].interval)
+        return numbers
+
     def asks_for_limits(self, root: Expression) -> bool:
         """Whether a comparison asks if a computed number is infinite or NaN.
 
@@ -641,7 +654,7 @@ class Reals:
             case ops.LESS | ops.LESS_EQUAL | ops.EQUAL if self.asks_for_limits(root):
                 return self._limits(root)
             case ops.LESS | ops.LESS_EQUAL | ops.EQUAL:
-                return self.m.compare(root.operation, *map(self.number, root.operands))
+                return self.m.compare(root.operation, *self._compared(root))
             case ops.CONSTANT:
                 return node(ops.CONSTANT, (), root.attribute, Format.BIT)
             case ops.INPUT:
