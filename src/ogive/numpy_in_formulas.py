@@ -142,10 +142,9 @@ def _instead(name: str) -> str:
 
     if name in f.__all__:
         return f"Write ogive.formula.{name}"
-    found: Any = getattr(ogive, name, None)
-    if not hasattr(found, "check_formula"):
+    own = getattr(getattr(ogive, name, None), "name", "")
+    if not hasattr(getattr(ogive, own or name, None), "check_formula"):
         return "See help(ogive.formula) for the functions that there are"
-    own = found.name if getattr(ogive, found.name, None) is found else name
     return f"Write ogive.{own}"
 
 
