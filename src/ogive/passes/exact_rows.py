@@ -17,7 +17,7 @@ from ogive.numerics.bounded import Bounded
 from ogive.passes.exact import parameters_in
 from ogive.passes.tested import agree
 from ogive.passes.tested_rows import RowsInTwoWords, TestedRows, UnboundedError
-from ogive.program import MASK, DecideRow, Number, Program
+from ogive.program import MASK, DecideRow, Number, Program, Stage
 
 __all__ = ["decided_by_rows", "needs_bounds", "row_decider", "rows_with_test"]
 
@@ -36,8 +36,8 @@ CHOOSING = frozenset({ops.ROW_MAX, ops.ROW_MIN, ops.ROW_FIRST, ops.ROW_INDEX, op
 #: The number of a row's elements.
 LENGTH = node(ops.ROW_LENGTH, (), None, Format.F64)
 
-#: What a kernel has room for (runtime/native/native.h).
-MOST_REDUCTIONS = 16
+#: What a kernel has room for (runtime/native/native.h): reductions of all stages, and of one.
+MOST_REDUCTIONS, MOST_OF_A_STAGE = 32, 16
 
 
 def rows_with_test(
@@ -129,11 +129,16 @@ def _in_two_words(
         results = tuple(map(reals.rounded, roots))
     except UnboundedError:
         return None
-    if sum(len(stage.reductions) for stage in stages) > MOST_REDUCTIONS:
+    if not _has_room(stages):
         return None
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     made = Program(inputs, outputs, results, stages, scratch, parameter_count)
     return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=False))
+
+
+def _has_room(stages: Sequence[Stage]) -> bool:
+    counts = [len(stage.reductions) for stage in stages]
+    return sum(counts) <= MOST_REDUCTIONS and max(counts, default=0) <= MOST_OF_A_STAGE
 
 
 def _over_rows(
@@ -148,7 +153,7 @@ def _over_rows(
     first = len(inputs) + len(outputs)
     try:
         stages = reals.reduce(roots, first)
-        if sum(len(stage.reductions) for stage in stages) > MOST_REDUCTIONS:
+        if not _has_room(stages):
             return None
         results, undecided = (reals.rows if reduces else reals).tested_shortly(roots, outputs)
     except UnboundedError:

@@ -77,9 +77,10 @@ static int read_stages(OgiveKernel *kernel, PyObject *stages, int entries) {
             return -1;
         }
         reductions -= repeats;
-        if (reductions < 0 || total + reductions > OGIVE_MAX_REDUCTIONS || (reductions == 0) != (s == count - 1)) {
-            PyErr_Format(PyExc_ValueError, "Kernel: every stage but the last must reduce, to %d numbers together at most",
-                         OGIVE_MAX_REDUCTIONS);
+        const int has_room = reductions <= OGIVE_MAX_OF_A_STAGE && total + reductions <= OGIVE_MAX_REDUCTIONS;
+        if (reductions < 0 || !has_room || (reductions == 0) != (s == count - 1)) {
+            PyErr_Format(PyExc_ValueError, "Kernel: every stage but the last must reduce, to %d numbers at most, and %d together",
+                         OGIVE_MAX_OF_A_STAGE, OGIVE_MAX_REDUCTIONS);
             return -1;
         }
         kernel->reductions_of[s] = (int)reductions;

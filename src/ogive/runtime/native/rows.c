@@ -24,7 +24,7 @@
 /* Parameters, the length of the row, two numbers per reduction, what a stage computes of them, and room for the lanes of its reductions, which
  * wait there until all rows are through. */
 #define RECORD_SIZE (OGIVE_MAX_PARAMETERS + 1 + 2 * OGIVE_MAX_REDUCTIONS + OGIVE_MAX_AHEAD + 2)
-#define WITH_LANES (RECORD_SIZE + OGIVE_LANES_ASIDE * OGIVE_MAX_REDUCTIONS)
+#define WITH_LANES (RECORD_SIZE + OGIVE_LANES_ASIDE * OGIVE_MAX_OF_A_STAGE)
 #define ROWS_AT_ONCE OGIVE_ROWS_AT_ONCE
 
 /* ---- numbers that are combined -------------------------------------------------------------- */
