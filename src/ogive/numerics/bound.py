@@ -7,7 +7,22 @@ from dataclasses import dataclass
 
 from ogive.expression import Expression
 
-__all__ = ["EXACT", "UNKNOWN", "Bound"]
+__all__ = ["EXACT", "UNKNOWN", "Beyond", "Bound"]
+
+
+@dataclass(frozen=True)
+class Beyond:
+    """An exact number, and on which side of it another one lies, however near: so ties beside it are decided.
+
+    Of a number with an exponent both are meant with that multiplied in.
+    """
+
+    high: Expression
+    low: Expression
+    #: A truth value: where it lies above.
+    is_above: Expression
+    #: The same where it lies below.
+    is_below: Expression
 
 
 @dataclass(frozen=True)
@@ -36,6 +51,8 @@ class Bound:
     keeps_sign: Expression | None = None
     #: A truth value: where the number is the exact one, whatever the bound; None: nowhere.
     exactly: Expression | None = None
+    #: What the exact number lies beyond: of sums of two words, of which one is exact and the other's sign is known.
+    beyond: Beyond | None = None
 
     @property
     def is_known(self) -> bool:

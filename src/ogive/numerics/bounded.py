@@ -23,7 +23,7 @@ from fractions import Fraction
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_elements, node, walk
-from ogive.numerics.bound import EXACT, UNKNOWN, Bound
+from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.machine import Machine
 from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
@@ -112,8 +112,26 @@ class Bounded(Arithmetic):
                     absolute = self._plus(absolute, self._magnitude(part), share)
         keeps_sign = self._both_keep_signs(a, b) if same_sign else self._keeps_sign_of_sum(a, b)
         doubt, exactly = either(x.doubt, y.doubt), self._exactly(a, b)
-        error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly)
+        beyond = self._beyond(a, b) if self.extended else None
+        error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, error)
+
+    def _beyond(self, a: DoubleWord, b: DoubleWord) -> Beyond | None:
+        """The exact part of a sum, and on which side of it the other part lies, where that is not zero."""
+        for exact, other in ((a, b), (b, a)):
+            if exact.error.is_exact and exact.low is None and other.error.beyond is not None:
+                near = other.error.beyond
+                is_single = self.equal_(near.low, self.number(0.0))
+                is_above, is_below = (_both(is_single, side) for side in (near.is_above, near.is_below))
+                return Beyond(*self.two_sum(exact.high, near.high), is_above, is_below)
+            if exact.error.is_exact and not other.error.is_exact:
+                total = self.total(other)
+                known = self.less_(self.number(0.0) if total is None else total, self.abs_(other.high))
+                low = self.number(0.0) if exact.low is None else self.low_part(exact)
+                high, low = (exact.high, low) if exact.low is None else self.fast_two_sum(exact.high, low)
+                is_below = self.less_(other.high, self.number(0.0))
+                return Beyond(high, low, _both(known, self.not_(is_below)), _both(known, is_below))
+        return None
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         a, b = self._ready_for_product(a, b)
@@ -160,8 +178,26 @@ class Bounded(Arithmetic):
             has_room = self.less_(self.number(self.small), self.abs_(result.high))
             exactly = None if result.exponent is not None else _both(exactly, has_room)
         keeps_sign = self._both_keep_signs(a, b)
-        error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly)
+        beyond = self._beyond_times(a, b)
+        error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, error)
+
+    def _beyond_times(self, a: DoubleWord, b: DoubleWord) -> Beyond | None:
+        """What a multiple of a number lies beyond: of a constant of one word and a moderate size."""
+        for factor, other in ((a, b), (b, a)):
+            near, high = other.error.beyond, factor.high
+            if near is None or not (factor.error.is_exact and factor.is_exact and high.operation is ops.CONSTANT):
+                continue
+            if not 2.0**-64 < abs(high.attribute) < 2.0**64:
+                continue
+            product = self.mul_(near.high, high)
+            in_range = self.less_(self.number(2.0**-800), self.abs_(product))
+            in_range = either(in_range, self.equal_(near.high, self.number(0.0))) or in_range
+            known = _both(in_range, self.equal_(near.low, self.number(0.0)))
+            sides = (_both(known, near.is_above), _both(known, near.is_below))
+            is_above, is_below = sides if high.attribute > 0 else sides[::-1]
+            return Beyond(product, self.fma_(near.high, high, self.neg_(product)), is_above, is_below)
+        return None
 
     def as_quotient(self, number: DoubleWord, dividend: DoubleWord, divisor: float) -> DoubleWord:
         """The number again, as the quotient of a number and a whole one: which says where it is exact."""
@@ -264,9 +300,15 @@ class Bounded(Arithmetic):
             max(x.bits, y.bits) if x.bits and y.bits else None,
             min(x.least, y.least),
             max(x.largest, y.largest),
-            exactly=self._are_exact(a, b),
+            exactly=self._exactly_where(condition, a, b),
         )
         return self._made(result, error)
+
+    def _exactly_where(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """Where the one of two numbers that is chosen is exact."""
+        first, second = self._are_exact(a), self._are_exact(b)
+        sides = [(condition, first), (self.not_(condition), second)]
+        return either(*(None if exactly is None else _both(exactly, side) for side, exactly in sides))
 
     def error_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
         """The bound of the result, the larger or the smaller of two numbers without exponents.
@@ -284,8 +326,24 @@ class Bounded(Arithmetic):
             max(x.bits, y.bits) if x.bits and y.bits else None,
             min(x.least, y.least),
             max(x.largest, y.largest),
-            exactly=self._are_exact(a, b),
+            exactly=self._exactly_of_extreme(result, a, b),
         )
+
+    def _exactly_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """Where both are exact, or the result is an exact one that lies clearly beyond the other."""
+        found = self._are_exact(a, b)
+        if found is not None or not (self.extended and a.error.is_known and b.error.is_known):
+            return found
+        margin = self.mul_(self.add_(self.abs_(a.high), self.abs_(b.high)), self.number(2.0**-50))
+        for part in (a, b):
+            total = self.total(part)
+            margin = margin if total is None else self.add_(margin, total)
+        apart = self.less_(margin, self.abs_(self.sub_(a.high, b.high)))
+        for part in (a, b):
+            exactly = self._are_exact(part)
+            if exactly is not None:
+                found = either(found, _both(exactly, _both(apart, self.equal_(result.high, part.high))))
+        return found
 
     def _absolute_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """What two numbers' absolute bounds make: nothing where a constant is the result, and lies clearly beyond the other.
@@ -314,8 +372,19 @@ class Bounded(Arithmetic):
         if doubt is not None:
             self.doubts[truth] = doubt
 
+    def negate(self, a: DoubleWord) -> DoubleWord:
+        result, near = super().negate(a), a.error.beyond
+        if near is None:
+            return result
+        beyond = Beyond(self.neg_(near.high), self.neg_(near.low), near.is_below, near.is_above)
+        return replace(result, error=replace(result.error, beyond=beyond))
+
+    def absolute(self, a: DoubleWord) -> DoubleWord:
+        result = super().absolute(a)
+        return replace(result, error=replace(result.error, beyond=None))
+
     def copy_sign(self, magnitude: DoubleWord, sign: Expression) -> DoubleWord:
-        return replace(super().copy_sign(magnitude, sign), error=replace(magnitude.error, keeps_sign=None))
+        return replace(super().copy_sign(magnitude, sign), error=replace(magnitude.error, keeps_sign=None, beyond=None))
 
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         truth = super().compare(operation, a, b)

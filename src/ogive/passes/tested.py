@@ -14,7 +14,7 @@ from fractions import Fraction
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, walk
-from ogive.numerics.bound import Bound
+from ogive.numerics.bound import Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
@@ -138,7 +138,7 @@ class TestedReals(Reals):
             differing = differ(low, high)
             if error.exactly is not None:
                 differing = node(ops.AND, (differing, m.not_(error.exactly)), None, Format.BIT)
-            return self._rounded(number, storage), either(differing, error.doubt)
+            return self._rounded(self.beyond(number, error), storage), either(differing, error.doubt)
         if storage is Format.F32 and _is_normal(number):
             value = node(ops.CONVERT, (number.high,), None, Format.F32)
             return value, either(self._is_near_tie(number.high, error.relative + ROUNDED), error.doubt)
@@ -250,7 +250,35 @@ class TestedReals(Reals):
         if not m.extended:
             return [DoubleWord(m.sub_(number.high, reach)), DoubleWord(m.add_(number.high, reach))]
         parts = (m.sub_(m.low_part(number), reach), m.add_(m.low_part(number), reach))
-        return [DoubleWord(*m.two_sum(number.high, part), interval=number.interval, is_normal=True) for part in parts]
+        ends = [m.two_sum(number.high, part) for part in parts]
+        if error.beyond is not None:
+            ends = [self._moved(end, error.beyond, side) for end, side in zip(ends, (1, -1), strict=True)]
+        return [DoubleWord(*end, interval=number.interval, is_normal=True) for end in ends]
+
+    def beyond(self, number: DoubleWord, error: Bound) -> DoubleWord:
+        """The number where it is not on the wrong side of an exact one, which may be a tie; there what lies next to that."""
+        if error.beyond is None or not self.m.extended:
+            return number
+        m = self.m
+        pair = number.high, m.number(0.0) if number.low is None else m.low_part(number)
+        for side in (1, -1):
+            pair = self._moved(pair, error.beyond, side)
+        return replace(number, high=pair[0], low=pair[1], is_normal=True)
+
+    def _moved(self, pair: tuple[Expression, Expression], beyond: Beyond, side: int) -> tuple[Expression, Expression]:
+        """A number that is moved above an exact one, or below for -1, where it has to lie there and does not.
+
+        Next to it lies what has a second word that is next to nothing. A number whose second word is not zero is no tie.
+        """
+        m = self.m
+        has_low = m.not_(m.equal_(beyond.low, m.number(0.0)))
+        nearest = beyond.high, m.select_(has_low, beyond.low, m.number(side * NEXT_TO_NOTHING))
+        lower, upper = (pair, nearest) if side > 0 else (nearest, pair)
+        tied = node(ops.AND, (m.equal_(lower[0], upper[0]), m.less_(lower[1], upper[1])), None, Format.BIT)
+        is_wrong = node(ops.OR, (m.less_(lower[0], upper[0]), tied), None, Format.BIT)
+        is_beyond = beyond.is_above if side > 0 else beyond.is_below
+        moves = node(ops.AND, (is_beyond, is_wrong), None, Format.BIT)
+        return m.select_(moves, nearest[0], pair[0]), m.select_(moves, nearest[1], pair[1])
 
     # ---- integers
 
@@ -262,7 +290,7 @@ class TestedReals(Reals):
             low = None if number.low is None else m.make(ops.ROUND_EVEN, number.low)
             high = m.make(ops.ROUND_EVEN, number.high)
             number = replace(number, high=high, low=low, error=Bound(doubt=number.error.doubt))
-        result = self._cut(number, output)
+        result = self._cut(self.beyond(number, number.error), output)
         if not number.error.is_known or number.error.is_exact:
             return result, number.error.doubt if number.error.is_known else m.always
         low, high = (self._cut(end, output) for end in self._ends(number, number.error))

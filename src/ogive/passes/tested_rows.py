@@ -500,7 +500,7 @@ class TestedRows(TestedReals):
         low, high = (
             node(ops.CONVERT, (self._rounded(end, storage),), None, storage) for end in self._ends(number, error)
         )
-        return self._rounded(number, storage), either(differ(low, high), error.doubt)
+        return self._rounded(self.beyond(number, error), storage), either(differ(low, high), error.doubt)
 
 
 class RowsInTwoWords(TestedRows):

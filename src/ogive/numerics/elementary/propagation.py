@@ -14,7 +14,7 @@ from functools import cache, wraps
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
-from ogive.numerics.bound import UNKNOWN, Bound
+from ogive.numerics.bound import UNKNOWN, Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, USEFUL, Bounded, either
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.own_errors import CORRECTED, PROMOTED
@@ -57,6 +57,10 @@ class Function:
     largest: float = math.inf
     #: Whether the result may be so small that it has lost bits, or zero.
     underflows: bool = False
+    #: Where a positive function is zero, -inf or inf; None of others.
+    zero_at: float | None = None
+    #: Whether the result of finite operands has a magnitude below 1.
+    is_below_one: bool = False
     #: Whether the rule is saturated beyond the limits: what it returns there is beyond all element types but float64, as
     #: the exact value is.
     saturates: bool = False
@@ -198,6 +202,9 @@ FUNCTIONS |= {
     name: replace(FUNCTIONS[name], is_linear_at_zero=True)
     for name in ("asinh", "atan", "erf", "expm1", "log1p", "sinh", "tanh")
 }
+FUNCTIONS |= {name: replace(FUNCTIONS[name], is_below_one=True) for name in ("erf", "tanh")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=-math.inf) for name in ("exp", "exp2", "logistic")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=math.inf) for name in ("erfc", "normal_tail")}
 FUNCTIONS |= {
     name: replace(FUNCTIONS[name], increasing=function)
     for name, function in (("exp", math.exp), ("logistic", _logistic))
@@ -292,7 +299,39 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
         least = max(least, function.increasing(u_low) * (1 - 2.0**-16))
     # Those that are linear at zero have the sign of the operand, also where it has underflowed.
     keeps_sign = m.keeps_sign(u) if function.is_linear_at_zero else None
-    return replace(result, error=Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign))
+    beyond = _beyond(m, function, u) if m.extended else None
+    error = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, beyond=beyond)
+    return replace(result, error=error)
+
+
+def _beyond(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
+    """An exact number that the result lies beyond, however near it comes to that."""
+    zero = m.number(0.0)
+    if function.is_below_one:
+        return _beyond_one(m, u)
+    if function.zero_at is not None:  # positive, also where it has underflowed
+        end = m.number(function.zero_at)
+        is_above = m.less_(end, u.high) if function.zero_at < 0 else m.less_(u.high, end)
+        return Beyond(zero, zero, is_above, m.not_(m.always))
+    near = u.error.beyond
+    if function.is_linear_at_zero and near is not None and near.high is zero and near.low is zero:
+        return near
+    return None
+
+
+def _beyond_one(m: Bounded, u: DoubleWord) -> Beyond:
+    """Of a finite number that is not zero tanh and erf lie between 0 and 1, however near to 1; where u is known well."""
+    zero = m.number(0.0)
+    total = m.total(u)
+    known = node(
+        ops.AND,
+        (m.less_(m.abs_(u.high), m.number(math.inf)), m.less_(zero if total is None else total, m.abs_(u.high))),
+        None,
+        Format.BIT,
+    )
+    is_negative = m.less_(u.high, zero)
+    is_above, is_below = (node(ops.AND, (known, side), None, Format.BIT) for side in (is_negative, m.not_(is_negative)))
+    return Beyond(m.make(ops.COPY_SIGN, m.number(1.0), u.high), zero, is_above, is_below)
 
 
 def _change(m: Bounded, function: Function, u: DoubleWord, error: Bound, lies: Interval) -> float | Expression:
