@@ -142,7 +142,7 @@ def test_infinite_bounds_and_subnormal_numbers_are_taken():
         wide = data.astype(np.float64)
     for desc, right in (
         (threshold.replace(Min=1e-40), ogive.threshold(data, min=tiny)),
-        (threshold.replace(ScaleBias=dml.DML_SCALE_BIAS(1e-40, 0)), (wide * tiny).astype(np.float32)),
+        (threshold.replace(ScaleBias=dml.DML_SCALE_BIAS(1e-40, 0)), (wide * tiny + 0).astype(np.float32)),
         (threshold.replace(ScaleBias=dml.DML_SCALE_BIAS(1, -1e-40)), (wide - tiny).astype(np.float32)),
         (dml.DML_ELEMENT_WISE_CONSTANT_POW_OPERATOR_DESC(x, x, Exponent=1e-40), ogive.pow(data, np.float32(tiny))),
     ):
