@@ -100,14 +100,16 @@ def test_rows_are_converted_before(name, dim):
 @pytest.mark.parametrize("name", [name for name, operator in OPERATORS.items() if operator.is_row_wise])
 def test_a_single_number_is_a_row_of_one(name):
     function, x = getattr(ogive_torch, name), torch.tensor(2.0)
-    wanted = function(torch.tensor([2.0])).reshape(())
+    others = [torch.tensor(0.5)] * (OPERATORS[name].inputs - 1)  # of layer_normalization: scale and bias
+    wanted = function(torch.tensor([2.0]), *(one.reshape(1) for one in others)).reshape(())
     for dim in (0, -1, None):
-        assert torch.equal(function(x, dim=dim), wanted)
+        assert torch.equal(function(x, *others, dim=dim), wanted)
         leaf = x.clone().requires_grad_()
-        assert torch.autograd.grad(function(leaf, dim=dim), leaf)[0].shape == ()
-    assert torch.equal(torch.func.vmap(lambda t: function(t, dim=0))(torch.tensor([2.0, 2.0])), wanted.expand(2))
+        assert torch.autograd.grad(function(leaf, *others, dim=dim), leaf)[0].shape == ()
+    several = torch.func.vmap(lambda t: function(t, *others, dim=0))(torch.tensor([2.0, 2.0]))
+    assert torch.equal(several, wanted.expand(2))
     with pytest.raises(ParameterError, match="dim is 1 for a tensor of"):
-        function(x, dim=1)
+        function(x, *others, dim=1)
 
 
 @pytest.mark.parametrize("name", ["glu", "geglu", "swiglu", "reglu"])

@@ -112,8 +112,8 @@ def test_functions_of_torch_alone_keep_their_derivatives_too():
 
     x = torch.tensor([-1.0, 0.0, 1.0], requires_grad=True)
     low, high = torch.tensor(-1.0, requires_grad=True), torch.tensor(1.0)
-    ogive_torch.wrap(formulas.hard_tanh)(x, min=low, max=high).sum().backward()
+    ogive_torch.wrap(formulas.hardtanh)(x, min=low, max=high).sum().backward()
     assert x.grad.tolist() == [0, 1, 0]
     x = torch.tensor([-0.5, 0.0, 0.5, 1.0], requires_grad=True)
-    ogive_torch.wrap(formulas.soft_shrink)(x, lambd=torch.tensor(0.5)).sum().backward()
+    ogive_torch.wrap(formulas.softshrink)(x, lambd=torch.tensor(0.5)).sum().backward()
     assert x.grad.tolist() == [0, 0, 0, 1]
