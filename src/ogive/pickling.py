@@ -38,6 +38,7 @@ class Operator(Protocol):
     name: str
     function: Callable[..., Any]
     integer_function: Callable[..., Any]
+    double_function: Callable[..., Any]
     parameters: tuple[Parameter, ...]
     signatures: tuple[Signature, ...]
     truth_inputs: tuple[str, ...]
@@ -47,7 +48,9 @@ class Operator(Protocol):
     identity: Any
     reorderable: bool
 
-    def formula(self, *, for_integers: bool = ..., **choices: Any) -> tuple[Expression, ...]: ...
+    def formula(
+        self, *, for_integers: bool = ..., for_doubles: bool = ..., **choices: Any
+    ) -> tuple[Expression, ...]: ...
     def bind(self, **parameters: Any) -> np.ufunc: ...
 
 
@@ -156,12 +159,12 @@ def _remade(cls: Callable[..., Operator], module: str, qualified_name: str, pack
     """The operator of these contents. Those used last are kept: tasks that bring the same one share its kernels."""
     facts, rows, tables = pickle.loads(packed)
     nodes = _nodes(rows)
-    functions = [_function(facts, nodes, dict(table)) for table in tables]
-    for function in functions:
-        function.__module__, function.__qualname__ = module, qualified_name
+    functions = {kind: _function(facts, nodes, dict(table)) for kind, table in tables.items()}
+    for one in functions.values():
+        one.__module__, one.__qualname__ = module, qualified_name
     signatures = [Signature(*(tuple(map(element_type, side)) for side in pair)) for pair in facts["signatures"]]
-    integers = functions[1] if len(functions) == 2 else None
-    return cls(functions[0], lambda _: signatures, facts["constraints"], integers=integers, **facts["options"])
+    function = functions.pop("function")
+    return cls(function, lambda _: signatures, facts["constraints"], **functions, **facts["options"])
 
 
 def _facts(operator: Operator) -> dict[str, Any]:
@@ -197,8 +200,8 @@ Row = tuple[str, tuple[int, ...], Any, str]
 Table = list[tuple[tuple[Any, ...], tuple[int, ...] | str]]
 
 
-def _formulas(operator: Operator) -> tuple[list[Row], list[Table]]:
-    """The graphs of an operator: the rows of all, and a table for its formula and one for integers if it has two."""
+def _formulas(operator: Operator) -> tuple[list[Row], dict[str, Table]]:
+    """The graphs of an operator: the rows of all, and a table for each formula that it has: also for integers, for float64."""
     chosen = [p for p in operator.parameters if p.choices]
     count = math.prod(len(p.choices) for p in chosen)
     if count > MOST_COMBINATIONS:
@@ -207,14 +210,18 @@ def _formulas(operator: Operator) -> tuple[list[Row], list[Table]]:
         raise PickleError(message(operator.name, what, f"up to {MOST_COMBINATIONS}", way_out))
     rows: list[Row] = []
     row_of: dict[Expression, int] = {}
-    tables: list[Table] = []
-    has_two = operator.integer_function is not operator.function
-    for for_integers in (False, True) if has_two else (False,):
+    kinds: dict[str, dict[str, bool]] = {"function": {}}
+    if operator.integer_function is not operator.function:
+        kinds["integers"] = {"for_integers": True}
+    if operator.double_function is not operator.function:
+        kinds["doubles"] = {"for_doubles": True}
+    tables: dict[str, Table] = {}
+    for kind, which in kinds.items():
         table: Table = []
         for values in product(*(p.choices for p in chosen)):
             choices = {p.name: value for p, value in zip(chosen, values, strict=True)}
             try:
-                roots = operator.formula(for_integers=for_integers, **choices)
+                roots = operator.formula(**which, **choices)
             except Exception as error:  # the formula may refuse choices that do not go together
                 table.append((_key(values), f"{type(error).__name__}: {error}"))
                 continue
@@ -224,7 +231,7 @@ def _formulas(operator: Operator) -> tuple[list[Row], list[Table]]:
                     operands = tuple(row_of[operand] for operand in current.operands)
                     rows.append((str(current.operation), operands, current.attribute, current.format.value))
             table.append((_key(values), tuple(row_of[root] for root in roots)))
-        tables.append(table)
+        tables[kind] = table
     return rows, tables
 
 

@@ -122,6 +122,7 @@ def rebuilt(op):
 NOT_COMPARED = {
     "function",
     "integer_function",
+    "double_function",
     "__wrapped__",
     "_bound",
     "_kernels",
@@ -151,9 +152,10 @@ def test_nothing_is_lost_by_value(name):
     assert inspect.getdoc(new) == inspect.getdoc(op)
     assert content(new) == content(op)
     chosen = [p for p in op.parameters if p.choices]
-    for for_integers, values in itertools.product((False, True), itertools.product(*(p.choices for p in chosen))):
+    kinds = ({}, {"for_integers": True}, {"for_doubles": True})
+    for kind, values in itertools.product(kinds, itertools.product(*(p.choices for p in chosen))):
         choices = {p.name: value for p, value in zip(chosen, values, strict=True)}
-        assert new.formula(for_integers=for_integers, **choices) == op.formula(for_integers=for_integers, **choices)
+        assert new.formula(**kind, **choices) == op.formula(**kind, **choices)
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))

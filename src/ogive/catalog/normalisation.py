@@ -108,7 +108,7 @@ def beside_given(x: Any, mean: Any, variance: Any, epsilon: Any, scale: Any = No
 def batch_normalization(x: Any, scale: Any, bias: Any, mean: Any, variance: Any, *, epsilon: Any = 1e-5) -> Any:
     """Elements beside a mean and a variance that are given: ``(x - mean) / sqrt(variance + epsilon) * scale + bias``.
 
-    Special cases: x = nan -> nan.
+    Special cases (scale = 2, bias = 0.5, mean = 1, variance = 4): nan -> nan; inf -> inf; -inf -> -inf; 1 -> 0.5.
 
     >>> batch_normalization([1.0, 3.0], 2.0, 0.5, 1.0, 4.0, epsilon=0)
     array([0.5, 2.5])
