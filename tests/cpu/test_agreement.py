@@ -3,6 +3,7 @@
 import math
 
 import ml_dtypes  # noqa: F401  (registers bfloat16)
+import mpmath
 import numpy as np
 import pytest
 
@@ -57,6 +58,21 @@ def test_integers_are_exact(op, signature):
 CANCELS = dict.fromkeys(("logaddexp", "logaddexp2"), max)
 
 
+def steps_of_batch_normalization(x, scale, bias, mean, variance, epsilon):
+    """What it computes on the way, in many digits."""
+    away = mpmath.mpf(x) - mpmath.mpf(mean)
+    quotient = away / mpmath.sqrt(mpmath.mpf(variance) + epsilon)
+    return away, quotient, quotient * scale, quotient * scale + bias
+
+
+#: Results of float64 that have an overflow or underflow on the way are no better than that (docs/accuracy.md).
+STEPS = {"batch_normalization": steps_of_batch_normalization}
+
+
+def is_within_range(steps):
+    return all(step == 0 or 2.0**-960 < abs(step) < 2.0**1020 for step in steps)
+
+
 @pytest.mark.parametrize(("op", "signature"), FLOAT_CASES, ids=ids(FLOAT_CASES))
 def test_floats_are_accurate(op, signature):
     arrays = operands(signature, 2000)
@@ -75,6 +91,10 @@ def test_floats_are_accurate(op, signature):
         # The reference in a longer format has an error of its own; what looks wrong is looked at exactly.
         for index in np.flatnonzero(errors > LIMITS[kind.name])[:20]:
             given = [array[index] for array in arrays]
+            if kind.name == "float64" and op.name in STEPS:
+                numbers = [float(value) for value in given]
+                if not is_within_range(STEPS[op.name](*numbers, *values.values())):
+                    continue
             truth = evaluate_exactly(root, [float(value) for value in given], values)
             long = np.array([to_long_double(truth)]).astype(wide)
             off = error(result[index : index + 1], long, kind)[0]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ogive.conversion import converted
 from ogive.dtypes import ElementType
 from ogive.operator import Operator
 from ogive.runtime import statistics
@@ -87,7 +88,7 @@ def drawn(family: str, signature: Signature, count: int, seed: int) -> list[np.n
         with np.errstate(all="ignore"):
             if not kind.is_float:
                 values = np.clip(np.nan_to_num(values), -100 if kind.name[0] == "i" else 0, 100)
-            found.append(values.astype(kind.numpy))
+            found.append(converted(values, kind.numpy))
     return found
 
 
