@@ -550,7 +550,7 @@ def promoted() -> dict[str, float]:
 
 # ---- two right words (pairs.py): each operation errs by a few units of U**2
 
-#: What operations on pairs add, relative to their results: the literature has 5, 3 and 10 units for like algorithms
+#: The errors of operations on pairs, relative to their results. The literature has 5, 3 and 10 units for like algorithms
 #: (Joldes, Muller and Popescu, 2017). A sum of two numbers of one sign, or of a number and one of at most 3/4 of it.
 UNIT = U * U
 TIMES, PLUS, PLUS_SMALLER, OVER = 6 * UNIT, 4 * UNIT, 12 * UNIT, 12 * UNIT
@@ -593,7 +593,7 @@ def less_one_long() -> float:
     return in_pairs_of_series(pairs.of_exponential, R, -R) + TIMES
 
 
-#: What is left of the operand of an exponential, absolutely: a sum of numbers below 1/2, and products that are smaller.
+#: The absolute error of an exponential's reduced operand: a sum of numbers below 1/2, and products that are smaller.
 REDUCED = 3 * UNIT
 
 
