@@ -45,8 +45,8 @@ def folder(named):
 
 
 def kept(folder):
-    """The files but the one that says what they are."""
-    return [file for file in folder.iterdir() if file.name != "CACHEDIR.TAG"]
+    """The files but the one that says what they are; none before the first is kept."""
+    return [file for file in folder.glob("*") if file.name != "CACHEDIR.TAG"]
 
 
 @pytest.fixture
