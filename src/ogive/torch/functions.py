@@ -46,12 +46,12 @@ def wrap(operator: Any) -> TensorFunction:
 
     >>> import torch, ogive, ogive.torch
     >>> @ogive.operator
-    ... def bent(x, *, slope=0.1):
+    ... def kinked(x, *, slope=0.1):
     ...     return ogive.formula.where(x >= 0, x, slope * x)
-    >>> function = ogive.torch.wrap(bent)
+    >>> function = ogive.torch.wrap(kinked)
     >>> x = torch.tensor([-10.0, 10.0], requires_grad=True)
     >>> function(x, slope=0.5)
-    tensor([-5., 10.], grad_fn=<BentBackward>)
+    tensor([-5., 10.], grad_fn=<KinkedBackward>)
     >>> torch.func.vmap(torch.func.grad(function))(x.detach())
     tensor([0.1000, 1.0000])
     """
