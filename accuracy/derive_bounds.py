@@ -32,7 +32,7 @@ from flint import arb, arb_series
 from ogive.expression import Format
 from ogive.numerics.elementary import coefficients as table
 from ogive.numerics.elementary import long_coefficients, pairs
-from ogive.numerics.elementary.error_function import of_error_function
+from ogive.numerics.elementary.error_function import erfc_numbers, of_error_function
 from ogive.numerics.machine import LONG
 
 TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/own_errors.py"
@@ -676,7 +676,7 @@ def sinh_long() -> float:
 
 def erfc_polynomial_long() -> float:
     """What the polynomial leaves."""
-    numbers = [sum(map(Fraction, parts), Fraction(0)) for parts in long_coefficients.ERFC]
+    numbers = erfc_numbers()
 
     def difference(t: Any) -> Any:
         a = 4 * (1 + t) / (1 - t)
@@ -693,7 +693,7 @@ def erfc_polynomial_long() -> float:
 @cache
 def scaled_tail_long() -> float:
     """E(a), a quotient of a polynomial in t, whose slope is at most 3/4 of it."""
-    numbers = [sum(map(Fraction, parts), Fraction(0)) for parts in long_coefficients.ERFC]
+    numbers = erfc_numbers()
     of_t = (OVER + 2 * PLUS) * 0.75
     polynomial = in_pairs(numbers, long_coefficients.ERFC_SHORT, -1.0, 23.5 / 31.5) + erfc_polynomial_long()
     return polynomial + of_t + OVER + TIMES + PLUS

@@ -27,9 +27,9 @@ WORKERS = 2
 #: So many times the bytes of a chunk a worker may hold: as it is stored, read, computed and encoded, and what Zarr and
 #: Python have not given back yet. 6.9 were measured.
 COPIES_OF_A_CHUNK = 8
-#: What Dask and Zarr hold for a chunk besides, until all are done. 3.6 KiB were measured.
+#: Dask and Zarr hold this for each chunk besides, until all are done. 3.6 KiB were measured.
 BYTES_OF_A_TASK = 5 * 2**10
-#: What the libraries hold themselves.
+#: The libraries hold this themselves.
 BYTES_OF_ALL = 2 * 2**20
 MIB = 2**20
 #: The least memory, in MiB.

@@ -41,7 +41,7 @@ __all__ = [
     "to_decimal",
 ]
 
-#: What is undecided at this precision is taken as exact, where no number on the way is vast.
+#: An element that is undecided at this precision is taken as exact, where no number on the way is vast.
 BITS = 4096
 _FIRST_BITS = 128
 
@@ -59,7 +59,7 @@ _BITS_OF_SIGN = 512
 #: Fractions of more bits are given up for balls: no result of so many bits is a tie.
 _LONGEST = 20_000
 
-#: What cancels by so many bits is taken for zero at the last precision.
+#: A sum that cancels by so many bits is taken for zero at the last precision.
 _CANCELLED = 1000
 
 #: Beyond this power of two every element type has only infinity and zero left.
@@ -776,7 +776,7 @@ def _decided(compute: Callable[[Any], Any], accept: Callable[[Any, bool], Any], 
                         ) from None
                     if rules.exponent is not None and rules.exponent > _VAST_EXPONENT:
                         most = min(BITS + rules.exponent, _MOST_BITS)
-                    # What the largest number needs; where that is beyond all bits, it may still not count.
+                    # The largest number needs so many. Where that is beyond all bits, it may still not count.
                     needed = (rules.exponent or 0) + _FIRST_BITS
                     wanted = max(2 * context.prec, needed if needed < most else 0)
                     if isinstance(undecided, Negligible) and not is_first and not is_last:

@@ -91,7 +91,7 @@ _OF_SIZES: dict[str, frozenset[int]] = {
          ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min", "Prod", "Sum", "SumSquare")), frozenset({1})),
 }  # fmt: skip
 
-#: What looks at nothing but the sizes of what it reads.
+#: Operators that look at the sizes of their operands alone.
 _OF_SHAPES = frozenset({"Shape", "Size"})
 
 

@@ -27,7 +27,7 @@ from ogive.expression import Format, Term, lift, node
 
 __all__ = ["Losses", "cross_entropy", "negative_log_likelihood"]
 
-#: What a rest is wrong by, relative to it: exponentials, log1p and a tree of sums, of at most 2**40 elements.
+#: The relative error of a rest: exponentials, log1p and a tree of sums, of at most 2**40 elements.
 REST = 2.0**-46
 
 #: What a rest may miss: exponentials that underflow.

@@ -191,8 +191,8 @@ class Bounded(Arithmetic):
             if not 2.0**-64 < abs(high.attribute) < 2.0**64:
                 continue
             product = self.mul_(near.high, high)
-            in_range = self.less_(self.number(2.0**-800), self.abs_(product))
-            in_range = either(in_range, self.equal_(near.high, self.number(0.0))) or in_range
+            is_large = self.less_(self.number(2.0**-800), self.abs_(product))
+            in_range = node(ops.OR, (is_large, self.equal_(near.high, self.number(0.0))), None, Format.BIT)
             known = _both(in_range, self.equal_(near.low, self.number(0.0)))
             sides = (_both(known, near.is_above), _both(known, near.is_below))
             is_above, is_below = sides if high.attribute > 0 else sides[::-1]

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from math import factorial, isqrt
 
 from ogive import elementary_functions as functions
@@ -87,12 +88,17 @@ def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     return DoubleWord(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
 
 
+@cache
+def erfc_numbers() -> tuple[Fraction, ...]:
+    """The coefficients of the polynomial in t, as they are stored."""
+    return tuple(sum(map(Fraction, parts), Fraction(0)) for parts in long_coefficients.ERFC)
+
+
 def _long_scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """E(a) in two right words."""
     number, middle = pairs.of_number(m, a), pairs.single(m, m.number(MIDDLE[Format.F64]))
     t = pairs.over(m, pairs.plus(m, number, pairs.negative(m, middle)), pairs.plus_smaller(m, middle, number))
-    exact = tuple(sum(map(Fraction, parts), Fraction(0)) for parts in long_coefficients.ERFC)
-    value = pairs.polynomial(m, t, exact, long_coefficients.ERFC_SHORT, falls=False)
+    value = pairs.polynomial(m, t, erfc_numbers(), long_coefficients.ERFC_SHORT, falls=False)
     slope = pairs.times(m, number, pairs.single(m, m.number(9 / 8)))
     high, low = pairs.over(m, value, pairs.plus(m, pairs.single(m, m.number(1.0)), slope))
     return DoubleWord(high, low, interval=Interval(0.02, 1.01), is_normal=True)

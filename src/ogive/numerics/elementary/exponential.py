@@ -157,12 +157,9 @@ def long_reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, pairs.Pair]:
     """(n, r) of a number that was clamped, r in two right words."""
     _, n = whole_part(m, x.high)
     # The first part of n log(2) is subtracted without an error.
-    first = Fraction(int(pairs.LOG_2 * 2**41), 2**41)
+    first, second = pairs.split(pairs.LOG_2)
     rest = m.fma_(n, m.number(-float(first)), x.high)
-    second, third = pairs.constant(m, first - pairs.LOG_2)
-    high = m.mul_(n, second)
-    low = m.fma_(n, third, m.fma_(n, second, m.neg_(high)))
-    return n, pairs.plus(m, m.two_sum(rest, m.low_part(x)), (high, low))
+    return n, pairs.plus(m, m.two_sum(rest, m.low_part(x)), pairs.times_whole(m, n, -second))
 
 
 def _long_less_one(m: Arithmetic, x: DoubleWord) -> tuple[Expression, pairs.Pair]:

@@ -29,8 +29,10 @@ __all__ = [
     "series",
     "sine",
     "single",
+    "split",
     "times",
     "times_log_2",
+    "times_whole",
 ]
 
 #: (high, low): low is at most half a unit of high, or a little more.
@@ -159,9 +161,18 @@ def cosine(m: Arithmetic, square: Pair, reach: float) -> Pair:
 
 def times_log_2(m: Arithmetic, k: Expression, factor: Fraction = Fraction(1)) -> Pair:
     """``k log(2) factor`` of a whole number of up to 11 bits; the factor lies between 1/2 and 2."""
-    value = LOG_2 * factor
+    first, rest = split(LOG_2 * factor)
+    return plus_smaller(m, single(m, m.mul_(k, m.number(float(first)))), times_whole(m, k, rest))
+
+
+def split(value: Fraction) -> tuple[Fraction, Fraction]:
+    """A first part whose product with a whole number of up to 11 bits is exact, and the rest."""
     first = Fraction(int(value * 2**41), 2**41)
-    second, third = constant(m, value - first)
-    high = m.mul_(k, second)
-    low = m.fma_(k, third, m.fma_(k, second, m.neg_(high)))
-    return plus_smaller(m, single(m, m.mul_(k, m.number(float(first)))), (high, low))
+    return first, value - first
+
+
+def times_whole(m: Arithmetic, k: Expression, value: Fraction) -> Pair:
+    """A multiple of a constant, which is a pair too."""
+    first, second = constant(m, value)
+    high = m.mul_(k, first)
+    return high, m.fma_(k, second, m.fma_(k, first, m.neg_(high)))

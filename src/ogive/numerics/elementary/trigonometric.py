@@ -59,9 +59,8 @@ def tan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 def _reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
     """(n, in the last bits of an integer; r)."""
     x = m.unscaled(x)
-    n, r = _reduced_word(m, x.high, x.interval)
     if x.low is None:
-        return n, r
+        return _reduced_word(m, x.high, x.interval)
     # What the argument lacks may be more than what is left of it, and more than a turn.
     x = m.renormalised(x)
     low = DoubleWord(m.low_part(x))
