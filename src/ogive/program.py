@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
@@ -33,7 +33,14 @@ MASK = ELEMENT_TYPES["uint8"]
 
 Number = float | int
 
-DecideRow = Callable[[Sequence[Sequence[Number]], Sequence[float]], tuple[Sequence[Number], ...]]
+
+class DecideRow(Protocol):
+    """Computes the results of one row with as many bits as they take."""
+
+    def __call__(
+        self, rows: Sequence[Sequence[Number]], parameters: Sequence[float], wanted: Sequence[int] | None = None, /
+    ) -> tuple[Sequence[Number], ...]:
+        """The results for a row of each operand: those at the ``wanted`` positions, all by default."""
 
 
 class Summation(Enum):
@@ -140,7 +147,7 @@ class Program:
     """The results for the operands of one element and these parameters, with as many bits as they take. None for rows."""
 
     decide_row: DecideRow | None = field(default=None, compare=False)
-    """The same for a row-wise program: the results for the rows of the operands."""
+    """The same for a row-wise program."""
 
     is_tested: bool = field(default=False, compare=False)
     """Whether the sums and products of a row-wise program have bounds of their error, and its results a rounding test."""

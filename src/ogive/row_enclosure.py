@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from functools import cmp_to_key, partial
+from functools import cmp_to_key
 from typing import Any
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType
@@ -38,28 +38,38 @@ def right_row(
 
 
 def right_rows(
-    root: Expression, rows: Sequence[Sequence[float | int]], parameters: Mapping[str, float], kind: ElementType
+    root: Expression,
+    rows: Sequence[Sequence[float | int]],
+    parameters: Mapping[str, float],
+    kind: ElementType,
+    wanted: Sequence[int] | None = None,
 ) -> list[float | int]:
-    """The same of a formula of several tensors, over a row of each; a tensor of one number a row has one element."""
+    """The same of a formula of several tensors, over a row of each; a tensor of one number a row has one element.
+
+    ``wanted`` are the positions of the results that are computed; all by default.
+    """
+    places = range(_length(rows)) if wanted is None else wanted
     results: dict[int, float | int] = {}
+
+    def compute(rules: Any) -> Any:
+        return _row(root, rows, parameters, rules, [i for i in places if i not in results])
 
     def accept(values: Any, is_last: bool) -> list[float | int]:
         """Each element is decided once, with as many bits as it takes."""
         if isinstance(values, _Common):
-            return [rounded(values.value, kind, False, is_last)] * _length(rows)
+            return [rounded(values.value, kind, False, is_last)] * len(places)
         undecided: Undecided | None = None
-        for i, value in enumerate(values):
-            if i not in results:
-                try:
-                    results[i] = rounded(value, kind, False, is_last)
-                except Undecided as found:
-                    undecided = found if undecided is None or isinstance(undecided, Negligible) else undecided
+        for i, value in values.items():
+            try:
+                results[i] = rounded(value, kind, False, is_last)
+            except Undecided as found:
+                undecided = found if undecided is None or isinstance(undecided, Negligible) else undecided
         if undecided is not None:
             raise undecided
-        return [results[i] for i in range(len(values))]
+        return [results[i] for i in places]
 
     (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
-    found: list[float | int] = decided(partial(_row, root, rows, parameters), accept)
+    found: list[float | int] = decided(compute, accept)
     return found
 
 
@@ -69,11 +79,12 @@ def exact_row(
     """The values of a formula over one row, with so many decimal digits, one for each element."""
 
     def accept(values: Any, is_last: bool) -> list[Decimal]:
-        every = [values.value] * len(row) if isinstance(values, _Common) else values
+        every = [values.value] * len(row) if isinstance(values, _Common) else values.values()
         return [to_decimal(value, is_last, digits) for value in every]
 
     (root,) = with_limits([root], ELEMENT_TYPES["float64"])
-    found: list[Decimal] = decided(partial(_row, root, (row,), parameters), accept)
+    places = range(len(row))
+    found: list[Decimal] = decided(lambda rules: _row(root, (row,), parameters, rules, places), accept)
     return found
 
 
@@ -91,7 +102,7 @@ def right_total(
     def compute(rules: Any) -> Any:
         total = of_number(0)
         for weight, a, b, row in terms:
-            value = _row(root, (row,), {}, rules).value
+            value = _row(root, (row,), {}, rules, ()).value
             value = rules.add(rules.add(of_number(a), of_number(-b)), value)
             total = rules.add(total, rules.multiply(of_number(weight), value))
         return rules.settled(rules.divide(total, of_number(divisor)))
@@ -104,34 +115,54 @@ def _length(rows: Sequence[Sequence[float | int]]) -> int:
     return max(map(len, rows))
 
 
-def _row(root: Expression, rows: Sequence[Sequence[float | int]], parameters: Mapping[str, float], rules: Any) -> Any:
-    """The value of a graph at each element of a row, or its `_Common` value."""
-    count = _length(rows)
+def _row(
+    root: Expression,
+    rows: Sequence[Sequence[float | int]],
+    parameters: Mapping[str, float],
+    rules: Any,
+    wanted: Sequence[int],
+) -> Any:
+    """The value of a graph at some elements of a row, by position, or its `_Common` value.
+
+    All elements are computed of what is reduced, and the wanted ones alone of what follows from that.
+    """
+    every = range(_length(rows))
+    reduced = {n for n in walk(root) if n.operation in _REDUCTIONS}
+    of_all = set(walk(*(operand for n in reduced for operand in n.operands)))
     values: dict[Expression, Any] = {}
     for current in walk(root):
+        places = every if current in of_all else wanted
         if current.operation == "input":
             row = rows[current.attribute]
-            given = [bool(x) if current.format is Format.TRUTH else rules.settled(of_number(x)) for x in row]
-            values[current] = given if len(row) == count else _Common(given[0])
+            if len(row) == len(every):
+                values[current] = {i: _given(current, row[i], rules) for i in places}
+            else:
+                values[current] = _Common(_given(current, row[0], rules))
         elif current.operation in ("parameter", "constant"):
             one = parameters[current.attribute[1]] if current.operation == "parameter" else current.attribute
-            values[current] = _Common(bool(one) if current.format is Format.TRUTH else rules.settled(of_number(one)))
+            values[current] = _Common(_given(current, one, rules))
         elif current.operation == "row_count":
-            values[current] = _Common(of_number(count))
-        elif current.operation in _REDUCTIONS:
+            values[current] = _Common(of_number(len(every)))
+        elif current in reduced:
             operand = values[current.operands[0]]
-            row = [operand.value] * count if isinstance(operand, _Common) else operand
+            row = [operand.value] * len(every) if isinstance(operand, _Common) else [operand[i] for i in every]
             values[current] = _reduced(current.operation, row, rules)
         else:
-            values[current] = _of_operands(current.operation, [values[o] for o in current.operands], count, rules)
+            values[current] = _of_operands(current.operation, [values[o] for o in current.operands], places, rules)
     return values[root]
 
 
-def _of_operands(operation: Operation, operands: Sequence[Any], count: int, rules: Any) -> Any:
+def _given(leaf: Expression, value: Any, rules: Any) -> Any:
+    return bool(value) if leaf.format is Format.TRUTH else rules.settled(of_number(value))
+
+
+def _of_operands(operation: Operation, operands: Sequence[Any], places: Sequence[int], rules: Any) -> Any:
     if all(isinstance(operand, _Common) for operand in operands):
         return _Common(_applied(operation, tuple(operand.value for operand in operands), rules))
-    each = [[o.value] * count if isinstance(o, _Common) else o for o in operands]
-    return [_applied(operation, some, rules) for some in zip(*each, strict=True)]
+    return {
+        i: _applied(operation, tuple(o.value if isinstance(o, _Common) else o[i] for o in operands), rules)
+        for i in places
+    }
 
 
 def _applied(operation: Operation, operands: tuple[Any, ...], rules: Any) -> Any:
@@ -170,7 +201,7 @@ def _reduced(operation: str, row: list[Any], rules: Any) -> Any:
     if operation in ("row_first", "row_index"):
         first = next((i for i, truth in enumerate(row) if truth), None)
         if operation == "row_first":
-            return [i == first for i in range(len(row))]
+            return {i: i == first for i in range(len(row))}
         return _Common(of_number(math.inf if first is None else first))
     if operation == "row_sum":
         total = rules.add(of_number(0), row[0]) if row else of_number(0)

@@ -173,7 +173,9 @@ def row_decider(
     rounds = parameters_in(inputs, outputs) is Format.F32
     names = {n.attribute for n in walk(*roots) if n.operation == ops.PARAMETER}
 
-    def decide(rows: Sequence[Sequence[Number]], parameters: Sequence[float]) -> tuple[Sequence[Number], ...]:
+    def decide(
+        rows: Sequence[Sequence[Number]], parameters: Sequence[float], wanted: Sequence[int] | None = None
+    ) -> tuple[Sequence[Number], ...]:
         from ogive.row_enclosure import right_rows
 
         with np.errstate(over="ignore"):
@@ -181,7 +183,7 @@ def row_decider(
                 name: float(np.float32(parameters[position])) if rounds else parameters[position]
                 for position, name in names
             }
-        found = (right_rows(root, rows, named, output) for root, output in zip(roots, outputs, strict=True))
+        found = (right_rows(root, rows, named, output, wanted) for root, output in zip(roots, outputs, strict=True))
         return tuple(row[:1] if reduces else row for row in found)
 
     return decide

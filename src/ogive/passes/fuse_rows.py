@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
@@ -48,7 +49,7 @@ def fuse_rows(
     made = joint.program(outputs)
     if made.undecided is not None:
         made = replace(made, repair=lambda: _repair(inputs, row_inputs, steps, outputs, of_row=made.marks_rows))
-    return replace(made, decide_row=lambda rows, parameters: _decide(steps, outputs, rows, parameters))
+    return replace(made, decide_row=partial(_decide, steps, outputs))
 
 
 def _repair(
@@ -83,8 +84,12 @@ def _decide(
     outputs: Sequence[int],
     rows: Sequence[Sequence[Number]],
     parameters: Sequence[float],
+    wanted: Sequence[int] | None = None,
 ) -> tuple[Sequence[Number], ...]:
-    """The results for a row of each operand: each step's are rounded before the next step takes them."""
+    """The results for a row of each operand: each step's are rounded before the next step takes them.
+
+    Steps are computed of whole rows, because a later one may reduce them.
+    """
     values: list[Sequence[Number]] = list(rows)
     first = 0
     for program, numbers in steps:
@@ -96,7 +101,8 @@ def _decide(
         else:
             values.extend(_of_elements(program, given, own))
         first = end
-    return tuple(values[i] for i in outputs)
+    results = (values[i] for i in outputs)
+    return tuple(row if wanted is None or len(row) == 1 else [row[place] for place in wanted] for row in results)
 
 
 def _of_elements(

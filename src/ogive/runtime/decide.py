@@ -154,6 +154,8 @@ class Decider:
 class RowDecider:
     """The same of a kernel over rows, which calls it with one row. It takes some microseconds an element.
 
+    What the row has in common is computed of all elements, the rest of those alone that are open.
+
     Rows with NaN or an infinity, and rows without elements, keep the repair's results.
     """
 
@@ -178,14 +180,16 @@ class RowDecider:
         decide = self.make_decide()
         assert decide is not None
         rows = [[float(x) if t.is_float else int(x) for x in row] for row, t in zip(operands, self.inputs, strict=True)]
+        wanted = np.flatnonzero(np.frombuffer(mask, np.uint8))
         try:
-            decided = decide(rows, parameters)
+            decided = decide(rows, parameters, wanted.tolist())
         except UnsupportedError:
             return tuple(outputs)
+        results = [np.frombuffer(data, t.numpy).copy() for data, t in zip(outputs, self.outputs, strict=True)]
         with np.errstate(all="ignore"):
-            found = tuple(
-                converted(np.array(values), t.numpy).tobytes() for values, t in zip(decided, self.outputs, strict=True)
-            )
+            for result, values, kind in zip(results, decided, self.outputs, strict=True):
+                result[wanted if result.size > 1 else slice(1)] = converted(np.array(values), kind.numpy)
+        found = tuple(result.tobytes() for result in results)
         if len(mask) + sum(map(len, inputs)) <= LONGEST_REMEMBERED:
             if len(self.known) >= MOST_ROWS_REMEMBERED:
                 self.known.clear()
