@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,9 @@ CASES_BETWEEN_SAVES = 20
     "--peer", "peers", multiple=True, type=click.Choice([*{**PEERS, **MODEL_PEERS}][1:]), help="Only these peers."
 )
 @click.option("--dtype", default="float32", show_default=True, type=click.Choice(cliffs.DTYPES), help="That of cliffs.")
+@click.option(
+    "--family", "families", multiple=True, type=click.Choice(list(cliffs.FAMILIES)), help="Only these data of cliffs."
+)
 @click.option("--threads", default=2, show_default=True, help="Threads for everybody.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Rounds to take the median of.  [default: {ROUNDS}]")
 @click.option("--quick", is_flag=True, help="A few operators and rounds: a first look.")
@@ -69,13 +73,15 @@ def main(
     sizes: tuple[int, ...],
     peers: tuple[str, ...],
     dtype: str,
+    families: tuple[str, ...],
     threads: int,
     rounds: int | None,
     quick: bool,
     file: Path | None,
 ) -> None:
-    if "cliffs" in sections and file is not None and (operators or quick):
-        raise click.UsageError("--json stores all cells of cliffs together; allowed: without --operator and --quick")
+    if "cliffs" in sections and file is not None and (operators or families or quick):
+        allowed = "allowed: without --operator, --family and --quick"
+        raise click.UsageError(f"--json stores all cells of cliffs together; {allowed}")
     console = Console(width=None if sys.stdout.isatty() else 160)
     (present, missing), (for_models, missing_there) = installed(PEERS), installed_for_models()
     if missing or missing_there:
@@ -97,7 +103,8 @@ def main(
             if section == "cliffs":
                 functions = cliffs.functions(operators)
                 task = progress.add_task(section, total=len(functions))
-                found[section] = cliffs.measure(functions, dtype, lambda task=task: progress.advance(task))  # type: ignore[misc]
+                advance = partial(progress.advance, task)
+                found[section] = cliffs.measure(functions, dtype, advance, families or tuple(cliffs.FAMILIES))
             elif section in BY_THEMSELVES:
                 function, steps = BY_THEMSELVES[section]
                 ogive.set_num_threads(threads)

@@ -4,12 +4,15 @@ A cell is the time of an element of one function on one family of data, on one t
 lengthen less. Data are fresh in every call, so that remembered results hide nothing. A cell is beyond the limit if it is
 slower than 20 times the function's ordinary time and than 50 ns an element (200 ns in float64), or than 2 us in any case:
 there are functions for which ordinary data are the slow ones.
+
+A busy machine makes times longer, and the number of elements that were left to enclosures not: a cell has both.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +26,7 @@ import ogive
 from benchmarks.kernels import digest_of
 from ogive.cli.levels import FAMILIES, drawn, numbers_of, signature_of
 from ogive.errors import OgiveError
+from ogive.runtime import statistics
 
 __all__ = ["DTYPES", "functions", "is_beyond", "limit_of", "measure", "stored", "summaries", "worst_first"]
 
@@ -31,9 +35,11 @@ DTYPES = ("float32", "bfloat16", "float16", "float64")
 #: Elements of a cell; of a slow one fewer; of the call before it, which compiles what it needs. The length of rows.
 COUNT, FEW, FIRST, ROW = 4096, 256, 16, 512
 #: Where so few elements take so long, more are not timed.
-SLOW = 0.02
+SLOW = 0.002
 #: The CPU time after which a call is given up.
-TIME_OUT = 2.0
+TIME_OUT = 0.5
+#: How often a cell is timed at most: one that is beyond the limit is timed again.
+CALLS = 4
 #: How many times slower than ordinary; how many nanoseconds an element are allowed in any case; and how many in none.
 TIMES, NANOSECONDS, OF_FLOAT64, MOST = 20, 50.0, 200.0, 2000.0
 #: How many cells a file keeps.
@@ -43,20 +49,25 @@ Row = dict[str, Any]
 
 
 def functions(operators: Sequence[str] = ()) -> dict[str, Callable[[], Any]]:
-    """By name: what makes a function that is timed. ``operators`` are names of the catalogue, or of the formulas."""
-    made: dict[str, Callable[[], Any]] = {}
-    for name, op in ogive.catalog.OPERATORS.items():
-        if not operators or name in operators:
-            made[name] = lambda op=op: op  # type: ignore[misc]
-            if not op.is_row_wise:
-                made[f"grad({name})"] = lambda op=op: _derived(ogive.grad, op)  # type: ignore[misc]
-            made[f"vjp({name})"] = lambda op=op: _derived(ogive.vjp, op)  # type: ignore[misc]
+    """By name: what makes a function that is timed.
+
+    ``operators`` are names of the catalogue, whose derivatives are meant too, of formulas, or of what this returns.
+    """
     from tests.textbooks import TEXTBOOKS
 
+    made: dict[str, Callable[[], Any]] = {}
+    named: dict[str, str] = {}
+    for name, op in ogive.catalog.OPERATORS.items():
+        made[name] = lambda op=op: op  # type: ignore[misc]
+        if not op.is_row_wise:
+            made[f"grad({name})"] = lambda op=op: _derived(ogive.grad, op)  # type: ignore[misc]
+        made[f"vjp({name})"] = lambda op=op: _derived(ogive.vjp, op)  # type: ignore[misc]
+        named |= {f"grad({name})": name, f"vjp({name})": name}
     for name, textbook in TEXTBOOKS.items():
-        if not operators or name in operators:
-            made[name if name not in made else f"{name}, formula"] = lambda textbook=textbook: _of_formula(textbook)  # type: ignore[misc]
-    return made
+        key = name if name not in made else f"{name}, formula"
+        made[key] = lambda textbook=textbook: _of_formula(textbook)  # type: ignore[misc]
+        named[key] = name
+    return {key: make for key, make in made.items() if not operators or {key, named.get(key, key)} & set(operators)}
 
 
 def _derived(derive: Callable[[Any], Any], op: Any) -> Any:
@@ -107,19 +118,23 @@ class _Timed:
         self.op, self.signature = op, signature
         self.numbers = numbers_of(op)
         self.seeds = itertools.count()
+        self.enclosed = 0
+        """How many elements of the last call were left to enclosures."""
 
     def seconds(self, family: str, count: int, time_out: float = TIME_OUT) -> float:
         """CPU time of one call on fresh data; the limit where that ran out."""
         arrays = drawn(family, self.signature, count, next(self.seeds))
         if self.op.is_row_wise:
             arrays = [array.reshape(-1, min(count, ROW)) for array in arrays]
-        begin = time.thread_time()
+        before, begin = _enclosed(), time.thread_time()
         try:
             with np.errstate(all="ignore"), _limited(time_out):
                 self.op(*arrays, **self.numbers)
         except TimeoutError:
             return max(time_out, time.thread_time() - begin)
-        return time.thread_time() - begin
+        taken = time.thread_time() - begin
+        self.enclosed = _enclosed() - before
+        return taken
 
     def ordinary(self) -> float:
         """Nanoseconds an element of ordinary data, of which few are repaired."""
@@ -129,17 +144,21 @@ class _Timed:
     def cell(self, family: str, limit: float) -> tuple[float, int]:
         """Nanoseconds an element, and of how many. The first call compiles; a cell beyond the limit is timed again."""
         self.seconds(family, FIRST, 60.0)
-        count = FEW
         taken = self.seconds(family, FEW)
-        if taken >= SLOW:  # it may have been the first one that had anything to repair, which compiles the repair
+        if SLOW <= taken < TIME_OUT:  # the first one may compile what nothing asked for before
             taken = min(taken, self.seconds(family, FEW))
-        if taken < SLOW:
-            count = COUNT
-            taken = self.seconds(family, COUNT)
-            for _ in range(2):
-                if SLOW > taken > limit * 1e-9 * count:
-                    taken = min(taken, self.seconds(family, COUNT))
-        return taken / count * 1e9, count
+        if taken >= SLOW:
+            return taken / FEW * 1e9, FEW
+        taken = math.inf
+        for _ in range(CALLS):
+            taken = min(taken, self.seconds(family, COUNT))
+            if taken <= limit * 1e-9 * COUNT or taken >= TIME_OUT:
+                break
+        return taken / COUNT * 1e9, COUNT
+
+
+def _enclosed() -> int:
+    return sum(row.enclosed for row in statistics())
 
 
 def limit_of(ordinary: float, dtype: str) -> float:
@@ -152,7 +171,12 @@ def is_beyond(row: Row) -> bool:
     return bool(row["nanoseconds"] > row["limit"])
 
 
-def measure(names: dict[str, Callable[[], Any]], dtype: str, advance: Callable[[], None]) -> list[Row]:
+def measure(
+    names: dict[str, Callable[[], Any]],
+    dtype: str,
+    advance: Callable[[], None],
+    families: Sequence[str] = tuple(FAMILIES),
+) -> list[Row]:
     """The cells of all functions, for one element type."""
     rows = []
     with ogive.threads(1):
@@ -163,7 +187,7 @@ def measure(names: dict[str, Callable[[], Any]], dtype: str, advance: Callable[[
                 timed = _Timed(op, signature)
                 ordinary = timed.ordinary()
                 limit = limit_of(ordinary, dtype)
-                for family in FAMILIES:
+                for family in families:
                     nanoseconds, elements = timed.cell(family, limit)
                     rows.append(
                         {
@@ -171,6 +195,7 @@ def measure(names: dict[str, Callable[[], Any]], dtype: str, advance: Callable[[
                             "family": family,
                             "dtype": dtype,
                             "elements": elements,
+                            "enclosed": timed.enclosed,
                             "nanoseconds": round(nanoseconds, 2),
                             "ordinary": round(ordinary, 2),
                             "limit": round(limit, 2),

@@ -258,10 +258,11 @@ def _cliffs(title: str, rows: list[Row]) -> list[Table]:
                     row["name"],
                     row["family"],
                     *(duration(row[key] / 1e9) for key in ("nanoseconds", "ordinary", "limit")),
+                    f"{row['enclosed'] / row['elements']:.1%}" if "enclosed" in row else "-",
                 ]
                 for row in cells
             ]
-            columns = ["function", "data", "an element", "ordinary", "limit"]
+            columns = ["function", "data", "an element", "ordinary", "limit", "enclosed"]
             made.append(Table(f"Cells beyond the limit, {dtype}", columns, lines))
     return made
 

@@ -250,7 +250,9 @@ def test_cliffs_are_looked_for_in_every_operator_and_formula():
     assert {*OPERATORS, *(f"vjp({name})" for name in OPERATORS)} < names
     assert {f"grad({name})" for name, op in OPERATORS.items() if not op.is_row_wise} < names
     assert len(names) == sum(3 - op.is_row_wise for op in OPERATORS.values()) + len(TEXTBOOKS)
+    assert len(TEXTBOOKS) >= 60
     assert set(cliffs.functions(("gelu",))) == {"gelu", "grad(gelu)", "vjp(gelu)"}
+    assert set(cliffs.functions(("grad(gelu)", "Planck"))) == {"grad(gelu)", "Planck"}
 
 
 @pytest.mark.parametrize("dtype", cliffs.DTYPES)
@@ -277,6 +279,8 @@ def test_a_cliff_is_measured_and_stored_with_its_kernels():
     slow = next(row for row in cells if (row["name"], row["family"]) == ("undecidable", "normal, width 1"))
     assert cliffs.is_beyond(slow)
     assert slow["elements"] < 4096
+    assert slow["enclosed"] > slow["elements"] / 2
+    assert all(row["enclosed"] == 0 for row in cells if row["name"] == "relu")
     stored = cliffs.stored([row | {"name": "gelu"} for row in cells])
     assert [row["family"] for row in stored[: len(FAMILIES)]] == list(FAMILIES)
     assert sum(row["cells"] for row in stored[: len(FAMILIES)]) == len(cells)
@@ -318,4 +322,6 @@ def test_the_exit_status_says_whether_there_are_cliffs(monkeypatch, tmp_path):
         assert f"1 cells, {status} beyond the limit" in result.output
     refused = CliRunner().invoke(main, ["--section", "cliffs", "--operator", "relu", "--json", str(file)])
     assert refused.exit_code == 2
-    assert "allowed: without --operator and --quick" in refused.output
+    assert "allowed: without --operator, --family and --quick" in refused.output
+    few = CliRunner().invoke(main, ["--section", "cliffs", "--operator", "relu", "--family", "zero"])
+    assert "1 cells, " in few.output
