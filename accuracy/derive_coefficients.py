@@ -458,7 +458,6 @@ def quotients() -> list[Quotient]:
         long(to_one, (4, 4)),
         tail,
         long(tail, (7, 8), (mp.mpf(0), mp.mpf(38))),
-        over_root("erf", mp.erf, 4, (5, 6)),
         arctangent,
         long(arctangent, (5, 5)),
     ]

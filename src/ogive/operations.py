@@ -90,10 +90,6 @@ class Operation(str):
     """Whether it makes no NaN of numbers, infinities among them."""
     is_step: bool = False
     """Whether it jumps where its operand is rounded."""
-    points: int = 0
-    """How much there is to correct (passes/policy.py); it decides about bits."""
-    short_for: frozenset[str] = frozenset()
-    """The element types of results for which a short rule needs no correction (passes/policy.py); so does this."""
     cost: float = 1.0
     """Its time, in that of a multiplication (passes/cost.py)."""
     instructions: int = 2
@@ -105,8 +101,6 @@ class Operation(str):
     """The arithmetic of an elementary function: of an Arithmetic and the operands as double words, a double word."""
     rough_lowering: Callable[..., Any] | None = None
     """A cheaper one with one unit in the last place or so, for what goes into sums."""
-    final_lowering: Callable[..., Any] | None = None
-    """A shorter one for float32 results of exact operands, with an error which nothing that follows can magnify."""
     is_linear_at_zero: bool = False
     """Whether it is its argument near zero: f(u) = u (1 + O(u))."""
     loses_subnormals: bool = False
@@ -251,9 +245,7 @@ def elementary(name: str, arity: int = 1, **facts: Any) -> Operation:
     Its other facts are those of :class:`Operation`. ``doc`` is what the function of formulas says; without
     ``enclosure``, ``evaluate`` or ``evaluate_exactly`` whoever wants that rule refuses formulas of it.
     """
-    return Operation(
-        name, arity, in_formulas=is_number, is_elementary=True, **{"points": 9, "instructions": 30, **facts}
-    )
+    return Operation(name, arity, in_formulas=is_number, is_elementary=True, **{"instructions": 30, **facts})
 
 
 # ---- leaves. An input has its position, a parameter (position, name), a constant its exact value
@@ -391,7 +383,6 @@ ADD = Operation(
     of_truths=OR,
     is_kept_whole=True,
     wraps_around=True,
-    points=3,
     numpy=("add",),
 )
 SUBTRACT = Operation(
@@ -403,7 +394,6 @@ SUBTRACT = Operation(
     exactly=python.sub,
     is_kept_whole=True,
     wraps_around=True,
-    points=3,
     numpy=("subtract",),
 )
 MULTIPLY = Operation(
@@ -416,7 +406,6 @@ MULTIPLY = Operation(
     of_truths=AND,
     is_kept_whole=True,
     wraps_around=True,
-    points=2,
     numpy=("multiply",),
 )
 DIVIDE = Operation(
@@ -426,7 +415,6 @@ DIVIDE = Operation(
     in_formulas=is_number,
     in_programs=_is_real,
     exactly=python.truediv,
-    points=2,
     cost=6.0,
     numpy=("divide",),
 )
@@ -462,7 +450,6 @@ SQUARE_ROOT = Operation(
     1,
     in_formulas=is_number,
     in_programs=_is_real,
-    points=2,
     cost=10.0,
     numpy=("sqrt",),
     doc="The square root; NaN below zero, -0 at -0.",

@@ -826,25 +826,6 @@ def test_an_error_of_the_compiler_reaches_the_caller(monkeypatch):
     assert fresh(np.float32([1.0]))[0] == np.float32(1.03125)
 
 
-def test_a_short_form_of_a_result_is_not_used_within_formulas():
-    """erf alone is good to 0.82 units; the square of that would have an error of 1.1."""
-    import mpmath
-
-    from ogive import formula as f
-    from ogive import operator
-
-    @operator
-    def square_of_erf(x):
-        return f.erf(x) * f.erf(x)
-
-    x = np.random.default_rng(5).uniform(-2, 2, 2000).astype(np.float32)
-    squares = square_of_erf(x)
-    with mpmath.workdps(30):
-        exact = [mpmath.erf(float(value)) ** 2 for value in x]
-        errors = [abs(float(mpmath.mpf(float(y)) - e)) for y, e in zip(squares, exact, strict=True)]
-    assert (np.array(errors) / np.spacing(squares)).max() < 0.9
-
-
 def test_formulas_may_use_the_logistic_function():
     from ogive import formula as f
     from ogive import operator, sigmoid, swish

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
-import pytest
+import random
+from collections.abc import Callable
 
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ogive import formula as f
 from ogive.catalog import OPERATORS
-from ogive.expression import Expression, Format, node, walk
+from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.expression import Expression, Format, constant, lift, node, walk
+from ogive.passes import cost as costs
+from ogive.passes import fast_path
 from ogive.passes.cost import WIDTH_OF_FLOAT64, cost
+from ogive.passes.fold import fold
+from ogive.passes.lower import lower
 from ogive.program import Program
+from ogive.runtime.kernels import make_ufunc
+from tests.inputs import CASES, assert_same_bits
+
+X, Y = (node("input", (), i, Format.NUMBER) for i in range(2))
+ALPHA = node("parameter", (), (0, "alpha"), Format.NUMBER)
+SINGLE = ELEMENT_TYPES["float32"]
+FLOATS = [(op, s) for op, s in CASES if all(t.is_float for t in (*s.inputs, *s.outputs))]
+
+
+def choices_of(op):
+    return {p.name: p.choices[0] for p in op.parameters if p.choices}
 
 
 def x(form: Format = Format.F32, position: int = 0) -> Expression:
@@ -82,3 +105,88 @@ def test_bound_parameters_choose_as_open_ones(alpha):
 def test_a_bound_is_applied_after_rounding():
     """hard_sigmoid is one fused multiply-add, two comparisons and a NaN that becomes the canonical one."""
     assert formats("hard_sigmoid", "float32") == {Format.F32, Format.BIT}
+
+
+# ---- constants that were measured decide no bit
+
+
+def free(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(costs, "WIDTH_OF_FLOAT64", 0.01)
+
+
+def dear(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(costs, "WIDTH_OF_FLOAT64", 100.0)
+    patched.setattr(fast_path, "WORTHWHILE", 1000.0)
+
+
+def alike(patched: pytest.MonkeyPatch) -> None:
+    patched.setattr(costs, "COSTS", dict.fromkeys(costs.COSTS, 1.0))
+    patched.setattr(fast_path, "WORTHWHILE", -1000.0)
+
+
+def drawn(patched: pytest.MonkeyPatch) -> None:
+    draw = random.Random(1)
+    patched.setattr(costs, "COSTS", {name: draw.uniform(0, 20) for name in costs.COSTS})
+    patched.setattr(costs, "WIDTH_OF_FLOAT64", draw.uniform(1, 4))
+
+
+TUNINGS = [free, dear, alike, drawn]
+
+
+def every(kind: ElementType) -> np.ndarray:
+    return np.arange(1 << 16, dtype=np.uint16).view(kind.numpy)
+
+
+def tuned(tuning: Callable[[pytest.MonkeyPatch], None], make: Callable[[], Program]) -> tuple[Program, Program]:
+    """A program as it is, and as it is with other constants."""
+    with pytest.MonkeyPatch.context() as patched:
+        tuning(patched)
+        other = make()
+    return make(), other
+
+
+@pytest.mark.parametrize("tuning", TUNINGS)
+def test_no_cost_decides_a_bit_of_the_catalogue(tuning):
+    """float32 and float64 have the same instructions; those of 16 bits may look for ties or not, with the same bits."""
+    changed = 0
+    assert len(FLOATS) > 200
+    for op, signature in FLOATS:
+        usual_one, other = tuned(tuning, lambda op=op, signature=signature: op.program(signature, **choices_of(op)))
+        is_same = all(a is b for a, b in zip(usual_one.results, other.results, strict=True))
+        if is_same:
+            continue
+        assert {t.bits for t in signature.outputs} == {16}, op.name
+        changed += 1
+        parameters = [1.5] * usual_one.parameter_count
+        x = every(signature.inputs[0])
+        arrays = [np.random.default_rng(i).permutation(x) for i in range(len(signature.inputs))]
+        with np.errstate(all="ignore"):
+            results = [make_ufunc(op.name, p, parameters=parameters)(*arrays) for p in (usual_one, other)]
+        assert_same_bits(*results, *arrays)
+    assert changed < 20
+
+
+UNARY = [f.exp, f.tanh, f.logistic, f.log1p, f.square_root, f.absolute]
+BINARY = [lambda a, b: a + b, lambda a, b: a - b, lambda a, b: a * b, lambda a, b: a / b, f.minimum]
+
+
+def grown(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    return st.one_of(
+        st.builds(lambda function, a: function(a), st.sampled_from(UNARY), inner),
+        st.builds(lambda function, a, b: lift(function(a, b)), st.sampled_from(BINARY), inner, inner),
+        st.builds(lambda a, b, c: f.where(a < b, c, a), inner, inner, inner),
+    )
+
+
+FORMULAS = st.recursive(st.sampled_from([X, X, Y, ALPHA, constant(2), constant(0.3)]), grown, max_leaves=6)
+
+
+@settings(max_examples=100, deadline=None)
+@given(root=FORMULAS, tuning=st.sampled_from(TUNINGS))
+def test_no_cost_decides_the_arithmetic_of_a_formula(
+    root: Expression, tuning: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    root = fold(root)
+    kinds = (SINGLE, SINGLE)
+    one, other = tuned(tuning, lambda: lower([root], kinds, (SINGLE,), parameter_count=1))
+    assert one.results[0] is other.results[0]

@@ -134,7 +134,6 @@ class Formula:
             self.outputs,
             modular=self.modular,
             parameter_count=self.parameter_count,
-            open_roots=[fold(root) for root in self.roots] if numbers else None,
             reduces=self.reduces,
             accuracy=self.accuracy,
         )

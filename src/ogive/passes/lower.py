@@ -3,7 +3,7 @@
 Four ways to compute, chosen by what the graph contains and what its operands are:
 
 * **real** (floating types, and integers in operators such as Shrink): in float32 or float64 with
-  corrections (`DoubleWord`), or in float64 without them for results of fewer bits (policy.py says which); rounded once to
+  corrections (`DoubleWord`), or in float64 with a bound for results of fewer bits; rounded once to
   the element type; to integers towards zero, saturating.
 * **chosen** (integers, in graphs that only compare and select, such as Relu): in the integer type itself,
   which is exact and fast.
@@ -42,20 +42,17 @@ def lower(
     *,
     modular: bool = False,
     parameter_count: int = 0,
-    open_roots: Sequence[Expression] | None = None,
     reduces: bool = False,
     accuracy: str = "exact",
 ) -> Program:
     """The program that computes the formulas for operands of these element types.
 
     With ``reduces`` results are not of elements: each is one number of a row.
-    ``open_roots`` are the formulas as they were before parameters were bound, if any were. They decide about the
-    arithmetic, so that bound and open parameters give the same bits. ``accuracy`` is the contract (contracts.py).
+    ``accuracy`` is the contract (contracts.py).
     """
     types = (*inputs, *outputs)
     stored = stored_in(inputs, outputs)
     roots = with_limits(roots, stored, in_float64=True)
-    open_roots = None if open_roots is None else with_limits(open_roots, stored, in_float64=True)
     if reduces and modular:
         return whole_rows(roots, inputs, outputs, format_of_rows(roots, inputs), parameter_count)
     integers = None if reduces else computed_in_integers(roots, inputs, outputs, modular=modular)
@@ -74,8 +71,7 @@ def lower(
     decide = decider(roots, inputs, outputs)
     if not reduces and {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS):
         roots = without_cancellation(roots)
-        open_roots = None if open_roots is None else without_cancellation(open_roots)
-    arithmetic = arithmetic_of(open_roots or roots, inputs, outputs, reduces=reduces)
+    arithmetic = arithmetic_of(roots, inputs, outputs, reduces=reduces)
     made = _untested(roots, inputs, outputs, arithmetic, parameter_count, reduces=reduces)
     if not made.stages:
         return replace(made, source=Source(tuple(roots), arithmetic), decide=decide)

@@ -365,7 +365,7 @@ class Reals:
         elif not m.extended:
             value = self._as_single(root)
         else:
-            value = self._narrowed(root, storage) if storage.bits < m.bits else self._final(root)
+            value = self._narrowed(root, storage) if storage.bits < m.bits else self.finish(root)
         value = self._canonical(root, value)
         return value if storage is value.format else node(ops.CONVERT, (value,), None, storage)
 
@@ -395,15 +395,6 @@ class Reals:
         if parts is None or not any(t.operation in EXTREMES and t.operands[0] is parts[0] for t, _ in parts[2]):
             return None
         return self._of_row(parts[2]).high
-
-    def _final(self, root: Expression) -> Expression:
-        """Like finish, for what is a result of the operator."""
-        lower = root.operation.final_lowering
-        if lower is not None and self.m.format is Format.F32:
-            operand = self.number(root.operands[0])
-            if operand.is_exact:
-                return self.m.single(lower(self.m, operand))
-        return self.finish(root)
 
     def _decided(self, root: Expression) -> Expression | None:
         """What a choice comes to, whatever the operands; None where that depends."""

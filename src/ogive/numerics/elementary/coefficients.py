@@ -24,7 +24,6 @@ __all__ = [
     "ERFC",
     "ERFINV_FAR",
     "ERFINV_NEAR",
-    "ERF_QUOTIENT",
     "EXP",
     "EXPM1",
     "EXPM1_ADAPTED",
@@ -653,30 +652,6 @@ NORMAL_TAIL = {
             float.fromhex("0x1.01eb04c9be286p+10"),
             float.fromhex("0x1.64567cb1c1032p+7"),
             float.fromhex("0x1.31b5b751399a7p+4"),
-            float.fromhex("0x1.0000000000000p+0"),
-        ),
-    ),
-}
-
-#: erf(x) / x in x**2, abs(x) <= 4; relative error; a Quotient.
-ERF_QUOTIENT = {
-    # largest error 2**-28.5
-    Format.F32: (
-        (
-            float.fromhex("0x1.08379b636545bp+22"),
-            float.fromhex("0x1.6951ccc005be5p+19"),
-            float.fromhex("0x1.a1c00912978a1p+17"),
-            float.fromhex("0x1.fac28794a4d4cp+13"),
-            float.fromhex("0x1.8a8b29b78c56ep+10"),
-            float.fromhex("0x1.a110f8a18fc9ep+4"),
-        ),
-        (
-            float.fromhex("0x1.d45014e12b2ecp+21"),
-            float.fromhex("0x1.d8506ea976dcfp+20"),
-            float.fromhex("0x1.b835d464a2115p+18"),
-            float.fromhex("0x1.e86f02d5f4ae5p+15"),
-            float.fromhex("0x1.54d258f3c7cf9p+12"),
-            float.fromhex("0x1.16796dd2849cfp+8"),
             float.fromhex("0x1.0000000000000p+0"),
         ),
     ),

@@ -13,8 +13,6 @@ Where float64 computes what is wanted in float32, all of them are made of the no
 has no constant factors (NORMAL_TAIL of the coefficients):
 
     Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = quotient of polynomials in a
-
-Where erf(x) is the result itself, in float32, it is x times a quotient of polynomials in x**2 (ERF_QUOTIENT).
 """
 
 from __future__ import annotations
@@ -30,11 +28,10 @@ from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients, long_coefficients, pairs
 from ogive.numerics.elementary.exponential import exp, exp_as_quotient, exp_in_float64
-from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
 
-__all__ = ["erf", "erf_near_zero", "erfc", "final_erf", "normal_tail", "scaled_normal_tail"]
+__all__ = ["erf", "erf_near_zero", "erfc", "normal_tail", "scaled_normal_tail"]
 
 #: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
 MIDDLE = {Format.F32: 3.0, Format.F64: 4.0}
@@ -182,18 +179,6 @@ def of_error_function(k: int) -> Fraction:
     return Fraction((-1) ** k, factorial(k) * (2 * k + 1))
 
 
-def final_erf(m: Arithmetic, x: DoubleWord) -> DoubleWord:
-    """The error function of an exact number in a third of the instructions, good to float32."""
-    return _bounded_erf(m, m.clamped(x, -4.0, 4.0))  # beyond, the result is 1 after rounding
-
-
-@in_float64
-def _bounded_erf(m: Arithmetic, x: DoubleWord) -> DoubleWord:
-    value = quotient(m, m.mul_(x.high, x.high), coefficients.ERF_QUOTIENT[m.goal], x.high)
-    return DoubleWord(value, interval=Interval(-1.0, 1.0))
-
-
 functions.ERF.lowering = erf
-functions.ERF.final_lowering = final_erf
 functions.ERFC.lowering = erfc
 functions.NORMAL_TAIL.lowering = normal_tail

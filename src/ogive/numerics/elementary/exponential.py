@@ -50,7 +50,6 @@ __all__ = [
     "exp_in_float64",
     "expm1",
     "expm1_in_float64",
-    "final_exp",
     "logistic",
     "minus_log_2",
     "reduced_exponent",
@@ -191,23 +190,6 @@ def exp2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         lacking = m.fma_(m.low_part(x), log2_high, lacking)
     tail = _tail(m, r, lacking)
     high, low = m.fast_two_sum(m.number(1.0), r)
-    return m.renormalised(DoubleWord(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
-
-
-def final_exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
-    """The exponential function of an exact number, in fewer instructions, to 0.7 units in the last place.
-
-    x less the first part of n log(2) is exact, so that 1 and it make up two numbers without an error; the second
-    part, 4 units at most, and the polynomial are small beside them.
-    """
-    interval = x.interval.map(_exp)
-    x = m.clamped(x, *EXP_RANGE[m.format])
-    _, n = whole_part(m, x.high)
-    log2_high, log2_low = minus_log_2(m, EXACT_LOG_2)
-    rest = m.fma_(n, log2_high, x.high)
-    r = m.fma_(n, log2_low, rest)
-    tail = m.fma_(m.mul_(r, r), m.polynomial_(r, coefficients.EXP[m.format]), m.mul_(n, log2_low))
-    high, low = m.fast_two_sum(m.number(1.0), rest)
     return m.renormalised(DoubleWord(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
 
 
@@ -376,7 +358,6 @@ def _expm1(bound: float) -> float:
 
 functions.EXP.lowering = exp
 functions.EXP.rough_lowering = rough_exp
-functions.EXP.final_lowering = final_exp
 functions.EXP2.lowering = exp2
 functions.EXPM1.lowering = expm1
 functions.LOGISTIC.lowering = logistic
