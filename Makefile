@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs warnings test check sanitize aarch64 free-threaded export site links
+.PHONY: help develop lint types stubs programs warnings test check sanitize aarch64 free-threaded export site links
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,9 @@ types:  ## types of the package itself
 stubs:  ## write the stubs that editors and type checkers read
 	$(PYTHON) -m ogive.stubs > build-stub && mv build-stub src/ogive/__init__.pyi
 	$(PYTHON) -m ogive.directml.stubs > build-stub && mv build-stub src/ogive/directml/__init__.pyi
+
+programs:  ## write tests/programs.txt, after a change of what formulas are lowered to
+	$(PYTHON) -m tools.programs --write
 
 warnings:  ## the native extension compiles without a warning (needs meson and ninja)
 	rm -rf build/warnings

@@ -23,7 +23,8 @@ from ogive.expression import Expression, Format, lift, node
 from ogive.limits import overflow_of
 from ogive.passes.lower import lower
 from ogive.runtime.kernels import make_ufunc
-from tests.cpu.test_random_formulas import DTYPES, VALUES, grown, operands
+from tests.cpu.test_random_formulas import DTYPES, VALUES, operands
+from tests.random_formulas import grown
 
 EXAMPLES = int(os.environ.get("OGIVE_EXAMPLES", "12"))
 NUMPY = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32, "float64": np.float64}
