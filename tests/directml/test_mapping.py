@@ -5,7 +5,7 @@ import pytest
 
 import ogive
 import ogive.directml as dml
-from ogive.directml import computation
+from ogive.catalog.standards import TABLE, rows
 from tests.directml.running import DEVICE, values
 from tests.directml.standard import OPERATORS, make, row, tensor
 from tests.inputs import assert_same_bits
@@ -429,17 +429,12 @@ def test_rowwise_operators_along_other_axes_stay_alone():
 # ---- the tables
 
 
-@pytest.mark.parametrize("table", ["RENAMED", "CHOICES", "CHOSEN"])
-def test_tables_name_what_there_is(table):
-    """Every entry is about an operator, and about members of its desc."""
-    entries = getattr(computation, table)
-    assert entries
-    for name, members in entries.items():
-        desc = make(f"DML_OPERATOR_{name}")
-        if table == "CHOSEN":
-            assert set(members) <= {p.name for p in computation.find(name).parameters if p.choices}
-        else:
-            assert set(members) <= set(desc.__match_args__)
+@pytest.mark.parametrize("name", TABLE["directml"])
+def test_the_table_names_what_there_is(name):
+    """Every row is about members of the operator's desc."""
+    members = set(make(f"DML_OPERATOR_{name}").__match_args__)
+    for known in rows("directml", name):
+        assert {*known.when, *known.renamed} <= members
 
 
 def test_every_mode_chooses_something():
@@ -449,14 +444,7 @@ def test_every_mode_chooses_something():
         for field in entry["fields"]:
             if field["type"] in ("DML_ROUNDING_MODE", "DML_IS_INFINITY_MODE"):
                 names = {v.name.split("MODE_")[1] for v in getattr(dml, field["type"])}
-                assert computation.CHOICES[name.removeprefix("DML_OPERATOR_")][field["name"]].keys() == names
+                known = rows("directml", name.removeprefix("DML_OPERATOR_"))
+                assert {row.when[field["name"]] for row in known} == names
                 found += 1
     assert found == 2
-
-
-def test_shared_formulas_are_listed_once():
-    listed = [name for row in computation.SHARED for name in row]
-    assert listed
-    assert len(listed) == len(set(listed))
-    for name in listed:
-        assert make(f"DML_OPERATOR_{name}")

@@ -13,10 +13,11 @@ import numpy as np
 from onnx import helper
 
 from ogive.accuracy import error_in_ulp as error
+from ogive.catalog.standards import row_of
 from ogive.dtypes import element_type_of
 from ogive.golden.normal_rules import NORMAL_RULES
 from ogive.golden.onnx_operators import of_onnx
-from ogive.onnx import formulas, schemas
+from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.reference import correctly_rounded, evaluate_exactly, to_long_double
 from tests.inputs import random_values, special_values
@@ -111,9 +112,10 @@ def from_catalogue(schema, types):
     arrays = {p.name: elements(types[p.type_str], seed=i) for i, p in enumerate(schema.inputs)}
     if schema.name == "PRelu" and schema.since_version < 7:
         arrays["slope"] = arrays["slope"][0]
-    op = formulas.catalogue_operator(schema.name)
-    if op is None:
+    row = row_of("onnx", schema.name)
+    if row is None:
         return Case(arrays)
+    op = row.operator
     values = schemas.default_values(schema.name, schema.since_version)
     parameters = {p.name: values.get(p.name, p.default) for p in op.parameters}
     kinds = [element_type_of(array.dtype) for array in arrays.values()]

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import ogive.onnx
+from ogive.catalog.standards import row_of
 from ogive.errors import UnsupportedError
-from ogive.onnx import formulas
 from tests.inputs import same_bits
 from tests.onnx.models import ACTIVATIONS, SCHEMAS, SCOPE, node_model
 from tests.onnx.recipes import RECIPES, from_catalogue
@@ -62,7 +62,7 @@ def lacks(schema):
     """Whether the catalogue has not got what the operator needs."""
     if schema.name in RECIPES and schema.name not in {"Clip", "Max", "Min", "Equal", "IsInf", "IsNaN", "Where"}:
         return False
-    return formulas.catalogue_operator(schema.name) is None
+    return row_of("onnx", schema.name) is None
 
 
 def is_a_function_of_what_there_is(model):

@@ -3,8 +3,8 @@
 import pytest
 
 import ogive.onnx
+from ogive.catalog import standards
 from ogive.errors import UnsupportedError
-from ogive.onnx import formulas
 from ogive.onnx.data_types import DATA_TYPES
 from tests.onnx.models import ACTIVATIONS, SCHEMAS, SCOPE, node_model
 
@@ -68,15 +68,15 @@ def test_a_new_operator_of_the_catalogue_is_there_at_once(monkeypatch):
         return absolute(x)
 
     ogive.onnx.support.supported.cache_clear()
-    formulas.catalogue_operator.cache_clear()
+    standards.rows.cache_clear()
     others = {name: op for name, op in OPERATORS.items() if op.onnx != "HardSwish"}
-    monkeypatch.setattr(formulas, "OPERATORS", others | {"strange": strange})
+    monkeypatch.setattr(standards, "OPERATORS", others | {"strange": strange})
     try:
         assert [r.version for r in ogive.onnx.supported() if r.operator == "HardSwish"] == [14, 22]
         assert ogive.onnx.load(node_model("HardSwish", 14, [("x", "tensor(float16)")])).inputs[0].dtype == "float16"
     finally:
         ogive.onnx.support.supported.cache_clear()
-        formulas.catalogue_operator.cache_clear()
+        standards.rows.cache_clear()
 
 
 def test_types_of_onnx():

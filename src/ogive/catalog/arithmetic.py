@@ -5,6 +5,9 @@ Integer arithmetic wraps around, as in NumPy and in the standards' other impleme
 
 from __future__ import annotations
 
+import operator as python
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any, Literal
 
 from ogive import formula as f
@@ -344,3 +347,16 @@ def sub(a: Any, b: Any) -> Any:
     Source: DirectML DML_ELEMENT_WISE_SUBTRACT_OPERATOR_DESC (1_0); ONNX Sub-1 to Sub-14.
     """
     return a - b
+
+
+# ---- of any number of terms
+
+
+def sum_of_terms(terms: Sequence[Any]) -> Any:
+    """The sum of one term or more."""
+    return reduce(python.add, terms)
+
+
+def mean_of_terms(terms: Sequence[Any]) -> Any:
+    """The mean of one term or more. Each quotient is in range, if the mean is."""
+    return reduce(python.add, (term / len(terms) for term in terms))

@@ -1,13 +1,12 @@
 """From a desc to what computes it: the catalogue's formula, or a row-wise operator of the catalogue.
 
-Operators are found by the DirectML name that the catalogue gives them. The tables here say what a name alone
-does not: which DirectML operators share a formula, and which members are called otherwise in Ogive.
+Operators are found by the DirectML name that the catalogue gives them, or by catalog/standards.py, where names, members
+and choices differ.
 """
 
 from __future__ import annotations
 
 import enum
-import re
 from collections.abc import Callable
 from functools import cache, lru_cache, partial
 from itertools import count
@@ -16,11 +15,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from ogive import operations as ops
-from ogive.catalog import OPERATORS
+from ogive.catalog.standards import counterpart, row_of, rows
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import short_name
 from ogive.directml.errors import DMLError, refuse
-from ogive.directml.formulas import sequence
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
@@ -33,48 +31,6 @@ from ogive.operator import Operator
 from ogive.signature import ANY, Parameter, Signature
 
 __all__ = ["Computation", "Elementwise", "RowWise", "Whole", "computation", "find", "kind_of"]
-
-#: DirectML operators with one formula. The catalogue has one operator for each row, under one of its names.
-SHARED = (
-    ("ACTIVATION_IDENTITY", "ELEMENT_WISE_IDENTITY"),
-    ("ACTIVATION_TANH", "ELEMENT_WISE_TANH"),
-    ("ACTIVATION_SOFTMAX", "ACTIVATION_SOFTMAX1"),
-    ("ACTIVATION_LOG_SOFTMAX", "ACTIVATION_LOG_SOFTMAX1"),
-    ("ACTIVATION_HARDMAX", "ACTIVATION_HARDMAX1"),
-    ("ELEMENT_WISE_ADD", "ELEMENT_WISE_ADD1"),
-    ("ELEMENT_WISE_POW", "ELEMENT_WISE_CONSTANT_POW"),
-)
-
-#: Members whose counterpart in Ogive is not their name in snake case. A counterpart is a parameter of the
-#: catalogue's operator, or one of its tensors, which then is this one number.
-RENAMED = {
-    "ACTIVATION_SHRINK": {"Threshold": "lambd"},
-    "ACTIVATION_SWISH": {"SigmoidInputScale": "alpha"},
-}
-
-#: What the values of members that are enumerations choose.
-CHOICES: dict[str, dict[str, dict[str, dict[str, Any]]]] = {
-    "ELEMENT_WISE_ROUND": {
-        "RoundingMode": {
-            "HALVES_TO_NEAREST_EVEN": {"mode": "nearest_even"},
-            "TOWARD_ZERO": {"mode": "truncate"},
-            "TOWARD_INFINITY": {"mode": "nearest_away"},
-        }
-    },
-    "ELEMENT_WISE_IS_INFINITY": {
-        "InfinityMode": {
-            "EITHER": {},
-            "POSITIVE": {"detect_negative": 0},
-            "NEGATIVE": {"detect_positive": 0},
-        }
-    },
-}
-
-#: What DirectML's formula chooses where the catalogue's operator leaves a choice.
-CHOSEN: dict[str, dict[str, Any]] = {
-    "ELEMENT_WISE_CLIP1": {"wins": "min"},
-    "ELEMENT_WISE_SIGN": {"nan": "zero"},
-}
 
 #: Operators that take elements as bits, whatever their type.
 ON_BITS = ("ELEMENT_WISE_BIT_",)
@@ -110,15 +66,12 @@ Computation = Elementwise | RowWise | Whole
 
 @cache
 def find(operator_name: str) -> Operator:
-    """The operator of the catalogue, or of formulas.py, for a DirectML operator.
+    """The operator of the catalogue for a DirectML operator.
 
     >>> find("ELEMENT_WISE_TANH")
     <operator tanh(x)>
     """
-    known = (*OPERATORS.values(), sequence)
-    listed = {operator.directml: operator for operator in known if operator.directml is not None}
-    others = next((row for row in SHARED if operator_name in row), ())
-    return next(listed[name] for name in (operator_name, *others) if name in listed)
+    return rows("directml", operator_name)[0].operator
 
 
 def computation(desc: OperatorDesc, accuracy: str) -> Callable[[], Computation]:
@@ -178,13 +131,19 @@ def _constant(desc: OperatorDesc) -> Whole:
     return Whole("fill_value_constant", fill)
 
 
+def _element_of_sequence(kind: ElementType) -> Formula:
+    """Element ``index`` of a sequence, rounded once; of integers modulo the size of the type."""
+    index, start, delta = (lift(_leaf(i)) for i in range(3))
+    inputs = (next(t for t in UNSIGNED if t.bits == 32), kind, kind)
+    return Formula((start + index * delta,), inputs, (kind,), modular=not kind.is_float)
+
+
 def _sequence(desc: OperatorDesc) -> Whole:
     kind = kind_of(desc, desc.output)
     start, delta = (
         np.array(union.value(desc.ValueDataType), kind.numpy) for union in (desc.ValueStart, desc.ValueDelta)
     )
-    signature = next(s for s in sequence.signatures if s.outputs == (kind,))
-    ufunc = make_ufunc(sequence.name, sequence.computation(signature))
+    ufunc = make_ufunc("fill_value_sequence", _element_of_sequence(kind))
 
     def fill(out: np.ndarray) -> None:
         flat = np.empty(out.size, out.dtype)
@@ -257,7 +216,7 @@ def _recipe(desc: OperatorDesc, operator: Operator, kinds: tuple[ElementType, ..
     scale_bias = getattr(desc, "ScaleBias", None)
     scale = {} if scale_bias is None else {"ScaleBias.Scale": scale_bias.Scale, "ScaleBias.Bias": scale_bias.Bias}
     extra = {str(operand.value): numbers[str(operand.value)] for operand in operands if operand.kind == "parameter"}
-    member_of = {_counterpart(desc, member.name): member.name for member in desc.FACTS.members}
+    member_of = {counterpart("directml", desc.FACTS.name, member.name): member.name for member in desc.FACTS.members}
     for name, value in (scale | extra).items():
         _check_number(desc, member_of.get(name, name), value)
     return _Recipe(
@@ -298,24 +257,20 @@ def _attributes(desc: OperatorDesc) -> tuple[dict[str, float], dict[str, int | f
     """The members that are not tensors: FLOAT numbers, exact numbers, choices; by their names in Ogive."""
     numbers: dict[str, float] = {}
     constants: dict[str, int | float] = {}
-    choices = dict(CHOSEN.get(desc.FACTS.name, {}))
+    name_of = desc.FACTS.name
+    members = {m.name: getattr(desc, m.name) for m in desc.FACTS.members if not m.is_tensor}
+    modes = {name: short_name(value) for name, value in members.items() if isinstance(value, enum.IntEnum)}
+    row = row_of("directml", name_of, modes)
+    choices = {} if row is None else dict(row.choices)
     for member in desc.FACTS.members:
-        if member.is_tensor or member.name in _STRUCTURAL:
+        if member.is_tensor or member.name in _STRUCTURAL or member.name in modes:
             continue
-        name, value = _counterpart(desc, member.name), getattr(desc, member.name)
-        if isinstance(value, enum.IntEnum):
-            choices |= CHOICES[desc.FACTS.name][member.name][short_name(value)]
-            continue
+        name, value = counterpart("directml", name_of, member.name), members[member.name]
         if member.type == "DML_SCALAR_UNION":
             constants[name] = value.value(desc.scalar_type)
         else:
             numbers[name] = value
     return numbers, constants, choices
-
-
-def _counterpart(desc: OperatorDesc, member: str) -> str:
-    renamed = RENAMED.get(desc.FACTS.name, {})
-    return renamed.get(member) or re.sub(r"(?<!^)(?=[A-Z])", "_", member).lower()
 
 
 def _checked(desc: OperatorDesc, operator: Operator, given: dict[str, Any]) -> dict[str, Any]:
@@ -324,7 +279,7 @@ def _checked(desc: OperatorDesc, operator: Operator, given: dict[str, Any]) -> d
         return operator.checked_parameters(given)
     except ParameterError as error:
         for member in desc.FACTS.members:
-            name = _counterpart(desc, member.name)
+            name = counterpart("directml", desc.FACTS.name, member.name)
             parameter = next((p for p in operator.parameters if p.name == name), None)
             if parameter is None or name not in given:
                 continue

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ogive.catalog.standards import row_of
 from ogive.engine.casting import cast
 from ogive.engine.running import running_product, running_sum
 from ogive.errors import ModelError, ShapeError, message
 from ogive.movement.copies import eye_like
 from ogive.movement.views import normal_axes
-from ogive.onnx import elementwise, formulas, quantisation
+from ogive.onnx import elementwise, quantisation
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert, with_bits_of
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
@@ -56,10 +57,11 @@ def implementation(node: Node, output_type: str | None) -> Implementation | None
         return _copy(node, COPIES[node.operator], output_type)
     if node.operator in REDUCTIONS:
         return _reduction(node, output_type)
-    op = formulas.catalogue_operator(node.operator)
-    if op is None:
+    row = row_of("onnx", node.operator, node.attributes)
+    if row is None:
         return None
     assert output_type is not None
+    op = row.operator
     return row_wise(node, op, output_type) if op.is_row_wise else elementwise.from_catalogue(node, op, output_type)
 
 
@@ -252,5 +254,5 @@ _MAKERS: dict[str, Callable[[Node, str | None], Implementation]] = {
     "Constant": _constant,
     "EyeLike": _eye_like,
     "Identity": _identity,
-    **dict.fromkeys((*formulas.REPEATED, *formulas.SUMS), elementwise.variadic),
+    **dict.fromkeys(elementwise.VARIADIC, elementwise.variadic),
 }

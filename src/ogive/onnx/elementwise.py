@@ -11,12 +11,12 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
+from ogive.catalog.standards import OF_TERMS, TABLE, row_of, rows
 from ogive.dtypes import BOOLEAN, NUMBERS, ElementType
 from ogive.engine.computation import Computation, Formula, Fused
 from ogive.errors import ModelError, ParameterError, UnsupportedError, message
 from ogive.expression import Expression, Format, lift
 from ogive.expression import node as expression
-from ogive.onnx import formulas
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.data_types import DATA_TYPES, element_types
 from ogive.onnx.implementation import Alias, Elementwise, Function, Implementation
@@ -25,7 +25,7 @@ from ogive.operator import Operator
 from ogive.row_operator import RowOperator
 from ogive.signature import Signature
 
-__all__ = ["bit_shift", "clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
+__all__ = ["VARIADIC", "bit_shift", "clip", "from_catalogue", "parameters_of", "variadic", "wrong_types"]
 
 #: Attributes that say how operands lie: broadcasting.py has them, and rowwise.py.
 _OF_PLACES = frozenset({"axis", "broadcast"})
@@ -81,7 +81,8 @@ def parameters_of(node: Node, op: Operator) -> dict[str, Any]:
     for name, value in given.items():  # a choice between truth values is a choice between 0 and 1 in ONNX
         given[name] = next((choice for choice in known[name].choices if choice == value), value)
     try:
-        return op.checked_parameters({**formulas.CHOICES.get(node.operator, {}), **given})
+        row = row_of("onnx", node.operator, node.attributes)
+        return op.checked_parameters({**({} if row is None else row.choices), **given})
     except ParameterError as error:
         raise ModelError(f"{node.label}: {str(error).removeprefix(op.name + ': ')}") from error
 
@@ -127,6 +128,10 @@ def _leaves(count: int) -> list[Expression]:
     return [expression(ops.INPUT, (), i, Format.NUMBER) for i in range(count)]
 
 
+#: Operators of any number of inputs.
+VARIADIC = frozenset(OF_TERMS) | {name for name, found in TABLE["onnx"].items() if found[0].is_repeated}
+
+
 def variadic(node: Node, output_type: str | None) -> Implementation:
     """A node with any number of operands."""
     assert output_type is not None
@@ -137,12 +142,12 @@ def variadic(node: Node, output_type: str | None) -> Implementation:
     if elements is None:
         raise wrong_types(node)
     kind = elements[0]
-    if node.operator in formulas.SUMS:
-        root = formulas.SUMS[node.operator](_leaves(count))
+    if node.operator in OF_TERMS:
+        root = OF_TERMS[node.operator]([lift(leaf) for leaf in _leaves(count)])
         return _elementwise(node, _formula(root, kind, count), kind, output_type)
-    op = formulas.catalogue_operator(node.operator)
-    assert op is not None
-    return _elementwise(node, _repeated(op, kind, count), kind, output_type)
+    row = row_of("onnx", node.operator)
+    assert row is not None
+    return _elementwise(node, _repeated(row.operator, kind, count), kind, output_type)
 
 
 def _repeated(op: Operator, kind: ElementType, count: int) -> Fused:
@@ -175,15 +180,17 @@ def bit_shift(node: Node, output_type: str | None) -> Implementation:
     """One of two operators of the catalogue, by the attribute ``direction``; NumPy's shifts of signed integers."""
     assert output_type is not None
     direction = node.attributes["direction"]
-    if direction not in _SHIFTS:
-        raise ModelError(message(node.label, f"direction is {direction!r}", ", ".join(map(repr, _SHIFTS))))
+    row = row_of("onnx", node.operator, node.attributes)
+    if row is None:
+        allowed = ", ".join(repr(row.when["direction"]) for row in rows("onnx", node.operator))
+        raise ModelError(message(node.label, f"direction is {direction!r}", allowed))
     elements = element_types((output_type,))
     if elements is None:
         raise wrong_types(node)
     if elements[0].kind == "signed":
         return Function(node.operands, partial(_signed_shift, rule_of(node), node.label, direction), output_type)
-    op = OPERATORS[_SHIFTS[direction]]
-    return _elementwise(node, op.computation(Signature((elements[0],) * 2, elements)), elements[0], output_type)
+    computation = row.operator.computation(Signature((elements[0],) * 2, elements))
+    return _elementwise(node, computation, elements[0], output_type)
 
 
 def _signed_shift(rule: Any, label: str, direction: str, x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -194,7 +201,3 @@ def _signed_shift(rule: Any, label: str, direction: str, x: np.ndarray, y: np.nd
     if direction == "RIGHT":
         return np.asarray(np.right_shift(x, amount))
     return np.asarray(np.where((y < 0) | (y >= bits), np.zeros((), x.dtype), np.left_shift(x, amount)))
-
-
-#: The catalogue's name for each direction.
-_SHIFTS = {"LEFT": "bit_shift_left", "RIGHT": "bit_shift_right"}

@@ -21,6 +21,7 @@ import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto
 
+from ogive.catalog.standards import row_of
 from ogive.engine.computation import under
 from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message, suggestion
 from ogive.movement.limits import LARGEST_RANK
@@ -30,9 +31,8 @@ from ogive.onnx.composed import COMPOSED
 from ogive.onnx.conditions import decided
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, type_of_proto
 from ogive.onnx.dispatch import implementations
-from ogive.onnx.elementwise import from_catalogue
+from ogive.onnx.elementwise import VARIADIC, from_catalogue
 from ogive.onnx.files import Home, opened
-from ogive.onnx.formulas import REPEATED, SUMS, experimental_operator
 from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of
 from ogive.onnx.functions import normal_domain as domain_of
 from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
@@ -527,7 +527,7 @@ class _Builder:
         node = self._checked(proto, schema, version, inputs, label)
         bound = schemas.input_types(schema, node.input_types, node.inputs, label)
         types = schemas.output_types(schema, proto.output, bound, label)
-        if len(inputs) > MOST_INPUTS and proto.op_type in (*REPEATED, *SUMS):
+        if len(inputs) > MOST_INPUTS and proto.op_type in VARIADIC:
             self._split(proto, scope, position)
             return
         made = implementations(node, types)
@@ -566,9 +566,10 @@ class _Builder:
         if body is not None:
             self._call(body, proto, inputs, scope, label)
             return True
-        op = experimental_operator(proto.op_type)
-        if op is None:
+        row = row_of("onnx", proto.op_type)
+        if row is None or not row.was_experimental:
             return False
+        op = row.operator
         kinds = tuple(self.graph.types[name] for name in inputs if name is not None)
         if len(kinds) != len(op.tensors) or len(proto.output) != 1:
             what = f"it has {len(kinds)} inputs and {len(proto.output)} outputs"

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from ogive.catalog.standards import counterpart
 from ogive.directml import data
-from ogive.directml.computation import RENAMED, SHARED
 from ogive.directml.support import is_rowwise
 from ogive.errors import UnsupportedError, message
 from ogive.golden.specification import Specification, find_operator
@@ -84,10 +84,9 @@ def _attributes(spec: Specification, name: str) -> dict[str, Any]:
     """The members that are numbers."""
     if spec.standard == "directml":
         return {member: _number(value) for member, value in spec.parameters.items()}
-    renamed = next((RENAMED[n] for row in (*SHARED, (name,)) if name in row for n in row if n in RENAMED), {})
     found: dict[str, Any] = {}
     for member in data.facts(name).members:
-        own = renamed.get(member.name, "".join(f"_{c.lower()}" if c.isupper() else c for c in member.name).lstrip("_"))
+        own = counterpart("directml", name, member.name)
         if member.type == "FLOAT" and own in spec.parameters:
             found[member.name] = _number(spec.parameters[own])
     return found

@@ -13,12 +13,12 @@ import numpy as np
 import onnx
 from onnx import helper
 
+from ogive.catalog.standards import row_of
 from ogive.errors import UnsupportedError, message
 from ogive.golden.onnx_values import proto_of_value, tensor_of
 from ogive.golden.specification import Specification, WholeSpecification, find_operator
 from ogive.golden.vectors import Case, Vectors
 from ogive.golden.whole import model_of_whole
-from ogive.onnx.formulas import CHOICES
 from ogive.onnx.support import supported
 
 __all__ = ["RANK", "model_of", "write"]
@@ -115,7 +115,8 @@ def _node_of(spec: Specification) -> tuple[str, int, dict[str, Any]]:
     versions = [r.version for r in supported() if r.operator == op.onnx and any(kind in t for t in r.types.values())]
     if not versions:
         raise UnsupportedError(message(spec.operator, f"ONNX does not have it in {spec.kind.name}"))
-    chosen = CHOICES.get(op.onnx, {})
+    row = row_of("onnx", op.onnx)
+    chosen = {} if row is None else row.choices
     for name, value in chosen.items():
         if spec.parameters.get(name, value) != value:
             what = f"{name} is {spec.parameters[name]!r}"
