@@ -9,6 +9,7 @@ import re
 from functools import cache
 
 from ogive.catalog.aliases import ALIASES, written_call
+from ogive.catalog.standards import TABLE
 from ogive.errors import MissingNameError, message, suggestion
 
 __all__ = ["ELSEWHERE", "WITHOUT", "advice", "called", "markdown", "names_of", "no_operator"]
@@ -23,6 +24,14 @@ def _listed(same: str, **others: Theirs) -> dict[str, Theirs]:
 
 _TRAINING = "as PyTorch evaluates it, not as it trains"
 _IN_PLACE = "in place: `out=x`"
+
+_OF_WEBNN: dict[str, Theirs] = {
+    **{name: found[0].formula for name, found in TABLE["webnn"].items()},
+    "batchNormalization": ("batch_normalization", "input, scale, bias, mean, variance, in this order"),
+    "clamp": "clamp",
+    "layerNormalization": ("layer_normalization", "axes is axis"),
+    "reduceLogSumExp": ("logsumexp", "axes is axis, keepDimensions is keepdims"),
+}
 
 #: By library and its name: our name, or our name and how it differs.
 ELSEWHERE: dict[str, dict[str, Theirs]] = {
@@ -97,29 +106,7 @@ ELSEWHERE: dict[str, dict[str, Theirs]] = {
     "SciPy": _listed(
         "cbrt erf erfc erfinv exp2 expit expm1 log1p log_expit log_ndtr log_softmax logit logsumexp ndtr round softmax"
     ),
-    "WebNN": _listed(
-        "abs add ceil clamp cos div elu equal erf exp floor gelu greater identity linear log max min mul neg pow prelu "
-        "reciprocal relu sigmoid sign sin softmax softplus softsign sqrt sub tan tanh where",
-        dequantizeLinear="dequantize_linear",
-        greaterOrEqual="greater_or_equal",
-        hardSigmoid="hard_sigmoid",
-        hardSwish="hard_swish",
-        isInfinite="isinf",
-        isNaN="isnan",
-        leakyRelu="leaky_relu",
-        lesser="less",
-        lesserOrEqual="less_or_equal",
-        logicalAnd="logical_and",
-        logicalNot="logical_not",
-        logicalOr="logical_or",
-        logicalXor="logical_xor",
-        batchNormalization=("batch_normalization", "input, scale, bias, mean, variance, in this order"),
-        layerNormalization=("layer_normalization", "axes is axis"),
-        notEqual="not_equal",
-        quantizeLinear="quantize_linear",
-        reduceLogSumExp=("logsumexp", "axes is axis, keepDimensions is keepdims"),
-        roundEven="round",
-    ),
+    "WebNN": _listed("", **_OF_WEBNN),
     "com.microsoft": _listed(
         "",
         BiasGelu=("gelu", "without its bias; add that first"),

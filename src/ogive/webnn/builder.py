@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ogive.catalog.standards import row_of
 from ogive.errors import described, message, suggestion
 from ogive.webnn import shapes
 from ogive.webnn.checking import (
@@ -256,10 +257,7 @@ class MLGraphBuilder:
         **given: Any,
     ) -> MLOperand:
         """An element of trueValue where the condition is not 0, of falseValue elsewhere. Raises MLTypeError."""
-        operands = (condition, trueValue, falseValue)
-        subject, _ = self._begin("where", operands, options, given)
-        shape = shapes.broadcast(subject, (operand.shape for operand in operands))
-        return self._add("where", subject, operands, trueValue.dataType, shape)
+        return self._element_wise("where", (condition, trueValue, falseValue), options, given)
 
     # ---- along axes
 
@@ -642,11 +640,11 @@ class MLGraphBuilder:
         self, name: str, operands: tuple[MLOperand, ...], options: Any, given: Mapping[str, Any]
     ) -> MLOperand:
         subject, chosen = self._begin(name, operands, options, given)
-        row = OPERATORS[name]
+        row = row_of("webnn", name)
+        assert row is not None
         shape = shapes.broadcast(subject, (operand.shape for operand in operands))
-        is_truth = row.kind in ("comparison", "logical", "test")
-        kind = "uint8" if is_truth else operands[0].dataType
-        parameters = () if is_truth else parameters_of(row, subject, chosen, kind)
+        kind = "uint8" if row.gives_truth else operands[-1].dataType
+        parameters = parameters_of(row, subject, chosen, kind)
         return self._add(name, subject, operands, kind, shape, parameters=parameters)
 
     def _reduce(self, name: str, operand: MLOperand, options: Any, given: Mapping[str, Any]) -> MLOperand:

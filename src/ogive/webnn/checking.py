@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ogive.catalog import OPERATORS as CATALOGUE
+from ogive.catalog.standards import Row
 from ogive.errors import ParameterError, described, suggestion
 from ogive.webnn.data_types import DATA_TYPES, cast_number
 from ogive.webnn.errors import refuse
 from ogive.webnn.operand import MLOperand
-from ogive.webnn.table import OPERATORS, Operand, Row
+from ogive.webnn.table import OPERATORS, Operand
 
 __all__ = ["buffer_of", "check_operands", "descriptor_of", "options_of", "parameters_of", "subject_of"]
 
@@ -79,8 +79,9 @@ def _check_type(subject: str, rule: Operand, operands: Mapping[str, MLOperand]) 
 
 def parameters_of(row: Row, subject: str, options: Mapping[str, Any], kind: str) -> tuple[float, ...]:
     """The numeric options as parameters of the catalogue's operator, cast to the type of the operand."""
-    op = CATALOGUE[row.computes]
-    given = {name: float(cast_number(subject, name, options[name], kind)) for name in row.options}
+    op = row.operator
+    numeric = (p.name for p in op.numeric_parameters if p.name in options)
+    given = {name: float(cast_number(subject, name, options[name], kind)) for name in numeric}
     try:
         checked = op.checked_parameters({**row.choices, **given})
     except ParameterError as error:

@@ -18,6 +18,7 @@ from ogive import formula as f
 from ogive import operations as ops
 from ogive.catalog import OPERATORS as CATALOGUE
 from ogive.catalog import normalisation
+from ogive.catalog.standards import row_of
 from ogive.dtypes import BOOLEAN, ElementType, element_type
 from ogive.engine.casting import cast
 from ogive.engine.computation import Computation, Element, Formula, Fused
@@ -159,7 +160,7 @@ def _lowered(made: Lowered, operation: Operation, inputs: tuple[Value, ...], res
     if row.kind == "own":
         return _OWN[operation.name](made, operation, inputs, kind, shape)
     if row.kind == "reduction":
-        return _reduced(made, row.computes, operation, inputs[0], kind, shape)
+        return _reduced(made, row.reduction, operation, inputs[0], kind, shape)
     parameters = operation.attributes["parameters"]
     computation = _element_wise(operation.name, tuple(value.type for value in inputs))
     return made.computed(operation.subject, kind, shape, inputs, computation, parameters)
@@ -170,29 +171,24 @@ def _lowered(made: Lowered, operation: Operation, inputs: tuple[Value, ...], res
 
 @lru_cache(maxsize=512)
 def _element_wise(name: str, kinds: tuple[ElementType, ...]) -> Computation:
-    row = OPERATORS[name]
-    op = CATALOGUE[row.computes]
-    if row.kind in ("unary", "binary"):
-        return op.computation(Signature(kinds, kinds[:1]), **row.choices)
+    """The formula of an operator. Truth values are uint8 here, 0 and others."""
+    row = row_of("webnn", name)
+    assert row is not None
+    op, count = row.operator, len(kinds)
     steps: list[tuple[Computation, tuple[int, ...]]] = []
-    places = tuple(range(len(kinds)))
-    inner = kinds
-    if row.kind == "logical":
-        steps = [(cast(kind, BOOLEAN), (i,)) for i, kind in enumerate(kinds)]
-        places, inner = tuple(len(kinds) + i for i in places), (BOOLEAN,) * len(kinds)
-    choices = {"detect_negative": 1, "detect_positive": 1} if row.computes == "isinf" else {}
-    steps.append((op.computation(Signature(inner, (BOOLEAN,)), **choices), places))
-    if name == "notEqual":
-        negation = CATALOGUE["logical_not"].computation(Signature((BOOLEAN,), (BOOLEAN,)))
-        steps.append((negation, (len(kinds) + len(steps) - 1,)))
-    steps.append((cast(BOOLEAN, UINT8), (len(kinds) + len(steps) - 1,)))
-    return Fused(kinds, tuple(steps), (len(kinds) + len(steps) - 1,))
-
-
-@lru_cache(maxsize=64)
-def _where(kind: ElementType) -> Computation:
-    chosen = CATALOGUE["where"].computation(Signature((BOOLEAN, kind, kind), (kind,)))
-    return Fused((UINT8, kind, kind), ((cast(UINT8, BOOLEAN), (0,)), (chosen, (3, 1, 2))), (4,))
+    places, inner = list(range(count)), list(kinds)
+    for place, tensor in enumerate(op.tensors):
+        if tensor in op.truth_inputs:
+            places[place], inner[place] = count + len(steps), BOOLEAN
+            steps.append((cast(kinds[place], BOOLEAN), (place,)))
+    result = BOOLEAN if row.gives_truth else kinds[-1]
+    computation = op.computation(Signature(tuple(inner), (result,)), **row.choices)
+    if not steps and result is not BOOLEAN:
+        return computation
+    steps.append((computation, tuple(places)))
+    if result is BOOLEAN:
+        steps.append((cast(BOOLEAN, UINT8), (count + len(steps) - 1,)))
+    return Fused(kinds, tuple(steps), (count + len(steps) - 1,))
 
 
 @lru_cache(maxsize=64)
@@ -266,10 +262,6 @@ def _computed_as(
 def _clamped(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
     computation = _clip(kind, operation.attributes["minValue"], operation.attributes["maxValue"])
     return _computed_as(made, operation, inputs, kind, shape, computation)
-
-
-def _chosen(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
-    return _computed_as(made, operation, inputs, kind, shape, _where(kind))
 
 
 def _softmax(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
@@ -387,5 +379,4 @@ _OWN: dict[str, _Maker] = {
     "tile": _copy(whole.tiled),
     "transpose": _view(whole.turned),
     "triangular": _copy(whole.triangular),
-    "where": _chosen,
 }

@@ -18,9 +18,9 @@ TRUTH = ("uint8",)
 PLACES = ("int32", "uint32", "int64")
 QUANTISED = ("uint8", "int8", "uint32", "int32")
 
-#: How a row is computed: by an operator of the catalogue on numbers, on truth values or with one as the result, by a
-#: reduction of the engine, or by what lowering.py says.
-Kind = Literal["unary", "binary", "comparison", "logical", "test", "reduction", "own"]
+#: How a row is computed: element by element by the formula that catalog/standards.py says, by a reduction of the engine, or
+#: by what lowering.py says.
+Kind = Literal["elements", "reduction", "own"]
 
 
 @dataclass(frozen=True)
@@ -39,35 +39,25 @@ class Row:
 
     kind: Kind
     operands: tuple[Operand, ...]
-    computes: str = ""
-    """The catalogue's name, or the engine's of a reduction."""
+    reduction: str = ""
+    """The engine's name of a reduction."""
     options: dict[str, Any] = field(default_factory=dict)
     """The options besides the label, with their defaults; None: absent."""
-    choices: dict[str, Any] = field(default_factory=dict)
-    """What the catalogue's operator is asked for."""
     onnx: str = ""
     """The operator of ONNX that does the same; the notes of docs/webnn.md say where they differ."""
 
 
-def _unary(computes: str, onnx: str, types: tuple[str, ...] = FLOATS, operand: str = "input", **more: Any) -> Row:
-    return Row("unary", (Operand(operand, types),), computes, onnx=onnx, **more)
+def _unary(onnx: str, types: tuple[str, ...] = FLOATS, operand: str = "input", **options: Any) -> Row:
+    return Row("elements", (Operand(operand, types),), options=options, onnx=onnx)
 
 
-def _binary(computes: str, onnx: str) -> Row:
-    return Row("binary", (Operand("a", ANY), Operand("b", "a")), computes, onnx=onnx)
+def _binary(onnx: str, types: tuple[str, ...] = ANY, first: str = "a", second: str = "b") -> Row:
+    return Row("elements", (Operand(first, types), Operand(second, first)), onnx=onnx)
 
 
-def _comparison(computes: str, onnx: str) -> Row:
-    return Row("comparison", (Operand("a", ANY), Operand("b", "a")), computes, onnx=onnx)
-
-
-def _logical(computes: str, onnx: str, *names: str) -> Row:
-    return Row("logical", tuple(Operand(name, TRUTH) for name in names), computes, onnx=onnx)
-
-
-def _reduction(computes: str, onnx: str, types: tuple[str, ...]) -> Row:
+def _reduction(name: str, onnx: str, types: tuple[str, ...]) -> Row:
     options = {"axes": None, "keepDimensions": False}
-    return Row("reduction", (Operand("input", types),), computes, options, onnx=onnx)
+    return Row("reduction", (Operand("input", types),), name, options, onnx=onnx)
 
 
 def _own(onnx: str, *operands: Operand, **options: Any) -> Row:
@@ -80,58 +70,62 @@ _AXIS = Operand("input", ANY, (1, None))
 OPERATORS: dict[str, Row] = {
     # activations
     "clamp": _own("Clip", _X, minValue=None, maxValue=None),
-    "elu": _unary("elu", "Elu", options={"alpha": 1}),
-    "gelu": _unary("gelu", "Gelu"),
-    "hardSigmoid": _unary("hard_sigmoid", "HardSigmoid", options={"alpha": 0.2, "beta": 0.5}),
-    "hardSwish": _unary("hard_swish", "HardSwish"),
-    "leakyRelu": _unary("leaky_relu", "LeakyRelu", options={"alpha": 0.01}),
-    "linear": _unary("linear", "Affine", options={"alpha": 1, "beta": 0}),
-    "prelu": Row("binary", (Operand("input", SIGNED), Operand("slope", "input")), "prelu", onnx="PRelu"),
-    "relu": _unary("relu", "Relu", SIGNED),
-    "sigmoid": _unary("sigmoid", "Sigmoid"),
+    "elu": _unary("Elu", alpha=1),
+    "gelu": _unary("Gelu"),
+    "hardSigmoid": _unary("HardSigmoid", alpha=0.2, beta=0.5),
+    "hardSwish": _unary("HardSwish"),
+    "leakyRelu": _unary("LeakyRelu", alpha=0.01),
+    "linear": _unary("Affine", alpha=1, beta=0),
+    "prelu": _binary("PRelu", SIGNED, "input", "slope"),
+    "relu": _unary("Relu", SIGNED),
+    "sigmoid": _unary("Sigmoid"),
     "softmax": _own("Softmax", Operand("input", FLOATS, (1, None))),
-    "softplus": _unary("softplus", "Softplus"),
-    "softsign": _unary("softsign", "Softsign"),
-    "tanh": _unary("tanh", "Tanh"),
+    "softplus": _unary("Softplus"),
+    "softsign": _unary("Softsign"),
+    "tanh": _unary("Tanh"),
     # one operand, element by element
-    "abs": _unary("abs", "Abs", SIGNED),
-    "ceil": _unary("ceil", "Ceil"),
-    "cos": _unary("cos", "Cos"),
-    "erf": _unary("erf", "Erf"),
-    "exp": _unary("exp", "Exp"),
-    "floor": _unary("floor", "Floor"),
-    "identity": _unary("identity", "Identity", ANY),
-    "log": _unary("log", "Log"),
-    "neg": _unary("neg", "Neg", SIGNED),
-    "reciprocal": _unary("reciprocal", "Reciprocal"),
-    "roundEven": _unary("round", "Round", choices={"mode": "nearest_even"}),
-    "sign": _unary("sign", "Sign", SIGNED),
-    "sin": _unary("sin", "Sin"),
-    "sqrt": _unary("sqrt", "Sqrt"),
-    "tan": _unary("tan", "Tan"),
+    "abs": _unary("Abs", SIGNED),
+    "ceil": _unary("Ceil"),
+    "cos": _unary("Cos"),
+    "erf": _unary("Erf"),
+    "exp": _unary("Exp"),
+    "floor": _unary("Floor"),
+    "identity": _unary("Identity", ANY),
+    "log": _unary("Log"),
+    "neg": _unary("Neg", SIGNED),
+    "reciprocal": _unary("Reciprocal"),
+    "roundEven": _unary("Round"),
+    "sign": _unary("Sign", SIGNED),
+    "sin": _unary("Sin"),
+    "sqrt": _unary("Sqrt"),
+    "tan": _unary("Tan"),
     "cast": _own("Cast", _X),
     # two operands
-    "add": _binary("add", "Add"),
-    "div": _binary("div", "Div"),
-    "max": _binary("max", "Max"),
-    "min": _binary("min", "Min"),
-    "mul": _binary("mul", "Mul"),
-    "pow": _binary("pow", "Pow"),
-    "sub": _binary("sub", "Sub"),
+    "add": _binary("Add"),
+    "div": _binary("Div"),
+    "max": _binary("Max"),
+    "min": _binary("Min"),
+    "mul": _binary("Mul"),
+    "pow": _binary("Pow"),
+    "sub": _binary("Sub"),
     # comparisons and truth values, which are uint8 here
-    "equal": _comparison("equal", "Equal"),
-    "notEqual": _comparison("equal", "Equal, Not"),
-    "greater": _comparison("greater", "Greater"),
-    "greaterOrEqual": _comparison("greater_or_equal", "GreaterOrEqual"),
-    "lesser": _comparison("less", "Less"),
-    "lesserOrEqual": _comparison("less_or_equal", "LessOrEqual"),
-    "logicalNot": _logical("logical_not", "Not", "a"),
-    "logicalAnd": _logical("logical_and", "And", "a", "b"),
-    "logicalOr": _logical("logical_or", "Or", "a", "b"),
-    "logicalXor": _logical("logical_xor", "Xor", "a", "b"),
-    "isNaN": Row("test", (Operand("a", FLOATS),), "isnan", onnx="IsNaN"),
-    "isInfinite": Row("test", (Operand("a", FLOATS),), "isinf", onnx="IsInf"),
-    "where": _own("Where", Operand("condition", TRUTH), Operand("trueValue", ANY), Operand("falseValue", "trueValue")),
+    "equal": _binary("Equal"),
+    "notEqual": _binary("Equal, Not"),
+    "greater": _binary("Greater"),
+    "greaterOrEqual": _binary("GreaterOrEqual"),
+    "lesser": _binary("Less"),
+    "lesserOrEqual": _binary("LessOrEqual"),
+    "logicalNot": _unary("Not", TRUTH, "a"),
+    "logicalAnd": _binary("And", TRUTH),
+    "logicalOr": _binary("Or", TRUTH),
+    "logicalXor": _binary("Xor", TRUTH),
+    "isNaN": _unary("IsNaN", FLOATS, "a"),
+    "isInfinite": _unary("IsInf", FLOATS, "a"),
+    "where": Row(
+        "elements",
+        (Operand("condition", TRUTH), Operand("trueValue", ANY), Operand("falseValue", "trueValue")),
+        onnx="Where",
+    ),
     # reductions
     "reduceL1": _reduction("l1", "ReduceL1", WIDE),
     "reduceL2": _reduction("l2", "ReduceL2", FLOATS),
