@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
-from ogive.catalog import OPERATORS
+from ogive.catalog.standards import row_of
 from ogive.directml.data import OPERATOR_TYPES, facts
 
 __all__ = ["NO_OPERATOR", "Candidate", "candidates", "outside"]
@@ -36,25 +35,19 @@ class _Row(NamedTuple):
 
 #: Where more is to be said than that the catalogue has both names.
 _TABLE = (
-    _Row("BitShift", ("ELEMENT_WISE_BIT_SHIFT_LEFT",), (("direction", "LEFT"),)),
-    _Row("BitShift", ("ELEMENT_WISE_BIT_SHIFT_RIGHT",), (("direction", "RIGHT"),)),
     _Row("Cast", ("CAST",)),
     _Row("CastLike", ("CAST",), inputs=1),
     _Row("Clip", ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_CLIP1"), inputs=1),
     _Row("ConstantOfShape", ("FILL_VALUE_CONSTANT",), inputs=0),
-    _Row("DequantizeLinear", ("ELEMENT_WISE_DEQUANTIZE_LINEAR",)),
     _Row("Dropout", ("ELEMENT_WISE_IDENTITY",), inputs=1),
     _Row("Expand", ("ELEMENT_WISE_IDENTITY",), inputs=1),
     _Row("Gelu", ("ACTIVATION_GELU",), (("approximate", "none"),)),
     _Row("HardSwish", ("ACTIVATION_HARD_SWISH",)),
     _Row("Identity", ("ELEMENT_WISE_IDENTITY", "ACTIVATION_IDENTITY")),
-    _Row("Max", ("ELEMENT_WISE_MAX",), is_repeated=True),
     _Row("Mean", ("ELEMENT_WISE_MEAN",), is_repeated=True),
-    _Row("Min", ("ELEMENT_WISE_MIN",), is_repeated=True),
     _Row("Mod", ("ELEMENT_WISE_MODULUS_FLOOR",), (("fmod", 0),)),
     _Row("Mod", ("ELEMENT_WISE_MODULUS_TRUNCATE",), (("fmod", 1),)),
     _Row("Neg", ("ELEMENT_WISE_NEGATE", "ELEMENT_WISE_IDENTITY")),
-    _Row("QuantizeLinear", ("ELEMENT_WISE_QUANTIZE_LINEAR",)),
     _Row("Range", ("FILL_VALUE_SEQUENCE",), inputs=0),
     _Row("Sum", ("ELEMENT_WISE_ADD",), is_repeated=True),
     _Row("Tanh", ("ACTIVATION_TANH", "ELEMENT_WISE_TANH")),
@@ -153,7 +146,7 @@ def candidates(operator: str, attributes: Mapping[str, Any], *, is_two_dimension
     """
     rows = [row for row in _TABLE if row.onnx == operator]
     if not rows:
-        return _of_the_catalogue(operator, is_two_dimensional)
+        return _of_the_catalogue(operator, attributes, is_two_dimensional)
     given = {**_DEFAULTS, **attributes}
     return [
         Candidate(name, row.inputs, is_repeated=row.is_repeated)
@@ -164,11 +157,12 @@ def candidates(operator: str, attributes: Mapping[str, Any], *, is_two_dimension
     ]
 
 
-def _of_the_catalogue(operator: str, is_two_dimensional: bool) -> list[Candidate]:
-    name = _catalogue_names().get(operator)
-    if name is None:
+def _of_the_catalogue(operator: str, attributes: Mapping[str, Any], is_two_dimensional: bool) -> list[Candidate]:
+    row = row_of("onnx", operator, attributes)
+    name = None if row is None else row.operator.directml
+    if row is None or name not in OPERATOR_TYPES:
         return []
-    found = [Candidate(name)]
+    found = [Candidate(name, is_repeated=row.is_repeated)]
     older = name.removesuffix("1")
     # Without axes: the last one of at most two dimensions.
     if "Axes" in (member.name for member in facts(name).members) and older in OPERATOR_TYPES and is_two_dimensional:
@@ -184,8 +178,3 @@ def outside(operator: str) -> str | None:
     """
     of_the_table = (name for row in _TABLE if row.onnx == operator for name in row.directml)
     return _OUTSIDE.get(operator) or next((name for name in of_the_table if name not in OPERATOR_TYPES), None)
-
-
-@cache
-def _catalogue_names() -> dict[str, str]:
-    return {op.onnx: op.directml for op in OPERATORS.values() if op.onnx is not None and op.directml in OPERATOR_TYPES}
