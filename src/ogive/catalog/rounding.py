@@ -63,6 +63,16 @@ def round(x: Any, *, mode: Literal["nearest_even", "truncate", "nearest_away"] =
     return f.where(f.absolute(x - cut) >= 0.5, cut + f.copy_sign(1, x), cut)
 
 
+def quantised(quotient: Any, zero_point: Any = 0) -> Any:
+    """The integer for a quotient of a number and a scale, which doors and operators round first as their standards say."""
+    return f.round_even(quotient) + zero_point
+
+
+def scale_of_range(smallest: Any, largest: Any) -> Any:
+    """The scale at which the 256 integers of 8 bits span a range."""
+    return (largest - smallest) / 255
+
+
 def _named(*names: str) -> tuple[ElementType, ...]:
     return tuple(ELEMENT_TYPES[name] for name in names)
 
@@ -108,7 +118,7 @@ def quantize_linear(x: Any, scale: Any, zero_point: Any) -> Any:
 
     Source: DirectML DML_ELEMENT_WISE_QUANTIZE_LINEAR_OPERATOR_DESC (2_0).
     """
-    return f.round_even(x / scale) + zero_point
+    return quantised(x / scale, zero_point)
 
 
 @operator(
@@ -144,4 +154,4 @@ def quantized_linear_add(
     Source: DirectML DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC (4_0).
     """
     total = (a - a_zero_point) * a_scale + (b - b_zero_point) * b_scale
-    return f.round_even(total / output_scale) + output_zero_point
+    return quantised(total / output_scale, output_zero_point)

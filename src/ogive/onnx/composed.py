@@ -13,6 +13,7 @@ import numpy as np
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
+from ogive.catalog.rounding import scale_of_range
 from ogive.dtypes import element_type
 from ogive.engine.computation import Formula, make_ufunc
 from ogive.engine.windows import affine_grid, rotated, window
@@ -148,8 +149,8 @@ def _dynamic_scale(x: np.ndarray) -> np.ndarray:
     """``(largest - smallest) / 255``; 1 in place of 0, because scales are divided by."""
     low, high = _range(x)
     single = element_type("float32")
-    a, b = (lift(expression(ops.INPUT, (), i, Format.NUMBER)) for i in range(2))
-    ufunc = make_ufunc("scale", Formula((lift((b - a) / 255),), (single, single), (single,)))
+    root = scale_of_range(*(lift(expression(ops.INPUT, (), i, Format.NUMBER)) for i in range(2)))
+    ufunc = make_ufunc("scale", Formula((lift(root),), (single, single), (single,)))
     scale = np.asarray(ufunc(low, high))
     return np.asarray(np.where(scale == 0, np.float32(1), scale))
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
+from ogive.catalog.rounding import quantised
 from ogive.conversion import converted
 from ogive.engine.computation import Computation, Formula, make_ufunc
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
@@ -164,9 +165,13 @@ def _quantized(
         if zero:
             single = single + zero[0].astype(np.float32)
         return convert(single, source, result.type, saturate=saturate, round_mode="up")
-    # So large a number saturates whatever the zero point is; NaN becomes 0, as in the kernels.
-    offset = zero[0].astype(np.int64) if zero else 0
-    whole = np.clip(np.rint(quotient.astype(np.float64)), -(2.0**40), 2.0**40)
-    is_nan = np.isnan(whole)
-    total = np.where(is_nan, 0, np.where(is_nan, 0, whole).astype(np.int64) + offset)
-    return np.asarray(converted(np.clip(total, *limits(result)), result.numpy))
+    kinds = [data_type_of(quotient.dtype), *(data_type_of(array.dtype) for array in zero)]
+    inputs = tuple(computed_in(kind) for kind in kinds if kind is not None)
+    return _with_kernel(_from_quotient(Signature(inputs, (computed_in(result),))), result, quotient, *zero)
+
+
+@cache
+def _from_quotient(signature: Signature) -> np.ufunc:
+    """Integers of quotients that are rounded already."""
+    root = quantised(*(expression(ops.INPUT, (), i, Format.NUMBER) for i in range(len(signature.inputs))))
+    return make_ufunc("quantize_linear", Formula((lift(root),), signature.inputs, signature.outputs))

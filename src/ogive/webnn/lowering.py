@@ -18,10 +18,11 @@ from ogive import formula as f
 from ogive import operations as ops
 from ogive.catalog import OPERATORS as CATALOGUE
 from ogive.catalog import normalisation
+from ogive.catalog.rounding import quantised
 from ogive.catalog.standards import row_of
-from ogive.dtypes import BOOLEAN, ElementType, element_type
+from ogive.dtypes import BOOLEAN, ElementType
 from ogive.engine.casting import cast
-from ogive.engine.computation import Computation, Element, Formula, Fused
+from ogive.engine.computation import Computation, Formula, Fused
 from ogive.engine.executable import Described, Function
 from ogive.engine.graph import Node, Value
 from ogive.engine.reductions import reduction
@@ -37,8 +38,6 @@ from ogive.webnn.shapes import Shape
 from ogive.webnn.table import OPERATORS
 
 __all__ = ["Lowered", "lower"]
-
-UINT8 = element_type("uint8")
 
 
 @dataclass
@@ -162,7 +161,7 @@ def _lowered(made: Lowered, operation: Operation, inputs: tuple[Value, ...], res
     if row.kind == "reduction":
         return _reduced(made, row.reduction, operation, inputs[0], kind, shape)
     parameters = operation.attributes["parameters"]
-    computation = _element_wise(operation.name, tuple(value.type for value in inputs))
+    computation = _element_wise(operation.name, tuple(value.type for value in inputs), kind)
     return made.computed(operation.subject, kind, shape, inputs, computation, parameters)
 
 
@@ -170,7 +169,7 @@ def _lowered(made: Lowered, operation: Operation, inputs: tuple[Value, ...], res
 
 
 @lru_cache(maxsize=512)
-def _element_wise(name: str, kinds: tuple[ElementType, ...]) -> Computation:
+def _element_wise(name: str, kinds: tuple[ElementType, ...], kind: ElementType) -> Computation:
     """The formula of an operator. Truth values are uint8 here, 0 and others."""
     row = row_of("webnn", name)
     assert row is not None
@@ -181,28 +180,14 @@ def _element_wise(name: str, kinds: tuple[ElementType, ...]) -> Computation:
         if tensor in op.truth_inputs:
             places[place], inner[place] = count + len(steps), BOOLEAN
             steps.append((cast(kinds[place], BOOLEAN), (place,)))
-    result = BOOLEAN if row.gives_truth else kinds[-1]
+    result = BOOLEAN if row.gives_truth else kind
     computation = op.computation(Signature(tuple(inner), (result,)), **row.choices)
     if not steps and result is not BOOLEAN:
         return computation
     steps.append((computation, tuple(places)))
     if result is BOOLEAN:
-        steps.append((cast(BOOLEAN, UINT8), (count + len(steps) - 1,)))
+        steps.append((cast(BOOLEAN, kind), (count + len(steps) - 1,)))
     return Fused(kinds, tuple(steps), (count + len(steps) - 1,))
-
-
-@lru_cache(maxsize=64)
-def _clip(kind: ElementType, low: float | None, high: float | None) -> Computation:
-    steps: list[tuple[Computation, tuple[int, ...]]] = []
-    last = 0
-    for name, bound in (("max", low), ("min", high)):
-        if bound is not None:
-            step = CATALOGUE[name].computation(Signature((kind, kind), (kind,)))
-            steps += [(Element(bound, kind), ()), (step, (last, len(steps) + 1))]
-            last = len(steps)
-    if not steps:
-        return CATALOGUE["identity"].computation(Signature((kind,), (kind,)))
-    return Fused((kind,), tuple(steps), (last,))
 
 
 def _inputs(count: int) -> list[Any]:
@@ -210,17 +195,18 @@ def _inputs(count: int) -> list[Any]:
 
 
 @lru_cache(maxsize=64)
-def _quantise(kind: ElementType, zero: ElementType) -> Computation:
-    quotient = CATALOGUE["div"].computation(Signature((kind, kind), (kind,)))
-    q, z = _inputs(2)
-    rest = Formula((lift(f.round_even(q) + z),), (kind, zero), (zero,))
-    return Fused((kind, kind, zero), ((quotient, (0, 1)), (rest, (3, 2))), (4,))
+def _clip(kind: ElementType, low: float | None, high: float | None) -> Computation:
+    """Of two zeros +0 is the larger here; ONNX's Clip and `ogive.clip` leave the sign as it is."""
+    (x,) = _inputs(1)
+    return Formula((lift(f.clip(x, low, high)),), (kind,), (kind,))
 
 
 @lru_cache(maxsize=64)
-def _dequantise(kind: ElementType, scale: ElementType) -> Computation:
-    x, s, z = _inputs(3)
-    return Formula((lift((x - z) * s),), (kind, scale, kind), (scale,))
+def _quantise(kind: ElementType, zero: ElementType) -> Computation:
+    """The quotient is rounded to the type of the numbers first."""
+    quotient = CATALOGUE["div"].computation(Signature((kind, kind), (kind,)))
+    rest = Formula((lift(quantised(*_inputs(2))),), (kind, zero), (zero,))
+    return Fused((kind, kind, zero), ((quotient, (0, 1)), (rest, (3, 2))), (4,))
 
 
 @lru_cache(maxsize=64)
@@ -244,7 +230,7 @@ _Maker = Callable[[Lowered, Operation, "tuple[Value, ...]", ElementType, Shape],
 
 def _cast(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
     if inputs[0].type is kind:
-        return _computed_as(made, operation, inputs, kind, shape, _clip(kind, None, None))
+        return _computed_as(made, operation, inputs, kind, shape, _element_wise("identity", (kind,), kind))
     return _computed_as(made, operation, inputs, kind, shape, cast(inputs[0].type, kind))
 
 
@@ -294,7 +280,10 @@ def _quantised(
 ) -> Value:
     x, *others = inputs
     blocks = [_spread(made, value, shape) for value in others]
-    computation = _quantise(x.type, kind) if operation.name == "quantizeLinear" else _dequantise(x.type, kind)
+    if operation.name == "quantizeLinear":
+        computation = _quantise(x.type, kind)
+    else:
+        computation = _element_wise(operation.name, (x.type, kind, x.type), kind)
     return _computed_as(made, operation, (x, *blocks), kind, shape, computation)
 
 
