@@ -74,8 +74,24 @@ def variance_of_row(x: Any, *, is_long: bool = False) -> Any:
     return f.row_sum(away * away) / f.row_count(x) / factor / factor
 
 
-def running(old: Any, new: Any, momentum: Any) -> Any:
-    """A statistic of the batches so far, and of one more. ``old`` is the same number all along a row."""
+def inverse_deviation(x: Any, epsilon: Any, *, is_long: bool = False) -> Any:
+    """What the distances from the mean are multiplied by."""
+    _, root, factor = deviation(x, epsilon, is_long=is_long)
+    return factor / root
+
+
+def running_mean(x: Any, old: Any, momentum: Any) -> Any:
+    """The mean of the batches so far, and of one more."""
+    return _running(old, mean_of_row(x), momentum)
+
+
+def running_variance(x: Any, old: Any, momentum: Any, *, is_long: bool = False) -> Any:
+    """The variance of the batches so far, and of one more."""
+    return _running(old, variance_of_row(x, is_long=is_long), momentum)
+
+
+def _running(old: Any, new: Any, momentum: Any) -> Any:
+    """``old`` is the same number all along a row."""
     return f.row_max(old) * momentum + new * (1 - momentum)
 
 

@@ -16,11 +16,11 @@ from ogive import operations as ops
 from ogive.catalog import OPERATORS
 from ogive.catalog.normalisation import (
     beside_given,
-    deviation,
+    inverse_deviation,
     mean_of_row,
     normalised,
-    over_root_mean_square,
-    running,
+    running_mean,
+    running_variance,
     variance_of_row,
 )
 from ogive.dtypes import ElementType
@@ -52,44 +52,30 @@ def _layer_formula(x: Any, *rest: Any, is_long: bool) -> Any:
     return normalised(x, epsilon, *beside, is_long=is_long)
 
 
-def _inverse_deviation(x: Any, epsilon: Any, *, is_long: bool) -> Any:
-    _, root, factor = deviation(x, epsilon, is_long=is_long)
-    return factor / root
-
-
-def _root_mean_square_formula(x: Any, scale: Any, epsilon: Any, *, is_long: bool) -> Any:
-    return over_root_mean_square(x, epsilon, is_long=is_long) * scale
-
-
-def _variance(x: Any, *, is_long: bool) -> Any:
-    return variance_of_row(x, is_long=is_long)
-
-
-def _running_mean(x: Any, old: Any, momentum: Any, *, is_long: bool) -> Any:
-    return running(old, mean_of_row(x), momentum)
-
-
-def _running_variance(x: Any, old: Any, momentum: Any, *, is_long: bool) -> Any:
-    return running(old, variance_of_row(x, is_long=is_long), momentum)
-
-
-def _of_catalogue(name: str, **choices: Any) -> Callable[..., Any]:
+def _of_catalogue(name: str, *parameters: str, **choices: Any) -> Callable[..., Any]:
+    """The formula of an operator; its parameters come after its tensors."""
     op = OPERATORS[name]
-    return lambda x, *, is_long: (op.double_function if is_long else op.function)(x, **choices)
+
+    def formula(*given: Any, is_long: bool) -> Any:
+        tensors, rest = given[: len(op.tensors)], given[len(op.tensors) :]
+        named = dict(zip(parameters, rest, strict=True))
+        return (op.double_function if is_long else op.function)(*tensors, **named, **choices)
+
+    return formula
 
 
 #: What takes the elements of a row, what is beside them (scale, bias, a running statistic), and the parameter if there is one.
 _FORMULAS: dict[str, Callable[..., Any]] = {
-    "inverse deviation": _inverse_deviation,
+    "inverse deviation": inverse_deviation,
     "l1": _of_catalogue("lp_normalization", p=1),
     "l2": _of_catalogue("lp_normalization", p=2),
     "layer": _layer_formula,
     "mean": lambda x, *, is_long: mean_of_row(x),
     "mean and variance": _of_catalogue("mean_variance_normalization"),
-    "root mean square": _root_mean_square_formula,
-    "running mean": _running_mean,
-    "running variance": _running_variance,
-    "variance": _variance,
+    "root mean square": _of_catalogue("rms_normalization", "epsilon"),
+    "running mean": lambda x, old, momentum, *, is_long: running_mean(x, old, momentum),
+    "running variance": running_variance,
+    "variance": variance_of_row,
 }
 
 
