@@ -9,26 +9,26 @@ help:  ## list the commands
 
 develop:  ## make .venv with an editable install that compiles what has changed when it is imported
 	python3 -m venv .venv
-	.venv/bin/python -m pip install --quiet meson-python meson ninja numpy
+	.venv/bin/python -m pip install --quiet meson-python meson ninja numpy ml_dtypes
 	PATH="$(CURDIR)/.venv/bin:$(PATH)" .venv/bin/python -m pip install --quiet --no-build-isolation -e '.[lint]'
+	$(MAKE) stubs
 
 lint:  ## style and format
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
 
-types:  ## types of the package itself
+types: stubs  ## types of the package itself
 	$(PYTHON) -m mypy
 
-stubs:  ## write the stubs that editors and type checkers read
-	$(PYTHON) -m ogive.stubs > build-stub && mv build-stub src/ogive/__init__.pyi
-	$(PYTHON) -m ogive.directml.stubs > build-stub && mv build-stub src/ogive/directml/__init__.pyi
+stubs:  ## write the stubs that editors and type checkers read: src/ogive/__init__.pyi and that of ogive.directml
+	$(PYTHON) -m tools.stubs
 
 programs:  ## write tests/programs.txt, after a change of what formulas are lowered to
 	$(PYTHON) -m tools.programs --write
 
 warnings:  ## the native extension compiles without a warning (needs meson and ninja)
 	rm -rf build/warnings
-	meson setup --werror build/warnings
+	meson setup --werror -Dstubs=false build/warnings
 	ninja -C build/warnings
 	rm -rf build/warnings
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ogive.directml as dml
-from ogive.directml import names, stubs
+from ogive.directml import names
 from ogive.errors import MissingNameError, UnsupportedError
 from tests.directml.standard import (
     ACTIVATIONS,
@@ -343,11 +343,6 @@ def test_no_name_is_that_of_a_module():
     modules = {path.stem for path in Path(dml.__file__).parent.iterdir()}
     assert "tensor" in modules
     assert not modules & {*dml.__all__, *names.out_of_scope()}
-
-
-def test_the_stub_file_is_up_to_date():
-    written = (Path(dml.__file__).parent / "__init__.pyi").read_text(encoding="utf-8")
-    assert written == stubs.text(), "run: python -m ogive.directml.stubs > src/ogive/directml/__init__.pyi"
 
 
 def test_the_data_files_are_whole():

@@ -185,7 +185,6 @@ MAY_IMPORT = {
         "runtime",
     },
     "__main__": {"cli"},
-    "stubs": {"operator", "row_operator"},
     # Front ends only when they are asked for: test_importing_loads_no_compiler_and_no_front_end.
     "__init__": {
         "catalog",

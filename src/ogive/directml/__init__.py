@@ -13,7 +13,7 @@ the same enumerations, the same life cycle, the same refusals at each feature le
          [ 0.        ,  2.        ]]]], dtype=float32)]
 
 Descs, enumerations and their members are made from the data files beside this one. Everything is loaded when
-it is first wanted, so importing the package costs next to nothing; ``__init__.pyi``, which stubs.py writes,
+it is first wanted, so importing the package costs next to nothing; ``__init__.pyi``, which the build writes,
 lists for editors and type checkers what there is.
 """
 

@@ -1,7 +1,4 @@
-"""What ``import ogive.directml`` offers, for editors and type checkers: the text of ``__init__.pyi``.
-
-Run ``python -m ogive.directml.stubs`` to print it; a test compares the file with it.
-"""
+"""What ``import ogive.directml`` offers, for editors and type checkers: the text of ``__init__.pyi``."""
 
 from __future__ import annotations
 
@@ -34,7 +31,7 @@ _TYPES = {
 def text() -> str:
     """The stub file."""
     lines = [
-        '"""Made by `python -m ogive.directml.stubs`; do not edit."""',
+        '"""Made by tools/stubs; do not edit."""',
         "",
         "# ruff: noqa: A001, A002  (the functions and arguments have DirectML's names)",
         "",
@@ -157,7 +154,3 @@ def _argument(variant: Variant, argument: Argument) -> str:
     if argument.kind == "choice":
         return next(member.type for member in variant.facts.members if member.name == argument.member)
     return _ARGUMENTS[argument.kind]
-
-
-if __name__ == "__main__":
-    print(text(), end="")

@@ -1,7 +1,7 @@
 """What ``import ogive`` offers, for editors and type checkers: the text of ``__init__.pyi``.
 
-Run ``python -m ogive.stubs`` to print it; a test compares the file with it. Each operator is one object of a class of
-its own there, so that its call, its parameters and its ``bind`` are checked, and its help shows where it is used.
+Each operator is one object of a class of its own there, so that its call, its parameters and its ``bind`` are checked,
+and its help shows where it is used.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ogive.row_operator import RowOperator, RowReduction
 
 __all__ = ["text"]
 
-_HEAD = '''"""Made by `python -m ogive.stubs`; do not edit."""
+_HEAD = '''"""Made by tools/stubs; do not edit."""
 
 # ruff: noqa: A001, A002, RUF022  (operators and parameters have the standards' names; aliases follow them)
 
@@ -220,7 +220,3 @@ def _arguments(
     parts.append(f"out: {out}" if out else "out: None = None")
     parts.append(f"**numpy: Unpack[_{'Row' if op.is_row_wise else ''}{keywords}]")
     return parts
-
-
-if __name__ == "__main__":
-    print(text(), end="")
