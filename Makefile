@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs programs warnings test check sanitize aarch64 free-threaded export site links
+.PHONY: help develop lint types stubs programs warnings test test-all check sanitize aarch64 free-threaded export site links
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -32,8 +32,11 @@ warnings:  ## the native extension compiles without a warning (needs meson and n
 	ninja -C build/warnings
 	rm -rf build/warnings
 
-test:  ## all tests; `make test TESTS=tests/cpu/test_rows.py` for some
-	$(PYTHON) -m pytest -q $(or $(TESTS),tests --pyargs ogive)
+test:  ## the README's tests, five minutes; `make test TESTS=tests/cpu/test_rows.py` for some
+	$(PYTHON) -m pytest -q $(or $(TESTS),-n auto tests --pyargs ogive)
+
+test-all:  ## these, and every type and target of each operator
+	$(PYTHON) -m pytest -q -n auto --matrices=whole tests --pyargs ogive
 
 check:  ## everything that CI does, from a fresh .venv
 	.ci/run

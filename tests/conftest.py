@@ -6,6 +6,8 @@ import tempfile
 
 import pytest
 
+pytest_plugins = ["tests.matrices"]
+
 # Before the first import of ogive: kernels of earlier sessions must not be found, nor the user's folder touched.
 _cache = tempfile.TemporaryDirectory(prefix="ogive-test-cache-")
 os.environ["OGIVE_CACHE"] = _cache.name

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import pytest
 from onnx.backend.test import BackendTest
 from onnx.backend.test.loader import load_model_tests
 
@@ -85,7 +86,7 @@ def test_case(kind):
         elif any(part in name for part in TRAINING) and not name.endswith(("_zero_ratio", "_zero_ratio_mask")):
             test = unittest.skip("it trains: dropout is random, and refused")(test)
         members[name] = test
-    return type(f"TestOnnx{KINDS[kind]}", (unittest.TestCase,), members)
+    return pytest.mark.matrix()(type(f"TestOnnx{KINDS[kind]}", (unittest.TestCase,), members))
 
 
 test_case.__test__ = False

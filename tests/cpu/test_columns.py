@@ -49,6 +49,7 @@ def columns_and_rows(compute, x):
     return found, compute(np.ascontiguousarray(x.T))
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize("shape", MATRICES, ids=str)
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
 def test_columns_of_elements_have_the_bits_of_rows(op, signature, shape):

@@ -26,6 +26,7 @@ def strided(array, step, offset=0, guard=None):
     return memory, view
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_layout_never_changes_bits(op, signature):
     arrays = operands(signature, 4200)
@@ -47,6 +48,7 @@ def test_layout_never_changes_bits(op, signature):
         assert_same_bits(memory, before)  # nothing was written between the elements
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_every_element_alone(op, signature):
     arrays = operands(signature, 50)
@@ -60,6 +62,7 @@ def test_every_element_alone(op, signature):
 IN_PLACE = [(op, s) for op, s in CASES if s.inputs[0] == s.outputs[0]]
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), IN_PLACE, ids=[CASE_IDS[CASES.index(case)] for case in IN_PLACE])
 def test_in_place(op, signature):
     arrays = operands(signature, 3000)
@@ -72,6 +75,7 @@ def test_in_place(op, signature):
         assert_same_bits(first.copy(), expected)
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_threads_never_change_bits(op, signature, threads):
     arrays = [np.resize(a, 400_003) for a in operands(signature, 3000)]

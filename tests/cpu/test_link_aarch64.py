@@ -145,6 +145,7 @@ def results(tmp_path_factory):
     return results
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), CASES + ROW_CASES, ids=CASE_IDS + ROW_CASE_IDS)
 def test_the_bits_of_this_machine(op, signature, results, request):
     found, is_open = results[request.node.callspec.id]

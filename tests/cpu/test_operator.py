@@ -455,6 +455,7 @@ def test_there_are_reductions_of_every_type():
     assert len(REDUCING_TYPES) == 4 * 12 + 3 * 8 + 3
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize("use", REDUCTIONS)
 @pytest.mark.parametrize(("name", "kind"), REDUCING_TYPES)
 def test_reductions_are_those_of_numpy(name, kind, use):

@@ -37,6 +37,7 @@ def test_there_are_row_wise_operators():
     assert {op.name for op, _ in ROW_CASES} >= {"softmax", "log_softmax", "hardmax"}
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize("width", [0.1, 4.0, 30.0])
 @pytest.mark.parametrize("length", LENGTHS)
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
@@ -119,6 +120,7 @@ def test_many_alike_add_up(op, below):
     assert error_in_ulp(op(x), exact, element_type("float32")).max() <= LIMITS["float32"]
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
 def test_layout_never_changes_bits(op, signature, threads):
     kind, op = signature.inputs[0], of_one_array(op)
@@ -146,6 +148,7 @@ def test_layout_never_changes_bits(op, signature, threads):
             assert_same_bits(in_place, expected)
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
 def test_long_rows_are_shared_by_threads(op, signature, threads):
     x, op = rows((1, 700_001), signature.inputs[0]), of_one_array(op)
@@ -159,6 +162,7 @@ def test_long_rows_are_shared_by_threads(op, signature, threads):
         assert_same_bits(op(x[0]), expected[0])
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
 @pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=ROW_CASE_IDS)
 def test_same_bits_on_every_instruction_set(op, signature, target):
@@ -518,6 +522,7 @@ def reducing(what, kind, target=None):
     return make_ufunc(what, program, target)
 
 
+@pytest.mark.matrix("what")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
 @pytest.mark.parametrize("what", NUMBERS_OF_ROWS)
 @pytest.mark.parametrize("length", LENGTHS)
@@ -544,6 +549,7 @@ def test_sums_of_float64_are_corrected():
     assert reducing("sum", element_type("float64"))(x).tolist() == [[2998.0], [2998.0]]
 
 
+@pytest.mark.matrix("what")
 @pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
 @pytest.mark.parametrize("what", NUMBERS_OF_ROWS)
 def test_no_layout_and_no_thread_changes_a_number_of_a_row(what, kind, threads):
@@ -567,6 +573,7 @@ def test_no_layout_and_no_thread_changes_a_number_of_a_row(what, kind, threads):
             assert_same_bits(compute(x[row]), expected[row])
 
 
+@pytest.mark.matrix("what")
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.name)
 @pytest.mark.parametrize("what", NUMBERS_OF_ROWS)

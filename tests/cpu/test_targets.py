@@ -26,6 +26,7 @@ def program(op, signature):
     return op.program(signature, **op.checked_parameters(required)), required
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_same_bits_on_every_instruction_set(op, signature, target):
@@ -41,6 +42,7 @@ def test_there_is_something_to_compare():
     assert CASES
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize("target", TARGETS.values(), ids=lambda t: t.name)
 @pytest.mark.parametrize(("op", "signature"), CASES + OF_ROWS, ids=named(CASES + OF_ROWS))
 def test_every_target_compiles_and_links(op, signature, target):

@@ -74,6 +74,7 @@ def test_every_operator_of_the_catalogue_is_there():
     assert names <= {name.removeprefix("DML_OPERATOR_") for name in NAMES}
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "types"), RUNNABLE, ids=IDS)
 def test_the_bits_of_the_function(name, types):
     check(make(name, types=dict(types), sizes=(7, 31)), seed=1)
@@ -163,6 +164,7 @@ def composed(op, choices):
     return ogive.Operator(formula, lambda n: op.signatures, infinite)
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "types"), SCALED, ids=[i for c, i in zip(RUNNABLE, IDS, strict=True) if c in SCALED])
 def test_scale_bias(name, types):
     """Integers: rounded first. Floats: one formula, rounded once."""
@@ -359,6 +361,7 @@ def test_in_place_exactly_where_it_is_documented(name, t):
 WHOLE = [(n, t) for n, t in PAIRS if sizes_for(n, t, 2) != (1, 1)]
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "t"), WHOLE, ids=[f"{n[13:]}-{t}" for n, t in WHOLE])
 @pytest.mark.parametrize("shift", [16, 32, -16])
 def test_partial_overlap_is_refused(name, t, shift):

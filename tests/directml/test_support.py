@@ -46,6 +46,7 @@ def full(name, types, rank):
     return desc_class(name)(**descs, **attributes(name, kind if not kind.endswith("INT4") else "FLOAT32"))
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "level"), CELLS, ids=IDS)
 def test_data_types(name, level):
     table, rank = row(name, level), least_rank(name, level)
@@ -69,6 +70,7 @@ def test_data_types(name, level):
     assert taken
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "level"), CELLS, ids=IDS)
 def test_dimension_counts(name, level):
     table = row(name, level)
@@ -88,6 +90,7 @@ def test_dimension_counts(name, level):
     assert taken
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "level"), CELLS, ids=IDS)
 def test_null_tensors(name, level):
     optional = {f["name"] for f in OPERATORS[name]["fields"] if f["optional"]}
@@ -100,6 +103,7 @@ def test_null_tensors(name, level):
             assert f"{t} is None; allowed: a tensor desc at DML_FEATURE_LEVEL_{level}" in str(error)
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "level"), BELOW, ids=[f"{n[13:]}-{level}" for n, level in BELOW])
 def test_operators_are_unknown_before_their_introduction(name, level):
     introduced = OPERATORS[name]["introduced"]
@@ -141,6 +145,7 @@ TOGETHER = [
 assert len(TOGETHER) > 400
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "what", "t"), TOGETHER, ids=[f"{n[13:]}-{w}-{t}" for n, w, t in TOGETHER])
 def test_tensors_that_must_agree(name, what, t):
     desc = make(name, "6_4", rank=4)

@@ -46,6 +46,7 @@ def test_repr_of_an_expression():
     assert repr(ogive.relu.formula()[0]) == "<number expression where(x0 <= 0, 0, x0)>"
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_python_rebuilds_the_very_same_nodes(op, signature):
     for roots in (op.formula(), op.program(signature).results):

@@ -49,6 +49,7 @@ def test_every_operation_has_a_rule_at_each_of_its_stages():
         assert (row.in_programs is not None) == (row.stages in ("primitive", "both")), row
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), OF_ROWS, ids=named(OF_ROWS))
 def test_stages_of_rows_are_well_formed(op, signature):
     verify(*op.formula(), stage="formula")
@@ -57,6 +58,7 @@ def test_stages_of_rows_are_well_formed(op, signature):
     verify(*program.roots, stage="primitive")
 
 
+@pytest.mark.matrix("op.name")
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
 def test_passes_keep_graphs_well_formed(op, signature):
     integers = not any(t.is_float for t in signature.inputs)

@@ -21,6 +21,7 @@ def test_every_operator_of_integers_has_a_formula():
     assert {operator for operator, _, _ in CASES} == set(ALL)
 
 
+@pytest.mark.matrix("operator")
 @pytest.mark.parametrize(("operator", "dtype", "spec"), CASES, ids=[f"{o}-{d}" for o, d, _ in CASES])
 def test_the_oracles_agree(operator, dtype, spec):
     count, wrong = compared(operator, spec, 200)

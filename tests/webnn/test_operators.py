@@ -118,6 +118,7 @@ def assert_near(found, wanted, ulps=1):
     assert (same | (error <= ulps * gap)).all(), (found, rounded)
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in UNARY for kind in types_of(name)])
 def test_one_operand(name, kind):
     x = numbers(kind, positive=name in ("log", "sqrt", "reciprocal"))
@@ -130,6 +131,7 @@ def test_one_operand(name, kind):
     assert_near(computed(lambda builder, x: getattr(builder, name)(x), x=x), wanted)
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in BINARY for kind in types_of(name)])
 def test_two_operands(name, kind):
     a = numbers(kind)
@@ -151,6 +153,7 @@ def test_two_operands(name, kind):
     assert_near(computed(lambda builder, a, b: getattr(builder, name)(a, b), a=a, b=b), wanted)
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in COMPARISONS for kind in DATA_TYPES])
 def test_comparisons(name, kind):
     a = numbers(kind)
@@ -232,6 +235,7 @@ REDUCTIONS = {
 }
 
 
+@pytest.mark.matrix("name")
 @pytest.mark.parametrize(("name", "kind"), [(name, kind) for name in REDUCTIONS for kind in types_of(name)])
 @pytest.mark.parametrize("axes", [None, [2], [0, 2], [1], []])
 def test_reductions(name, kind, axes):

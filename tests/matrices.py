@@ -1,0 +1,124 @@
+"""Matrices of tests, and how much of them one run takes.
+
+A matrix is a test with a case for each operator, type, target and so on. Its marker says which argument is the operator:
+
+    @pytest.mark.matrix("op.name")
+    @pytest.mark.parametrize(("op", "signature"), CASES)
+
+A run takes one case of each operator, by default. The seed decides which one. It is the hash of the tree of the last commit,
+so every commit tries other cases, and everybody tries the same ones for a commit. ``@pytest.mark.matrix()`` names no operator: by
+default a run takes no case of such a sweep.
+
+``--matrices whole`` runs every case, and ``--matrices rest`` those that a default run leaves out. ``--seed``, or
+OGIVE_TEST_SEED in the environment, sets the seed. A test that the command line names (``file.py::test``) keeps all its cases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Iterable
+from operator import attrgetter
+from pathlib import Path
+
+import pytest
+
+MARKER = 'matrix(path): one case of each operator is enough for a run; the path, such as "op.name", leads from an argument to it'
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("matrices", "matrices of operators, types and targets")
+    group.addoption(
+        "--matrices",
+        choices=("chosen", "rest", "whole"),
+        default="chosen",
+        help="of each matrix one case of each operator (chosen), all others (rest), or all cases (whole)",
+    )
+    group.addoption(
+        "--seed",
+        default=os.environ.get("OGIVE_TEST_SEED"),
+        help="any text; it chooses the cases, and is by default the hash of the last commit's tree",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+    # xdist hands the options to its workers, so that all of them choose the same cases.
+    config.option.seed = config.option.seed or tree_of_the_last_commit()
+
+
+def tree_of_the_last_commit() -> str:
+    """Its hash, or "none" where this is no checkout."""
+    command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short=12", "HEAD^{tree}"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "none"
+
+
+def description(config: pytest.Config) -> str:
+    seed, mode = config.option.seed, config.option.matrices
+    return {
+        "chosen": f"matrices: one case of each operator; --seed={seed} chooses it; --matrices=whole runs all cases",
+        "rest": f"matrices: without the cases that --seed={seed} chooses",
+        "whole": "matrices: all cases",
+    }[mode]
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Say it at the top, under ``-q`` too."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None:
+        reporter.write_line(description(session.config))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    terminalreporter.write_line(description(config))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """After ``-k`` and ``-m``: the cases are chosen among those that are left."""
+    if config.option.matrices == "whole":
+        return
+    chosen = left_in(items, config.option.seed, always_run(config))
+    keeps = {"chosen": chosen.__contains__, "rest": lambda item: item not in chosen}[config.option.matrices]
+    config.hook.pytest_deselected(items=[item for item in items if not keeps(item)])
+    items[:] = filter(keeps, items)
+
+
+def always_run(config: pytest.Config) -> tuple[str, ...]:
+    """How the names of tests begin that the command line, or the last run's failures with --lf, ask for."""
+    named = [name for argument in config.args if (name := argument.partition("::")[2])]
+    if config.getoption("lf", False) or config.getoption("failedfirst", False):
+        named += [name.partition("::")[2] for name in config.cache.get("cache/lastfailed", {})]
+    return tuple(named)
+
+
+def left_in(items: Iterable[pytest.Item], seed: str, named: tuple[str, ...] = ()) -> set[pytest.Item]:
+    """The tests outside of matrices, and those that the seed chooses."""
+    kept, groups = set(), dict[tuple[str, object], list[pytest.Item]]()
+    for item in items:
+        marker = item.get_closest_marker("matrix")
+        if marker is None or item.nodeid.partition("::")[2].startswith(named):
+            kept.add(item)
+        elif marker.args:
+            groups.setdefault((item.nodeid.partition("[")[0], operator_of(item, *marker.args)), []).append(item)
+    kept.update(min(group, key=lambda item: place(seed, item.nodeid)) for group in groups.values())
+    return kept
+
+
+def operator_of(item: pytest.Item, path: str) -> object:
+    argument, _, attributes = path.partition(".")
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if argument not in parameters:
+        raise pytest.UsageError(
+            f"{item.nodeid}: matrix({path!r}) names no parameter; allowed: {', '.join(parameters) or 'none'}"
+        )
+    value = parameters[argument]
+    return attrgetter(attributes)(value) if attributes else value
+
+
+def place(seed: str, name: str) -> bytes:
+    return hashlib.sha256(f"{seed} {name}".encode()).digest()

@@ -1,0 +1,112 @@
+"""How many cases of a matrix a run takes, and which."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from ogive.catalog import OPERATORS
+from tests import matrices
+
+ROOT = Path(__file__).parents[2]
+FILE = "tests/free/test_verify.py"
+TEST = f"{FILE}::test_stages_of_rows_are_well_formed"
+
+
+class Item:
+    """A test as pytest collects it."""
+
+    def __init__(self, name, marker=None, **parameters):
+        self.nodeid = name
+        self.marker = None if marker is None else SimpleNamespace(args=tuple(marker))
+        if parameters:
+            self.callspec = SimpleNamespace(params=parameters)
+
+    def get_closest_marker(self, name):
+        assert name == "matrix"
+        return self.marker
+
+    def __repr__(self):
+        return self.nodeid
+
+
+MATRIX = [
+    Item(f"a.py::test[{op.name}-{kind}]", ["op.name"], op=op, kind=kind)
+    for op in list(OPERATORS.values())[:12]
+    for kind in ("float16", "float32", "float64", "int8")
+]
+ALONE = [Item("a.py::test_one"), Item("a.py::test_two[1]", kind=1)]
+OF_ANOTHER = [Item(f"a.py::test_other[{op}-{n}]", ["op"], op=op, n=n) for op in "ab" for n in range(9)]
+SWEEP = [Item(f"b.py::test[{n}]", [], n=n) for n in range(3)]
+ITEMS = [*MATRIX, *ALONE, *OF_ANOTHER, *SWEEP]
+
+
+def operators_of(items):
+    return sorted(item.callspec.params["op"].name for item in items)
+
+
+def test_of_each_matrix_a_run_takes_each_operator_once_and_all_else():
+    chosen = matrices.left_in(ITEMS, "first")
+    assert operators_of(chosen & {*MATRIX}) == sorted(op.name for op in list(OPERATORS.values())[:12])
+    assert sorted(item.callspec.params["op"] for item in chosen & {*OF_ANOTHER}) == ["a", "b"]
+    assert {*ALONE} <= chosen
+    assert not chosen & {*SWEEP}
+
+
+def test_a_seed_chooses_the_same_cases_again_and_another_one_chooses_others():
+    first, other = matrices.left_in(ITEMS, "first"), matrices.left_in(ITEMS, "other")
+    assert first == matrices.left_in(reversed(ITEMS), "first") != other
+    assert operators_of(first & {*MATRIX}) == operators_of(other & {*MATRIX})
+
+
+def test_in_time_every_case_is_chosen():
+    assert {item for n in range(60) for item in matrices.left_in(MATRIX, str(n))} == {*MATRIX}
+
+
+def test_a_test_that_is_named_keeps_all_its_cases():
+    named = ("test[relu", "test[1]")
+    chosen = matrices.left_in([*MATRIX, *SWEEP], "first", named)
+    assert {item for item in MATRIX if "[relu-" in item.nodeid} <= chosen
+    assert [item.nodeid for item in SWEEP if item in chosen] == ["b.py::test[1]"]
+    assert matrices.left_in(ITEMS, "first", ("test",)) == {*ITEMS}
+
+
+def test_a_marker_names_a_parameter():
+    item = Item("a.py::test[1]", ["operator"], kind=1, op=OPERATORS["celu"])
+    assert matrices.operator_of(item, "op.name") == "celu"
+    with pytest.raises(pytest.UsageError, match=r"matrix\('operator'\) names no parameter; allowed: kind, op"):
+        matrices.left_in([item], "first")
+    with pytest.raises(pytest.UsageError, match="allowed: none"):
+        matrices.left_in([Item("a.py::test", ["op"])], "first")
+
+
+def run(*arguments, **environment):
+    """What pytest says; the names of tests that it collects, or runs."""
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    result = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment}, cwd=ROOT)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout, {line for line in result.stdout.splitlines() if line.startswith(TEST)}
+
+
+def test_a_run_says_its_seed_and_its_workers_agree_on_it():
+    """xdist ends a run whose workers choose different cases."""
+    of_rows = sum(op.is_row_wise for op in OPERATORS.values())
+    text, _ = run("-n", "2", FILE, "-k", "rows_are_well_formed")
+    seed = matrices.tree_of_the_last_commit()
+    assert text.startswith(f"matrices: one case of each operator; --seed={seed} chooses it")  # under -q, too
+    assert re.search(rf"^{of_rows} passed", text, re.MULTILINE)
+
+
+def test_the_rest_is_what_a_run_leaves_out():
+    text, chosen = run("--collect-only", FILE, OGIVE_TEST_SEED="first")
+    assert "--seed=first chooses it" in text
+    _, rest = run("--collect-only", FILE, "--seed=first", "--matrices=rest")
+    _, whole = run("--collect-only", TEST)
+    assert rest
+    assert chosen
+    assert not chosen & rest
+    assert chosen | rest == whole
