@@ -67,7 +67,7 @@ def test_two_nodes():
 
 def test_a_chain_of_200_runs_in_one_pass():
     compiled = DEVICE.CompileGraph(chain(200))
-    assert len(compiled._plan.steps) == 1
+    assert len(compiled._plan.calls) == 1
     assert compiled.GetBindingProperties() == dml.DML_BINDING_PROPERTIES(2, 0, 0)
     x = data()
     y = ogive.relu(x)
@@ -80,7 +80,7 @@ def test_rounding_between_nodes_is_kept():
     half = tensor("FLOAT16", SIZES)
     nodes = [add(half, half, half), add(half, half, half)]
     compiled = DEVICE.CompileGraph(graph(nodes, [(0, 0, 0), (1, 0, 1), (2, 1, 1)], [(0, 0, 1, 0)], [(1, 0, 0)]))
-    assert len(compiled._plan.steps) == 1
+    assert len(compiled._plan.calls) == 1
     a, b, c = (values("FLOAT16", 24, seed).reshape(SIZES) for seed in range(3))
     assert_same_bits(compiled.dispatch([a, b, c])[0], ogive.add(ogive.add(a, b), c))
 
@@ -121,7 +121,7 @@ def test_a_node_may_feed_several_nodes_and_outputs():
     nodes = [relu(), add(), relu()]
     between = [(0, 0, 1, 0), (0, 0, 1, 1), (1, 0, 2, 0)]
     compiled = DEVICE.CompileGraph(graph(nodes, [(0, 0, 0)], between, [(0, 0, 1), (0, 0, 2), (1, 0, 0), (2, 0, 3)]))
-    assert len(compiled._plan.steps) == 1
+    assert len(compiled._plan.calls) == 1
     x = data()
     y = ogive.relu(x)
     results = compiled.dispatch([x])
@@ -214,7 +214,7 @@ def test_long_chains_that_cannot_be_fused():
     flat, turned = tensor("FLOAT32", (3, 8)), tensor("FLOAT32", (3, 8), Strides=(1, 3))
     nodes = [relu(flat, turned)] * 1000
     compiled = DEVICE.CompileGraph(graph(nodes, [(0, 0, 0)], [(i - 1, 0, i, 0) for i in range(1, 1000)], [(999, 0, 0)]))
-    assert len(compiled._plan.steps) == 1000
+    assert len(compiled._plan.calls) == 1000
     assert compiled.GetBindingProperties().TemporaryResourceSize == 2 * 256
     x = data()
     expected = ogive.relu(x)
@@ -367,7 +367,7 @@ def test_intermediate_memory_is_used_again():
     nodes = [relu(turned if i % 2 else flat, tensor("FLOAT32", (8, 3)) if i % 2 else other) for i in range(12)]
     between = [(i - 1, 0, i, 0) for i in range(1, 12)]
     compiled = DEVICE.CompileGraph(graph(nodes, [(0, 0, 0)], between, [(11, 0, 0)]))
-    assert len(compiled._plan.steps) == 12
+    assert len(compiled._plan.calls) == 12
     assert compiled.GetBindingProperties().TemporaryResourceSize == 2 * 256
     assert compiled.dispatch([data()])
 

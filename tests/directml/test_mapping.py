@@ -15,6 +15,12 @@ def run(desc, *arrays):
     return DEVICE.CompileOperator(DEVICE.CreateOperator(desc)).dispatch(list(arrays))[0]
 
 
+def names(compiled):
+    """What the calls of a plan are named."""
+    functions = [call.function for call in compiled._plan.calls]
+    return [f.__name__ if isinstance(f, np.ufunc) else f.name for f in functions]
+
+
 def canonical(array):
     """The array with the one bit pattern that results have for NaN."""
     return np.where(np.isnan(array), array.dtype.type("nan"), array) if array.dtype.kind == "f" else array
@@ -63,7 +69,7 @@ def test_bits_are_not_fused_with_numbers():
     )
     assert relu.InputTensor == x
     compiled = chain(relu, complement, complement, tanh)
-    assert len(compiled._plan.steps) == 3
+    assert len(compiled._plan.calls) == 3
     data = values("FLOAT32", 40)
     assert_same_bits(compiled.dispatch([data])[0], ogive.tanh(ogive.relu(data)))
 
@@ -281,7 +287,7 @@ def test_operands_of_other_sizes_end_an_island():
         [dml.DML_INTERMEDIATE_GRAPH_EDGE_DESC(0, 0, 1, 1)],
     )
     compiled = DEVICE.CompileGraph(graph)
-    assert len(compiled._plan.steps) == 2
+    assert len(compiled._plan.calls) == 2
     a = values("INT8", 24).reshape(3, 8)
     scale, offset = np.float32([[0.5]]), np.int8([[3]])
     relu, total = compiled.dispatch([scale, a, None, offset])
@@ -399,7 +405,7 @@ def test_rowwise_operators_in_graphs():
         [dml.DML_INTERMEDIATE_GRAPH_EDGE_DESC(i, 0, i + 1, 0) for i in range(4)],
     )
     compiled = DEVICE.CompileGraph(graph)
-    assert [step.name for step in compiled._plan.steps] == ["relu", "tanh", "3 operators"]
+    assert names(compiled) == ["relu", "tanh", "3 operators"]
     data = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
     wanted = ogive.softmax(ogive.tanh(ogive.relu(data)), axis=1)
     last, first, second = compiled.dispatch([data])
@@ -420,7 +426,7 @@ def test_rowwise_operators_along_other_axes_stay_alone():
         [dml.DML_INTERMEDIATE_GRAPH_EDGE_DESC(i, 0, i + 1, 0) for i in range(2)],
     )
     compiled = DEVICE.CompileGraph(graph)
-    assert [step.name for step in compiled._plan.steps] == ["tanh", "softmax(axis=0)", "tanh"]
+    assert names(compiled) == ["tanh", "softmax(axis=0)", "tanh"]
     data = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
     (result,) = compiled.dispatch([data])
     assert_same_bits(result, ogive.tanh(ogive.softmax(ogive.tanh(data), axis=0)))

@@ -19,7 +19,7 @@ from ogive._native import Plan
 from ogive.dtypes import element_type
 from ogive.engine.casting import cast
 from ogive.engine.computation import kernel_of, make_ufunc
-from ogive.engine.executable import Described, Function, grouped, make_plan
+from ogive.engine.executable import Function, GraphDescription, grouped, plan_graph
 from ogive.engine.graph import Node, Value
 from ogive.engine.reductions import REDUCTIONS, reduction
 from ogive.engine.rows import RowFormula
@@ -71,7 +71,7 @@ class Maker:
 
     def __init__(self, choices, batch):
         self.choices, self.batch = choices, batch
-        self.described = Described()
+        self.described = GraphDescription()
         kind, (inner, length) = KINDS[choices["kind"]], choices["shape"]
         full = (batch, *inner, length)
         shapes = {"x": full, "y": full, "row": (length,), "numbers": (batch, *(1 for _ in inner), 1)}
@@ -253,7 +253,7 @@ def needed(described, results):
         if node.result.array in wanted:
             wanted.update(operand.array for operand in node.operands)
             nodes.append(node)
-    return Described(nodes[::-1], described.functions, described.constants)
+    return GraphDescription(nodes[::-1], described.functions, described.constants)
 
 
 def node_by_node(described, arrays):
@@ -311,8 +311,8 @@ def test_fused_and_node_by_node(case):
         expected = [known[value.array] for value in results]
         apart = {name: np.repeat(array, 2, axis=-1)[..., ::2] for name, array in arrays.items()}
         turned = {name: np.asfortranarray(array) for name, array in arrays.items()}
-        fused, _ = make_plan(described, maker.inputs, results)
-        plain, _ = make_plan(described, maker.inputs, results, fuse=False)
+        fused, _ = plan_graph(described, maker.inputs, results)
+        plain, _ = plan_graph(described, maker.inputs, results, fuse=False)
         runs = [plan.run(list(given.values())) for plan in (plain, fused, fused) for given in (arrays, apart, turned)]
         with ThreadPoolExecutor(3) as pool:
             runs += pool.map(Plan.run, [fused, plain, fused], [list(arrays.values())] * 3)

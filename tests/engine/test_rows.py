@@ -153,7 +153,7 @@ def test_how_much_fits_a_kernel():
 
 def test_a_plan_of_rows_without_elements():
     """Rows along another axis than the last, of which there are none."""
-    from ogive.engine.executable import Described, make_plan
+    from ogive.engine.executable import GraphDescription, plan_graph
     from ogive.engine.graph import Node, Value
 
     kind = element_type("float32")
@@ -161,6 +161,6 @@ def test_a_plan_of_rows_without_elements():
         x, y, z = (Value(name, kind, s) for name, s in (("x", shape), ("y", of_rows), ("z", shape)))
         add = ogive.add.computation(Signature((kind, kind), (kind,)))
         nodes = [Node("sum", y, (x,), reduction("sum", kind, kind), axis=-2), Node("add", z, (x, y), add)]
-        plan, _ = make_plan(Described(nodes), [x], [z])
+        plan, _ = plan_graph(GraphDescription(nodes), [x], [z])
         (result,) = plan.run([np.empty(shape, np.float32)])
         assert result.shape == shape

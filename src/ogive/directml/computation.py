@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, lru_cache, partial
 from itertools import count
 from typing import Any, Literal, NamedTuple
@@ -47,11 +48,15 @@ class Elementwise(NamedTuple):
     parameters: tuple[float, ...]
 
 
-class Whole(NamedTuple):
+@dataclass(frozen=True)
+class Whole:
     """A function of the whole inputs that writes into ``out``: what no element is computed from one element."""
 
     name: str
     function: Callable[..., Any]
+
+    def __call__(self, *inputs: np.ndarray, out: np.ndarray) -> None:
+        self.function(*inputs, out=out)
 
 
 class RowWise(NamedTuple):

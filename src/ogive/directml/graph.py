@@ -183,10 +183,10 @@ def compile_graph(device: Parent, level: int, graph: DML_GRAPH_DESC, flags: Any)
     number = {index: position for position, index in enumerate(order)}
     nodes = []
     for index in order:
-        feeds = {}
+        sources = {}
         for slot, source in wiring.sources[index].items():
-            feeds[slot] = (source.area, number[source.number] if source.area == "node" else source.number)
-        nodes.append(single_node(wiring.operators[index], feeds))
+            sources[slot] = (source.area, number[source.number] if source.area == "node" else source.number)
+        nodes.append(single_node(wiring.operators[index], sources))
     inputs = wiring.inputs()
     owned = {index: slot.size for index, slot in inputs.items() if slot.is_owned}
     outputs = [number[index] for index in wiring.outputs]

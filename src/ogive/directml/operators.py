@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ogive import forking
-from ogive._native import Plan as NativePlan
 from ogive.directml.binding import (
     DML_BINDING_PROPERTIES,
     DML_BUFFER_BINDING,
@@ -25,8 +24,9 @@ from ogive.directml.enumerations import CONSTANTS, DML_EXECUTION_FLAGS
 from ogive.directml.errors import HRESULT, refuse
 from ogive.directml.memory import Region
 from ogive.directml.objects import DeviceChild, Parent
-from ogive.directml.plan import Feed, Node, Plan, make_plan, native_plan
+from ogive.directml.plan import Node, Operand, Plan, make_plan, native_plan
 from ogive.directml.structure import short
+from ogive.engine import plan as calls
 from ogive.errors import described
 from ogive.pickling import plain_bytes
 
@@ -77,15 +77,15 @@ def _slot(name: str, desc: Any) -> Slot:
     return Slot(name, () if desc is None else (desc,))
 
 
-def single_node(operator: Operator, feeds: Mapping[int, tuple[Any, int]]) -> Node:
-    """An operator as a node of a plan. ``feeds``: for each input that is there, the area and number it comes from."""
+def single_node(operator: Operator, sources: Mapping[int, tuple[Any, int]]) -> Node:
+    """An operator as a node of a plan. ``sources``: for each input that is there, the area and number it comes from."""
     desc = operator.desc
-    sources = tuple(
-        Feed(*feeds[position], slot.views[0], kind_of(desc, slot.views[0]))
+    operands = tuple(
+        Operand(*sources[position], slot.views[0], kind_of(desc, slot.views[0]))
         for position, slot in enumerate(operator.inputs)
         if not slot.is_absent
     )
-    return Node(operator._compute(), sources, desc.output, kind_of(desc, desc.output))
+    return Node(operator._compute(), operands, desc.output, kind_of(desc, desc.output))
 
 
 class Dispatchable(DeviceChild, ABC):
@@ -145,7 +145,7 @@ class CompiledOperator(Dispatchable):
         self._persistent: Region | None = None
         self._persistent_address: int | None = None
         #: What runs calls with one packed array a tensor.
-        self._native: NativePlan | None = None
+        self._native: calls.Plan | None = None
         if len(self._inputs) == input_count:
             views = [self._inputs[number].view for number in range(input_count)]
             self._native = native_plan(plan, views, [slot.view for slot in self._outputs])

@@ -1,36 +1,37 @@
-"""Plans: what a compiled operator does, step by step, and where everything lies.
+"""Plans: the calls that a compiled operator makes, and where everything lies.
 
-A graph of nodes becomes islands, an island a kernel. What goes from one island to another lies in the temporary
-resource; its places are used again when what lies there is not wanted any more.
+A graph of nodes becomes islands, an island the call of a kernel. What goes from one island to another lies in the
+temporary resource, whose places are used again when nothing needs what lies there any more.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
-from ogive import _native
 from ogive.directml.computation import Computation, Elementwise, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.memory import Region
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View
 from ogive.dtypes import ElementType
 from ogive.engine import graph as engine
+from ogive.engine import plan as calls
 from ogive.engine.fusion import Island
 from ogive.engine.graph import Value
-from ogive.engine.native_plan import Buffers
+from ogive.engine.plan import Call, Output, ViewLayout
 from ogive.engine.row_fusion import RowIsland, fused_rows
-from ogive.engine.schedule import Allocator, Array, Schedule, Task, Temporary, Workspace, schedule
+from ogive.engine.schedule import Allocator, Array, Schedule, Task, schedule
 
-__all__ = ["Feed", "Node", "Plan", "make_plan", "native_plan"]
+__all__ = ["Node", "Operand", "Plan", "make_plan", "native_plan"]
 
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
 
-class Feed(NamedTuple):
+class Operand(NamedTuple):
     """Where an operand of a node comes from, and how the node sees it."""
 
     area: Literal["input", "constant", "node"]
@@ -47,53 +48,36 @@ class Node(NamedTuple):
     """One operator of a graph, in the order of computation."""
 
     computation: Computation
-    feeds: tuple[Feed, ...]
+    operands: tuple[Operand, ...]
     desc: DML_BUFFER_TENSOR_DESC
     """The output's"""
     kind: ElementType
 
     def translated(self, number: int) -> engine.Node:
         """The node as the engine sees it."""
-        made = self.computation
+        computation = self.computation
         result = Value(("node", number), self.kind, self.desc.Sizes, self.desc.layout)
-        operands = tuple(feed.value for feed in self.feeds)
-        if isinstance(made, Whole):
-            return engine.Node(made.name, result, operands, None)
-        parameters = made.parameters if isinstance(made, Elementwise) else ()
-        return engine.Node(made.name, result, operands, made.formulas, parameters)
+        operands = tuple(operand.value for operand in self.operands)
+        if isinstance(computation, Whole):
+            return engine.Node(computation.name, result, operands, None)
+        parameters = computation.parameters if isinstance(computation, Elementwise) else ()
+        return engine.Node(computation.name, result, operands, computation.formulas, parameters)
 
 
-class Place(NamedTuple):
-    """An operand of a step: bytes of an area, seen as a tensor."""
+class Location(NamedTuple):
+    """The array of a call: memory of an area, seen as a tensor. Its number is that of the input, node and so on."""
 
-    area: Literal["input", "output", "temporary", "persistent", "constant"]
+    area: Literal["input", "output", "node", "constant"]
     number: int
-    offset: int
     view: View
 
 
-class Step(NamedTuple):
-    """One kernel, or one operator that is computed as a whole, and its operands."""
-
-    name: str
-    call: np.ufunc | Callable[..., Any]
-    """A ufunc, or a function of the inputs that writes into ``out``."""
-    inputs: tuple[Place, ...]
-    outputs: tuple[Place, ...]
-
-    def run(self, inputs: Sequence[np.ndarray], outputs: tuple[np.ndarray, ...]) -> None:
-        if isinstance(self.call, np.ufunc):
-            self.call(*inputs, out=outputs)
-            return
-        self.call(*inputs, out=outputs[0])
-        for other in outputs[1:]:
-            np.copyto(other, outputs[0])
-
-
 class Plan(NamedTuple):
-    """The steps in order, and what they need besides inputs and outputs."""
+    """The calls in order, with locations as names, and what they need besides inputs and outputs."""
 
-    steps: tuple[Step, ...]
+    calls: tuple[Call, ...]
+    places: Mapping[int, int]
+    """Where the result of a node lies in the temporary resource"""
     temporary_size: int
     persistent: Mapping[int, tuple[int, int]]
     """Of each input that is bound at initialisation: its offset in the persistent resource, and its size"""
@@ -107,24 +91,30 @@ class Plan(NamedTuple):
         temporary: Region | None,
         persistent: Region | None,
     ) -> None:
-        """Run the steps on memory that has been found large enough, writable, and free of hazards."""
+        """Run the calls on memory that has been found large enough, writable, and free of hazards."""
 
-        def array(place: Place) -> np.ndarray:
-            if place.area == "constant":
-                return place.view.over(self.constants[place.number], 0)
-            region: Any
-            if place.area == "input":
-                region = inputs[place.number]
-            elif place.area == "output":
-                region = outputs[place.number]
+        def array(name: Hashable) -> np.ndarray:
+            area, number, view = cast(Location, name)
+            if area == "constant":
+                return view.over(self.constants[number], 0)
+            region, offset = persistent, 0
+            if area == "output":
+                region = outputs[number]
+            elif area == "node":
+                region, offset = temporary, self.places[number]
+            elif number in self.persistent:
+                offset, _ = self.persistent[number]
             else:
-                region = temporary if place.area == "temporary" else persistent
-            return place.view.over(region.memory, region.offset + place.offset)
+                region = inputs[number]
+            assert region is not None
+            return view.over(region.memory, region.offset + offset)
 
         # Everything is bounds-checked before anything is written.
-        operands = [(list(map(array, step.inputs)), tuple(map(array, step.outputs))) for step in self.steps]
-        for step, (given, wanted) in zip(self.steps, operands, strict=True):
-            step.run(given, wanted)
+        operands = [
+            (list(map(array, call.inputs)), tuple(array(output.name) for output in call.outputs)) for call in self.calls
+        ]
+        for call, (sources, targets) in zip(self.calls, operands, strict=True):
+            call.function(*sources, out=targets if call.is_kernel else targets[0])
 
 
 def make_plan(
@@ -141,18 +131,18 @@ def make_plan(
     owner = Allocator(_ALIGNMENT)
     persistent = {index: (owner.take(size), size) for index, size in owned.items()}
     translated = tuple(node.translated(number) for number, node in enumerate(nodes))
-    # Several outputs may be one value. Where the caller has them lie, no step reads.
+    # Several outputs may be one value. Where the caller has them lie, no call reads.
     stored = Counter[Hashable](("node", number) for number in outputs)
     islands = fused_rows(engine.Graph(translated, stored, can_read_stored=False))
     scheduled = _schedule(islands, nodes)
-    maker = _StepMaker(nodes, outputs, persistent, scheduled.offsets)
-    steps = tuple(map(maker.step, islands))
-    return Plan(steps, scheduled.size, persistent, owner.end, tuple(constants))
+    places = {_number(name): offset for name, offset in scheduled.offsets.items()}
+    made = tuple(call for island in islands for call in _calls(island, nodes, outputs, places))
+    return Plan(made, places, scheduled.size, persistent, owner.end, tuple(constants))
 
 
-def _number(value: Value) -> int:
+def _number(array: Hashable) -> int:
     """The number of an array in its area."""
-    _, number = cast(tuple[str, int], value.array)
+    _, number = cast(tuple[str, int], array)
     return number
 
 
@@ -161,56 +151,43 @@ def _schedule(islands: Sequence[Island], nodes: Sequence[Node]) -> Schedule:
     read = {value.array for island in islands for value in island.inputs}
     tasks = []
     for island in islands:
-        members = (node.result for node in island.nodes)
-        made = [value for value in members if value.array in read]
-        sizes = [nodes[_number(value)].desc.TotalTensorSizeInBytes for value in made]
-        arrays = tuple(Array(value.array, size, value.view) for value, size in zip(made, sizes, strict=True))
+        results = [node.result for node in island.nodes if node.result.array in read]
+        sizes = [nodes[_number(value.array)].desc.TotalTensorSizeInBytes for value in results]
+        arrays = tuple(Array(value.array, size, value.view) for value, size in zip(results, sizes, strict=True))
         reads = tuple((value.array, value.view) for value in island.inputs)
         is_element_wise = island.nodes[0].computation is not None and not isinstance(island, RowIsland)
         tasks.append(Task(reads, arrays, is_element_wise))
     return schedule(tasks, _ALIGNMENT)
 
 
-# ---- steps
+def _calls(island: Island, nodes: Sequence[Node], outputs: Sequence[int], places: Mapping[int, int]) -> list[Call]:
+    """What computes an island: a kernel with all of its results, or a function, whose result is copied to others."""
+    targets = [_output(place) for node in island.nodes for place in _targets(node.result, outputs, places)]
+    inputs = tuple(map(_source, island.inputs))
+    computation = nodes[_number(island.nodes[0].result.array)].computation
+    if not isinstance(computation, Whole):
+        kind: calls.Kind = "rows" if isinstance(island, RowIsland) else "elements"
+        return [Call(kind, island.prepared(), inputs, tuple(targets), island=island)]
+    first, *others = targets
+    copies = (Call("filling", _copied, (first.name,), (other,)) for other in others)
+    return [Call("filling", computation, inputs, (first,)), *copies]
 
 
-class _StepMaker:
-    def __init__(
-        self,
-        nodes: Sequence[Node],
-        outputs: Sequence[int],
-        persistent: Mapping[int, tuple[int, int]],
-        places: Mapping[Hashable, int],
-    ) -> None:
-        self.nodes = nodes
-        self.outputs: dict[int, list[int]] = {}
-        for number, index in enumerate(outputs):
-            self.outputs.setdefault(index, []).append(number)
-        self.persistent = persistent
-        self.places = places
+def _source(value: Value) -> Location:
+    area, number = cast(tuple[Literal["input", "node", "constant"], int], value.array)
+    return Location(area, number, _view(value))
 
-    def step(self, island: Island) -> Step:
-        """The step that computes an island."""
-        inputs = tuple(map(self._source, island.inputs))
-        outputs = tuple(place for node in island.nodes for place in self._results(node.result))
-        computation = self.nodes[_number(island.nodes[0].result)].computation
-        if isinstance(computation, Whole):
-            return Step(computation.name, computation.function, inputs, outputs)
-        return Step(island.name, island.prepared(), inputs, outputs)
 
-    def _source(self, value: Value) -> Place:
-        area, number = cast(tuple[Literal["input", "constant", "node"], int], value.array)
-        if area == "node":
-            return Place("temporary", 0, self.places[value.array], _view(value))
-        if area == "input" and number in self.persistent:
-            return Place("persistent", 0, self.persistent[number][0], _view(value))
-        return Place(area, number, 0, _view(value))
+def _targets(value: Value, outputs: Sequence[int], places: Mapping[int, int]) -> list[Location]:
+    """Where the result of a node goes: to outputs, and to the temporary resource if other islands read it."""
+    number, view = _number(value.array), _view(value)
+    found = [Location("output", index, view) for index, node in enumerate(outputs) if node == number]
+    return [*found, Location("node", number, view)] if number in places else found
 
-    def _results(self, value: Value) -> list[Place]:
-        found = [Place("output", number, 0, _view(value)) for number in self.outputs.get(_number(value), ())]
-        if value.array in self.places:
-            found.append(Place("temporary", 0, self.places[value.array], _view(value)))
-        return found
+
+def _output(location: Location) -> Output:
+    view = location.view
+    return Output(location, view.shape, view.dtype, None if view.is_packed else view.strides)
 
 
 def _view(value: Value) -> View:
@@ -218,73 +195,55 @@ def _view(value: Value) -> View:
     return View(sizes, value.type.numpy, tuple(stride * value.type.itemsize for stride in strides))
 
 
-# ---- plain calls
+def _copied(source: np.ndarray, out: np.ndarray) -> None:
+    np.copyto(out, source)
 
 
-class _Called(NamedTuple):
-    """An operator that is computed as a whole, as a native plan calls it."""
-
-    function: Callable[..., Any]
-
-    def __call__(self, arrays: tuple[np.ndarray, ...], out: np.ndarray) -> np.ndarray:
-        self.function(*arrays, out=out)
-        return out
+# ---- calls with one array a tensor
 
 
-def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[View | None]) -> _native.Plan | None:
+def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[View | None]) -> calls.Plan | None:
     """The plan for calls with one packed array a tensor, in native code; None where it is not as simple as that.
 
-    It is not if an input is absent or bound at initialisation, if an operand is seen with gaps or repeated, and if
-    several steps see one place differently.
+    It is not if an input is absent or bound at initialisation, and if a tensor of the caller's has gaps or repeats
+    elements.
     """
-    if plan.persistent or any(seen is None or not seen.is_packed for seen in (*inputs, *outputs)):
+    if plan.persistent or any(view is None or not view.is_packed for view in (*inputs, *outputs)):
         return None
-    slots: dict[Place, int] = {Place("input", n, 0, seen): n for n, seen in enumerate(inputs) if seen is not None}
-    start: list[Any] = [None] * len(slots)
-    buffers = Buffers()
-    results: dict[int, int] = {}
-    written: dict[tuple[str, int, int], Place] = {}
-    steps = []
-    for step in plan.steps:
-        for place in step.inputs:
-            if place.area == "constant" and place not in slots:
-                slots[place] = len(start)
-                start.append(place.view.over(plan.constants[place.number], 0))
-            # What lies in memory that was written again since cannot be meant: that place has another key now.
-            elif place.area == "temporary" and written.get(place[:3]) != place:
+    tensors = {("input", n): Location("input", n, view) for n, view in enumerate(inputs) if view is not None}
+    kinds = {location: (location.view.dtype, location.view.shape) for location in tensors.values()}
+    fixed: dict[Location, np.ndarray] = {}
+    known = dict[tuple[str, int], Location](tensors)
+    """How what lies somewhere was written."""
+    found = list[Call]()
+    seen = set[Location]()
+    for call in plan.calls:
+        for location in cast(tuple[Location, ...], call.inputs):
+            if location.area == "constant":
+                fixed[location] = location.view.over(plan.constants[location.number], 0)
+                continue
+            source = known[location.area, location.number]
+            if location == source or location in seen:
+                continue
+            seen.add(location)
+            if location.view.dtype != source.view.dtype:
                 return None
-        if any(place not in slots for place in step.inputs):
-            return None
-        read = tuple(slots[place] for place in step.inputs)
-        made: list[int] = []
-        places: list[tuple[Any, ...]] = []
-        for place in step.outputs:
-            written[place[:3]] = place
-            slots[place] = len(start)
-            made.append(len(start))
-            start.append(None)
-            if place.area == "output":
-                if place.view != outputs[place.number]:  # computed as other elements of the same size: as bits
-                    return None
-                results[place.number] = made[-1]
-                places.append(("fresh", place.view.shape, place.view.dtype))
-            else:
-                places.append(buffers.place(Temporary(place.offset, *place.view)))
-        is_kernel = isinstance(step.call, np.ufunc)
-        if not is_kernel and len(made) > 1:
-            return None
-        call = step.call if is_kernel else _Called(step.call)
-        steps.append((call, is_kernel, read, tuple(made), tuple(places), ()))
-    return _native.Plan(
-        steps=tuple(steps),
-        start=tuple(start),
-        inputs=tuple(range(len(inputs))),
-        input_kinds=tuple((seen.dtype, seen.shape) for seen in inputs if seen is not None),
-        results=tuple(results[number] for number in range(len(outputs))),
-        is_own=(True,) * len(outputs),
-        separate=lambda value, is_own: value,
-        make_workspace=Workspace(plan.temporary_size, buffers.arrays),
-        workspace_bytes=plan.temporary_size,
-        uniform=False,
-        most_elements=0,
-    )
+            found.append(_view_call(source, location))
+        found.append(call)
+        for output in call.outputs:
+            location = cast(Location, output.name)
+            known[location.area, location.number] = location
+            if location.area == "output" and location.view != outputs[location.number]:
+                return None
+    results = [known["output", number] for number in range(len(outputs))]
+    return calls.make_plan(found, fixed, kinds, results)
+
+
+def _view_call(source: Location, location: Location) -> Call:
+    """What sees memory as another tensor than it was written as."""
+    layout = ViewLayout(0, location.view.strides, source.view.shape, source.view.strides)
+    return Call("view", partial(_seen, location.view), (source,), (_output(location),), layout)
+
+
+def _seen(view: View, array: np.ndarray) -> np.ndarray:
+    return view.over(np.ascontiguousarray(array).reshape(-1).view(np.uint8), 0)

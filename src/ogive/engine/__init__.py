@@ -14,7 +14,9 @@ A front end translates its standard's graph and gets ufuncs, and places for what
    parameters. `islands` has the rules by which nodes are grouped.
 4. `schedule`: from `Task`s, which are calls in order, to the offsets of the temporary arrays in one `Workspace`, and to
    what is needed no more after which call.
-5. `executable`: `make_plan(described, inputs, results)` does all of this for a graph of known shapes.
+5. `plan`: `make_plan(calls, fixed, inputs, results)` makes the native plan of `Call`s over named arrays. Every front end's
+   calls end there.
+6. `executable`: `plan_graph(description, inputs, results)` does all of this for a graph of known shapes.
 
 The native plan (runtime/native/plan.c) then runs the calls without Python between them. Results have the same bits
 however nodes are grouped: what is rounded between two nodes stays rounded.

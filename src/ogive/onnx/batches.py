@@ -1,4 +1,6 @@
-"""Which plans serve batches of any length: those in which nothing but the first axis of arrays follows from it.
+"""Which plans serve other shapes: those of one shape for all values, and those for batches of any length.
+
+In a plan for batches nothing but the first axis of arrays follows from the length.
 
 The axes of every value are followed through the record of a run, as numbers or as the batch: what a kernel makes of the
 batch and a number other than 1 is refused, and so is what is no longer the first axis. Views are tried with a batch of
@@ -8,15 +10,16 @@ another length.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
+from ogive.engine.plan import Call
 from ogive.errors import OgiveError
-from ogive.onnx.tracing import FunctionCall, KernelCall, Record, Shape, called
+from ogive.onnx.tracing import Record, Shape
 
-__all__ = ["Batch", "Declared", "find_batch"]
+__all__ = ["Batch", "Declared", "find_batch", "shape_of_all"]
 
 #: Views are tried with this many bytes of memory that nothing touches; longer batches get other plans.
 TRIED = 1 << 28
@@ -33,28 +36,28 @@ class Batch:
     def __init__(self, length: int, inputs: frozenset[int]) -> None:
         self.length = length
         self.inputs = inputs
-        self.axes: dict[str, Axes] = {}
-        self.tried: dict[str, list[np.ndarray]] = {}
+        self.axes: dict[Hashable, Axes] = {}
+        self.tried: dict[Hashable, list[np.ndarray]] = {}
         """Values in the place of those that are viewed: batches of other lengths, in memory that nothing touches."""
         self.most = 1 << 62
 
-    def holds(self, name: str) -> bool:
+    def holds(self, name: Hashable) -> bool:
         """Whether the value is a batch."""
         axes = self.axes[name]
         return bool(axes) and axes[0] is None
 
-    def try_root(self, name: str, call: FunctionCall) -> bool:
+    def try_root(self, name: Hashable, call: Call) -> bool:
         """Make batches of other lengths that lie as the value that a call views."""
-        assert call.seen is not None
-        shape, strides = call.seen.source_shape, call.seen.source_strides
+        assert call.layout is not None
+        shape, strides, dtype = call.layout.source_shape, call.layout.source_strides, call.output.dtype
         order = sorted(range(len(shape)), key=lambda axis: -strides[axis])
         back = [order.index(axis) for axis in range(len(shape))]
-        item = max(math.prod(shape[1:]) * call.dtype.itemsize, 1)
+        item = max(math.prod(shape[1:]) * dtype.itemsize, 1)
         longest = max(self.length + 1, TRIED // item)
         self.tried[name] = []
         for length in (self.length + 1, longest, 1):  # an axis of one element may be removed
             sizes = length, *shape[1:]
-            self.tried[name].append(np.empty([sizes[axis] for axis in order], call.dtype).transpose(back))
+            self.tried[name].append(np.empty([sizes[axis] for axis in order], dtype).transpose(back))
         self.most = min(self.most, longest)
         return all(tried.strides == strides for tried in self.tried[name])
 
@@ -68,10 +71,9 @@ def find_batch(
         return None
     for number, (name, value) in enumerate(zip(names, given, strict=True)):
         batch.axes[name] = _axes(value.shape, is_batch=number in batch.inputs)
-    for name, array in record.fixed.items():
-        batch.axes[name] = array.shape
+    batch.axes.update((name, array.shape) for name, array in record.fixed.items())
     for call in record.calls:
-        found = _of_kernel(batch, call) if isinstance(call, KernelCall) else _of_view(batch, record, call)
+        found = _of_kernel(batch, call) if call.is_kernel else _of_view(batch, record, call)
         if not found:
             return None
     return batch
@@ -110,7 +112,7 @@ def _of_inputs(given: Sequence[Any], declared: Sequence[Declared]) -> Batch | No
     return None if length < 2 or name(first) in elsewhere else Batch(length, chosen)
 
 
-def _of_kernel(batch: Batch, call: KernelCall) -> bool:
+def _of_kernel(batch: Batch, call: Call) -> bool:
     operands = [batch.axes[name] for name in call.inputs]
     rank = max(len(axes) for axes in operands)
     joined: list[int | None] = []
@@ -119,48 +121,66 @@ def _of_kernel(batch: Batch, call: KernelCall) -> bool:
         if None in sizes and not sizes <= {None, 1}:
             return False
         joined.append(None if None in sizes else max(size for size in sizes if size is not None))
-    if None in joined[1:] or (call.over_rows and joined[-1] is None):
+    if None in joined[1:] or (call.kind == "rows" and joined[-1] is None):
         return False
-    for name, shape in zip(call.outputs, call.shapes, strict=True):
-        if len(shape) != rank:
+    for output in call.outputs:
+        if len(output.shape) != rank:
             return False
-        batch.axes[name] = _axes(shape, is_batch=joined[0] is None)
-    return all(batch.holds(name) for name in call.outputs)  # what is of no batch has another size
+        batch.axes[output.name] = _axes(output.shape, is_batch=joined[0] is None)
+    return all(batch.holds(output.name) for output in call.outputs)  # what is of no batch has another size
 
 
-def _of_view(batch: Batch, record: Record, call: FunctionCall) -> bool:
+def _of_view(batch: Batch, record: Record, call: Call) -> bool:
     """Whether a view of a batch is the same of every item, whatever the length."""
+    if call.layout is None:
+        return False
     source, *others = call.inputs
-    seen = call.seen
-    if seen is None or any(name not in record.fixed for name in others):
+    name, shape, *_ = call.output
+    if any(other not in record.fixed for other in others):
         return False
     if not batch.holds(source):
-        batch.axes[call.output] = call.shape
+        batch.axes[name] = shape
         return True
-    if not call.shape or call.shape[0] != batch.length or not math.prod(call.shape):
+    if not shape or shape[0] != batch.length or not math.prod(shape):
         return False
     if source not in batch.tried and not batch.try_root(source, call):
         return False
-    views = [_alike(call, tried, [record.fixed[name] for name in others]) for tried in batch.tried[source]]
+    views = [_alike(call, tried, [record.fixed[other] for other in others]) for tried in batch.tried[source]]
     if any(view is None for view in views):
         return False
-    batch.tried[call.output] = [view for view in views if view is not None]
-    batch.axes[call.output] = _axes(call.shape, is_batch=True)
+    batch.tried[name] = [view for view in views if view is not None]
+    batch.axes[name] = _axes(shape, is_batch=True)
     return True
 
 
-def _alike(call: FunctionCall, tried: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray | None:
+def _alike(call: Call, tried: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray | None:
     """The view of a batch of another length, if its items are seen as those of the recorded one."""
-    assert call.seen is not None
+    assert call.layout is not None
     try:
-        view = called(call.label, call.function, (tried, *others))
+        view: np.ndarray = call.function(tried, *others)
     except OgiveError:
         return None
     is_alike = (
         np.may_share_memory(view, tried)
-        and view.shape == (len(tried), *call.shape[1:])
-        and view.strides[1:] == call.seen.strides[1:]
-        and view.strides[0] == tried.strides[0] == call.seen.strides[0]
-        and view.ctypes.data - tried.ctypes.data == call.seen.offset
+        and view.shape == (len(tried), *call.output.shape[1:])
+        and view.strides[1:] == call.layout.strides[1:]
+        and view.strides[0] == tried.strides[0] == call.layout.strides[0]
+        and view.ctypes.data - tried.ctypes.data == call.layout.offset
     )
     return view if is_alike else None
+
+
+def shape_of_all(record: Record, given: Sequence[Any], results: Sequence[str]) -> Shape | None:
+    """The one shape that all values of the run have, but for constants of one element; None if they differ."""
+    shapes = {value.shape if isinstance(value, np.ndarray) else None for value in given}
+    shape = shapes.pop() if len(shapes) == 1 else None
+    if not shape or not math.prod(shape):
+        return None
+    fixed = record.fixed
+    for call in record.calls:
+        if call.kind != "elements" or call.output.shape != shape:
+            return None
+        read = [fixed[name] for name in call.inputs if name in fixed]
+        if any(array.size != 1 or array.ndim > len(shape) for array in read):
+            return None
+    return None if any(name in fixed for name in results) else shape

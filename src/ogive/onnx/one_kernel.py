@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from ogive.engine.computation import Compilable
 from ogive.errors import UnsupportedError, message
 from ogive.onnx.model import Model
 from ogive.onnx.outline import outline
-from ogive.onnx.tracing import KernelCall, trace
+from ogive.onnx.tracing import trace
 
 __all__ = ["OneKernel", "one_kernel"]
 
@@ -42,7 +42,7 @@ def one_kernel(model: Model, subject: str) -> OneKernel:
     _, record = trace(made, given, 1 << 30)
     calls = record.calls
     first = calls[0] if calls else None
-    if len(calls) != 1 or not isinstance(first, KernelCall) or first.island is None:
+    if len(calls) != 1 or first is None or first.island is None:
         what = f"the model is computed in {len(calls)} steps"
         way_out = "Export the parts that are one kernel each; `ogive run` says how many there are"
         raise UnsupportedError(message(subject, what, "models that are one kernel", way_out))
@@ -51,10 +51,11 @@ def one_kernel(model: Model, subject: str) -> OneKernel:
         what = "the kernel reads a constant array, or not every input"
         raise UnsupportedError(message(subject, what, "constants of one number, and inputs that are used"))
     names = dict(zip(made.results, model.output_names, strict=True))
-    outputs = tuple(names.get(value, value) for value in first.outputs)
-    return OneKernel(first.island.computation, first.island.parameters, _plain(first.inputs), _plain(outputs))
+    inputs, outputs = map(str, first.inputs), (str(output.name) for output in first.outputs)
+    named = (names.get(value, value) for value in outputs)
+    return OneKernel(first.island.computation, first.island.parameters, _plain(inputs), _plain(named))
 
 
-def _plain(names: Sequence[str]) -> tuple[str, ...]:
+def _plain(names: Iterable[str]) -> tuple[str, ...]:
     """Without what marks views of values."""
     return tuple(name.partition("\0")[0] for name in names)

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from ogive import forking
-from ogive.engine.native_plan import separate
-from ogive.onnx.batches import Declared
+from ogive.engine.plan import Plan, ShapesChanged, make_plan, separate
+from ogive.onnx.batches import Declared, find_batch, shape_of_all
 from ogive.onnx.delivery import Delivery, Destinations
 from ogive.onnx.outline import Outline
-from ogive.onnx.plan import Plan, ShapesChanged, make_plan
-from ogive.onnx.tracing import trace
+from ogive.onnx.tracing import Record, trace
 
 __all__ = ["Ran", "Runner"]
 
@@ -85,21 +84,36 @@ class Runner:
                 pass
         given = dict(zip(self.outline.inputs, inputs, strict=True))
         results, record = trace(self.outline, given, self.memory_limit, destinations)
-        plan = make_plan(
-            record,
-            self.outline.inputs,
-            self.outline.results,
-            inputs,
-            is_flexible=self.is_flexible,
-            declared=self.declared,
-            memory_limit=self.memory_limit,
-        )
+        plan = self._plan_of(record, inputs)
         with self._lock:
             self._plans[key] = plan
             self._use(key)
         if destinations is not None:
             return results, plan
         return [separate(value, is_own=is_own) for value, is_own in zip(results, plan.is_own, strict=True)], plan
+
+    def _plan_of(self, record: Record, inputs: Sequence[Any]) -> Plan:
+        """The plan of the runs that do the same as the recorded one.
+
+        If the model is flexible (it declares nothing that other shapes would contradict) and all values had one shape,
+        the plan is for any shape of so many axes. If the declared shapes allow batches of any length, and nothing but
+        first axes follows from the length, the plan is for batches.
+        """
+        names, results = self.outline.inputs, self.outline.results
+        uniform = shape_of_all(record, inputs, results) if self.is_flexible else None
+        batch = None
+        if uniform is None and self.declared is not None:
+            batch = find_batch(record, names, inputs, self.declared)
+        kinds = [(value.dtype, value.shape) if isinstance(value, np.ndarray) else None for value in inputs]
+        return make_plan(
+            record.calls,
+            record.fixed,
+            dict(zip(names, kinds, strict=True)),
+            results,
+            uniform=uniform,
+            batch=batch,
+            memory_limit=self.memory_limit,
+        )
 
     def ran(self) -> Ran | None:
         """What the last run did; None before the first."""

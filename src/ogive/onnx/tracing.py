@@ -1,22 +1,23 @@
 """The first run of a graph on inputs of certain shapes: it computes the results, and records how.
 
 Element-wise steps wait until a function needs one of their values, or the end is reached; by then the shapes
-are known, and what waits together becomes islands. The record is what plan.py makes a plan of.
+are known, and what waits together becomes islands. The engine makes a plan of the record.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ogive.engine.fusion import Island, fused
 from ogive.engine.graph import Graph
+from ogive.engine.plan import Call, Kind, Output, ViewLayout
 from ogive.engine.row_fusion import RowIsland, fused_rows
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.onnx.broadcasting import broadcast_shape
@@ -25,7 +26,7 @@ from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise, Function, Rows, RowWise
 from ogive.onnx.outline import Outline, as_node
 
-__all__ = ["FunctionCall", "KernelCall", "Record", "Seen", "called", "trace"]
+__all__ = ["Record", "trace"]
 
 Shape = tuple[int, ...]
 
@@ -33,56 +34,12 @@ Shape = tuple[int, ...]
 LARGEST_KEPT = 1 << 16
 
 
-@dataclass(frozen=True)
-class KernelCall:
-    """An island was computed."""
-
-    ufunc: np.ufunc
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
-    dtypes: tuple[np.dtype, ...]
-    shapes: tuple[Shape, ...]
-    """Of the outputs."""
-    strides: tuple[tuple[int, ...] | None, ...]
-    """Of the outputs; None for C order."""
-    over_rows: bool = False
-    """Whether an element depends on others than those at its place."""
-    island: Island | None = None
-    """What the kernel computes."""
-
-
-@dataclass(frozen=True)
-class FunctionCall:
-    """A function was called."""
-
-    label: str
-    function: Callable[..., np.ndarray | None]
-    inputs: tuple[str, ...]
-    output: str
-    shape: Shape
-    dtype: np.dtype
-    is_view: bool = False
-    fills: bool = False
-    keeps_order: bool = False
-    seen: Seen | None = None
-    """How a view lies in the memory of its first operand; None if the function made a copy of that."""
-
-
-class Seen(NamedTuple):
-    """A view of an array, for arrays of one layout."""
-
-    offset: int
-    strides: tuple[int, ...]
-    source_shape: Shape
-    source_strides: tuple[int, ...]
-
-
 @dataclass
 class Record:
     """What a run did, in order."""
 
-    calls: list[KernelCall | FunctionCall] = field(default_factory=list)
-    fixed: dict[str, np.ndarray] = field(default_factory=dict)
+    calls: list[Call] = field(default_factory=list)
+    fixed: dict[Any, np.ndarray] = field(default_factory=dict)
     """Values that are the same in every run with inputs of these shapes."""
     reads_shapes: bool = False
     """Whether some of them follow from the shapes."""
@@ -95,8 +52,8 @@ def trace(
     return _Trace(outline, inputs, memory_limit, destinations).run()
 
 
-def called(
-    label: str, function: Callable[..., np.ndarray | None], arrays: Sequence[Any], out: np.ndarray | None = None
+def _called(
+    label: str, function: Callable[..., np.ndarray | None], *arrays: Any, out: np.ndarray | None = None
 ) -> np.ndarray:
     """Call a function of a node, which fills ``out`` if that is given; its errors say which node it was."""
     try:
@@ -228,13 +185,12 @@ class _Trace:
         if name in self.types:
             return name
         self._compute([value])
-        source = self.values[value]
-        call = _reshaping(sizes) if function is None else function
-        made = called(step.label, call, [source])
-        is_view = bool(np.may_share_memory(made, source))
-        what = (step.label, call, (value,), name, made.shape, source.dtype)
         self.types[name] = self.types[value]
-        self._keep(FunctionCall(*what, is_view=is_view, keeps_order=function is None), made, source)
+        call = _reshaping(sizes) if function is None else function
+        array = _called(step.label, call, self.values[value])
+        is_view = bool(np.may_share_memory(array, self.values[value]))
+        made = Function((value,), call, "", is_view=is_view, keeps_order=function is None)
+        self._keep(step.label, made, name, array)
         return name
 
     def _seen_as(self, step: Step, value: str, what: str, shape: Shape, function: partial[np.ndarray]) -> str:
@@ -273,10 +229,7 @@ class _Trace:
         name = f"{value}\0{step.output}"  # loading refuses names with such a character
         self._compute([value])
         self.types[name] = self.types[value]
-        dtype = self.types[value].numpy
-        what = (step.label, _reshaping(shape), (value,), name, shape, dtype)
-        view = FunctionCall(*what, is_view=True, keeps_order=True)
-        self._keep(view, called(step.label, view.function, [self.values[value]]), self.values[value])
+        self._view(step.label, value, name, _reshaping(shape), keeps_order=True)
         return name
 
     def _make_views(self, wanted: Collection[str]) -> None:
@@ -342,12 +295,12 @@ class _Trace:
             self.shapes.update(
                 (name, island.seen_shape(value)) for name, value in zip(outputs, island.outputs, strict=True)
             )
-        shapes = tuple(self.shapes[value] for value in outputs)
-        sizes = [math.prod(shape) * kind.itemsize for shape, kind in zip(shapes, kinds, strict=True)]
-        self._check_size(label, shapes[0], kinds[0].itemsize, beside=sum(sizes[1:]))
+        made = [Output(value, self.shapes[value], kind.numpy) for value, kind in zip(outputs, kinds, strict=True)]
+        sizes = [math.prod(output.shape) * output.dtype.itemsize for output in made]
+        self._check_size(label, made[0].shape, kinds[0].itemsize, beside=sum(sizes[1:]))
         arrays = tuple(
-            self._new_array(label, value, shape, kind.numpy)
-            for value, shape, kind in zip(outputs, shapes, kinds, strict=True)
+            self._new_array(label, value, output.shape, output.dtype)
+            for value, output in zip(outputs, made, strict=True)
         )
         ufunc = self.outline.kernel(island)
         operands = [self.values[value] for value in inputs]
@@ -355,11 +308,11 @@ class _Trace:
             self.destinations.compute(ufunc, operands, arrays, over_rows=over_rows)
         else:
             ufunc(*operands, out=arrays)
-        made = dict(zip(outputs, arrays, strict=True))
-        dtypes = tuple(kind.numpy for kind in kinds)
-        strides = tuple(made[value].strides if value in self.orders else None for value in outputs)
-        self._add(KernelCall(ufunc, inputs, outputs, dtypes, shapes, strides, over_rows, island), made)
-        for value, array in made.items():
+        if order is not None:
+            made = [output._replace(strides=array.strides) for output, array in zip(made, arrays, strict=True)]
+        values = dict(zip(outputs, arrays, strict=True))
+        self._add(Call("rows" if over_rows else "elements", ufunc, inputs, tuple(made), island=island), values)
+        for value, array in values.items():
             self._hold(value, array, value)
         if order is not None:
             for name in views:
@@ -379,17 +332,18 @@ class _Trace:
         self._view(label, value, name, partial(_in_order, order))
         return name
 
-    def _view(self, label: str, source: str, name: str, function: partial[np.ndarray]) -> None:
-        array = called(label, function, [self.values[source]])
-        call = FunctionCall(label, function, (source,), name, array.shape, array.dtype, is_view=True)
-        self._keep(call, array, self.values[source])
+    def _view(
+        self, label: str, source: str, name: str, function: partial[np.ndarray], *, keeps_order: bool = False
+    ) -> None:
+        array = _called(label, function, self.values[source])
+        self._keep(label, Function((source,), function, "", is_view=True, keeps_order=keeps_order), name, array)
 
     # ---- functions
 
     def _call(self, step: Step, made: Function) -> None:
         if made.shape_only:
             stand_in = np.broadcast_to(np.zeros((), bool), self.shapes[made.operands[0]])
-            array = called(step.label, made.function, [stand_in])
+            array = _called(step.label, made.function, stand_in)
             self.record.fixed[step.output] = array
             self.record.reads_shapes = True
             self._hold(step.output, array, step.output)
@@ -397,18 +351,23 @@ class _Trace:
         self._compute(made.operands)
         arrays = [self.values[value] for value in made.operands]
         out = self._new_array(step.label, step.output, arrays[0].shape, arrays[0].dtype) if made.fills else None
-        array = called(step.label, made.function, arrays, out)
+        array = _called(step.label, made.function, *arrays, out=out)
         if out is None:
             self._check_size(step.label, array.shape, array.itemsize, is_new=not made.is_view)
-        what = (step.label, made.function, made.operands, step.output, array.shape, array.dtype)
-        call = FunctionCall(*what, is_view=made.is_view, fills=made.fills, keeps_order=made.keeps_order)
-        self._keep(call, array, arrays[0])
+        self._keep(step.label, made, step.output, array)
         self._release(step)
 
-    def _keep(self, call: FunctionCall, array: np.ndarray, source: np.ndarray) -> None:
-        call = replace(call, seen=_seen(array, source) if call.is_view else None)
-        self._hold(call.output, array, self.roots.get(call.inputs[0]) if call.is_view else call.output)
-        self._add(call, {call.output: array})
+    def _keep(self, label: str, made: Function, output: str, array: np.ndarray) -> None:
+        """Record what a function made."""
+        source = made.operands[0]
+        layout = _layout(array, self.values[source]) if made.is_view else None
+        kind: Kind = "filling" if made.fills else "view" if made.is_view else "own"
+        if made.keeps_order and layout is None:
+            kind = "copy"
+        self._hold(output, array, self.roots.get(source) if made.is_view else output)
+        outputs = (Output(output, array.shape, array.dtype),)
+        call = Call(kind, partial(_called, label, made.function), made.operands, outputs, layout)
+        self._add(call, {output: array})
 
     # ---- values and the record
 
@@ -424,7 +383,7 @@ class _Trace:
         except (MemoryError, ValueError) as error:
             raise ModelError(message(label, f"there is no memory for its result, of shape {shape}")) from error
 
-    def _add(self, call: KernelCall | FunctionCall, made: dict[str, np.ndarray]) -> None:
+    def _add(self, call: Call, made: dict[str, np.ndarray]) -> None:
         fixed = self.record.fixed
         if all(value in fixed for value in call.inputs) and sum(a.nbytes for a in made.values()) <= LARGEST_KEPT:
             fixed.update(made)
@@ -480,7 +439,7 @@ def _in_order(order: tuple[int, ...], array: np.ndarray) -> np.ndarray:
     return array.reshape((1,) * (len(order) - array.ndim) + array.shape).transpose(order)
 
 
-def _seen(array: np.ndarray, source: np.ndarray) -> Seen | None:
+def _layout(array: np.ndarray, source: np.ndarray) -> ViewLayout | None:
     """How a view lies in its source; None for a copy."""
     offset = array.ctypes.data - source.ctypes.data
     if array.dtype != source.dtype:
@@ -489,4 +448,4 @@ def _seen(array: np.ndarray, source: np.ndarray) -> Seen | None:
         offset = 0
     elif not np.may_share_memory(array, source):
         return None
-    return Seen(offset, array.strides, source.shape, source.strides)
+    return ViewLayout(offset, array.strides, source.shape, source.strides)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive.engine.executable import make_plan
+from ogive.engine.executable import plan_graph
 from ogive.engine.graph import Value
 from ogive.errors import described, message
 from ogive.webnn.data_types import DATA_TYPES
@@ -45,7 +45,7 @@ class MLGraph:
         self._outputs = {name: (operand.dataType, operand.shape) for name, operand in outputs.items()}
         self._is_alive = True
         inputs = [Value(("input", name), DATA_TYPES[kind], shape) for name, (kind, shape) in self._inputs.items()]
-        made = make_plan(lowered, inputs, [lowered.values[x._number] for x in outputs.values()], fuse=fuse)
+        made = plan_graph(lowered, inputs, [lowered.values[x._number] for x in outputs.values()], fuse=fuse)
         self._plan, self._kernels = made
 
     def __repr__(self) -> str:

@@ -23,7 +23,7 @@ from ogive.catalog.standards import row_of
 from ogive.dtypes import BOOLEAN, ElementType
 from ogive.engine.casting import cast
 from ogive.engine.computation import Computation, Formula, Fused
-from ogive.engine.executable import Described, Function
+from ogive.engine.executable import Function, GraphDescription
 from ogive.engine.graph import Node, Value
 from ogive.engine.reductions import reduction
 from ogive.engine.rows import RowFormula
@@ -41,7 +41,7 @@ __all__ = ["Lowered", "lower"]
 
 
 @dataclass
-class Lowered(Described):
+class Lowered(GraphDescription):
     """A graph as the engine has it."""
 
     values: dict[int, Value] = field(default_factory=dict)
