@@ -32,6 +32,14 @@ def hardmax(x: Any) -> Any:
     return where(f.row_first(f.equal(x, f.row_max(x)) | is_nan), 1, 0)
 
 
+def beyond_largest(x: Any) -> Any:
+    """What the logarithm of the sum of a row's exponentials has beyond the largest element; from 0 on."""
+    largest = f.row_max(x)
+    is_smaller = x < largest
+    others = f.row_sum(where(is_smaller, f.exp(x - largest), 0)) + (f.row_sum(where(is_smaller, 0, 1)) - 1)
+    return f.log1p(others)
+
+
 @row_operator(onnx="LogSoftmax", directml="ACTIVATION_LOG_SOFTMAX1")
 def log_softmax(x: Any) -> Any:
     """Logarithm of the softmax: ``x - max(x) - log(sum(exp(x - max(x))))``.
@@ -49,10 +57,8 @@ def log_softmax(x: Any) -> Any:
     LogSoftmax-13.
     """
     largest = f.row_max(x)
-    is_smaller = x < largest
-    others = f.row_sum(where(is_smaller, f.exp(x - largest), 0)) + (f.row_sum(where(is_smaller, 0, 1)) - 1)
     no_number = largest - largest  # zero, but NaN where the largest is infinite
-    return x - largest - (f.log1p(others) + no_number)
+    return x - largest - (beyond_largest(x) + no_number)
 
 
 @row_operator(reduces=True)

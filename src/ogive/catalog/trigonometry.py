@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import operator as python
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any
 
 from ogive import formula as f
@@ -188,3 +191,30 @@ def tan(x: Any) -> Any:
     Source: DirectML DML_ELEMENT_WISE_TAN_OPERATOR_DESC (1_0); ONNX Tan-7, Tan-22.
     """
     return f.tan(x)
+
+
+# ---- windows, grids and rotations, which are no operators here: ONNX has them
+
+#: By name, what a window is of ``v = 1 - cos(2 * pi * n / N)``. The coefficients are those of Harris' paper, as numbers.
+WINDOWS: dict[str, Callable[[Any], Any]] = {
+    "BlackmanWindow": lambda v: v * (18 + 16 * v) / 100,  # 0.42 - 0.5 cos(t) + 0.08 cos(2 t)
+    "HammingWindow": lambda v: (4 + 21 * v) / 46,  # 25/46 - 21/46 cos(t)
+    "HannWindow": lambda v: v / 2,  # 0.5 - 0.5 cos(t)
+}
+
+
+def point_of_window(name: str, n: Any, period: Any) -> Any:
+    """Point n of a window, which has as many to its end as ``n <= period / 2`` from its beginning."""
+    wave = f.sin(f.pi * n / period)
+    v = f.where(4 * n <= period, 2 * wave * wave, 1 + f.cos(f.pi * (period - 2 * n) / period))
+    return WINDOWS[name](v)
+
+
+def affine_position(factors: Sequence[Any], shift: Any, places: Sequence[Any], lasts: Sequence[Any]) -> Any:
+    """A row of an affine map at the place ``places / lasts``, rounded once."""
+    return reduce(python.add, (a * place / last for a, place, last in zip(factors, places, lasts, strict=True)), shift)
+
+
+def rotation(x: Any, y: Any, cosine: Any, sine: Any) -> tuple[Any, Any]:
+    """A point, turned by an angle."""
+    return x * cosine - y * sine, x * sine + y * cosine

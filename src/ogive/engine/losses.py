@@ -54,6 +54,8 @@ class Losses:
     """Whether the rest is more than zero, be it too small for float64."""
     rows: np.ndarray
     """The logits of each row, of which the rest is made."""
+    rest_of_row: Term | None = None
+    """How the rest is made of a row."""
 
     def each(self) -> np.ndarray:
         """The losses, rounded to the type."""
@@ -140,11 +142,12 @@ class Losses:
             return found[0]
         from ogive.row_enclosure import right_total
 
+        assert self.rest_of_row is not None, "without a rest both ends are one"
         terms = [
             (float(self.weights[i]), float(self.a[i]), float(self.b[i]), self.rows[i].astype(np.float64).tolist())
             for i in places.tolist()
         ]
-        return right_total(_rest_of_row(), terms, divisor, self.kind)
+        return right_total(self.rest_of_row, terms, divisor, self.kind)
 
 
 def _float(exact: Fraction) -> float:
@@ -161,8 +164,13 @@ def _quotient(total: float, divisor: Fraction) -> float:
     return total if divisor > 0 else -total
 
 
-def cross_entropy(logits: np.ndarray, places: np.ndarray, weights: np.ndarray, kind: ElementType) -> Losses:
-    """The losses of rows of logits, ``-log(softmax(row)[place])``, times a weight each."""
+def cross_entropy(
+    logits: np.ndarray, places: np.ndarray, weights: np.ndarray, kind: ElementType, rest_of_row: Term
+) -> Losses:
+    """The losses of rows of logits, ``-log(softmax(row)[place])``, times a weight each.
+
+    ``rest_of_row`` is the catalogue's formula of what a row has beyond its largest element; here it is in float64, with a bound.
+    """
     count = len(logits)
     largest, picked, rest = (np.empty(count) for _ in range(3))
     has_rest = np.empty(count, bool)
@@ -170,7 +178,7 @@ def cross_entropy(logits: np.ndarray, places: np.ndarray, weights: np.ndarray, k
     for start in range(0, count, step):
         rows = slice(start, start + step)
         largest[rows], picked[rows], rest[rows], has_rest[rows] = _of_logits(logits[rows], places[rows])
-    return Losses(kind, weights, largest, picked, rest, has_rest, logits)
+    return Losses(kind, weights, largest, picked, rest, has_rest, logits, rest_of_row)
 
 
 def _of_logits(logits: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -214,12 +222,3 @@ def _kernel(name: str) -> np.ufunc:
     x = lift(node(ops.INPUT, (), 0, Format.NUMBER))
     made = {"exp": f.exp, "log1p": f.log1p}[name](x)
     return make_ufunc(name, Formula((made,), (kind,), (kind,)))
-
-
-@cache
-def _rest_of_row() -> Term:
-    x = lift(node(ops.INPUT, (), 0, Format.NUMBER))
-    largest = f.row_max(x)
-    is_smaller = x < largest
-    others = f.row_sum(f.where(is_smaller, f.exp(x - largest), 0)) + (f.row_sum(f.where(is_smaller, 0, 1)) - 1)
-    return f.log1p(others)

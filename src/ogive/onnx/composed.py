@@ -7,16 +7,17 @@ None of them is run for these operators.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
 from ogive import operations as ops
 from ogive.catalog import OPERATORS
 from ogive.catalog.rounding import scale_of_range
-from ogive.dtypes import element_type
+from ogive.catalog.trigonometry import affine_position, point_of_window, rotation
+from ogive.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.computation import Formula, make_ufunc
-from ogive.engine.windows import affine_grid, rotated, window
 from ogive.errors import ModelError, ShapeError, message
 from ogive.expression import Format, lift
 from ogive.expression import node as expression
@@ -46,6 +47,7 @@ def _window(node: Node, _: Types) -> Outputs:
 
 
 #: Places in a window, and in an axis of a grid, are integers of 32 bits.
+PLACE = element_type("int32")
 MOST_POINTS = 2**30
 
 
@@ -55,7 +57,24 @@ def _windowed(name: str, kind: str, periodic: bool, size: np.ndarray) -> np.ndar
         raise ShapeError(f"{what}; allowed: one number from 0 on, below 2**30")
     element = DATA_TYPES[kind].element
     assert element is not None
-    return window(name, int(size.reshape(())), element, periodic=periodic)
+    return _points(name, int(size.reshape(())), element, periodic=periodic)
+
+
+def _points(name: str, size: int, kind: ElementType, *, periodic: bool) -> np.ndarray:
+    """So many points of a window; of integers without their fraction."""
+    period = size if periodic else size - 1
+    if size < 1 or not period:  # a symmetric window of one point, as NumPy has it
+        return np.ones(max(size, 0), kind.numpy)
+    # A window is the same from both ends; so its ends are exactly alike, and its middle is exactly 1.
+    n = np.arange(size, dtype=np.int32)
+    n = np.minimum(n, period - n)
+    return np.asarray(_point(name, kind)(n, np.int32(period), out=np.empty(size, kind.numpy)))
+
+
+@cache
+def _point(name: str, kind: ElementType) -> np.ufunc:
+    root = point_of_window(name, *_inputs(2))
+    return make_ufunc(name, Formula((lift(root),), (PLACE, PLACE), (kind,)))
 
 
 def _affine_grid(node: Node, types: Types) -> Outputs:
@@ -71,7 +90,35 @@ def _grid(align_corners: bool, theta: np.ndarray, size: np.ndarray) -> np.ndarra
     if theta.shape != (sizes[0], axes, axes + 1):
         what = f"its theta has the shape {theta.shape} for the size {sizes}"
         raise ShapeError(f"{what}; allowed: {(sizes[0], axes, axes + 1)}")
-    return affine_grid(theta, sizes[2:], align_corners=align_corners)
+    return _positions(theta, sizes[2:], align_corners=align_corners)
+
+
+def _positions(theta: np.ndarray, sizes: Sequence[int], *, align_corners: bool) -> np.ndarray:
+    """For each place of a grid of these sizes (..., H, W) its position under each of the matrices (N, axes, axes + 1)."""
+    axes = len(sizes)
+    kind = element_type_of(theta.dtype)
+    assert kind is not None
+    operands: list[np.ndarray] = []
+    for axis in reversed(range(axes)):  # x is the last axis
+        size = sizes[axis]
+        # From -1 to 1 between the centres of the corners, or between their outer edges; one element lies in the middle.
+        last = max(size - 1, 1) if align_corners else size
+        places = 2 * np.arange(size, dtype=np.int32) - np.int32(size - 1)
+        operands += [places.reshape(-1, *(1,) * (axes - axis - 1)), np.asarray(last, np.int32)]
+    result = np.empty((len(theta), *sizes, axes), theta.dtype)
+    for row in range(axes):
+        numbers = [theta[:, row, column].reshape(-1, *(1,) * axes) for column in range(axes + 1)]
+        _position(axes, kind)(*numbers, *operands, out=result[..., row])
+    return result
+
+
+@cache
+def _position(axes: int, kind: ElementType) -> np.ufunc:
+    *factors, shift = _inputs(axes + 1)
+    places = _inputs(2 * axes, first=axes + 1)
+    root = affine_position(factors, shift, places[::2], places[1::2])
+    types = (*(kind,) * (axes + 1), *(PLACE,) * (2 * axes))
+    return make_ufunc("affine_grid", Formula((lift(root),), types, (kind,)))
 
 
 def _center_crop_pad(node: Node, types: Types) -> Outputs:
@@ -125,9 +172,22 @@ def _embedded(
     first, second = (
         (slice(0, size, 2), slice(1, size, 2)) if interleaved else (slice(size // 2), slice(size // 2, size))
     )
-    turned = rotated(shaped[..., first], shaped[..., second], cos[:, :, None], sin[:, :, None])
-    result[..., first], result[..., second] = turned
+    operands = (shaped[..., first], shaped[..., second], cos[:, :, None], sin[:, :, None])
+    for half, turned in zip((first, second), _rotated(x.dtype), strict=True):
+        result[..., half] = turned(*operands)
     return result.reshape(x.shape) if x.ndim == 3 else np.ascontiguousarray(result.transpose(0, 2, 1, 3))
+
+
+@cache
+def _rotated(dtype: np.dtype) -> tuple[np.ufunc, ...]:
+    kind = element_type_of(dtype)
+    assert kind is not None
+    roots = rotation(*_inputs(4))
+    return tuple(make_ufunc("rotation", Formula((lift(root),), (kind,) * 4, (kind,))) for root in roots)
+
+
+def _inputs(count: int, first: int = 0) -> list[Any]:
+    return [lift(expression(ops.INPUT, (), first + i, Format.NUMBER)) for i in range(count)]
 
 
 # ---- quantisation by the data's own range
@@ -149,7 +209,7 @@ def _dynamic_scale(x: np.ndarray) -> np.ndarray:
     """``(largest - smallest) / 255``; 1 in place of 0, because scales are divided by."""
     low, high = _range(x)
     single = element_type("float32")
-    root = scale_of_range(*(lift(expression(ops.INPUT, (), i, Format.NUMBER)) for i in range(2)))
+    root = scale_of_range(*_inputs(2))
     ufunc = make_ufunc("scale", Formula((lift(root),), (single, single), (single,)))
     scale = np.asarray(ufunc(low, high))
     return np.asarray(np.where(scale == 0, np.float32(1), scale))

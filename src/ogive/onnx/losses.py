@@ -5,14 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
+from ogive import operations as ops
 from ogive.catalog import OPERATORS
+from ogive.catalog.rowwise import beyond_largest
 from ogive.dtypes import element_type_of
 from ogive.engine.losses import cross_entropy, negative_log_likelihood
 from ogive.errors import ModelError, ShapeError, message
+from ogive.expression import Format, Term, lift
+from ogive.expression import node as expression
 from ogive.onnx.implementation import Function, Implementation
 from ogive.onnx.node import Node
 
@@ -66,7 +70,10 @@ def _loss(
         raise ShapeError(f"a label is {wrong[0]}; allowed: 0 to {classes - 1}{but}")
     places = places[counted].astype(np.intp)
     of_rows = (np.ones(classes) if weights is None else weights.astype(np.float64))[places]
-    losses = (cross_entropy if of_logits else negative_log_likelihood)(rows[counted], places, of_rows, kind)
+    if of_logits:
+        losses = cross_entropy(rows[counted], places, of_rows, kind, _rest_of_row())
+    else:
+        losses = negative_log_likelihood(rows[counted], places, of_rows, kind)
     if reduction == "none":
         result = np.zeros(len(counted), scores.dtype)
         result[counted] = losses.each()
@@ -77,3 +84,8 @@ def _loss(
         return np.array(math.nan).astype(scores.dtype)  # as inf / inf is
     total_weight = Fraction(len(places)) if weights is None else sum(map(Fraction, of_rows.tolist()), Fraction(0))
     return losses.total(total_weight)
+
+
+@cache
+def _rest_of_row() -> Term:
+    return lift(beyond_largest(lift(expression(ops.INPUT, (), 0, Format.NUMBER))))
