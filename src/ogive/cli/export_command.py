@@ -21,7 +21,9 @@ __all__ = ["command"]
 @click.option(
     "--output", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="The folder."
 )
-@click.option("--form", type=click.Choice(FORMS), default="object", help="What the code comes as. Default: object.")
+@click.option(
+    "--form", "--format", type=click.Choice(FORMS), default="object", help="What the code comes as. Default: object."
+)
 @click.option("--target", type=click.Choice(NAMES), default=None, help="The instruction set. Default: this machine's.")
 @click.option("--triple", default=None, help="Another system, such as x86_64-pc-windows-msvc or arm64-apple-macos.")
 @click.option("--name", default=None, help="The name of the function, or of the library of several.")
@@ -40,7 +42,7 @@ def command(
     self_test: bool,
     build: str | None,
 ) -> int:
-    """Write an operator or a model as a C function: header and object file, for any target.
+    """Write an operator or a model as a C function: header and object file, or a file in C, for any target.
 
     WHAT is an operator's name; one of your own, as module:name or file.py:name; or an ONNX model that is one kernel.
     Several become one library.

@@ -10,6 +10,7 @@ from typing import Any
 
 from ogive.backends import compiler
 from ogive.errors import ParameterError, message
+from ogive.exporting.c_source import source_text
 from ogive.exporting.given import source_of
 from ogive.exporting.header import header_text
 from ogive.exporting.interface import Interface
@@ -20,7 +21,7 @@ from ogive.exporting.sources import Source
 __all__ = ["FORMS", "Exported", "export"]
 
 #: What the code can come as.
-FORMS = ("object", "assembly", "llvm", "static", "shared")
+FORMS = ("object", "assembly", "llvm", "c", "static", "shared")
 
 
 @dataclass(frozen=True)
@@ -67,10 +68,10 @@ def export(
 
     ``what`` is an operator; a bound one (``celu.bind(alpha=1.5)``), whose parameters become constants; a model of
     ``ogive.onnx.load`` that is one kernel; or a list of these, for one library. ``dtype`` is the element type of its
-    tensors, float32 without one, or a list of the types of each input. ``form`` is object, assembly, llvm, static or
-    shared. ``target`` is native, x86_64 (all levels, chosen at run time), a level (x86-64, x86-64-v3, x86-64-v4),
-    aarch64, riscv64 or wasm32; ``triple`` names another system: x86_64-pc-windows-msvc,
-    arm64-apple-macos. ``choices`` are parameters that select a formula, ``name`` is the function's name in C.
+    tensors, float32 without one, or a list of the types of each input. ``form`` is object, assembly, llvm, static,
+    shared, or c: one file of ISO C11 for any compiler, of element-wise functions. ``target`` is native, x86_64 (all
+    levels, chosen at run time), a level (x86-64, x86-64-v3, x86-64-v4), aarch64, riscv64 or wasm32; ``triple`` names
+    another system: x86_64-pc-windows-msvc, arm64-apple-macos. Form c has neither. ``choices`` are parameters that select a formula, ``name`` is the function's name in C.
     ``self_test`` adds a C program that compares the function with the digest in its header.
 
     The functions keep nothing, allocate nothing, and call nothing. They compute elements (or rows) ``begin`` to
@@ -89,6 +90,10 @@ def export(
     """
     if form not in FORMS:
         raise ParameterError(message("ogive.export", f"form is {form!r}", ", ".join(FORMS)))
+    if form == "c" and (target is not None or triple is not None):
+        given = f"form is 'c' and {'target' if target is not None else 'triple'} is {target or triple!r}"
+        way_out = "Say the target to the compiler of the file"
+        raise ParameterError(message("ogive.export", given, "neither target nor triple with form c", way_out=way_out))
     where = place(target, triple)
     several = isinstance(what, list | tuple)
     if several and not what:
@@ -102,9 +107,13 @@ def export_sources(sources: Sequence[Source], where: Place, form: str, name: str
     interfaces = [source.interface for source in sources]
     _check_names(interfaces)
     digests = {source.interface.name: source.digest for source in sources}
-    header = header_text(name, interfaces, digests, where)
-    text = module_text(interfaces, where.targets, where.triple)
-    files = {f"{name}.h": header.encode()} | _code(text, where, form, name, interfaces)
+    header = header_text(name, interfaces, digests, where, is_c=form == "c")
+    code = (
+        {f"{name}.c": source_text(name, interfaces).encode()}
+        if form == "c"
+        else _code(module_text(interfaces, where.targets, where.triple), where, form, name, interfaces)
+    )
+    files = {f"{name}.h": header.encode()} | code
     if self_test:
         from ogive.exporting.self_test import self_test_text
 

@@ -19,20 +19,32 @@ _ROWS = """\
  * `scratch` points at as many bytes as `_scratch` says for the length of the rows, for this call alone; at any address."""
 
 
-def header_text(name: str, interfaces: Sequence[Interface], digests: Mapping[str, int], where: Place) -> str:
-    """The header of these functions."""
+_ENVIRONMENT = """\
+ * The caller's rounding mode, flush-to-zero and floating-point flags neither matter nor change."""
+
+#: C cannot set the environment without a library.
+_ENVIRONMENT_OF_C = """\
+ * They are called with the default environment of C: round to nearest, subnormal numbers kept.
+ * -O3 and an option for the processor (-march=native) make compilers vectorise them; -ffast-math is refused."""
+
+
+def header_text(
+    name: str, interfaces: Sequence[Interface], digests: Mapping[str, int], where: Place, *, is_c: bool = False
+) -> str:
+    """The header of these functions: of code for a place, or of a file in C."""
     guard = f"{name}_h".upper()
     levels = ", ".join(target.name for target in where.targets)
+    made = f"{name}.c is ISO C11 for every machine." if is_c else f"Code for {where.triple} ({levels})."
     kinds = [text for text, wanted in ((_ELEMENTS, False), (_ROWS, True)) if _any(interfaces, wanted)]
     lines = [
-        f"/* {name}: made by Ogive (ogive.export). Code for {where.triple} ({levels}).",
+        f"/* {name}: made by Ogive (ogive.export). {made}",
         " *",
         *kinds,
         " * An element's bits depend on its operands alone: not on the range, the distances or the processor. So threads may",
         " * compute ranges of their own. A result may be written over an operand of the same type and distances.",
         " * Pointers are aligned to their elements. float16 and bfloat16 are uint16_t: their bits. bool is uint8_t, 0 or 1.",
-        " * The caller's rounding mode, flush-to-zero and floating-point flags neither matter nor change.",
-        " * Nothing is allocated, and nothing else is called." + _level_note(where),
+        _ENVIRONMENT_OF_C if is_c else _ENVIRONMENT,
+        " * Nothing is allocated, and nothing else is called." + ("" if is_c else _level_note(where)),
         " */",
         f"#ifndef {guard}",
         f"#define {guard}",

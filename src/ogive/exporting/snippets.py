@@ -24,6 +24,22 @@ _MESON = """\
 executable('program', 'program.c', dependencies: {name})
 """
 
+_CMAKE_OF_C = """\
+# CMakeLists.txt, beside {files}
+add_library({name} STATIC {name}.c)
+target_compile_options({name} PRIVATE -O3 -ffp-contract=off -fno-math-errno)
+target_include_directories({name} PUBLIC "${{CMAKE_CURRENT_SOURCE_DIR}}")
+target_link_libraries(program PRIVATE {name})
+"""
+
+_MESON_OF_C = """\
+# meson.build, beside {files}
+{name} = declare_dependency(
+    link_with: static_library('{name}', '{name}.c', c_args: ['-O3', '-ffp-contract=off', '-fno-math-errno']),
+    include_directories: include_directories('.'))
+executable('program', 'program.c', dependencies: {name})
+"""
+
 
 def snippet(exported: Exported, tool: str) -> str:
     """The lines for ``cmake`` or ``meson``.
@@ -41,6 +57,10 @@ def snippet(exported: Exported, tool: str) -> str:
         raise ParameterError(message("ogive.export", f"the build tool is {tool!r}", "cmake, meson"))
     code = next((name for name in exported.files if not name.endswith((".h", ".c"))), "")
     header = next(name for name in exported.files if name.endswith(".h"))
+    if not code:
+        of_c = header.removesuffix(".h")
+        files = f"{header}, {of_c}.c"
+        return (_CMAKE_OF_C if tool == "cmake" else _MESON_OF_C).format(name=of_c, files=files)
     names = {"files": ", ".join(n for n in exported.files if not n.endswith(".c")), "name": header.removesuffix(".h")}
     path = f'"${{CMAKE_CURRENT_SOURCE_DIR}}/{code}"'
     if tool == "cmake":

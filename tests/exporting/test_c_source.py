@@ -1,0 +1,138 @@
+"""Functions exported as ISO C: the digests of this machine's kernels, by a compiler of C."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import ogive
+from ogive.backends.c_like import ROWS
+from ogive.backends.instructions import ROWS as ROWS_OF_LLVM
+from ogive.catalog import OPERATORS
+from ogive.exporting.exported import export_sources
+from ogive.exporting.places import place
+from ogive.exporting.sources import source_of_operator
+from tests.exporting.sample import sample
+
+#: More than the sample has: every operation of C, several results, unsigned and 64-bit integers, gradients.
+MORE = [
+    ("hypot", "float32"),
+    ("atan2", "float64"),
+    ("bit_shift_left", "uint8"),
+    ("bit_shift_right", "uint64"),
+    ("bitwise_xor", "int16"),
+    ("bitwise_not", "int64"),
+    ("bit_count", "uint64"),
+    ("div", "int32"),
+    ("mod", "int8"),
+    ("round", "float64"),
+    ("ceil", "float32"),
+    ("trunc", "float16"),
+    ("sqrt", "float64"),
+    ("mish", "bfloat16"),
+    ("isnan", "float16"),
+]
+
+COMPILERS = {
+    "gcc": ["gcc", "-O3", "-march=native"],  # its own dialect, which fuses sums where nothing forbids it
+    "gcc, without fused multiply-add": ["gcc", "-std=c11", "-O1"],
+    "clang": ["clang", "-std=c11", "-O2", "-march=native"],
+    "sanitizers": [
+        "gcc",
+        "-std=c11",
+        "-O1",
+        "-fsanitize=address,undefined,float-cast-overflow",
+        "-fno-sanitize-recover=all",
+    ],
+}
+
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]
+
+
+def functions():
+    found = [source for source in sample() if not source.interface.is_row_wise]
+    for name, kind in MORE:
+        op = OPERATORS[name]
+        signature = next(s for s in op.signatures if kind in (s.inputs[0].name, s.inputs[-1].name))
+        types = [t.name for t in (*signature.inputs, *signature.outputs)]
+        found.append(source_of_operator(op, types, {}, {}, None))
+    assert len(found) > 20
+    return list({source.interface.name: source for source in found}.values())
+
+
+def compiled_and_run(command, folder, name):
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"not installed: {command[0]} (Debian: gcc, clang)")
+    done = subprocess.run(
+        [*command, *WARNINGS, "-o", "program", f"{name}.c", f"{name}_test.c"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[:2000]
+    done = subprocess.run(["./program"], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[:2000]
+    return done.stdout.splitlines()
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+def test_the_digests_of_this_machine(compiler, tmp_path):
+    exported = export_sources(functions(), place(None, None), "c", "everything", self_test=True)
+    assert list(exported.files) == ["everything.h", "everything.c", "everything_test.c"]
+    exported.write(tmp_path)
+    lines = compiled_and_run(COMPILERS[compiler], tmp_path, "everything")
+    assert lines == [f"{name} {digest:016x}" for name, digest in exported.digests.items()]
+
+
+def test_own_formulas_gradients_and_bound_operators(tmp_path):
+    @ogive.operator
+    def gated(x, y):
+        """Times the sigmoid."""
+        return x / (1 + ogive.formula.exp(-y))
+
+    some = [gated, ogive.value_and_grad(ogive.gelu), ogive.celu.bind(alpha=1.5)]
+    exported = ogive.export(some, form="c", name="some", self_test=True)
+    exported.write(tmp_path)
+    assert len(compiled_and_run(COMPILERS["gcc"], tmp_path, "some")) == 3
+
+
+def test_no_library_is_called(tmp_path):
+    """But for memcpy, which compilers have of their own."""
+    export_sources(functions(), place(None, None), "c", "everything", self_test=False).write(tmp_path)
+    if shutil.which("gcc") is None or shutil.which("nm") is None:
+        pytest.skip("not installed: gcc, nm (Debian: gcc, binutils)")
+    subprocess.run(["gcc", "-std=c11", "-O2", "-c", "everything.c"], cwd=tmp_path, check=True)
+    names = subprocess.run(["nm", "-u", "everything.o"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    allowed = {"memcpy", "memset", "__stack_chk_fail", "_GLOBAL_OFFSET_TABLE_"}
+    assert set(names.stdout.split()) - {"U"} <= allowed
+
+
+def test_every_operation_of_the_kernels_has_its_row():
+    rows = {name for name in ROWS_OF_LLVM if not name.startswith("row_")} - {"input", "parameter"}
+    assert rows == set(ROWS)
+
+
+def test_the_text_is_for_people():
+    text = ogive.export(ogive.gelu, form="c").files["ogive_gelu_float32.c"].decode()
+    lines = text.splitlines()
+    assert max(map(len, lines)) <= 124
+    first = text[text.index("_chunk(") : text.index("int any") + 4000]
+    assert re.search(r"const double d1 = \(double\)x\[i\];", first)
+    assert "memcpy(y + at, y_chunk, n * sizeof *y);" in text
+
+
+def test_what_c_does_not_have_is_refused():
+    with pytest.raises(ogive.errors.CompileError) as raised:
+        ogive.export(ogive.softmax, form="c")
+    assert str(raised.value) == (
+        "ogive.export: ogive_softmax_float32 is a function of rows, which form c does not have yet. Export it in another"
+        " form: object, assembly, llvm, static or shared"
+    )
+    with pytest.raises(ogive.errors.ParameterError) as raised:
+        ogive.export(ogive.gelu, form="c", target="aarch64")
+    assert str(raised.value) == (
+        "ogive.export: form is 'c' and target is 'aarch64'; allowed: neither target nor triple with form c. Say the target"
+        " to the compiler of the file"
+    )
