@@ -1,7 +1,8 @@
 """What a kernel and its repair leave undecided, decided with as many bits as it takes, in Python.
 
 That takes 0.1 ms an element, so each combination of operands is decided once, and remembered: arrays have constants and
-padding in them. Tiny operands, of which half may be ties but for next to nothing, are decided all at once. Where an operand is NaN and the repair's result is, too, that stays.
+padding in them. Native code asks once a batch about equal operands. Tiny operands, of which half may be ties but for next to
+nothing, are decided all at once. Where an operand is NaN and the repair's result is, too, that stays.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ MOST_ROWS_REMEMBERED, LONGEST_REMEMBERED = 256, 1 << 16
 TINY = 2.0**-64
 
 #: Up to how many elements are looked up one by one; for more it takes longer than to look up all at once.
-FEW = 16
+FEW = 256
 
 Decide = Callable[[Sequence[Any], Sequence[float]], tuple[Any, ...]]
 
@@ -75,16 +76,17 @@ class Decider:
                     is_nan |= np.isnan(operands[i])
             for data, kind in zip(outputs, self.outputs, strict=True):
                 is_nan &= np.isnan(np.frombuffer(data, kind.numpy)) if kind.is_float else False
-            places = np.flatnonzero(is_open & ~is_nan)
-            if not places.size or np.isnan(parameters).any():
+            is_kept = is_nan if not np.isnan(parameters).any() else is_open
+            self._remember_as_they_are(operands, np.flatnonzero(is_open & is_kept)[:FEW], parameters)
+            places = np.flatnonzero(is_open & ~is_kept)
+            if not places.size:
                 return tuple(outputs)
             results = [np.frombuffer(data, t.numpy).copy() for data, t in zip(outputs, self.outputs, strict=True)]
             places = self._next_to_zero(operands, results, places, parameters)
             if not places.size:
                 return tuple(result.tobytes() for result in results)
             # Each combination once.
-            rows = np.concatenate([_bytes_of(operands[i][places]) for i in used], axis=1)
-            keys = np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").ravel()
+            keys = self._keys(operands, places)
             _, index, inverse = np.unique(keys, return_index=True, return_inverse=True)
             found = [
                 self._decided(operands, place, keys[i].tobytes(), parameters)
@@ -111,6 +113,23 @@ class Decider:
         is_tiny = (np.abs(x) <= line.limit) & (x != 0)
         results[0][places[is_tiny]] = line.values(x[is_tiny])
         return np.asarray(places[~is_tiny])
+
+    def _keys(self, operands: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
+        """The bytes of the operands at these places that results depend on, one behind the other."""
+        rows = np.concatenate([_bytes_of(operands[i][places]) for i in self.used], axis=1)
+        return np.ascontiguousarray(rows).view(f"V{rows.shape[1]}").ravel()
+
+    def _remember_as_they_are(
+        self, operands: Sequence[np.ndarray], places: np.ndarray, parameters: tuple[float, ...]
+    ) -> None:
+        """Remember that the repair's results stay."""
+        if places.size:
+            self._make_room(places.size)
+            self.known.update(dict.fromkeys(((key.tobytes(), parameters) for key in self._keys(operands, places))))
+
+    def _make_room(self, count: int) -> None:
+        if len(self.known) + count > MOST_REMEMBERED:
+            self.known.clear()
 
     def _remembered(
         self, inputs: Sequence[bytes], outputs: Sequence[bytes], mask: bytes, parameters: tuple[float, ...]
@@ -145,8 +164,7 @@ class Decider:
             pass
         else:
             found = tuple(converted(np.array(value), t.numpy) for value, t in zip(decided, self.outputs, strict=True))
-        if len(self.known) >= MOST_REMEMBERED:
-            self.known.clear()
+        self._make_room(1)
         self.known[key] = found
         return found
 

@@ -187,6 +187,67 @@ static inline void copy_element(char *to, const char *from, npy_intp size) {
     }
 }
 
+/* The place of the first element of a batch with the same operands, for each flagged one. Others keep no mark, so that
+ * Python is asked once about padding, constants and zeros. Returns how many marks are gone. */
+static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers, npy_intp count, uint16_t *first) {
+    uint16_t table[2 * CHUNK]; /* open addressing; a place and one, 0: free */
+    char *mask = buffers[repair->inputs + repair->outputs - 1];
+    npy_intp gone = 0;
+    memset(table, 0, sizeof table);
+    for (npy_intp i = 0; i < count; ++i) {
+        first[i] = (uint16_t)i;
+        if (mask[i] == 0) {
+            continue;
+        }
+        uint64_t hash = 0;
+        for (int k = 0; k < repair->inputs; ++k) {
+            uint64_t bits = 0;
+            memcpy(&bits, buffers[k] + i * repair->itemsizes[k], (size_t)repair->itemsizes[k]);
+            hash = (hash ^ bits) * 0x9E3779B97F4A7C15u;
+            hash ^= hash >> 29;
+        }
+        for (uint64_t at = hash;; ++at) {
+            uint16_t *entry = &table[at % (2 * CHUNK)];
+            if (*entry == 0) {
+                *entry = (uint16_t)(i + 1);
+                break;
+            }
+            const npy_intp other = *entry - 1;
+            int same = 1;
+            for (int k = 0; same && k < repair->inputs; ++k) {
+                const npy_intp size = repair->itemsizes[k];
+                same = memcmp(buffers[k] + i * size, buffers[k] + other * size, (size_t)size) == 0;
+            }
+            if (same) {
+                first[i] = (uint16_t)other;
+                mask[i] = 0;
+                gone += 1;
+                break;
+            }
+        }
+    }
+    return gone;
+}
+
+/* Has Python decide what the repair flagged of a batch. */
+static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *const *buffers, npy_intp count) {
+    uint16_t first[CHUNK];
+    npy_intp elements[OGIVE_MAX_OPERANDS + 1];
+    const int operands = repair->inputs + repair->outputs;
+    for (int k = 0; k < operands; ++k) {
+        elements[k] = count;
+    }
+    const npy_intp gone = keep_first_marks(repair, buffers, count, first);
+    atomic_fetch_add_explicit(&call->kernel->counts.asked, gone, memory_order_relaxed);
+    ogive_decide(call, repair, buffers, elements);
+    for (npy_intp i = 0; gone > 0 && i < count; ++i) {
+        for (int k = repair->inputs; first[i] != i && k < operands - 1; ++k) {
+            const npy_intp size = repair->itemsizes[k];
+            copy_element(buffers[k] + i * size, buffers[k] + first[i] * size, size);
+        }
+    }
+}
+
 /* Computes the elements with these numbers again. */
 static void repair_elements(ogive_call *call, void *const *pointers, const uint16_t *numbers, npy_intp count) {
     OgiveKernel *repair = call->kernel->repair;
@@ -216,11 +277,7 @@ static void repair_elements(ogive_call *call, void *const *pointers, const uint1
         function((void *const *)buffers, padded, call->loop->parameters, 2 * padded, NULL);
         const char *mask = buffers[operands - 1];
         if (memchr(mask, 1, (size_t)some) != NULL) {
-            npy_intp elements[OGIVE_MAX_OPERANDS + 1];
-            for (int k = 0; k < operands; ++k) {
-                elements[k] = some;
-            }
-            ogive_decide(call, repair, buffers, elements);
+            decide_elements(call, repair, buffers, some);
         }
         for (int k = repair->inputs; k < operands - 1; ++k) {
             const npy_intp size = repair->itemsizes[k];
