@@ -120,3 +120,33 @@ def test_ties_of_short_fractions_are_known_to_be_ties(decided):
     found = third(x)
     assert not decided
     assert np.array_equal(found, np.array(expected))
+
+
+@ogive.operator
+def silu_by_hand(x):
+    return x / (1 + np.exp(-x))
+
+
+@ogive.operator
+def share(x):
+    return np.arcsin(np.sqrt(x))
+
+
+@pytest.mark.parametrize("op", [silu_by_hand, share, ogive.grad(ogive.cosh), ogive.grad(ogive.erfinv), ogive.expm1])
+@pytest.mark.parametrize("width", [10.0, 1e3, 1e5, 1e38])
+def test_what_overflows_and_what_is_no_number_is_decided_by_the_repair(op, width, decided):
+    x = np.random.default_rng(0).uniform(-width, width, 1000).astype(np.float32)
+    with np.errstate(all="ignore"):
+        op(x)
+    assert not decided
+
+
+def test_vast_numbers_keep_their_signs(decided):
+    x = np.array([-3e38, -1e5, -2000, -800, -700, 800, 2000, 1e5], np.float32)
+    with np.errstate(all="ignore"):
+        found = silu_by_hand(x)
+        assert np.array_equal(found, np.where(x < 0, 0, x))
+        assert np.array_equal(np.signbit(found), x < 0)
+        found = ogive.vjp(ogive.sinh)(np.where(x < -1000, np.float32(-1e-40), np.float32(1)), x)
+        assert np.array_equal(found, np.where(x < -1000, -np.inf, np.inf))
+    assert not decided

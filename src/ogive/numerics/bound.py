@@ -53,6 +53,13 @@ class Bound:
     exactly: Expression | None = None
     #: What the exact number lies beyond: of sums of two words, of which one is exact and the other's sign is known.
     beyond: Beyond | None = None
+    #: A truth value: where the exact number is too large for the arithmetic, with the number's sign (beyond_range.py). The
+    #: bound does not hold there. None: nowhere.
+    vast: Expression | None = None
+    #: The exponent of two that vast numbers have at least.
+    vast_exponent: int = 0
+    #: A truth value: where the exact number is none, whatever the doubt; None: not known of any.
+    nan: Expression | None = None
 
     @property
     def is_known(self) -> bool:

@@ -23,12 +23,15 @@ from fractions import Fraction
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_elements, node, walk
+from ogive.numerics import beyond_range
 from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.machine import Machine
 from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
+from ogive.numerics.totals import Totals
+from ogive.numerics.truths import both, either, except_where
 
-__all__ = ["Bounded", "either", "exact_operand", "exact_parameter"]
+__all__ = ["Bounded", "exact_operand", "exact_parameter"]
 
 #: Truth values of truth values.
 TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
@@ -53,21 +56,14 @@ def _unit(error: Bound) -> float:
     return math.ldexp(0.5, math.frexp(error.least)[1] - error.bits + 1)
 
 
-def either(*doubts: Expression | None) -> Expression | None:
-    """Whether one of these is true; None for what never is."""
-    result = None
-    for doubt in doubts:
-        if doubt is not None and doubt is not result:
-            result = doubt if result is None else node(ops.OR, (result, doubt), None, Format.BIT)
-    return result
-
-
-class Bounded(Arithmetic):
+class Bounded(Totals):
     """`Arithmetic` of float64 in which numbers carry their bounds, and rules for shorter goals are the long ones."""
 
     bounded = True
 
-    def __init__(self, form: Format = Format.F64, goal: Format | None = None) -> None:
+    def __init__(
+        self, form: Format = Format.F64, goal: Format | None = None, *, knows_what_is_beyond_range: bool = False
+    ) -> None:
         if form is not Format.F64:
             raise ValueError(f"bounds are known of float64, not of {form.value}")
         super().__init__(form, goal)
@@ -76,6 +72,8 @@ class Bounded(Arithmetic):
         #: Beyond this double-word numbers may lose their lower parts.
         self.safe = 2.0**900 if self.extended else 2.0**1020
         self.small = 2.0**-960 if self.extended else 2.0**-1022
+        self.knows_what_is_beyond_range = knows_what_is_beyond_range
+        """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
         self.doubts: dict[Expression, Expression] = {}
         """A truth value -> where it may be the wrong one."""
         self.known_doubts: dict[Expression, Expression | None] = {}
@@ -114,7 +112,20 @@ class Bounded(Arithmetic):
         doubt, exactly = either(x.doubt, y.doubt), self._exactly(a, b)
         beyond = self._beyond(a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
-        return self._made(result, error)
+        return self._made(result, self._of_two(error, beyond_range.of_sum(self, a, b), result, a, b))
+
+    def _of_two(
+        self, error: Bound, found: beyond_range.Found | None, result: DoubleWord, a: DoubleWord, b: DoubleWord
+    ) -> Bound:
+        """The bound of a sum, product or quotient, with what is known of its vast values and of NaN."""
+        if not self.knows_what_is_beyond_range:
+            return error
+        nan = either(beyond_range.of_nan(a, b), beyond_range.of_nothing(self, result, a, b))
+        error = replace(error, nan=nan)
+        if found is None:
+            return error
+        vast, exponent, doubt = found
+        return replace(error, vast=vast, vast_exponent=exponent, doubt=either(error.doubt, doubt))
 
     def _beyond(self, a: DoubleWord, b: DoubleWord) -> Beyond | None:
         """The exact part of a sum, and on which side of it the other part lies, where that is not zero."""
@@ -122,7 +133,7 @@ class Bounded(Arithmetic):
             if exact.error.is_exact and exact.low is None and other.error.beyond is not None:
                 near = other.error.beyond
                 is_single = self.equal_(near.low, self.number(0.0))
-                is_above, is_below = (_both(is_single, side) for side in (near.is_above, near.is_below))
+                is_above, is_below = (both(is_single, side) for side in (near.is_above, near.is_below))
                 return Beyond(*self.two_sum(exact.high, near.high), is_above, is_below)
             if exact.error.is_exact and not other.error.is_exact:
                 total = self.total(other)
@@ -130,7 +141,7 @@ class Bounded(Arithmetic):
                 low = self.number(0.0) if exact.low is None else self.low_part(exact)
                 high, low = (exact.high, low) if exact.low is None else self.fast_two_sum(exact.high, low)
                 is_below = self.less_(other.high, self.number(0.0))
-                return Beyond(high, low, _both(known, self.not_(is_below)), _both(known, is_below))
+                return Beyond(high, low, both(known, self.not_(is_below)), both(known, is_below))
         return None
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
@@ -176,11 +187,11 @@ class Bounded(Arithmetic):
         exactly = self._are_exact(a, b) if is_scaled else self._exactly(a, b)
         if exactly is not None and not in_range:
             has_room = self.less_(self.number(self.small), self.abs_(result.high))
-            exactly = None if result.exponent is not None else _both(exactly, has_room)
+            exactly = None if result.exponent is not None else both(exactly, has_room)
         keeps_sign = self._both_keep_signs(a, b)
         beyond = self._beyond_times(a, b)
         error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly, beyond)
-        return self._made(result, error)
+        return self._made(result, self._of_two(error, beyond_range.of_product(self, a, b), result, a, b))
 
     def _beyond_times(self, a: DoubleWord, b: DoubleWord) -> Beyond | None:
         """What a multiple of a number lies beyond: of a constant of one word and a moderate size."""
@@ -193,8 +204,8 @@ class Bounded(Arithmetic):
             product = self.mul_(near.high, high)
             is_large = self.less_(self.number(2.0**-800), self.abs_(product))
             in_range = node(ops.OR, (is_large, self.equal_(near.high, self.number(0.0))), None, Format.BIT)
-            known = _both(in_range, self.equal_(near.low, self.number(0.0)))
-            sides = (_both(known, near.is_above), _both(known, near.is_below))
+            known = both(in_range, self.equal_(near.low, self.number(0.0)))
+            sides = (both(known, near.is_above), both(known, near.is_below))
             is_above, is_below = sides if high.attribute > 0 else sides[::-1]
             return Beyond(product, self.fma_(near.high, high, self.neg_(product)), is_above, is_below)
         return None
@@ -207,7 +218,7 @@ class Bounded(Arithmetic):
         exactly = self._exactly(dividend)
         if exactly is not None:
             has_room = self.less_(self.number(self.small), self.abs_(high))
-            exactly = _both(exactly, _both(has_room, self.equal_(rest, self.number(0.0))))
+            exactly = both(exactly, both(has_room, self.equal_(rest, self.number(0.0))))
         if dividend.low is not None:
             rest = self.add_(rest, self.low_part(dividend))
         low = self.low_part(replace(number, low=self.div_(rest, by), low_is_number=False))
@@ -248,7 +259,7 @@ class Bounded(Arithmetic):
         if y.absolute is not None:
             absolute = self._plus(absolute, self._magnitude(result), y.absolute)
             certain = self.less_(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
-            doubt = either(doubt, self.not_(certain))
+            doubt = either(doubt, except_where(self.not_(certain), y.vast))
         if absolute is not None:
             absolute = self.mul_(self.div_(absolute, self._magnitude(b)), self.number(1 + 2.0**-8))
         if not in_range:
@@ -257,8 +268,13 @@ class Bounded(Arithmetic):
             else:
                 absolute = self._sum_of(absolute, self.number(LOST))
         keeps_sign, exactly = self._both_keep_signs(a, b), self._are_exact(a) if divides_by_power and in_range else None
+        found = beyond_range.of_quotient(self, a, b)
+        if b.error.vast is not None:
+            static += beyond_range.NEXT_TO_NOTHING
+            if absolute is not None:
+                absolute = self.select_(b.error.vast, self.number(0.0), absolute)
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly)
-        return self._made(result, error)
+        return self._made(result, self._of_two(error, found, result, a, b))
 
     def square_root(self, a: DoubleWord) -> DoubleWord:
         a = self.without_static(self.unscaled(a))
@@ -276,9 +292,13 @@ class Bounded(Arithmetic):
         exactly = self._exactly(a)
         if exactly is not None:
             rest = self.fma_(self.neg_(result.high), result.high, a.high)
-            exactly = _both(exactly, self.equal_(rest, self.number(0.0)))
+            exactly = both(exactly, self.equal_(rest, self.number(0.0)))
         least, largest = math.sqrt(x.least), math.sqrt(x.largest)
-        return self._made(result, Bound(relative, 0.0, absolute, doubt, None, least, largest, exactly=exactly))
+        error = Bound(relative, 0.0, absolute, doubt, None, least, largest, exactly=exactly)
+        if self.knows_what_is_beyond_range:
+            nan = either(x.nan, beyond_range.outside(self, a, below=0.0))
+            error = replace(error, nan=nan, doubt=either(doubt, x.vast))
+        return self._made(result, error)
 
     def select(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         result, x, y = super().select(condition, a, b), a.error, b.error
@@ -301,14 +321,19 @@ class Bounded(Arithmetic):
             min(x.least, y.least),
             max(x.largest, y.largest),
             exactly=self._exactly_where(condition, a, b),
+            vast=self._chosen(condition, x.vast, y.vast),
+            vast_exponent=beyond_range.least_exponent(a, b),
+            nan=except_where(self._chosen(condition, x.nan, y.nan), self.doubt_of(condition)),
         )
         return self._made(result, error)
 
+    def _chosen(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
+        """What is true of the one of two numbers that is chosen."""
+        return either(None if a is None else both(condition, a), None if b is None else both(self.not_(condition), b))
+
     def _exactly_where(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Where the one of two numbers that is chosen is exact."""
-        first, second = self._are_exact(a), self._are_exact(b)
-        sides = [(condition, first), (self.not_(condition), second)]
-        return either(*(None if exactly is None else _both(exactly, side) for side, exactly in sides))
+        return self._chosen(condition, self._are_exact(a), self._are_exact(b))
 
     def error_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
         """The bound of the result, the larger or the smaller of two numbers without exponents.
@@ -318,15 +343,19 @@ class Bounded(Arithmetic):
         x, y = a.error, b.error
         # Where the comparison is wrong, the numbers are nearly the same.
         relative = max(x.relative, y.relative) * (1 if x.is_exact or y.is_exact else SLACK)
+        vast, exponent, doubt = beyond_range.of_extreme(self, result, a, b) or (None, 0, None)
         return Bound(
             relative,
             x.static + y.static,
             self._absolute_of_extreme(result, a, b),
-            either(x.doubt, y.doubt),
+            either(x.doubt, y.doubt, doubt),
             max(x.bits, y.bits) if x.bits and y.bits else None,
             min(x.least, y.least),
             max(x.largest, y.largest),
             exactly=self._exactly_of_extreme(result, a, b),
+            vast=vast,
+            vast_exponent=exponent,
+            nan=beyond_range.of_nan(a, b),
         )
 
     def _exactly_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
@@ -342,7 +371,7 @@ class Bounded(Arithmetic):
         for part in (a, b):
             exactly = self._are_exact(part)
             if exactly is not None:
-                found = either(found, _both(exactly, _both(apart, self.equal_(result.high, part.high))))
+                found = either(found, both(exactly, both(apart, self.equal_(result.high, part.high))))
         return found
 
     def _absolute_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
@@ -366,7 +395,7 @@ class Bounded(Arithmetic):
         """A comparison that asks whether numbers are infinite or NaN: in doubt where the numbers are, or have no bound."""
         doubt = None
         for error in (operand.error for operand in operands):
-            doubt = either(doubt, error.doubt if error.is_known else self.always)
+            doubt = either(doubt, error.vast, error.doubt if error.is_known else self.always)
             if error.absolute is not None:
                 doubt = either(doubt, self.not_(self.less_(error.absolute, self.number(math.inf))))
         if doubt is not None:
@@ -388,7 +417,8 @@ class Bounded(Arithmetic):
 
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         truth = super().compare(operation, a, b)
-        doubt = self._closeness(self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b)))
+        a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))
+        doubt = except_where(self._closeness(a, b), beyond_range.of_nan(a, b))
         if doubt is not None:
             known = self.doubts.get(truth)
             self.doubts[truth] = either(known, doubt) or doubt
@@ -399,6 +429,12 @@ class Bounded(Arithmetic):
         doubt = either(a.error.doubt, b.error.doubt)
         if not (a.error.is_known and b.error.is_known):
             return self.always
+        vast = either(a.error.vast, b.error.vast)
+        if vast is not None:
+            ordinary = replace(a.error, vast=None), replace(b.error, vast=None)
+            close = self._closeness(*(replace(n, error=error) for n, error in zip((a, b), ordinary, strict=True)))
+            known = beyond_range.of_comparison(self, a, b)
+            return either(doubt, except_where(close, vast), except_where(vast, known))
         if a.error.is_exact and b.error.is_exact:
             return doubt
         for one, other in ((a, b), (b, a)):  # the sign of a number whose relative error is known is
@@ -420,14 +456,14 @@ class Bounded(Arithmetic):
         result, x = super().integral(operation, a), a.error
         if not x.is_known:
             return replace(result, error=UNKNOWN)
-        doubt = x.doubt
+        doubt = either(x.doubt, x.vast)
         if not x.is_exact or a.low is not None:
             value, total = self.single(a), self.total(a)
             margin = self.mul_(self.abs_(value), self.number(2.0**-52))
             margin = margin if total is None else self.fma_(total, self.number(1 + 2.0**-30), margin)
             ends = (self.make(operation, self.sub_(value, margin)), self.make(operation, self.add_(value, margin)))
             doubt = either(doubt, self.not_(self.equal_(*ends)))
-        return self._made(result, Bound(0.0, 0.0, None, doubt, x.bits, 1.0, x.largest + 1))
+        return self._made(result, Bound(0.0, 0.0, None, doubt, x.bits, 1.0, x.largest + 1, nan=x.nan))
 
     def wide(self, value: Fraction | float) -> DoubleWord:
         result = super().wide(value)
@@ -490,11 +526,11 @@ class Bounded(Arithmetic):
         has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
         if has_one_sign or (a.error.is_relative and a.error.relative < 1):
             return self.always
-        return a.error.keeps_sign
+        return either(a.error.keeps_sign, a.error.vast)
 
     def _both_keep_signs(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         first, second = self.keeps_sign(a), self.keeps_sign(b)
-        return None if first is None or second is None else _both(first, second)
+        return None if first is None or second is None else both(first, second)
 
     def _keeps_sign_of_sum(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """A sum keeps its sign where both numbers have that: where an exact one has that of the other's interval."""
@@ -519,7 +555,7 @@ class Bounded(Arithmetic):
         everywhere = self._are_exact(*operands)
         for operand in operands:
             if everywhere is not None and operand.low is not None:
-                everywhere = _both(everywhere, self.equal_(operand.low, self.number(0.0)))
+                everywhere = both(everywhere, self.equal_(operand.low, self.number(0.0)))
         return everywhere
 
     def _are_exact(self, *operands: DoubleWord) -> Expression | None:
@@ -529,19 +565,10 @@ class Bounded(Arithmetic):
             exactly = self.always if operand.error.is_exact else operand.error.exactly
             if exactly is None or not self.extended:
                 return None
-            everywhere = _both(everywhere, exactly)
+            everywhere = both(everywhere, exactly)
         return everywhere
 
     # ---- parts of bounds
-
-    def total(self, a: DoubleWord) -> Expression | None:
-        """The whole bound of a number beside which there is no exponent, as one number; None for 0."""
-        total = a.error.absolute
-        if a.error.relative:
-            total = self._plus(total, self._magnitude(a), a.error.relative)
-        if a.error.static:
-            total = self._sum_of(total, self.number(a.error.static))
-        return total
 
     def undecided(self, a: DoubleWord, result: ElementType) -> Expression | None:
         """Whether values within the bound are rounded to different numbers of the element type; None for never."""
@@ -629,24 +656,6 @@ class Bounded(Arithmetic):
     def _frame_largest(self, a: DoubleWord) -> float:
         return min(math.inf if a.exponent is not None else a.error.largest, a.stored.largest_magnitude)
 
-    def _magnitude(self, a: DoubleWord) -> Expression:
-        return self.abs_(a.high)
-
-    def _sum_of(self, a: Expression | None, b: Expression | None) -> Expression | None:
-        return b if a is None else a if b is None else self.add_(a, b)
-
-    def _plus(
-        self, total: Expression | None, size: Expression, share: Expression | float, factor: float = 1.0
-    ) -> Expression | None:
-        """``total + size share``, with a factor that is nearly one."""
-        if isinstance(share, float):
-            if not share:
-                return total
-            share = self.number(share)
-        elif factor > 1 + 2.0**-30:
-            share = self.mul_(share, self.number(factor))
-        return self.mul_(size, share) if total is None else self.fma_(size, share, total)
-
     def _made(self, result: DoubleWord, error: Bound) -> DoubleWord:
         """The result with its bound: static parts of it as relative ones where that can be, and overflow in doubt."""
         interval = result.interval
@@ -659,17 +668,25 @@ class Bounded(Arithmetic):
             most, size = self.number(self.safe), self.abs_(result.high)
             # NaN is what IEEE arithmetic says, but for two words, which may be infinities that cancel.
             is_large = self.not_(self.less_(size, most)) if self.extended else self.less_equal_(most, size)
+            if self.knows_what_is_beyond_range:
+                return self._perhaps_vast(result, replace(error, relative=relative, static=static, least=least))
             doubt = either(doubt, is_large)
             largest = min(largest, self.safe)
         made = replace(error, relative=relative, static=static, doubt=doubt, least=least, largest=largest)
         return replace(result, error=made)
 
-
-def _both(a: Expression, b: Expression) -> Expression:
-    """Whether both are true."""
-    if a.operation is ops.CONSTANT:
-        return b if a.attribute else a
-    return a if a is b or (b.operation is ops.CONSTANT and b.attribute) else node(ops.AND, (a, b), None, Format.BIT)
+    def _perhaps_vast(self, result: DoubleWord, error: Bound) -> DoubleWord:
+        """The result, which is vast where the machine's number is large; NaN is in doubt where that is not certain."""
+        is_large = self.less_equal_(self.number(self.safe), self.abs_(result.high))
+        if error.absolute is not None:
+            certain = self.less_(error.absolute, self.number(self.safe / 2))
+            is_large, in_doubt = both(is_large, certain), both(is_large, self.not_(certain))
+            error = replace(error, doubt=either(error.doubt, except_where(in_doubt, error.vast)))
+        is_nan = except_where(self.not_(self.equal_(result.high, result.high)), error.nan)
+        exponent = beyond_range.FRESH if error.vast is None else min(error.vast_exponent, beyond_range.FRESH)
+        doubt = either(error.doubt, is_nan)
+        made = replace(error, doubt=doubt, largest=self.safe, vast=either(error.vast, is_large), vast_exponent=exponent)
+        return replace(result, error=made)
 
 
 def _is_power_of_two(a: DoubleWord) -> bool:

@@ -103,7 +103,8 @@ def repaired(
     roots: Sequence[Expression], inputs: tuple[ElementType, ...], outputs: tuple[ElementType, ...], parameter_count: int
 ) -> Program:
     """The program of the second level."""
-    reals = TestedReals(Bounded(Format.F64), inputs, parameters_in(inputs, outputs))
+    arithmetic = Bounded(Format.F64, knows_what_is_beyond_range=True)
+    reals = TestedReals(arithmetic, inputs, parameters_in(inputs, outputs))
     results, undecided = reals.tested(roots, outputs)
     mask = (
         node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else node(ops.CONVERT, (undecided,), None, Format.U8)

@@ -15,10 +15,11 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, constant, depends_on_elements, node, walk
-from ogive.numerics.bounded import Bounded, either
+from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
+from ogive.numerics.truths import either
 from ogive.passes.cost import cost
 from ogive.passes.tested import TestedReals
 from ogive.program import FastPath, Program, substituted

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node
-from ogive.numerics.bounded import either
+from ogive.numerics.truths import either
 from ogive.passes.fast_path import fast_path_of_steps
 from ogive.program import MASK, Number, Program, substituted
 

@@ -14,7 +14,7 @@ from functools import partial
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, walk
-from ogive.numerics.bounded import either
+from ogive.numerics.truths import either
 from ogive.passes.cost import cost
 from ogive.program import MASK, Number, Program, Reduction, Stage
 

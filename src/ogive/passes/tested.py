@@ -15,12 +15,13 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.numerics.bound import Beyond, Bound
-from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
+from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
 from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
+from ogive.numerics.truths import either, except_where
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.reals import Reals
 
@@ -128,7 +129,7 @@ class TestedReals(Reals):
         if m.extended:
             number = m.renormalised(number)
         if not error.is_known or error.is_exact:
-            return self._rounded(number, storage), error.doubt if error.is_known else m.always
+            return self._rounded(number, storage), self._open(error, None) if error.is_known else m.always
         if self._is_sum_of_exact(root, storage):
             return node(ops.CONVERT, (number.high,), None, Format.F32), error.doubt
         if m.extended:
@@ -138,7 +139,7 @@ class TestedReals(Reals):
             differing = differ(low, high)
             if error.exactly is not None:
                 differing = node(ops.AND, (differing, m.not_(error.exactly)), None, Format.BIT)
-            return self._rounded(self.beyond(number, error), storage), either(differing, error.doubt)
+            return self._rounded(self.beyond(number, error), storage), self._open(error, differing)
         if storage is Format.F32 and _is_normal(number):
             value = node(ops.CONVERT, (number.high,), None, Format.F32)
             return value, either(self._is_near_tie(number.high, error.relative + ROUNDED), error.doubt)
@@ -150,6 +151,10 @@ class TestedReals(Reals):
                 differing = node(ops.AND, (differing, m.not_(m.equal_(*(n.high for n in ends)))), None, Format.BIT)
             return low, either(differing, error.doubt)
         return self._tested_16_bits(number, error, storage)
+
+    def _open(self, error: Bound, differing: Expression | None) -> Expression | None:
+        """Where a result is undecided whose ends differ there: vast numbers are infinite, and NaN is decided."""
+        return except_where(either(except_where(differing, error.vast), error.doubt), error.nan)
 
     def _is_sum_of_exact(self, root: Expression, storage: Format) -> bool:
         """Whether this is a sum of numbers with so few bits that rounding it twice is as good as once (Figueroa, 1995).
@@ -285,6 +290,7 @@ class TestedReals(Reals):
     def _tested_integer(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
         m = self.m
         number = m.renormalised(m.unscaled(self.number(root)))
+        number = m.doubted(number, number.error.vast)
         if self._is_whole(root) and number.error.is_relative and number.error.relative < FINER_THAN_INTEGERS:
             # Of numbers within the range of integers the error is less than a half, so the nearest integer is the value.
             low = None if number.low is None else m.make(ops.ROUND_EVEN, number.low)

@@ -18,10 +18,11 @@ from ogive.dtypes import ElementType
 from ogive.elementary_functions import EXP
 from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node
 from ogive.numerics.bound import Bound
-from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded, either
+from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import Interval
+from ogive.numerics.truths import either
 from ogive.passes.reals import Reals
 from ogive.passes.rowwise import (
     OPEN_TRUTH,

@@ -125,7 +125,7 @@ class Decider:
         """Remember that the repair's results stay."""
         if places.size:
             self._make_room(places.size)
-            self.known.update(dict.fromkeys(((key.tobytes(), parameters) for key in self._keys(operands, places))))
+            self.known.update(dict.fromkeys((key.tobytes(), parameters) for key in self._keys(operands, places)))
 
     def _make_room(self, count: int) -> None:
         if len(self.known) + count > MOST_REMEMBERED:

@@ -11,14 +11,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, wraps
+from typing import Literal
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
+from ogive.numerics import beyond_range
 from ogive.numerics.bound import UNKNOWN, Beyond, Bound
-from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, USEFUL, Bounded, either
+from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, USEFUL, Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.own_errors import CORRECTED, PROMOTED
 from ogive.numerics.interval import Interval
+from ogive.numerics.truths import both, either, except_where
 
 __all__ = ["bounded"]
 
@@ -27,6 +30,9 @@ UNDERFLOW = 2.0**-980
 
 #: A power whose relative error is larger has no bound.
 LARGEST_OF_POWERS = 2.0**-20
+
+#: What becomes of vast operands: a vast number, the limit, or what nobody knows.
+Vast = Literal["vast", "limit", "unknown"]
 
 Everything = Interval(-math.inf, math.inf)
 
@@ -64,6 +70,10 @@ class Function:
     #: Whether the rule is saturated beyond the limits: what it returns there is beyond all element types but float64, as
     #: the exact value is.
     saturates: bool = False
+    #: The domain: the operand lies there, or the result is NaN.
+    domain: tuple[float, float] = (-math.inf, math.inf)
+    #: Whether the function of vast numbers, of positive ones and of negative ones, is vast or next to its limit.
+    of_vast: tuple[Vast, Vast] = ("unknown", "unknown")
 
 
 def _one(m: Bounded, u: Expression, f: Expression) -> Expression:
@@ -165,6 +175,15 @@ def _within(limit: float, condition: float) -> tuple[tuple[Interval, float], ...
     return ((Interval(-limit, limit), condition),)
 
 
+_OF_VAST: dict[str, tuple[Vast, Vast]] = {
+    "cosh": ("vast", "vast"),
+    "sinh": ("vast", "vast"),
+    "exp": ("vast", "limit"),
+    "exp2": ("vast", "limit"),
+    "expm1": ("vast", "limit"),
+    **dict.fromkeys(("atan", "erf", "erfc", "logistic", "normal_tail", "tanh"), ("limit", "limit")),
+}
+
 #: Condition numbers: of exp(u) it is abs(u), of those made of it no more than abs(u) + 1.
 FUNCTIONS: dict[str, Function] = {
     "acos": Function((), _inverse_sine, _inside),
@@ -205,6 +224,21 @@ FUNCTIONS |= {
 FUNCTIONS |= {name: replace(FUNCTIONS[name], is_below_one=True) for name in ("erf", "tanh")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=-math.inf) for name in ("exp", "exp2", "logistic")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=math.inf) for name in ("erfc", "normal_tail")}
+FUNCTIONS |= {
+    name: replace(FUNCTIONS[name], domain=domain)
+    for name, domain in (
+        ("acos", (-1.0, 1.0)),
+        ("asin", (-1.0, 1.0)),
+        ("atanh", (-1.0, 1.0)),
+        ("erfinv", (-1.0, 1.0)),
+        ("acosh", (1.0, math.inf)),
+        ("log", (0.0, math.inf)),
+        ("log10", (0.0, math.inf)),
+        ("log2", (0.0, math.inf)),
+        ("log1p", (-1.0, math.inf)),
+    )
+}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], of_vast=of_vast) for name, of_vast in _OF_VAST.items()}
 FUNCTIONS |= {
     name: replace(FUNCTIONS[name], increasing=function)
     for name, function in (("exp", math.exp), ("logistic", _logistic))
@@ -258,10 +292,14 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
     limit = function.limits[m.extended]
     is_single = error.bits is not None and error.bits <= 24
     u_low, u_high = max(u.interval.low, -error.largest), min(u.interval.high, error.largest)
+    saturated: Expression | None = None
     if limit < math.inf and u_high > limit:
-        doubt = either(doubt, m.less_(m.number(limit), u.high))
+        saturated = m.less_(m.number(limit), u.high)
     if limit < math.inf and u_low < -limit and not function.is_limited_above:
-        doubt = either(doubt, m.less_(u.high, m.number(-limit)))
+        saturated = either(saturated, m.less_(u.high, m.number(-limit)))
+    is_vast = function.saturates and m.knows_what_is_beyond_range
+    if not is_vast:
+        doubt = either(doubt, saturated)
     relative, static, absolute = own.relative, UNDERFLOW if function.underflows else 0.0, None
     if function.static and not is_single:
         static += function.static if not m.extended else function.static * 2.0**-46
@@ -288,7 +326,7 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
             slope = function.slope
             if function.room is not None:
                 room = m.mul_(function.room(m, u.high, value), m.number(2.0**-10))
-                doubt = either(doubt, m.not_(m.less_(change, room)))
+                doubt = either(doubt, except_where(m.not_(m.less_(change, room)), error.vast))
             grown = m.mul_(change, m.number(1.01))
             if slope is not None:
                 grown = m.mul_(grown, slope(m, u.high, value))
@@ -300,8 +338,34 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
     # Those that are linear at zero have the sign of the operand, also where it has underflowed.
     keeps_sign = m.keeps_sign(u) if function.is_linear_at_zero else None
     beyond = _beyond(m, function, u) if m.extended else None
-    error = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, beyond=beyond)
-    return replace(result, error=error)
+    made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, beyond=beyond)
+    if m.knows_what_is_beyond_range:
+        made = _beyond_range(m, function, made, u, saturated if is_vast else None)
+    return replace(result, error=made)
+
+
+def _beyond_range(m: Bounded, function: Function, made: Bound, u: DoubleWord, saturated: Expression | None) -> Bound:
+    """The bound with what is known of vast values and of NaN."""
+    nan = either(u.error.nan, beyond_range.outside(m, u, *function.domain))
+    of_vast = u.error.vast
+    if of_vast is None:
+        return replace(made, nan=nan, vast=saturated, vast_exponent=beyond_range.SATURATED)
+    is_positive = m.less_(m.number(0.0), u.high)
+    known: dict[str, Expression | None] = {"vast": None, "limit": None, "unknown": None}
+    for kind, side in zip(function.of_vast, (is_positive, m.not_(is_positive)), strict=True):
+        known[kind] = either(known[kind], both(of_vast, side))
+    absolute, doubt = made.absolute, made.doubt
+    if known["limit"] is not None and absolute is not None:
+        absolute = m.select_(known["limit"], m.number(0.0), absolute)
+    doubt = either(doubt, known["unknown"])
+    return replace(
+        made,
+        nan=nan,
+        absolute=absolute,
+        doubt=doubt,
+        vast=either(except_where(saturated, of_vast), known["vast"]),
+        vast_exponent=beyond_range.LEAST,
+    )
 
 
 def _beyond(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
@@ -357,7 +421,7 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
     larger in the power, as far as this is one. Otherwise ``y e(x) / x + log(x) e(y)``.
     """
     x, y = m.renormalised(m.unscaled(x)), m.renormalised(m.unscaled(y))
-    doubt = either(x.error.doubt, y.error.doubt)
+    doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
     relative = own.relative
     change: Expression | None = None
     size, exponent = m.abs_(x.high), m.abs_(y.high)
@@ -383,7 +447,7 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
             grown = m.mul_(total, _largest_logarithm(m, size))
             change = grown if change is None else m.add_(change, grown)
     if not relative <= LARGEST_OF_POWERS:
-        return replace(result, error=Bound(own.relative, doubt=m.always))
+        return replace(result, error=Bound(own.relative, doubt=m.always, nan=_nan_of_power(m, x, y)))
     absolute = None
     if change is not None:
         doubt = either(doubt, m.not_(m.less_(change, m.number(2.0**-10))))
@@ -391,7 +455,18 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
         absolute = m.mul_(m.mul_(change, power), m.number(1.01))
     if not m.extended and not (x.error.bits and x.error.bits <= 24):  # the rule takes subnormal numbers for normal ones
         doubt = either(doubt, m.less_(size, m.number(m.smallest_normal)))
-    return replace(result, error=Bound(relative, UNDERFLOW, absolute, doubt))
+    return replace(result, error=Bound(relative, UNDERFLOW, absolute, doubt, nan=_nan_of_power(m, x, y)))
+
+
+def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None:
+    """Where a finite negative number is raised to an exact power that is no integer."""
+    if not (m.knows_what_is_beyond_range and y.error.is_exact and y.low is None):
+        return None
+    below = beyond_range.outside(m, x, below=0.0)
+    is_whole = m.equal_(y.high, m.make(ops.ROUND_EVEN, y.high))
+    where = except_where(both(m.less_(m.number(-math.inf), x.high), m.is_finite_(y.high)), is_whole)
+    where = except_where(where, y.error.doubt)
+    return None if below is None or where is None else both(below, where)
 
 
 def _largest_logarithm(m: Bounded, size: Expression) -> Expression:
@@ -403,7 +478,7 @@ def _largest_logarithm(m: Bounded, size: Expression) -> Expression:
 def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: DoubleWord) -> DoubleWord:
     """Relative errors add up, because abs(sin(a) cos(a)) is at most abs(a); absolute ones are divided by the distance."""
     y, x = m.unscaled(y), m.unscaled(x)
-    doubt = either(x.error.doubt, y.error.doubt)
+    doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
     relative = own.relative + (x.error.relative + y.error.relative) * SLACK
     absolute = None
     if not (x.error.is_relative and y.error.is_relative):
@@ -415,13 +490,13 @@ def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: Doub
         doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, x, m.wide(0.0))))
         doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, y, m.wide(0.0))))
         absolute = m.mul_(m.div_(both, distance), m.number(1.01))
-    return replace(result, error=Bound(relative, UNDERFLOW, absolute, doubt))
+    return replace(result, error=Bound(relative, UNDERFLOW, absolute, doubt, nan=beyond_range.of_nan(x, y)))
 
 
 def _of_remainder(m: Bounded, x: DoubleWord, y: DoubleWord) -> Bound:
     """Exact of exact single numbers; in doubt of all others. It is a multiple of the last bit of y, or x."""
     is_exact = x.error.is_exact and y.error.is_exact and x.low is None and y.low is None
-    doubt = either(x.error.doubt, y.error.doubt) if is_exact else m.always
+    doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast) if is_exact else m.always
     bits = max(x.error.bits, y.error.bits) if x.error.bits and y.error.bits else None
     return Bound(0.0, 0.0, None, doubt, bits, 0.0, min(x.error.largest, y.error.largest))
 

@@ -1,0 +1,39 @@
+"""The parts of a bound, added up beside the number."""
+
+from __future__ import annotations
+
+from ogive.expression import Expression
+from ogive.numerics.double_word import Arithmetic, DoubleWord
+
+__all__ = ["Totals"]
+
+
+class Totals(Arithmetic):
+    """`Arithmetic` that adds up what numbers may be wrong by."""
+
+    def total(self, a: DoubleWord) -> Expression | None:
+        """The whole bound of a number beside which there is no exponent, as one number; None for 0."""
+        total = a.error.absolute
+        if a.error.relative:
+            total = self._plus(total, self._magnitude(a), a.error.relative)
+        if a.error.static:
+            total = self._sum_of(total, self.number(a.error.static))
+        return total
+
+    def _magnitude(self, a: DoubleWord) -> Expression:
+        return self.abs_(a.high)
+
+    def _sum_of(self, a: Expression | None, b: Expression | None) -> Expression | None:
+        return b if a is None else a if b is None else self.add_(a, b)
+
+    def _plus(
+        self, total: Expression | None, size: Expression, share: Expression | float, factor: float = 1.0
+    ) -> Expression | None:
+        """``total + size share``, with a factor that is nearly one."""
+        if isinstance(share, float):
+            if not share:
+                return total
+            share = self.number(share)
+        elif factor > 1 + 2.0**-30:
+            share = self.mul_(share, self.number(factor))
+        return self.mul_(size, share) if total is None else self.fma_(size, share, total)
