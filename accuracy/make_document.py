@@ -41,7 +41,7 @@ GOALS: dict[str, dict[str, float]] = {
         "": 1.0,
         "exp": 0.75,
         "gelu": 1.25,
-        "gelu.approximate=tanh": 1.0,
+        "gelu approximate=tanh": 1.0,
         "hard_sigmoid": 0.75,
         "hard_swish": 0.75,
         "log_softmax": 3.0,
@@ -55,7 +55,7 @@ GOALS: dict[str, dict[str, float]] = {
         "": 1.0,
         "erf": 1.5,
         "gelu": 2.0,
-        "gelu.approximate=tanh": 1.5,
+        "gelu approximate=tanh": 1.5,
         "hard_sigmoid": 0.75,
         "hard_swish": 0.75,
         "log_softmax": 3.0,
@@ -76,13 +76,13 @@ GOALS: dict[str, dict[str, float]] = {
 #: The exponents of the inputs in the picture: from the first, to below the second.
 SMALLEST, LARGEST = -24, 10
 
-#: What is drawn, as file names begin: where peers and Ogive differ.
-DRAWN = ("celu", "selu", "tanh", "sigmoid", "swish", "softplus", "mish", "gelu", "gelu.approximate=tanh")
+#: What is drawn: where peers and Ogive differ.
+DRAWN = ("celu", "selu", "tanh", "sigmoid", "swish", "softplus", "mish", "gelu", "gelu approximate=tanh")
 
 
 def key(report: Report) -> str:
     """What was measured, without the element type."""
-    return ".".join([report.operator, *(f"{name}={value}" for name, value in report.parameters.items())])
+    return report.key.removesuffix(f" {report.dtype}")
 
 
 def title(report: Report) -> str:
@@ -112,10 +112,10 @@ def command(report: Report) -> str:
     return " ".join(words)
 
 
-def all_reports(folder: Path) -> dict[tuple[str, str], Report]:
+def all_reports(file: Path) -> dict[tuple[str, str], Report]:
     """(what was measured, element type) -> report, in the catalogue's order."""
     names = list(OPERATORS)
-    found = [load(path) for path in folder.glob("*.json")]
+    found = list(load(file).values())
     found.sort(key=lambda r: (names.index(r.operator), *r.parameters.values()))
     return {(key(report), report.dtype): report for report in found}
 
@@ -278,8 +278,8 @@ def fast() -> str:
 
 def document(folder: Path = RESULTS) -> str:
     """The whole text."""
-    reports = all_reports(folder)
-    peers = {peer: found for peer in PEERS if (found := all_reports(folder / peer))}
+    reports = all_reports(folder / "ogive.csv")
+    peers = {peer: found for peer in PEERS if (found := all_reports(folder / f"{peer}.csv"))}
     exhaustive = sum(r.dtype == "float32" and is_every_input(r) for r in reports.values())
     parts = {
         "SUMMARY": summary(reports),
@@ -304,9 +304,8 @@ def document(folder: Path = RESULTS) -> str:
 
 def drawn_reports(folder: Path = RESULTS) -> dict[str, list[Report]]:
     """What the picture shows: for each operator Ogive's report and the peers'."""
-    files = {name: f"{name}.float32.json" for name in DRAWN}
-    paths = {name: [folder / file, *(folder / peer / file for peer in PEERS)] for name, file in files.items()}
-    return {name: [load(path) for path in each if path.exists()] for name, each in paths.items()}
+    measured = [load(folder / f"{by}.csv") for by in ("ogive", *PEERS)]
+    return {name: [of[f"{name} float32"] for of in measured if f"{name} float32" in of] for name in DRAWN}
 
 
 def picture_digest(folder: Path = RESULTS) -> str:

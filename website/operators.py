@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from ogive import catalog
-from ogive.accuracy.report import Report, file_name, load
+from ogive.accuracy.report import Report, key, load
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES
 from ogive.catalog.elsewhere import ELSEWHERE
@@ -286,11 +286,11 @@ def _directml(op: Operator) -> list[str]:
 def _accuracy(op: Operator) -> list[str]:
     """The largest measured errors with the default parameters, Ogive's and the peers'."""
     rows = []
-    for folder in ("", *PEERS):
-        found = {dtype: _report(folder, op.name, dtype) for dtype in DTYPES}
+    for by in ("ogive", *PEERS):
+        found = {dtype: _report(by, op.name, dtype) for dtype in DTYPES}
         if any(found.values()):
             name = next(report.by for report in found.values() if report)
-            bold = "**Ogive**" if not folder else name
+            bold = "**Ogive**" if by == "ogive" else name
             rows.append([bold, *(_error(report) for report in found.values())])
     if not rows:
         return []
@@ -302,9 +302,13 @@ def _accuracy(op: Operator) -> list[str]:
     return ["## Accuracy", _table(["", *DTYPES], rows), about]
 
 
-def _report(folder: str, name: str, dtype: str) -> Report | None:
-    path = RESULTS / folder / file_name(name, {}, dtype)
-    return load(path) if path.exists() else None
+@cache
+def _measured(by: str) -> dict[str, Report]:
+    return load(RESULTS / f"{by}.csv")
+
+
+def _report(by: str, name: str, dtype: str) -> Report | None:
+    return _measured(by).get(key(name, {}, dtype))
 
 
 def _error(report: Report | None) -> str:

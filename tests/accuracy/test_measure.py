@@ -1,13 +1,14 @@
 """The measurements themselves: they find errors that are known, and their results can be kept."""
 
 import math
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 import ogive
 from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
-from ogive.accuracy.report import file_name, load
+from ogive.accuracy.report import load
 from ogive.dtypes import element_type
 from ogive.errors import DTypeError
 
@@ -134,10 +135,20 @@ def test_fingerprints_tell_operators_apart():
 
 def test_reports_are_kept_as_they_are(tmp_path):
     report = Report("celu", {"alpha": 0.1}, "float32", worst=math.inf, worst_input=(-math.inf, 0.1), worst_result=1.0)
-    path = report.save(tmp_path)
-    assert path.name == file_name("celu", {"alpha": 0.1}, "float32") == "celu.alpha=0.1.float32.json"
-    assert load(path) == report
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]
-    path.write_text("{}", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"celu.*json is not a report; allowed: a file that `ogive accuracy --save`"):
+    report.histogram[1:3], report.worst_by_binade = [7, 7], [0.0] * 300 + [0.5, math.inf]
+    another = Report("add", {}, "float16", by="a library, of another", worst_result=2.0)
+    path = tmp_path / "there" / "ogive.csv"
+    assert load(path) == {}
+    report.save(path)
+    another.save(path)
+    assert load(path) == {"add float16": another, "celu alpha=0.1 float32": report}
+    report.count = 8
+    report.save(path)
+    assert load(path)["celu alpha=0.1 float32"].count == 8
+    assert path.read_text(encoding="utf-8").splitlines()[0] == ",".join(f.name for f in fields(Report))
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+    path.write_text("operator,dtype\n", encoding="utf-8")
+    with pytest.raises(
+        ValueError, match=r"ogive.csv is not a file of measurements; allowed: a file that `ogive accuracy --save`"
+    ):
         load(path)

@@ -1,17 +1,19 @@
-"""What was found by a measurement, as data: one small file of JSON per operator, parameters and element type."""
+"""What was found by a measurement, as data: a row for operator, parameters and element type in a CSV file."""
 
 from __future__ import annotations
 
+import csv
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["BINS", "Report", "file_name", "load"]
+__all__ = ["BINS", "Report", "key", "load"]
 
 #: Upper ends of the histogram's bins, in ULP.
 BINS = (0.5, 0.501, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0, 16.0, 256.0, np.inf)
@@ -59,41 +61,71 @@ class Report:
             self.worst_input = tuple(float(x[index]) for x in operands)
             self.worst_result = float(result[index])
 
-    def save(self, folder: Path) -> Path:
-        """Write the file for this measurement into a folder, all of it or nothing."""
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / file_name(self.operator, self.parameters, self.dtype)
-        lines = [f"{json.dumps(name)}: {json.dumps(_plain(value))}" for name, value in asdict(self).items()]
+    @property
+    def key(self) -> str:
+        """What was measured."""
+        return key(self.operator, self.parameters, self.dtype)
+
+    def save(self, path: Path) -> None:
+        """Write the row of this measurement into a file, in the place of an older one: all of it or nothing."""
+        reports = {**load(path), self.key: self}
+        path.parent.mkdir(parents=True, exist_ok=True)
         draft = path.with_suffix(".tmp")
-        draft.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        with draft.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(_COLUMNS)
+            for _, report in sorted(reports.items()):
+                writer.writerow([_written(getattr(report, name)) for name in _COLUMNS])
         draft.replace(path)
-        return path
 
 
-def file_name(operator: str, parameters: Mapping[str, Any], dtype: str) -> str:
-    """Where a measurement is kept: its name says what was measured.
+_COLUMNS = tuple(f.name for f in fields(Report))
 
-    >>> file_name("celu", {"alpha": 1.5}, "float32")
-    'celu.alpha=1.5.float32.json'
+
+def key(operator: str, parameters: Mapping[str, Any], dtype: str) -> str:
+    """What a measurement is of, as text.
+
+    >>> key("celu", {"alpha": 1.5}, "float32")
+    'celu alpha=1.5 float32'
     """
-    return ".".join([operator, *(f"{name}={value}" for name, value in parameters.items()), dtype, "json"])
+    return " ".join([operator, *(f"{name}={value}" for name, value in parameters.items()), dtype])
 
 
-def load(path: Path) -> Report:
-    """Read what `Report.save` wrote."""
-    data = json.loads(path.read_text(encoding="utf-8"))
-    known = {f.name for f in fields(Report)}
-    if not isinstance(data, dict) or set(data) != known:
-        raise ValueError(f"{path} is not a report; allowed: a file that `ogive accuracy --save` has written")
-    for name in ("worst", "worst_result"):
-        data[name] = float(data[name])
-    for name in ("worst_input", "worst_by_binade"):
-        data[name] = [float(value) for value in data[name]]
-    return Report(**data | {"worst_input": tuple(data["worst_input"])})
+def load(path: Path) -> dict[str, Report]:
+    """The measurements of a file that `Report.save` has written, by their keys; none where there is no file."""
+    if not path.exists():
+        return {}
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.DictReader(file)
+        if tuple(rows.fieldnames or ()) != _COLUMNS:
+            what = "is not a file of measurements"
+            raise ValueError(f"{path} {what}; allowed: a file that `ogive accuracy --save` has written")
+        reports = [Report(**{name: _READ.get(name, str)(text) for name, text in row.items()}) for row in rows]
+    return {report.key: report for report in reports}
 
 
-def _plain(value: Any) -> Any:
-    """JSON has no infinity and no NaN: they are written as texts."""
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+def _written(value: Any) -> str:
+    """A cell. Of lists, numbers that follow each other and are the same are written once, as ``0.0*12``."""
+    if isinstance(value, dict):
+        return json.dumps(value) if value else ""
+    if not isinstance(value, (list, tuple)):
+        return str(value)
+    runs = [(text, len(list(same))) for text, same in groupby(map(repr, value))]
+    return " ".join(text if count == 1 else f"{text}*{count}" for text, count in runs)
+
+
+def _listed(text: str, number: Callable[[str], Any]) -> list[Any]:
+    runs = [run.partition("*") for run in text.split()]
+    return [each for value, _, count in runs for each in [number(value)] * int(count or 1)]
+
+
+_READ: Mapping[str, Callable[[str], Any]] = {
+    "parameters": lambda text: json.loads(text) if text else {},
+    "count": int,
+    "worst": float,
+    "worst_input": lambda text: tuple(_listed(text, float)),
+    "worst_result": float,
+    "misrounded": int,
+    "histogram": lambda text: _listed(text, int),
+    "worst_by_binade": lambda text: _listed(text, float),
+}

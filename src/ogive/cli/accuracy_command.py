@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.measure import changed_parameters
-from ogive.accuracy.report import file_name, load
+from ogive.accuracy.report import key, load
 from ogive.cli.counts import DEFAULT_SAMPLES, print_counts
 from ogive.cli.operators import OperatorName, find, own
 from ogive.cli.plot import PLOT, check_matplotlib, plot_errors
@@ -57,7 +57,11 @@ SAMPLES = 10_000_000
     help="The contract that is measured. Default: OGIVE_ACCURACY, or exact.",
 )
 @click.option("--count", "is_count", is_flag=True, help="Count the results that are not correctly rounded, exactly.")
-@click.option("--save", type=click.Path(file_okay=False, path_type=Path), help="Keep the results in this folder.")
+@click.option(
+    "--save",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Keep the results in this folder, in a CSV file for each library.",
+)
 @click.option("--peer", "peers", multiple=True, type=click.Choice(list(PEERS)), help="Measure this library too.")
 @click.option("--workers", default=2, show_default=True, type=click.IntRange(1, 1024), help="Number of threads.")
 @click.option("--plot", "picture", type=PLOT, help="Draw a histogram of the errors: FILE.svg, .png or .pdf.")
@@ -95,7 +99,7 @@ def command(
 
     --peer measures another library beside Ogive.
 
-    --save writes each result to a file as soon as it is measured. A result that is in the folder is not measured again,
+    --save writes each result as soon as it is measured, a row in ogive.csv. A result that is there is not measured again,
     unless the operator has changed or you ask for more inputs. So an interrupted measurement continues.
 
     --count measures no errors. It compares every result with the correctly rounded value of the formula and counts
@@ -157,7 +161,7 @@ def command(
                     advance = partial(display.advance, display.add_task(measurement.title, total=total))
                     report = measurement.run(stride, samples, workers, advance)
                     if report and save:
-                        report.save(measurement.folder(save))
+                        report.save(measurement.file(save))
                 if report:
                     found[name][measurement.by] = report
     reports = [report for each in found.values() for report in each.values()]
@@ -211,14 +215,13 @@ class Measurement:
         """How many inputs are measured."""
         return samples if self.is_sampled else (1 << self.kind.bits) // stride
 
-    def folder(self, save: Path) -> Path:
-        """Ogive's results lie in the folder itself, a peer's in one below."""
-        return save if self.by == "ogive" else save / self.by
+    def file(self, save: Path) -> Path:
+        """Where the results of a library are kept, of Ogive or of a peer."""
+        return save / f"{self.by}.csv"
 
     def kept(self, save: Path) -> Report | None:
         """What was measured before, of what would be measured now."""
-        path = self.folder(save) / file_name(self.op.name, self.changed, self.kind.name)
-        report = load(path) if path.exists() else None
+        report = load(self.file(save)).get(key(self.op.name, self.changed, self.kind.name))
         return report if report and (report.by, report.fingerprint) == (self.version, self.fingerprint) else None
 
     def run(self, stride: int, samples: int, workers: int, progress: Callable[[int], None]) -> Report | None:
