@@ -6,7 +6,7 @@ Every floating-point result that is NaN leaves as the one canonical quiet NaN.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -112,6 +112,8 @@ class Reals:
         self.row_values: dict[Expression, int] = {}
         self.made: list[Reduction] = []
         """The reductions of all stages."""
+        self.later: list[Callable[[], None]] = []
+        """What adds reductions that need those of the stage that is being made: they come one stage later."""
         self.leaves_within_row: dict[Expression, tuple[bool, bool]] = {}
         """Whether an input, and whether a reduction is among what a node depends on."""
         self.rests: dict[Expression, tuple[Expression, Expression]] = {}
@@ -144,6 +146,12 @@ class Reals:
                     place += len(values)
             repeats = any(n.operation == ops.ROW_THRESHOLD for n in found)
             stages.append(Stage(tuple(self.made[before:]), tuple(kept), repeats))
+            if self.later:
+                before, later = len(self.made), self.later
+                self.later = []
+                for reduce in later:
+                    reduce()
+                stages.append(Stage(tuple(self.made[before:])))
         return tuple(stages)
 
     def _reduce_to_threshold(self, root: Expression) -> None:

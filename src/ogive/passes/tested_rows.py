@@ -16,7 +16,7 @@ from fractions import Fraction
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.elementary_functions import EXP
-from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node
+from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
@@ -32,6 +32,7 @@ from ogive.passes.rowwise import (
     row_exponential,
     summed_exponential,
     threshold_of_row,
+    within_row,
 )
 from ogive.passes.tested import TestedReals, differ
 from ogive.program import Reduction, Summation
@@ -71,6 +72,9 @@ SMALLEST = 2.0**-1074
 #: Thresholds are computed of numbers down to this.
 LONGEST_STEP = 2.0**20
 
+#: Of so many operands it is asked whether the largest elements have the same ones.
+MOST_COMPARED = 2
+
 #: The longest row.
 MOST_ELEMENTS = 2.0**62
 
@@ -100,6 +104,8 @@ class TestedRows(TestedReals):
         self.sums: dict[Expression, DoubleWord] = {}
         """What rows are reduced to, in the arithmetic of `rows`."""
         self.rows.sums = self.sums
+        self.equals: dict[Expression, Expression] = {}
+        """The largest or smallest number of a row -> which elements are known to equal it."""
 
     @property
     def of_rows(self) -> Reals:
@@ -140,17 +146,120 @@ class TestedRows(TestedReals):
             raise UnboundedError
         if root.operation == ops.ROW_PRODUCT:
             self.sums[root] = self._product(value)
+        elif root.operation in EXTREMES:
+            self._extreme(root, value)
         else:
-            self.sums[root] = self._extreme(root, value) if root.operation in EXTREMES else self._sum(operand, value)
+            self.sums[root] = self._sum(operand, value)
 
-    def _extreme(self, root: Expression, value: DoubleWord) -> DoubleWord:
+    def _extreme(self, root: Expression, value: DoubleWord) -> None:
+        """The largest or smallest of numbers. A function that is 1-Lipschitz is wrong by no more than what is chosen among."""
         error = value.error
-        if value.low is not None or not error.is_relative:
-            raise UnboundedError
-        single = self.m.single_of(value.high)
-        found = self._found(self._new(root.operation, value.high if single is None else single))
-        error = replace(error, relative=error.relative * ROOM, doubt=self._any(error.doubt))
+        if value.low is None and error.is_relative:
+            single = self.m.single_of(value.high)
+            found = self._found(self._new(root.operation, value.high if single is None else single))
+            error = replace(error, relative=error.relative * ROOM, doubt=self._any(error.doubt))
+            self.sums[root] = DoubleWord(found, interval=value.interval, error=error)
+        elif self.m.extended:
+            self._extreme_of_two_words(root, value)
+        else:
+            self.sums[root] = self._mirrored(root, self._largest_of_one_word(self._mirrored(root, value)))
+
+    def _mirrored(self, root: Expression, value: DoubleWord) -> DoubleWord:
+        """The smallest number is the negative of the largest of the negatives."""
+        return value if root.operation == ops.ROW_MAX else self.m.negate(value)
+
+    def _largest_of_one_word(self, value: DoubleWord) -> DoubleWord:
+        """Of bounds that run beside the numbers the ends are compared: beyond both lies no element."""
+        m, error, rows = self.m, value.error, self.rows.m
+        found, absolute = self._largest(value.high), None
+        if error.absolute is not None:
+            is_number = m.is_finite_(value.high)
+            reach = m.mul_(error.absolute, m.number(2.0))
+            above, below = (
+                self._largest(m.select_(is_number, end, value.high))
+                for end in (m.add_(value.high, reach), m.sub_(value.high, reach))
+            )
+            higher, lower = rows.sub_(above, found), rows.sub_(found, below)
+            wider = rows.select_(rows.less_(higher, lower), lower, higher)
+            absolute = rows.fma_(rows.abs_(found), rows.number(2.0**-50), rows.mul_(wider, rows.number(ROOM)))
+        error = Bound(
+            error.relative * ROOM,
+            error.static * ROOM,
+            absolute,
+            self._any(error.doubt),
+            None,
+            error.least,
+            error.largest,
+        )
         return DoubleWord(found, interval=value.interval, error=error)
+
+    def _largest(self, value: Expression) -> Expression:
+        return self._found(self._new("row_max", value))
+
+    def _extreme_of_two_words(self, root: Expression, given: DoubleWord) -> None:
+        """The largest higher word is found first. One stage later come the largest lower word beside it, and the bound.
+
+        An element may be the largest one by the exact numbers if no other one is clearly larger. If all such elements
+        are of the same operands, they equal the largest one, and differences from it are zero.
+        """
+        m, rows = self.m, self.rows.m
+        value = m.renormalised(self._mirrored(root, given))
+        error, high = value.error, value.high
+        most = self._largest(high)
+        total = m.total(value)
+        is_number = m.is_finite_(high)
+        size = m.mul_(m.abs_(high), m.number(2.0**-50))
+        size = size if total is None else m.fma_(total, m.number(2.0), size)
+        sure = self._largest(m.select_(is_number, m.sub_(high, size), high))
+        doubt = self._any(error.doubt)
+
+        def later() -> None:
+            low = m.select_(m.equal_(high, most), m.low_part(value), m.number(-math.inf))
+            rest = self._largest(low)
+            rest = rows.select_(rows.is_finite_(rest), rest, rows.number(0.0))
+            may_be = node(ops.AND, (is_number, m.not_(m.less_(m.add_(high, size), sure))), None, Format.BIT)
+            absolute = None
+            if error.absolute is not None:
+                among = self._largest(m.select_(may_be, error.absolute, m.number(0.0)))
+                absolute = rows.mul_(among, rows.number(ROOM))
+            bound = Bound(
+                error.relative * ROOM,
+                error.static * ROOM,
+                absolute,
+                doubt,
+                None,
+                error.least,
+                error.largest,
+            )
+            found = DoubleWord(most, rest, interval=value.interval, is_normal=True, error=bound)
+            self.sums[root] = self._mirrored(root, found)
+            alike = self._are_alike(root.operands[0], may_be)
+            if alike is not None:
+                self.equals[root] = node(ops.AND, (may_be, alike), None, Format.BIT)
+
+        self.later.append(later)
+
+    def _are_alike(self, root: Expression, chosen: Expression) -> Expression | None:
+        """Whether the chosen elements have the same operands; None where that is not asked."""
+        leaves = list(walk(root, operands=within_row))
+        inputs = [leaf for leaf in leaves if leaf.operation == ops.INPUT]
+        if len(inputs) > MOST_COMPARED or any(leaf.operation == ops.ROW_FIRST for leaf in leaves):
+            return None
+        m, rows, alike = self.m, self.rows.m, None
+        for leaf in inputs:
+            if leaf.format is not Format.NUMBER or self.number(leaf).low is not None:
+                return None
+            operand = self.number(leaf).high
+            of_zero = m.copy_sign(DoubleWord(m.number(SMALLEST)), operand).high  # zeros of both signs are not the same
+            operand = m.select_(m.equal_(operand, m.number(0.0)), of_zero, operand)
+            ends = (
+                self._largest(m.select_(chosen, end, m.number(-math.inf)))
+                for end in (operand, m.neg_(operand))
+            )
+            first, last = ends
+            same = rows.equal_(first, rows.neg_(last))
+            alike = same if alike is None else node(ops.AND, (alike, same), None, Format.BIT)
+        return alike
 
     def _product(self, value: DoubleWord) -> DoubleWord:
         """Of exact numbers: each multiplication rounds. Of two words nothing is lost if the higher one is exact."""
@@ -395,6 +504,11 @@ class TestedRows(TestedReals):
                 value = exponential(self.m, element.high, largest.high)
                 error = Bound(EXPONENTIAL, UNDERFLOW, None, element.error.doubt, None, 0.0, 2.0)
                 return DoubleWord(value, interval=Interval(0.0, 2.0), error=error)
+        if root.operation == EXP and root.operands[0].operation == ops.SUBTRACT:
+            return self._of_masked(root.operands[0], super()._number(root))
+        equal = self._equal_to_extreme(root)
+        if equal is not None and root.operation == ops.SUBTRACT:
+            return self._exact_where(equal, super()._number(root))
         if self.m.extended and root.operation == ops.DIVIDE and self._is_of_row(root):
             return self._quotient(*(self.number(operand) for operand in root.operands))
         if self.m.extended and root.operation == ops.SUBTRACT and root.operands[1].operation == ops.ROW_THRESHOLD:
@@ -411,7 +525,37 @@ class TestedRows(TestedReals):
     def _truth(self, root: Expression) -> Expression:
         if self.rows is not self and self._is_of_row(root):
             return self.rows.truth(root)
-        return super()._truth(root)
+        truth, m = super()._truth(root), self.m
+        doubt, equal = m.doubts.get(truth), self._equal_to_extreme(root)
+        if doubt is not None and equal is not None:
+            m.doubts[truth] = node(ops.AND, (doubt, m.not_(equal)), None, Format.BIT)
+        return truth
+
+    def _equal_to_extreme(self, root: Expression) -> Expression | None:
+        """Of an element beside the largest or smallest one of its row: where both are known to be equal."""
+        if len(root.operands) != 2:
+            return None
+        for element, found in (root.operands, root.operands[::-1]):
+            if found in self.equals and found.operands[0] is element:
+                return self.equals[found]
+        return None
+
+    def _exact_where(self, is_zero: Expression, value: DoubleWord) -> DoubleWord:
+        """A difference that is zero at some elements."""
+        m, zero = self.m, self.m.number(0.0)
+        high, low = (m.select_(is_zero, zero, part) for part in (value.high, m.low_part(value)))
+        total = m.total(value)
+        absolute = None if total is None else m.select_(is_zero, zero, total)
+        error = replace(value.error, relative=0.0, static=0.0, absolute=absolute, bits=None, exactly=None, beyond=None)
+        return replace(value, high=high, low=low, low_is_number=True, error=error)
+
+    def _of_masked(self, exponent: Expression, value: DoubleWord) -> DoubleWord:
+        """An exponential which is exactly zero where the exponent is -inf, as of elements that are masked."""
+        m, absolute = self.m, value.error.absolute
+        if absolute is None:
+            return value
+        is_masked = m.equal_(self.number(exponent).high, m.number(-math.inf))
+        return replace(value, error=replace(value.error, absolute=m.select_(is_masked, m.number(0.0), absolute)))
 
     def _of_element(self, root: Expression) -> None:
         return None
