@@ -1,5 +1,6 @@
 """Formulas over rows of computed elements are correctly rounded: judged by formulas written again in Arb."""
 
+import math
 from fractions import Fraction
 
 import ml_dtypes  # noqa: F401  (registers bfloat16)
@@ -9,6 +10,7 @@ import pytest
 import ogive
 from ogive import formula as f
 from ogive.dtypes import element_type
+from ogive.errors import FormulaError
 from tests.nearest import is_nearest
 
 flint = pytest.importorskip("flint", reason="needs python-flint for exact results")
@@ -56,6 +58,7 @@ OF_ROWS = {
     "row_max": (f.row_max, largest),
     "row_min": (f.row_min, lambda row: -largest([-x for x in row])),
     "row_sum": (f.row_sum, total),
+    "row_product": (lambda x: f.row_product(x) * 1.5, lambda row: math.prod(row, start=arb(1.5))),
     "row_mean": (lambda x: f.row_sum(x) / f.row_count(x), mean),
     "row_log_sum_exp": (f.row_log_sum_exp, log_sum_exp),
     "log(row_log_sum_exp)": (lambda x: f.log(f.row_log_sum_exp(x) + 200), lambda row: (log_sum_exp(row) + 200).log()),
@@ -125,3 +128,39 @@ def test_a_logarithm_of_a_sum_beside_huge_elements_is_finite():
     assert np.all(np.isfinite(got))
     assert np.all(np.abs(got - 89) <= 2 * np.spacing(89.0))
     assert np.all(np.isfinite(ogive.row_operator(lambda x: f.row_log_sum_exp(f.exp(x)))(x)))
+
+
+def of_many_sums(count):
+    """A formula that reduces rows to so many sums, of terms with a rounding error each."""
+
+    def total(x):
+        found = x
+        for i in range(1, count + 1):
+            found = found + f.row_sum(x * Fraction(i, 7))
+        return found
+
+    def exact(row):
+        weight = arb(count * (count + 1)) / 14
+        return [x + sum(row, arb(0)) * weight for x in row]
+
+    return ogive.row_operator(total), exact
+
+
+@pytest.mark.parametrize("count", [2, 5, 14, 30])
+def test_rows_that_are_reduced_to_many_numbers(count):
+    """5 sums and their bounds are more than one pass takes, and 30 more than a kernel: enclosures compute those."""
+    formula, exact = of_many_sums(count)
+    assert wrong(formula, exact, inputs(element_type("float32").numpy)) == 0
+
+
+def test_rows_that_are_reduced_to_too_many_numbers():
+    formula, _ = of_many_sums(70)
+    with pytest.raises(FormulaError, match="reduces rows to 70 numbers in 5 passes, one after the other; allowed: 64"):
+        formula(np.ones((1, 3), np.float32))
+
+
+def test_the_logarithm_of_a_product_beyond_all_numbers():
+    """A product that is a result may be too large. One that is used further has to be right."""
+    formula = ogive.row_operator(lambda x: f.log(f.row_product(x)))
+    rows = np.full((1, 100), 1e10, np.float32)
+    assert wrong(formula, lambda row: math.prod(row, start=arb(1)).log(), rows) == 0

@@ -15,29 +15,28 @@ from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, node, varying, walk
 from ogive.numerics.bounded import Bounded
 from ogive.passes.exact import parameters_in
+from ogive.passes.identities import without_cancellation
+from ogive.passes.reals import MOST_OF_A_STAGE
+from ogive.passes.rowwise import CHOICES
 from ogive.passes.tested import agree
 from ogive.passes.tested_rows import RowsInTwoWords, TestedRows, UnboundedError
 from ogive.program import MASK, DecideRow, Number, Program, Stage
 
-__all__ = ["decided_by_rows", "needs_bounds", "row_decider", "rows_with_test"]
-
-#: What needs no test over rows: exact numbers are only compared and chosen.
-CHOICES = frozenset(
-    {
-        *(ops.INPUT, ops.PARAMETER, ops.CONSTANT, ops.SELECT, ops.LESS, ops.LESS_EQUAL, ops.EQUAL),
-        *(ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN),
-        *(ROW_NUMBERS - {ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_THRESHOLD}),
-    }
-)
-
-#: What chooses among the elements of a row.
-CHOOSING = frozenset({ops.ROW_MAX, ops.ROW_MIN, ops.ROW_FIRST, ops.ROW_INDEX, ops.ROW_THRESHOLD})
+__all__ = [
+    "MOST_REDUCTIONS",
+    "MOST_STAGES",
+    "decided_by_rows",
+    "has_room",
+    "needs_no_bounds",
+    "row_decider",
+    "rows_with_test",
+]
 
 #: The number of a row's elements.
 LENGTH = node(ops.ROW_LENGTH, (), None, Format.F64)
 
-#: What a kernel has room for (runtime/native/native.h): reductions of all stages, and of one.
-MOST_REDUCTIONS, MOST_OF_A_STAGE = 32, 16
+#: What a kernel has room for (runtime/native/native.h): stages, that of the results among them, and all their reductions.
+MOST_STAGES, MOST_REDUCTIONS = 8, 64
 
 
 def rows_with_test(
@@ -49,19 +48,21 @@ def rows_with_test(
     reduces: bool,
 ) -> Program | None:
     """The program of the first level for formulas over rows; None where none is needed or no bound is known."""
-    kinds = {current.operation for current in walk(*roots)}
-    if kinds.isdisjoint(ROW_NUMBERS) or kinds <= CHOICES:
+    if needs_no_bounds(roots):
         return None
     if any(t.name == "float64" for t in (*inputs, *outputs)):
         return None if reduces else _in_two_words(roots, tuple(inputs), tuple(outputs), parameter_count)
-    made = _over_rows(roots, tuple(inputs), tuple(outputs), parameter_count, Bounded(Format.F64, Format.F32), reduces)
+    computed = without_cancellation(roots)
+    made = _over_rows(
+        computed, tuple(inputs), tuple(outputs), parameter_count, Bounded(Format.F64, Format.F32), reduces
+    )
     if made is None or made.undecided is None:
         return made
-    if _over_rows(roots, made.inputs, made.outputs, parameter_count, Bounded(Format.F64), reduces) is None:
+    if _over_rows(computed, made.inputs, made.outputs, parameter_count, Bounded(Format.F64), reduces) is None:
         return None
 
     def repair() -> Program:
-        found = _over_rows(roots, made.inputs, made.outputs, parameter_count, Bounded(Format.F64), reduces)
+        found = _over_rows(computed, made.inputs, made.outputs, parameter_count, Bounded(Format.F64), reduces)
         if found is None:  # what the first level finds, this does
             raise ValueError("exact: no repair of a formula over rows")
         undecided = found.undecided
@@ -82,19 +83,16 @@ def rows_with_test(
     return replace(made, repair=repair, decide_row=row_decider(roots, made.inputs, made.outputs, reduces=reduces))
 
 
-def needs_bounds(roots: Sequence[Expression], types: Sequence[ElementType]) -> bool:
-    """Whether formulas that have no bounds choose among computed elements of a row, which rounding may choose wrongly.
-
-    Their results may be wrong by any amount: of equal elements none may equal the largest one.
-    """
-    if any(t.name == "float64" for t in types):
-        return False
-    chosen = [n.operands[0] for n in walk(*roots) if n.operation in CHOOSING]
-    return any(not {n.operation for n in walk(operand)} <= CHOICES for operand in chosen)
+def needs_no_bounds(roots: Sequence[Expression]) -> bool:
+    """Whether formulas are of no rows, or only choose among the elements of one."""
+    kinds = {current.operation for current in walk(*roots)}
+    return kinds.isdisjoint(ROW_NUMBERS) or kinds <= CHOICES
 
 
 def decided_by_rows(made: Program, with_place: Callable[[], Program], *, reduces: bool) -> Program:
-    """A program whose every row enclosures compute, where no bound is known: right, and some microseconds an element.
+    """A program whose every row enclosures compute: right, and some microseconds an element.
+
+    That is for formulas of more reductions with their bounds than a kernel has room for.
 
     ``with_place`` makes the same program with one more output, which has no result yet: the mask of the repair.
     """
@@ -129,16 +127,18 @@ def _in_two_words(
         results = tuple(map(reals.rounded, roots))
     except UnboundedError:
         return None
-    if not _has_room(stages):
+    if not has_room(stages):
         return None
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     made = Program(inputs, outputs, results, stages, scratch, parameter_count)
     return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=False))
 
 
-def _has_room(stages: Sequence[Stage]) -> bool:
+def has_room(stages: Sequence[Stage]) -> bool:
+    """Whether a kernel has room for what its rows are reduced to."""
     counts = [len(stage.reductions) for stage in stages]
-    return sum(counts) <= MOST_REDUCTIONS and max(counts, default=0) <= MOST_OF_A_STAGE
+    has_portions = max(counts, default=0) <= MOST_OF_A_STAGE
+    return has_portions and sum(counts) <= MOST_REDUCTIONS and len(stages) < MOST_STAGES
 
 
 def _over_rows(
@@ -153,7 +153,7 @@ def _over_rows(
     first = len(inputs) + len(outputs)
     try:
         stages = reals.reduce(roots, first)
-        if not _has_room(stages):
+        if not has_room(stages):
             return None
         results, undecided = (reals.rows if reduces else reals).tested_shortly(roots, outputs)
     except UnboundedError:

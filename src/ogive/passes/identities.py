@@ -13,6 +13,7 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, constant, node, walk
+from ogive.passes.rowwise import CHOICES, row_exponential
 
 __all__ = ["without_cancellation"]
 
@@ -35,6 +36,7 @@ def _better(a: Expression) -> Expression:
         for one, other in (a.operands, a.operands[::-1]):
             if _is_one(one):
                 return _one_and(other, a)
+        return _of_sum_beside_largest(a)
     if a.operation == ops.SUBTRACT and _is_one(a.operands[0]):
         return _one_less(a.operands[1], a)
     if a.operation == ops.SUBTRACT and _is_one(a.operands[1]) and a.operands[0].operation == functions.COSH:
@@ -54,6 +56,26 @@ def _one_and(u: Expression, a: Expression) -> Expression:
     if u.operation == functions.TANH:
         return _times(2, _of(functions.LOGISTIC, _times(2, u.operands[0])))
     return a
+
+
+def _of_sum_beside_largest(a: Expression) -> Expression:
+    """Of computed elements the exponentials beside the largest: their whole sum, less one.
+
+    The formula sums those of smaller elements and counts the others. Which those are, rounding leaves open; the sum is the
+    same either way.
+    """
+    summed, counted = a.operands
+    if summed.operation != ops.ROW_SUM or summed.operands[0].operation != ops.SELECT:
+        return a
+    is_smaller, power, zero = summed.operands[0].operands
+    parts = row_exponential(power)
+    if parts is None or is_smaller.operation != ops.LESS or is_smaller.operands != parts or not _is_zero(zero):
+        return a
+    if {n.operation for n in walk(parts[0])} <= CHOICES:
+        return a
+    others = _of(ops.ROW_SUM, node(ops.SELECT, (is_smaller, constant(0), constant(1)), None, Format.NUMBER))
+    is_count = counted.operation == ops.SUBTRACT and _is_one(counted.operands[1]) and counted.operands[0] is others
+    return _of(ops.SUBTRACT, _of(ops.ROW_SUM, power), constant(1)) if is_count else a
 
 
 def _one_less(u: Expression, a: Expression) -> Expression:
@@ -116,6 +138,10 @@ def _negative(u: Expression) -> Expression:
 
 def _of(operation: Operation, *operands: Expression) -> Expression:
     return node(operation, operands, None, Format.NUMBER)
+
+
+def _is_zero(a: Expression) -> bool:
+    return a.operation == ops.CONSTANT and a.attribute == 0
 
 
 def _is_one(a: Expression) -> bool:

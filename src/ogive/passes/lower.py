@@ -18,12 +18,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ogive.dtypes import ElementType
+from ogive.errors import FormulaError
 from ogive.expression import ROW_NUMBERS, Expression, walk
 from ogive.limits import stored_in, with_limits
 from ogive.numerics.double_word import Arithmetic
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.exact import decider, needs_test, with_test
-from ogive.passes.exact_rows import decided_by_rows, needs_bounds, row_decider, rows_with_test
+from ogive.passes.exact_rows import (
+    MOST_REDUCTIONS,
+    MOST_STAGES,
+    decided_by_rows,
+    has_room,
+    needs_no_bounds,
+    row_decider,
+    rows_with_test,
+)
 from ogive.passes.fast_contract import fast
 from ogive.passes.identities import without_cancellation
 from ogive.passes.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
@@ -75,7 +84,7 @@ def lower(
     made = _untested(roots, inputs, outputs, arithmetic, parameter_count, reduces=reduces)
     if not made.stages:
         return replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
-    if is_exact and needs_bounds(roots, types):
+    if is_exact and not needs_no_bounds(roots) and all(t.name != "float64" for t in types):
 
         def with_place() -> Program:
             return _untested(roots, inputs, (*outputs, MASK), arithmetic, parameter_count, reduces=reduces)
@@ -97,6 +106,13 @@ def _untested(
     first_scratch = len(inputs) + len(outputs)
     real = Reals(arithmetic, tuple(inputs))
     stages = real.reduce(roots, first_scratch=first_scratch)
+    if not has_room(stages):
+        count = sum(len(stage.reductions) for stage in stages)
+        raise FormulaError(
+            f"the formula reduces rows to {count} numbers in {len(stages)} passes, one after the other;"
+            f" allowed: {MOST_REDUCTIONS} numbers, {MOST_STAGES - 1} passes. Divide it among two operators,"
+            " of which the second takes the results of the first"
+        )
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     store = real.store_of_row if reduces else real.store
     results = fewer_conversions([store(root, t) for root, t in zip(roots, outputs, strict=False)])

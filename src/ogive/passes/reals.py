@@ -58,9 +58,15 @@ from ogive.passes.rowwise import (
 )
 from ogive.program import Reduction, Stage, Summation, stored_operand
 
-__all__ = ["Reals", "is_sum", "walk_after_reductions"]
+__all__ = ["MOST_OF_A_STAGE", "Reals", "is_sum", "walk_after_reductions"]
 
 HALF = ELEMENT_TYPES["float16"]
+
+#: What a kernel has room for (runtime/native/native.h): reductions of one stage.
+MOST_OF_A_STAGE = 16
+
+#: Reductions that go with the one before.
+BESIDE_ANOTHER = frozenset({"row_lost", "row_rest"})
 
 #: Powers of two beyond this make zero and infinity of every mantissa.
 LARGEST_EXPONENT = 2200.0
@@ -95,6 +101,18 @@ def _is_share(root: Expression) -> bool:
     if root.operation != ops.DIVIDE or root.operands[1].operation != ops.ROW_SUM:
         return False
     return root.operands[1].operands[0] is root.operands[0] and row_exponential(root.operands[0]) is not None
+
+
+def _portions(reductions: Sequence[Reduction]) -> list[Sequence[Reduction]]:
+    """The reductions of a stage in as many as a kernel has room for at a time; what goes with the one before stays there."""
+    found: list[Sequence[Reduction]] = []
+    begin = 0
+    for i in range(1, len(reductions)):
+        is_alone = i + 1 == len(reductions) or reductions[i + 1].kind not in BESIDE_ANOTHER
+        if reductions[i].kind not in BESIDE_ANOTHER and i + 1 - begin + (not is_alone) > MOST_OF_A_STAGE:
+            found.append(reductions[begin:i])
+            begin = i
+    return [*found, reductions[begin:]]
 
 
 class Reals:
@@ -145,13 +163,15 @@ class Reals:
                     kept += enumerate(values, place)
                     place += len(values)
             repeats = any(n.operation == ops.ROW_THRESHOLD for n in found)
-            stages.append(Stage(tuple(self.made[before:]), tuple(kept), repeats))
+            *first, last = [self.made[before:]] if repeats else _portions(self.made[before:])
+            stages += (Stage(tuple(some)) for some in first)
+            stages.append(Stage(tuple(last), tuple(kept), repeats))
             if self.later:
                 before, later = len(self.made), self.later
                 self.later = []
                 for reduce in later:
                     reduce()
-                stages.append(Stage(tuple(self.made[before:])))
+                stages += (Stage(tuple(some)) for some in _portions(self.made[before:]))
         return tuple(stages)
 
     def _reduce_to_threshold(self, root: Expression) -> None:

@@ -30,6 +30,7 @@ from ogive.numerics.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log
 from ogive.numerics.interval import Interval
 
 __all__ = [
+    "CHOICES",
     "EXPONENTIALS",
     "OPEN_TRUTH",
     "SUM_OF_EXPONENTIALS",
@@ -52,6 +53,16 @@ NEAR = {Format.F32: 256.0, Format.F64: 2048.0}
 #: Where exponentials lie, and, of any row in memory, their sum: the largest element's is 1, or exp(rest).
 EXPONENTIALS = Interval(0.0, 2.0)
 SUM_OF_EXPONENTIALS = Interval(0.5, 2.0**62)
+
+
+#: What leaves exact numbers exact: they are only compared and chosen.
+CHOICES = frozenset(
+    {
+        *(ops.INPUT, ops.PARAMETER, ops.CONSTANT, ops.SELECT, ops.LESS, ops.LESS_EQUAL, ops.EQUAL),
+        *(ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT, ops.NEGATE, ops.ABSOLUTE, ops.COPY_SIGN),
+        *(ROW_NUMBERS - {ops.ROW_SUM, ops.ROW_PRODUCT, ops.ROW_THRESHOLD}),
+    }
+)
 
 
 def within_row(current: Expression) -> Sequence[Expression]:

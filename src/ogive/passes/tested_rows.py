@@ -17,7 +17,7 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.elementary_functions import EXP
 from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node, walk
-from ogive.numerics.bound import Bound
+from ogive.numerics.bound import EXACT, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
@@ -35,7 +35,7 @@ from ogive.passes.rowwise import (
     within_row,
 )
 from ogive.passes.tested import TestedReals, differ
-from ogive.program import Reduction, Summation
+from ogive.program import Reduction, Stage, Summation
 
 __all__ = ["RowsInTwoWords", "TestedRows", "UnboundedError"]
 
@@ -58,6 +58,9 @@ PRODUCT_OF_ONE_WORD, PRODUCT_OF_TWO_WORDS = 2.0**-52, 2.0**-99
 
 #: Numbers with such exponents are infinite or zero in float32 and in all shorter types.
 BEYOND_FLOAT32 = 300.0
+
+#: The exponent of the largest product that is used further, in float64.
+LARGEST_OF_PRODUCTS = 900.0
 
 #: `exponential` of an exact element and the largest: the argument is reduced with an error of 2**-52, and the polynomial
 #: and its evaluation have one of 2**-51.
@@ -104,6 +107,8 @@ class TestedRows(TestedReals):
         self.sums: dict[Expression, DoubleWord] = {}
         """What rows are reduced to, in the arithmetic of `rows`."""
         self.rows.sums = self.sums
+        self.used: set[Expression] = set()
+        """What is an operand of something."""
         self.equals: dict[Expression, Expression] = {}
         """The largest or smallest number of a row -> which elements are known to equal it."""
 
@@ -112,6 +117,10 @@ class TestedRows(TestedReals):
         return self.rows
 
     # ---- stages
+
+    def reduce(self, roots: Sequence[Expression], first_scratch: int) -> tuple[Stage, ...]:
+        self.used = {operand for current in walk(*roots) for operand in current.operands}
+        return super().reduce(roots, first_scratch)
 
     def _kept(self, root: Expression, place: int) -> tuple[Expression, ...]:
         """Only what would take long to compute again."""
@@ -136,16 +145,15 @@ class TestedRows(TestedReals):
         operand = root.operands[0]
         if root.operation in (ops.ROW_FIRST, ops.ROW_INDEX):
             truth = self.truth(operand)
-            if self.m.doubt_of(truth) is not None:
-                raise UnboundedError
-            number = self._new("row_first", truth)
-            self.sums[root] = DoubleWord(self._found(number), error=Bound(bits=53, least=1.0, largest=MOST_ELEMENTS))
+            number, doubt = self._new("row_first", truth), self._any(self.m.doubt_of(truth))
+            error = Bound(doubt=doubt, bits=53, least=1.0, largest=MOST_ELEMENTS)
+            self.sums[root] = DoubleWord(self._found(number), error=error)
             return
         value = self.m.unscaled(self.number(operand))
         if not value.error.is_known:
             raise UnboundedError
         if root.operation == ops.ROW_PRODUCT:
-            self.sums[root] = self._product(value)
+            self.sums[root] = self._product(value, is_used=root in self.used)
         elif root.operation in EXTREMES:
             self._extreme(root, value)
         else:
@@ -252,26 +260,27 @@ class TestedRows(TestedReals):
             operand = self.number(leaf).high
             of_zero = m.copy_sign(DoubleWord(m.number(SMALLEST)), operand).high  # zeros of both signs are not the same
             operand = m.select_(m.equal_(operand, m.number(0.0)), of_zero, operand)
-            ends = (
-                self._largest(m.select_(chosen, end, m.number(-math.inf)))
-                for end in (operand, m.neg_(operand))
-            )
+            ends = (self._largest(m.select_(chosen, end, m.number(-math.inf))) for end in (operand, m.neg_(operand)))
             first, last = ends
             same = rows.equal_(first, rows.neg_(last))
             alike = same if alike is None else node(ops.AND, (alike, same), None, Format.BIT)
         return alike
 
-    def _product(self, value: DoubleWord) -> DoubleWord:
-        """Of exact numbers: each multiplication rounds. Of two words nothing is lost if the higher one is exact."""
+    def _product(self, value: DoubleWord, *, is_used: bool) -> DoubleWord:
+        """Each multiplication rounds, but of exact numbers nothing is lost if the higher word of the product is exact.
+
+        A result that is too large or too small for its type may be any other such number. A product that is used further
+        is in doubt there. The relative errors of factors add up, and so do their lower words as parts of the higher ones.
+        """
         m, error = self.rows.m, value.error
-        if value.low is not None or not error.is_exact:
-            raise UnboundedError
-        single = m.single_of(value.high)
+        value = self.m.renormalised(value)
+        single = self.m.single_of(value.high)
         factor = value.high if single is None else single
         number = self._new("row_product", factor)
         if self.m.extended:
             self._new("row_rest", factor)
-        found = product_of_row(m, number, most=BEYOND_FLOAT32, has_rest=self.m.extended)
+        most = LARGEST_OF_PRODUCTS if is_used else BEYOND_FLOAT32
+        found = product_of_row(m, number, most=most, has_rest=self.m.extended)
         assert found.exponent is not None
         high, low = m.scale_(found.high, found.exponent), None
         if found.low is not None:
@@ -286,8 +295,46 @@ class TestedRows(TestedReals):
             is_exact = m.equal_(self._found(number + 1, 1), m.number(0.0))
             absolute = m.select_(is_exact, m.number(0.0), absolute)
         doubt = either(self._any(error.doubt), m.not_(m.is_finite_(high)))
-        bound = Bound(0.0, 0.0, absolute, doubt, None, 0.0, 2.0 ** (BEYOND_FLOAT32 + 1))
-        return DoubleWord(high, low, low_is_number=False, error=bound)
+        if is_used:
+            in_range = m.less_(m.abs_(found.exponent), m.number(most))
+            is_zero = m.equal_(found.high, m.number(0.0))
+            doubt = either(doubt, m.not_(node(ops.OR, (in_range, is_zero), None, Format.BIT)))
+        bound = Bound(0.0, 0.0, absolute, doubt, None, 0.0, 2.0 ** (most + 1))
+        product = DoubleWord(high, low, low_is_number=False, error=bound)
+        if value.low is not None:
+            product = self._with_parts(product, value.high, self.m.low_part(value), are_words=True)
+        errors = self.m.total(value)
+        return product if errors is None else self._with_parts(product, value.high, errors, are_words=False)
+
+    def _with_parts(self, product: DoubleWord, high: Expression, part: Expression, *, are_words: bool) -> DoubleWord:
+        """The product of factors that have lower words, or may be wrong by so much.
+
+        With d = part / high the product of all 1 + d is 1 + sum(d), but for sum(abs(d))**2 where that is small.
+        """
+        m, rows = self.m, self.rows.m
+        share = m.select_(m.equal_(part, m.number(0.0)), part, m.div_(part, high))
+        size = m.add_(m.abs_(share), m.select_(m.equal_(part, m.number(0.0)), part, m.number(UNDERFLOW)))
+        sizes = rows.mul_(self._total(m.abs_(size))[0], rows.number(ROOM))
+        squared = rows.mul_(sizes, sizes)
+        error = product.error
+        if are_words:
+            lost = rows.fma_(sizes, rows.number(2.0**-50), squared)
+            shares = DoubleWord(*self._total(share), low_is_number=False)
+            moved = Arithmetic.multiply(rows, replace(product, error=EXACT), replace(shares, error=EXACT))
+            total = Arithmetic.add(rows, replace(product, error=EXACT), moved)
+            is_zero = rows.equal_(sizes, rows.number(0.0))
+            words = zip((product.high, rows.low_part(product)), (total.high, rows.low_part(total)), strict=True)
+            high, low = (rows.select_(is_zero, a, b) for a, b in words)
+            product = DoubleWord(high, low, low_is_number=False)
+        else:
+            lost = rows.add_(sizes, squared)
+        doubt = either(error.doubt, rows.not_(rows.less_(sizes, rows.number(2.0**-8))))
+        reach = rows.mul_(rows.mul_(rows.abs_(product.high), lost), rows.number(1 + 2.0**-4))
+        absolute = rows.fma_(self._known(error.absolute), rows.number(1 + 2.0**-4), reach)
+        return replace(product, error=replace(error, absolute=absolute, doubt=doubt))
+
+    def _known(self, absolute: Expression | None) -> Expression:
+        return self.rows.m.number(0.0) if absolute is None else absolute
 
     def _reduce_to_threshold(self, root: Expression) -> None:
         """The threshold with its bound, which is zero where sums and the quotient are exact, as ties are.
@@ -297,7 +344,7 @@ class TestedRows(TestedReals):
         m, rows, operand = self.m, self.rows.m, root.operands[0]
         value = m.unscaled(self.number(operand))
         error = value.error
-        if not error.is_relative or not value.interval.within(-LONGEST_STEP, 0.0):
+        if not value.interval.within(-LONGEST_STEP, 0.0):
             raise UnboundedError
         first, zero = len(self.made), m.number(0.0)
         ones = (node(ops.CONSTANT, (), number, Format.F32) for number in (1.0, 0.0))
@@ -315,6 +362,11 @@ class TestedRows(TestedReals):
             high, rest = (rows.select_(is_exact, a, b) for a, b in zip(one_less, words, strict=True))
             one_less = (high, rest)
             absolute = rows.add_(absolute, rows.select_(is_exact, rows.number(0.0), lost))
+        # Numbers that all move by as much move the threshold by no more.
+        moved = m.total(replace(value, error=replace(error, relative=0.0)))
+        if moved is not None:
+            most = rows.mul_(self._largest(moved), rows.number(ROOM))
+            absolute = rows.fma_(count.high, most, absolute)
         bound = Bound(0.0, 0.0, absolute, self._any(error.doubt), None, 1.0, MOST_ELEMENTS)
         negative = Interval(-math.inf, -1.0)
         numerator = DoubleWord(*one_less, interval=negative, low_is_number=False, error=bound)
@@ -369,11 +421,10 @@ class TestedRows(TestedReals):
         }:
             return None
         truth = self.truth(root.operands[0])
-        if self.m.doubt_of(truth) is not None:
-            return None
+        doubt = self._any(self.m.doubt_of(truth))
         values = (node(ops.CONSTANT, (), float(n.attribute), Format.F32) for n in root.operands[1:])
         number = self._new("row_sum", node(ops.SELECT, (truth, *values), None, Format.F32))
-        error = Bound(bits=53, least=1.0, largest=MOST_ELEMENTS)
+        error = Bound(doubt=doubt, bits=53, least=1.0, largest=MOST_ELEMENTS)
         return DoubleWord(self._found(number), interval=Interval(0.0, MOST_ELEMENTS), error=error)
 
     def _sum(self, operand: Expression, value: DoubleWord) -> DoubleWord:
@@ -526,6 +577,9 @@ class TestedRows(TestedReals):
         if self.rows is not self and self._is_of_row(root):
             return self.rows.truth(root)
         truth, m = super()._truth(root), self.m
+        of_first = self.sums[root].error.doubt if root.operation == ops.ROW_FIRST else None
+        if of_first is not None:
+            m.doubts[truth] = of_first
         doubt, equal = m.doubts.get(truth), self._equal_to_extreme(root)
         if doubt is not None and equal is not None:
             m.doubts[truth] = node(ops.AND, (doubt, m.not_(equal)), None, Format.BIT)

@@ -91,7 +91,7 @@ typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double
 #define OGIVE_STREAM_ALIGNMENT 64
 
 #define OGIVE_MAX_STAGES 8
-#define OGIVE_MAX_REDUCTIONS 32  /* of all stages together */
+#define OGIVE_MAX_REDUCTIONS 64  /* of all stages together */
 #define OGIVE_MAX_OF_A_STAGE 16  /* reductions of one stage */
 #define OGIVE_MAX_PARAMETERS 16
 #define OGIVE_MAX_AHEAD 16       /* numbers that a row-wise stage computes for all rows at once */
