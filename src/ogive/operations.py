@@ -99,8 +99,6 @@ class Operation(str):
     """The names of NumPy's functions that mean it."""
     lowering: Callable[..., Any] | None = None
     """The arithmetic of an elementary function: of an Arithmetic and the operands as double words, a double word."""
-    rough_lowering: Callable[..., Any] | None = None
-    """A cheaper one with one unit in the last place or so, for what goes into sums."""
     is_linear_at_zero: bool = False
     """Whether it is its argument near zero: f(u) = u (1 + O(u))."""
     loses_subnormals: bool = False

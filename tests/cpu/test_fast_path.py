@@ -11,7 +11,6 @@ import ogive
 from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.elementary_functions import EXP
 from ogive.expression import Expression, Format, constant, lift, node, walk
 from ogive.numerics.interval import Interval
 from ogive.passes.cost import cost
@@ -212,14 +211,6 @@ def test_any_chain(data: st.DataObject, alpha: float) -> None:
 def test_rows_have_none():
     signature = next(s for s in ogive.softmax.signatures if s.inputs == (SINGLE,))
     assert ogive.softmax.program(signature).fast_path is None
-
-
-def test_final_functions_alone_are_taken_with_corrections():
-    """Others could lose other bits where intervals are known."""
-    program = lower([f.exp(lift(X)) + 1], (SINGLE,), (SINGLE,))
-    extended = Format.F64 not in {n.format for n in walk(*program.results)}
-    assert (program.fast_path is None) == extended
-    assert EXP.final_lowering is not None
 
 
 @pytest.mark.parametrize(

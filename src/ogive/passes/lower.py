@@ -18,26 +18,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ogive.dtypes import ElementType
-from ogive.errors import FormulaError
 from ogive.expression import ROW_NUMBERS, Expression, walk
 from ogive.limits import stored_in, with_limits
-from ogive.numerics.double_word import Arithmetic
-from ogive.passes.conversions import fewer_conversions
 from ogive.passes.exact import decider, needs_test, with_test
 from ogive.passes.exact_rows import (
-    MOST_REDUCTIONS,
-    MOST_STAGES,
     decided_by_rows,
-    has_room,
     needs_no_bounds,
     row_decider,
     rows_with_test,
 )
 from ogive.passes.fast_contract import fast
+from ogive.passes.fast_rows import fast_rows
 from ogive.passes.identities import without_cancellation
 from ogive.passes.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
 from ogive.passes.policy import arithmetic_of
-from ogive.passes.reals import Reals
+from ogive.passes.untested import untested
 from ogive.passes.whole_rows import format_of_rows, whole_rows
 from ogive.program import MASK, Program, Source
 
@@ -73,51 +68,28 @@ def lower(
         computed = without_cancellation(roots)
         made = with_test(computed, inputs, outputs, parameter_count, decide=decider(roots, inputs, outputs))
         return fast(made, computed, inputs, outputs) if accuracy == "fast" else made
-    is_exact = accuracy != "fast" or any(t.name == "float64" for t in types)  # which both contracts have alike
-    tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces) if is_exact else None
+    is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
+    tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
+    has_rows = reduces or not {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS)
+    if is_fast and has_rows:
+        return fast_rows(roots, inputs, outputs, parameter_count, reduces=reduces, exact=tested)
     if tested is not None:
         return tested
-    decide = decider(roots, inputs, outputs)
-    if not reduces and {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS):
+    if not has_rows:
+        decide = decider(roots, inputs, outputs)
         roots = without_cancellation(roots)
-    arithmetic = arithmetic_of(roots, inputs, outputs, reduces=reduces)
-    made = _untested(roots, inputs, outputs, arithmetic, parameter_count, reduces=reduces)
-    if not made.stages:
+        arithmetic = arithmetic_of(roots, inputs, outputs)
+        made = untested(roots, inputs, outputs, arithmetic, parameter_count)
         return replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
-    if is_exact and not needs_no_bounds(roots) and all(t.name != "float64" for t in types):
+    arithmetic = arithmetic_of(roots, inputs, outputs)
+    made = untested(roots, inputs, outputs, arithmetic, parameter_count, reduces=reduces)
+    if not needs_no_bounds(roots) and all(t.name != "float64" for t in types):
 
         def with_place() -> Program:
-            return _untested(roots, inputs, (*outputs, MASK), arithmetic, parameter_count, reduces=reduces)
+            return untested(roots, inputs, (*outputs, MASK), arithmetic, parameter_count, reduces=reduces)
 
         made = decided_by_rows(made, with_place, reduces=reduces)
     return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
-
-
-def _untested(
-    roots: Sequence[Expression],
-    inputs: Sequence[ElementType],
-    outputs: Sequence[ElementType],
-    arithmetic: Arithmetic,
-    parameter_count: int,
-    *,
-    reduces: bool,
-) -> Program:
-    """The program without a rounding test. There may be outputs that no formula is of: their results follow."""
-    first_scratch = len(inputs) + len(outputs)
-    real = Reals(arithmetic, tuple(inputs))
-    stages = real.reduce(roots, first_scratch=first_scratch)
-    if not has_room(stages):
-        count = sum(len(stage.reductions) for stage in stages)
-        raise FormulaError(
-            f"the formula reduces rows to {count} numbers in {len(stages)} passes, one after the other;"
-            f" allowed: {MOST_REDUCTIONS} numbers, {MOST_STAGES - 1} passes. Divide it among two operators,"
-            " of which the second takes the results of the first"
-        )
-    scratch = tuple(value.format for stage in stages for _, value in stage.kept)
-    store = real.store_of_row if reduces else real.store
-    results = fewer_conversions([store(root, t) for root, t in zip(roots, outputs, strict=False)])
-    row_operands = frozenset(range(len(inputs), first_scratch) if reduces else ())
-    return Program(tuple(inputs), tuple(outputs), results, stages, scratch, parameter_count, None, row_operands)
 
 
 def computed_in_integers(

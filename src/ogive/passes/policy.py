@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, walk
 from ogive.numerics.double_word import Arithmetic
-from ogive.passes.rowwise import within_row
 
 __all__ = ["arithmetic_of", "computes_in"]
 
@@ -23,21 +21,9 @@ def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -
 
 
 def arithmetic_of(
-    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType], *, reduces: bool
+    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType]
 ) -> Arithmetic:
-    """The arithmetic of formulas; with ``reduces`` each result is one number of a row."""
-    if computes_in(inputs, outputs) == "float64":
-        return Arithmetic(Format.F64)
-    single = Arithmetic(Format.F32)
-    return single.promotion if reduces and _sums_products(roots) else single
-
-
-def _sums_products(roots: Sequence[Expression]) -> bool:
-    """Whether sums of what float32 would round, and float64 holds exactly or nearly so, are asked for.
-
-    Elementary functions are left out: they would take twice the time, and are as good as their operands.
-    """
-    summed = [current.operands[0] for current in walk(*roots) if current.operation == ops.ROW_SUM]
-    found = {current.operation for current in walk(*summed, operands=within_row)}
-    rounds = not found.isdisjoint({ops.ADD, ops.SUBTRACT, ops.MULTIPLY})
-    return rounds and not any(operation.is_elementary for operation in found)
+    """That of float64, with corrections, where an operand is a number of it, or the formulas have functions."""
+    has_functions = any(n.operation.is_elementary and not n.operation.returns_operand for n in walk(*roots))
+    is_long = has_functions or computes_in(inputs, outputs) == "float64"
+    return Arithmetic(Format.F64 if is_long else Format.F32)

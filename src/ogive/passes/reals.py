@@ -58,7 +58,7 @@ from ogive.passes.rowwise import (
 )
 from ogive.program import Reduction, Stage, Summation, stored_operand
 
-__all__ = ["MOST_OF_A_STAGE", "Reals", "is_sum", "walk_after_reductions"]
+__all__ = ["MOST_OF_A_STAGE", "NoSingleRuleError", "Reals", "is_sum", "walk_after_reductions"]
 
 HALF = ELEMENT_TYPES["float16"]
 
@@ -67,6 +67,11 @@ MOST_OF_A_STAGE = 16
 
 #: Reductions that go with the one before.
 BESIDE_ANOTHER = frozenset({"row_lost", "row_rest"})
+
+
+class NoSingleRuleError(Exception):
+    """A formula has a function of elements, of which there are rules for float64 alone."""
+
 
 #: Powers of two beyond this make zero and infinity of every mantissa.
 LARGEST_EXPONENT = 2200.0
@@ -272,14 +277,14 @@ class Reals:
         if parts is not None and self.number(parts[0]).is_exact:
             element, largest = map(self.number, parts)
             return exponential(self.m, element.high, largest.high)
-        if root.operation.rough_lowering is not None:
-            return self.m.single(root.operation.rough_lowering(self.m, self.number(root.operands[0])))
         return self.finish(root)
 
     def _row_value(self, root: Expression) -> DoubleWord:
-        value = self._reduced(root)
         if root not in self.rests:
-            return value
+            return self._reduced(root)
+        if self.m.format is Format.F32:
+            return self._shortened(self.of_rows.number(root))
+        value = self._reduced(root)
         return self.m.multiply(value, exp(self.m, self.m.negate(rest_of_largest(self.m, *self.rests[root]))))
 
     def _reduced(self, root: Expression) -> DoubleWord:
@@ -311,7 +316,7 @@ class Reals:
         """How what is computed once a row is computed: in float64 always."""
         if self.m.format is Format.F64:
             return self
-        rows = Reals(self.m.promotion, self.inputs)
+        rows = Reals(Bounded(Format.F64, goal=self.m.format), self.inputs)
         rows.row_values, rows.rests = self.row_values, self.rests
         return rows
 
@@ -747,6 +752,8 @@ class Reals:
                 return m.add(m.negate(element) if is_negated else element, self._of_row(common))
         operands = [self.numbers[operand] for operand in root.operands]
         if operation.lowering is not None:
+            if m.format is Format.F32 and not operation.returns_operand:
+                return self._function_in_float32(root)
             rule = bounded(operation) if isinstance(m, Bounded) else operation.lowering
             computed: DoubleWord = rule(m, *operands)
             return computed
@@ -760,6 +767,16 @@ class Reals:
         ):
             return replace(result, interval=Interval(-math.inf, 0.0))  # nothing is larger than the largest
         return result
+
+    def _function_in_float32(self, root: Expression) -> DoubleWord:
+        """A function of what a row has one of, or the exponential of a distance from the row's largest element."""
+        if not depends_on_elements(root):
+            return self._shortened(self.of_rows.number(root))
+        parts = row_exponential(root)
+        if parts is None or not self.number(parts[0]).is_exact:
+            raise NoSingleRuleError
+        element, largest = map(self.number, parts)
+        return DoubleWord(exponential(self.m, element.high, largest.high), interval=EXPONENTIALS)
 
     def _interval_of_extreme(self, root: Expression) -> Interval:
         """Of the larger of two numbers both bounds are the larger ones."""

@@ -35,6 +35,7 @@ __all__ = [
     "OPEN_TRUTH",
     "SUM_OF_EXPONENTIALS",
     "exponential",
+    "from_largest",
     "kept_of_largest",
     "product_of_row",
     "reductions_by_stage",
@@ -137,6 +138,22 @@ def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None
         return row_exponential(root)
     is_zero = [operand.operation == ops.CONSTANT and not operand.attribute for operand in root.operands[1:]]
     return row_exponential(root.operands[2 if is_zero[0] else 1]) if any(is_zero) else None
+
+
+def from_largest(roots: Sequence[Expression]) -> tuple[Expression, ...]:
+    """The formulas with ``exp(-x - row_max(-x))`` in the place of ``exp(row_min(x) - x)``, which is the same."""
+    done: dict[Expression, Expression] = {}
+    for current in walk(*roots):
+        if current.operation == EXP and current.operands[0].operation == ops.SUBTRACT:
+            least, x = current.operands[0].operands
+            if least.operation == ops.ROW_MIN and least.operands[0] is x:
+                opposite = formula_node(ops.NEGATE, cast(Term, done[x]))
+                distance = formula_node(ops.SUBTRACT, opposite, formula_node(ops.ROW_MAX, opposite))
+                done[current] = formula_node(EXP, distance)
+                continue
+        operands = tuple(done[operand] for operand in current.operands)
+        done[current] = node(current.operation, operands, current.attribute, current.format)
+    return tuple(done[root] for root in roots)
 
 
 def _is_near(m: Arithmetic, largest: Expression) -> Expression:

@@ -53,8 +53,6 @@ __all__ = [
     "logistic",
     "minus_log_2",
     "reduced_exponent",
-    "rough_exp",
-    "rough_reduced",
     "whole_part",
 ]
 
@@ -107,13 +105,6 @@ def whole_part(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expre
     magic = m.number(m.magic)
     shifted = m.fma_(x, m.number(factor * float.fromhex(LOG2_E[m.format])), magic)
     return shifted, m.sub_(shifted, magic)
-
-
-def rough_reduced(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
-    """(n + magic, r) where what r lacks does not show."""
-    shifted, n = whole_part(m, x)
-    log2_high, log2_low = minus_log_2(m, LOG_2)
-    return shifted, m.fma_(n, log2_low, m.fma_(n, log2_high, x))
 
 
 def reduced_exponent(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expression, Expression]:
@@ -240,20 +231,6 @@ def difference_of_powers(
     return m.fma_(m.neg_(less), a, m.mul_(more, r)), a, r, more, less
 
 
-def rough_exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
-    """The exponential function in half the instructions, to about one unit in the last place.
-
-    What the argument lacks still counts: it is magnified by the argument's size.
-    """
-    x = m.clamped(x, *EXP_RANGE[m.format])
-    shifted, r = rough_reduced(m, x.high)
-    n = m.sub_(shifted, m.number(m.magic))
-    if x.low is not None:
-        r = m.add_(r, m.low_part(x))
-    value = m.add_(m.number(1.0), m.fma_(m.mul_(r, r), m.polynomial_(r, coefficients.EXPM1[m.format]), r))
-    return DoubleWord(value, None, n, x.interval.map(_exp), Interval(0.7, 1.42))
-
-
 def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``exp(x) - 1``. Where it may reach 2**128 it is computed at half its size; in float64 it is exp where it is large,
     with the power of two kept apart.
@@ -357,7 +334,6 @@ def _expm1(bound: float) -> float:
 
 
 functions.EXP.lowering = exp
-functions.EXP.rough_lowering = rough_exp
 functions.EXP2.lowering = exp2
 functions.EXPM1.lowering = expm1
 functions.LOGISTIC.lowering = logistic
