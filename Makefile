@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs programs warnings test test-all check sanitize aarch64 free-threaded export site links
+.PHONY: help develop lint types stubs pages programs warnings test test-all check sanitize aarch64 free-threaded export site links
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -22,6 +22,9 @@ types: stubs  ## types of the package itself
 
 stubs:  ## write the stubs that editors and type checkers read: src/ogive/__init__.pyi and that of ogive.directml
 	$(PYTHON) -m tools.stubs
+
+pages:  ## write docs/names.md, and the table of operators in docs/onnx.md
+	$(PYTHON) -m tools.pages
 
 programs:  ## write tests/programs.txt, after a change of what formulas are lowered to
 	$(PYTHON) -m tools.programs --write

@@ -41,7 +41,6 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "export",
         "native",
         "judge",
-        "scoreboard",
         "detection",
         "golden",
     ),

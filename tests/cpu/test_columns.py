@@ -13,13 +13,13 @@ from ogive.backends.target import host_target
 from ogive.dtypes import element_type
 from ogive.engine.computation import make_ufunc
 from ogive.engine.reductions import reduction
-from ogive.packs import make_pack
 from ogive.passes.fuse_rows import fuse_rows
 from ogive.row_operator import row_operator
-from ogive.runtime import kernels, pack
+from ogive.runtime import kernels, wheel_kernels
 from ogive.runtime.kernels import make_ufunc as ufunc_of
 from tests.cpu.test_targets import RUNNABLE
 from tests.inputs import ROW_CASE_IDS, ROW_CASES, assert_same_bits, of_one_array
+from tools.build_wheel_kernels import make_pack
 
 #: (elements of a column, columns): parts of a turn, of a group and of a strip, and more than are added up together.
 MATRICES = ((1, 16), (3, 17), (9, 31), (64, 1040), (1000, 40), (1025, 16), (3000, 50))
@@ -178,12 +178,12 @@ def test_what_depends_on_an_order_takes_no_columns():
 def test_the_kernel_of_columns_comes_in_a_pack(tmp_path, monkeypatch):
     softmax = ogive.softmax.computation(next(s for s in ogive.softmax.signatures if s.inputs == (FLOAT32,)))
     monkeypatch.delenv("OGIVE_PACKS", raising=False)
-    (tmp_path / pack.FOLDER).mkdir()
-    (tmp_path / pack.FOLDER / f"{host_target().name}.pack").write_bytes(make_pack(host_target(), [softmax]))
-    monkeypatch.setattr(pack, "__file__", str(tmp_path / "runtime" / "pack.py"))
-    pack._opened.cache_clear()
-    note, image = pack.load(softmax.identity, host_target())
-    columns, other = pack.load(kernels.identity_of_columns(softmax.identity), host_target())
-    pack._opened.cache_clear()
+    (tmp_path / wheel_kernels.FOLDER).mkdir()
+    (tmp_path / wheel_kernels.FOLDER / f"{host_target().name}.pack").write_bytes(make_pack(host_target(), [softmax]))
+    monkeypatch.setattr(wheel_kernels, "__file__", str(tmp_path / "runtime" / "wheel_kernels.py"))
+    wheel_kernels._opened.cache_clear()
+    note, image = wheel_kernels.load(softmax.identity, host_target())
+    columns, other = wheel_kernels.load(kernels.identity_of_columns(softmax.identity), host_target())
+    wheel_kernels._opened.cache_clear()
     assert (note["columns"], columns["columns"]) == (True, False)
     assert image.code != other.code

@@ -157,7 +157,6 @@ MAY_IMPORT = {
     "dxdispatch": {"directml", "drafts", "onnx", "runtime"},
     "check": {"catalog", "directml", "dxdispatch", "onnx"},
     "onnxruntime": {"_native", "catalog", "engine", "exporting", "onnx", "operator"},
-    "packs": {"backends", "catalog", "engine", "program", "runtime"},
     "curves": {"gradients", "operator"},
     "exporting": {"_native", "backends", "engine", "expression", "onnx", "operator", "program", "signature"},
     "jax": {"catalog", "gradients", "operator", "row_operator", "signature", "_native"},

@@ -47,7 +47,7 @@ NOT_RUN = {
     r"python -m pytest .*": "is these tests; CI runs the README's",
     r"pip install .*": "installs; a test compares the extras with pyproject.toml",
     r"python -m benchmarks.report\b.*": "writes the document",
-    r"python -m ogive.packs add .*": "needs a wheel of cibuildwheel; tests/cpu/test_packs.py has smaller ones",
+    r"python -m tools.build_wheel_kernels add .*": "needs a wheel of cibuildwheel; tests/cpu/test_wheel_kernels.py has smaller ones",
     r"cc .*program.c .*": "needs the caller's object file; tests/exporting compiles it",
     r"python examples/activate_zarr.py .*": "makes 2 GiB; tests/cpu/test_lazy.py runs it smaller",
 }

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from ogive.onnx.table import markdown, renewed
+from tools.onnx_table import markdown, renewed
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "onnx.md"
 
 
 def test_the_table_is_up_to_date():
     text = PAGE.read_text(encoding="utf-8")
-    assert text == renewed(text), "renew it: python -m ogive.onnx.table docs/onnx.md"
+    assert text == renewed(text), "run: make pages"
 
 
 def test_rows():

@@ -1,18 +1,15 @@
-"""What other libraries call our operators: a table for each library, and the document that is made of them.
-
-python -m ogive.catalog.elsewhere > docs/names.md
-"""
+"""What other libraries call our operators: a table for each library. tools/names_page.py makes docs/names.md of them."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-from ogive.catalog.aliases import ALIASES, written_call
+from ogive.catalog.aliases import ALIASES
 from ogive.catalog.standards import TABLE
 from ogive.errors import MissingNameError, message, suggestion
 
-__all__ = ["ELSEWHERE", "WITHOUT", "advice", "called", "markdown", "names_of", "no_operator"]
+__all__ = ["ELSEWHERE", "WITHOUT", "advice", "called", "names_of", "no_operator", "our_name"]
 
 Theirs = str | tuple[str, str]
 
@@ -168,7 +165,7 @@ WITHOUT: dict[str, str] = {
 }
 
 
-def _ours(theirs: Theirs) -> str:
+def our_name(theirs: Theirs) -> str:
     return theirs if isinstance(theirs, str) else theirs[0]
 
 
@@ -177,14 +174,17 @@ def names_of(operator: str) -> tuple[str, ...]:
     """All names under which people look for an operator, but its own and those of the two standards."""
     found = {name for name, alias in ALIASES.items() if alias.operator == operator and not alias.values}
     mine = {operator, *found}
-    found |= {name for names in ELSEWHERE.values() for name, theirs in names.items() if _ours(theirs) in mine}
+    found |= {name for names in ELSEWHERE.values() for name, theirs in names.items() if our_name(theirs) in mine}
     return tuple(sorted(found - {operator}))
 
 
 def called(theirs: str) -> set[str]:
     """What operators are called here that a library calls so; capitals do not matter."""
     return {
-        _ours(meant) for names in ELSEWHERE.values() for name, meant in names.items() if name.lower() == theirs.lower()
+        our_name(meant)
+        for names in ELSEWHERE.values()
+        for name, meant in names.items()
+        if name.lower() == theirs.lower()
     }
 
 
@@ -229,53 +229,3 @@ def parameter_here(operator: str, theirs: str) -> str:
                 if found:
                     return f"Write {found[1]} for the {theirs} of {library}"
     return ""
-
-
-# ---- the document
-
-
-def markdown() -> str:
-    """The tables of translation, a section for each library."""
-    lines = [
-        "# Names of other libraries",
-        "",
-        "<!-- Made by `python -m ogive.catalog.elsewhere`; do not edit. -->",
-        "",
-        "What a function of another library is called here: `import ogive; ogive.silu`. `ogive list` and `ogive show`",
-        "know all these names. What is no operator, and what to do then, is [at the end](#not-operators).",
-        "",
-    ]
-    for library, names in ELSEWHERE.items():
-        same = [name for name, theirs in names.items() if _is_same(name, theirs)]
-        lines += [f"## {library}", ""]
-        if same:
-            listed = ", ".join(f"`{name}`" for name in same)
-            lines += ["| under the same name |", "|---|", f"| {listed} |", ""]
-        lines += [f"| {library} | Ogive | what it is here |", "|---|---|---|"]
-        others = ((name, theirs) for name, theirs in names.items() if name not in same)
-        lines += [f"| `{name}` | `{_ours(theirs)}` | {_what(theirs)} |" for name, theirs in others]
-        lines.append("")
-    lines += ["## Not operators", "", "| names | what to do |", "|---|---|"]
-    for sentence, listed in WITHOUT.items():
-        lines.append(f"| {', '.join(f'`{name}`' for name in listed.split())} | {sentence} |")
-    return "\n".join(lines) + "\n"
-
-
-def _is_same(name: str, theirs: Theirs) -> bool:
-    """Whether a name is ours too, for the same function."""
-    alias = ALIASES.get(name)
-    return theirs == name and (alias is None or not (alias.values or alias.remark))
-
-
-def _what(theirs: Theirs) -> str:
-    alias = ALIASES.get(_ours(theirs))
-    parts = []
-    if alias is not None:
-        parts.append(f"`{written_call(alias)}`" if alias.values else f"`{alias.operator}`")
-    remark = "" if isinstance(theirs, str) else theirs[1]
-    parts += [text for text in dict.fromkeys([remark, alias.remark if alias else ""]) if text]
-    return "; ".join(parts)
-
-
-if __name__ == "__main__":
-    print(markdown(), end="")

@@ -16,7 +16,7 @@ from ogive.backends.link import Image, link
 from ogive.backends.target import Target, host_target
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.forking import no_fork
-from ogive.runtime import cache, pack
+from ogive.runtime import cache, wheel_kernels
 from ogive.runtime.counting import note
 from ogive.runtime.decide import Decider, RowDecider
 from ogive.runtime.engine_files import engine_files
@@ -89,7 +89,7 @@ def _note_name(identity: str, target: Target) -> str | None:
 
 def kept_or_made(
     identity: str | None, make_program: Callable[[], Program], target: Target, *, of_columns: bool = False
-) -> pack.Kernel:
+) -> wheel_kernels.Kernel:
     """What a kernel has to know, and its machine code: from the cache, or made and put there."""
     note = None if identity is None else _note_name(identity, target)
     known = None if note is None else cache.load_note(note)
@@ -157,7 +157,7 @@ def make_kernel(
     def found() -> Resolved:
         chosen = target or host_target()
         identity = None if make_identity is None else make_identity()
-        came = None if identity is None else pack.load(identity, chosen)
+        came = None if identity is None else wheel_kernels.load(identity, chosen)
         known, image = came or kept_or_made(identity, make_program, chosen, of_columns=of_columns)
         code = _native.Code(image.code, image.entries, image.imports)
         stages = (*map(tuple, known["stages"]), ())

@@ -1,6 +1,6 @@
 """Kernels that come with an installed package: one file for each target, found before the disk cache is asked.
 
-A wheel has the kernels of the catalogue (packs.py makes them), so that these need no compiler, no lowering and no cache. A
+A wheel has the kernels of the catalogue (tools/build_wheel_kernels.py makes them), so that these need no compiler, no lowering and no cache. A
 kernel is found by the identity of its computation, as a note of the cache is. A pack belongs to one state of the
 package's files: it says their digest, and with other files it is as if it were not there.
 

@@ -1,7 +1,9 @@
-"""Make packs: the catalogue's kernels of a target in one file, which a wheel carries (runtime/pack.py reads it).
+"""Make packs: the catalogue's kernels of a target in one file, which a wheel carries (runtime/wheel_kernels.py reads it).
 
-    python -m ogive.packs build FOLDER [TARGET...]    kernels/TARGET.pack below a folder
-    python -m ogive.packs add WHEEL... [--to FOLDER]  the packs of its platform into a wheel, which must have these sources
+    python -m tools.build_wheel_kernels build FOLDER [TARGET...]    TARGET.pack in a folder
+    python -m tools.build_wheel_kernels add WHEEL... [--to FOLDER]  the packs of its platform into a wheel
+
+The wheel must have the sources of the package that is installed.
 
 Needs llvmlite. Kernels are cross-compiled: packs for every platform can be made on any of them. The same sources and
 the same LLVM give the same bytes.
@@ -27,7 +29,7 @@ from ogive.catalog import OPERATORS
 from ogive.contracts import CONTRACTS
 from ogive.engine.computation import Formula, under
 from ogive.errors import OgiveError, message
-from ogive.runtime import pack
+from ogive.runtime import wheel_kernels
 from ogive.runtime.engine_files import engine_files, is_of_engine
 from ogive.runtime.kernels import identity_of_columns, identity_of_repair, kept_or_made
 
@@ -57,7 +59,7 @@ def catalogue() -> Iterator[Formula]:
 
 def make_pack(target: Target, formulas: Sequence[Formula] | None = None) -> bytes:
     """The pack of a target: the kernels of the catalogue, or of these formulas, and those that belong to them."""
-    kernels, repairs = list[pack.Packed](), list[pack.Packed]()
+    kernels, repairs = list[wheel_kernels.Packed](), list[wheel_kernels.Packed]()
     for formula in formulas or catalogue():
         program, identity = formula.program, formula.identity
         known = _add(kernels, identity, program, target)
@@ -67,11 +69,11 @@ def make_pack(target: Target, formulas: Sequence[Formula] | None = None) -> byte
         if known["columns"]:
             _add(kernels, identity_of_columns(identity), program, target, of_columns=True)
     files = {name: Path(path).read_bytes() for name, path in engine_files().items()}
-    return pack.packed(kernels, repairs, files)
+    return wheel_kernels.packed(kernels, repairs, files)
 
 
 def _add(
-    to: list[pack.Packed], identity: str, program: Program, target: Target, *, of_columns: bool = False
+    to: list[wheel_kernels.Packed], identity: str, program: Program, target: Target, *, of_columns: bool = False
 ) -> Mapping[str, Any]:
     known, image = kept_or_made(None, lambda: program, target, of_columns=of_columns)
     note = {name: value for name, value in known.items() if name != "image"}  # that is the cache's name for it
@@ -92,7 +94,9 @@ def targets_of_wheel(name: str) -> list[Target]:
     found = [of for ending, of in architectures.items() if platform.endswith(ending)]
     if not found:
         allowed = ", ".join(architectures)
-        raise OgiveError(message("ogive.packs", f"the platform of {name} is {platform}", f"one that ends in {allowed}"))
+        raise OgiveError(
+            message("build_wheel_kernels", f"the platform of {name} is {platform}", f"one that ends in {allowed}")
+        )
     system = "pc-windows-msvc-elf" if platform.startswith("win") else "unknown-linux-gnu"
     return [
         replace(target, only_triple=f"{target.architecture}-{system}")
@@ -111,14 +115,14 @@ def add_to_wheel(wheel: Path, to: Path, packs: Mapping[str, bytes] | None = None
         for name, (data, _) in files.items()
         if name.startswith("ogive/") and is_of_engine(name.removeprefix("ogive/"))
     }
-    if pack.digest_of_files(own) != pack.digest_of_files(theirs):
+    if wheel_kernels.digest_of_files(own) != wheel_kernels.digest_of_files(theirs):
         different = sorted(name for name in {*own, *theirs} if own.get(name) != theirs.get(name))
         what = f"{wheel.name} was built from other sources: {', '.join(different[:3])}"
-        raise OgiveError(message("ogive.packs", what, way_out="Run this command with the sources of the wheel"))
+        raise OgiveError(message("build_wheel_kernels", what, way_out="Run this command with the sources of the wheel"))
     if packs is None:
         packs = {target.name: make_pack(target) for target in targets_of_wheel(wheel.name)}
     for name, data in packs.items():
-        files[f"ogive/{pack.FOLDER}/{name}.pack"] = data, 0o644 << 16
+        files[f"ogive/{wheel_kernels.FOLDER}/{name}.pack"] = data, 0o644 << 16
     record = next(name for name in files if name.endswith(".dist-info/RECORD"))
     rows = [
         f"{name},sha256={base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b'=').decode()},{len(data)}"
@@ -140,7 +144,7 @@ def add_to_wheel(wheel: Path, to: Path, packs: Mapping[str, bytes] | None = None
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(
-        prog="python -m ogive.packs", description=__doc__.splitlines()[0] if __doc__ else ""
+        prog="python -m tools.build_wheel_kernels", description=__doc__.splitlines()[0] if __doc__ else ""
     )
     commands = parser.add_subparsers(dest="command", required=True)
     build = commands.add_parser("build", help="write packs into a folder")

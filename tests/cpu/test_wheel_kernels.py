@@ -1,4 +1,4 @@
-"""Kernels that come with the package (runtime/pack.py), and what makes them (packs.py)."""
+"""Kernels that come with the package (runtime/wheel_kernels.py), and what makes them (tools/build_wheel_kernels.py)."""
 
 import base64
 import hashlib
@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive import packs
 from ogive.backends.target import TARGETS, host_target
 from ogive.engine import computation
 from ogive.errors import MissingPackageError, OgiveError
-from ogive.runtime import kernels, pack
+from ogive.runtime import kernels, wheel_kernels
 from ogive.runtime.engine_files import engine_files
+from tools import build_wheel_kernels
 
 X = np.float32([-2.0, 0.5, 3.0])
 
@@ -36,17 +36,17 @@ def formulas():
 
 @pytest.fixture(scope="module")
 def made():
-    return packs.make_pack(host_target(), formulas())
+    return build_wheel_kernels.make_pack(host_target(), formulas())
 
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch, made):
     """A package folder with the pack, as the pack's reader sees it."""
     monkeypatch.delenv("OGIVE_PACKS", raising=False)
-    (tmp_path / pack.FOLDER).mkdir()
-    file = tmp_path / pack.FOLDER / f"{host_target().name}.pack"
+    (tmp_path / wheel_kernels.FOLDER).mkdir()
+    file = tmp_path / wheel_kernels.FOLDER / f"{host_target().name}.pack"
     file.write_bytes(made)
-    monkeypatch.setattr(pack, "__file__", str(tmp_path / "runtime" / "pack.py"))
+    monkeypatch.setattr(wheel_kernels, "__file__", str(tmp_path / "runtime" / "wheel_kernels.py"))
     forget()
     yield file
     forget()
@@ -54,13 +54,13 @@ def installed(tmp_path, monkeypatch, made):
 
 def forget():
     """Have the pack opened anew."""
-    if pack._opened.cache_info().currsize and (opened := pack._opened(host_target().name)):
+    if wheel_kernels._opened.cache_info().currsize and (opened := wheel_kernels._opened(host_target().name)):
         opened.close()
-    pack._opened.cache_clear()
+    wheel_kernels._opened.cache_clear()
 
 
 def load(formula):
-    return pack.load(formula.identity, host_target())
+    return wheel_kernels.load(formula.identity, host_target())
 
 
 def test_a_kernel_of_the_pack_needs_no_compiler_and_no_cache(installed, monkeypatch):
@@ -77,14 +77,14 @@ def test_a_kernel_comes_with_the_one_that_repairs_its_results(installed):
     celu = next(f for f in formulas() if f.program.undecided is not None)
     note, image = load(celu)
     assert note["repaired"]
-    repair, other = pack.load(kernels.identity_of_repair(celu.identity), host_target())
+    repair, other = wheel_kernels.load(kernels.identity_of_repair(celu.identity), host_target())
     assert not repair["repaired"]
     assert image.code != other.code
 
 
 def test_what_is_not_in_the_pack(installed):
     assert load(ogive.mish.computation(ogive.mish.signatures[0])) is None
-    assert pack.load(formulas()[0].identity, TARGETS["aarch64"]) is None
+    assert wheel_kernels.load(formulas()[0].identity, TARGETS["aarch64"]) is None
 
 
 def test_packs_can_be_switched_off(installed, monkeypatch):
@@ -93,7 +93,7 @@ def test_packs_can_be_switched_off(installed, monkeypatch):
 
 
 def test_the_same_sources_make_the_same_bytes(made):
-    assert packs.make_pack(host_target(), formulas()) == made
+    assert build_wheel_kernels.make_pack(host_target(), formulas()) == made
 
 
 #: All bits, in place of a sample of those behind the index: some 15 minutes.
@@ -104,8 +104,8 @@ def test_no_bit_of_a_pack_can_change_what_is_loaded(installed, made):
     """Each kernel is as it was, or it is not there and is compiled anew. Nothing is raised."""
     identities = [formula.identity for formula in formulas()]
     identities += [kernels.identity_of_repair(i) for i in identities]
-    expected = [pack.load(identity, host_target()) for identity in identities]
-    opened = pack._opened(host_target().name)
+    expected = [wheel_kernels.load(identity, host_target()) for identity in identities]
+    opened = wheel_kernels._opened(host_target().name)
     index = 8 * opened._begin
     behind = range(index, 8 * len(made))
     bits = [*range(index), *(behind if EVERY_BIT else random.Random(1).sample(behind, 1500))]
@@ -115,7 +115,7 @@ def test_no_bit_of_a_pack_can_change_what_is_loaded(installed, made):
         data[bit // 8] ^= 1 << bit % 8
         installed.write_bytes(data)
         forget()
-        found = [pack.load(identity, host_target()) for identity in identities]
+        found = [wheel_kernels.load(identity, host_target()) for identity in identities]
         assert all(now is None or now == before for now, before in zip(found, expected, strict=True)), bit
         lost = [before is not None and now is None for now, before in zip(found, expected, strict=True)]
         assert bit >= index or sum(lost) == 3, bit
@@ -136,20 +136,22 @@ def test_a_pack_that_was_cut_off(installed, made, keep):
 
 def test_a_pack_whose_index_is_wrong_though_its_digest_fits(installed, made):
     """The places lead out of the blocks: the digest of each kernel, and the blocks' own bounds, are asked as well."""
-    at, size = pack._HEAD.size + pack._DIGEST_BYTES, pack._PLACE.size
-    count, blocks = struct.unpack_from("<II", made, pack._HEAD.size - 8)
-    places = at + count * pack._KEY_BYTES
+    at, size = wheel_kernels._HEAD.size + wheel_kernels._DIGEST_BYTES, wheel_kernels._PLACE.size
+    count, blocks = struct.unpack_from("<II", made, wheel_kernels._HEAD.size - 8)
+    places = at + count * wheel_kernels._KEY_BYTES
     for field in range(6):
         for value in (1, 7, 1 << 31, (1 << 32) - 1):
             data = bytearray(made)
             for row in range(count):
                 struct.pack_into("<I", data, places + row * size + 4 * field, value)
             index = bytes(data[at : places + count * size + 4 * blocks])
-            data[at - pack._DIGEST_BYTES : at] = hashlib.sha256(data[: pack._HEAD.size] + index).digest()
+            data[at - wheel_kernels._DIGEST_BYTES : at] = hashlib.sha256(
+                data[: wheel_kernels._HEAD.size] + index
+            ).digest()
             installed.write_bytes(data)
             forget()
             found = [load(formula) for formula in formulas()]
-            assert pack._opened(host_target().name) is not None
+            assert wheel_kernels._opened(host_target().name) is not None
             assert None in found
 
 
@@ -181,7 +183,7 @@ def test_a_pack_that_is_replaced_under_a_running_process(installed, made):
 def test_a_daemon_closes_all_descriptors(installed, tmp_path, reused):
     """The pack is opened anew, and whatever has its number now is left alone."""
     expected = load(formulas()[1])
-    descriptor = pack._opened(host_target().name)._descriptor
+    descriptor = wheel_kernels._opened(host_target().name)._descriptor
     os.close(descriptor)
     (tmp_path / "other").write_bytes(bytes(100_000))
     with (tmp_path / "other").open("rb") as other:
@@ -201,13 +203,13 @@ def test_a_pack_of_something_else_has_no_kernels(installed, made, at):
 
 
 def test_a_damaged_kernel_is_not_run(installed, monkeypatch):
-    monkeypatch.setattr(pack, "_BLOCK_BYTES", (1, 1))  # each image in a block of its own
-    data = bytearray(packs.make_pack(host_target(), formulas()))
+    monkeypatch.setattr(wheel_kernels, "_BLOCK_BYTES", (1, 1))  # each image in a block of its own
+    data = bytearray(build_wheel_kernels.make_pack(host_target(), formulas()))
     data[-1] ^= 1  # of the last kernel, which repairs
     installed.write_bytes(data)
     celu = next(f for f in formulas() if f.program.undecided is not None)
     assert load(celu) is not None
-    assert pack.load(kernels.identity_of_repair(celu.identity), host_target()) is None
+    assert wheel_kernels.load(kernels.identity_of_repair(celu.identity), host_target()) is None
 
 
 def test_half_a_pack_has_no_kernels(installed, made):
@@ -222,8 +224,8 @@ def test_a_pack_of_other_sources_has_no_kernels(installed, made, monkeypatch):
     for name, path in files.items():
         (copies / name).parent.mkdir(parents=True, exist_ok=True)
         (copies / name).write_bytes(path.read_bytes())
-    monkeypatch.setattr(pack, "engine_files", lambda: {name: str(copies / name) for name in files})
-    monkeypatch.setattr(pack, "_SECONDS_OF_INSTALLING", -1e9)
+    monkeypatch.setattr(wheel_kernels, "engine_files", lambda: {name: str(copies / name) for name in files})
+    monkeypatch.setattr(wheel_kernels, "_SECONDS_OF_INSTALLING", -1e9)
     assert load(formulas()[0]) is not None
     text = (copies / "backends" / "llvm.py").read_bytes()
     (copies / "backends" / "llvm.py").write_bytes(text[:-1] + b" ")
@@ -238,23 +240,23 @@ def test_without_llvmlite_kernels_of_the_pack_compute_and_others_say_what_is_mis
     package = tmp_path / "ogive"
     package.mkdir()
     for part in Path(ogive.__file__).parent.iterdir():
-        if part.name != pack.FOLDER:
+        if part.name != wheel_kernels.FOLDER:
             (package / part.name).symlink_to(part)
     # What asks for its own file finds the original.
     code = f"""
 import sys
 sys.modules.update(dict.fromkeys(["llvmlite", "mpmath", "click", "rich", "onnx", "platformdirs"]))
 import numpy as np, ogive
-from ogive.runtime import pack
-pack.__file__ = {str(package / "runtime" / "pack.py")!r}
+from ogive.runtime import wheel_kernels
+wheel_kernels.__file__ = {str(package / "runtime" / "wheel_kernels.py")!r}
 print(ogive.celu(np.float32([-1, 2])).tolist())
 try:
     ogive.mish(np.float32([1]))
 except ogive.errors.MissingPackageError as error:
     print(error)
 """
-    (package / pack.FOLDER).mkdir()
-    (package / pack.FOLDER / f"{host_target().name}.pack").write_bytes(made)
+    (package / wheel_kernels.FOLDER).mkdir()
+    (package / wheel_kernels.FOLDER / f"{host_target().name}.pack").write_bytes(made)
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert run.stdout.splitlines() == [
         "[-0.6321205496788025, 2.0]",
@@ -275,15 +277,16 @@ except ogive.errors.MissingPackageError as error:
     ],
 )
 def test_the_targets_of_a_wheel(name, targets, triple):
-    found = packs.targets_of_wheel(name)
+    found = build_wheel_kernels.targets_of_wheel(name)
     assert (len(found), found[0].triple) == (targets, triple)
 
 
 def test_a_wheel_of_no_known_processor():
     with pytest.raises(
-        OgiveError, match=r"^ogive.packs: the platform of a-1-py3-none-any.whl is any; allowed: one that ends in x86_64"
+        OgiveError,
+        match=r"^build_wheel_kernels: the platform of a-1-py3-none-any.whl is any; allowed: one that ends in x86_64",
     ):
-        packs.targets_of_wheel("a-1-py3-none-any.whl")
+        build_wheel_kernels.targets_of_wheel("a-1-py3-none-any.whl")
 
 
 def wheel(folder, change=b""):
@@ -296,8 +299,8 @@ def wheel(folder, change=b""):
 
 
 def test_packs_are_put_into_a_wheel(tmp_path):
-    new = packs.add_to_wheel(wheel(tmp_path), tmp_path / "dist", {"x86-64": b"kernels"})
-    again = packs.add_to_wheel(wheel(tmp_path), tmp_path / "again", {"x86-64": b"kernels"})
+    new = build_wheel_kernels.add_to_wheel(wheel(tmp_path), tmp_path / "dist", {"x86-64": b"kernels"})
+    again = build_wheel_kernels.add_to_wheel(wheel(tmp_path), tmp_path / "again", {"x86-64": b"kernels"})
     assert new.read_bytes() == again.read_bytes()
     with zipfile.ZipFile(new) as archive:
         assert archive.read("ogive/kernels/x86-64.pack") == b"kernels"
@@ -311,9 +314,9 @@ def test_a_wheel_of_other_sources_is_refused(tmp_path):
     with pytest.raises(
         OgiveError, match=r"was built from other sources: program\.py\. Run this command with the sources"
     ):
-        packs.add_to_wheel(wheel(tmp_path, b"#"), tmp_path / "dist", {})
+        build_wheel_kernels.add_to_wheel(wheel(tmp_path, b"#"), tmp_path / "dist", {})
 
 
 def test_the_catalogue_has_each_formula_once():
-    identities = [formula.identity for formula in packs.catalogue()]
+    identities = [formula.identity for formula in build_wheel_kernels.catalogue()]
     assert len(identities) == len(set(identities)) > 600

@@ -1,11 +1,9 @@
-"""The table of operators, versions and types in docs/onnx.md: ``python -m ogive.onnx.table docs/onnx.md`` renews it."""
+"""The table of operators, versions and types in docs/onnx.md."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from itertools import groupby
-from pathlib import Path
 
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.support import Support, supported
@@ -66,9 +64,3 @@ def _words(kinds: Sequence[str]) -> str:
     words += [kind for kind in tensors if kind not in covered]
     wrapped = {kind.split("(")[0] for kind in kinds} - {"tensor"}
     return ", ".join(words + sorted({"seq": "sequences", "optional": "optional values"}[kind] for kind in wrapped))
-
-
-if __name__ == "__main__":
-    for name in sys.argv[1:]:
-        page = Path(name)
-        page.write_text(renewed(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,11 +1,10 @@
-"""The scoreboard: every peer that is installed, every operator and type; ``python -m ogive.judge.scoreboard FILE``."""
+"""Judge every peer that is installed, every operator and type: ``python -m tools.scoreboard [TYPE...]`` prints a table."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from ogive.catalog import OPERATORS
 from ogive.errors import MissingPackageError, OgiveError
@@ -40,18 +39,15 @@ def rows(peers: Sequence[str], types: Sequence[str] = TYPES) -> Iterator[tuple[s
 
 
 def markdown(peers: Sequence[str], types: Sequence[str] = TYPES) -> str:
-    """The page."""
+    """The table, and how to read it."""
     lines = [
-        "# Scoreboard",
-        "",
         "Every operator of one tensor, with its default parameters, as other libraries compute it: the largest error in",
         "ULP against exact values, then how many results are not the nearest ones, in per mille. Letters are policies that",
         "are broken: **n** NaN is lost, **N** NaN is made, **i** an infinity is lost, **I** one is made, **f** subnormals",
         "are flushed. An empty cell: the library does not",
         "have it. 16-bit types are judged over all inputs, others over chosen and evenly spread ones.",
         "",
-        "`python -m ogive.judge.scoreboard docs/scoreboard.md` writes this page. `ogive judge LIBRARY --operator NAME` has",
-        "the details of a row.",
+        "`ogive judge LIBRARY --operator NAME` has the details of a row.",
         "",
         "Judged: " + ", ".join(version(peer) if peer != "ogive" else "ogive" for peer in peers) + ".",
         "",
@@ -91,7 +87,7 @@ def _cell(found: Judgement | None) -> str:
 
 
 def main() -> None:
-    """Write the page to a file, or print it."""
+    """Print the table."""
     warnings.simplefilter("ignore")
     peers = ["ogive"]
     for peer in PEERS:
@@ -100,12 +96,7 @@ def main() -> None:
         except MissingPackageError:
             continue
         peers.append(peer)
-    types = sys.argv[2:] or TYPES
-    text = markdown(peers, types)
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(text, encoding="utf-8")
-    else:
-        print(text)
+    print(markdown(peers, sys.argv[1:] or TYPES))
 
 
 if __name__ == "__main__":
