@@ -74,23 +74,9 @@ class Arithmetic(Machine):
         interval = Interval.around(high) if low else Interval.point(high)
         return DoubleWord(self.number(high), self.number(low) if low else None, interval=interval)
 
-    @property
-    def promotion(self) -> Arithmetic:
-        """Arithmetic of float64 for results in this format: it needs no corrections to be good enough."""
-        return Arithmetic(Format.F64, goal=self.format)
-
-    def promoted(self, a: DoubleWord) -> DoubleWord:
-        """The number in the arithmetic of float64."""
-        parts = [None if part is None else self.converted(part, Format.F64) for part in (a.high, a.low, a.exponent)]
-        high, low, exponent = parts
-        assert high is not None
-        if low is not None:
-            high = self.promotion.single(DoubleWord(high, low, interval=a.stored, low_is_number=a.low_is_number))
-        return self.promotion.unscaled(DoubleWord(high, exponent=exponent, interval=a.interval))
-
     def demoted(self, a: DoubleWord) -> DoubleWord:
         """A number of float64 as one of this format."""
-        wide = self.promotion
+        wide = Arithmetic(Format.F64)
         a = wide.unscaled(a)
         high = self.converted(a.high, self.format)
         rest = wide.sub_(a.high, self.converted(high, Format.F64))

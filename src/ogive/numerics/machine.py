@@ -112,10 +112,6 @@ class Machine:
     def abs_(self, a: Expression) -> Expression:
         return self.number(abs(a.attribute)) if a.operation == ops.CONSTANT else self._on_singles(ops.ABSOLUTE, a)
 
-    def twice_(self, a: Expression) -> Expression:
-        """2 a; of what was float32, where that overflows, infinity."""
-        return self._on_singles(ops.ADD, a, a)
-
     def sqrt_(self, a: Expression) -> Expression:
         return self.make(ops.SQUARE_ROOT, a)
 

@@ -2,7 +2,7 @@
 multiplications.
 
 What these forms lose of the precision (5 or 6 bits) does not show where float64 computes what is wanted in float32.
-The coefficients come from those of the same polynomial by powers: of degrees 6 and 9 in accuracy/derive_coefficients.py,
+The coefficients come from those of the same polynomial by powers: of degree 9 in accuracy/derive_coefficients.py,
 else here.
 """
 
@@ -10,29 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from math import sqrt
 
 from ogive.expression import Expression
 from ogive.numerics.double_word import Arithmetic
 
-__all__ = ["of_fourth_degree", "of_ninth_degree", "of_sixth_degree"]
-
-
-def of_sixth_degree(
-    m: Arithmetic, x: Expression, coefficients: tuple[float, ...], factor: float = 1.0, times: float = 1.0
-) -> Expression:
-    """p(factor x) times, of degree 6, in five multiplications that add and two additions.
-
-    The factor is a power of two or the negative of one; times is any positive number. With z = (x + a) x + b and
-    w = (k x + c) z + d it is (w + k z + e) w + f. Source: D. Knuth, The Art of Computer Programming, volume 2, 4.6.4,
-    equation 11, which has 1 for k; with the root of the highest coefficient nothing is left to be multiplied by that.
-    """
-    k, a, b, c, d, e, f = coefficients
-    g, root = factor, sqrt(times)
-    k, c, d, e, f = k * root, c * root, d * root, e * root, f * times
-    z = m.fma_(m.add_(x, m.number(a / g)), x, m.number(b / g**2))
-    w = m.fma_(m.fma_(x, m.number(k * g**3), m.number(c * g**2)), z, m.number(d))
-    return m.fma_(m.add_(w, m.fma_(z, m.number(k * g**2), m.number(e))), w, m.number(f))
+__all__ = ["of_fourth_degree", "of_ninth_degree"]
 
 
 def of_ninth_degree(

@@ -26,7 +26,6 @@ __all__ = [
     "ERFINV_NEAR",
     "EXP",
     "EXPM1",
-    "EXPM1_ADAPTED",
     "EXP_ADAPTED",
     "LOG1P",
     "LOG1P_QUOTIENT",
@@ -50,15 +49,6 @@ TWO_OVER_PI = Fraction(
 
 #: (expm1(r) - r) / r**2 on |r| <= log(2) / 2; the error is relative to expm1(r).
 EXPM1 = {
-    # largest error 2**-31.1
-    Format.F32: (
-        float.fromhex("0x1.0000000000000p-1"),
-        float.fromhex("0x1.5555540000000p-3"),
-        float.fromhex("0x1.5554f80000000p-5"),
-        float.fromhex("0x1.1112d60000000p-7"),
-        float.fromhex("0x1.6d3a5a0000000p-10"),
-        float.fromhex("0x1.9e77e80000000p-13"),
-    ),
     # largest error 2**-65.0
     Format.F64: (
         float.fromhex("0x1.0000000000000p-1"),
@@ -114,18 +104,6 @@ COTH = {
 
 #: (log1p(f) - f + f**2 / 2) / f**3 on sqrt(1/2) <= 1 + f <= sqrt(2); the error is relative to log1p(f).
 LOG1P = {
-    # largest error 2**-30.3
-    Format.F32: (
-        float.fromhex("0x1.5555480000000p-2"),
-        float.fromhex("-0x1.0000080000000p-2"),
-        float.fromhex("0x1.99a4780000000p-3"),
-        float.fromhex("-0x1.555b8c0000000p-3"),
-        float.fromhex("0x1.233af80000000p-3"),
-        float.fromhex("-0x1.fc3e2a0000000p-4"),
-        float.fromhex("0x1.e6dcca0000000p-4"),
-        float.fromhex("-0x1.dd99d60000000p-4"),
-        float.fromhex("0x1.13c0520000000p-4"),
-    ),
     # largest error 2**-59.3
     Format.F64: (
         float.fromhex("0x1.555555555556bp-2"),
@@ -151,23 +129,8 @@ LOG1P = {
     ),
 }
 
-#: (1 + 9/8 a) exp(a**2) erfc(a) in t = (a - K) / (a + K), K = 3 (F32) or 4 (F64); relative error.
+#: (1 + 9/8 a) exp(a**2) erfc(a) in t = (a - K) / (a + K), K = 4; relative error.
 ERFC = {
-    # largest error 2**-28.5
-    Format.F32: (
-        float.fromhex("0x1.90f66c0000000p-1"),
-        float.fromhex("-0x1.9f19000000000p-27"),
-        float.fromhex("-0x1.c08a740000000p-3"),
-        float.fromhex("0x1.4a89b60000000p-4"),
-        float.fromhex("0x1.db2b340000000p-8"),
-        float.fromhex("-0x1.24bd8a0000000p-5"),
-        float.fromhex("0x1.c690980000000p-6"),
-        float.fromhex("-0x1.79a2c60000000p-7"),
-        float.fromhex("0x1.cae9220000000p-10"),
-        float.fromhex("0x1.ca23d20000000p-11"),
-        float.fromhex("-0x1.ad43340000000p-12"),
-        float.fromhex("-0x1.f7a5ae0000000p-14"),
-    ),
     # largest error 2**-61.2
     Format.F64: (
         float.fromhex("0x1.81ca5c6ac35d4p-1"),
@@ -201,14 +164,6 @@ ERFC = {
 
 #: (erf(x) / x - 2 / sqrt(pi)) / x**2 in x**2, abs(x) <= 1/2; the error is relative to erf(x) / x.
 ERF = {
-    # largest error 2**-33.7
-    Format.F32: (
-        float.fromhex("-0x1.8127460000000p-2"),
-        float.fromhex("0x1.ce2ea60000000p-4"),
-        float.fromhex("-0x1.b810f40000000p-6"),
-        float.fromhex("0x1.53a3560000000p-8"),
-        float.fromhex("-0x1.838c780000000p-11"),
-    ),
     # largest error 2**-50.2
     LONG: (
         float.fromhex("-0x1.812746b0368d8p-2"),
@@ -236,13 +191,6 @@ ERF = {
 
 #: What sin(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= pi / 4; relative to sin(x).
 SIN = {
-    # largest error 2**-37.5
-    Format.F32: (
-        float.fromhex("-0x1.5555554c675c7p-3"),
-        float.fromhex("0x1.11110861ac5c5p-7"),
-        float.fromhex("-0x1.a00f77894aff5p-13"),
-        float.fromhex("0x1.6cd005f51b67ep-19"),
-    ),
     # largest error 2**-47.5
     LONG: (
         float.fromhex("-0x1.55555555521c2p-3"),
@@ -265,12 +213,6 @@ SIN = {
 
 #: What cos(x) has beyond x**2, divided by x**4: in x**2, abs(x) <= pi / 4; relative to cos(x).
 COS = {
-    # largest error 2**-33.0
-    Format.F32: (
-        float.fromhex("0x1.55554a19f3c80p-5"),
-        float.fromhex("-0x1.6c0c368bed4c6p-10"),
-        float.fromhex("0x1.99ebeee224a44p-16"),
-    ),
     # largest error 2**-53.2
     LONG: (
         float.fromhex("0x1.5555555552d75p-5"),
@@ -292,15 +234,6 @@ COS = {
 
 #: What asin(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= 1/2; relative to asin(x).
 ASIN = {
-    # largest error 2**-31.7
-    Format.F32: (
-        float.fromhex("0x1.55554c41389d2p-3"),
-        float.fromhex("0x1.33388ba5a4595p-4"),
-        float.fromhex("0x1.6cac6611007cbp-5"),
-        float.fromhex("0x1.04a73aa111695p-5"),
-        float.fromhex("0x1.d7c56fd92c1f9p-7"),
-        float.fromhex("0x1.33d5a2eb3a064p-5"),
-    ),
     # largest error 2**-47.9
     LONG: (
         float.fromhex("0x1.555555554127cp-3"),
@@ -354,12 +287,6 @@ ATAN = {
 
 #: What sinh(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= log(2) / 2; relative to sinh(x).
 SINH = {
-    # largest error 2**-37.5
-    Format.F32: (
-        float.fromhex("0x1.555555736154ep-3"),
-        float.fromhex("0x1.1110b1fb4bf98p-7"),
-        float.fromhex("0x1.a16fb10def9e6p-13"),
-    ),
     # largest error 2**-49.4
     LONG: (
         float.fromhex("0x1.5555555552202p-3"),
@@ -380,11 +307,6 @@ SINH = {
 
 #: What cosh(x) has beyond x**2, divided by x**4: in x**2, abs(x) <= log(2) / 2; relative to cosh(x).
 COSH = {
-    # largest error 2**-33.2
-    Format.F32: (
-        float.fromhex("0x1.5554e714e0ae2p-5"),
-        float.fromhex("0x1.6d4dbf90e4850p-10"),
-    ),
     # largest error 2**-57.3
     LONG: (
         float.fromhex("0x1.5555555553193p-5"),
@@ -404,12 +326,6 @@ COSH = {
 
 #: What atanh(x) has beyond x**5, divided by x**7: in x**2, abs(x) <= 3 - sqrt(8); relative to atanh(x).
 ATANH = {
-    # largest error 2**-42.9
-    Format.F32: (
-        float.fromhex("0x1.2492bb6f314f1p-3"),
-        float.fromhex("0x1.c69df0790d0a8p-4"),
-        float.fromhex("0x1.8a9fa743eff67p-4"),
-    ),
     # largest error 2**-58.1
     LONG: (
         float.fromhex("0x1.2492492a02425p-3"),
@@ -483,12 +399,6 @@ ERFINV_FAR = {
 
 #: What atanh(x) has beyond x**1, divided by x**3: in x**2, abs(x) <= 0.2005; relative to atanh(x).
 ATANH_SHORT = {
-    # largest error 2**-28.4
-    Format.F32: (
-        float.fromhex("0x1.5555b4ba7756cp-2"),
-        float.fromhex("0x1.992a029177272p-3"),
-        float.fromhex("0x1.36fc11a5f739ep-3"),
-    ),
     # largest error 2**-49.0
     LONG: (
         float.fromhex("0x1.55555555497d9p-2"),
@@ -500,17 +410,8 @@ ATANH_SHORT = {
     ),
 }
 
-#: 1 + r + r**2 EXP: of_sixth_degree, and a longer one: of_ninth_degree (numerics/elementary/adapted.py).
+#: 1 + r + r**2 P(r), P longer than EXP: of_ninth_degree (numerics/elementary/adapted.py).
 EXP_ADAPTED = {
-    Format.F32: (
-        float.fromhex("0x1.307487b5fa9d3p-5"),
-        float.fromhex("0x1.882fd94c1f73fp+0"),
-        float.fromhex("0x1.0a6de2b95306ep+3"),
-        float.fromhex("0x1.2faf2be2be1f0p-5"),
-        float.fromhex("0x1.cdead05ac404ap+1"),
-        float.fromhex("-0x1.8172f3cd5fd33p+2"),
-        float.fromhex("0x1.011e51cce176bp+3"),
-    ),
     LONG: (
         float.fromhex("0x1.a000000000000p+1"),
         float.fromhex("0x1.7109577b316cdp-19"),
@@ -523,19 +424,6 @@ EXP_ADAPTED = {
         float.fromhex("-0x1.0125e6c9b5463p-1"),
         float.fromhex("-0x1.6e777d39c3663p+4"),
         float.fromhex("0x1.0d30663492366p+3"),
-    ),
-}
-
-#: 1 + r EXPM1: of_sixth_degree (numerics/elementary/adapted.py).
-EXPM1_ADAPTED = {
-    Format.F32: (
-        float.fromhex("0x1.cca90257e77d7p-7"),
-        float.fromhex("0x1.e3c0943fd51eep+1"),
-        float.fromhex("0x1.fea96880c51c9p+3"),
-        float.fromhex("-0x1.5b94fa82a8633p-7"),
-        float.fromhex("0x1.1742fa7eed6d6p+2"),
-        float.fromhex("-0x1.c6f1ab22c3179p+2"),
-        float.fromhex("0x1.89080b9383fcdp+3"),
     ),
 }
 
@@ -577,21 +465,6 @@ LOG1P_QUOTIENT = {
 
 #: log1p(x) / x, 0 <= x <= 1 and a little beyond; relative error; a Quotient.
 LOG1P_TO_ONE = {
-    # largest error 2**-29.9
-    Format.F32: (
-        (
-            float.fromhex("0x1.a8f567a5d329cp+3"),
-            float.fromhex("0x1.c5212d33abfd2p+3"),
-            float.fromhex("0x1.94e4b93db41c8p+1"),
-            float.fromhex("0x1.73dd9fd865974p-5"),
-        ),
-        (
-            float.fromhex("0x1.a8f567abd4881p+3"),
-            float.fromhex("0x1.4ccdeec02f349p+4"),
-            float.fromhex("0x1.24604affdccc0p+3"),
-            float.fromhex("0x1.0000000000000p+0"),
-        ),
-    ),
     # largest error 2**-39.0
     LONG: (
         (
@@ -611,26 +484,8 @@ LOG1P_TO_ONE = {
     ),
 }
 
-#: exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in a, 0 <= a <= 15.5 (LONG: 38); relative error; a Quotient.
+#: exp(a**2 / 2) erfc(a / sqrt(2)) / 2 in a, 0 <= a <= 38; relative error; a Quotient.
 NORMAL_TAIL = {
-    # largest error 2**-27.0
-    Format.F32: (
-        (
-            float.fromhex("0x1.7c5560e78b448p+5"),
-            float.fromhex("0x1.4efe2232ee021p+5"),
-            float.fromhex("0x1.192468f3f31c0p+4"),
-            float.fromhex("0x1.f4fcaac30b4dcp+1"),
-            float.fromhex("0x1.98855b2b88774p-2"),
-        ),
-        (
-            float.fromhex("0x1.7c5560b92c509p+6"),
-            float.fromhex("0x1.3f3a41975ddf4p+7"),
-            float.fromhex("0x1.cbd0d71883490p+6"),
-            float.fromhex("0x1.68412392233cfp+5"),
-            float.fromhex("0x1.39f6f15458d97p+3"),
-            float.fromhex("0x1.0000000000000p+0"),
-        ),
-    ),
     # largest error 2**-42.4
     LONG: (
         (
@@ -659,21 +514,6 @@ NORMAL_TAIL = {
 
 #: atan(x) / x in x**2, abs(x) <= 1; relative error; a Quotient.
 ATAN_QUOTIENT = {
-    # largest error 2**-30.1
-    Format.F32: (
-        (
-            float.fromhex("0x1.3d223e322742cp+4"),
-            float.fromhex("0x1.660ca037fa573p+4"),
-            float.fromhex("0x1.6af6854f5d3d9p+2"),
-            float.fromhex("0x1.690e5b538be66p-3"),
-        ),
-        (
-            float.fromhex("0x1.3d223e36e87d6p+4"),
-            float.fromhex("0x1.cfc2b26be27fdp+4"),
-            float.fromhex("0x1.6bcdaaf081e02p+3"),
-            float.fromhex("0x1.0000000000000p+0"),
-        ),
-    ),
     # largest error 2**-48.1
     LONG: (
         (

@@ -17,7 +17,6 @@ from ogive import operations as ops
 from ogive.expression import Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
-from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import reduced
 from ogive.numerics.interval import Interval
 
@@ -27,7 +26,6 @@ __all__ = ["cbrt"]
 ROOT, INVERSE_ROOT = float.fromhex("0x1.428a2f98d728bp+0"), float.fromhex("0x1.965fea53d6e3dp-1")
 
 
-@in_float64
 def cbrt(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The cube root, of negative numbers too."""
     x = m.renormalised(m.unscaled(x))

@@ -27,15 +27,15 @@ from ogive import elementary_functions as functions
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients, long_coefficients, pairs
-from ogive.numerics.elementary.exponential import exp, exp_as_quotient, exp_in_float64
+from ogive.numerics.elementary.exponential import exp, exp_as_quotient
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
 
 __all__ = ["erf", "erf_near_zero", "erfc", "normal_tail", "scaled_normal_tail"]
 
 #: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
-MIDDLE = {Format.F32: 3.0, Format.F64: 4.0}
-ZERO = {Format.F32: 11.0, Format.F64: 27.5}
+MIDDLE = 4.0
+ZERO = 27.5
 
 #: 2 / sqrt(pi), to 200 bits.
 TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E73, 1 << 200)
@@ -50,15 +50,12 @@ ZERO_IN_FLOAT64 = 37
 
 def _erfc_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """Erfc of a number that is not negative, with the power of two kept apart."""
-    if m.bounded and not m.extended:
+    if not m.extended:
         # Not by the square of a number that was rounded: the exponential magnifies that.
         bounded = m.clamped(a, 0.0, m.rounded(ZERO_IN_FLOAT64 * ROOT_HALF)).high
         larger = m.mul_(bounded, m.number(m.rounded(1 / ROOT_HALF)))
         return DoubleWord(_tail(m, larger, m.mul_(bounded, bounded), -1.0, 2.0), interval=Interval(0.0, 1.01))
-    if not m.extended:
-        tail = _normal_tail_of_magnitude(m, m.multiply(a, m.wide(1 / ROOT_HALF)))
-        return m.multiply(tail, m.wide(Fraction(2)))
-    a = m.clamped(a, 0.0, m.rounded(Fraction(ZERO[m.goal])))
+    a = m.clamped(a, 0.0, ZERO)
     return m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
 
 
@@ -66,8 +63,8 @@ def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """E(a)."""
     if m.is_long:
         return _long_scaled(m, a)
-    first_high, first_low, *rest = coefficients.ERFC[m.format]
-    middle = m.number(MIDDLE[m.format])
+    first_high, first_low, *rest = coefficients.ERFC[Format.F64]
+    middle = m.number(MIDDLE)
     # One division serves (a - K) / (a + K) and 1 / (1 + 9/8 a).
     denominator = m.add(m.wide(Fraction(1)), m.multiply(m.wide(Fraction(9, 8)), a))
     shifted = m.add_(a.high, middle)
@@ -93,7 +90,7 @@ def erfc_numbers() -> tuple[Fraction, ...]:
 
 def _long_scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """E(a) in two right words."""
-    number, middle = pairs.of_number(m, a), pairs.single(m, m.number(MIDDLE[Format.F64]))
+    number, middle = pairs.of_number(m, a), pairs.single(m, m.number(MIDDLE))
     t = pairs.over(m, pairs.plus(m, number, pairs.negative(m, middle)), pairs.plus_smaller(m, middle, number))
     value = pairs.polynomial(m, t, erfc_numbers(), long_coefficients.ERFC_SHORT, falls=False)
     slope = pairs.times(m, number, pairs.single(m, m.number(9 / 8)))
@@ -112,13 +109,9 @@ def _normal_tail_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
 def _tail(m: Arithmetic, a: Expression, exponent: Expression, factor: float, times: float = 1.0) -> Expression:
     """``times exp(factor exponent) R(a)``."""
     above, below = coefficients.NORMAL_TAIL[m.polynomials]
-    if m.bounded:
-        dividend, divisor = exp_as_quotient(m, exponent, factor)
-        above = tuple(c * times for c in above)
-        return m.div_(m.mul_(dividend, m.polynomial_(a, above)), m.mul_(divisor, m.polynomial_(a, below)))
-    *_, first = above
-    exponential = exp_in_float64(m, exponent, factor, times=first * times)
-    return quotient(m, a, (tuple(c / first for c in above), below), exponential)
+    dividend, divisor = exp_as_quotient(m, exponent, factor)
+    above = tuple(c * times for c in above)
+    return m.div_(m.mul_(dividend, m.polynomial_(a, above)), m.mul_(divisor, m.polynomial_(a, below)))
 
 
 def scaled_normal_tail(m: Arithmetic, a: DoubleWord) -> DoubleWord:

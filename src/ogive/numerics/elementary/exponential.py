@@ -7,12 +7,8 @@ With n the integer nearest to x / log(2) and r = x - n log(2), abs(r) <= log(2) 
 
 and exp2(x) is exp((x - n) log(2)) 2**n, with n the integer nearest to x, so that x - n is exact. P is EXPM1 of the
 coefficients. log(2) is subtracted in two parts, the first so short that its product with
-n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and
-polynomials are taken in forms of shorter chains (adapted.py): by EXP_ADAPTED 1 + r + r**2 P(r), with the shorter P that
-is EXP, and by EXPM1_ADAPTED 1 + r P(r), with EXPM1 itself.
-
-With bounds (bounded.py) exp's polynomial is longer. What divides anyway has half as many multiplications by
-a quotient, whose A is even and has four coefficients (COTH) where the polynomial has ten:
+n is exact (Cody and Waite). Where float64 computes what is wanted in float32, one part is enough, and 1 + r + r**2 P(r) is
+taken in a form of shorter chains (adapted.py). What divides anyway has half as many multiplications by a quotient, whose A is even and has four coefficients (COTH) where the polynomial has ten:
 
     exp(r) = (A + r) / (A - r),   A = r coth(r / 2)
 
@@ -35,7 +31,7 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients, pairs
-from ogive.numerics.elementary.adapted import of_ninth_degree, of_sixth_degree
+from ogive.numerics.elementary.adapted import of_ninth_degree
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
 
@@ -61,11 +57,8 @@ ROUNDED_LOG_2 = float.fromhex("0x1.62e42fefa39efp-1")
 
 LOG2_E = {Format.F32: "0x1.715476p+0", Format.F64: "0x1.71547652b82fep+0"}
 
-#: log(2) in two parts. The first leaves 9 (F32) or 11 (F64) bits for n.
-LOG_2 = {
-    Format.F32: ("0x1.62e4p-1", "0x1.7f7d1cp-20"),
-    Format.F64: ("0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45"),
-}
+#: log(2) in two parts. The first leaves 11 bits for n.
+LOG_2 = {Format.F64: ("0x1.62e42fefa38p-1", "0x1.ef35793c7673p-45")}
 
 #: The same for a fused multiplication, where the first part needs no room: x - n log(2) is a number of the format.
 EXACT_LOG_2 = {
@@ -75,14 +68,14 @@ EXACT_LOG_2 = {
 
 #: Where the product of exp with the largest number rounds to zero, and where that with the smallest normal number is
 #: infinite: the power of two is kept apart, so that a formula may multiply exp(100) by a small number.
-EXP_RANGE = {Format.F32: (-200.0, 200.0), Format.F64: (-1500.0, 1400.0)}
+EXP_RANGE = (-1500.0, 1400.0)
 
 #: The same for powers of two.
-EXP2_RANGE = {Format.F32: (-300.0, 288.0), Format.F64: (-2200.0, 2020.0)}
+EXP2_RANGE = (-2200.0, 2020.0)
 
 #: Below the first number expm1 is -1 to far more than the precision; above the second it is infinite, in float64 even
 #: if it is multiplied by the smallest normal number.
-EXPM1_RANGE = {Format.F32: (-20.0, 89.0), Format.F64: (-80.0, 1400.0)}
+EXPM1_RANGE = (-80.0, 1400.0)
 
 #: Beyond this expm1 is exp, to more than the precision of two numbers of float64.
 MUCH_MORE_THAN_1 = 80.0
@@ -119,7 +112,7 @@ def reduced_exponent(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expressi
 
 def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
     """``expm1(r + lacking) - r``."""
-    tail = m.mul_(m.mul_(r, r), m.polynomial_(r, coefficients.EXPM1[m.format]))
+    tail = m.mul_(m.mul_(r, r), m.polynomial_(r, coefficients.EXPM1[Format.F64]))
     # exp(r) lacking, with exp(r) as 1 + (r + tail).
     return m.add_(m.fma_(lacking, m.add_(r, tail), lacking), tail)
 
@@ -129,7 +122,7 @@ def exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     interval = x.interval.map(_exp)
     if not m.extended:
         return DoubleWord(exp_in_float64(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high), interval=interval)
-    x = m.clamped(x, *EXP_RANGE[m.format])
+    x = m.clamped(x, *EXP_RANGE)
     # Past the clamps the result is 0 and infinity.
     mantissa = Interval(0.7, 1.42)
     if m.is_long:
@@ -167,7 +160,7 @@ def exp2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         shifted = m.add_(bounded, m.number(m.magic))
         r = m.mul_(m.sub_(bounded, m.sub_(shifted, m.number(m.magic))), log2_high)
         return DoubleWord(m.times_power_of_two_(_series_in_float64(m, r), shifted), interval=interval)
-    x = m.clamped(x, *EXP2_RANGE[m.format])
+    x = m.clamped(x, *EXP2_RANGE)
     n = m.sub_(m.add_(x.high, m.number(m.magic)), m.number(m.magic))
     rest = m.sub_(x.high, n)
     if m.is_long:
@@ -200,9 +193,7 @@ def exp_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0, times: flo
 
 def _series_in_float64(m: Arithmetic, r: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
     """``exp(factor r) times`` of a reduced operand."""
-    if m.bounded:
-        return of_ninth_degree(m, r, coefficients.EXP_ADAPTED[m.polynomials], factor, times)
-    return of_sixth_degree(m, r, coefficients.EXP_ADAPTED[m.goal], factor, times)
+    return of_ninth_degree(m, r, coefficients.EXP_ADAPTED[LONG], factor, times)
 
 
 def _halves(m: Arithmetic, x: Expression, factor: float) -> tuple[Expression, Expression, Expression]:
@@ -237,7 +228,7 @@ def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """
     if not m.extended:
         return expm1_in_float64(m, x)
-    x = m.clamped(x, *EXPM1_RANGE[m.format])
+    x = m.clamped(x, *EXPM1_RANGE)
     interval = x.interval.map(_expm1)
     if m.is_long:
         return _long_expm1(m, x, interval)
@@ -293,29 +284,16 @@ def expm1_in_float64(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``exp(x) - 1``."""
     bounded = m.clamped(x, *EXPM1_RANGE_IN_FLOAT64)
     interval = bounded.interval.map(_expm1)
-    if m.bounded:
-        dividend, a, r, _, _ = difference_of_powers(m, bounded.high)
-        return DoubleWord(m.div_(dividend, m.sub_(a, r)), interval=interval)
-    shifted, r = _reduced_in_float64(m, bounded.high)
-    one = m.number(1.0)
-    per_r = of_sixth_degree(m, r, coefficients.EXPM1_ADAPTED[m.goal])
-    series = m.mul_(per_r, r)  # keeps the sign of a zero
-    scale = m.times_power_of_two_(one, shifted)
-    # 1 - 2**n, not 2**n - 1: where it is zero, the sign of a zero r must survive the addition.
-    value = m.fma_(scale, series, m.neg_(m.sub_(one, scale)))
-    return DoubleWord(value, interval=interval)
+    dividend, a, r, _, _ = difference_of_powers(m, bounded.high)
+    return DoubleWord(m.div_(dividend, m.sub_(a, r)), interval=interval)
 
 
 def logistic(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``1 / (1 + exp(-x))``; where that would be inaccurate, through exp(-abs(x)), which is at most 1."""
     one, interval = m.wide(Fraction(1)), Interval(0.0, 1.0)
-    if m.bounded and not m.extended:
+    if not m.extended:
         dividend, other = exp_as_quotient(m, m.clamped(x, *LOGISTIC_RANGE_IN_FLOAT64).high, -1.0)[::-1]
         return DoubleWord(m.div_(dividend, m.add_(dividend, other)), interval=interval)
-    if not m.extended:
-        low, high = EXP_RANGE_IN_FLOAT64
-        sum_ = m.add_(one.high, exp_in_float64(m, m.clamped(x, -high, -low).high, -1.0))
-        return DoubleWord(m.div_(one.high, sum_), interval=interval)
     e = exp(m, m.negate(m.absolute(x)))
     is_positive = m.compare(ops.LESS_EQUAL, m.wide(Fraction(0)), x)
     return replace(m.divide(m.select(is_positive, one, e), m.add(one, e)), interval=interval)

@@ -20,32 +20,29 @@ from dataclasses import replace
 from fractions import Fraction
 
 from ogive import elementary_functions as functions
-from ogive.expression import Expression, Format
+from ogive.expression import Expression
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients, pairs
 from ogive.numerics.elementary.exponential import (
     difference_of_powers,
     expm1,
-    expm1_in_float64,
     long_reduced,
     reduced_exponent,
 )
-from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.interval import Interval
 
 __all__ = ["cosh", "sinh", "tanh"]
 
 #: Beyond these sinh and cosh are infinite, even if they are multiplied by the smallest normal number.
-INFINITE = {Format.F32: 200.0, Format.F64: 1400.0}
+INFINITE = 1400.0
 
 #: The same where float64 computes with bounds: 2**n is a normal number up to there.
 TANH_RANGE_IN_FLOAT64 = (-350.0, 350.0)
 
-#: Beyond these tanh is 1 after rounding, or (F64) as a sum of two numbers: so ``1 + tanh(x)`` goes to zero.
-SATURATED = {Format.F32: 10.0, Format.F64: 38.0}
+#: Beyond this tanh is 1 as a sum of two numbers: so ``1 + tanh(x)`` goes to zero.
+SATURATED = 38.0
 
 
-@in_float64
 def sinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The hyperbolic sine."""
     x = m.unscaled(x)
@@ -56,7 +53,6 @@ def sinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return m.copy_sign(magnitude, x.high)
 
 
-@in_float64
 def cosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The hyperbolic cosine."""
     exponent, sum_, difference, s, c = _parts(m, m.unscaled(x))
@@ -66,7 +62,7 @@ def cosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, DoubleWord, DoubleWord, DoubleWord]:
     """``n - 1, 1 + w, 1 - w, sinh(r), cosh(r)``."""
-    clamped = m.clamped(m.absolute(x), 0.0, INFINITE[m.format if m.bounded else m.goal])
+    clamped = m.clamped(m.absolute(x), 0.0, INFINITE)
     if m.is_long:
         return _long_parts(m, clamped)
     n, r, lacking = reduced_exponent(m, clamped)
@@ -123,18 +119,14 @@ def _of_cosh(k: int) -> Fraction:
 def tanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The hyperbolic tangent."""
     x, two = m.unscaled(x), m.wide(Fraction(2))
-    if m.bounded and not m.extended:
+    if not m.extended:
         dividend, a, r, more, less = difference_of_powers(m, m.clamped(x, *TANH_RANGE_IN_FLOAT64).high, 2.0)
         divisor = m.fma_(m.neg_(less), r, m.mul_(more, a))
         return DoubleWord(m.div_(dividend, divisor), interval=Interval(-1.0, 1.0))
-    if not m.extended:
-        e = expm1_in_float64(m, DoubleWord(m.twice_(x.high), interval=x.interval + x.interval))
-        return replace(m.divide(e, m.add(e, two)), interval=Interval(-1.0, 1.0))
-    magnitude, most = m.absolute(x), SATURATED[m.format]
-    e = expm1(m, m.multiply(m.clamped(magnitude, 0.0, most), two))
+    magnitude = m.absolute(x)
+    e = expm1(m, m.multiply(m.clamped(magnitude, 0.0, SATURATED), two))
     result = m.divide(e, m.add(e, two))
-    if m.format is Format.F64:
-        result = m.select(m.less_(m.number(most), magnitude.high), m.wide(Fraction(1)), result)
+    result = m.select(m.less_(m.number(SATURATED), magnitude.high), m.wide(Fraction(1)), result)
     return m.copy_sign(result, x.high)
 
 

@@ -21,7 +21,6 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.error_function import erf_near_zero, erfc
 from ogive.numerics.elementary.exponential import exp
-from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import log
 from ogive.numerics.interval import Interval
 
@@ -31,7 +30,6 @@ __all__ = ["erfinv"]
 SMALL, LIFT = 2.0**-400, 300.0
 
 
-@in_float64
 def erfinv(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse of the error function."""
     x = m.renormalised(m.unscaled(x))

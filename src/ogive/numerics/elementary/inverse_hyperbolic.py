@@ -19,7 +19,6 @@ from ogive import elementary_functions as functions
 from ogive.expression import Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import LOG_2
-from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import half_log_of_quotient, log1p
 from ogive.numerics.interval import Interval
 
@@ -37,7 +36,6 @@ def _large(m: Arithmetic) -> float:
     return LONG_LARGE if m.is_long else LARGE[m.goal]
 
 
-@in_float64
 def asinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse hyperbolic sine."""
     x = m.unscaled(x)
@@ -49,7 +47,6 @@ def asinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return m.copy_sign(_log1p(m, magnitude, m.add(a, rest)), x.high)
 
 
-@in_float64
 def acosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse hyperbolic cosine."""
     x = m.unscaled(x)
@@ -59,7 +56,6 @@ def acosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return _log1p(m, x, replace(m.add(t, root), interval=Interval(0.0, 2 * _large(m))))
 
 
-@in_float64
 def atanh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse hyperbolic tangent."""
     x = m.unscaled(x)

@@ -23,7 +23,6 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients, pairs
-from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
 
@@ -42,7 +41,6 @@ LARGE = 2.0**60
 LONG_LARGE = 2.0**120
 
 
-@in_float64
 def asin(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse sine."""
     x = _of_numbers(m, m.unscaled(x))
@@ -51,7 +49,6 @@ def asin(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     return m.copy_sign(_result(m, m.select(is_large, other, part), 1.6), x.high)
 
 
-@in_float64
 def acos(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse cosine."""
     x = _of_numbers(m, m.unscaled(x))
@@ -96,7 +93,6 @@ def _arcsine_of_part(m: Arithmetic, a: DoubleWord) -> tuple[Expression, DoubleWo
     return is_large, DoubleWord(t.high, low, interval=interval)
 
 
-@in_float64
 def atan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The inverse tangent."""
     x = m.unscaled(x)
@@ -129,7 +125,7 @@ def _arctangent_to_one(m: Arithmetic, t: DoubleWord) -> DoubleWord:
 def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:
     """The inverse tangent of a number within tan(pi/8)."""
     square = m.mul_(t.high, t.high)
-    factor = m.mul_(square, m.polynomial_(square, coefficients.ATAN[m.format]))
+    factor = m.mul_(square, m.polynomial_(square, coefficients.ATAN[Format.F64]))
     interval = Interval(-0.4, 0.4)
     low = m.mul_(t.high, factor)
     if m.is_long:
@@ -151,7 +147,6 @@ def _sine_and_cosine(m: Arithmetic, r: Expression, reach: float) -> tuple[pairs.
     return pairs.sine(m, number, square, reach), pairs.cosine(m, square, reach)
 
 
-@in_float64
 def atan2(m: Arithmetic, y: DoubleWord, x: DoubleWord) -> DoubleWord:
     """The angle of the point (x, y): that of (larger, smaller) of the magnitudes, reflected."""
     y, x = m.renormalised(m.unscaled(y)), m.renormalised(m.unscaled(x))

@@ -21,7 +21,6 @@ from ogive.expression import Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import pairs
 from ogive.numerics.elementary.error_function import normal_tail, scaled_normal_tail
-from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import log, log1p
 from ogive.numerics.interval import Interval
 
@@ -36,7 +35,6 @@ LONG_TERMS = 14
 FAR = {Format.F64: 38.5, Format.F32: 15.0}
 
 
-@in_float64
 def log_ndtr(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """``log(ndtr(x))``."""
     x = m.renormalised(m.unscaled(x))

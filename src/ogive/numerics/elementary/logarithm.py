@@ -35,7 +35,7 @@ LOG10_E = Fraction(0x1BCB7B1526E50E32A6AB7555F5A67B8647DC68C048B934404747E5A89EF
 LOG10_2 = pairs.LOG_2 * LOG10_E
 
 #: The bits of sqrt(1/2), rounded.
-ROOT_HALF = {Format.F32: 0x3F3504F3, Format.F64: 0x3FE6A09E667F3BCD}
+ROOT_HALF = 0x3FE6A09E667F3BCD
 
 
 def log(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -187,14 +187,12 @@ def reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expression | None
 
 def _exponent(m: Arithmetic, x: Expression) -> tuple[Expression, Expression]:
     """k, as an integer and as a number: the exponent of x / sqrt(1/2)."""
-    return _exponent_of_bits(m, _subtract(m.bits_(x), m.whole(ROOT_HALF[m.format])))
+    return _exponent_of_bits(m, _subtract(m.bits_(x), m.whole(ROOT_HALF)))
 
 
 def _exponent_of_bits(m: Arithmetic, bits: Expression) -> tuple[Expression, Expression]:
     """The exponent, as an integer and as a number, in the difference of two numbers' bits."""
     k = m.shift_right_(bits, m.precision - 1)
-    if m.format is Format.F32:
-        return k, node(ops.CONVERT, (k,), None, m.format)
     # Few processors convert 64-bit integers; the last bits of a large number are an integer too.
     magic = m.number(m.magic)
     shifted = node(ops.ADD, (k, m.bits_(magic)), None, m.integer)
@@ -247,7 +245,7 @@ def _plain_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tu
     """The same with a second word that was rounded several times."""
     square = m.mul_(f, f)
     half = m.mul_(square, m.number(0.5))
-    tail = m.mul_(m.mul_(f, square), m.polynomial_(f, coefficients.LOG1P[m.format]))
+    tail = m.mul_(m.mul_(f, square), m.polynomial_(f, coefficients.LOG1P[Format.F64]))
     first, lost = m.fast_two_sum(f, m.neg_(half))
     low = m.fma_(m.number(-0.5), m.fma_(f, f, m.neg_(square)), m.add_(lost, tail))
     if f_low is not None:

@@ -14,14 +14,12 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import exp
-from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.elementary.logarithm import precise_log
 from ogive.numerics.interval import Interval
 
 __all__ = ["power"]
 
 
-@in_float64
 def power(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
     """``x`` to the power of ``y``."""
     x, y = m.renormalised(m.unscaled(x)), m.renormalised(m.unscaled(y))

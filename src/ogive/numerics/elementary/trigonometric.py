@@ -20,7 +20,6 @@ from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients, pairs
 from ogive.numerics.elementary.huge_angle import HUGE, reduced_huge_angle
-from ogive.numerics.elementary.in_float64 import in_float64
 from ogive.numerics.interval import Interval
 
 __all__ = ["cos", "sin", "tan"]
@@ -32,21 +31,18 @@ QUARTER = 0.7855
 NO_TURN = 2.0**48
 
 
-@in_float64
 def sin(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The sine."""
     n, r = _reduced(m, x)
     return _sine_of_quarters(m, n, r)
 
 
-@in_float64
 def cos(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The cosine."""
     n, r = _reduced(m, x)
     return _sine_of_quarters(m, node(ops.ADD, (n, m.whole(1)), None, m.integer), r)
 
 
-@in_float64
 def tan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The tangent."""
     n, r = _reduced(m, x)
