@@ -28,7 +28,7 @@ TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary
 DIGITS = 60
 ITERATIONS = 12
 ITERATIONS_OF_QUOTIENT = 80
-PRECISION = {"F64": 53, "LONG": 53}
+PRECISION = {"F32": 24, "F64": 53, "LONG": 53}
 
 #: How the tables name a form: LONG is for float64 that computes float32 with a bound, for correct rounding.
 KEYS = {"F32": "Format.F32", "F64": "Format.F64", "LONG": "LONG"}

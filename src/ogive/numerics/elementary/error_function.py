@@ -30,6 +30,7 @@ from ogive.numerics.elementary import coefficients, long_coefficients, pairs
 from ogive.numerics.elementary.exponential import exp, exp_as_quotient
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
+from ogive.numerics.machine import LONG
 
 __all__ = ["erf", "erf_near_zero", "erfc", "normal_tail", "scaled_normal_tail"]
 
@@ -108,19 +109,17 @@ def _normal_tail_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
 
 def _tail(m: Arithmetic, a: Expression, exponent: Expression, factor: float, times: float = 1.0) -> Expression:
     """``times exp(factor exponent) R(a)``."""
-    above, below = coefficients.NORMAL_TAIL[m.polynomials]
+    above, below = coefficients.NORMAL_TAIL[LONG]
     dividend, divisor = exp_as_quotient(m, exponent, factor)
-    above = tuple(c * times for c in above)
-    return m.div_(m.mul_(dividend, m.polynomial_(a, above)), m.mul_(divisor, m.polynomial_(a, below)))
+    scaled = tuple(c * times for c in above)
+    return m.div_(m.mul_(dividend, m.polynomial_(a, scaled)), m.mul_(divisor, m.polynomial_(a, below)))
 
 
 def scaled_normal_tail(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """R of a number that is not negative: below 39, or 15.5 for float32."""
     if m.extended:
         return m.multiply(_scaled(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
-    return DoubleWord(
-        quotient(m, a.high, coefficients.NORMAL_TAIL[m.polynomials], m.number(1.0)), interval=Interval(0.02, 0.51)
-    )
+    return DoubleWord(quotient(m, a.high, coefficients.NORMAL_TAIL[LONG], m.number(1.0)), interval=Interval(0.02, 0.51))
 
 
 def _of_either_sign(

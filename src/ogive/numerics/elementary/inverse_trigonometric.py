@@ -25,6 +25,7 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients, pairs
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
+from ogive.numerics.machine import LONG
 
 __all__ = ["acos", "asin", "atan", "atan2"]
 
@@ -117,9 +118,7 @@ def atan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 def _arctangent_to_one(m: Arithmetic, t: DoubleWord) -> DoubleWord:
     """The inverse tangent of a number within 1, good to float32."""
     square = m.mul_(t.high, t.high)
-    return DoubleWord(
-        quotient(m, square, coefficients.ATAN_QUOTIENT[m.polynomials], t.high), interval=Interval(-0.8, 0.8)
-    )
+    return DoubleWord(quotient(m, square, coefficients.ATAN_QUOTIENT[LONG], t.high), interval=Interval(-0.8, 0.8))
 
 
 def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:

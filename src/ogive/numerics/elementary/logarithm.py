@@ -27,6 +27,7 @@ from ogive.numerics.elementary import coefficients, pairs
 from ogive.numerics.elementary.exponential import LOG_2, ROUNDED_LOG_2
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
+from ogive.numerics.machine import LONG
 
 __all__ = ["half_log_of_quotient", "log", "log1p", "log2", "log10", "precise_log", "reduced"]
 
@@ -111,7 +112,7 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     x = m.unscaled(x)
     if not m.extended and x.interval.within(0.0, 1 + 2.0**-10):
         return DoubleWord(
-            quotient(m, x.high, coefficients.LOG1P_TO_ONE[m.polynomials], x.high), interval=x.interval.map(math.log1p)
+            quotient(m, x.high, coefficients.LOG1P_TO_ONE[LONG], x.high), interval=x.interval.map(math.log1p)
         )
     total = m.add(m.wide(Fraction(1)), x)
     one, zero = m.number(1.0), m.number(0.0)
@@ -158,7 +159,7 @@ def half_log_of_quotient(m: Arithmetic, a: Expression) -> Expression:
     total, difference = m.add_(one, power), m.sub_(one, power)
     s = m.div_(m.fma_(a, total, difference), m.fma_(a, difference, total))
     square = m.mul_(s, s)
-    series = m.fma_(m.mul_(square, m.polynomial_(square, coefficients.ATANH_SHORT[m.polynomials])), s, s)
+    series = m.fma_(m.mul_(square, m.polynomial_(square, coefficients.ATANH_SHORT[LONG])), s, s)
     return m.fma_(k, m.number(ROUNDED_LOG_2 / 2), series)
 
 
