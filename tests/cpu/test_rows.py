@@ -16,10 +16,10 @@ from ogive.passes.lower import lower
 from ogive.reference import evaluate
 from ogive.row_enclosure import right_rows
 from ogive.runtime.kernels import make_ufunc
-from ogive.verify import verify
 from tests.cpu.test_agreement import as_compute_format
 from tests.cpu.test_targets import RUNNABLE
 from tests.inputs import ROW_CASE_IDS, ROW_CASES, assert_same_bits, of_one_array
+from tests.verify import verify
 
 #: The largest error in units in the last place.
 LIMITS = {"float16": 0.51, "bfloat16": 0.51, "float32": 2.0, "float64": 2.0}

@@ -14,9 +14,9 @@ from ogive.engine.reductions import reduction
 from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
 from ogive.runtime import kernels
 from ogive.signature import Signature
-from ogive.verify import verify
 from tests.cpu.test_targets import RUNNABLE
 from tests.inputs import assert_same_bits
+from tests.verify import verify
 
 SHAPES = [(1, 5), (4, 64), (33, 100), (2, 17), (3, 20_000), (1, 100_001)]
 

@@ -7,7 +7,7 @@ import pytest
 from ogive.catalog import OPERATORS
 from ogive.expression import Expression, Format, depends_on_elements, node, walk
 from ogive.passes.conversions import fewer_conversions
-from ogive.verify import verify
+from tests.verify import verify
 
 X = node("input", (), 0, Format.F32)
 LIMIT = node("constant", (), 3.0, Format.F32)

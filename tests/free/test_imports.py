@@ -34,7 +34,6 @@ MAY_IMPORT = {
     "formula": {"expression", "limits"},
     "numpy_in_formulas": {"expression", "formula"},
     "trace": {"expression", "formula", "numpy_in_formulas"},
-    "verify": {"expression"},
     "reference": {"error_functions", "expression"},
     "balls": set(),
     "enclosure": {"balls", "expression", "limits"},

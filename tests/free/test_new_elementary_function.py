@@ -19,7 +19,7 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.operations import OPERATIONS, Operation, elementary
 from ogive.reference import evaluate, evaluate_exactly
-from ogive.verify import verify
+from tests.verify import verify
 
 # ---- the file of the function: x / (1 + abs(x)), which needs no polynomial
 

@@ -5,8 +5,8 @@ import pytest
 from ogive.expression import OPERATIONS, Format, node
 from ogive.passes.fold import fold
 from ogive.passes.fuse import fuse
-from ogive.verify import MalformedGraph, verify
 from tests.inputs import CASE_IDS, CASES, OF_ROWS, named, parameter_sets
+from tests.verify import MalformedGraph, verify
 
 number = node("input", (), 0, Format.NUMBER)
 single = node("input", (), 0, Format.F32)

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.accuracy.ulp import FORMATS
 from ogive.conversion import converted
 from ogive.dtypes import ELEMENT_TYPES, ElementType
-from ogive.expression import Expression, Format, walk
+from ogive.expression import Expression, Format, Operation, walk
 from ogive.limits import with_limits
 from ogive.reference import compiled_error_function
 
@@ -38,7 +39,7 @@ SLACK = 1 + 2.0**-20
 LONGEST = 80
 
 
-class Bounded(NamedTuple):
+class Estimated(NamedTuple):
     """Values, and bounds of their errors. Three kinds of values are not finite.
 
     NaN with the bound 0 is NaN for sure, an infinity with the bound 0 is one for sure. An infinity with an infinite
@@ -75,32 +76,32 @@ class _Rules:
         self.splitter = dtype(2**half_bits + 1)
         self.product_limits = dtype(info.max) ** dtype(0.4), dtype(info.tiny) ** dtype(0.8)
         self.erf, self.erfc, self.special = self._error_functions()
-        self.table: dict[str, Callable[..., Any]] = {
-            "add": self.add,
-            "subtract": lambda a, b: self.add(a, self.negate(b)),
-            "multiply": self.multiply,
-            "divide": self.divide,
-            "negate": self.negate,
-            "absolute": lambda a: Bounded(np.abs(a.value), a.bound, True),
-            "copy_sign": self.copy_sign,
-            "floor": partial(self.whole, np.floor),
-            "ceiling": partial(self.whole, np.ceil),
-            "truncate": partial(self.whole, np.trunc),
-            "round_even": partial(self.whole, np.rint),
-            "remainder": self.remainder,
-            "power": self.power,
-            "atan2": self.atan2,
-            "larger": partial(self.extreme, np.greater),
-            "smaller": partial(self.extreme, np.less),
-            "less": self.less,
-            "less_equal": self.less_equal,
-            "equal": self.equal,
-            "and": self.both,
-            "or": lambda a, b: self.opposite(self.both(self.opposite(a), self.opposite(b))),
-            "exclusive_or": lambda a, b: Truths(np.logical_xor(a.value, b.value), a.unknown | b.unknown),
-            "not": self.opposite,
-            "select": self.select,
-            "normal_tail": self.normal_tail,
+        self.table: dict[Operation, Callable[..., Any]] = {
+            ops.ADD: self.add,
+            ops.SUBTRACT: lambda a, b: self.add(a, self.negate(b)),
+            ops.MULTIPLY: self.multiply,
+            ops.DIVIDE: self.divide,
+            ops.NEGATE: self.negate,
+            ops.ABSOLUTE: lambda a: Estimated(np.abs(a.value), a.bound, True),
+            ops.COPY_SIGN: self.copy_sign,
+            ops.FLOOR: partial(self.whole, np.floor),
+            ops.CEILING: partial(self.whole, np.ceil),
+            ops.TRUNCATE: partial(self.whole, np.trunc),
+            ops.ROUND_EVEN: partial(self.whole, np.rint),
+            ops.REMAINDER: self.remainder,
+            functions.POWER: self.power,
+            functions.ATAN2: self.atan2,
+            functions.LARGER: partial(self.extreme, np.greater),
+            functions.SMALLER: partial(self.extreme, np.less),
+            ops.LESS: self.less,
+            ops.LESS_EQUAL: self.less_equal,
+            ops.EQUAL: self.equal,
+            ops.AND: self.both,
+            ops.OR: lambda a, b: self.opposite(self.both(self.opposite(a), self.opposite(b))),
+            ops.EXCLUSIVE_OR: lambda a, b: Truths(np.logical_xor(a.value, b.value), a.unknown | b.unknown),
+            ops.NOT: self.opposite,
+            ops.SELECT: self.select,
+            functions.NORMAL_TAIL: self.normal_tail,
             **{name: partial(self.apply, *row) for name, row in self._functions().items()},
         }
 
@@ -120,19 +121,19 @@ class _Rules:
 
     # ---- what values are
 
-    def is_exact(self, a: Bounded) -> bool:
+    def is_exact(self, a: Estimated) -> bool:
         return isinstance(a.bound, float) and a.bound == 0
 
-    def known(self, a: Bounded) -> Any:
+    def known(self, a: Estimated) -> Any:
         """Where the sign is known."""
         return a.sign_is_known | (np.abs(a.value) > a.bound * SLACK)
 
-    def huge(self, a: Bounded) -> Any:
+    def huge(self, a: Estimated) -> Any:
         return np.isinf(a.value) & np.isinf(a.bound)
 
     def made(
-        self, value: Any, bound: Any, known: Any, *operands: Bounded, nan: Any = None, huge: Any = None
-    ) -> Bounded:
+        self, value: Any, bound: Any, known: Any, *operands: Estimated, nan: Any = None, huge: Any = None
+    ) -> Estimated:
         """A result, of which those that are not finite are looked at.
 
         ``nan``: which are NaN for sure, besides those with an operand that is; ``huge``: which ones are, with a sign.
@@ -140,7 +141,7 @@ class _Rules:
         if np.all(np.isfinite(value + bound)):
             if np.ndim(bound) and not bound.any():
                 bound = 0.0
-            return Bounded(value, bound, known)
+            return Estimated(value, bound, known)
         shape = np.shape(value)
         value, bound = np.array(value, self.dtype), np.array(np.broadcast_to(bound, shape), self.dtype)
         known = np.array(np.broadcast_to(known, shape), bool)
@@ -154,22 +155,22 @@ class _Rules:
         unknown = odd & ~is_huge
         value[unknown], bound[unknown], known[unknown] = np.nan, np.inf, False
         value[is_nan], bound[is_nan], known[is_nan] = np.nan, 0, True
-        return Bounded(value, bound, known)
+        return Estimated(value, bound, known)
 
     # ---- arithmetic
 
-    def negate(self, a: Bounded) -> Bounded:
+    def negate(self, a: Estimated) -> Estimated:
         return a._replace(value=-a.value)
 
-    def copy_sign(self, a: Bounded, b: Bounded) -> Bounded:
+    def copy_sign(self, a: Estimated, b: Estimated) -> Estimated:
         value = np.copysign(a.value, b.value)
         unknown = np.logical_not(self.known(b)) | np.isnan(b.value)
         if np.any(unknown):
             value = np.where(unknown, np.nan, value)
             return self.made(value, np.where(unknown, np.inf, a.bound), a.sign_is_known, a)
-        return Bounded(value, np.broadcast_to(a.bound, np.shape(value)) if np.ndim(a.bound) else a.bound, True)
+        return Estimated(value, np.broadcast_to(a.bound, np.shape(value)) if np.ndim(a.bound) else a.bound, True)
 
-    def add(self, a: Bounded, b: Bounded) -> Bounded:
+    def add(self, a: Estimated, b: Estimated) -> Estimated:
         x, y = a.value, b.value
         value = x + y
         if self.is_exact(a) and self.is_exact(b):
@@ -197,7 +198,7 @@ class _Rules:
         is_usual = (np.abs(x) < most) & (np.abs(y) < most) & ((size > least) | (x == 0) | (y == 0))
         return np.where(is_usual, error, self.half * size + self.lost)
 
-    def multiply(self, a: Bounded, b: Bounded) -> Bounded:
+    def multiply(self, a: Estimated, b: Estimated) -> Estimated:
         x, y = a.value, b.value
         value = x * y
         if self.is_exact(a) and self.is_exact(b):
@@ -210,12 +211,12 @@ class _Rules:
             huge = (big[0] & (large[1] | big[1])) | (big[1] & large[0])
         return self.made(value, bound, self.both_known(a, b), a, b, huge=huge)
 
-    def both_known(self, a: Bounded, b: Bounded) -> Any:
+    def both_known(self, a: Estimated, b: Estimated) -> Any:
         if a.sign_is_known is True and b.sign_is_known is True:
             return True
         return self.known(a) & self.known(b)
 
-    def divide(self, a: Bounded, b: Bounded) -> Bounded:
+    def divide(self, a: Estimated, b: Estimated) -> Estimated:
         x, y = a.value, b.value
         value = x / y
         known = self.both_known(a, b)
@@ -236,23 +237,23 @@ class _Rules:
             bound = np.where(is_rest, self.rest, bound)
         return self.made(value, bound, known, a, b, huge=huge)
 
-    def whole(self, function: Callable[..., Any], a: Bounded) -> Bounded:
+    def whole(self, function: Callable[..., Any], a: Estimated) -> Estimated:
         value = function(a.value)
         if self.is_exact(a):
-            return Bounded(value, 0.0, a.sign_is_known)
+            return Estimated(value, 0.0, a.sign_is_known)
         bound = a.bound * SLACK + 4 * self.half * np.abs(a.value)
         bound = np.where(a.bound == 0, 0, bound)
         is_same = (function(a.value - bound) == function(a.value + bound)) & ((value != 0) | self.known(a))
         bound = np.where(is_same & np.isfinite(a.value), 0, np.inf)
         return self.made(value, bound, np.isfinite(bound), a, huge=self.huge(a))
 
-    def remainder(self, a: Bounded, b: Bounded) -> Bounded:
+    def remainder(self, a: Estimated, b: Estimated) -> Estimated:
         value = np.fmod(a.value, b.value)
         is_good = (np.asarray(a.bound) == 0) & (np.asarray(b.bound) == 0)
         is_good = is_good & np.isfinite(a.value) & np.isfinite(b.value) & (b.value != 0)
         return self.made(value, np.where(is_good, self.dtype(0), np.inf), True, a, b)
 
-    def power(self, a: Bounded, b: Bounded) -> Bounded:
+    def power(self, a: Estimated, b: Estimated) -> Estimated:
         x, y = a.value, b.value
         value = np.power(x, y)
         size = np.abs(x)
@@ -270,7 +271,7 @@ class _Rules:
         is_nan = (x < -a.bound * SLACK) & np.isfinite(x + y) & (np.asarray(b.bound) == 0) & (np.floor(y) != y)
         return self.made(value, np.where(is_good, bound, np.inf), True, nan=is_nan & (size > 0))
 
-    def atan2(self, a: Bounded, b: Bounded) -> Bounded:
+    def atan2(self, a: Estimated, b: Estimated) -> Estimated:
         y, x = a.value, b.value
         value = np.arctan2(y, x)
         distance = np.maximum(np.abs(x), np.abs(y)) - (a.bound + b.bound) * SLACK
@@ -279,7 +280,7 @@ class _Rules:
         # The quotient may underflow, and NumPy then say zero: a bound of its own.
         return self.made(value, np.where(is_good, bound, np.inf), self.known(a), a, b)
 
-    def extreme(self, better: Any, a: Bounded, b: Bounded) -> Bounded:
+    def extreme(self, better: Any, a: Estimated, b: Estimated) -> Estimated:
         comparison = self.less(a, b) if better is np.less else self.less(b, a)
         other = self.less(b, a) if better is np.less else self.less(a, b)
         unclear = comparison.unknown | np.logical_not(comparison.value | other.value)
@@ -294,11 +295,11 @@ class _Rules:
         same_sign = np.signbit(x) == np.signbit(y)
         bound = np.where(unclear & (np.isnan(x) | np.isnan(y) | (is_zero & ~same_sign)), np.inf, bound)
         sign = np.where(unclear & ~same_sign, False, sign)
-        return self.made(value, bound, sign, a, b, huge=self.huge(Bounded(value, bound, sign)))
+        return self.made(value, bound, sign, a, b, huge=self.huge(Estimated(value, bound, sign)))
 
     # ---- comparisons
 
-    def order(self, a: Bounded, b: Bounded) -> tuple[Any, Any, Any]:
+    def order(self, a: Estimated, b: Estimated) -> tuple[Any, Any, Any]:
         """Where a < b for sure, where a > b for sure, and where they are equal or one of them NaN for sure."""
         x, y = a.value, b.value
         if self.is_exact(a) and self.is_exact(b):
@@ -330,18 +331,18 @@ class _Rules:
         nan = [np.isnan(c.value) & (np.asarray(c.bound) == 0) for c in (a, b)]
         return below, above, (exact & (difference == 0)) | nan[0] | nan[1]
 
-    def less(self, a: Bounded, b: Bounded) -> Truths:
+    def less(self, a: Estimated, b: Estimated) -> Truths:
         below, above, neither = self.order(a, b)
         return Truths(below, np.logical_not(below | above | neither))
 
-    def less_equal(self, a: Bounded, b: Bounded) -> Truths:
+    def less_equal(self, a: Estimated, b: Estimated) -> Truths:
         below, above, neither = self.order(a, b)
         is_nan = np.isnan(a.value) | np.isnan(b.value)
         same_infinity = (a.value == b.value) & np.isinf(a.value)
         neither = neither | (same_infinity & (np.asarray(a.bound) == 0) & (np.asarray(b.bound) == 0))
         return Truths(below | (neither & ~is_nan), np.logical_not(below | above | neither))
 
-    def equal(self, a: Bounded, b: Bounded) -> Truths:
+    def equal(self, a: Estimated, b: Estimated) -> Truths:
         below, above, neither = self.order(a, b)
         is_nan = np.isnan(a.value) | np.isnan(b.value)
         return Truths(neither & ~is_nan, np.logical_not(below | above | neither))
@@ -364,11 +365,11 @@ class _Rules:
             value = np.where(condition.unknown, np.nan, value)
             bound = np.where(condition.unknown, np.inf, bound)
         # The values are not looked at again: those that are not finite are what they were.
-        return Bounded(value, 0.0 if not np.any(bound) else bound, True if np.all(known) else known)
+        return Estimated(value, 0.0 if not np.any(bound) else bound, True if np.all(known) else known)
 
     # ---- functions of one number
 
-    def _functions(self) -> dict[str, tuple[Any, ...]]:
+    def _functions(self) -> dict[Operation, tuple[Any, ...]]:
         """NumPy's function; how much the operand's error changes it at most; the sign; where it is NaN; at infinity.
 
         The change is a function of operand, bound and value. The sign: 1 where the value has one, 0 where it is that
@@ -411,26 +412,26 @@ class _Rules:
         sqrt: Any = lambda x, e, f: np.where(x > e * SLACK, f * (e / x), np.where(e == 0, 0, np.inf))  # noqa: E731
         below = {n: partial(lambda limit, x, e: x + e * SLACK < limit, limit) for n, limit in enumerate((0, -1, 1))}
         return {
-            "square_root": (np.sqrt, sqrt, 1, below[0], ""),
-            "exp": (np.exp, lambda x, e, f: f * grown(e), 1, None, "limit huge"),
-            "expm1": (np.expm1, lambda x, e, f: (np.abs(f) + 1) * grown(e), 0, None, "limit huge"),
-            "log": (np.log, lambda x, e, f: of_part(e, x), None, below[0], ""),
-            "log1p": (np.log1p, lambda x, e, f: of_part(e, (1 + x) * (1 - 4 * self.half)), 0, below[1], ""),
-            "logistic": (self.logistic, lambda x, e, f: f * grown(e), 1, None, "limit"),
-            "sin": (np.sin, itself, None, None, ""),
-            "cos": (np.cos, itself, None, None, ""),
-            "tan": (np.tan, tangent, None, None, ""),
-            "sinh": (np.sinh, lambda x, e, f: (np.abs(f) + 1) * grown(e), 0, None, "huge"),
-            "cosh": (np.cosh, lambda x, e, f: f * grown(e), 1, None, "huge"),
-            "tanh": (np.tanh, itself, 0, None, "limit"),
-            "asin": (np.arcsin, inverse_sine, 0, outside, ""),
-            "acos": (np.arccos, inverse_sine, 1, outside, ""),
-            "atan": (np.arctan, itself, 0, None, "limit"),
-            "asinh": (np.arcsinh, itself, 0, None, ""),
-            "acosh": (np.arccosh, inverse_cosh, 1, below[2], ""),
-            "atanh": (np.arctanh, inverse_tangent, 0, outside, ""),
-            "erf": (self.erf, lambda x, e, f: 1.15 * e, 0, None, "limit"),
-            "erfc": (self.erfc, gaussian, 1, None, "limit"),
+            ops.SQUARE_ROOT: (np.sqrt, sqrt, 1, below[0], ""),
+            functions.EXP: (np.exp, lambda x, e, f: f * grown(e), 1, None, "limit huge"),
+            functions.EXPM1: (np.expm1, lambda x, e, f: (np.abs(f) + 1) * grown(e), 0, None, "limit huge"),
+            functions.LOG: (np.log, lambda x, e, f: of_part(e, x), None, below[0], ""),
+            functions.LOG1P: (np.log1p, lambda x, e, f: of_part(e, (1 + x) * (1 - 4 * self.half)), 0, below[1], ""),
+            functions.LOGISTIC: (self.logistic, lambda x, e, f: f * grown(e), 1, None, "limit"),
+            functions.SIN: (np.sin, itself, None, None, ""),
+            functions.COS: (np.cos, itself, None, None, ""),
+            functions.TAN: (np.tan, tangent, None, None, ""),
+            functions.SINH: (np.sinh, lambda x, e, f: (np.abs(f) + 1) * grown(e), 0, None, "huge"),
+            functions.COSH: (np.cosh, lambda x, e, f: f * grown(e), 1, None, "huge"),
+            functions.TANH: (np.tanh, itself, 0, None, "limit"),
+            functions.ASIN: (np.arcsin, inverse_sine, 0, outside, ""),
+            functions.ACOS: (np.arccos, inverse_sine, 1, outside, ""),
+            functions.ATAN: (np.arctan, itself, 0, None, "limit"),
+            functions.ASINH: (np.arcsinh, itself, 0, None, ""),
+            functions.ACOSH: (np.arccosh, inverse_cosh, 1, below[2], ""),
+            functions.ATANH: (np.arctanh, inverse_tangent, 0, outside, ""),
+            functions.ERF: (self.erf, lambda x, e, f: 1.15 * e, 0, None, "limit"),
+            functions.ERFC: (self.erfc, gaussian, 1, None, "limit"),
         }
 
     def apply(
@@ -440,8 +441,8 @@ class _Rules:
         sign: int | None,
         is_nan: Callable[..., Any] | None,
         at_infinity: str,
-        a: Bounded,
-    ) -> Bounded:
+        a: Estimated,
+    ) -> Estimated:
         value = function(a.value)
         by_library = self.special if function in (self.erf, self.erfc) else self.function
         if function == self.logistic:
@@ -456,7 +457,7 @@ class _Rules:
             bound = np.where(is_root, 0, bound)
         known = True if sign == 1 else a.sign_is_known if sign == 0 else False
         if np.all(np.isfinite(value + bound)):
-            return Bounded(value, bound, known)
+            return Estimated(value, bound, known)
         big = self.huge(a)
         if "limit" in at_infinity:
             bound = np.where(big & np.isfinite(value), by_library * np.abs(value) + self.rest, bound)
@@ -473,27 +474,27 @@ class _Rules:
         e = np.exp(-np.abs(x))
         return np.where(x >= 0, 1, e) / (1 + e)
 
-    def normal_tail(self, a: Bounded) -> Bounded:
+    def normal_tail(self, a: Estimated) -> Estimated:
         root = self.dtype(1) / np.sqrt(self.dtype(2))
         argument = a.value * root
         bound = a.bound * root + 4 * self.half * np.abs(argument) + self.lost
         scaled = self.made(argument, bound, a.sign_is_known, a, huge=self.huge(a))
-        tail: Bounded = self.table["erfc"](scaled)
+        tail: Estimated = self.table[functions.ERFC](scaled)
         return tail._replace(value=tail.value / 2)  # the bound is larger than need be: halving may be inexact
 
 
-def _constant(value: Any, dtype: Any) -> Bounded:
+def _constant(value: Any, dtype: Any) -> Estimated:
     """A number of a formula: exactly, or the nearest that the format has."""
     if not isinstance(value, Fraction):
-        return Bounded(dtype(value), 0.0, True)
+        return Estimated(dtype(value), 0.0, True)
     try:
         high = dtype(float(value))
     except OverflowError:
-        return Bounded(dtype(np.nan), np.inf, False)
+        return Estimated(dtype(np.nan), np.inf, False)
     high = high + dtype(float(value - Fraction(*high.as_integer_ratio())))
     missing = abs(value - Fraction(*high.as_integer_ratio()))
     is_lost = value != 0 and high == 0
-    return Bounded(high, float(missing) * SLACK + (math.ulp(0) if missing else 0.0), not is_lost)
+    return Estimated(high, float(missing) * SLACK + (math.ulp(0) if missing else 0.0), not is_lost)
 
 
 def evaluate_with_bounds(
@@ -561,9 +562,9 @@ def enclosed(
                 if x.dtype.kind not in "iu":
                     usual &= np.isfinite(number) & (number != 0)
                     number = np.where(np.isfinite(number), number, 1)
-                values[current] = Bounded(number, 0.0, True)
+                values[current] = Estimated(number, 0.0, True)
             elif current.operation == ops.PARAMETER:
-                values[current] = Bounded(dtype(parameters[current.attribute[1]]), 0.0, True)
+                values[current] = Estimated(dtype(parameters[current.attribute[1]]), 0.0, True)
             elif current.operation == ops.CONSTANT:
                 truth = current.format is Format.TRUTH
                 values[current] = (
@@ -585,7 +586,7 @@ def enclosed(
 
 def _is_of_bits(current: Expression) -> bool:
     """Operations on the bits of integers have the names of those on truth values."""
-    of_truths = ("and", "or", "exclusive_or", "not")
+    of_truths = (ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT)
     return current.operation in of_truths and current.format is not Format.TRUTH
 
 
