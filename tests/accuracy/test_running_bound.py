@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ogive import formula as f
-from ogive.accuracy.running_bound import Bounded, Truths, _Rules, evaluate_with_bounds
+from ogive.accuracy.running_bound import Estimated, Truths, _Rules, evaluate_with_bounds
 from ogive.dtypes import FLOATS, element_type
 from ogive.enclosure import _ball, _of_fraction, right_result
 from ogive.enclosure import _Rules as Exact
@@ -84,12 +84,12 @@ def test_functions_of_one_number(name, dtype):
     given = points(name, dtype, 240)
     rule = _Rules(dtype, 10).table[name]
     with np.errstate(all="ignore"):
-        found = rule(Bounded(given, 0.0, True))
+        found = rule(Estimated(given, 0.0, True))
         known = sum(check(name, found, i, fraction(value)) for i, value in enumerate(given))
         # Operands that are wrong by as much as their bound says, or by a part of it.
         for size, part in itertools.product((2.0**-45, 2.0**-20, 0.1), (-1, 0.37, 1)):
             bound = np.abs(given) * dtype(size)
-            found = rule(Bounded(given, bound, True))
+            found = rule(Estimated(given, bound, True))
             for i in range(0, given.size, 3):
                 check(name, found, i, fraction(given[i]) + Fraction(part) * fraction(bound[i]))
     assert known >= (60 if name in ("acos", "asin", "atanh", "acosh", "log", "square_root") else 150)
@@ -102,12 +102,12 @@ def test_functions_of_two_numbers(name, dtype):
     b = np.random.default_rng(0).permutation(points(name + "2", dtype, 150))
     rule = _Rules(dtype, 10).table[name]
     with np.errstate(all="ignore"):
-        found = rule(Bounded(a, 0.0, True), Bounded(b, 0.0, True))
-        found = Bounded(*(np.broadcast_to(part, a.shape) for part in found))
+        found = rule(Estimated(a, 0.0, True), Estimated(b, 0.0, True))
+        found = Estimated(*(np.broadcast_to(part, a.shape) for part in found))
         known = sum(check(name, found, i, fraction(a[i]), fraction(b[i])) for i in range(a.size))
         for size, parts in itertools.product((2.0**-45, 2.0**-12), ((-1, 1), (0.37, -0.9), (1, 1))):
             bounds = [np.abs(value) * dtype(size) for value in (a, b)]
-            found = rule(*(Bounded(*each, True) for each in zip((a, b), bounds, strict=True)))
+            found = rule(*(Estimated(*each, True) for each in zip((a, b), bounds, strict=True)))
             for i in range(0, a.size, 2):
                 exact = [
                     fraction(value[i]) + Fraction(part) * fraction(bound[i])
@@ -121,7 +121,7 @@ def test_a_false_bound_is_found():
     given = points("exp", np.float64, 240)
     rules = _Rules(np.float64, 10)
     rules.function = 0.0
-    found = rules.table["exp"](Bounded(given, 0.0, True))
+    found = rules.table["exp"](Estimated(given, 0.0, True))
     with pytest.raises(AssertionError):
         list(map(partial(check, "exp", found), range(given.size), map(fraction, given)))
 
@@ -198,8 +198,8 @@ def test_truth_values():
     either = rules.table["or"]
     assert not either(yes, unknown).unknown
     assert either(no, unknown).unknown
-    small = Bounded(np.array([0.0, 1.0]), np.array([1e-300, 0.5]), True)
-    zero, two = (Bounded(np.float64(v), 0.0, True) for v in (0, 2))
+    small = Estimated(np.array([0.0, 1.0]), np.array([1e-300, 0.5]), True)
+    zero, two = (Estimated(np.float64(v), 0.0, True) for v in (0, 2))
     # A value whose sign is known may still be zero.
     assert rules.less(zero, small).unknown.tolist() == [True, False]
     assert rules.less(small, two).value.tolist() == [True, True]
