@@ -23,7 +23,7 @@ from fractions import Fraction
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_elements, node, walk
-from ogive.numerics import beyond_range
+from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.machine import Machine
@@ -110,7 +110,7 @@ class Bounded(Totals):
                     absolute = self._plus(absolute, self._magnitude(part), share)
         keeps_sign = self._both_keep_signs(a, b) if same_sign else self._keeps_sign_of_sum(a, b)
         doubt, exactly = either(x.doubt, y.doubt), self._exactly(a, b)
-        beyond = self._beyond(a, b) if self.extended else None
+        beyond = ties.of_sum(self, a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, self._of_two(error, beyond_range.of_sum(self, a, b), result, a, b))
 
@@ -126,23 +126,6 @@ class Bounded(Totals):
             return error
         vast, exponent, doubt = found
         return replace(error, vast=vast, vast_exponent=exponent, doubt=either(error.doubt, doubt))
-
-    def _beyond(self, a: DoubleWord, b: DoubleWord) -> Beyond | None:
-        """The exact part of a sum, and on which side of it the other part lies, where that is not zero."""
-        for exact, other in ((a, b), (b, a)):
-            if exact.error.is_exact and exact.low is None and other.error.beyond is not None:
-                near = other.error.beyond
-                is_single = self.equal_(near.low, self.number(0.0))
-                is_above, is_below = (both(is_single, side) for side in (near.is_above, near.is_below))
-                return Beyond(*self.two_sum(exact.high, near.high), is_above, is_below)
-            if exact.error.is_exact and not other.error.is_exact:
-                total = self.total(other)
-                known = self.less_(self.number(0.0) if total is None else total, self.abs_(other.high))
-                low = self.number(0.0) if exact.low is None else self.low_part(exact)
-                high, low = (exact.high, low) if exact.low is None else self.fast_two_sum(exact.high, low)
-                is_below = self.less_(other.high, self.number(0.0))
-                return Beyond(high, low, both(known, self.not_(is_below)), both(known, is_below))
-        return None
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         a, b = self._ready_for_product(a, b)
@@ -189,26 +172,9 @@ class Bounded(Totals):
             has_room = self.less_(self.number(self.small), self.abs_(result.high))
             exactly = None if result.exponent is not None else both(exactly, has_room)
         keeps_sign = self._both_keep_signs(a, b)
-        beyond = self._beyond_times(a, b)
+        beyond = ties.of_product(self, a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, self._of_two(error, beyond_range.of_product(self, a, b), result, a, b))
-
-    def _beyond_times(self, a: DoubleWord, b: DoubleWord) -> Beyond | None:
-        """What a multiple of a number lies beyond: of a constant of one word and a moderate size."""
-        for factor, other in ((a, b), (b, a)):
-            near, high = other.error.beyond, factor.high
-            if near is None or not (factor.error.is_exact and factor.is_exact and high.operation is ops.CONSTANT):
-                continue
-            if not 2.0**-64 < abs(high.attribute) < 2.0**64:
-                continue
-            product = self.mul_(near.high, high)
-            is_large = self.less_(self.number(2.0**-800), self.abs_(product))
-            in_range = node(ops.OR, (is_large, self.equal_(near.high, self.number(0.0))), None, Format.BIT)
-            known = both(in_range, self.equal_(near.low, self.number(0.0)))
-            sides = (both(known, near.is_above), both(known, near.is_below))
-            is_above, is_below = sides if high.attribute > 0 else sides[::-1]
-            return Beyond(product, self.fma_(near.high, high, self.neg_(product)), is_above, is_below)
-        return None
 
     def as_quotient(self, number: DoubleWord, dividend: DoubleWord, divisor: float) -> DoubleWord:
         """The number again, as the quotient of a number and a whole one: which says where it is exact."""
@@ -222,7 +188,10 @@ class Bounded(Totals):
         if dividend.low is not None:
             rest = self.add_(rest, self.low_part(dividend))
         low = self.low_part(replace(number, low=self.div_(rest, by), low_is_number=False))
-        return replace(number, high=high, low=low, is_normal=False, error=replace(number.error, exactly=exactly))
+        near = ties.near(self, dividend)
+        beyond = number.error.beyond if near is None else ties.of_quotient(self, near, divisor)
+        error = replace(number.error, exactly=exactly, beyond=beyond)
+        return replace(number, high=high, low=low, is_normal=False, error=error)
 
     def _is_unknown_zero_times_infinity(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Whether one of two numbers may be zero, or something else, beside an infinity.
@@ -321,6 +290,7 @@ class Bounded(Totals):
             min(x.least, y.least),
             max(x.largest, y.largest),
             exactly=self._exactly_where(condition, a, b),
+            beyond=ties.chosen(self, condition, ties.near(self, a), ties.near(self, b)) if self.extended else None,
             vast=self._chosen(condition, x.vast, y.vast),
             vast_exponent=beyond_range.least_exponent(a, b),
             nan=except_where(self._chosen(condition, x.nan, y.nan), self.doubt_of(condition)),
@@ -353,6 +323,7 @@ class Bounded(Totals):
             min(x.least, y.least),
             max(x.largest, y.largest),
             exactly=self._exactly_of_extreme(result, a, b),
+            beyond=self._beyond_of_extreme(result, a, b),
             vast=vast,
             vast_exponent=exponent,
             nan=beyond_range.of_nan(a, b),
@@ -363,16 +334,31 @@ class Bounded(Totals):
         found = self._are_exact(a, b)
         if found is not None or not (self.extended and a.error.is_known and b.error.is_known):
             return found
-        margin = self.mul_(self.add_(self.abs_(a.high), self.abs_(b.high)), self.number(2.0**-50))
-        for part in (a, b):
-            total = self.total(part)
-            margin = margin if total is None else self.add_(margin, total)
-        apart = self.less_(margin, self.abs_(self.sub_(a.high, b.high)))
+        apart = self._are_apart(a, b)
         for part in (a, b):
             exactly = self._are_exact(part)
             if exactly is not None:
                 found = either(found, both(exactly, both(apart, self.equal_(result.high, part.high))))
         return found
+
+    def _are_apart(self, a: DoubleWord, b: DoubleWord) -> Expression:
+        """Whether one of two numbers is clearly the larger one."""
+        margin = self.mul_(self.add_(self.abs_(a.high), self.abs_(b.high)), self.number(2.0**-50))
+        for part in (a, b):
+            total = self.total(part)
+            margin = margin if total is None else self.add_(margin, total)
+        return self.less_(margin, self.abs_(self.sub_(a.high, b.high)))
+
+    def _beyond_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Beyond | None:
+        """What the one of two numbers lies beyond that is clearly the result."""
+        if not (self.extended and a.error.is_known and b.error.is_known):
+            return None
+        nears = ties.near(self, a), ties.near(self, b)
+        found = ties.chosen(self, self.equal_(result.high, a.high), *nears)
+        if found is None:
+            return None
+        apart = self._are_apart(a, b)
+        return replace(found, is_above=both(apart, found.is_above), is_below=both(apart, found.is_below))
 
     def _absolute_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """What two numbers' absolute bounds make: nothing where a constant is the result, and lies clearly beyond the other.

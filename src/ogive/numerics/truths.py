@@ -5,12 +5,12 @@ from __future__ import annotations
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 
-__all__ = ["both", "either", "everywhere", "except_where"]
+__all__ = ["both", "either", "except_where", "nowhere"]
 
 
-def everywhere() -> Expression:
-    """What is true everywhere."""
-    return node(ops.CONSTANT, (), True, Format.BIT)
+def nowhere() -> Expression:
+    """What is false everywhere, where a truth value has to be there."""
+    return node(ops.CONSTANT, (), False, Format.BIT)
 
 
 def either(*truths: Expression | None) -> Expression | None:

@@ -276,8 +276,13 @@ class TestedReals(Reals):
         Next to it lies what has a second word that is next to nothing. A number whose second word is not zero is no tie.
         """
         m = self.m
-        has_low = m.not_(m.equal_(beyond.low, m.number(0.0)))
-        nearest = beyond.high, m.select_(has_low, beyond.low, m.number(side * NEXT_TO_NOTHING))
+        zero, little = m.number(0.0), m.number(side * NEXT_TO_NOTHING)
+        if beyond.high is zero and beyond.low is zero:
+            nearest = little, zero
+        else:
+            is_zero, has_low = m.equal_(beyond.high, zero), m.not_(m.equal_(beyond.low, zero))
+            high = m.select_(is_zero, little, beyond.high)
+            nearest = high, m.select_(has_low, beyond.low, m.select_(is_zero, zero, little))
         lower, upper = (pair, nearest) if side > 0 else (nearest, pair)
         tied = node(ops.AND, (m.equal_(lower[0], upper[0]), m.less_(lower[1], upper[1])), None, Format.BIT)
         is_wrong = node(ops.OR, (m.less_(lower[0], upper[0]), tied), None, Format.BIT)

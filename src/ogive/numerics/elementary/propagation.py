@@ -15,7 +15,7 @@ from typing import Literal
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
-from ogive.numerics import beyond_range
+from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import UNKNOWN, Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, USEFUL, Bounded
 from ogive.numerics.double_word import DoubleWord
@@ -74,6 +74,8 @@ class Function:
     domain: tuple[float, float] = (-math.inf, math.inf)
     #: Whether the function of vast numbers, of positive ones and of negative ones, is vast or next to its limit.
     of_vast: tuple[Vast, Vast] = ("unknown", "unknown")
+    #: Its name, by which ties.py knows it.
+    name: str = ""
 
 
 def _one(m: Bounded, u: Expression, f: Expression) -> Expression:
@@ -276,7 +278,7 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
         if name in OF_TWO:
             made = OF_TWO[name](m, own, result, *operands)
         else:
-            function = FUNCTIONS[name]
+            function = replace(FUNCTIONS[name], name=name)
             if is_result and function.saturates:
                 function = replace(function, limits=(math.inf, math.inf))
             made = _of_one(m, function, own, result, operands[0])
@@ -337,7 +339,7 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
         least = max(least, function.increasing(u_low) * (1 - 2.0**-16))
     # Those that are linear at zero have the sign of the operand, also where it has underflowed.
     keeps_sign = m.keeps_sign(u) if function.is_linear_at_zero else None
-    beyond = _beyond(m, function, u) if m.extended else None
+    beyond = ties.near_zero(m, function.name, u, _beyond(m, function, u)) if m.extended else None
     made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, beyond=beyond)
     if m.knows_what_is_beyond_range:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)

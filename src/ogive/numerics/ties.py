@@ -1,0 +1,226 @@
+"""On which side of an exact number a computed one lies, however near: so results beside a tie are decided.
+
+GELU of a subnormal number is half of that and next to nothing more: every other one lies beside a tie. Its tail is
+``1/2`` and more or less by the sign of x, and x times that is ``x/2`` and more. Rules find such statements (`Beyond`) for
+sums, products and functions. All hold everywhere; of two the one is taken whose exact number is nearer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ogive import operations as ops
+from ogive.expression import Expression
+from ogive.numerics.bound import Beyond
+from ogive.numerics.double_word import DoubleWord
+from ogive.numerics.totals import Totals
+from ogive.numerics.truths import both, either, nowhere
+
+__all__ = [
+    "LINES",
+    "VALUES_AT_ZERO",
+    "Sides",
+    "chosen",
+    "near",
+    "near_zero",
+    "of_multiple",
+    "of_product",
+    "of_quotient",
+    "of_sum",
+]
+
+#: Products of exact numbers are exact beyond this.
+SMALLEST = 2.0**-800
+
+#: Up to this magnitude the operand of a function is near to zero.
+NEAR_ZERO = 2.0**-20
+
+
+@dataclass(frozen=True)
+class Sides:
+    """On which side of a number a function lies, for positive operands and for negative ones: 1 above, -1 below."""
+
+    of_positive: int
+    of_negative: int
+
+
+#: Functions that are such a number at zero, and the side of that for operands that are not zero and at most 1.
+VALUES_AT_ZERO: dict[str, tuple[float, Sides]] = {
+    "cos": (1.0, Sides(-1, -1)),
+    "cosh": (1.0, Sides(1, 1)),
+    "erfc": (1.0, Sides(-1, 1)),
+    "exp": (1.0, Sides(1, -1)),
+    "exp2": (1.0, Sides(1, -1)),
+    "logistic": (0.5, Sides(1, -1)),
+    "normal_tail": (0.5, Sides(-1, 1)),
+}
+
+#: Functions that are nearly their operand, and on which side of that they are.
+LINES: dict[str, Sides] = {
+    "asin": Sides(1, -1),
+    "asinh": Sides(-1, 1),
+    "atan": Sides(-1, 1),
+    "atanh": Sides(1, -1),
+    "expm1": Sides(1, 1),
+    "log1p": Sides(-1, -1),
+    "sin": Sides(-1, 1),
+    "sinh": Sides(1, -1),
+    "tan": Sides(1, -1),
+    "tanh": Sides(-1, 1),
+}
+
+
+def _signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
+    """Where a number is known to be positive, and where negative. It has no exponent."""
+    zero, total = m.number(0.0), m.total(a)
+    if a.error.is_relative and a.error.relative < 0.25:
+        total = None
+    found = m.less_(zero, a.high), m.less_(a.high, zero)
+    if total is not None:
+        known = m.less_(total, m.abs_(a.high))
+        found = both(found[0], known), both(found[1], known)
+    near = a.error.beyond
+    if near is None:
+        return found
+    at_zero = m.equal_(near.high, zero)
+    above, below = (
+        either(sign, both(at_zero, side)) for sign, side in zip(found, (near.is_above, near.is_below), strict=True)
+    )
+    assert above is not None
+    assert below is not None
+    return above, below
+
+
+def near(m: Totals, a: DoubleWord) -> Beyond | None:
+    """What a number lies beyond; of an exact one of two words that is its first word."""
+    if a.error.beyond is not None or not a.error.is_exact or a.low is None or a.exponent is not None:
+        return a.error.beyond
+    a = m.renormalised(a)
+    low, zero = m.low_part(a), m.number(0.0)
+    return Beyond(a.high, zero, m.less_(zero, low), m.less_(low, zero))
+
+
+def chosen(m: Totals, condition: Expression, a: Beyond | None, b: Beyond | None) -> Beyond | None:
+    """The one where the condition is true, and the other one elsewhere."""
+    if a is None or b is None:
+        only = a or b
+        if only is None:
+            return None
+        where = condition if b is None else m.not_(condition)
+        return Beyond(only.high, only.low, both(where, only.is_above), both(where, only.is_below))
+    high, low = m.select_(condition, a.high, b.high), m.select_(condition, a.low, b.low)
+    sides = []
+    for x, y in ((a.is_above, b.is_above), (a.is_below, b.is_below)):
+        side = either(both(condition, x), both(m.not_(condition), y))
+        assert side is not None
+        sides.append(side)
+    return Beyond(high, low, *sides)
+
+
+def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
+    """Beyond the exact part of a sum, or the sum of what both parts lie beyond or are."""
+    zero = m.number(0.0)
+    for exact, other in ((a, b), (b, a)):
+        if exact.error.is_exact and not other.error.is_exact:
+            by_sign = _beside(m, exact, other)
+            found = other.error.beyond
+            if found is None or exact.low is not None:
+                return by_sign
+            sum_ = Beyond(*m.two_sum(exact.high, found.high), found.is_above, found.is_below)
+            return chosen(m, m.equal_(found.low, zero), sum_, by_sign)
+    if a.error.is_exact or b.error.is_exact:
+        return None
+    for one, other in ((a, b), (b, a)):
+        found = one.error.beyond
+        if found is not None:
+            positive, negative = _signs(m, other)
+            by_sign = Beyond(found.high, found.low, both(found.is_above, positive), both(found.is_below, negative))
+            second = other.error.beyond
+            if second is None or other is one:
+                return by_sign
+            is_single = both(m.equal_(found.low, zero), m.equal_(second.low, zero))
+            is_single = both(is_single, m.not_(m.equal_(second.high, zero)))
+            sides = both(found.is_above, second.is_above), both(found.is_below, second.is_below)
+            return chosen(m, is_single, Beyond(*m.two_sum(found.high, second.high), *sides), by_sign)
+    return None
+
+
+def _beside(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
+    """Beside the exact part of a sum, by the sign of the other part."""
+    low = m.number(0.0) if exact.low is None else m.low_part(exact)
+    high, low = (exact.high, low) if exact.low is None else m.fast_two_sum(exact.high, low)
+    return Beyond(high, low, *_signs(m, other))
+
+
+def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
+    """Of an exact number of one word and one that lies beyond another."""
+    for factor, other in ((a, b), (b, a)):
+        if factor.error.is_exact and factor.is_exact:
+            found = near(m, other)
+            if found is not None:
+                return of_multiple(m, found, factor.high)
+    return None
+
+
+def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:
+    """What a multiple lies beyond, where that is a number of two words."""
+    zero = m.number(0.0)
+    product = m.mul_(near.high, factor)
+    lost = m.fma_(near.high, factor, m.neg_(product))
+    known = either(m.less_(m.number(SMALLEST), m.abs_(product)), m.equal_(near.high, zero))
+    assert known is not None
+    known = both(known, m.is_finite_(factor))
+    if near.low is not zero:
+        low = m.mul_(near.low, factor)
+        rest = m.fma_(near.low, factor, m.neg_(low))
+        lost, more = m.two_sum(lost, low)
+        product, lost = m.fast_two_sum(product, lost)
+        is_whole = both(m.equal_(rest, zero), m.equal_(more, zero))
+        is_large = either(m.equal_(near.low, zero), m.less_(m.number(SMALLEST), m.abs_(low)))
+        assert is_large is not None
+        known = both(known, both(is_whole, is_large))
+    if factor.operation is ops.CONSTANT:
+        sides = (near.is_above, near.is_below) if factor.attribute > 0 else (near.is_below, near.is_above)
+        return Beyond(product, lost, both(known, sides[0]), both(known, sides[1]))
+    positive, negative = both(known, m.less_(zero, factor)), both(known, m.less_(factor, zero))
+    above, below = (
+        either(both(positive, first), both(negative, second))
+        for first, second in ((near.is_above, near.is_below), (near.is_below, near.is_above))
+    )
+    assert above is not None
+    assert below is not None
+    return Beyond(product, lost, above, below)
+
+
+def of_quotient(m: Totals, near: Beyond, divisor: float) -> Beyond:
+    """What a quotient by a positive number lies beyond, where that is a number of one word."""
+    by, zero = m.number(divisor), m.number(0.0)
+    high = m.div_(near.high, by)
+    is_whole = both(m.equal_(m.fma_(m.neg_(high), by, near.high), zero), m.equal_(near.low, zero))
+    is_large = either(m.less_(m.number(SMALLEST), m.abs_(high)), m.equal_(near.high, zero))
+    assert is_large is not None
+    known = both(is_whole, is_large)
+    return Beyond(high, zero, both(known, near.is_above), both(known, near.is_below))
+
+
+def near_zero(m: Totals, name: str, u: DoubleWord, otherwise: Beyond | None) -> Beyond | None:
+    """What a function of a number near to zero lies beyond; elsewhere what was found otherwise."""
+    zero = m.number(0.0)
+    if name in VALUES_AT_ZERO:
+        value, sides = VALUES_AT_ZERO[name]
+        high, low = m.number(value), zero
+    elif name in LINES and u.error.is_exact:
+        sides = LINES[name]
+        u = m.renormalised(u)
+        high, low = u.high, zero if u.low is None else m.low_part(u)
+    else:
+        return otherwise
+    positive, negative = _signs(m, u)
+    parts: dict[int, Expression | None] = {1: None, -1: None}
+    for side, where in ((sides.of_positive, positive), (sides.of_negative, negative)):
+        parts[side] = either(parts[side], where)
+    above, below = (nowhere() if parts[side] is None else parts[side] for side in (1, -1))
+    assert above is not None
+    assert below is not None
+    is_near = m.less_(m.abs_(u.high), m.number(NEAR_ZERO))
+    return chosen(m, is_near, Beyond(high, low, above, below), otherwise)
