@@ -32,13 +32,16 @@ __all__ = [
     "FLOATS",
     "Undecided",
     "Value",
+    "ball_of",
     "decided",
     "exact_value",
     "nearest",
+    "of_ball",
     "of_number",
     "right_result",
     "rounded",
     "to_decimal",
+    "undecided_rules",
 ]
 
 #: An element that is undecided at this precision is taken as exact, where no number on the way is vast.
@@ -120,7 +123,7 @@ def _of_fraction(q: Any) -> Value:
     return Value("fraction", 1 if q > 0 else -1, fraction=q)
 
 
-def _of_ball(ball: Any, sign: int = 0, beside: tuple[Any, int] | None = None) -> Value:
+def of_ball(ball: Any, sign: int = 0, beside: tuple[Any, int] | None = None) -> Value:
     """A ball; ``sign`` where that is known although the ball may contain zero."""
     if not sign and beside and beside[0] * beside[1] >= 0:
         sign = beside[1]
@@ -154,9 +157,11 @@ def of_number(value: Any) -> Value:
     return _of_fraction(_flint().fmpq(*value.as_integer_ratio())) if value else _ZERO[sign]
 
 
-def _ball(value: Value) -> Any:
-    """A finite value as a ball."""
+def ball_of(value: Value) -> Any:
+    """A value as a ball; one that is not finite where it is not."""
     arb = _flint().arb
+    if value.kind in ("nan", "infinity"):
+        return arb("nan" if value.kind == "nan" else value.sign * math.inf)
     return value.ball if value.kind == "ball" else arb(0) if value.kind == "zero" else arb(value.fraction)
 
 
@@ -225,6 +230,28 @@ class _Rules:
                 found = partial(self.near_zero, found, operation.near_zero)
             self.table[operation] = found
         return found
+
+    # ---- what a domain of rows says (row_enclosure.py)
+
+    def leaf(self, n: Expression, value: Any) -> Any:
+        """An operand, a parameter or a constant."""
+        return bool(value) if n.format is Format.TRUTH else self.settled(of_number(value))
+
+    def applied(self, operation: Operation, operands: Sequence[Any]) -> Any:
+        """The value of a node."""
+        if operation is ops.SELECT:
+            return operands[1 if operands[0] else 2]
+        rule = self.rule(operation)
+        if rule is None:
+            raise UnsupportedError(f"exact results: there is no rule for {operation}")
+        value = rule(*operands)
+        return value if isinstance(value, bool) else self.settled(value)
+
+    def holds(self, truth: bool) -> bool:
+        return truth
+
+    def order(self, a: Value, b: Value) -> int | None:
+        return self.compare(a, b)
 
     # ---- what has to be decided
 
@@ -299,7 +326,7 @@ class _Rules:
             if a.kind == "zero":
                 return -b.sign
             return a.sign if b.kind == "zero" else 1 if a.sign > b.sign else -1
-        x, y = _ball(a), _ball(b)
+        x, y = ball_of(a), ball_of(b)
         if x.is_finite() and y.is_finite():
             if x > y:
                 return 1
@@ -321,7 +348,7 @@ class _Rules:
         return a if a.kind == "nan" else Value("ball", -a.sign, ball=-a.ball, beside=_scaled(a, -1))
 
     def signed(self, sign: int, ball: Any) -> Value:
-        return _of_ball(ball if sign > 0 else -ball)
+        return of_ball(ball if sign > 0 else -ball)
 
     def copy_sign(self, a: Value, b: Value) -> Value:
         return a if a.kind == "nan" or self.sign(a) == self.sign(b) else self.negate(a)
@@ -343,7 +370,7 @@ class _Rules:
             if q.height_bits() <= _LONGEST:
                 return _of_fraction(q)
         beside = self.beside_sum(a, b) or self.beside_sum(b, a)
-        return _of_ball(_ball(a) + _ball(b), a.sign if a.sign == b.sign else 0, beside)
+        return of_ball(ball_of(a) + ball_of(b), a.sign if a.sign == b.sign else 0, beside)
 
     def beside_sum(self, a: Value, b: Value) -> tuple[Any, int] | None:
         """Beside which fraction a sum is: of a fraction and a number with a sign, and of two beside fractions."""
@@ -366,7 +393,7 @@ class _Rules:
                 return _of_fraction(q)
         beside = _scaled(a, b.fraction) if b.kind == "fraction" else None
         beside = _scaled(b, a.fraction) if a.kind == "fraction" else beside
-        return _of_ball(_ball(a) * _ball(b), a.sign * b.sign, beside)
+        return of_ball(ball_of(a) * ball_of(b), a.sign * b.sign, beside)
 
     def divide(self, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind) or (a.kind == b.kind and a.kind in ("zero", "infinity")):
@@ -379,8 +406,8 @@ class _Rules:
             q = a.fraction / b.fraction
             if q.height_bits() <= _LONGEST:
                 return _of_fraction(q)
-        return _of_ball(
-            _ball(a) / _ball(b), a.sign * b.sign, _scaled(a, 1 / b.fraction) if b.kind == "fraction" else None
+        return of_ball(
+            ball_of(a) / ball_of(b), a.sign * b.sign, _scaled(a, 1 / b.fraction) if b.kind == "fraction" else None
         )
 
     def square_root(self, a: Value) -> Value:
@@ -394,7 +421,7 @@ class _Rules:
             root = self.exact_root(a.fraction, 2)
             if root is not None:
                 return _of_fraction(root)
-        return _of_ball(_ball(a).sqrt(), 1)
+        return of_ball(ball_of(a).sqrt(), 1)
 
     def exact_root(self, q: Any, degree: int) -> Any:
         """The root of a positive fraction, if that is one; else None."""
@@ -417,7 +444,7 @@ class _Rules:
             raise Undecided
         ends = [_mantissa(end) for end in (a.ball.lower(), a.ball.upper())]
         if any(m.bit_length() + e > _LONGEST for m, e in ends):
-            return _of_ball(a.ball + self.arb(0, 1), a.sign)
+            return of_ball(a.ball + self.arb(0, 1), a.sign)
         low, high = (function(*_ratio(m, e)) for m, e in ends)
         if low != high and not self.is_last:
             raise Undecided
@@ -457,7 +484,7 @@ class _Rules:
             found = self.exact_power(size.fraction, b.fraction)
             if found is not None:
                 return _of_fraction(sign * found)
-        return _of_ball(sign * (_ball(b) * _ball(size).log()).exp(), sign)
+        return of_ball(sign * (ball_of(b) * ball_of(size).log()).exp(), sign)
 
     def exact_power(self, base: Any, exponent: Any) -> Any:
         """A positive fraction to the power of a fraction, if that is one of not too many bits; else None."""
@@ -499,7 +526,7 @@ class _Rules:
         is_periodic = function in (self.arb.sin, self.arb.tan)
         limit = at_infinity(a.sign) if a.sign else _NAN
         beside = (limit.fraction, -limit.sign) if limit.kind == "fraction" else None
-        return _of_ball(function(_ball(a)), 0 if is_periodic else a.sign, beside)
+        return of_ball(function(ball_of(a)), 0 if is_periodic else a.sign, beside)
 
     def other(
         self, function: Callable[[Any], Any], sign: int, at_zero: Value, below: Value, above: Value, a: Value
@@ -514,7 +541,7 @@ class _Rules:
         # Those whose limit is a fraction stay below it.
         limit = (below if a.sign < 0 else above) if a.sign else _NAN
         beside = (limit.fraction, -1) if limit.kind == "fraction" else None
-        return _of_ball(function(_ball(a)), sign, beside)
+        return of_ball(function(ball_of(a)), sign, beside)
 
     def near_zero(
         self, function: Callable[[Value], Value], near: Callable[[Any, int], tuple[Any, int]], a: Value
@@ -523,7 +550,7 @@ class _Rules:
         value = function(a)
         if value.kind == "ball" and a.kind == "fraction" and abs(a.fraction) <= 1:
             fraction, side = near(a.fraction, a.sign)
-            value = _of_ball(value.ball, value.sign, (self.fmpq(fraction), side))
+            value = of_ball(value.ball, value.sign, (self.fmpq(fraction), side))
         return value
 
     def inside(self, function: Callable[[Any], Any], at_ends: Mapping[int, Value], a: Value) -> Value:
@@ -539,7 +566,7 @@ class _Rules:
         is_odd = function != self.arb.acos
         if is_odd and a.kind == "zero":
             return a
-        return _of_ball(function(_ball(a)), a.sign if is_odd else 1)
+        return of_ball(function(ball_of(a)), a.sign if is_odd else 1)
 
     def acosh(self, a: Value) -> Value:
         order = self.compare(a, of_number(1))
@@ -547,7 +574,7 @@ class _Rules:
             return _NAN
         if order == 0:
             return _ZERO[1]
-        return a if a.kind == "infinity" else _of_ball(_ball(a).acosh(), 1)
+        return a if a.kind == "infinity" else of_ball(ball_of(a).acosh(), 1)
 
     def log(self, a: Value) -> Value:
         if a.kind == "zero":
@@ -556,7 +583,7 @@ class _Rules:
             return _NAN
         if self.is_one(a):
             return _ZERO[1]
-        return a if a.kind == "infinity" else _of_ball(_ball(a).log())
+        return a if a.kind == "infinity" else of_ball(ball_of(a).log())
 
     def log_to_base(self, base: int, a: Value) -> Value:
         found = self.log(a)
@@ -566,7 +593,7 @@ class _Rules:
             p, q = int(a.fraction.p), int(a.fraction.q)
             exponent = round(math.log(max(p, q), base))
             return of_number(exponent if q == 1 else -exponent)
-        return _of_ball(found.ball / self.arb(base).log(), found.sign)
+        return of_ball(found.ball / self.arb(base).log(), found.sign)
 
     def is_power(self, q: Any, base: int) -> bool:
         """Whether a fraction is a power of a number, with an exponent of either sign."""
@@ -584,7 +611,7 @@ class _Rules:
                 return _of_fraction(a.sign * root)
         if not a.sign:
             raise Undecided
-        return self.signed(a.sign, (a.sign * _ball(a)).root(3))
+        return self.signed(a.sign, (a.sign * ball_of(a)).root(3))
 
     def log_ndtr(self, a: Value) -> Value:
         """The logarithm of the normal distribution function; far below, by the bounds of its tail."""
@@ -592,10 +619,10 @@ class _Rules:
             return a
         if a.kind == "infinity":
             return _ZERO[-1] if a.sign > 0 else _INFINITY[-1]
-        x = _ball(a)
+        x = ball_of(a)
         if not x < -1000:
             tail = (abs(x) / self.arb(2).sqrt()).erfc() / 2
-            return _of_ball((-tail).log1p() if x > 0 else tail.log() if x < 0 else (1 - tail).log(), -1)
+            return of_ball((-tail).log1p() if x > 0 else tail.log() if x < 0 else (1 - tail).log(), -1)
         # The tail is exp(-x**2 / 2) / (abs(x) sqrt(2 pi)) times 1 - 1/x**2 + 3/x**4 - ...: that series is cut between
         # two terms, which enclose it.
         u = 1 / (x * x)
@@ -603,7 +630,7 @@ class _Rules:
         for n in range(1, 200):
             total, term = total + term, -term * (2 * n - 1) * u
         series = total + self.arb(0.5, 0.5) * term
-        return _of_ball(-x * x / 2 - (-x * (2 * self.arb.pi()).sqrt()).log() + series.log(), -1)
+        return of_ball(-x * x / 2 - (-x * (2 * self.arb.pi()).sqrt()).log() + series.log(), -1)
 
     def log1p(self, a: Value) -> Value:
         if a.kind in ("zero", "nan"):
@@ -613,7 +640,7 @@ class _Rules:
             return _NAN
         if order == 0:
             return _INFINITY[-1]
-        return a if a.kind == "infinity" else _of_ball(_ball(a).log1p(), a.sign)
+        return a if a.kind == "infinity" else of_ball(ball_of(a).log1p(), a.sign)
 
     def atan2(self, a: Value, b: Value) -> Value:
         if "nan" in (a.kind, b.kind):
@@ -627,7 +654,7 @@ class _Rules:
             return _ZERO[sign] if self.sign(b) > 0 else self.signed(sign, pi)
         if b.kind == "zero":
             return self.signed(sign, pi / 2)
-        return _of_ball(self.arb.atan2(_ball(a), _ball(b)), sign)
+        return of_ball(self.arb.atan2(ball_of(a), ball_of(b)), sign)
 
 
 def _integer_root(n: int, degree: int) -> int:
@@ -678,11 +705,7 @@ def _evaluate(root: Expression, leaf: Callable[[Expression], Any], rules: _Rules
             value = leaf(current)
             values[place] = value if isinstance(value, bool) else rules.settled(value)
         else:
-            rule = rules.rule(current.operation)
-            if rule is None:
-                raise UnsupportedError(f"exact results: there is no rule for {current.operation}")
-            value = rule(*(values[operand] for operand in wanted))
-            values[place] = value if isinstance(value, bool) else rules.settled(value)
+            values[place] = rules.applied(current.operation, [values[operand] for operand in wanted])
     return values[-1]
 
 
@@ -795,6 +818,11 @@ def _decided(compute: Callable[[Any], Any], accept: Callable[[Any, bool], Any], 
 def _rules(is_last: bool, bits: int, looks: bool = False) -> _Rules:
     """To make them takes as long as some nodes. ``looks``: whether numbers on the way are looked at."""
     return _Rules(is_last, bits)
+
+
+def undecided_rules() -> _Rules:
+    """Rules that take nothing in doubt as exact, for balls of any radius."""
+    return _rules(False, 64)
 
 
 def _log2_of(end: Any) -> int:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from ogive import operations as ops
 from ogive.differentiation.tangents import tangents
-from ogive.enclosure import Undecided, decided
+from ogive.elementary_functions import ATAN2, LARGER, LOGISTIC, POWER, SMALLER
+from ogive.enclosure import Undecided, Value, ball_of, decided, of_ball, of_number, undecided_rules
 from ogive.errors import UnsupportedError
-from ogive.expression import Expression, Format, Term, node, walk
+from ogive.expression import Expression, Format, Operation, Term, node, walk
+from ogive.row_enclosure import Common, Rows
 
-__all__ = ["Interval", "enclosed_over", "rest_near_zero", "softmax_over"]
+__all__ = ["Interval", "enclosed_over", "enclosed_rows_over", "rest_near_zero", "softmax_over"]
 
 #: The ends; None: unbounded, and perhaps no number.
 Interval = tuple[Fraction, Fraction] | None
@@ -31,8 +33,10 @@ class _Unbounded(Exception):
     """A step has no finite enclosure."""
 
 
-class _Walk:
-    """One evaluation. ``is_smooth`` turns false where a condition is in doubt, or a number is rounded."""
+class _Intervals:
+    """What nodes mean over intervals, which are balls. ``is_smooth`` turns false where a condition is in doubt, or a
+    number is rounded.
+    """
 
     def __init__(self, arb: Any, fmpq: Any) -> None:
         self.arb, self.fmpq = arb, fmpq
@@ -48,16 +52,48 @@ class _Walk:
         if n.operation == ops.INPUT:
             return inputs[n.attribute]
         if n.operation in (ops.CONSTANT, ops.PARAMETER):
-            given = n.attribute if n.operation == ops.CONSTANT else parameters[n.attribute[1]]
-            if n.format is Format.TRUTH:
-                return frozenset({bool(given)})
-            return self.number(given)
-        if n.operation == ops.SELECT:
-            return self._select(*x)
-        rule = _RULES.get(n.operation)
-        if rule is None:
-            raise UnsupportedError(f"intervals: there is no rule for {n.operation}")
-        return rule(self, *x)
+            return self.leaf(n, n.attribute if n.operation == ops.CONSTANT else parameters[n.attribute[1]])
+        return self.applied(n.operation, x)
+
+    # ---- a domain (row_enclosure.py)
+
+    def leaf(self, n: Expression, value: Any) -> Any:
+        if n.operation == ops.INPUT:
+            return value
+        return frozenset({bool(value)}) if n.format is Format.TRUTH else self.number(value)
+
+    def applied(self, operation: Operation, operands: Sequence[Any]) -> Any:
+        return self._select(*operands) if operation == ops.SELECT else self.rule(operation)(*operands)
+
+    def rule(self, operation: Operation) -> Callable[..., Any]:
+        rule = _RULES.get(operation)
+        if rule is not None:
+            return partial(rule, self)
+        if operation.enclosure is None:
+            raise UnsupportedError(f"intervals: there is no rule for {operation}")
+        return partial(self._function, operation.enclosure)
+
+    def _function(self, enclosure: Callable[..., Any], *operands: Any) -> Any:
+        """By the rule for enclosures; without a finite enclosure where that needs a decision which is open."""
+        try:
+            return ball_of(enclosure(undecided_rules(), *map(_enclosed, operands)))
+        except Undecided:
+            return self.arb("nan")
+
+    def settled(self, value: Any) -> Any:
+        return value
+
+    def holds(self, truth: frozenset[bool]) -> bool:
+        if len(truth) > 1:
+            raise UnsupportedError("intervals: which element of a row is the first one is in doubt")
+        return True in truth
+
+    def order(self, a: Any, b: Any) -> int | None:
+        if a < b or a > b:
+            return -1 if a < b else 1
+        if a is b or self.compared(bool(a.is_exact() and b.is_exact() and a == b), not a.overlaps(b)) == {True}:
+            return 0
+        raise UnsupportedError("intervals: the order of a row's elements is in doubt")
 
     def number(self, value: Any) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
@@ -97,24 +133,24 @@ class _Walk:
         return a**b
 
 
-def _ends(function: str) -> Callable[[_Walk, Any], Any]:
+def _ends(function: str) -> Callable[[_Intervals, Any], Any]:
     """A step function: it rises, so its ends are those of the interval."""
 
-    def rule(w: _Walk, x: Any) -> Any:
+    def rule(w: _Intervals, x: Any) -> Any:
         low, high = (getattr(w.arb(end), function)() for end in (x.lower(), x.upper()))
         return w.rounded(low, high)
 
     return rule
 
 
-def _half_even(w: _Walk, end: Any) -> Any:
+def _half_even(w: _Intervals, end: Any) -> Any:
     low = (end - w.arb(0.5)).ceil()
     return (
         low if low == (end + w.arb(0.5)).floor() else (low / 2).floor() * 2 + (0 if low == (low / 2).floor() * 2 else 2)
     )
 
 
-def _truncated(w: _Walk, end: Any) -> Any:
+def _truncated(w: _Intervals, end: Any) -> Any:
     return end.floor() if end >= 0 else end.ceil()
 
 
@@ -128,7 +164,7 @@ def _truths(a: Any) -> frozenset[bool]:
     return a
 
 
-def _equal(w: _Walk, a: Any, b: Any) -> frozenset[bool]:
+def _equal(w: _Intervals, a: Any, b: Any) -> frozenset[bool]:
     if isinstance(a, frozenset):
         return frozenset(p == q for p in a for q in b)
     if a is b:
@@ -136,7 +172,7 @@ def _equal(w: _Walk, a: Any, b: Any) -> frozenset[bool]:
     return w.compared(bool(a.is_exact() and b.is_exact() and a == b), not a.overlaps(b))
 
 
-_RULES: dict[str, Callable[..., Any]] = {
+_RULES: dict[Operation, Callable[..., Any]] = {
     ops.ADD: lambda w, a, b: a + b,
     ops.SUBTRACT: lambda w, a, b: a - b,
     ops.MULTIPLY: lambda w, a, b: a * b,
@@ -149,44 +185,26 @@ _RULES: dict[str, Callable[..., Any]] = {
     ops.TRUNCATE: lambda w, x: w.rounded(_truncated(w, w.arb(x.lower())), _truncated(w, w.arb(x.upper()))),
     ops.ROUND_EVEN: lambda w, x: w.rounded(_half_even(w, w.arb(x.lower())), _half_even(w, w.arb(x.upper()))),
     ops.COPY_SIGN: lambda w, a, b: w.with_sign(a, b),
-    ops.LESS: lambda w, a, b: w.compared(a < b, a >= b),
-    ops.LESS_EQUAL: lambda w, a, b: w.compared(a <= b, a > b),
+    # Of one number with itself the answer is known; there are no NaNs here.
+    ops.LESS: lambda w, a, b: w.compared(a is not b and a < b, a is b or a >= b),
+    ops.LESS_EQUAL: lambda w, a, b: w.compared(a is b or a <= b, a is not b and a > b),
     ops.EQUAL: _equal,
     ops.AND: _truth(lambda p, q: p and q),
     ops.OR: _truth(lambda p, q: p or q),
     ops.EXCLUSIVE_OR: _truth(lambda p, q: p != q),
     ops.NOT: lambda w, a: frozenset(not p for p in _truths(a)),
-    "larger": lambda w, a, b: a.max(b),
-    "smaller": lambda w, a, b: a.min(b),
-    "power": lambda w, a, b: w.power(a, b),
-    "logistic": lambda w, x: 1 / (1 + (-x).exp()),
-    "normal_tail": lambda w, x: (x / w.arb(2).sqrt()).erfc() / 2,
-    "atan2": lambda w, y, x: w.arb.atan2(y, x),
-    "square_root": lambda w, a: a.sqrt(),
-    **{
-        name: (lambda w, x, name=name: getattr(x, name)())
-        for name in (
-            "exp",
-            "expm1",
-            "log",
-            "log1p",
-            "sin",
-            "cos",
-            "tan",
-            "asin",
-            "acos",
-            "atan",
-            "sinh",
-            "cosh",
-            "tanh",
-            "asinh",
-            "acosh",
-            "atanh",
-            "erf",
-            "erfc",
-        )
-    },
+    # Functions of operands that may have either order or sign; and one that is narrower so.
+    LARGER: lambda w, a, b: a if a > b else b if b > a else a.max(b),
+    SMALLER: lambda w, a, b: a if a < b else b if b < a else a.min(b),
+    POWER: lambda w, a, b: w.power(a, b),
+    ATAN2: lambda w, y, x: w.arb.atan2(y, x),
+    LOGISTIC: lambda w, x: 1 / (1 + (-x).exp()),
 }
+
+
+def _enclosed(ball: Any) -> Value:
+    """A ball as a value of enclosures: a number where it is one."""
+    return of_number(_fraction(ball)) if ball.is_exact() and ball.is_finite() else of_ball(ball)
 
 
 @lru_cache(maxsize=256)
@@ -223,7 +241,7 @@ def enclosed_over(
         return None
 
 
-class _Branch(_Walk):
+class _Branch(_Intervals):
     """The branches that a formula takes in a whole interval, evaluated there and beyond its ends."""
 
     def __init__(self, arb: Any, fmpq: Any) -> None:
@@ -328,7 +346,7 @@ class _Arb:
 
 def _both_forms(made: _Arb, root: Expression, inputs: Sequence[Any], parameters: Mapping[str, float]) -> Any:
     boxes = [given if isinstance(given, frozenset) else made.ball(*given) for given in inputs]
-    walked = _Walk(made.arb, made.fmpq)
+    walked = _Intervals(made.arb, made.fmpq)
     natural = walked.value(root, boxes, parameters)
     if isinstance(natural, frozenset):
         return natural, None
@@ -341,12 +359,12 @@ def _both_forms(made: _Arb, root: Expression, inputs: Sequence[Any], parameters:
         for i in wide:
             low, high = inputs[i]
             points[i] = made.ball((low + high) / 2, (low + high) / 2)
-        middle = _Walk(made.arb, made.fmpq).value(root, points, parameters)
+        middle = _Intervals(made.arb, made.fmpq).value(root, points, parameters)
         slopes = _slopes(root, len(inputs))
         total = middle
         for i in wide:
             assert slopes is not None
-            total = total + _Walk(made.arb, made.fmpq).value(slopes[i], boxes, parameters) * (boxes[i] - points[i])
+            total = total + _Intervals(made.arb, made.fmpq).value(slopes[i], boxes, parameters) * (boxes[i] - points[i])
         if total.is_finite():
             natural = natural.intersection(total) if natural.is_finite() else total
     if not natural.is_finite():
@@ -363,6 +381,28 @@ def _fraction(end: Any) -> Fraction:
 def _is_narrow(ball: Any) -> bool:
     """Whether the value in the middle is known well enough to round it to any type."""
     return bool(not ball.is_finite() or ball.is_exact() or ball.rel_accuracy_bits() > 100)
+
+
+def enclosed_rows_over(
+    root: Expression, rows: Sequence[Sequence[Interval]], parameters: Mapping[str, float]
+) -> list[Interval]:
+    """What a formula over rows can be at each element. Of results that a row has one of, all elements have the same.
+
+    Raises UnsupportedError where it depends on which element is the largest, or the first, and that is in doubt.
+    """
+    count = max(map(len, rows))
+    if any(x is None for row in rows for x in row):
+        return [None] * count
+
+    def compute(rules: Any) -> list[Interval]:
+        made, domain = _Arb(rules), _Intervals(rules.arb, rules.fmpq)
+        balls = [[made.ball(*x) for x in row if x is not None] for row in rows]
+        found = Rows(domain, balls, parameters).value(root, range(count))
+        values = [found.value] * count if isinstance(found, Common) else [found[i] for i in range(count)]
+        return [(_fraction(x.lower()), _fraction(x.upper())) if x.is_finite() else None for x in values]
+
+    found: list[Interval] = decided(compute, lambda value, is_last: value)
+    return found
 
 
 def softmax_over(row: Sequence[Interval]) -> list[Interval]:

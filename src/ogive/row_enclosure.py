@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cmp_to_key
-from typing import Any
+from typing import Any, Protocol
 
+from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
+from ogive.elementary_functions import LARGER, SMALLER
 from ogive.enclosure import Negligible, Undecided, decided, of_number, rounded, to_decimal
-from ogive.errors import UnsupportedError
-from ogive.expression import Expression, Format, Operation, walk
+from ogive.expression import REDUCTIONS, Expression, Operation, walk
 from ogive.limits import with_limits
 
-__all__ = ["exact_row", "right_row", "right_rows", "right_total"]
-
-_REDUCTIONS = ("row_max", "row_min", "row_sum", "row_product", "row_threshold", "row_first", "row_index")
-
-
-class _Common:
-    """What a row has one of."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+__all__ = ["Common", "Domain", "Rows", "exact_row", "right_row", "right_rows", "right_total"]
 
 
 def right_row(
@@ -56,7 +48,7 @@ def right_rows(
 
     def accept(values: Any, is_last: bool) -> list[float | int]:
         """Each element is decided once, with as many bits as it takes."""
-        if isinstance(values, _Common):
+        if isinstance(values, Common):
             return [rounded(values.value, kind, False, is_last)] * len(places)
         undecided: Undecided | None = None
         for i, value in values.items():
@@ -79,7 +71,7 @@ def exact_row(
     """The values of a formula over one row, with so many decimal digits, one for each element."""
 
     def accept(values: Any, is_last: bool) -> list[Decimal]:
-        every = [values.value] * len(row) if isinstance(values, _Common) else values.values()
+        every = [values.value] * len(row) if isinstance(values, Common) else values.values()
         return [to_decimal(value, is_last, digits) for value in every]
 
     (root,) = with_limits([root], ELEMENT_TYPES["float64"])
@@ -122,97 +114,129 @@ def _row(
     rules: Any,
     wanted: Sequence[int],
 ) -> Any:
-    """The value of a graph at some elements of a row, by position, or its `_Common` value.
+    """The value of a graph at some elements of a row, by position, or its `Common` value."""
+    return Rows(rules, rows, parameters).value(root, wanted)
 
-    All elements are computed of what is reduced, and the wanted ones alone of what follows from that.
-    """
-    every = range(_length(rows))
-    reduced = {n for n in walk(root) if n.operation in _REDUCTIONS}
-    of_all = set(walk(*(operand for n in reduced for operand in n.operands)))
-    values: dict[Expression, Any] = {}
-    for current in walk(root):
-        places = every if current in of_all else wanted
-        if current.operation == "input":
-            row = rows[current.attribute]
-            if len(row) == len(every):
-                values[current] = {i: _given(current, row[i], rules) for i in places}
+
+class Domain(Protocol):
+    """What nodes mean where the values are enclosures, or intervals."""
+
+    def leaf(self, n: Expression, value: Any) -> Any:
+        """The value of an operand, a parameter or a constant."""
+
+    def number(self, value: Any) -> Any:
+        """That of a number."""
+
+    def applied(self, operation: Operation, operands: Sequence[Any]) -> Any:
+        """The value of a node, settled."""
+
+    def rule(self, operation: Operation) -> Callable[..., Any]:
+        """What a kind of node makes of values."""
+
+    def settled(self, value: Any) -> Any:
+        """A value of which rules have made all that they make."""
+
+    def holds(self, truth: Any) -> bool:
+        """Whether a truth value is true, where that is decided."""
+
+    def order(self, a: Any, b: Any) -> int | None:
+        """-1, 0 or 1; None where one of them is NaN."""
+
+
+class Common:
+    """What a row has one of."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Rows:
+    """The values of formulas over rows, in a domain. A row of one element is what the others have one of."""
+
+    def __init__(self, domain: Domain, rows: Sequence[Sequence[Any]], parameters: Mapping[str, float]) -> None:
+        self.domain, self.rows, self.parameters = domain, rows, parameters
+        self.every = range(_length(rows))
+
+    def value(self, root: Expression, wanted: Sequence[int]) -> Any:
+        """The value of a graph at the wanted elements, by position, or its `Common` value.
+
+        All elements are computed of what is reduced, and the wanted ones alone of what follows from that.
+        """
+        reduced = {n for n in walk(root) if n.operation in REDUCTIONS}
+        of_all = set(walk(*(operand for n in reduced for operand in n.operands)))
+        values: dict[Expression, Any] = {}
+        for current in walk(root):
+            operands = [values[operand] for operand in current.operands]
+            places = self.every if current in of_all else wanted
+            if not current.operands:
+                values[current] = self._leaf(current, places)
+            elif current in reduced:
+                (operand,) = operands
+                row = [operand.value if isinstance(operand, Common) else operand[i] for i in self.every]
+                values[current] = self._reduced(current.operation, row)
             else:
-                values[current] = _Common(_given(current, row[0], rules))
-        elif current.operation in ("parameter", "constant"):
-            one = parameters[current.attribute[1]] if current.operation == "parameter" else current.attribute
-            values[current] = _Common(_given(current, one, rules))
-        elif current.operation == "row_count":
-            values[current] = _Common(of_number(len(every)))
-        elif current in reduced:
-            operand = values[current.operands[0]]
-            row = [operand.value] * len(every) if isinstance(operand, _Common) else [operand[i] for i in every]
-            values[current] = _reduced(current.operation, row, rules)
-        else:
-            values[current] = _of_operands(current.operation, [values[o] for o in current.operands], places, rules)
-    return values[root]
+                values[current] = self._of_operands(current.operation, operands, places)
+        return values[root]
 
+    def _leaf(self, n: Expression, places: Sequence[int]) -> Any:
+        if n.operation == ops.ROW_COUNT:
+            return Common(self.domain.number(len(self.every)))
+        if n.operation != ops.INPUT:
+            given = self.parameters[n.attribute[1]] if n.operation == ops.PARAMETER else n.attribute
+            return Common(self.domain.leaf(n, given))
+        row = self.rows[n.attribute]
+        if len(row) < len(self.every):
+            return Common(self.domain.leaf(n, row[0]))
+        return {i: self.domain.leaf(n, row[i]) for i in places}
 
-def _given(leaf: Expression, value: Any, rules: Any) -> Any:
-    return bool(value) if leaf.format is Format.TRUTH else rules.settled(of_number(value))
+    def _of_operands(self, operation: Operation, operands: Sequence[Any], places: Sequence[int]) -> Any:
+        if all(isinstance(operand, Common) for operand in operands):
+            return Common(self.domain.applied(operation, [operand.value for operand in operands]))
+        return {
+            i: self.domain.applied(operation, [o.value if isinstance(o, Common) else o[i] for o in operands])
+            for i in places
+        }
 
-
-def _of_operands(operation: Operation, operands: Sequence[Any], places: Sequence[int], rules: Any) -> Any:
-    if all(isinstance(operand, _Common) for operand in operands):
-        return _Common(_applied(operation, tuple(operand.value for operand in operands), rules))
-    return {
-        i: _applied(operation, tuple(o.value if isinstance(o, _Common) else o[i] for o in operands), rules)
-        for i in places
-    }
-
-
-def _applied(operation: Operation, operands: tuple[Any, ...], rules: Any) -> Any:
-    if operation == "select":
-        return operands[1 if operands[0] else 2]
-    rule = rules.rule(operation)
-    if rule is None:
-        raise UnsupportedError(f"exact results: there is no rule for {operation}")
-    value = rule(*operands)
-    return value if isinstance(value, bool) else rules.settled(value)
-
-
-def _product(row: list[Any], rules: Any) -> Any:
-    """Of factors of like length, two and two: so long fractions are multiplied few times."""
-    while len(row) > 1:
-        pairs = zip(row[::2], row[1::2], strict=False)
-        row = [*(rules.multiply(a, b) for a, b in pairs), *row[len(row) // 2 * 2 :]]
-    return row[0] if row else of_number(1)
-
-
-def _threshold(row: list[Any], rules: Any) -> Any:
-    """Of the largest elements so many that the next one is not above the threshold that they make."""
-    if any(value.kind == "nan" for value in row):
-        return of_number(math.nan)
-    order = sorted(row, key=cmp_to_key(rules.compare), reverse=True)
-    total, found = of_number(-1), of_number(-1)
-    for count, value in enumerate(order, start=1):
-        if rules.compare(found, value) != -1:
-            break
-        total = rules.add(total, value)
-        found = rules.divide(total, of_number(count))
-    return rules.settled(found)
-
-
-def _reduced(operation: str, row: list[Any], rules: Any) -> Any:
-    if operation in ("row_first", "row_index"):
-        first = next((i for i, truth in enumerate(row) if truth), None)
-        if operation == "row_first":
-            return {i: i == first for i in range(len(row))}
-        return _Common(of_number(math.inf if first is None else first))
-    if operation == "row_sum":
-        total = rules.add(of_number(0), row[0]) if row else of_number(0)
+    def _reduced(self, operation: Operation, row: list[Any]) -> Any:
+        domain = self.domain
+        if operation in (ops.ROW_FIRST, ops.ROW_INDEX):
+            first = next((i for i, truth in enumerate(row) if domain.holds(truth)), None)
+            if operation == ops.ROW_FIRST:
+                return {i: domain.applied(ops.EQUAL, [domain.number(i == first), domain.number(1)]) for i in self.every}
+            return Common(domain.number(math.inf if first is None else first))
+        if operation == ops.ROW_SUM:
+            add, total = domain.rule(ops.ADD), domain.number(0)
+            for value in row:
+                total = add(total, value)
+            return Common(domain.settled(total))
+        if operation == ops.ROW_THRESHOLD:
+            return Common(self._threshold(row))
+        if operation == ops.ROW_PRODUCT:
+            return Common(domain.settled(self._product(row)))
+        extreme, found = domain.rule(LARGER if operation == ops.ROW_MAX else SMALLER), row[0]
         for value in row[1:]:
-            total = rules.add(total, value)
-        return _Common(rules.settled(total))
-    if operation == "row_threshold":
-        return _Common(_threshold(row, rules))
-    if operation == "row_product":
-        return _Common(rules.settled(_product(row, rules)))
-    found = row[0]
-    for value in row[1:]:
-        found = rules.extreme(1 if operation == "row_max" else -1, found, value)
-    return _Common(found)
+            found = extreme(found, value)
+        return Common(found)
+
+    def _product(self, row: list[Any]) -> Any:
+        """Of factors of like length, two and two: so long fractions are multiplied few times."""
+        multiply = self.domain.rule(ops.MULTIPLY)
+        while len(row) > 1:
+            pairs = zip(row[::2], row[1::2], strict=False)
+            row = [*(multiply(a, b) for a, b in pairs), *row[len(row) // 2 * 2 :]]
+        return row[0] if row else self.domain.number(1)
+
+    def _threshold(self, row: list[Any]) -> Any:
+        """Of the largest elements so many that the next one is not above the threshold that they make."""
+        domain = self.domain
+        add, divide = domain.rule(ops.ADD), domain.rule(ops.DIVIDE)
+        if any(domain.order(value, value) is None for value in row):
+            return domain.number(math.nan)
+        ordered = sorted(row, key=cmp_to_key(lambda a, b: domain.order(a, b) or 0), reverse=True)
+        total = found = domain.number(-1)
+        for count, value in enumerate(ordered, start=1):
+            if domain.order(found, value) != -1:
+                break
+            total = add(total, value)
+            found = divide(total, domain.number(count))
+        return domain.settled(found)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.dtypes import ELEMENT_TYPES
+from ogive.enclosure import exact_value
 from ogive.errors import OgiveError, UnsupportedError
 from ogive.expression import Format, node
 from ogive.near_zero import line_of
@@ -71,3 +74,15 @@ def test_a_branch_of_nan_that_is_not_taken_leaves_the_line() -> None:
     plain = line_of(f.tanh(X), {}, (FLOAT32, FLOAT32))
     assert plain is not None
     assert line_of(guarded, {}, (FLOAT32, FLOAT32)) == plain
+
+
+@pytest.mark.parametrize(
+    "function",
+    [f.exp2, f.log2, f.log10, f.cbrt, f.erfinv, f.log_ndtr, f.logistic],
+    ids=lambda function: function.__name__,
+)
+def test_intervals_take_the_rules_of_enclosures(function: Callable[..., Any]) -> None:
+    low, high = enclosed_over(function(X), [(Fraction(1, 4), Fraction(1, 2))], {})
+    ends = [exact_value(function(X), [end], {}) for end in (0.25, 0.5)]
+    assert low <= Fraction(ends[0]) < Fraction(ends[1]) <= high
+    assert high - low < 2 * (Fraction(ends[1]) - Fraction(ends[0]))

@@ -198,9 +198,9 @@ def test_wrong_calls():
             call()
         assert str(error.value) == text
     with pytest.raises(
-        UnsupportedError, match=r"LogSoftmax node that computes 'y' .*: there are no intervals for it; "
+        UnsupportedError, match=r"LayerNormalization node that computes 'y' .*: there are no intervals for it; "
     ):
-        admissible(model("y = LogSoftmax (x)"), {"x": x})
+        admissible(model("y = LayerNormalization (x, x)"), {"x": x})
 
 
 def test_casts_comparisons_and_integers():
@@ -212,3 +212,33 @@ def test_casts_comparisons_and_integers():
     assert bounds["t"].lower.tolist() == [True, False, False]
     assert bounds["t"].upper.tolist() == [True, True, False]
     assert bounds["y"].lower[2] == bounds["y"].upper[2] == 9
+
+
+@pytest.mark.parametrize(
+    "operator", ["LogSoftmax", "Softmax", "ReduceLogSumExp", "ReduceL2", "ReduceSumSquare", "Hardmax"]
+)
+def test_rows(operator):
+    """Whatever the first node's results are within their budget, the rows' results are admissible."""
+    given = np.float32([[0.5, -1.0, 2.0, 0.25]])
+    form = "<keepdims=1>" if operator.startswith("Reduce") else ""
+    graph = parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
+        agraph (float[1, 4] x) => (float[1, n] y) {{ a = Tanh (x) y = {operator} {form} (a) }}""")
+    found = admissible(graph, {"x": given}, budget={"Tanh": 2.0}, default=1.0)
+    a, y = found["a"], found["y"]
+    whole = ogive.onnx.load(
+        parser.parse_model(f"""<ir_version: 8, opset_import: ["" : 17]>
+        agraph (float[1, 4] a) => (float[1, n] y) {{ y = {operator} {form} (a) }}""")
+    )
+    assert (a.lower < a.upper).all()
+    generator = np.random.default_rng(3)
+    for _ in range(50):
+        chosen = np.where(generator.integers(2, size=a.lower.shape) == 1, a.lower, a.upper)
+        assert not y.outside(np.asarray(whole(chosen))).any()
+    assert (y.upper - y.lower < 1e-5).all()
+
+
+def test_rows_whose_order_is_in_doubt():
+    graph = parser.parse_model("""<ir_version: 8, opset_import: ["" : 17]>
+        agraph (float[1, 2] x) => (float[1, 2] y) { a = Tanh (x) y = Hardmax (a) }""")
+    with pytest.raises(UnsupportedError, match="in doubt"):
+        admissible(graph, {"x": np.float32([[0.5, 0.5]])}, budget={"Tanh": 2.0})

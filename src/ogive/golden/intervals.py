@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from ogive import operations as ops
 from ogive.dtypes import BOOLEAN, ElementType, element_type_of
 from ogive.enclosure import nearest, right_result
 from ogive.engine.computation import Element, Formula, Fused
 from ogive.errors import ArgumentError, UnsupportedError, described, message
 from ogive.expression import walk
 from ogive.onnx.graph import Graph, Step
-from ogive.onnx.implementation import Elementwise, Function, Rows
+from ogive.onnx.implementation import Elementwise, Function, Rows, RowWise
 from ogive.onnx.loading import graph_of, read_model
 from ogive.onnx.movement import COPIES, MOVEMENTS
-from ogive.over_intervals import Interval, enclosed_over, softmax_over
+from ogive.over_intervals import Interval, enclosed_over, enclosed_rows_over, softmax_over
 
 __all__ = ["Bounds", "Departure", "admissible", "attribute"]
 
@@ -113,8 +114,9 @@ def admissible(
     >>> found["y"].lower, found["y"].upper
     (array([2.1416876], dtype=float32), array([2.1416876], dtype=float32))
 
-    Element-wise operators, softmax, sums, means, extremes, and what moves elements. Raises UnsupportedError for others,
-    ArgumentError for inputs that are missing.
+    Element-wise operators, what is computed of the rows of one tensor, extremes, and what moves elements. Raises
+    UnsupportedError for others, and where the order of a row's elements decides and is in doubt; ArgumentError for
+    inputs that are missing.
     """
     graph = _graph(model)
     allowance = _budget(budget, default)
@@ -234,9 +236,9 @@ def _step(graph: Graph, step: Step, known: Mapping[str, Bounds], budget: Callabl
     if isinstance(made, Function) and operator in _MOVES:
         ends = [np.asarray(made.function(*(getattr(x, end) for x in operands))) for end in ("lower", "upper")]
         return Bounds(*ends)
-    if isinstance(made, Rows) and (operator in _SUMS or operator == "Softmax"):
+    if isinstance(made, Rows) and len(made.row_wise.operands) == 1:
         return _rows(operator, made, operands, budget(operator))
-    allowed = "element-wise operators, Softmax, ReduceSum, ReduceMean, ReduceMax, ReduceMin, and what moves elements"
+    allowed = "element-wise operators, rows of one tensor, ReduceMax, ReduceMin, and what moves elements"
     raise UnsupportedError(message(step.label, "there are no intervals for it", allowed))
 
 
@@ -378,7 +380,13 @@ def _rows(operator: str, made: Rows, operands: Sequence[Bounds], budget: Fractio
     data, *others = operands
     arranged = made.arrange([data.lower.shape], [x.lower for x in others])
     kind = element_type_of(data.lower.dtype)
-    if arranged is None or kind is None or not kind.is_float:
+    if (
+        arranged is None
+        or arranged.split is not None
+        or kind is None
+        or not kind.is_float
+        or kind != made.row_wise.result
+    ):
         raise UnsupportedError(f"intervals: {operator} of these operands; allowed: floats, along axes")
     turned = [end.transpose(arranged.order) for end in (data.lower, data.upper)]
     first = turned[0].ndim - arranged.row_axes
@@ -387,15 +395,29 @@ def _rows(operator: str, made: Rows, operands: Sequence[Bounds], budget: Fractio
     made_rows = []
     for low, high in zip(*rows, strict=True):
         row = [_interval(ends, kind) for ends in zip(low, high, strict=True)]
-        exact = softmax_over(row) if operator == "Softmax" else [_summed(row, is_mean=operator == "ReduceMean")]
+        if operator == "Softmax":  # each result rises with its element and falls with the others
+            exact = softmax_over(row)
+        elif operator in _SUMS:
+            exact = [_summed(row, is_mean=operator == "ReduceMean")]
+        else:
+            exact = _of_formula(made.row_wise, row)
         made_rows.append([_widened(x, kind, budget) for x in exact])
     results = []
     for k in (0, 1):
         array = np.array([[ends[k] for ends in row] for row in made_rows], kind.numpy)
-        if operator == "Softmax":
+        if not made.row_wise.computation.reduces:
             array = array.reshape(shape).transpose(arranged.back)
         results.append(array.reshape(arranged.result))
     return Bounds(*results)
+
+
+def _of_formula(row_wise: RowWise, row: Sequence[Interval]) -> list[Interval]:
+    """Of a formula over rows: what it can be at each element, or what the row has one of."""
+    formula = row_wise.computation
+    (root,) = formula.roots
+    named = {n.attribute[1]: row_wise.parameters[n.attribute[0]] for n in walk(root) if n.operation == ops.PARAMETER}
+    found = enclosed_rows_over(root, [row], named) if row else []
+    return found[:1] if formula.reduces else found
 
 
 def _summed(row: Sequence[Interval], *, is_mean: bool) -> Interval:
