@@ -255,3 +255,22 @@ def test_calls_that_no_plan_fits_are_passed_on():
     for wrong in (5, [1], (1,)):
         with pytest.raises(TypeError):
             model._set_names(wrong)
+
+
+def test_a_view_may_have_another_type_of_the_same_size():
+    """Of another size it is made by the function, which says what is wrong."""
+
+    def plan(dtype):
+        place = ("view", (16,), (4,), 0, (16,), (4,), dtype)
+        back = ("fresh", (16,), X.dtype)
+        called = lambda arrays, out: arrays[0].view(np.int32)  # noqa: E731
+        rows = ((called, False, (0,), (1,), (place,), ()), (None, False, (1,), (2,), (back,), ()))
+        return made(**steps(*rows), results=(1,), is_own=(False,))
+
+    (y,) = plan(np.dtype(np.uint32)).run([X])
+    assert y.dtype == np.uint32
+    assert np.array_equal(y, X.view(np.uint32))
+    (y,) = plan(np.dtype(np.float64)).run([X])
+    assert np.array_equal(y, X.view(np.int32))
+    with pytest.raises(TypeError):
+        plan("float32")

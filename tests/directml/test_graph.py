@@ -1,6 +1,7 @@
 """Compiled graphs: the rules for nodes and edges, and the bits of running node by node."""
 
 import gc
+import pickle
 import weakref
 
 import numpy as np
@@ -127,6 +128,83 @@ def test_a_node_may_feed_several_nodes_and_outputs():
     results = compiled.dispatch([x])
     for result, wanted in zip(results, (ogive.add(y, y), y, y, ogive.relu(ogive.add(y, y))), strict=True):
         assert_same_bits(result, wanted)
+
+
+FLIPPED = tensor("FLOAT32", (8, 3), Strides=(1, 8))
+TURNED = tensor("FLOAT32", (8, 3))
+
+
+def bit_not():
+    return DEVICE.CreateOperator(dml.DML_ELEMENT_WISE_BIT_NOT_OPERATOR_DESC(X, X))
+
+
+def native_graphs():
+    """Graphs of several kernels: (graph, arrays to initialise with, arrays of a call, the result)."""
+    a, b = data(1), data(2)
+    row = np.ascontiguousarray(b[0])
+    repeated = tensor("FLOAT32", SIZES, Strides=(0, 1))
+    turned, between = relu(FLIPPED, TURNED), [(0, 0, 1, 0)]
+    ends = [(0, 0, 0), (1, 0, 1)], between, [(1, 0, 0)]
+    yield graph([add(), turned], *ends), None, [a, b], ogive.relu(ogive.add(a, b)).T
+    yield graph([add(X, repeated, X), turned], *ends), None, [a, row], ogive.relu(ogive.add(a, row)).T
+    yield graph([add(X, OWNED, X), turned], *ends), [None, b], [a, None], ogive.relu(ogive.add(a, b)).T
+    chained = [(0, 0, 1, 0), (1, 0, 2, 0)]
+    of_bits = [relu(), bit_not(), relu()]
+    wanted = ogive.relu((~ogive.relu(a).view(np.uint32)).view(np.float32))
+    yield graph(of_bits, [(0, 0, 0)], chained, [(2, 0, 0)]), None, [a], wanted
+    yield graph([bit_not()], [(0, 0, 0)], [], [(0, 0, 0)]), None, [a], (~a.view(np.uint32)).view(np.float32)
+    softmax = DEVICE.CreateOperator(dml.DML_ACTIVATION_SOFTMAX1_OPERATOR_DESC(X, X, 1, [0]))
+    twice = graph([relu(), softmax], [(0, 0, 0)], between, [(1, 0, 0), (1, 0, 1)])
+    yield twice, None, [a], ogive.softmax(ogive.relu(a), axis=0)
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_a_call_of_arrays_runs_by_a_native_plan(number):
+    """By order, by number, of arrays in another shape, and into given arrays: as the general way computes."""
+    cases = list(native_graphs())
+    assert len(cases) == 6
+    made, owned, arrays, wanted = cases[number]
+    compiled = DEVICE.CompileGraph(made)
+    if owned is not None:
+        assert compiled._native is None  # the owned inputs are not known yet
+        compiled.initialize(owned)
+    assert compiled._native is not None
+    named = {n: array for n, array in enumerate(arrays) if array is not None}
+    spread = [None if array is None else array.reshape(-1) for array in arrays]
+    longer = [None if array is None else np.concatenate([array, array]) for array in spread]
+    outs = [np.empty(wanted.shape, np.float32) for _ in compiled._outputs]
+    runs = [compiled.dispatch(given) for given in (arrays, tuple(arrays), named, spread, longer)]
+    runs.append(compiled.dispatch(arrays, outs))
+    assert all(got is given for got, given in zip(runs[-1], outs, strict=True))
+    in_bytes = [None if array is None else array.view(np.uint8) for array in arrays]
+    runs.append(compiled.dispatch(in_bytes))  # checked, and run with bindings
+    for results in runs:
+        for got in results:
+            assert got.dtype == np.float32
+            assert_same_bits(got, np.ascontiguousarray(wanted))
+    with pytest.raises(dml.DMLError, match=r"is not bound|inputs were given"):
+        compiled.dispatch(arrays[:-1])
+    with pytest.raises(dml.DMLError, match="bytes"):
+        compiled.dispatch([None if array is None else array.reshape(-1)[:3] for array in arrays])
+    with pytest.raises(dml.DMLError):
+        compiled.dispatch([None if array is None else array.astype(np.float64) for array in arrays])
+    if owned is not None:
+        with pytest.raises(dml.DMLError, match="bound at initialisation"):
+            compiled.dispatch([arrays[0], arrays[0]])
+        with pytest.raises(dml.DMLError, match="were given"):
+            compiled.dispatch([arrays[0]])
+
+
+def test_a_native_call_of_a_loaded_graph_knows_what_it_owns():
+    a, b = data(1), data(2)
+    made = graph([add(X, OWNED, X), relu(FLIPPED, TURNED)], [(0, 0, 0), (1, 0, 1)], [(0, 0, 1, 0)], [(1, 0, 0)])
+    compiled = DEVICE.CompileGraph(made)
+    compiled.initialize([None, b])
+    loaded = pickle.loads(pickle.dumps(compiled))
+    assert loaded._native is not None
+    assert_same_bits(loaded.dispatch([a, None])[0], compiled.dispatch([a, None])[0])
+    b[:] = 0  # the operator has a copy
+    assert_same_bits(loaded.dispatch([a, None])[0], compiled.dispatch([a, None])[0])
 
 
 def test_a_view_of_the_same_bytes_is_given_by_another_desc():

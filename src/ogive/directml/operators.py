@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -24,8 +25,9 @@ from ogive.directml.enumerations import CONSTANTS, DML_EXECUTION_FLAGS
 from ogive.directml.errors import HRESULT, refuse
 from ogive.directml.memory import Region
 from ogive.directml.objects import DeviceChild, Parent
-from ogive.directml.plan import Node, Operand, Plan, make_plan, native_plan
+from ogive.directml.plan import Node, Operand, Plan, flat, make_plan, native_plan
 from ogive.directml.structure import short
+from ogive.directml.tensor import View
 from ogive.engine import plan as calls
 from ogive.errors import described
 from ogive.pickling import plain_bytes
@@ -144,11 +146,14 @@ class CompiledOperator(Dispatchable):
         #: Where the persistent resource lies: the region, kept alive if the operator made it itself.
         self._persistent: Region | None = None
         self._persistent_address: int | None = None
-        #: What runs calls with one packed array a tensor.
-        self._native: calls.Plan | None = None
-        if len(self._inputs) == input_count:
-            views = [self._inputs[number].view for number in range(input_count)]
-            self._native = native_plan(plan, views, [slot.view for slot in self._outputs])
+        #: How the array of each input lies that a call of plain arrays gives, by its number; others are None.
+        self._flat = {
+            number: flat(slot.view)
+            for number, slot in self._inputs.items()
+            if slot.view is not None and number not in plan.persistent
+        }
+        self._takes_all = len(self._flat) == input_count
+        self._native = self._native_plan()
 
     def __reduce__(self) -> tuple[Any, ...]:
         with self._lock:
@@ -172,6 +177,11 @@ class CompiledOperator(Dispatchable):
             memory = state["resource"].copy()
             self._persistent = Region(memory, 0, memory.nbytes)
             self._persistent_address = self._persistent.address
+            self._native = self._native_plan()
+
+    def _native_plan(self) -> calls.Plan | None:
+        """What runs calls with an array for each input; None before inputs that are owned are bound."""
+        return native_plan(self._plan, self._flat, [slot.view for slot in self._outputs], self._persistent)
 
     def _described(self) -> str:
         return f" {self._title}"
@@ -214,6 +224,8 @@ class CompiledOperator(Dispatchable):
         resource = None if not size else Region(np.zeros(size, np.uint8), 0, size)
         self._initialize(subject, regions, resource)
         self._persistent = resource
+        if resource is not None:
+            self._native = self._native_plan()
 
     def dispatch(
         self,
@@ -247,9 +259,12 @@ class CompiledOperator(Dispatchable):
         """
         subject = f"{self.INTERFACE}.dispatch"
         self._device._require()
-        if self._native is not None and temporary is None and persistent is None:
+        plan = self._native
+        if plan is not None and temporary is None and persistent is None:
             is_listed = type(inputs) in (list, tuple) and (outputs is None or type(outputs) in (list, tuple))
-            results = self._native.attempt(inputs, outputs) if is_listed else None  # type: ignore[arg-type]
+            results = plan.attempt(inputs, outputs) if is_listed and self._takes_all else None  # type: ignore[arg-type]
+            if results is None:
+                results = self._at_once(plan, inputs, outputs)
             if results is not None:
                 self._is_initialized = True
                 return list(results)
@@ -268,6 +283,28 @@ class CompiledOperator(Dispatchable):
         self._run(subject, read, written, scratch, kept)
         pairs = zip(self._outputs, written, strict=True)
         return [slot.view.over(region.memory, region.offset) for slot, region in pairs if slot.view is not None]
+
+    def _at_once(self, plan: calls.Plan, inputs: Any, outputs: Any) -> tuple[np.ndarray, ...] | None:
+        """The results for arrays in other shapes, or by name, that need no other check than the native plan's."""
+        listed = self._listed(inputs)
+        if listed is None or not (outputs is None or type(outputs) in (list, tuple)):
+            return None
+        fitted = [_fitted(array, view) for array, view in zip(listed, self._flat.values(), strict=True)]
+        is_tried = listed is inputs and all(array is given for array, given in zip(fitted, listed, strict=True))
+        return None if is_tried else plan.attempt(fitted, outputs)
+
+    def _listed(self, inputs: Any) -> Sequence[Any] | None:
+        """The inputs that calls give, in order; None if one is missing or there are others."""
+        if type(inputs) is not dict:
+            if type(inputs) not in (list, tuple) or len(inputs) != self._input_count:
+                return None
+            if self._takes_all:
+                return cast(Sequence[Any], inputs)
+            inputs = {number: array for number, array in enumerate(inputs) if array is not None}
+        listed = {self._input_numbers.get(key, key): array for key, array in inputs.items()}
+        if len(listed) != len(self._flat) or len(listed) != len(inputs):
+            return None
+        return [listed.get(number) for number in self._flat]
 
     def _given(self, subject: str, given: Any, wanted: Any) -> dict[int, Any]:
         """Buffers by slot number, from a sequence or a mapping: exactly the wanted ones."""
@@ -428,6 +465,14 @@ def compile_operator(device: Parent, operator: Operator, flags: Any) -> Compiled
     return CompiledOperator(
         device, title, plan, inputs, len(inputs), operator.outputs, operator.hazards(), flags, source
     )
+
+
+def _fitted(array: Any, view: View) -> Any:
+    """An array with the shape of a view, where it has the elements in another shape; others as they are."""
+    if type(array) is not np.ndarray or array.shape == view.shape or not array.flags.c_contiguous:
+        return array
+    count = math.prod(view.shape)
+    return array if array.size < count else array.reshape(-1)[:count].reshape(view.shape)
 
 
 def _by_name(slots: Mapping[int, Slot]) -> dict[Any, int]:

@@ -26,7 +26,7 @@ from ogive.engine.plan import Call, Output, ViewLayout
 from ogive.engine.row_fusion import RowIsland, fused_rows
 from ogive.engine.schedule import Allocator, Array, Schedule, Task, schedule
 
-__all__ = ["Node", "Operand", "Plan", "make_plan", "native_plan"]
+__all__ = ["Node", "Operand", "Plan", "flat", "make_plan", "native_plan"]
 
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
@@ -202,47 +202,60 @@ def _copied(source: np.ndarray, out: np.ndarray) -> None:
 # ---- calls with one array a tensor
 
 
-def native_plan(plan: Plan, inputs: Sequence[View | None], outputs: Sequence[View | None]) -> calls.Plan | None:
-    """The plan for calls with one packed array a tensor, in native code; None where it is not as simple as that.
+def native_plan(
+    plan: Plan, inputs: Mapping[int, View], outputs: Sequence[View | None], persistent: Region | None = None
+) -> calls.Plan | None:
+    """The plan for calls with an array for each of these inputs, in native code; None where it is not as simple as that.
 
-    It is not if an input is absent or bound at initialisation, and if a tensor of the caller's has gaps or repeats
-    elements.
+    ``inputs`` says how the arrays lie: as their tensors, but along one axis if a tensor has gaps or repeats elements
+    (`flat`). Outputs with gaps have no such plan. Inputs that are bound at initialisation are read from the ``persistent``
+    resource.
     """
-    if plan.persistent or any(view is None or not view.is_packed for view in (*inputs, *outputs)):
+    views = [view for view in outputs if view is not None and view.is_packed]
+    if len(views) < len(outputs) or (plan.persistent and persistent is None):
         return None
-    tensors = {("input", n): Location("input", n, view) for n, view in enumerate(inputs) if view is not None}
-    kinds = {location: (location.view.dtype, location.view.shape) for location in tensors.values()}
+    known = {("input", number): Location("input", number, view) for number, view in inputs.items()}
+    """What is in the memory of a call, as it was written."""
+    kinds = {location: (location.view.dtype, location.view.shape) for location in known.values()}
     fixed: dict[Location, np.ndarray] = {}
-    known = dict[tuple[str, int], Location](tensors)
-    """How what lies somewhere was written."""
-    found = list[Call]()
-    seen = set[Location]()
+    found = dict[Hashable, Call]()
     for call in plan.calls:
-        for location in cast(tuple[Location, ...], call.inputs):
-            if location.area == "constant":
-                fixed[location] = location.view.over(plan.constants[location.number], 0)
-                continue
-            source = known[location.area, location.number]
-            if location == source or location in seen:
-                continue
-            seen.add(location)
-            if location.view.dtype != source.view.dtype:
-                return None
-            found.append(_view_call(source, location))
-        found.append(call)
-        for output in call.outputs:
-            location = cast(Location, output.name)
-            known[location.area, location.number] = location
-            if location.area == "output" and location.view != outputs[location.number]:
-                return None
-    results = [known["output", number] for number in range(len(outputs))]
-    return calls.make_plan(found, fixed, kinds, results)
+        for name in call.inputs:
+            area, number, view = location = cast(Location, name)
+            source = known.get((area, number))
+            if source is not None:
+                if location != source and location not in found:
+                    found[location] = _view_call(source, location)
+            elif area == "constant":
+                fixed[location] = view.over(plan.constants[number], 0)
+            else:
+                assert persistent is not None
+                offset, _ = plan.persistent[number]
+                fixed[location] = view.over(persistent.memory, persistent.offset + offset)
+        written = [cast(Location, output.name) for output in call.outputs]
+        known.update(((location.area, location.number), location) for location in written)
+        found[call.outputs[0].name] = call
+    results = [Location("output", number, view) for number, view in enumerate(views)]
+    for result in results:  # what an operator computes as bits is an array of the output's type
+        source = known[result.area, result.number]
+        if result != source:
+            found[result] = _view_call(source, result)
+    return calls.make_plan(tuple(found.values()), fixed, kinds, results)
+
+
+def flat(view: View) -> View:
+    """How an array for such a tensor lies: as it is, or along one axis if the tensor has gaps or repeats elements."""
+    size = view.dtype.itemsize
+    last = sum((count - 1) * stride for count, stride in zip(view.shape, view.strides, strict=True))
+    return view if view.is_packed else View((1 + last // size,), view.dtype, (size,))
 
 
 def _view_call(source: Location, location: Location) -> Call:
     """What sees memory as another tensor than it was written as."""
-    layout = ViewLayout(0, location.view.strides, source.view.shape, source.view.strides)
-    return Call("view", partial(_seen, location.view), (source,), (_output(location),), layout)
+    view = location.view
+    dtype = None if view.dtype == source.view.dtype else view.dtype
+    layout = ViewLayout(0, view.strides, source.view.shape, source.view.strides, dtype)
+    return Call("view", partial(_seen, view), (source,), (_output(location),), layout)
 
 
 def _seen(view: View, array: np.ndarray) -> np.ndarray:

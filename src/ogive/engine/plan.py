@@ -40,6 +40,8 @@ class ViewLayout(NamedTuple):
     strides: tuple[int, ...]
     source_shape: Shape
     source_strides: tuple[int, ...]
+    dtype: np.dtype | None = None
+    """Of the view, of the size of the source's. None: it is the source's."""
 
 
 #: ``elements`` and ``rows`` are kernels. Others are functions of whole arrays: one that fills an array it gets as ``out``,
@@ -145,18 +147,18 @@ class _Views:
 class _Function:
     """A function, which must give the known shape."""
 
-    call: Call
+    function: Callable[..., Any]
+    shape: Shape
 
     def __call__(self, arrays: tuple[Any, ...], out: np.ndarray | None) -> np.ndarray:
-        shape = self.call.output.shape
         if out is None:
-            result: np.ndarray = self.call.function(*arrays)
-        elif arrays and arrays[0].shape != shape:
+            result: np.ndarray = self.function(*arrays)
+        elif arrays and arrays[0].shape != self.shape:
             raise ShapesChanged
         else:
-            self.call.function(*arrays, out=out)
+            self.function(*arrays, out=out)
             result = out
-        if result.shape != shape:
+        if result.shape != self.shape:
             raise ShapesChanged
         return result
 
@@ -242,7 +244,8 @@ class _Planner:
         earlier: _ViewCalls = ()
         if before is not None:  # the layout of its source is that of the view before
             source, earlier = before.root, before.calls
-            layout = before.layout._replace(offset=before.layout.offset + layout.offset, strides=layout.strides)
+            offset, dtype = before.layout.offset + layout.offset, layout.dtype or before.layout.dtype
+            layout = before.layout._replace(offset=offset, strides=layout.strides, dtype=dtype)
         views = (*earlier, (call, tuple(self.fixed[name] for name in others)))
         self.views[call.output.name] = _ViewOfRoot(source, layout, views)
 
@@ -283,7 +286,8 @@ class _Planner:
         places = tuple(map(self._place, call.outputs))
         if call.kind == "copy":
             return None, False, inputs[:1], outputs, places, released
-        return call.function if call.is_kernel else _Function(call), call.is_kernel, inputs, outputs, places, released
+        what = call.function if call.is_kernel else _Function(call.function, call.output.shape)
+        return what, call.is_kernel, inputs, outputs, places, released
 
     def _view(self, call: Call, view: _ViewOfRoot, outputs: tuple[int, ...], released: tuple[int, ...]) -> _Step:
         """A view: of the workspace it is an array of that, of other memory it is made when it is needed."""
@@ -296,7 +300,8 @@ class _Planner:
         source_shape = self._sizes(view.root, layout.source_shape)
         sizes = self._sizes(name, shape)
         lies = ("view", sizes, layout.strides, layout.offset, source_shape, layout.source_strides)
-        return _Views(view.calls), False, (self._slot(view.root),), outputs, (lies,), released
+        place = lies if layout.dtype is None else (*lies, layout.dtype)
+        return _Views(view.calls), False, (self._slot(view.root),), outputs, (place,), released
 
     def _place(self, output: Output) -> tuple[Any, ...]:
         """Where an array lies, as the native plan reads it: in the workspace, in a new array, or where a function put it."""

@@ -178,16 +178,17 @@ class CompiledGraph:
 
     def _at_once(self, inputs: Any) -> Sequence[np.ndarray] | None:
         """The outputs, where every input is given as an array that needs no check but those of the native plan."""
-        plan = self._operator._native
-        if plan is None or not self._are_packed or type(inputs) is not dict or len(inputs) != len(self._slots):
+        operator = self._operator
+        plan = operator._native
+        if plan is None or not self._are_packed or type(inputs) is not dict or len(inputs) != len(operator._flat):
             return None
-        values: list[Any] = [None] * len(self._slots)
+        values: dict[int, Any] = {}
         for key, value in inputs.items():
             found = self._by_node.get(key._node) if type(key) is Expression else self._by_name.get(key)
             if found is None:
                 return None
             values[found.number] = value
-        results = plan.attempt(values, None)
+        results = plan.attempt([values.get(number) for number in operator._flat], None)
         # An output may see the operator's result in another shape.
         return results and [array.reshape(seen.shape) for array, seen in zip(results, self._views, strict=True)]
 

@@ -35,7 +35,7 @@ typedef struct {
 typedef struct {
     place_kind kind;
     int index; /* BUFFER: position in the workspace; FRESH: which result it is, or -1 */
-    PyArray_Descr *descr; /* FRESH */
+    PyArray_Descr *descr; /* FRESH; VIEW: NULL for the type of the source */
     int ndim;
     npy_intp dims[NPY_MAXDIMS_LEGACY_ITERS]; /* FRESH, unless the plan is uniform; VIEW */
     npy_intp *strides;                       /* FRESH: NULL for C order */
@@ -173,18 +173,19 @@ static int read_indices(PyObject *tuple, int limit, int *indices) {
     return 0;
 }
 
-/* ("view", shape, strides, offset, shape of the source, its strides): of a packed or a permuted source. */
+/* ("view", shape, strides, offset, shape of the source, its strides): of a packed or a permuted source. A type may
+ * follow, of the size of the source's. */
 static int read_view(PyObject *given, plan_place *place) {
     const char *kind;
-    PyObject *shape, *strides, *source_shape, *source_strides;
+    PyObject *shape, *strides, *source_shape, *source_strides, *descr = NULL;
     plan_view *view = place->view = PyMem_Calloc(1, sizeof *view);
     if (view == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     place->kind = VIEW;
-    if (!PyArg_ParseTuple(given, "sOOnOO:Plan", &kind, &shape, &strides, &view->offset, &source_shape,
-                          &source_strides) ||
+    if (!PyArg_ParseTuple(given, "sOOnOO|O!:Plan", &kind, &shape, &strides, &view->offset, &source_shape,
+                          &source_strides, &PyArrayDescr_Type, &descr) ||
         (place->ndim = read_dims(shape, place->dims)) < 0 || read_strides(strides, place->ndim, view->strides) < 0 ||
         (view->source_ndim = read_dims(source_shape, view->source_dims)) < 0) {
         return -1;
@@ -192,6 +193,7 @@ static int read_view(PyObject *given, plan_place *place) {
     if (read_strides(source_strides, view->source_ndim, view->source_strides) < 0) {
         return -1;
     }
+    place->descr = (PyArray_Descr *)Py_XNewRef(descr);
     npy_intp low, high, first, last;
     /* Of a batch, each item within its own. */
     const int is_batch = place->ndim > 0 && place->dims[0] == ANY_LENGTH;
@@ -215,7 +217,7 @@ static int read_view(PyObject *given, plan_place *place) {
 static int read_place(PyObject *given, plan_place *place) {
     const char *kind;
     PyObject *first = NULL, *second = NULL, *third = NULL;
-    if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) == 6) {
+    if (PyTuple_Check(given) && PyTuple_GET_SIZE(given) >= 6) {
         PyObject *name = PyTuple_GET_ITEM(given, 0);
         if (PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "view") == 0) {
             return read_view(given, place);
@@ -696,9 +698,13 @@ static PyObject *view_of(const plan_place *place, PyObject *object, const run_sh
             return NULL;
         }
     }
+    PyArray_Descr *descr = place->descr == NULL ? PyArray_DESCR(source) : place->descr;
+    if (PyDataType_ELSIZE(descr) != PyArray_ITEMSIZE(source)) {
+        return NULL;
+    }
     npy_intp of_batch[NPY_MAXDIMS_LEGACY_ITERS];
     PyObject *result = PyArray_NewFromDescr(
-        &PyArray_Type, (PyArray_Descr *)Py_NewRef(PyArray_DESCR(source)), place->ndim,
+        &PyArray_Type, (PyArray_Descr *)Py_NewRef(descr), place->ndim,
         dims_of(place, shape, of_batch), view->strides,
         PyArray_BYTES(source) + view->offset, PyArray_FLAGS(source) & NPY_ARRAY_WRITEABLE, NULL);
     if (result != NULL && PyArray_SetBaseObject((PyArrayObject *)result, Py_NewRef(object)) < 0) {
