@@ -37,7 +37,7 @@ def test_operators_state_formula_example_and_source(op):
 
 def test_every_operator_is_exported():
     for name, op in OPERATORS.items():
-        assert getattr(ogive, name, None) is op, f"add {name} to ogive/__init__.py"
+        assert getattr(ogive, name, None) is op, f"import the module of {name} in ogive/__init__.py"
         assert name in ogive.__all__
     exported = {name for name, thing in PUBLIC if isinstance(thing, ogive.Operator)}
     assert exported == {*OPERATORS, *ALIASES}

@@ -1,7 +1,6 @@
 """Every operator, written once: the one place to add one.
 
-A module lists its operators in ``__all__``; nothing else names them but ``ogive/__init__.py``, where they
-are exported for editors and type checkers (a test compares the two).
+A module lists its operators in ``__all__``; nothing else names them. ``ogive/__init__.py`` exports what each module lists.
 """
 
 from __future__ import annotations
