@@ -100,6 +100,7 @@ MAY_IMPORT = {
         "row_enclosure",
         "row_operator",
         "signature",
+        "webnn",
     },
     "judge": {"accuracy", "catalog", "error_functions", "golden", "near_zero", "peers", "reference"},
     "catalog": {"limits", "formula", "operator", "row_operator", "signature"},

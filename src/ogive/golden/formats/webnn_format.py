@@ -12,36 +12,23 @@ from typing import Any
 
 import numpy as np
 
+from ogive.catalog.standards import rows
 from ogive.errors import UnsupportedError, message
 from ogive.golden.specification import python_value
 from ogive.golden.vectors import Vectors
+from ogive.webnn.table import OPERATORS as TABLE
 
 __all__ = ["OPERATORS", "write"]
 
 #: Ogive's name -> WebNN's, and WebNN's names of the options.
 OPERATORS: dict[str, tuple[str, dict[str, str]]] = {
-    **{name: (name, {}) for name in ("abs", "add", "ceil", "cos", "div", "equal", "erf", "exp", "floor", "identity")},
-    **{name: (name, {}) for name in ("log", "max", "min", "mul", "neg", "pow", "prelu", "reciprocal", "relu")},
-    **{name: (name, {}) for name in ("sigmoid", "sign", "sin", "softmax", "softsign", "sqrt", "sub", "tan", "tanh")},
-    **{name: (name, {}) for name in ("greater", "where")},
-    "less": ("lesser", {}),
-    "less_or_equal": ("lesserOrEqual", {}),
-    "greater_or_equal": ("greaterOrEqual", {}),
     "clamp": ("clamp", {"min": "minValue", "max": "maxValue"}),
-    "elu": ("elu", {"alpha": "alpha"}),
-    "gelu": ("gelu", {}),
-    "hard_sigmoid": ("hardSigmoid", {"alpha": "alpha", "beta": "beta"}),
-    "hard_swish": ("hardSwish", {}),
-    "isinf": ("isInfinite", {}),
-    "isnan": ("isNaN", {}),
-    "leaky_relu": ("leakyRelu", {"alpha": "alpha"}),
-    "linear": ("linear", {"alpha": "alpha", "beta": "beta"}),
-    "logical_and": ("logicalAnd", {}),
-    "logical_not": ("logicalNot", {}),
-    "logical_or": ("logicalOr", {}),
-    "logical_xor": ("logicalXor", {}),
-    "round": ("roundEven", {}),
-    "softplus": ("softplus", {}),
+    "softmax": ("softmax", {}),
+    **{
+        rows("webnn", name)[0].formula: (name, {option: option for option in row.options})
+        for name, row in TABLE.items()
+        if row.kind == "elements"
+    },
 }
 
 #: WebNN's element types.
