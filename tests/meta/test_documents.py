@@ -37,7 +37,8 @@ def test_the_commands_of_the_readme_are_one_line_each():
 def test_the_readme_counts_the_operators():
     from ogive.catalog import OPERATORS
 
-    assert re.findall(r"(\d+) operators", README) == [str(len(OPERATORS))]
+    (count,) = re.findall(r"more than (\d+) operators", README)
+    assert 0 < len(OPERATORS) - int(count) <= 20, "the count in README.md is far from the operators that there are"
 
 
 def named_commands():
