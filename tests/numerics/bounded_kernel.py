@@ -16,7 +16,7 @@ from ogive.dtypes import ELEMENT_TYPES
 from ogive.expression import Expression, Format, node, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import Bounded
-from ogive.passes.reals import Reals
+from ogive.passes.untested_elements import UntestedElements
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
 
@@ -58,7 +58,7 @@ def evaluated(root: Expression, operands: Sequence[np.ndarray], *, corrected: bo
     """The formula in promoted or in corrected arithmetic with bounds."""
     types = [ELEMENT_TYPES[o.dtype.name] for o in operands]
     m = Bounded(Format.F64, goal=None if corrected else Format.F32)
-    value = m.unscaled(Reals(m, tuple(types)).number(root))
+    value = m.unscaled(UntestedElements(m, tuple(types)).number(root))
     zero = m.number(0.0)
     margin = m.total(value) if value.error.is_known else m.number(math.inf)
     doubt = value.error.doubt or node("constant", (), False, Format.BIT)

@@ -21,7 +21,7 @@ from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.own_errors import CORRECTED, PROMOTED
 from ogive.operations import OPERATIONS
-from ogive.passes.reals import Reals
+from ogive.passes.untested_elements import UntestedElements
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
 
@@ -246,7 +246,7 @@ def test_what_is_decided_is_correctly_rounded(name: str, mode: str, kind: str) -
     result = ELEMENT_TYPES[kind]
     root, x = TEXTBOOK[name](operand()), _grid(kind)
     m = Bounded(Format.F64, goal=Format.F32 if mode == "promoted" else None)
-    reals = Reals(m, (ELEMENT_TYPES[x.dtype.name],))
+    reals = UntestedElements(m, (ELEMENT_TYPES[x.dtype.name],))
     undecided = m.undecided(reals.number(root), result) or node("constant", (), False, Format.BIT)
     results = (reals.store(root, result), node("convert", (undecided,), None, Format.U8))
     program = Program((ELEMENT_TYPES[x.dtype.name],), (result, ELEMENT_TYPES["bool"]), results)

@@ -121,9 +121,9 @@ class Formula:
 
     @cached_property
     def program(self) -> Program:
+        from ogive.passes.exact import computes_in
         from ogive.passes.fold import fold
         from ogive.passes.lower import lower
-        from ogive.passes.policy import computes_in
 
         numbers = dict(self.bound)
         if computes_in(self.inputs, self.outputs) == "float32":  # as a kernel gets those that stay open

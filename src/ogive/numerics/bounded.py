@@ -26,7 +26,6 @@ from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_
 from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.machine import Machine
 from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
 from ogive.numerics.totals import Totals
 from ogive.numerics.truths import both, either, except_where
@@ -304,6 +303,14 @@ class Bounded(Totals):
     def _exactly_where(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Where the one of two numbers that is chosen is exact."""
         return self._chosen(condition, self._are_exact(a), self._are_exact(b))
+
+    def error_of_choice(self, choice: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
+        if not choice.error.is_known or a.exponent or b.exponent:
+            return choice.error
+        return self.error_of_extreme(choice, a, b)
+
+    def doubted_by_sign(self, magnitude: DoubleWord, sign: DoubleWord) -> DoubleWord:
+        return self.doubted(magnitude, self.doubt_of(self.compare(ops.LESS, sign, self.wide(0.0))))
 
     def error_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
         """The bound of the result, the larger or the smaller of two numbers without exponents.
@@ -693,8 +700,8 @@ def exact_operand(kind: ElementType) -> Bound:
     return Bound(bits=precision, least=2.0 ** (2 - bias - precision), largest=2.0 ** (bias + 1))
 
 
-def exact_parameter(m: Machine) -> Bound:
-    """The same of a parameter: a number of the results' precision."""
-    if m.extended:
+def exact_parameter(form: Format) -> Bound:
+    """The same of a parameter that is rounded to a format."""
+    if form is Format.F64:
         return Bound(bits=53, least=2.0**-1074)
     return Bound(bits=24, least=2.0**-149, largest=2.0**128)

@@ -385,6 +385,19 @@ class Arithmetic(Machine):
         mantissa = magnitude.mantissa | -magnitude.mantissa
         return replace(magnitude, high=high, low=low, interval=interval, mantissa=mantissa)
 
+    # ---- what an arithmetic with bounds says of choices (bounded.py)
+
+    def error_of_choice(self, choice: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
+        """What the larger or smaller of two numbers may be wrong by."""
+        return choice.error
+
+    def doubted_by_sign(self, magnitude: DoubleWord, sign: DoubleWord) -> DoubleWord:
+        """A magnitude that gets the sign of a number, which may be in doubt."""
+        return magnitude
+
+    def doubt_limits(self, truth: Expression, *numbers: DoubleWord) -> None:
+        """Keep where it is in doubt whether numbers are infinite or NaN."""
+
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         """``less``, ``less_equal`` or ``equal`` of the numbers that are meant, not of their high parts."""
         a, b = self.renormalised(self.unscaled(a)), self.renormalised(self.unscaled(b))

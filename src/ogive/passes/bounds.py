@@ -8,7 +8,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import REDUCTIONS, Expression, Format, walk
 from ogive.numerics.bound import UNKNOWN, Bound
 from ogive.numerics.bounded import Bounded
-from ogive.passes.reals import Reals
+from ogive.passes.real_lowering import RealLowering
 
 __all__ = ["bounds_of"]
 
@@ -20,5 +20,5 @@ def bounds_of(roots: Sequence[Expression], inputs: Sequence[ElementType]) -> tup
     """
     if any(current.operation in REDUCTIONS for current in walk(*roots)):
         return (UNKNOWN,) * len(roots)
-    reals = Reals(Bounded(Format.F64, goal=Format.F32), tuple(inputs))
+    reals = RealLowering(Bounded(Format.F64, goal=Format.F32), tuple(inputs))
     return tuple(UNKNOWN if root.format is Format.TRUTH else reals.number(root).error for root in roots)

@@ -19,7 +19,6 @@ from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bounded import Bounded
 from ogive.passes.fast_path import fast_path
-from ogive.passes.policy import computes_in
 from ogive.passes.rounds_once import rounds_once
 from ogive.passes.tested import TestedReals
 from ogive.program import MASK, Number, Program, Source
@@ -27,7 +26,7 @@ from ogive.program import MASK, Number, Program, Source
 if TYPE_CHECKING:
     from ogive.near_zero import Line
 
-__all__ = ["decider", "needs_test", "parameters_in", "repaired", "with_test"]
+__all__ = ["computes_in", "decider", "needs_test", "parameters_in", "repaired", "with_test"]
 
 #: What neither level has a rule for with bounds.
 NO_TEST = frozenset({*ROW_NUMBERS, ops.INTEGER_POWER, ops.BIT_SHIFT_LEFT, ops.BIT_SHIFT_RIGHT, ops.BIT_COUNT})
@@ -58,6 +57,11 @@ def _is_quantized(root: Expression) -> bool:
     if root.operation != ops.ROUND_EVEN or root.operands[0].operation != ops.DIVIDE:
         return False
     return all(operand.operation == ops.INPUT for operand in root.operands[0].operands)
+
+
+def computes_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> str:
+    """The format in which numbers of these operands are computed."""
+    return max(t.computes_in for t in (*inputs, *outputs))
 
 
 def parameters_in(inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> Format:

@@ -16,17 +16,14 @@ from ogive.expression import ROW_NUMBERS, Expression, Format, node, varying, wal
 from ogive.numerics.bounded import Bounded
 from ogive.passes.exact import parameters_in
 from ogive.passes.identities import without_cancellation
-from ogive.passes.reals import MOST_OF_A_STAGE
+from ogive.passes.row_lowering import has_room
 from ogive.passes.rowwise import CHOICES
 from ogive.passes.tested import agree
 from ogive.passes.tested_rows import RowsInTwoWords, TestedRows, UnboundedError
-from ogive.program import MASK, DecideRow, Number, Program, Stage
+from ogive.program import MASK, DecideRow, Number, Program
 
 __all__ = [
-    "MOST_REDUCTIONS",
-    "MOST_STAGES",
     "decided_by_rows",
-    "has_room",
     "needs_no_bounds",
     "row_decider",
     "rows_with_test",
@@ -34,9 +31,6 @@ __all__ = [
 
 #: The number of a row's elements.
 LENGTH = node(ops.ROW_LENGTH, (), None, Format.F64)
-
-#: What a kernel has room for (runtime/native/native.h): stages, that of the results among them, and all their reductions.
-MOST_STAGES, MOST_REDUCTIONS = 8, 64
 
 
 def rows_with_test(
@@ -132,13 +126,6 @@ def _in_two_words(
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)
     made = Program(inputs, outputs, results, stages, scratch, parameter_count)
     return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=False))
-
-
-def has_room(stages: Sequence[Stage]) -> bool:
-    """Whether a kernel has room for what its rows are reduced to."""
-    counts = [len(stage.reductions) for stage in stages]
-    has_portions = max(counts, default=0) <= MOST_OF_A_STAGE
-    return has_portions and sum(counts) <= MOST_REDUCTIONS and len(stages) < MOST_STAGES
 
 
 def _over_rows(

@@ -14,17 +14,20 @@ from dataclasses import replace
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.errors import FormulaError
-from ogive.expression import Expression, Format, walk
+from ogive.expression import Expression, Format, depends_on_elements, walk
 from ogive.numerics.bounded import Bounded
-from ogive.numerics.double_word import Arithmetic
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.passes.cost import cost
 from ogive.passes.exact_rows import row_decider
-from ogive.passes.reals import NoSingleRuleError
-from ogive.passes.rowwise import from_largest, within_row
-from ogive.passes.untested import untested
-from ogive.program import Program
+from ogive.passes.rowwise import EXPONENTIALS, exponential, from_largest, row_exponential, within_row
+from ogive.passes.untested_rows import UntestedRows, untested_rows
+from ogive.program import Program, Summation
 
-__all__ = ["fast_rows"]
+__all__ = ["FastRows", "fast_rows"]
+
+
+class NoSingleRuleError(Exception):
+    """A formula has a function of elements, of which there are rules for float64 alone."""
 
 
 def fast_rows(
@@ -59,11 +62,37 @@ def _made(
     reduces: bool,
 ) -> Program:
     if not (reduces and _sums_products(roots)):
-        single = Arithmetic(Format.F32)
+        single = FastRows(Arithmetic(Format.F32), tuple(inputs))
         with suppress(NoSingleRuleError):
-            return untested(roots, inputs, outputs, single, parameter_count, reduces=reduces)
-    double = Bounded(Format.F64, goal=Format.F32)
-    return untested(roots, inputs, outputs, double, parameter_count, reduces=reduces)
+            return untested_rows(single, roots, outputs, parameter_count, reduces=reduces)
+    double = UntestedRows(Bounded(Format.F64, goal=Format.F32), tuple(inputs))
+    return untested_rows(double, roots, outputs, parameter_count, reduces=reduces)
+
+
+class FastRows(UntestedRows):
+    """Rows in float32 with corrections."""
+
+    def _summation(self, summed: Expression, form: Format, *, is_kept: bool) -> Summation:
+        interval = self._interval_of_summed(summed)
+        if form is not Format.F32:
+            return Summation.IN_FLOAT64
+        if not is_kept and interval.within(0.0, self.m.largest / 4):  # kept are results, of which the last bit shows
+            return Summation.IN_PAIRS
+        if interval.within(0.0, EXPONENTIALS.high):
+            return Summation.FROM_ONE
+        return Summation.IN_FLOAT64
+
+    def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
+        """A function of what a row has one of, or the exponential of a distance from the row's largest element."""
+        if root.operation.returns_operand:
+            return super()._function(root, operands)
+        if not depends_on_elements(root):
+            return self._shortened(self.of_rows.number(root))
+        parts = row_exponential(root)
+        if parts is None or not self.number(parts[0]).is_exact:
+            raise NoSingleRuleError
+        element, largest = map(self.number, parts)
+        return DoubleWord(exponential(self.m, element.high, largest.high), interval=EXPONENTIALS)
 
 
 def _sums_products(roots: Sequence[Expression]) -> bool:

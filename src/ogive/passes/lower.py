@@ -18,9 +18,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ogive.dtypes import ElementType
-from ogive.expression import ROW_NUMBERS, Expression, walk
+from ogive.expression import ROW_NUMBERS, Expression, Format, walk
 from ogive.limits import stored_in, with_limits
-from ogive.passes.exact import decider, needs_test, with_test
+from ogive.numerics.double_word import Arithmetic
+from ogive.passes.exact import computes_in, decider, needs_test, with_test
 from ogive.passes.exact_rows import (
     decided_by_rows,
     needs_no_bounds,
@@ -31,8 +32,8 @@ from ogive.passes.fast_contract import fast
 from ogive.passes.fast_rows import fast_rows
 from ogive.passes.identities import without_cancellation
 from ogive.passes.integers import Integers, Saturating, format_of_whole_numbers, only_chooses
-from ogive.passes.policy import arithmetic_of
-from ogive.passes.untested import untested
+from ogive.passes.untested_elements import untested
+from ogive.passes.untested_rows import UntestedRows, untested_rows
 from ogive.passes.whole_rows import format_of_rows, whole_rows
 from ogive.program import MASK, Program, Source
 
@@ -78,18 +79,28 @@ def lower(
     if not has_rows:
         decide = decider(roots, inputs, outputs)
         roots = without_cancellation(roots)
-        arithmetic = arithmetic_of(roots, inputs, outputs)
+        arithmetic = _arithmetic_of(roots, inputs, outputs)
         made = untested(roots, inputs, outputs, arithmetic, parameter_count)
         return replace(made, source=Source(tuple(roots), arithmetic), decide=decide)
-    arithmetic = arithmetic_of(roots, inputs, outputs)
-    made = untested(roots, inputs, outputs, arithmetic, parameter_count, reduces=reduces)
+    arithmetic = _arithmetic_of(roots, inputs, outputs)
+
+    def made_for(results: Sequence[ElementType]) -> Program:
+        rows = UntestedRows(arithmetic, tuple(inputs))
+        return untested_rows(rows, roots, results, parameter_count, reduces=reduces)
+
+    made = made_for(outputs)
     if not needs_no_bounds(roots) and all(t.name != "float64" for t in types):
-
-        def with_place() -> Program:
-            return untested(roots, inputs, (*outputs, MASK), arithmetic, parameter_count, reduces=reduces)
-
-        made = decided_by_rows(made, with_place, reduces=reduces)
+        made = decided_by_rows(made, lambda: made_for((*outputs, MASK)), reduces=reduces)
     return replace(made, decide_row=row_decider(roots, inputs, outputs, reduces=reduces))
+
+
+def _arithmetic_of(
+    roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType]
+) -> Arithmetic:
+    """What computes without a rounding test: float64 where an operand is a number of it, or the formulas have functions."""
+    has_functions = any(n.operation.is_elementary and not n.operation.returns_operand for n in walk(*roots))
+    is_long = has_functions or computes_in(inputs, outputs) == "float64"
+    return Arithmetic(Format.F64 if is_long else Format.F32)
 
 
 def computed_in_integers(

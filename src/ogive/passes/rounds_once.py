@@ -15,7 +15,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, is_extreme, walk
 from ogive.numerics.machine import Machine
 from ogive.numerics.rounding import is_half
-from ogive.passes.reals import is_sum
+from ogive.passes.untested_elements import is_sum
 
 __all__ = ["rounds_once"]
 
@@ -103,7 +103,7 @@ class _Formulas:
     def _is_clamp(self, root: Expression) -> bool:
         """Whether this is the larger or smaller of a result and a constant: it may be chosen after rounding.
 
-        Where that is zero, the sign of a zero might differ (`Reals._choice_after_rounding`): sums with a constant or a
+        Where that is zero, the sign of a zero might differ (`UntestedElements._choice_after_rounding`): sums with a constant or a
         parameter are never -0 themselves.
         """
         condition, a, b = root.operands

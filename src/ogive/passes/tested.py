@@ -18,12 +18,10 @@ from ogive.numerics.bound import Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
-from ogive.numerics.interval import Interval
-from ogive.numerics.machine import Machine
 from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
 from ogive.numerics.truths import either, except_where
 from ogive.passes.conversions import fewer_conversions
-from ogive.passes.reals import Reals
+from ogive.passes.real_lowering import RealLowering
 
 __all__ = ["TestedReals", "agree", "differ"]
 
@@ -56,16 +54,11 @@ def _numbers_of(current: Expression) -> Sequence[Expression]:
     return [operand for operand in current.operands if operand.format is Format.NUMBER]
 
 
-class TestedReals(Reals):
+class TestedReals(RealLowering):
     """Reals in float64, plain or with corrections, whose results come with a rounding test."""
 
     __test__ = False  # to pytest this is no test
     m: Bounded
-
-    def __init__(self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format) -> None:
-        super().__init__(arithmetic, inputs)
-        self.parameters = parameters
-        """The format that parameters are rounded to."""
 
     def tested(
         self, roots: Sequence[Expression], outputs: Sequence[ElementType]
@@ -334,15 +327,7 @@ class TestedReals(Reals):
     def _number(self, root: Expression) -> DoubleWord:
         if self.m.extended and root.operation in (ops.MULTIPLY, ops.DIVIDE):
             return self._perhaps_exact(root)
-        if root.operation != ops.PARAMETER:
-            return super()._number(root)
-        value = node(ops.PARAMETER, (), root.attribute, Format.F64)
-        error = Bound(bits=53, least=2.0**-1074)
-        if self.parameters is Format.F32:
-            value = node(ops.CONVERT, (node(ops.CONVERT, (value,), None, Format.F32),), None, Format.F64)
-            error = Bound(bits=24, least=2.0**-149, largest=2.0**128)
-        most = Machine(self.parameters).largest
-        return DoubleWord(value, interval=Interval(-most, most), error=error)
+        return super()._number(root)
 
     def _perhaps_exact(self, root: Expression) -> DoubleWord:
         """A product or quotient; if it is ``n x / d``, with whole numbers of few bits, as such a quotient.

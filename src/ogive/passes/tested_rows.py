@@ -23,7 +23,7 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import Interval
 from ogive.numerics.truths import either
-from ogive.passes.reals import Reals
+from ogive.passes.row_lowering import RowLowering
 from ogive.passes.rowwise import (
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
@@ -92,7 +92,7 @@ class UnboundedError(Exception):
     """What a formula reduces rows to has no bound."""
 
 
-class TestedRows(TestedReals):
+class TestedRows(RowLowering, TestedReals):
     """Reals over rows in float64, plain or with corrections, whose results come with a rounding test."""
 
     def __init__(
@@ -113,7 +113,7 @@ class TestedRows(TestedReals):
         """The largest or smallest number of a row -> which elements are known to equal it."""
 
     @property
-    def of_rows(self) -> Reals:
+    def of_rows(self) -> TestedRows:
         return self.rows
 
     # ---- stages

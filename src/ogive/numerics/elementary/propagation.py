@@ -18,12 +18,12 @@ from ogive.expression import Expression, Format, Operation, node
 from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import UNKNOWN, Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, USEFUL, Bounded
-from ogive.numerics.double_word import DoubleWord
+from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.own_errors import CORRECTED, PROMOTED
 from ogive.numerics.interval import Interval
 from ogive.numerics.truths import both, either, except_where
 
-__all__ = ["bounded"]
+__all__ = ["bounded", "rule_of"]
 
 #: Where a function underflows its result is wrong by this at most.
 UNDERFLOW = 2.0**-980
@@ -245,6 +245,14 @@ FUNCTIONS |= {
     name: replace(FUNCTIONS[name], increasing=function)
     for name, function in (("exp", math.exp), ("logistic", _logistic))
 }
+
+
+def rule_of(m: Arithmetic, operation: Operation) -> Callable[..., DoubleWord]:
+    """The rule of a function in an arithmetic: where numbers have bounds, one whose result has one."""
+    if m.bounded:
+        return bounded(operation)
+    assert operation.lowering is not None
+    return operation.lowering
 
 
 @cache
