@@ -168,7 +168,9 @@ class Rows:
         for current in walk(root):
             operands = [values[operand] for operand in current.operands]
             places = self.every if current in of_all else wanted
-            if not current.operands:
+            if current.operation == ops.ROW_COUNT:
+                values[current] = Common(self.domain.number(len(self.every)))
+            elif not current.operands:
                 values[current] = self._leaf(current, places)
             elif current in reduced:
                 (operand,) = operands
@@ -179,8 +181,6 @@ class Rows:
         return values[root]
 
     def _leaf(self, n: Expression, places: Sequence[int]) -> Any:
-        if n.operation == ops.ROW_COUNT:
-            return Common(self.domain.number(len(self.every)))
         if n.operation != ops.INPUT:
             given = self.parameters[n.attribute[1]] if n.operation == ops.PARAMETER else n.attribute
             return Common(self.domain.leaf(n, given))
