@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from ogive.catalog import OPERATORS
 from ogive.dtypes import ElementType
+from ogive.expression import walk
 
 
 def named(cases):
@@ -20,6 +21,23 @@ CASE_IDS = named(CASES)
 OF_ROWS = [(op, signature) for op in OPERATORS.values() if op.is_row_wise for signature in op.signatures]
 ROW_CASES = [(op, signature) for op, signature in OF_ROWS if not op.reduces]
 ROW_CASE_IDS = named(ROW_CASES)
+
+
+def _loops():
+    """One element-wise case for all that pass the same way through the loops in C.
+
+    These see the sizes of types, and whether a kernel leaves elements to its repair: as most elementary functions do.
+    """
+    found = {}
+    for op, signature in CASES:
+        is_curved = any(node.operation.is_elementary for root in op.formula() for node in walk(root))
+        sizes = tuple(t.itemsize for t in signature.inputs), tuple(t.itemsize for t in signature.outputs)
+        found.setdefault((sizes, is_curved, signature.inputs[0].is_float), (op, signature))
+    return [*found.values()]
+
+
+LOOPS = _loops()
+LOOP_IDS = named(LOOPS)
 
 
 def of_one_array(op):

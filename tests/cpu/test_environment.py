@@ -12,7 +12,7 @@ import ogive
 from ogive.catalog import OPERATORS
 from ogive.runtime.kernels import make_ufunc
 from tests.cpu.test_targets import RUNNABLE, program
-from tests.inputs import CASE_IDS, CASES, OF_ROWS, assert_same_bits, named, operands
+from tests.inputs import CASE_IDS, CASES, LOOPS, OF_ROWS, assert_same_bits, named, operands
 
 FLUSH_TO_ZERO, DENORMALS_ARE_ZERO, ROUND_UP = 0x8000, 0x0040, 0x4000
 ALL_FLAGS = 0x3F
@@ -49,7 +49,8 @@ def mxcsr():
 
 
 MODES = {"flush": FLUSH_TO_ZERO | DENORMALS_ARE_ZERO, "round-up": ROUND_UP}
-NAMED = list(zip(CASES, CASE_IDS, strict=True)) + list(zip(OF_ROWS, named(OF_ROWS), strict=True))
+#: The loops set the mode and set it back, not the code of an operator.
+EVERY_LOOP = LOOPS + OF_ROWS
 
 
 def arguments(op, signature, count):
@@ -70,9 +71,8 @@ def same_in_every_mode(mxcsr, function, arrays, expected):
         assert_same_bits(result, expected, *arrays)
 
 
-@pytest.mark.matrix("op.name")
 @needs_mxcsr
-@pytest.mark.parametrize(("op", "signature"), [c for c, _ in NAMED], ids=[name for _, name in NAMED])
+@pytest.mark.parametrize(("op", "signature"), EVERY_LOOP, ids=named(EVERY_LOOP))
 def test_the_callers_mode_is_not_used_and_comes_back(op, signature, mxcsr, threads):
     arrays, required = arguments(op, signature, 150_000)
     expected = op(*arrays, **required)
@@ -81,9 +81,8 @@ def test_the_callers_mode_is_not_used_and_comes_back(op, signature, mxcsr, threa
         same_in_every_mode(mxcsr, lambda *given: op(*given, **required), arrays, expected)
 
 
-@pytest.mark.matrix("op.name")
 @needs_mxcsr
-@pytest.mark.parametrize(("op", "signature"), [c for c, _ in NAMED], ids=[name for _, name in NAMED])
+@pytest.mark.parametrize(("op", "signature"), EVERY_LOOP, ids=named(EVERY_LOOP))
 def test_nor_by_the_code_of_the_smallest_instruction_set(op, signature, mxcsr):
     """Without FMA among the instructions a function of the C library is called, in the same environment."""
     arrays, required = arguments(op, signature, 3000)
@@ -93,13 +92,14 @@ def test_nor_by_the_code_of_the_smallest_instruction_set(op, signature, mxcsr):
     same_in_every_mode(mxcsr, make_ufunc(op.name, compiled, RUNNABLE[0]), arrays, expected)
 
 
-def test_no_warning_leaks_from_lanes_that_a_select_throws_away():
-    for op, signature in CASES:
-        required = {p.name: 1.5 for p in op.parameters if p.is_required}
-        arrays = operands(signature, 500)
-        with np.errstate(all="raise"):
-            op(*arrays, **required)
-            op(*(a[:3] for a in arrays), **required)
+@pytest.mark.matrix("op.name")
+@pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
+def test_no_warning_leaks_from_lanes_that_a_select_throws_away(op, signature):
+    required = {p.name: 1.5 for p in op.parameters if p.is_required}
+    arrays = operands(signature, 500)
+    with np.errstate(all="raise"):
+        op(*arrays, **required)
+        op(*(a[:3] for a in arrays), **required)
 
 
 def test_compiling_raises_no_flag():
@@ -112,6 +112,6 @@ def test_compiling_raises_no_flag():
 
 
 def test_there_are_operators():
-    assert OPERATORS
-    assert NAMED
-    assert {op.name for (op, _), _ in NAMED} == set(OPERATORS)
+    assert {op.name for op, _ in OF_ROWS} == {op.name for op in OPERATORS.values() if op.is_row_wise} != set()
+    assert len({tuple(t.itemsize for t in signature.inputs) for _, signature in LOOPS}) > 20
+    assert any(op is ogive.celu for op, _ in LOOPS)

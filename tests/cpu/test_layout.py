@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ogive
-from tests.inputs import CASE_IDS, CASES, assert_same_bits, operands
+from tests.inputs import CASE_IDS, CASES, LOOP_IDS, LOOPS, assert_same_bits, named, operands
 
 LENGTHS = [*range(1, 40), 63, 64, 65, 127, 128, 129, 255, 256, 257, 1000, 2047, 2048, 2049, 4099]
 
@@ -48,8 +48,7 @@ def test_layout_never_changes_bits(op, signature):
         assert_same_bits(memory, before)  # nothing was written between the elements
 
 
-@pytest.mark.matrix("op.name")
-@pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
+@pytest.mark.parametrize(("op", "signature"), LOOPS, ids=LOOP_IDS)
 def test_every_element_alone(op, signature):
     arrays = operands(signature, 50)
     parameters = required(op)
@@ -59,11 +58,10 @@ def test_every_element_alone(op, signature):
         assert_same_bits(alone, whole[i : i + 1])
 
 
-IN_PLACE = [(op, s) for op, s in CASES if s.inputs[0] == s.outputs[0]]
+IN_PLACE = [(op, s) for op, s in LOOPS if s.inputs[0] == s.outputs[0]]
 
 
-@pytest.mark.matrix("op.name")
-@pytest.mark.parametrize(("op", "signature"), IN_PLACE, ids=[CASE_IDS[CASES.index(case)] for case in IN_PLACE])
+@pytest.mark.parametrize(("op", "signature"), IN_PLACE, ids=named(IN_PLACE))
 def test_in_place(op, signature):
     arrays = operands(signature, 3000)
     parameters = required(op)
@@ -75,8 +73,7 @@ def test_in_place(op, signature):
         assert_same_bits(first.copy(), expected)
 
 
-@pytest.mark.matrix("op.name")
-@pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
+@pytest.mark.parametrize(("op", "signature"), LOOPS, ids=LOOP_IDS)
 def test_threads_never_change_bits(op, signature, threads):
     arrays = [np.resize(a, 400_003) for a in operands(signature, 3000)]
     parameters = required(op)
