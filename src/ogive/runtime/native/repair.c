@@ -8,6 +8,7 @@
 #include "native.h"
 #include "streaming.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Elements between two looks at the flags: their inputs are then still in the cache nearby. */
@@ -188,12 +189,13 @@ static inline void copy_element(char *to, const char *from, npy_intp size) {
 }
 
 /* The place of the first element of a batch with the same operands, for each flagged one. Others keep no mark, so that
- * Python is asked once about padding, constants and zeros. Returns how many marks are gone. */
-static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers, npy_intp count, uint16_t *first) {
-    uint16_t table[2 * CHUNK]; /* open addressing; a place and one, 0: free */
+ * Python is asked once about padding, constants and zeros. Returns how many marks are gone. `table` has room for twice
+ * as many as a chunk: open addressing of a place and one, 0 where it is free. */
+static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers, npy_intp count, uint16_t *first,
+                                 uint16_t *table) {
     char *mask = buffers[repair->inputs + repair->outputs - 1];
     npy_intp gone = 0;
-    memset(table, 0, sizeof table);
+    memset(table, 0, 2 * CHUNK * sizeof *table);
     for (npy_intp i = 0; i < count; ++i) {
         first[i] = (uint16_t)i;
         if (mask[i] == 0) {
@@ -229,15 +231,15 @@ static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers
     return gone;
 }
 
-/* Has Python decide what the repair flagged of a batch. */
+/* Has Python decide what the repair flagged of a batch. Threads with small stacks call this: 24 KiB lie elsewhere. */
 static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *const *buffers, npy_intp count) {
-    uint16_t first[CHUNK];
+    uint16_t *const first = malloc(3 * CHUNK * sizeof *first); /* NULL: Python is asked about each */
     npy_intp elements[OGIVE_MAX_OPERANDS + 1];
     const int operands = repair->inputs + repair->outputs;
     for (int k = 0; k < operands; ++k) {
         elements[k] = count;
     }
-    const npy_intp gone = keep_first_marks(repair, buffers, count, first);
+    const npy_intp gone = first == NULL ? 0 : keep_first_marks(repair, buffers, count, first, first + CHUNK);
     atomic_fetch_add_explicit(&call->kernel->counts.asked, gone, memory_order_relaxed);
     ogive_decide(call, repair, buffers, elements);
     for (npy_intp i = 0; gone > 0 && i < count; ++i) {
@@ -246,6 +248,7 @@ static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *c
             copy_element(buffers[k] + i * size, buffers[k] + first[i] * size, size);
         }
     }
+    free(first);
 }
 
 /* Computes the elements with these numbers again. */
