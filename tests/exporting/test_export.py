@@ -115,7 +115,12 @@ def test_operators_of_ones_own():
     [
         (len, {}, ArgumentError, "what is .*; allowed: an operator, a bound one .*, or a model of ogive.onnx.load"),
         ([], {}, ParameterError, "what is an empty list; allowed: an operator, or a list of them"),
-        (ogive.celu, {"form": "exe"}, ParameterError, "form is 'exe'; allowed: object, assembly, llvm, c, static, shared"),
+        (
+            ogive.celu,
+            {"form": "exe"},
+            ParameterError,
+            "form is 'exe'; allowed: object, assembly, llvm, c, static, shared",
+        ),
         (ogive.celu, {"target": "z80"}, ParameterError, "target is 'z80'; allowed: native, x86_64, x86-64, "),
         (ogive.celu, {"triple": "z80-none"}, CompileError, "triple is 'z80-none'; allowed: triples of x86_64, aarch64"),
         (
