@@ -35,7 +35,7 @@ warnings:  ## the native extension compiles without a warning (needs meson and n
 	ninja -C build/warnings
 	rm -rf build/warnings
 
-test:  ## the README's tests, five minutes; `make test TESTS=tests/cpu/test_rows.py` for some
+test:  ## the README's tests; `make test TESTS=tests/cpu/test_rows.py` for some
 	$(PYTHON) -m pytest -q $(or $(TESTS),-n auto tests --pyargs ogive)
 
 test-all:  ## these, and every type and target of each operator
