@@ -32,7 +32,6 @@ NEEDED = (
     "jax",
     "dask",
     "distributed",
-    "numba",
     "xarray",
     "pandas",
     "awkward",
