@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 import ogive
 from ogive._native import Plan
 from ogive.dtypes import element_type
-from ogive.engine.casting import cast
-from ogive.engine.computation import kernel_of, make_ufunc
+from ogive.engine.computation import cast, kernel_of, make_ufunc
 from ogive.engine.executable import Function, GraphDescription, grouped, plan_graph
 from ogive.engine.graph import Node, Value
 from ogive.engine.reductions import REDUCTIONS, reduction

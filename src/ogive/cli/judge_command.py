@@ -33,8 +33,7 @@ from ogive.judge import (
     write_junit,
 )
 from ogive.judge.measure import judge
-from ogive.judge.reports import as_json
-from ogive.judge.results import of_results
+from ogive.judge.reports import as_json, of_results
 from ogive.judge.subjects import of_program, subject
 from ogive.operator import Operator
 from ogive.peers.functions import PEERS

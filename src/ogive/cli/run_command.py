@@ -15,11 +15,20 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from ogive.cli.npy import read_array
-from ogive.cli.outputs import Memory, OutputFolder
-from ogive.cli.picture import WIDTH, picture
+from ogive.cli.outputs import Memory, OutputFolder, read_array
 from ogive.cli.summary import Change, Summary, change, has_numbers, histogram, summary
-from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, PICTURES, ModelCommand, console, print_json, progress, singular
+from ogive.cli.terminal import (
+    FEATURE_LEVEL,
+    MEMORY,
+    PICTURES,
+    WIDTH,
+    ModelCommand,
+    console,
+    picture,
+    print_json,
+    progress,
+    singular,
+)
 from ogive.contracts import CONTRACTS
 
 if TYPE_CHECKING:

@@ -23,8 +23,7 @@ from ogive.directml.errors import DMLError, refuse
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType
-from ogive.engine.casting import cast
-from ogive.engine.computation import Formula, Fused, make_ufunc, under
+from ogive.engine.computation import Formula, Fused, cast, make_ufunc, under
 from ogive.engine.rows import RowFormula
 from ogive.errors import ParameterError
 from ogive.expression import Expression, Format, constant, lift, node

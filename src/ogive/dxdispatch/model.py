@@ -9,11 +9,10 @@ from typing import Any
 
 from ogive.directml import Device
 from ogive.dxdispatch.commands import Command, Dispatchable, Write, WriteFile, read_command
-from ogive.dxdispatch.memory import Budget
 from ogive.dxdispatch.onnx_models import OnnxDispatchable
 from ogive.dxdispatch.operators import OperatorDispatchable
 from ogive.dxdispatch.place import Place
-from ogive.dxdispatch.resources import Resource, read_resource
+from ogive.dxdispatch.resources import Budget, Resource, read_resource
 from ogive.dxdispatch.text import read_document
 from ogive.errors import ParameterError, UnsupportedError, message
 

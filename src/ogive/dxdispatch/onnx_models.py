@@ -11,9 +11,8 @@ import numpy as np
 
 from ogive.dxdispatch.bindings import Bindings, Source, single_source
 from ogive.dxdispatch.data_types import name_of
-from ogive.dxdispatch.memory import Budget
 from ogive.dxdispatch.place import Place
-from ogive.dxdispatch.resources import input_file
+from ogive.dxdispatch.resources import Budget, input_file
 from ogive.errors import OgiveError, UnsupportedError
 
 __all__ = ["OnnxDispatchable", "onnx_file"]

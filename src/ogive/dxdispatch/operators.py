@@ -25,9 +25,8 @@ from ogive.directml import (
 from ogive.directml.descs import OperatorDesc
 from ogive.dxdispatch.bindings import Bindings, Source, read_bindings, single_source
 from ogive.dxdispatch.descs import flags, operator_desc, placed
-from ogive.dxdispatch.memory import Budget
 from ogive.dxdispatch.place import Place
-from ogive.dxdispatch.resources import Resource
+from ogive.dxdispatch.resources import Budget, Resource
 
 __all__ = ["MEMBERS", "OperatorDispatchable", "is_graph"]
 

@@ -17,9 +17,8 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from ogive.gradients import vjp
-from ogive.jax.elements import Choices
+from ogive.jax.elements import Choices, Function, differentiable
 from ogive.jax.handler import call_kernel, varying_alike
-from ogive.jax.tangents import Function, differentiable
 from ogive.operator import Operator
 from ogive.signature import Signature
 

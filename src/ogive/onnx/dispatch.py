@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog.standards import row_of
-from ogive.engine.casting import cast
+from ogive.engine.computation import cast
 from ogive.engine.running import running_product, running_sum
 from ogive.errors import ModelError, ShapeError, message
 from ogive.movement.copies import eye_like

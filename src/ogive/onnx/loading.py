@@ -24,7 +24,7 @@ from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorPro
 from ogive.catalog.standards import row_of
 from ogive.engine.computation import under
 from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message, suggestion
-from ogive.movement.limits import LARGEST_RANK
+from ogive.movement import LARGEST_RANK
 from ogive.onnx import schemas
 from ogive.onnx.bodies import MICROSOFT, body_of
 from ogive.onnx.composed import COMPOSED

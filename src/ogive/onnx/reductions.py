@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 
 from ogive.dtypes import ElementType, element_type, element_type_of
-from ogive.engine.casting import cast
-from ogive.engine.computation import make_ufunc
+from ogive.engine.computation import cast, make_ufunc
 from ogive.engine.reductions import reduction
 from ogive.engine.rows import RowFormula
 from ogive.errors import ShapeError

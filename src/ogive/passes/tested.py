@@ -19,7 +19,7 @@ from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
-from ogive.numerics.truths import both, either, except_where
+from ogive.numerics.truths import either, except_where
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.real_lowering import RealLowering
 
@@ -280,8 +280,6 @@ class TestedReals(RealLowering):
         tied = node(ops.AND, (m.equal_(lower[0], upper[0]), m.less_(lower[1], upper[1])), None, Format.BIT)
         is_wrong = node(ops.OR, (m.less_(lower[0], upper[0]), tied), None, Format.BIT)
         is_beyond = beyond.is_above if side > 0 else beyond.is_below
-        if beyond.high.operation is not ops.CONSTANT:  # nothing lies beside an infinity, whose bits plus one are NaN's
-            is_beyond = both(m.is_finite_(beyond.high), is_beyond)
         moves = node(ops.AND, (is_beyond, is_wrong), None, Format.BIT)
         return m.select_(moves, nearest[0], pair[0]), m.select_(moves, nearest[1], pair[1])
 

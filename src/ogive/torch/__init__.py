@@ -32,8 +32,7 @@ except ModuleNotFoundError as error:
 
 from ogive.torch import nn
 from ogive.torch.functions import wrap
-from ogive.torch.replacing import replace
-from ogive.torch.translating import onnx_translations
+from ogive.torch.models import onnx_translations, replace
 
 __all__ = [*sorted(OPERATORS), "fast", "nn", "onnx_translations", "replace", "wrap"]
 

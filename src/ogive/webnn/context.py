@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ogive.errors import described, message
-from ogive.movement.limits import LARGEST_RANK
+from ogive.movement import LARGEST_RANK
 from ogive.webnn import shapes
 from ogive.webnn.checking import buffer_of, descriptor_of
 from ogive.webnn.data_types import DATA_TYPES, data_type

@@ -10,10 +10,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ogive.directml.builder.tensors import Described, TensorDesc, TensorPolicy
-from ogive.directml.data import FEATURE_LEVELS, facts
+from ogive.directml.data import FEATURE_LEVELS, facts, function_names
 from ogive.directml.device import Device
 from ogive.directml.enumerations import DML_ROUNDING_MODE
-from ogive.directml.names import function_names
 from ogive.directml.operators import Operator
 from ogive.directml.structure import short
 from ogive.errors import ArgumentError, ParameterError, described, message

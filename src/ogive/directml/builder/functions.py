@@ -23,10 +23,10 @@ from ogive.directml.builder.vocabulary import (
     functions,
     snake_case,
 )
+from ogive.directml.data import out_of_scope
 from ogive.directml.descs import desc_class
 from ogive.directml.enumerations import DML_TENSOR_DATA_TYPE, short_name
 from ogive.directml.errors import refuse
-from ogive.directml.names import out_of_scope
 from ogive.directml.scalars import DML_SCALAR_UNION, DML_SCALE_BIAS
 from ogive.directml.structure import REQUIRED, short
 from ogive.directml.support import identical
