@@ -331,8 +331,8 @@ assert not hasattr(dml, "x") and not hasattr(dml, "builder_") and not hasattr(dm
 assert "gelu" not in dir(dml) and "activation_gelu" in dir(dml)
 assert not [name for name in sys.modules if "builder" in name and name.startswith("ogive")]
 dml.activation_gelu
-from ogive.directml import descs, plan  # modules of the package that are found by `import`
-print(hasattr(dml, "TensorDataType"), dml.ReduceFunction.SUM, "ogive.directml.builder.functions" in sys.modules)
+from ogive.directml import descs, graph_plan  # modules of the package that are found by `import`
+print(hasattr(dml, "TensorDataType"), dml.ReduceFunction.SUM, "ogive.directml.builder.operator_functions" in sys.modules)
 """
     completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (completed.stdout, completed.stderr) == ("True 10 True\n", "")

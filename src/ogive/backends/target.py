@@ -19,7 +19,7 @@ from ogive import _native
 from ogive.errors import CompileError, message
 from ogive.records import record
 
-__all__ = ["ELSEWHERE", "TARGETS", "TUNINGS", "Target", "host_target", "runnable_targets"]
+__all__ = ["EXPORT_ONLY", "TARGETS", "TUNINGS", "Target", "host_target", "runnable_targets"]
 
 
 @record()
@@ -116,7 +116,7 @@ TARGETS = {
 }
 
 #: Targets of exported code (exporting/) alone, which no process of this package runs itself.
-ELSEWHERE = {
+EXPORT_ONLY = {
     row.name: row
     for row in (
         Target("riscv64", "riscv64", "generic-rv64", "+m,+a,+f,+d,+c", 16,

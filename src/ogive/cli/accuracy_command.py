@@ -18,13 +18,13 @@ from rich.text import Text
 from ogive.accuracy import BINS, Misrounded, Report, count_misrounded, fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.measure import changed_parameters
 from ogive.accuracy.report import key, load
-from ogive.cli.operators import OperatorName, find, own
+from ogive.cli.operator_argument import OperatorName, find, own
 from ogive.cli.plot import PLOT, check_matplotlib, plot_errors
 from ogive.cli.terminal import console, print_json, progress
 from ogive.contracts import CONTRACTS
 from ogive.dtypes import FLOATS, NUMBERS, ElementType, element_type
 from ogive.operator import Operator
-from ogive.peers.functions import PEERS, function, version
+from ogive.peers.peer_functions import PEERS, function, version
 from ogive.row_operator import RowOperator
 
 __all__ = ["command", "read_parameter"]

@@ -27,10 +27,10 @@ EXPORTS = {
     "builder.activation": ("FusedActivation",),
     "builder.buffers": ("Buffer",),
     "builder.compiled": ("CompiledGraph",),
-    "builder.expression": ("Expression",),
-    "builder.functions": ("broadcast", "reinterpret"),
-    "builder.graph": ("Graph",),
-    "builder.tensors": ("TensorDesc", "TensorPolicy"),
+    "builder.tensor_expression": ("Expression",),
+    "builder.operator_functions": ("broadcast", "reinterpret"),
+    "builder.graph_builder": ("Graph",),
+    "builder.tensor_descs": ("TensorDesc", "TensorPolicy"),
     "binding": (
         "DML_BINDING_DESC",
         "DML_BINDING_PROPERTIES",
@@ -40,14 +40,14 @@ EXPORTS = {
     ),
     "descs": ("DML_OPERATOR_DESC",),
     "device": ("CommandList", "CommandRecorder", "Device"),
-    "errors": ("HRESULT", "DMLError"),
+    "results": ("HRESULT", "DMLError"),
     "features": (
         "DML_FEATURE_DATA_FEATURE_LEVELS",
         "DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT",
         "DML_FEATURE_QUERY_FEATURE_LEVELS",
         "DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT",
     ),
-    "graph": (
+    "graph_descs": (
         "DML_CONSTANT_DATA_GRAPH_NODE_DESC",
         "DML_GRAPH_DESC",
         "DML_GRAPH_EDGE_DESC",
@@ -57,9 +57,9 @@ EXPORTS = {
         "DML_OPERATOR_GRAPH_NODE_DESC",
         "DML_OUTPUT_GRAPH_EDGE_DESC",
     ),
-    "operators": ("CompiledOperator", "Operator", "OperatorInitializer"),
+    "life_cycle": ("CompiledOperator", "Operator", "OperatorInitializer"),
     "scalars": ("DML_SCALAR_UNION", "DML_SCALE_BIAS", "DML_SIZE_2D"),
-    "table": ("BindingTable",),
+    "binding_table": ("BindingTable",),
     "tensor": ("DML_BUFFER_TENSOR_DESC", "DML_TENSOR_DESC", "DMLCalcBufferTensorSize"),
 }
 
@@ -105,11 +105,11 @@ def _of_the_builder(name: str) -> Any:
 
         return aliases()[name]
     if name in function_names() or name in out_of_scope():
-        from ogive.directml.builder.functions import function_of
+        from ogive.directml.builder.operator_functions import function_of
 
         return function_of(name)
     from ogive.catalog.aliases import ALIASES
-    from ogive.catalog.elsewhere import called
+    from ogive.catalog.other_names import called
     from ogive.errors import suggestion
 
     short = name.removeprefix("activation_")

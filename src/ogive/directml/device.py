@@ -11,13 +11,12 @@ from typing import Any, NoReturn
 from ogive.contracts import CONTRACTS, checked
 from ogive.directml import features
 from ogive.directml.binding import DML_BINDING_TABLE_DESC
+from ogive.directml.binding_table import BindingTable, Bound
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import DML_CREATE_DEVICE_FLAGS, DML_EXECUTION_FLAGS, DML_FEATURE_LEVEL, level_name
-from ogive.directml.errors import HRESULT, refuse
-from ogive.directml.graph import DML_GRAPH_DESC, compile_graph
-from ogive.directml.objects import DeviceChild, Parent
-from ogive.directml.operators import (
+from ogive.directml.graph_descs import DML_GRAPH_DESC, compile_graph
+from ogive.directml.life_cycle import (
     CompiledOperator,
     Dispatchable,
     Operator,
@@ -25,9 +24,10 @@ from ogive.directml.operators import (
     accepted_operator,
     compile_operator,
 )
+from ogive.directml.objects import DeviceChild, Parent
+from ogive.directml.results import HRESULT, refuse
 from ogive.directml.structure import CONVERTERS, Structure
 from ogive.directml.support import validate
-from ogive.directml.table import BindingTable, Bound
 from ogive.errors import described
 
 __all__ = ["Device"]
@@ -117,7 +117,7 @@ class Device(Parent):
     >>> device.CreateOperator(dml.DML_ACTIVATION_SHRINK_OPERATOR_DESC(InputTensor=x, OutputTensor=x))
     Traceback (most recent call last):
         ...
-    ogive.directml.errors.DMLError: DML_ACTIVATION_SHRINK_OPERATOR_DESC: InputTensor.DataType is INT32; \
+    ogive.directml.results.DMLError: DML_ACTIVATION_SHRINK_OPERATOR_DESC: InputTensor.DataType is INT32; \
 allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes it (E_INVALIDARG)
 
     Raises DMLError (DXGI_ERROR_UNSUPPORTED) for an unknown level.

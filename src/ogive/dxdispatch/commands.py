@@ -15,7 +15,7 @@ import numpy as np
 
 from ogive.drafts import Draft
 from ogive.dxdispatch.bindings import Bindings, read_bindings, resource_named
-from ogive.dxdispatch.data_types import NUMPY
+from ogive.dxdispatch.element_types import NUMPY
 from ogive.dxdispatch.place import Place
 from ogive.dxdispatch.resources import Resource, opened, refuse_image
 

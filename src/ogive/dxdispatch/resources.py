@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.dxdispatch.data_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
+from ogive.dxdispatch.document import is_regular
+from ogive.dxdispatch.element_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
 from ogive.dxdispatch.place import Place, shown
-from ogive.dxdispatch.text import is_regular
 from ogive.errors import ParameterError, UnsupportedError, message
-from ogive.runtime.memory import available_memory
+from ogive.runtime.free_memory import available_memory
 
 __all__ = ["Budget", "Resource", "input_file", "opened", "read_resource", "refuse_image"]
 

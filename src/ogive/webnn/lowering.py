@@ -24,7 +24,7 @@ from ogive.dtypes import BOOLEAN, ElementType
 from ogive.engine.computation import Computation, Formula, Fused, cast
 from ogive.engine.executable import Function, GraphDescription
 from ogive.engine.graph import Node, Value
-from ogive.engine.reductions import reduction
+from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.engine.running import running_sum
 from ogive.expression import Format, lift
@@ -32,8 +32,8 @@ from ogive.expression import node as expression
 from ogive.movement import copies
 from ogive.signature import Signature
 from ogive.webnn.operand import MLOperand, Operation
+from ogive.webnn.operator_table import OPERATORS
 from ogive.webnn.shapes import Shape
-from ogive.webnn.table import OPERATORS
 
 __all__ = ["Lowered", "lower"]
 

@@ -19,13 +19,13 @@ from ogive.directml.binding import (
     check_hazards,
     loose_region,
 )
-from ogive.directml.computation import Computation, computation, kind_of
+from ogive.directml.byte_ranges import Region
+from ogive.directml.desc_computation import Computation, computation, kind_of
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import CONSTANTS, DML_EXECUTION_FLAGS
-from ogive.directml.errors import HRESULT, refuse
-from ogive.directml.memory import Region
+from ogive.directml.graph_plan import Node, Operand, Plan, flat, make_plan, native_plan
 from ogive.directml.objects import DeviceChild, Parent
-from ogive.directml.plan import Node, Operand, Plan, flat, make_plan, native_plan
+from ogive.directml.results import HRESULT, refuse
 from ogive.directml.structure import short
 from ogive.directml.tensor import View
 from ogive.engine import plan as calls

@@ -13,9 +13,9 @@ from typing import Literal, NamedTuple, cast
 
 import numpy as np
 
-from ogive.directml.computation import Computation, Elementwise, Whole
+from ogive.directml.byte_ranges import Region
+from ogive.directml.desc_computation import Computation, Elementwise, Whole
 from ogive.directml.enumerations import CONSTANTS
-from ogive.directml.memory import Region
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View
 from ogive.dtypes import ElementType
 from ogive.engine import graph as engine

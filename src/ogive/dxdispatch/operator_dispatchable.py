@@ -24,7 +24,7 @@ from ogive.directml import (
 )
 from ogive.directml.descs import OperatorDesc
 from ogive.dxdispatch.bindings import Bindings, Source, read_bindings, single_source
-from ogive.dxdispatch.descs import flags, operator_desc, placed
+from ogive.dxdispatch.model_descs import flags, operator_desc, placed
 from ogive.dxdispatch.place import Place
 from ogive.dxdispatch.resources import Budget, Resource
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from ogive.directml import Device
 from ogive.dxdispatch.commands import Command, Dispatchable, Write, WriteFile, read_command
-from ogive.dxdispatch.onnx_models import OnnxDispatchable
-from ogive.dxdispatch.operators import OperatorDispatchable
+from ogive.dxdispatch.document import read_document
+from ogive.dxdispatch.onnx_dispatchable import OnnxDispatchable
+from ogive.dxdispatch.operator_dispatchable import OperatorDispatchable
 from ogive.dxdispatch.place import Place
 from ogive.dxdispatch.resources import Budget, Resource, read_resource
-from ogive.dxdispatch.text import read_document
 from ogive.errors import ParameterError, UnsupportedError, message
 
 __all__ = ["ROOT_MEMBERS", "Model", "load", "type_of"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ogive.dxdispatch.bindings import Bindings, Source, single_source
-from ogive.dxdispatch.data_types import name_of
+from ogive.dxdispatch.element_types import name_of
 from ogive.dxdispatch.place import Place
 from ogive.dxdispatch.resources import Budget, input_file
 from ogive.errors import OgiveError, UnsupportedError

@@ -19,7 +19,7 @@ from ogive import operations as ops
 from ogive.catalog.standards import counterpart, row_of, rows
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import short_name
-from ogive.directml.errors import DMLError, refuse
+from ogive.directml.results import DMLError, refuse
 from ogive.directml.support import is_rowwise, reduced_axes
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type
 from ogive.dtypes import UNSIGNED, ElementType

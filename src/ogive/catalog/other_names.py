@@ -9,7 +9,7 @@ from ogive.catalog.aliases import ALIASES
 from ogive.catalog.standards import TABLE
 from ogive.errors import MissingNameError, message, suggestion
 
-__all__ = ["ELSEWHERE", "WITHOUT", "advice", "called", "names_of", "no_operator", "our_name"]
+__all__ = ["OTHER_NAMES", "WITHOUT", "advice", "called", "names_of", "no_operator", "our_name"]
 
 Theirs = str | tuple[str, str]
 
@@ -31,7 +31,7 @@ _OF_WEBNN: dict[str, Theirs] = {
 }
 
 #: By library and its name: our name, or our name and how it differs.
-ELSEWHERE: dict[str, dict[str, Theirs]] = {
+OTHER_NAMES: dict[str, dict[str, Theirs]] = {
     "PyTorch": _listed(
         "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
         "bitwise_and bitwise_not bitwise_or bitwise_xor ceil celu clamp clip copysign cos cosh div divide elu eq erf erfc "
@@ -174,7 +174,7 @@ def names_of(operator: str) -> tuple[str, ...]:
     """All names under which people look for an operator, but its own and those of the two standards."""
     found = {name for name, alias in ALIASES.items() if alias.operator == operator and not alias.values}
     mine = {operator, *found}
-    found |= {name for names in ELSEWHERE.values() for name, theirs in names.items() if our_name(theirs) in mine}
+    found |= {name for names in OTHER_NAMES.values() for name, theirs in names.items() if our_name(theirs) in mine}
     return tuple(sorted(found - {operator}))
 
 
@@ -182,7 +182,7 @@ def called(theirs: str) -> set[str]:
     """What operators are called here that a library calls so; capitals do not matter."""
     return {
         our_name(meant)
-        for names in ELSEWHERE.values()
+        for names in OTHER_NAMES.values()
         for name, meant in names.items()
         if name.lower() == theirs.lower()
     }
@@ -222,7 +222,7 @@ def parameter_here(operator: str, theirs: str) -> str:
         return "Write out=x to compute in place"
     if (operator, theirs) == ("swish", "beta"):
         return "Write alpha for the beta of papers"
-    for library, names in ELSEWHERE.items():
+    for library, names in OTHER_NAMES.items():
         for meant in names.values():
             if not isinstance(meant, str) and meant[0] == operator:
                 found = re.search(rf"\b{re.escape(theirs)} is (\w+)", meant[1])

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive.directml.binding import Hazards, Slot
+from ogive.directml.byte_ranges import bytes_of
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import DML_GRAPH_EDGE_TYPE, DML_GRAPH_NODE_TYPE, level_name
-from ogive.directml.errors import refuse
-from ogive.directml.memory import bytes_of
+from ogive.directml.graph_plan import make_plan
+from ogive.directml.life_cycle import CompiledOperator, Operator, accepted_operator, single_node
 from ogive.directml.objects import Parent
-from ogive.directml.operators import CompiledOperator, Operator, accepted_operator, single_node
-from ogive.directml.plan import make_plan
+from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, Entry, Structure, arrays, structures
 from ogive.errors import described
 

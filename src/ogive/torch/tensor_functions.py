@@ -13,7 +13,7 @@ from torch.compiler import is_compiling, is_dynamo_compiling
 
 from ogive._native import TensorCall, inherit_vectorcall
 from ogive.catalog import OPERATORS
-from ogive.catalog.elsewhere import parameter_here
+from ogive.catalog.other_names import parameter_here
 from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message, suggestion
 from ogive.operator import Operator
 from ogive.torch.eager import call, recorded

@@ -9,7 +9,7 @@ import numpy as np
 
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import described
-from ogive.webnn.errors import refuse
+from ogive.webnn.exceptions import refuse
 
 __all__ = ["DATA_TYPES", "FLOATS", "SIGNED", "WIDE", "cast_number", "data_type"]
 

@@ -13,8 +13,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ogive.directml.builder.activation import FusedActivation, desc_of
-from ogive.directml.builder.expression import Expression, Maker
-from ogive.directml.builder.tensors import TensorDesc, data_type_of
+from ogive.directml.builder.tensor_descs import TensorDesc, data_type_of
+from ogive.directml.builder.tensor_expression import Expression, Maker
 from ogive.directml.builder.vocabulary import (
     Argument,
     Function,
@@ -26,7 +26,7 @@ from ogive.directml.builder.vocabulary import (
 from ogive.directml.data import out_of_scope
 from ogive.directml.descs import desc_class
 from ogive.directml.enumerations import DML_TENSOR_DATA_TYPE, short_name
-from ogive.directml.errors import refuse
+from ogive.directml.results import refuse
 from ogive.directml.scalars import DML_SCALAR_UNION, DML_SCALE_BIAS
 from ogive.directml.structure import REQUIRED, short
 from ogive.directml.support import identical

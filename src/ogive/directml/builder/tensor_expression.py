@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ogive.directml.builder.tensors import Described, TensorDesc, TensorPolicy
+from ogive.directml.builder.tensor_descs import Described, TensorDesc, TensorPolicy
 from ogive.directml.data import FEATURE_LEVELS, facts, function_names
 from ogive.directml.device import Device
 from ogive.directml.enumerations import DML_ROUNDING_MODE
-from ogive.directml.operators import Operator
+from ogive.directml.life_cycle import Operator
 from ogive.directml.structure import short
 from ogive.errors import ArgumentError, ParameterError, described, message
 

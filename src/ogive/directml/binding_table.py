@@ -16,10 +16,10 @@ from ogive.directml.binding import (
     bound_region,
     unwrapped,
 )
-from ogive.directml.errors import refuse
-from ogive.directml.memory import Region
+from ogive.directml.byte_ranges import Region
+from ogive.directml.life_cycle import CompiledOperator, Dispatchable, OperatorInitializer, resource_region
 from ogive.directml.objects import DeviceChild, Parent
-from ogive.directml.operators import CompiledOperator, Dispatchable, OperatorInitializer, resource_region
+from ogive.directml.results import refuse
 from ogive.errors import described
 
 __all__ = ["BindingTable", "Bound"]

@@ -10,10 +10,10 @@ import numpy as np
 from ogive.engine.executable import plan_graph
 from ogive.engine.graph import Value
 from ogive.errors import described, message
-from ogive.webnn.data_types import DATA_TYPES
-from ogive.webnn.errors import InvalidStateError, refuse
+from ogive.webnn.exceptions import InvalidStateError, refuse
 from ogive.webnn.lowering import lower
 from ogive.webnn.operand import MLOperand
+from ogive.webnn.operand_types import DATA_TYPES
 from ogive.webnn.shapes import Shape
 
 __all__ = ["MLGraph"]

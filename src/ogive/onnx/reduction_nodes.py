@@ -1,6 +1,6 @@
 """Reductions and the places of extremes.
 
-The kernels are the engine's (engine/reductions.py): their order depends on nothing but the length of a row. Integers
+The kernels are the engine's (engine/row_formulas.py): their order depends on nothing but the length of a row. Integers
 need no order: their sums wrap around; their mean is exact, rounded towards zero. Roots and logarithms of integers are
 those of the exact sums, cut off, and saturate: computed in float64, and exactly where that could be cut off elsewhere.
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from ogive.dtypes import ElementType, element_type, element_type_of
 from ogive.engine.computation import cast, make_ufunc
-from ogive.engine.reductions import reduction
+from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.errors import ShapeError
 from ogive.movement.views import normal_axes

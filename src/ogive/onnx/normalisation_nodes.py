@@ -25,7 +25,7 @@ from ogive.catalog.normalisation import (
 )
 from ogive.dtypes import ElementType
 from ogive.engine.computation import Formula, make_ufunc
-from ogive.engine.reductions import reduction
+from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.errors import ModelError, ParameterError, ShapeError, UnsupportedError, message
 from ogive.expression import Format, lift

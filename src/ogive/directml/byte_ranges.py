@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive.directml.errors import refuse
+from ogive.directml.results import refuse
 from ogive.errors import described
 
 __all__ = ["Region", "bytes_of"]

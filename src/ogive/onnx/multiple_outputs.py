@@ -14,7 +14,7 @@ from ogive.movement.views import normal_axes
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.implementation import Alias, Function, Implementation
 from ogive.onnx.node import Node
-from ogive.onnx.normalisation import NORMALISATIONS
+from ogive.onnx.normalisation_nodes import NORMALISATIONS
 
 __all__ = ["SEVERAL", "without_marks"]
 

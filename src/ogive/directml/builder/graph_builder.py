@@ -10,20 +10,20 @@ import numpy as np
 
 from ogive.directml.builder.buffers import Buffer, as_array, checked_array
 from ogive.directml.builder.compiled import CompiledGraph, Slot
-from ogive.directml.builder.expression import Expression, Maker, Node
-from ogive.directml.builder.functions import broadcast, call
-from ogive.directml.builder.tensors import TensorDesc, TensorPolicy, data_type_of, dtype_of
+from ogive.directml.builder.operator_functions import broadcast, call
+from ogive.directml.builder.tensor_descs import TensorDesc, TensorPolicy, data_type_of, dtype_of
+from ogive.directml.builder.tensor_expression import Expression, Maker, Node
 from ogive.directml.device import Device
 from ogive.directml.enumerations import DML_EXECUTION_FLAGS, DML_TENSOR_FLAGS
-from ogive.directml.errors import refuse
-from ogive.directml.graph import (
+from ogive.directml.graph_descs import (
     DML_GRAPH_DESC,
     DML_INPUT_GRAPH_EDGE_DESC,
     DML_INTERMEDIATE_GRAPH_EDGE_DESC,
     DML_OPERATOR_GRAPH_NODE_DESC,
     DML_OUTPUT_GRAPH_EDGE_DESC,
 )
-from ogive.directml.operators import Operator
+from ogive.directml.life_cycle import Operator
+from ogive.directml.results import refuse
 from ogive.directml.structure import short
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC
 from ogive.errors import ArgumentError, ParameterError, message

@@ -15,7 +15,7 @@ import numpy as np
 from ogive.errors import ArgumentError, ShapeError, described, message
 from ogive.jax.elements import elementwise
 from ogive.jax.operands import broadcast_shape, check_names, is_array, opened, typed
-from ogive.jax.rows import rowwise
+from ogive.jax.row_functions import rowwise
 from ogive.operator import Operator
 from ogive.row_operator import RowOperator, RowReduction
 
