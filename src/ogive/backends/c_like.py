@@ -11,21 +11,29 @@ reorder sums: each dialect says so in its text.
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from ogive import operations as ops
 from ogive.backends.c_support import SUPPORT
 from ogive.errors import CompileError, message
-from ogive.expression import Expression, Format, walk
+from ogive.expression import Expression, Format, node, walk
 
 __all__ = ["CUDA", "ISO_C", "OPENCL", "ROWS", "Dialect", "Text", "bare"]
 
 #: The width of an expression; the operands of a longer one have statements of their own.
 WIDTH = 80
 
+#: A call in an expression.
+CALL = re.compile(r"\w\(")
+
 #: Operations whose second and third operands are values to choose from.
 CHOICES = ("select", "select_rare")
+
+#: Formats without a sign.
+UNSIGNED = (Format.U8, Format.U16, Format.U32, Format.U64)
 
 #: What the names of values begin with: so a reader sees the type.
 LETTERS = {Format.F32: "f", Format.F64: "d", Format.BIT: "is", Format.F16: "h", Format.BF16: "b"}
@@ -65,6 +73,7 @@ class Text:
 
     def statements(self, roots: Sequence[Expression]) -> tuple[list[str], list[str]]:
         """The statements that compute these values, and the expression of each."""
+        roots = _settled(roots)
         uses: dict[Expression, int] = {}
         for current in walk(*roots):
             for operand in set(current.operands):
@@ -74,11 +83,11 @@ class Text:
         self._lines: list[str] = []
         found: dict[Expression, str] = {}
         for current in walk(*roots):
-            if (
-                current.operation in CHOICES
-            ):  # compilers vectorise a choice between values, not one between computations
+            # Compilers vectorise a choice between values, not one between computations; and they take & of two calls for &&.
+            if current.operation in CHOICES or current.format is Format.BIT:
                 for operand in current.operands[1:]:
-                    self._name(operand, found)
+                    if current.operation in CHOICES or CALL.search(found[operand]):
+                        self._name(operand, found)
             text = self._expression(current, [found[operand] for operand in current.operands])
             while len(text) > WIDTH and (longest := _longest(current, found)) is not None:
                 self._name(longest, found)
@@ -129,8 +138,8 @@ class Text:
     def _translated(self, text: str) -> str:
         for name, known in self.dialect.names.items():
             text = text.replace(f"ogive_{name}(", f"{known}(")
-        for form in (Format.I64, Format.U64, Format.I32, Format.U32, Format.U16):
-            text = text.replace(f"{form.value}_t", self.dialect.type(form))
+        for form in (Format.U64, Format.U32, Format.U16, Format.I64, Format.I32):  # the longer names first
+            text = text.replace(_STDINT[form], self.dialect.types[form])
         return text.replace("FUNCTION", self.dialect.function)
 
     def integer(self, form: Format, text: str) -> str:
@@ -163,6 +172,61 @@ class Text:
         text = _decimal(value) or _hexadecimal(value)
         text = text + "f" if single else text
         return f"({text})" if value < 0 or math.copysign(1, value) < 0 else text
+
+
+def _settled(roots: Sequence[Expression]) -> Sequence[Expression]:
+    """The graphs without comparisons that a type decides: no unsigned number is less than zero, each integer equals itself.
+
+    Compilers warn of such comparisons, and of values that only such a choice uses.
+    """
+    if not any(_decided(current) is not None for current in walk(*roots)):
+        return roots
+    found: dict[Expression, Expression] = {}
+    for current in walk(*roots):
+        operands = tuple(found[operand] for operand in current.operands)
+        found[current] = _folded(node(current.operation, operands, current.attribute, current.format))
+    return [found[root] for root in roots]
+
+
+def _decided(n: Expression) -> bool | None:
+    """Whether a comparison is always true or always false, if its operands' type says so."""
+    if n.operation not in (ops.LESS, ops.LESS_EQUAL, ops.EQUAL):
+        return None
+    a, b = n.operands
+    if a is b and a.format.is_integer:  # a floating-point number that is not equal to itself is NaN
+        return n.operation != ops.LESS
+    if n.operation == ops.LESS and _is(b, 0) and b.format in UNSIGNED:
+        return False
+    if n.operation == ops.LESS_EQUAL and _is(a, 0) and a.format in UNSIGNED:
+        return True
+    return None
+
+
+def _is(n: Expression, value: int) -> bool:
+    return n.operation == ops.CONSTANT and bool(n.attribute == value)
+
+
+def _folded(n: Expression) -> Expression:
+    """A node, or what it is where one of its conditions is decided."""
+    decided = _decided(n)
+    if decided is not None:
+        return node(ops.CONSTANT, (), int(decided), Format.BIT)
+    if n.operation in CHOICES and n.operands[0].operation == ops.CONSTANT:
+        return n.operands[1] if n.operands[0].attribute else n.operands[2]
+    if n.format is not Format.BIT:
+        return n
+    if n.operation == ops.NOT and n.operands[0].operation == ops.CONSTANT:
+        return node(ops.CONSTANT, (), int(not n.operands[0].attribute), Format.BIT)
+    if n.operation in (ops.AND, ops.OR, ops.EXCLUSIVE_OR):
+        a, b = n.operands
+        for known, other in ((a, b), (b, a)):
+            if _is(known, 0):
+                return known if n.operation == ops.AND else other
+            if _is(known, 1):
+                return {ops.AND: other, ops.OR: known}.get(n.operation) or _folded(
+                    node(ops.NOT, (other,), None, Format.BIT)
+                )
+    return n
 
 
 def _longest(n: Expression, found: Mapping[Expression, str]) -> Expression | None:
@@ -434,8 +498,14 @@ ISO_C = Dialect(
 #pragma fp_contract(off)
 #pragma float_control(precise, on)
 #endif
+/* Some functions are for processors without fused multiply-add, and are not called on others. */
+#if defined(__GNUC__)
+#define OGIVE_INLINE static inline __attribute__((unused))
+#else
+#define OGIVE_INLINE static inline
+#endif
 """,
-    "static inline",
+    "OGIVE_INLINE",
     {},
     {},
 )
@@ -472,7 +542,8 @@ OPENCL = Dialect(
     {},
 )
 
-#: By intrinsic functions, which no option of the compiler fuses: the text says all.
+#: By intrinsic functions, which no option of the compiler fuses. The functions of c_support.py are written with operators, and
+#: add no product, so there is nothing to fuse in them (tools/compile_cuda.py counts).
 CUDA = Dialect(
     "CUDA C++",
     _CUDA_TYPES,

@@ -194,8 +194,8 @@ static double ogive_fma_scaled(double a, double b, double c) {
         return ogive_double_of_bits(sign | ((uint64_t)0x7ff << 52));
     }
     if (scaled >= -1022) { /* in two steps, because one power of two may be out of range */
-        const int64_t half = (exponent - (exponent < 0)) / 2;
-        return found * ogive_power_of_two(half) * ogive_power_of_two(exponent - half);
+        const int64_t first = (exponent - (exponent < 0)) / 2;
+        return found * ogive_power_of_two(first) * ogive_power_of_two(exponent - first);
     }
     if (scaled < -1080) {
         return ogive_double_of_bits(sign);
@@ -248,8 +248,8 @@ FUNCTION float ogive_multiply_to_odd(float a, float b) {
 """
 
 _FLOAT_OF_FLOAT16 = """\
-FUNCTION float ogive_float_of_float16(uint16_t half) {
-    const uint32_t size = half & 0x7fffu, sign = (uint32_t)(half & 0x8000u) << 16, placed = size << 13;
+FUNCTION float ogive_float_of_float16(uint16_t stored) {
+    const uint32_t size = stored & 0x7fffu, sign = (uint32_t)(stored & 0x8000u) << 16, placed = size << 13;
     const uint32_t scaled = ogive_bits_of_float(ogive_float_of_bits(placed) * 0x1p112f);
     return ogive_float_of_bits((size >= 0x7c00u ? placed | 0x7f800000u : scaled) | sign);
 }

@@ -7,6 +7,7 @@ elements. Compilers vectorise the loop.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from ogive.backends.c_like import ISO_C, Text, bare
@@ -67,6 +68,7 @@ class _Functions:
         given = [f"const {C_TYPES[o.type.name]} {o.name}" for o in self.inputs]
         lines, values = self._statements(repair.results[: len(self.outputs)], lambda k: self.inputs[k].name)
         lines += [f"*{o.name} = {bare(value)};" for o, value in zip(self.outputs, values, strict=True)]
+        lines = [*self._unused(lines), *lines]
         head = f"static void {self.interface.name}_again({', '.join([*given, *results, *self.parameters])})"
         return _function("One element again, with more bits.", head, lines)
 
@@ -90,10 +92,17 @@ class _Functions:
                 "    }",
                 "}",
             ]
+        before = [*self._unused([*lines, *after]), *before]
         loop = ["for (size_t i = 0; i < n; i++) {", *(f"    {line}" for line in lines), "}"]
         pointers = [f"{o.c_type}restrict {o.name}" for o in self.interface.operands]
         head = f"static void {name}_chunk({', '.join([*pointers, 'size_t n', *self.parameters])})"
         return _function(f"At most {CHUNK} elements.", head, [*before, *loop, *after])
+
+    def _unused(self, lines: Sequence[str]) -> list[str]:
+        """What says that an argument has no influence, such as the slope of unsigned numbers: compilers warn of it."""
+        words = set(re.findall(r"\w+", " ".join(lines)))
+        names = [*(o.name for o in self.inputs), *self.interface.parameters]
+        return [f"(void){name};" for name in names if name not in words]
 
     def _entry(self, *, strided: bool) -> str:
         name = f"{self.interface.name}{'_strided' if strided else ''}"
