@@ -25,6 +25,7 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "dask",
         "torch",
         "jax",
+        "opencl",
         "onnx",
         "onnxruntime",
         "webnn",

@@ -46,7 +46,20 @@ __all__ += _OPERATORS
 __all__ += ALIASES
 
 #: Parts that are loaded when they are first wanted: ``import ogive`` alone needs none of them.
-_PARTS = ("check", "directml", "dxdispatch", "fast", "golden", "jax", "judge", "onnx", "onnxruntime", "torch", "webnn")
+_PARTS = (
+    "check",
+    "directml",
+    "dxdispatch",
+    "fast",
+    "golden",
+    "jax",
+    "judge",
+    "onnx",
+    "onnxruntime",
+    "opencl",
+    "torch",
+    "webnn",
+)
 
 #: Functions that are loaded when they are first wanted, and where they are.
 _FUNCTIONS = {
@@ -64,7 +77,7 @@ _PLACES = {
 
 def _parameter_here(operator: str, theirs: str) -> str:
     from ogive.catalog import OPERATORS
-    from ogive.catalog.other_names import parameter_here  # only calls that fail need it
+    from ogive.catalog.elsewhere import parameter_here  # only calls that fail need it
 
     if theirs in ("accuracy", "fast"):
         operator = operator.removesuffix(".fast")
@@ -102,7 +115,7 @@ def __getattr__(name: str) -> object:
             return "unknown"
     text = f"module 'ogive' has no attribute {name!r}"
     if not name.startswith("_"):
-        from ogive.catalog.other_names import advice
+        from ogive.catalog.elsewhere import advice
         from ogive.errors import suggestion
 
         hint = _PLACES.get(name) or advice(name) or suggestion(name, [*__all__, *_PARTS, *_FUNCTIONS])

@@ -14,6 +14,7 @@ __all__ = [
     "ArgumentError",
     "CompileError",
     "DTypeError",
+    "DeviceError",
     "FormulaError",
     "MissingNameError",
     "MissingPackageError",
@@ -65,6 +66,10 @@ class FormulaError(OgiveError, TypeError):
 
 class CompileError(OgiveError, RuntimeError):
     """A kernel could not be compiled or loaded."""
+
+
+class DeviceError(OgiveError, RuntimeError):
+    """A device cannot compute as IEEE 754 says, has too little memory, or failed."""
 
 
 class MissingPackageError(OgiveError, ModuleNotFoundError):

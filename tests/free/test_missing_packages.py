@@ -29,6 +29,11 @@ def test_the_command_line(package):
             "ogive.onnx: the package onnx is not installed. Install it: pip install 'ogive[onnx]'",
         ),
         (
+            "pyopencl",
+            "import ogive.opencl",
+            "ogive.opencl: the package pyopencl is not installed. Install it: pip install 'ogive[opencl]'",
+        ),
+        (
             "llvmlite",
             "import ogive; ogive.export(ogive.relu)",
             (
@@ -46,3 +51,11 @@ def test_the_command_line(package):
 def test_parts_of_the_library(package, code, expected):
     run = without(package, code)
     assert run.stderr.splitlines()[-1] == f"ogive.errors.MissingPackageError: {expected}"
+
+
+def test_devices_without_pyopencl():
+    run = without("pyopencl", "from ogive.cli import main; main(['devices'])")
+    assert (run.returncode, run.stderr) == (0, "")
+    *_, cpu, reason = run.stdout.splitlines()
+    assert cpu.startswith("cpu")
+    assert reason == "ogive.opencl: the package pyopencl is not installed. Install it: pip install 'ogive[opencl]'"

@@ -31,9 +31,9 @@ PACKAGES = [
         "ogive.onnx",
         "ogive.onnxruntime",
     ),
-    *("ogive.torch", "ogive.webnn"),
+    *("ogive.opencl", "ogive.torch", "ogive.webnn"),
 ]
-NEEDS = {"ogive.jax": "jax", "ogive.torch": "torch", "ogive.onnxruntime": "onnxruntime"}
+NEEDS = {"ogive.jax": "jax", "ogive.opencl": "pyopencl", "ogive.torch": "torch", "ogive.onnxruntime": "onnxruntime"}
 
 #: Full stops that end no sentence.
 SHORT = re.compile(r"\b(e\.g|i\.e|etc|vs|cf|resp)\.")

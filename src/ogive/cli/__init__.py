@@ -39,6 +39,7 @@ __all__ = ["main"]
 COMMANDS = {
     "accuracy": "Measure the error of operators over every input.",
     "check": "Check what a DirectML device of a feature level would refuse of a model.",
+    "devices": "List what Ogive computes on: this processor, and OpenCL devices.",
     "export": "Write an operator or a model as a C function: header and object file, for any target.",
     "judge": "Judge anybody's implementation of an operator: its errors in ULP, and where they come from.",
     "list": "List the operators: what both standards call them, and their element types.",

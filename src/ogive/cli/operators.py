@@ -38,7 +38,7 @@ def find(name: str) -> Operator:
         return own(name)[0]
     from ogive.catalog import OPERATORS
     from ogive.catalog.aliases import ALIASES, named
-    from ogive.catalog.other_names import advice, called
+    from ogive.catalog.elsewhere import advice, called
 
     wanted = name.lower().removeprefix("dml_").removeprefix("operator_")
     for op in OPERATORS.values():

@@ -1,0 +1,183 @@
+"""Element-wise programs as kernels of a device: one work item an element, in OpenCL C or CUDA C++.
+
+The text has two kernels. ``ogive_elements`` computes elements. Where the program's rounding test leaves one open, the
+repair computes it again, in the same work item; where that leaves it open too, its place and its operands go into a list.
+The host computes those few, and ``ogive_put`` puts their results into place.
+
+Operands may lie anyhow: ``layout`` has the number of dimensions, the shape, and for each operand the place of its first
+element and the distances from element to element along each dimension, counted in elements. Results are contiguous. Operands
+of other types than the program's are converted where they are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ogive import operations as ops
+from ogive.backends.c_like import CUDA, OPENCL, Dialect, Text, bare
+from ogive.dtypes import BOOLEAN, ElementType
+from ogive.expression import STORAGE, Expression, Format, node
+from ogive.program import Program
+
+__all__ = ["ELEMENTS", "PUT", "kernel_text"]
+
+#: The names of the two kernels.
+ELEMENTS, PUT = "ogive_elements", "ogive_put"
+
+
+@dataclass(frozen=True)
+class _Words:
+    """What kernels are in a language, beside what `Dialect` has."""
+
+    kernel: str
+    pointer: str
+    """Stands before the type of a pointer to the device's memory."""
+    number: str
+    """The position of this work item."""
+    append: str
+    """Adds one to a counter; what it was."""
+
+
+_WORDS = {
+    OPENCL.name: _Words("__kernel void", "__global ", "get_global_id(0)", "atomic_inc({0})"),
+    CUDA.name: _Words(
+        'extern "C" __global__ void',
+        "",
+        "blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x",
+        "atomicAdd({0}, 1u)",
+    ),
+}
+
+
+def kernel_text(program: Program, dialect: Dialect, given: Sequence[ElementType] | None = None) -> str:
+    """The text of both kernels. ``given`` are the element types of the operands, where they are others than the program's.
+
+    ``ogive_elements`` takes: how many elements; the first one; the layout; the inputs; the results; the parameters as
+    float64; and, of programs with a repair, the room of the list, its counter, its places, and an array for each input.
+    ``ogive_put`` takes how many; the first element; the places; for each result its values and the result.
+    """
+    return _Kernels(program, dialect, program.inputs if given is None else given).text()
+
+
+def _converted(source: ElementType, wanted: ElementType) -> Expression:
+    """An operand of one type as a number of another, which has room for all its numbers, but for 64 bits in float64."""
+    value = node(ops.INPUT, (), 0, STORAGE[source.name])
+    if source is BOOLEAN:
+        is_zero = node(ops.EQUAL, (value, node(ops.CONSTANT, (), 0, value.format)), None, Format.BIT)
+        value = node(ops.NOT, (is_zero,), None, Format.BIT)
+    return node(ops.CONVERT, (value,), None, STORAGE[wanted.name])
+
+
+class _Kernels:
+    def __init__(self, program: Program, dialect: Dialect, given: Sequence[ElementType]) -> None:
+        self.given = tuple(given)
+        self.program, self.dialect, self.words = program, dialect, _WORDS[dialect.name]
+        self.support: dict[str, str] = {}
+        self.repair = None if program.repair is None else program.repair()
+        self.inputs, self.outputs = range(len(program.inputs)), range(len(program.outputs))
+        self.parameters = [f"const double p{k}" for k in range(program.parameter_count)]
+
+    def text(self) -> str:
+        again = [] if self.repair is None else [self._again(self.repair)]
+        functions = [*again, self._elements(), self._put()]
+        return "\n".join([self.dialect.before, *self.support.values(), *functions])
+
+    def _type(self, kind: ElementType) -> str:
+        return self.dialect.type(STORAGE[kind.name])
+
+    def _pointer(self, kind: ElementType, *, is_read: bool) -> str:
+        return f"{self.words.pointer}{'const ' if is_read else ''}{self._type(kind)} *"
+
+    def _statements(self, roots: Sequence[Expression]) -> tuple[list[str], list[str]]:
+        def leaf(n: Expression) -> str:
+            return f"x{n.attribute}" if n.operation == "input" else f"p{n.attribute[0]}"
+
+        text = Text(self.dialect, leaf)
+        text.support = self.support
+        return text.statements(roots)
+
+    def _again(self, repair: Program) -> str:
+        given = [f"const {self._type(t)} x{k}" for k, t in enumerate(self.program.inputs)]
+        given += [f"{self._type(t)} *y{k}" for k, t in enumerate(self.program.outputs)]
+        lines, values = self._statements(repair.results)
+        lines += [f"*y{k} = {bare(values[k])};" for k in self.outputs]
+        head = f"static {'__device__ ' if self.dialect is CUDA else ''}int ogive_again"
+        return _function(f"{head}({', '.join([*given, *self.parameters])})", [*lines, f"return {bare(values[-1])};"])
+
+    def _elements(self) -> str:
+        program, p = self.program, self.words.pointer
+        long, uint = self.dialect.type(Format.I64), self.dialect.type(Format.U32)
+        arguments = [f"const {long} n", f"const {long} first", f"{p}const {long} *layout"]
+        arguments += [f"{self._pointer(t, is_read=True)}a{k}" for k, t in enumerate(self.given)]
+        arguments += [f"{self._pointer(t, is_read=False)}r{k}" for k, t in enumerate(program.outputs)]
+        arguments += self.parameters
+        tests = [] if program.undecided is None else [program.undecided]
+        statements, values = self._statements([*program.results, *tests])
+        is_listed = self.repair is not None and bool(tests)
+        words = set(re.findall(r"\w+", " ".join([*statements, *values])))
+        read = [k for k in self.inputs if is_listed or f"x{k}" in words]
+        lines = [f"const {long} item = ({long})({self.words.number});", "if (item >= n) {", "    return;", "}"]
+        lines += self._places(long, read)
+        lines += [line for k in read for line in self._read(k)]
+        lines += statements
+        lines += [f"{self._type(t)} y{k} = {bare(values[k])};" for k, t in enumerate(program.outputs)]
+        if is_listed:
+            arguments += [f"const {uint} room", f"{p}{uint} *count", f"{p}{uint} *places"]
+            arguments += [f"{self._pointer(t, is_read=False)}open{k}" for k, t in enumerate(program.inputs)]
+            given = [f"x{k}" for k in self.inputs] + [f"&y{k}" for k in self.outputs]
+            given += [f"p{k}" for k in range(program.parameter_count)]
+            lines += [
+                f"if ({bare(values[-1])} && ogive_again({', '.join(given)})) {{",
+                f"    const {uint} slot = {self.words.append.format('count')};",
+                "    if (slot < room) {",
+                f"        places[slot] = ({uint})item;",
+                *(f"        open{k}[slot] = x{k};" for k in self.inputs),
+                "    }",
+                "}",
+            ]
+        lines += [f"r{k}[first + item] = y{k};" for k in self.outputs]
+        return _function(f"{self.words.kernel} {ELEMENTS}({', '.join(arguments)})", lines)
+
+    def _read(self, k: int) -> list[str]:
+        """The statements that read an operand, as a number of the program's type."""
+        source, wanted = self.given[k], self.program.inputs[k]
+        if source is wanted:
+            return [f"const {self._type(wanted)} x{k} = a{k}[at{k}];"]
+        text = Text(self.dialect, lambda _: f"given{k}")
+        text.support = self.support
+        _, (value,) = text.statements([_converted(source, wanted)])
+        return [
+            f"const {self._type(source)} given{k} = a{k}[at{k}];",
+            f"const {self._type(wanted)} x{k} = {bare(value)};",
+        ]
+
+    def _places(self, long: str, read: Sequence[int]) -> list[str]:
+        """Where the elements of the operands lie that are read."""
+        if not read:
+            return []
+        starts = ", ".join(f"at{k} = layout[1 + dims + (dims + 1) * {k}]" for k in read)
+        steps = [f"at{k} += index * layout[2 + dims + (dims + 1) * {k} + d];" for k in read]
+        return [
+            f"const {long} dims = layout[0];",
+            f"{long} rest = first + item, {starts};",
+            f"for ({long} d = dims - 1; d >= 0; d--) {{",
+            f"    const {long} size = layout[1 + d], index = d > 0 ? rest % size : rest;",
+            "    rest = d > 0 ? rest / size : 0;",
+            *(f"    {step}" for step in steps),
+            "}",
+        ]
+
+    def _put(self) -> str:
+        p, long, uint = self.words.pointer, self.dialect.type(Format.I64), self.dialect.type(Format.U32)
+        arguments = [f"const {long} n", f"const {long} first", f"{p}const {uint} *places"]
+        for k, t in enumerate(self.program.outputs):
+            arguments += [f"{self._pointer(t, is_read=True)}v{k}", f"{self._pointer(t, is_read=False)}r{k}"]
+        lines = [f"const {long} item = ({long})({self.words.number});", "if (item < n) {"]
+        lines += [*(f"    r{k}[first + places[item]] = v{k}[item];" for k in self.outputs), "}"]
+        return _function(f"{self.words.kernel} {PUT}({', '.join(arguments)})", lines)
+
+
+def _function(head: str, lines: Sequence[str]) -> str:
+    return "\n".join([f"{head} {{", *(f"    {line}" for line in lines), "}", ""])

@@ -1,0 +1,239 @@
+"""Operators as functions on pyopencl's arrays."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Sequence
+from functools import lru_cache, update_wrapper
+from typing import Any
+
+import numpy as np
+import pyopencl as cl
+from pyopencl.array import Array
+
+from ogive.conversion import converted
+from ogive.dtypes import ElementType, element_type_of
+from ogive.errors import (
+    ArgumentError,
+    DeviceError,
+    DTypeError,
+    ShapeError,
+    UnsupportedError,
+    described,
+    message,
+    suggestion,
+)
+from ogive.opencl.hardware import first_line, why_not
+from ogive.opencl.kernels import Operand, kernel
+from ogive.operator import Operator, advice_on
+from ogive.signature import NUMPY_KEYWORDS, Signature
+
+__all__ = ["function", "of_rows"]
+
+
+def of_rows(name: str) -> str:
+    """Why an operator over rows is refused."""
+    way_out = f"Compute it on the host, ogive.{name}(x.get()), and bring the result back with pyopencl.array.to_device"
+    return message(f"ogive.opencl.{name}", "it looks at whole rows", "element-wise operators", way_out)
+
+
+@lru_cache(maxsize=1024)
+def function(operator: Operator) -> Callable[..., Any]:
+    """An operator as a function on pyopencl's arrays, computed on their device.
+
+    ``function(op)(*tensors, queue=None, **parameters)``: tensors are arrays of one context, with any strides, and numbers,
+    which NumPy's rules turn into elements; at least one is an array. They broadcast, and their element types become the
+    operator's, as with NumPy's arrays. Results are new, contiguous arrays on ``queue``, by default that of the first array,
+    from the first array's allocator. They have the bits of the operator on NumPy's arrays.
+
+    A call returns when the device has computed: the host looks at the list of what is still open, and computes that.
+
+    Raises ArgumentError for what is no operator, UnsupportedError for operators over rows; calls raise ArgumentError,
+    DTypeError, ShapeError, ParameterError or DeviceError, and leave the arrays as they were.
+
+    >>> import ogive
+    >>> on_device = ogive.opencl.function(ogive.gelu)
+    >>> on_device.__name__
+    'gelu'
+    """
+    _check_operator(operator)
+
+    def call(*tensors: Any, queue: cl.CommandQueue | None = None, **keywords: Any) -> Any:
+        return _Call(operator, tensors, queue, keywords).results()
+
+    update_wrapper(call, operator.function)
+    call.__name__ = call.__qualname__ = operator.name
+    call.__module__ = "ogive.opencl"
+    call.__signature__ = operator.__signature__  # type: ignore[attr-defined]
+    about = inspect.getdoc(operator.function) or ""  # without its examples, which are of NumPy's arrays
+    text = about.partition(">>>")[0]
+    call.__doc__ = f"{operator.name} on pyopencl's arrays (see ogive.opencl.function).\n\n{text}".rstrip()
+    return call
+
+
+def _check_operator(operator: Any) -> None:
+    if not isinstance(operator, Operator):
+        what = f"operator is {described(operator)}"
+        way_out = "Make an operator of a formula with @ogive.operator"
+        raise ArgumentError(message("ogive.opencl.function", what, "an operator", way_out))
+    if operator.is_row_wise:
+        raise UnsupportedError(of_rows(operator.name))
+
+
+def _kind(tensor: Any) -> Any:
+    """The element type of an array; of a number of Python its type, which counts less."""
+    if type(tensor) in (int, float):
+        return type(tensor)
+    return np.dtype(tensor.dtype) if hasattr(tensor, "dtype") else np.dtype(bool)
+
+
+class _Call:
+    """One call: what was given, checked before anything is computed."""
+
+    def __init__(
+        self, operator: Operator, tensors: tuple[Any, ...], queue: cl.CommandQueue | None, keywords: dict[str, Any]
+    ) -> None:
+        self.operator, self.subject = operator, f"ogive.opencl.{operator.name}"
+        self._check_names(tensors, keywords)
+        self.values = operator.checked_parameters(keywords)
+        self.arrays = [tensor for tensor in tensors if isinstance(tensor, Array)]
+        for name, tensor in zip(operator.tensors, tensors, strict=True):
+            self._check_tensor(name, tensor)
+        if not self.arrays:
+            way_out = f"ogive.{operator.name} takes numbers and NumPy's arrays"
+            raise ArgumentError(message(self.subject, "no tensor is an array of pyopencl", "at least one", way_out))
+        self.queue = self._queue(queue)
+        self.signature = self._signature_of(tensors)
+        shapes = [np.shape(tensor) for tensor in tensors]
+        try:
+            self.shape = np.broadcast_shapes(*shapes)
+        except ValueError:
+            listed = ", ".join(map(str, shapes))
+            raise ShapeError(message(self.subject, f"the shapes are {listed}", "shapes that broadcast")) from None
+        self.operands = [self._operand(k, tensor) for k, tensor in enumerate(tensors)]
+
+    # ---- what was given
+
+    def _check_names(self, tensors: Sequence[Any], keywords: dict[str, Any]) -> None:
+        operator = self.operator
+        if len(tensors) != operator.inputs:
+            many = "one tensor" if operator.inputs == 1 else f"{operator.inputs} tensors"
+            what = f"it was given {len(tensors)} tensor{'' if len(tensors) == 1 else 's'}"
+            raise ArgumentError(message(self.subject, what, f"{many} ({', '.join(operator.tensors)})"))
+        known = [parameter.name for parameter in operator.parameters]
+        for name in keywords:
+            if name not in known:
+                what, way_out = f"{name} was given", "Results are new arrays, of the types that NumPy's rules give"
+                if name not in NUMPY_KEYWORDS:
+                    what = f"there is no parameter {name!r}"
+                    way_out = advice_on(operator.name, name) or suggestion(name, [*known, "queue"])
+                raise ArgumentError(message(self.subject, what, ", ".join([*known, "queue"]), way_out))
+
+    def _check_tensor(self, name: str, tensor: Any) -> None:
+        is_number = isinstance(tensor, bool | int | float)
+        is_element = isinstance(tensor, np.generic | np.ndarray) and not tensor.ndim
+        if not (is_number or is_element or isinstance(tensor, Array)):
+            way_out = "pyopencl.array.to_device(queue, x) brings an array of NumPy to the device"
+            what = f"{name} is {described(tensor)}"
+            raise ArgumentError(message(self.subject, what, "arrays of pyopencl, and numbers", way_out))
+
+    def _queue(self, queue: cl.CommandQueue | None) -> cl.CommandQueue:
+        if queue is not None and not isinstance(queue, cl.CommandQueue):
+            raise ArgumentError(message(self.subject, f"queue is {described(queue)}", "a pyopencl.CommandQueue"))
+        found = queue or next((array.queue for array in self.arrays if array.queue is not None), None)
+        if found is None:
+            way_out = "Give queue=, or arrays that have one: x.with_queue(queue)"
+            raise ArgumentError(message(self.subject, "no array has a queue", "", way_out))
+        if any(array.context != found.context for array in self.arrays):
+            way_out = "Copy it: pyopencl.array.to_device(queue, x.get())"
+            raise ArgumentError(message(self.subject, "an array lies in another context than the queue", "", way_out))
+        reason = why_not(found.device)
+        if reason:
+            way_out = "ogive devices lists what is there and what it can"
+            raise DeviceError(message(self.subject, f"the device {found.device.name.strip()} {reason}", "", way_out))
+        return found
+
+    def _signature_of(self, tensors: Sequence[Any]) -> Signature:
+        """The combination of element types that NumPy's rules choose."""
+        operator = self.operator
+        own = [
+            np.dtype(bool) if name in operator.truth_inputs and kind == np.int8 else kind  # pyopencl's truth values
+            for name, kind in zip(operator.tensors, map(_kind, tensors), strict=True)
+        ]
+        types: tuple[np.dtype, ...] = ()
+        with contextlib.suppress(TypeError, ValueError):
+            types = operator.resolve_dtypes((*own, *(None,) * operator.nout))
+        for signature in operator.signatures:
+            if tuple(t.numpy for t in (*signature.inputs, *signature.outputs)) == tuple(types):
+                return signature
+        named = (kind.__name__ if isinstance(kind, type) else kind.name for kind in own)
+        given = ", ".join(f"{name} has {kind}" for name, kind in zip(operator.tensors, named, strict=True))
+        allowed = ", ".join(dict.fromkeys(t.name for s in operator.signatures for t in s.inputs))
+        raise DTypeError(message(self.subject, given, allowed))
+
+    def _operand(self, k: int, tensor: Any) -> tuple[Operand, ElementType]:
+        """Where an operand lies, and its own element type."""
+        wanted = self.signature.inputs[k]
+        if not isinstance(tensor, Array):
+            flags = cl.mem_flags
+            value = np.atleast_1d(self._number(k, tensor)).view(np.uint8)
+            memory = cl.Buffer(self.queue.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=value)
+            return (memory, 0, (0,) * len(self.shape)), wanted
+        size, name = tensor.dtype.itemsize, self.operator.tensors[k]
+        if any(distance % size for distance in (tensor.offset, *tensor.strides)):
+            what = f"the offset or the strides of {name} are no multiples of its elements' {size} bytes"
+            raise ArgumentError(message(self.subject, what, "", f"Copy it first: {name}.copy()"))
+        missing = len(self.shape) - tensor.ndim
+        steps = [0] * missing
+        steps += [0 if count == 1 else step // size for count, step in zip(tensor.shape, tensor.strides, strict=True)]
+        kind = element_type_of(tensor.dtype)
+        if kind is None:
+            way_out = f"Convert it on the host: {name}.get().astype({wanted.name!r})"
+            what = f"{name} has dtype {tensor.dtype}"
+            raise DTypeError(message(self.subject, what, "element types in this machine's order of bytes", way_out))
+        return (tensor.base_data, tensor.offset // size, tuple(steps)), kind
+
+    def _number(self, k: int, number: Any) -> np.ndarray:
+        """A number as an element of the operand's type."""
+        wanted = self.signature.inputs[k]
+        try:
+            if type(number) is int:
+                return np.array(number, wanted.numpy)
+            with np.errstate(all="ignore"):
+                return converted(np.asarray(number), wanted.numpy)
+        except OverflowError:
+            what = f"{self.operator.tensors[k]} is {described(number)}"
+            raise DTypeError(message(self.subject, what, f"numbers of {wanted.name}")) from None
+
+    # ---- computing
+
+    def results(self) -> Any:
+        operator, signature, queue = self.operator, self.signature, self.queue
+        choices = tuple((p.name, self.values[p.name]) for p in operator.parameters if p.choices)
+        numbers = [self.values[p.name] for p in operator.numeric_parameters]
+        given = tuple(kind for _, kind in self.operands)
+        on_host = operator.bind(**self.values)
+        try:
+            made = [Array(queue, self.shape, t.numpy, allocator=self.arrays[0].allocator) for t in signature.outputs]
+            if made[0].size:
+                compiled = kernel(queue.context, queue.device, operator, signature, choices, given)
+                event = compiled.run(
+                    queue,
+                    self.shape,
+                    [operand for operand, _ in self.operands],
+                    [array.base_data for array in made],
+                    numbers,
+                    lambda *operands: found if isinstance(found := on_host(*operands), tuple) else (found,),
+                    [event for array in self.arrays for event in array.events],
+                )
+                for array in made:
+                    array.add_event(event)
+        except cl.Error as error:
+            name = queue.device.name.strip()
+            what, way_out = f"the device {name} failed ({first_line(error)})", "The arrays are as they were"
+            if isinstance(error, cl.MemoryError) or error.code == cl.status_code.INVALID_BUFFER_SIZE:
+                what = f"the device {name} has too little memory for results of shape {self.shape}"
+                way_out = "Compute parts of the arrays one after the other"
+            raise DeviceError(message(self.subject, what, "", way_out)) from error
+        return made[0] if len(made) == 1 else tuple(made)

@@ -1,0 +1,470 @@
+"""Operators on OpenCL devices: the digests of the processor's kernels, arrays of every layout, and what is refused.
+
+Debian's pocl-opencl-icd is a device on the processor, with float64 and correctly rounded quotients.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.catalog import OPERATORS
+from ogive.errors import ArgumentError, DeviceError, DTypeError, ParameterError, ShapeError, UnsupportedError
+from ogive.exporting.digest import elements, fnv
+from ogive.operator import Operator
+from tests.random_formulas import grown
+
+cl = pytest.importorskip("pyopencl", reason="not installed: pyopencl (pip install 'ogive[opencl]')")
+cla = pytest.importorskip("pyopencl.array")
+
+from ogive.opencl import hardware, kernels  # noqa: E402
+
+ELEMENTS = 4099
+
+CASES = [(op, signature) for op in OPERATORS.values() if not op.is_row_wise for signature in op.signatures]
+IDS = [f"{op.name}-{'-'.join(t.name for t in (*s.inputs, *s.outputs))}" for op, s in CASES]
+
+#: Formulas of the sweep, and those of them that every run tries.
+FORMULAS, SOME = 200, 4
+
+
+@pytest.fixture(scope="module")
+def queue() -> Any:
+    able = [device for device in ogive.opencl.devices() if not device.why_not]
+    if not able:
+        pytest.skip("no OpenCL device that can compute (Debian: pocl-opencl-icd)")
+    return cl.CommandQueue(cl.Context([able[0].handle]))
+
+
+def some_parameters(op: Operator) -> dict[str, Any]:
+    return {p.name: p.choices[0] if p.choices else 0.75 for p in op.parameters if p.is_required}
+
+
+def listed(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def on_device(queue: Any, array: np.ndarray) -> Any:
+    return cla.to_device(queue, array)
+
+
+def assert_same(found: Any, expected: Any) -> None:
+    for one, other in zip(listed(found), listed(expected), strict=True):
+        array = one.get()
+        assert (array.dtype, array.shape) == (other.dtype, other.shape)
+        assert array.tobytes() == np.ascontiguousarray(other).tobytes()
+
+
+# ---- the bits
+
+
+def test_there_are_cases():
+    assert len(CASES) > 700
+
+
+@pytest.mark.matrix("op.name")
+@pytest.mark.parametrize(("op", "signature"), CASES, ids=IDS)
+def test_the_digests_of_the_processor(op, signature, queue):
+    given = [elements(kind, k, ELEMENTS) for k, kind in enumerate(signature.inputs)]
+    parameters = some_parameters(op)
+    expected = listed(op(*given, **parameters))
+    found = listed(ogive.opencl.function(op)(*(on_device(queue, array) for array in given), **parameters))
+    assert [array.dtype for array in found] == [kind.numpy for kind in signature.outputs]
+    assert fnv([array.get() for array in found]) == fnv(expected)
+
+
+FORMULA_CASES = [pytest.param(seed, marks=() if seed < SOME else pytest.mark.matrix()) for seed in range(FORMULAS)]
+
+
+@pytest.mark.parametrize("seed", FORMULA_CASES)
+def test_random_formulas(seed, queue):
+    generator = np.random.default_rng(3600 + seed)
+    root = grown(generator, 2 + seed % 7)
+    dtype = ("float32", "float16", "bfloat16", "float64")[seed % 4]
+
+    @ogive.operator(types=[dtype])
+    def drawn(x, y, *, alpha=1.0):
+        """Drawn at random."""
+        return root
+
+    given = [elements(drawn.signatures[0].inputs[k], k, 2000) for k in range(2)]
+    expected = drawn(*given, alpha=0.3)
+    assert_same(ogive.opencl.function(drawn)(*(on_device(queue, array) for array in given), alpha=0.3), expected)
+
+
+def test_what_no_kernel_decides_goes_to_the_host(queue, monkeypatch):
+    """x - tanh(x) of large x in float16 is a tie but for something that only enclosures see."""
+    counts = []
+    own = kernels.Kernel._decided
+
+    def counted(self, queue, count, *rest):
+        counts.append(count)
+        return own(self, queue, count, *rest)
+
+    monkeypatch.setattr(kernels.Kernel, "_decided", counted)
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    assert_same(ogive.opencl.tanhshrink(on_device(queue, x)), ogive.tanhshrink(x))
+    assert len(counts) == 1
+    assert counts[0] > 0
+
+
+def test_more_open_elements_than_the_list_has_room_for(queue, monkeypatch):
+    monkeypatch.setattr(kernels, "ROOM", 2)
+    monkeypatch.setattr(kernels, "AT_ONCE", 30000)
+    x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+
+    @ogive.operator(types=["float16"])
+    def shrunk(x):
+        """A kernel of its own, whose list has little room."""
+        return x - ogive.formula.tanh(x)
+
+    on = ogive.opencl.function(shrunk)
+    assert_same(on(on_device(queue, x)), shrunk(x))
+    assert_same(on(on_device(queue, x)), shrunk(x))  # with the room that there is now
+
+
+def test_the_fast_contract(queue):
+    x = elements(ogive.gelu.signatures[2].inputs[0], 0, ELEMENTS)
+    assert_same(ogive.opencl.function(ogive.gelu.fast)(on_device(queue, x)), ogive.gelu.fast(x))
+
+
+def test_parameters_and_choices(queue):
+    x = np.linspace(-4, 4, 999, dtype=np.float32)
+    given = on_device(queue, x)
+    assert_same(ogive.opencl.celu(given, alpha=1 / 3), ogive.celu(x, alpha=1 / 3))
+    assert_same(ogive.opencl.celu(given, alpha=-2.5), ogive.celu(x, alpha=-2.5))
+    assert_same(ogive.opencl.gelu(given, approximate="tanh"), ogive.gelu(x, approximate="tanh"))
+    assert_same(ogive.opencl.relu6(given), ogive.relu6(x))  # a name of another library
+
+
+def test_gradients(queue):
+    x = np.linspace(-4, 4, 999, dtype=np.float32)
+    gradient = ogive.value_and_grad(ogive.gelu)
+    assert_same(ogive.opencl.function(gradient)(on_device(queue, x)), gradient(x))
+
+
+# ---- arrays
+
+
+def test_views_of_every_layout(queue):
+    x = np.linspace(-4, 4, 24 * 35, dtype=np.float32).reshape(24, 35)
+    given = on_device(queue, x)
+    views = [
+        (slice(None, None, 2), slice(None, None, -1)),
+        (slice(3, 17), slice(5, 30, 3)),
+        (slice(None, None, -1), slice(None, None, -2)),
+        (7, slice(None)),
+        (slice(None), 11),
+        (slice(2, 2), slice(None)),
+    ]
+    for view in views:
+        assert_same(ogive.opencl.silu(given[view]), ogive.silu(x[view]))
+    assert_same(ogive.opencl.silu(given.T), ogive.silu(x.T))
+    assert_same(ogive.opencl.silu(on_device(queue, np.asfortranarray(x))), ogive.silu(x))
+    assert_same(
+        ogive.opencl.silu(on_device(queue, np.float32(2.0).reshape(()))), ogive.silu(np.float32(2.0).reshape(()))
+    )
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [[(5, 1, 7), (3, 1)], [(4,), (1,)], [(2, 3, 4, 5), (4, 1)], [(), (6,)], [(1, 1), (8, 9)], [(0, 3), (3,)]],
+    ids=str,
+)
+def test_broadcasting(queue, shapes):
+    generator = np.random.default_rng(5)
+    given = [np.asarray(generator.normal(size=shape), np.float32) for shape in shapes]
+    assert_same(ogive.opencl.hypot(*(on_device(queue, array) for array in given)), ogive.hypot(*given))
+
+
+def test_operands_of_several_dimensions_that_cannot_become_one(queue):
+    generator = np.random.default_rng(5)
+    a, b = generator.normal(size=(2, 6, 4, 10, 3)).astype(np.float32)
+    found = ogive.opencl.hypot(on_device(queue, a)[::2, ::-1, 1:9:3], on_device(queue, b)[1::2, :, 9:1:-3])
+    assert_same(found, ogive.hypot(a[::2, ::-1, 1:9:3], b[1::2, :, 9:1:-3]))
+
+
+@pytest.mark.parametrize(
+    ("types", "number"),
+    [
+        (["int16"], None),
+        (["bool"], None),
+        (["uint32"], None),
+        (["int64"], None),
+        (["float16", "float32"], None),
+        (["int8", "float16"], None),
+        (["int32", "float32"], None),
+        (["uint64", "int64"], None),
+        (["bfloat16", "float32"], None),
+        (["float32"], 0.1),
+        (["bfloat16"], 0.1),
+        (["int8"], 3),
+        (["uint8"], 2.5),
+        (["float16"], np.float64(1.5)),
+        (["float64"], True),
+    ],
+    ids=str,
+)
+def test_element_types_become_those_that_numpy_chooses(queue, types, number):
+    op = ogive.atan2 if len(types) > 1 or number is not None else ogive.atan
+    kinds = {t.name: t for signature in ogive.add.signatures for t in signature.inputs} | {
+        "bool": ogive.less.signatures[0].outputs[0]
+    }
+    given = [elements(kinds[name], k, 300) for k, name in enumerate(types)]
+    rest = [] if number is None else [number]
+    expected = op(*given, *rest)
+    assert_same(ogive.opencl.function(op)(*(on_device(queue, array) for array in given), *rest), expected)
+
+
+def test_truth_values(queue):
+    x = np.linspace(-2, 2, 100, dtype=np.float32)
+    given = on_device(queue, x)
+    is_less = ogive.opencl.less(given, 0)
+    assert_same(is_less, x < 0)
+    assert_same(ogive.opencl.where(is_less, given, 1), ogive.where(x < 0, x, 1))
+    assert_same(ogive.opencl.where(given < 0, given, 1), ogive.where(x < 0, x, 1))  # pyopencl's are int8
+
+
+def test_results_are_used_on_the_device(queue):
+    x = np.linspace(-2, 2, 1000, dtype=np.float32)
+    given = on_device(queue, x)
+    assert_same(ogive.opencl.tanh(ogive.opencl.gelu(given + given)), ogive.tanh(ogive.gelu(x + x)))
+
+
+def test_memory_comes_from_the_allocator_of_the_first_array(queue):
+    from pyopencl.tools import ImmediateAllocator, MemoryPool
+
+    pool = MemoryPool(ImmediateAllocator(queue))
+    x = np.linspace(-2, 2, 1000, dtype=np.float32)
+    given = cla.to_device(queue, x, allocator=pool)
+    before = pool.active_blocks
+    result = ogive.opencl.gelu(given)
+    assert pool.active_blocks == before + 1
+    assert_same(result, ogive.gelu(x))
+
+
+def test_another_queue(queue):
+    x = np.linspace(-2, 2, 1000, dtype=np.float32)
+    other = cl.CommandQueue(queue.context)
+    found = ogive.opencl.gelu(on_device(queue, x).with_queue(None), queue=other)
+    assert found.queue == other
+    assert_same(found, ogive.gelu(x))
+
+
+def test_kernels_are_compiled_once(queue, monkeypatch):
+    x = on_device(queue, np.linspace(-2, 2, 1000, dtype=np.float32))
+    ogive.opencl.celu(x)
+
+    def build(*args):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(kernels, "build", build)
+    ogive.opencl.celu(x[::2], alpha=2.0)
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "text"),
+    [
+        (
+            lambda f, x, q: f.gelu(x, x),
+            ArgumentError,
+            "ogive.opencl.gelu: it was given 2 tensors; allowed: one tensor (x)",
+        ),
+        (
+            lambda f, x, q: f.gelu(np.zeros(3, np.float32)),
+            ArgumentError,
+            (
+                "ogive.opencl.gelu: x is an array of shape (3,); allowed: arrays of pyopencl, and numbers. "
+                "pyopencl.array.to_device(queue, x) brings an array of NumPy to the device"
+            ),
+        ),
+        (
+            lambda f, x, q: f.gelu(1.0),
+            ArgumentError,
+            (
+                "ogive.opencl.gelu: no tensor is an array of pyopencl; allowed: at least one. "
+                "ogive.gelu takes numbers and NumPy's arrays"
+            ),
+        ),
+        (
+            lambda f, x, q: f.gelu(x, out=x),
+            ArgumentError,
+            (
+                "ogive.opencl.gelu: out was given; allowed: approximate, queue. "
+                "Results are new arrays, of the types that NumPy's rules give"
+            ),
+        ),
+        (
+            lambda f, x, q: f.celu(x, alfa=2),
+            ArgumentError,
+            "ogive.opencl.celu: there is no parameter 'alfa'; allowed: alpha, queue. Did you mean alpha?",
+        ),
+        (
+            lambda f, x, q: f.gelu(x, queue=q.context),
+            ArgumentError,
+            "ogive.opencl.gelu: queue is a Context; allowed: a pyopencl.CommandQueue",
+        ),
+        (
+            lambda f, x, q: f.gelu(cla.to_device(q, np.ones(3, ">f4"))),
+            DTypeError,
+            (
+                "ogive.opencl.gelu: x has dtype >f4; allowed: element types in this machine's order of bytes. "
+                "Convert it on the host: x.get().astype('float32')"
+            ),
+        ),
+        (
+            lambda f, x, q: f.gelu(cla.Array(q, 3, np.float32, data=cl.Buffer(q.context, 1, 64), offset=2)),
+            ArgumentError,
+            (
+                "ogive.opencl.gelu: the offset or the strides of x are no multiples of its elements' 4 bytes. "
+                "Copy it first: x.copy()"
+            ),
+        ),
+        (
+            lambda f, x, q: f.celu(x, alpha=0),
+            ParameterError,
+            "celu: alpha is 0.0; allowed: any finite number but 0",
+        ),
+        (
+            lambda f, x, q: f.add(x, x[:2]),
+            ShapeError,
+            "ogive.opencl.add: the shapes are (4,), (2,); allowed: shapes that broadcast",
+        ),
+        (
+            lambda f, x, q: f.gelu(cla.zeros(q, 3, np.complex64)),
+            DTypeError,
+            "ogive.opencl.gelu: x has complex64; allowed: float16, float32, float64, bfloat16",
+        ),
+        (
+            lambda f, x, q: f.bit_shift_left(cla.zeros(q, 3, np.uint8), 300),
+            DTypeError,
+            "ogive.opencl.bit_shift_left: b is 300; allowed: numbers of uint8",
+        ),
+        (
+            lambda f, x, q: f.gelu(x.with_queue(None)),
+            ArgumentError,
+            "ogive.opencl.gelu: no array has a queue. Give queue=, or arrays that have one: x.with_queue(queue)",
+        ),
+        (
+            lambda f, x, q: f.gelu(x, queue=cl.CommandQueue(cl.Context(q.context.devices))),
+            ArgumentError,
+            (
+                "ogive.opencl.gelu: an array lies in another context than the queue. "
+                "Copy it: pyopencl.array.to_device(queue, x.get())"
+            ),
+        ),
+        (
+            lambda f, x, q: f.function(ogive.softmax),
+            UnsupportedError,
+            (
+                "ogive.opencl.softmax: it looks at whole rows; allowed: element-wise operators. Compute it on the host, "
+                "ogive.softmax(x.get()), and bring the result back with pyopencl.array.to_device"
+            ),
+        ),
+        (
+            lambda f, x, q: f.function(np.exp),
+            ArgumentError,
+            (
+                "ogive.opencl.function: operator is the function exp; allowed: an operator. "
+                "Make an operator of a formula with @ogive.operator"
+            ),
+        ),
+    ],
+    ids=[*map(str, range(16))],
+)
+def test_wrong_calls(call, kind, text, queue):
+    x = on_device(queue, np.ones(4, np.float32))
+    with pytest.raises(kind) as raised:
+        call(ogive.opencl, x, queue)
+    assert str(raised.value) == text
+    assert x.get().tolist() == [1, 1, 1, 1]
+
+
+def test_operators_over_rows_have_no_name():
+    assert not hasattr(ogive.opencl, "softmax")
+    assert "softmax" not in dir(ogive.opencl)
+    assert {"gelu", "function", "devices"} <= set(dir(ogive.opencl))
+
+
+def test_a_device_without_what_is_needed(queue, monkeypatch):
+    class Handle:
+        available = compiler_available = endian_little = True
+        name, double_fp_config, single_fp_config = "small", 0, 0xFF
+
+    assert hardware.why_not(Handle()) == "has no double precision"
+    Handle.double_fp_config = 0xFF
+    Handle.single_fp_config = 0xFF & ~cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+    assert hardware.why_not(Handle()) == "does not round quotients and roots of float32 correctly"
+    Handle.single_fp_config = 0xFF & ~cl.device_fp_config.DENORM
+    assert hardware.why_not(Handle()) == "has no subnormal numbers in float32"
+
+    monkeypatch.setattr("ogive.opencl.functions.why_not", lambda device: "has no double precision")
+    x = on_device(queue, np.ones(4, np.float32))
+    with pytest.raises(DeviceError) as raised:
+        ogive.opencl.gelu(x)
+    assert str(raised.value) == (
+        f"ogive.opencl.gelu: the device {queue.device.name.strip()} has no double precision. "
+        "ogive devices lists what is there and what it can"
+    )
+
+
+@pytest.mark.parametrize(
+    ("wrong", "found"),
+    [
+        ("sum[i] = fma(a[i], b[i], c[i])", "fuses or misrounds a product and a sum of float32"),
+        ("quotient[i] = a[i] * (1 / b[i])", "misrounds quotients of float32"),
+        ("root[i] = (float)1 / rsqrt(fabs(a[i]))", "misrounds roots of float32"),
+        ("fused[i] = a[i] * b[i] - product", "misrounds fma of float32"),
+    ],
+)
+def test_a_device_that_computes_otherwise_is_found(queue, monkeypatch, wrong, found):
+    result = wrong.partition(" =")[0]
+    lines = [
+        f"    {wrong};" if line.strip().startswith(f"{result} =") else line for line in hardware._TRIED.split("\n")
+    ]
+    assert "\n".join(lines) != hardware._TRIED
+    monkeypatch.setattr(hardware, "_TRIED", "\n".join(lines))
+    assert hardware._tried(queue.device) == found
+
+
+def test_too_little_memory(queue):
+    x = on_device(queue, np.ones((1, 1), np.float32))
+    many = cla.Array(queue, (1 << 20, 1 << 20), np.float32, data=x.base_data, strides=(0, 0))
+    with pytest.raises(DeviceError) as raised:
+        ogive.opencl.gelu(many)
+    assert str(raised.value) == (
+        f"ogive.opencl.gelu: the device {queue.device.name.strip()} has too little memory for results of shape "
+        "(1048576, 1048576). Compute parts of the arrays one after the other"
+    )
+
+
+def test_what_the_compiler_of_a_device_says(queue, monkeypatch):
+    monkeypatch.setattr(kernels, "kernel_text", lambda *args: "__kernel void broken(")
+
+    @ogive.operator
+    def own(x):
+        """A kernel of its own."""
+        return 2 * x
+
+    with pytest.raises(
+        DeviceError, match=r"^ogive\.opencl\.own: the device .* failed \(.*error: .*\)\. The arrays are"
+    ):
+        ogive.opencl.function(own)(on_device(queue, np.ones(4, np.float32)))
+
+
+def test_the_command(queue, capsys):
+    from ogive.cli import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(["devices"])
+    assert ended.value.code == 0
+    printed = capsys.readouterr().out
+    assert queue.device.name.strip() in printed
+    assert "opencl:0" in printed
+    assert "element-wise operators" in printed
