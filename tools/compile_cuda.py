@@ -1,0 +1,126 @@
+"""Compile the CUDA text of every element-wise operator to machine code, without a GPU: ``python -m tools.compile_cuda``.
+
+NVIDIA's compiler as a library does it (``pip install nvidia-cuda-nvrtc-cu12``). The kernels are compiled for sm_80 and sm_90, and
+also to PTX, in which every sum, product, quotient and root must say that it is rounded to nearest by itself. PTX that is made
+with fusing allowed must fuse no more: so the text gives these bits by any options but --use_fast_math.
+
+    python -m tools.compile_cuda               # all; the last line has the counts
+    python -m tools.compile_cuda gelu tanh     # these operators
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import ctypes.util
+import re
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from ogive.backends.c_like import CUDA
+from ogive.backends.device_text import kernel_text
+from ogive.catalog import OPERATORS
+from ogive.operator import Operator
+from ogive.program import Program
+
+__all__ = ["ARCHITECTURES", "Compiler", "complaints", "library"]
+
+#: A100 and H100.
+ARCHITECTURES = ("sm_80", "sm_90")
+
+#: Arithmetic of PTX that is not rounded to nearest, or not alone: where the compiler may fuse, it leaves .rn out.
+LOOSE = re.compile(r"\b(?:add|sub|mul|div|sqrt|rcp|mad)(?:\.(?:full|approx|ftz|sat))*\.f(?:32|64)\b|\.ftz\b|\.approx\b")
+
+FUSED = re.compile(r"\bfma\.rn\.f(?:32|64)\b")
+
+
+def library() -> str | None:
+    """Where NVRTC is, if it is installed."""
+    for folder in map(Path, sys.path):
+        for pattern in ("nvidia/cuda_nvrtc/lib/libnvrtc.so.*", "nvidia/cu*/lib/libnvrtc.so.*"):
+            found = sorted(path for path in folder.glob(pattern) if ".alt." not in path.name)
+            if found:
+                return str(found[-1])
+    return ctypes.util.find_library("nvrtc")
+
+
+class Compiler:
+    """NVRTC."""
+
+    def __init__(self, path: str) -> None:
+        self.functions = ctypes.CDLL(path)
+
+    def compiled(self, text: str, architecture: str, fuse: bool = False) -> bytes:
+        """Machine code for ``sm_80``, PTX for ``compute_80``; an error has the compiler's words."""
+        call, program = self.functions, ctypes.c_void_p()
+        is_machine_code = architecture.startswith("sm_")
+        options = [f"--gpu-architecture={architecture}".encode(), f"--fmad={str(fuse).lower()}".encode()]
+        call.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"ogive.cu", 0, None, None)
+        try:
+            failed = call.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+            if failed:
+                raise RuntimeError(self._read(program, "ProgramLog").decode())
+            return self._read(program, "CUBIN" if is_machine_code else "PTX")
+        finally:
+            call.nvrtcDestroyProgram(ctypes.byref(program))
+
+    def _read(self, program: ctypes.c_void_p, what: str) -> bytes:
+        size = ctypes.c_size_t()
+        getattr(self.functions, f"nvrtcGet{what}Size")(program, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(size.value)
+        getattr(self.functions, f"nvrtcGet{what}")(program, buffer)
+        return buffer.raw
+
+
+def complaints(compiler: Compiler, program: Program) -> tuple[list[str], int]:
+    """What is wrong with a program's kernels, and how many bytes of machine code they are for all architectures."""
+    text, size = kernel_text(program, CUDA), 0
+    try:
+        for architecture in ARCHITECTURES:
+            size += len(compiler.compiled(text, architecture))
+        alone, fused = (compiler.compiled(text, "compute_80", fuse).decode() for fuse in (False, True))
+    except RuntimeError as error:
+        return [str(error)], size
+    found = sorted(set(LOOSE.findall(alone)))
+    if len(FUSED.findall(alone)) != len(FUSED.findall(fused)):
+        found.append("with --fmad=true the compiler fuses more")
+    return found, size
+
+
+def _operators(names: Sequence[str]) -> list[Operator]:
+    return [op for op in OPERATORS.values() if not op.is_row_wise and (not names or op.name in names)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compile, and print what fails and the counts."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.compile_cuda", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("operators", nargs="*", help="their names; default: all element-wise operators")
+    names = parser.parse_args(arguments).operators
+    path = library()
+    if path is None:
+        print("NVRTC is not installed: pip install nvidia-cuda-nvrtc-cu12", file=sys.stderr)
+        return 2
+    compiler, begun = Compiler(path), time.perf_counter()
+    right = wrong = size = 0
+    for op in _operators(names):
+        for signature in op.signatures:
+            choices = {p.name: p.choices[0] for p in op.parameters if p.choices}
+            found, more = complaints(compiler, op.program(signature, **choices))
+            size += more
+            right, wrong = right + (not found), wrong + bool(found)
+            for text in found:
+                print(f"{op.name} {[t.name for t in signature.inputs]}: {text}")
+    kernels = (right + wrong) * len(ARCHITECTURES)
+    print(
+        f"{right} of {right + wrong} programs compile for {' and '.join(ARCHITECTURES)}, each operation rounded by itself: "
+        f"{kernels} kernels, {size / max(kernels, 1) / 1024:.1f} KiB each, {time.perf_counter() - begun:.0f} s"
+    )
+    return 1 if wrong or not right else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
