@@ -19,8 +19,8 @@ import numpy as np
 from ogive.accuracy import Report
 from ogive.accuracy.report import load
 from ogive.catalog import OPERATORS
-from ogive.catalog.contracts import errors, measured
-from ogive.peers.functions import PEERS
+from ogive.catalog.fast_errors import errors, measured
+from ogive.peers.peer_functions import PEERS
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "accuracy" / "results"

@@ -24,7 +24,7 @@ import numpy as np
 
 import ogive
 from benchmarks.kernels import digest_of
-from ogive.cli.levels import FAMILIES, drawn, numbers_of, signature_of
+from ogive.cli.deciding_levels import FAMILIES, drawn, numbers_of, signature_of
 from ogive.errors import OgiveError
 from ogive.runtime import statistics
 

@@ -66,7 +66,7 @@ def _of_operator(name: str, dtype: str, contract: str) -> str:
 def _of_function(name: str, dtype: str) -> str:
     """Of a cell of the cliffs; "" where there is no such function any more."""
     from benchmarks.cliffs import functions
-    from ogive.cli.levels import signature_of
+    from ogive.cli.deciding_levels import signature_of
 
     make = functions().get(name)
     op: Any = None if make is None else make()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ogive.catalog.aliases import ALIASES, written_call
-from ogive.catalog.elsewhere import ELSEWHERE, WITHOUT, Theirs, our_name
+from ogive.catalog.other_names import OTHER_NAMES, WITHOUT, Theirs, our_name
 
 __all__ = ["markdown"]
 
@@ -19,7 +19,7 @@ def markdown() -> str:
         "know all these names. What is no operator, and what to do then, is [at the end](#not-operators).",
         "",
     ]
-    for library, names in ELSEWHERE.items():
+    for library, names in OTHER_NAMES.items():
         same = [name for name, theirs in names.items() if _is_same(name, theirs)]
         lines += [f"## {library}", ""]
         if same:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.support import Support, supported
+from ogive.onnx.node_support import Support, supported
 
 __all__ = ["markdown", "renewed"]
 

@@ -10,9 +10,9 @@ from ogive.catalog import OPERATORS
 from ogive.errors import MissingPackageError, OgiveError
 from ogive.golden.specification import of_operator
 from ogive.judge.judgement import Judgement
-from ogive.judge.measure import judge
+from ogive.judge.judging import judge
 from ogive.judge.subjects import subject
-from ogive.peers.functions import PEERS, version
+from ogive.peers.peer_functions import PEERS, version
 
 __all__ = ["markdown", "rows"]
 

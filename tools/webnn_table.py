@@ -1,12 +1,12 @@
-"""The table of operators in docs/webnn.md: the data of `ogive.webnn.table`, and the remarks that the page has."""
+"""The table of operators in docs/webnn.md: the data of `ogive.webnn.operator_table`, and the remarks that the page has."""
 
 from __future__ import annotations
 
 import re
 from itertools import groupby
 
-from ogive.webnn.data_types import DATA_TYPES, FLOATS
-from ogive.webnn.table import OPERATORS
+from ogive.webnn.operand_types import DATA_TYPES, FLOATS
+from ogive.webnn.operator_table import OPERATORS
 
 __all__ = ["renewed"]
 

@@ -16,11 +16,11 @@ from ogive import catalog
 from ogive.accuracy.report import Report, key, load
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES
-from ogive.catalog.elsewhere import ELSEWHERE
+from ogive.catalog.other_names import OTHER_NAMES
 from ogive.curves import drawing
 from ogive.directml.data import OPERATOR_TYPES, facts
 from ogive.operator import Operator
-from ogive.peers.functions import PEERS
+from ogive.peers.peer_functions import PEERS
 from website.drawing import figure, thumbnail
 from website.latex import aligned, legend
 from website.speed import speed
@@ -325,7 +325,7 @@ def _error(report: Report | None) -> str:
 def other_names(op: Operator) -> dict[str, str]:
     """Library -> what it calls the operator."""
     found: dict[str, list[str]] = {}
-    for library, names in ELSEWHERE.items():
+    for library, names in OTHER_NAMES.items():
         for name, ours in names.items():
             own = ours if isinstance(ours, str) else ours[0]
             if op.name in (own, _aliased(own)):

@@ -77,7 +77,7 @@ _PLACES = {
 
 def _parameter_here(operator: str, theirs: str) -> str:
     from ogive.catalog import OPERATORS
-    from ogive.catalog.elsewhere import parameter_here  # only calls that fail need it
+    from ogive.catalog.other_names import parameter_here  # only calls that fail need it
 
     if theirs in ("accuracy", "fast"):
         operator = operator.removesuffix(".fast")
@@ -115,7 +115,7 @@ def __getattr__(name: str) -> object:
             return "unknown"
     text = f"module 'ogive' has no attribute {name!r}"
     if not name.startswith("_"):
-        from ogive.catalog.elsewhere import advice
+        from ogive.catalog.other_names import advice
         from ogive.errors import suggestion
 
         hint = _PLACES.get(name) or advice(name) or suggestion(name, [*__all__, *_PARTS, *_FUNCTIONS])

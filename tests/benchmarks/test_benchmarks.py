@@ -20,7 +20,7 @@ from benchmarks.peers import PEERS, prepare
 from benchmarks.price import BUILT, Checkout, compared
 from benchmarks.startup import CALLS, SECTIONS
 from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio, size_name, tables
-from ogive.cli.levels import FAMILIES, drawn, signature_of
+from ogive.cli.deciding_levels import FAMILIES, drawn, signature_of
 from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
 
 DOCUMENT = Path(report.__file__).parent.parent / "docs/performance.md"

@@ -5,9 +5,9 @@ import sys
 import pytest
 
 from ogive.catalog import OPERATORS
-from ogive.catalog.contracts import errors
+from ogive.catalog.fast_errors import errors
 from ogive.cli import COMMANDS, main
-from ogive.cli.levels import FAMILIES
+from ogive.cli.deciding_levels import FAMILIES
 from ogive.cli.list_command import rounded_up
 
 
@@ -229,9 +229,9 @@ def test_a_peer_that_is_missing_is_named(ogive, monkeypatch):
     def not_installed(name):
         raise ModuleNotFoundError(name, name=name)
 
-    from ogive.peers import functions
+    from ogive.peers import peer_functions
 
-    monkeypatch.setattr(functions, "importlib", type("none", (), {"import_module": staticmethod(not_installed)}))
+    monkeypatch.setattr(peer_functions, "importlib", type("none", (), {"import_module": staticmethod(not_installed)}))
     status, _, error = ogive("accuracy", "tanh", "--peer", "torch")
     assert status == 2
     assert "torch: the package torch is not installed. Install it: pip install torch" in error

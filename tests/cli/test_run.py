@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, parser, save
 
-from ogive.cli.npy import read_array
+from ogive.cli.outputs import read_array
 from ogive.errors import ModelError
 from tests.cli.test_commands import ogive  # noqa: F401  (a fixture)
 from tests.inputs import assert_same_bits
@@ -85,7 +85,7 @@ def test_the_readme_shows_what_its_main_command_prints(ogive, tmp_path, monkeypa
     (shown,) = re.findall(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(EXAMPLES)
-    monkeypatch.setattr("ogive.cli.picture._can_write", lambda *_: True)  # whatever the tests' terminal can
+    monkeypatch.setattr("ogive.cli.terminal._can_write", lambda *_: True)  # whatever the tests' terminal can
     status, out, _ = ogive(*words.split())
     assert status == 0
     assert shown.count("\n") > 8

@@ -11,9 +11,8 @@ import pytest
 from rich.console import Console
 
 from ogive.cli import terminal
-from ogive.cli.operators import OperatorName
-from ogive.cli.picture import picture
-from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, progress
+from ogive.cli.operator_argument import OperatorName
+from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, picture, progress
 from tests.cli.test_commands import ogive  # noqa: F401  (a fixture)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from hypothesis import assume
 from hypothesis import strategies as st
 
-from ogive.catalog.halves import OfHalves
+from ogive.catalog.glu_halves import OfHalves
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ParameterError, ShapeError
 from ogive.signature import ANY

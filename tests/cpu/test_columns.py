@@ -12,7 +12,7 @@ from ogive.backends.columns import takes_columns
 from ogive.backends.target import host_target
 from ogive.dtypes import element_type
 from ogive.engine.computation import make_ufunc
-from ogive.engine.reductions import reduction
+from ogive.engine.row_formulas import reduction
 from ogive.passes.fuse_rows import fuse_rows
 from ogive.row_operator import row_operator
 from ogive.runtime import kernels, wheel_kernels

@@ -14,7 +14,7 @@ from ogive import formula as f
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, element_type_of
 from ogive.engine.computation import make_ufunc
-from ogive.engine.reductions import reduction
+from ogive.engine.row_formulas import reduction
 from ogive.expression import Format, node
 from ogive.passes.exact_rows import rows_with_test
 from ogive.row_operator import row_operator

@@ -6,9 +6,9 @@ import pytest
 
 import ogive.directml as dml
 from ogive.directml.enumerations import short_name
-from ogive.dxdispatch.descs import flags, operator_desc
+from ogive.dxdispatch.document import Document
+from ogive.dxdispatch.model_descs import flags, operator_desc
 from ogive.dxdispatch.place import Place
-from ogive.dxdispatch.text import Document
 from ogive.errors import ModelError
 from tests.directml.running import bare
 from tests.directml.standard import OPERATORS, make

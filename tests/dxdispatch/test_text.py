@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ogive.dxdispatch.document import Document, Members
 from ogive.dxdispatch.place import Place
-from ogive.dxdispatch.text import Document, Members
 from ogive.errors import ModelError
 
 TEXT = """// a model

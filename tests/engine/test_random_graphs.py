@@ -17,11 +17,10 @@ from hypothesis import strategies as st
 import ogive
 from ogive._native import Plan
 from ogive.dtypes import element_type
-from ogive.engine.casting import cast
-from ogive.engine.computation import kernel_of, make_ufunc
+from ogive.engine.computation import cast, kernel_of, make_ufunc
 from ogive.engine.executable import Function, GraphDescription, grouped, plan_graph
 from ogive.engine.graph import Node, Value
-from ogive.engine.reductions import REDUCTIONS, reduction
+from ogive.engine.row_formulas import REDUCTIONS, reduction
 from ogive.engine.rows import RowFormula
 from ogive.signature import Signature
 from tests.inputs import assert_same_bits

@@ -12,7 +12,7 @@ import ogive
 from ogive.accuracy import error_in_ulp
 from ogive.dtypes import FLOATS, INTEGERS, element_type
 from ogive.engine.computation import make_ufunc
-from ogive.engine.reductions import REDUCTIONS, reduction
+from ogive.engine.row_formulas import REDUCTIONS, reduction
 from ogive.row_enclosure import right_rows
 from tests.inputs import assert_same_bits
 

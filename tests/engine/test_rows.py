@@ -10,7 +10,7 @@ from ogive.backends.llvm import emit, entries
 from ogive.backends.target import TARGETS
 from ogive.dtypes import FLOATS, element_type
 from ogive.engine.computation import Element, make_ufunc
-from ogive.engine.reductions import reduction
+from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
 from ogive.runtime import kernels
 from ogive.signature import Signature

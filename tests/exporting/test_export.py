@@ -1,7 +1,6 @@
 """`ogive.export` and `ogive.address`: what they make, what they refuse; the command; the example."""
 
 import ctypes
-import os
 import shutil
 import subprocess
 import sys
@@ -222,50 +221,6 @@ def test_address():
     strided = ctypes.CFUNCTYPE(None, pointer, ctypes.c_ssize_t, pointer, ctypes.c_ssize_t, size, size, ctypes.c_double)
     strided(ogive.address(ogive.celu, strided=True))(x[::-1].ctypes.data, -4, y.ctypes.data, 4, 0, 1003, 1.5)
     assert_same_bits(y, expected[::-1].copy())
-
-
-# ---- numba
-
-
-def test_bound_operators_in_numba(tmp_path):
-    """In a process of its own, in which nothing imports the extension: its entry point does."""
-    if find_spec("numba") is None:
-        pytest.skip("the package numba is not installed")
-    (tmp_path / "ogive-0.dist-info").mkdir()
-    (tmp_path / "ogive-0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: ogive\nVersion: 0\n")
-    declared = (ROOT / "pyproject.toml").read_text().partition("[project.entry-points.numba_extensions]\n")[2]
-    line = declared.splitlines()[0].replace('"', "")
-    (tmp_path / "ogive-0.dist-info" / "entry_points.txt").write_text(f"[numba_extensions]\n{line}\n")
-    code = """
-import numba, numpy as np, ogive
-celu, prelu = ogive.celu.bind(alpha=1.5), ogive.prelu.bind()
-@numba.njit
-def both(x, slope):
-    return celu(x), prelu(x, slope)
-@numba.njit
-def of_number(x):
-    return celu(x)
-x = np.random.default_rng(0).standard_normal((7, 143)).astype(np.float32)
-for a, slope in ((x, np.float32(0.5)), (x[:, ::2], x[0, ::2]), (x.T.astype(float), 0.25)):
-    for found, f, args in zip(both(a, slope), (celu, prelu), ((a,), (a, slope))):
-        expected = f(*args)
-        assert found.dtype == expected.dtype and found.tobytes() == expected.tobytes(), (f, a.shape)
-assert of_number(-1.0) == celu(-1.0)
-try:
-    numba.njit(lambda x: softmax(x))
-    softmax = ogive.softmax.bind()
-    numba.njit(lambda x: softmax(x))(x)
-except numba.core.errors.TypingError as error:
-    assert "it looks at whole rows" in str(error)
-else:
-    raise AssertionError
-print("good")
-"""
-    path = os.pathsep.join([str(tmp_path), *sys.path])
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | {"PYTHONPATH": path}, capture_output=True, text=True, check=False
-    )
-    assert done.stdout == "good\n", done.stderr
 
 
 # ---- the command

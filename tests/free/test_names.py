@@ -10,7 +10,7 @@ import pytest
 import ogive
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, Own
-from ogive.catalog.elsewhere import ELSEWHERE, WITHOUT, advice, called, names_of
+from ogive.catalog.other_names import OTHER_NAMES, WITHOUT, advice, called, names_of
 from tools.names_page import markdown
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "names.md"
@@ -39,10 +39,10 @@ def test_aliases_name_operators(name):
     assert f"Another name of `{base.name}`" in found.__doc__
 
 
-@pytest.mark.parametrize("library", ELSEWHERE)
+@pytest.mark.parametrize("library", OTHER_NAMES)
 def test_libraries_names_lead_to_operators(library):
-    assert ELSEWHERE[library]
-    for name, theirs in ELSEWHERE[library].items():
+    assert OTHER_NAMES[library]
+    for name, theirs in OTHER_NAMES[library].items():
         ours = theirs if isinstance(theirs, str) else theirs[0]
         assert ours in OPERATORS or ours in ALIASES, (name, ours)
         assert ours in called(name)
@@ -84,8 +84,8 @@ def test_what_is_said_to_work_in_formulas_works_there(name):
 
 def test_what_is_said_to_work_in_models_and_graphs_is_there():
     from ogive.onnx.bodies import _MICROSOFT, _ONNX
-    from ogive.onnx.support import supported
-    from ogive.webnn.table import OPERATORS as OF_WEBNN
+    from ogive.onnx.node_support import supported
+    from ogive.webnn.operator_table import OPERATORS as OF_WEBNN
 
     onnx = pytest.importorskip("onnx", reason="needs ONNX's schemas")
     functions = {
@@ -99,8 +99,8 @@ def test_what_is_said_to_work_in_models_and_graphs_is_there():
 
 
 def test_every_name_of_these_lists_is_answered():
-    from ogive.webnn.table import OPERATORS as OF_WEBNN
-    from ogive.webnn.table import OUT_OF_SCOPE
+    from ogive.webnn.operator_table import OPERATORS as OF_WEBNN
+    from ogive.webnn.operator_table import OUT_OF_SCOPE
 
     names = {name for name in dir(np) if isinstance(getattr(np, name), np.ufunc)} | {*OF_WEBNN, *OUT_OF_SCOPE}
     assert not {name for name in names if not stated(name)}

@@ -19,8 +19,8 @@ INPUTS = {
         "golden/whole_rules.py",
     ),
     "golden/normal_rules.py",
-    *("judge/causes.py", "judge/measure.py"),  # candidates that round as others do
-    "jax/functions.py",  # arrays of JAX, which XLA converts
+    *("judge/causes.py", "judge/judging.py"),  # candidates that round as others do
+    "jax/array_functions.py",  # arrays of JAX, which XLA converts
 }
 FILES = [path for path in sorted(ROOT.rglob("*.py")) if path.name != "conversion.py"]
 

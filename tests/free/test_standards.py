@@ -4,7 +4,7 @@ import pytest
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.standards import OF_TERMS, TABLE, Row, counterpart, row_of, rows
-from ogive.webnn.table import OPERATORS as WEBNN
+from ogive.webnn.operator_table import OPERATORS as WEBNN
 
 LISTED = [(standard, name) for standard, listed in TABLE.items() for name in listed]
 assert len(LISTED) > 70

@@ -20,7 +20,7 @@ from ogive.golden.normal_rules import TRAINING_RULES
 from ogive.golden.onnx_operators import all_of_onnx, of_onnx
 from ogive.golden.specification import Specification, WholeSpecification, bits_of
 from ogive.golden.vectors import Case, arrays_in, make
-from ogive.golden.whole import NORMALISATIONS
+from ogive.golden.whole_arrays import NORMALISATIONS
 
 #: How far results of Ogive's own kernels may be from the exact values, in ULP. They are correctly rounded but in float64.
 OWN_ULP, OWN_ULP_FLOAT64 = 0.5, 1.0

@@ -15,8 +15,7 @@ import ogive
 from ogive.cli.vectors_command import command
 from ogive.dtypes import element_type
 from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, UnsupportedError
-from ogive.golden.formats import write
-from ogive.golden.formats.npz_format import read
+from ogive.golden.formats import read_npz, write
 from ogive.golden.inputs import choose, special_values
 from ogive.golden.specification import bits_of, of_operator
 
@@ -146,7 +145,7 @@ def test_the_same_seed_gives_the_same_digest():
 def test_npz(tmp_path):
     golden = ogive.vectors("celu", "bfloat16", alpha=0.5)
     path, manifest = write(golden, "npz", tmp_path)
-    arrays = read(path)
+    arrays = read_npz(path)
     assert arrays["elements/x"].dtype == np.uint16
     assert np.array_equal(arrays["elements/expected"], bits_of(golden.expected))
     facts = json.loads(manifest.read_text())

@@ -20,7 +20,7 @@ import numpy as np
 from ogive.golden.specification import Specification, find_operator, of_operator
 from ogive.judge import Budget, Judgement
 from ogive.judge.evidence import Died
-from ogive.judge.measure import judge
+from ogive.judge.judging import judge
 from ogive.judge.subjects import Subject, of_callable, subject
 from tests.judge.defects import DEFECTS, Defect
 

@@ -5,7 +5,7 @@ import pytest
 
 from ogive.golden.specification import of_operator
 from ogive.judge import Budget, assert_conforms, judge
-from ogive.judge import measure as measuring
+from ogive.judge import judging as measuring
 from ogive.judge.subjects import of_callable
 
 pytest.importorskip("flint", reason="the judge needs python-flint")

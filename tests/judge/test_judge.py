@@ -21,10 +21,10 @@ from ogive.cli.judge_command import command
 from ogive.errors import ArgumentError, DTypeError, ModelError, ShapeError
 from ogive.golden.formats import write
 from ogive.golden.specification import bits_of, of_operator
-from ogive.judge import Budget, assert_conforms, judge, load, measure, write_html
+from ogive.judge import Budget, assert_conforms, judge, judging, load, write_html
 from ogive.judge.evidence import evidence_of
 from ogive.judge.judgement import BINS, Judgement
-from ogive.judge.measure import _Counter, _first_guess, _sweep_step
+from ogive.judge.judging import _Counter, _first_guess, _sweep_step
 from ogive.judge.reports import SCHEMA, as_json
 from ogive.judge.subjects import of_callable, subject
 
@@ -571,10 +571,10 @@ def test_a_sweep_finds_the_same_on_any_number_of_threads(monkeypatch):
     def some(kind, stride, size=1 << 10):
         return patterns(kind, 4099 if stride == 1 else stride, min(size, 1 << 10))
 
-    monkeypatch.setattr(measure, "patterns", some)
+    monkeypatch.setattr(judging, "patterns", some)
     spec = of_operator("gelu", "float32")
     found = [
-        measure.judge(
+        judging.judge(
             of_callable(wrong, "wrong"), spec, exhaustive=True, workers=workers, with_dependence=False
         ).as_dict()
         for workers in (1, 2, 5)

@@ -112,7 +112,7 @@ def test_assert_conforms_says_it(library):
 
 
 def test_a_sweep_of_everything_stops_at_a_crash(library, monkeypatch):
-    from ogive.judge import measure
+    from ogive.judge import judging
 
     def some(kind, stride, size=1 << 16):
         if stride != 1:
@@ -122,14 +122,14 @@ def test_a_sweep_of_everything_stops_at_a_crash(library, monkeypatch):
             for b in (0x3F000000, 0x3F800000, 0x40000000, 0x40010000)
         )
 
-    every = measure.patterns
-    monkeypatch.setattr(measure, "patterns", some)
+    every = judging.patterns
+    monkeypatch.setattr(judging, "patterns", some)
     spec = of_operator("exp", "float32")
     for name, count in (("right", 4 << 16), ("past", 4 << 16), ("tail", 4 << 16)):
-        found = measure.judge(subject(f"{library}:{name}", spec), spec, exhaustive=True)
+        found = judging.judge(subject(f"{library}:{name}", spec), spec, exhaustive=True)
         assert found.count == count
         assert found.within_budget == (name == "right"), found.beyond
-    found = measure.judge(subject(f"{library}:crash_long", spec), spec, exhaustive=True)
+    found = judging.judge(subject(f"{library}:crash_long", spec), spec, exhaustive=True)
     assert (found.count, found.inputs) == (0, "every input up to the call that it did not survive")
     assert found.beyond[0].startswith("crashed: crashed (signal 11) in a call on 65,536 elements")
 

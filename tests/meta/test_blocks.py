@@ -33,7 +33,6 @@ NEEDED = (
     "pyopencl",
     "dask",
     "distributed",
-    "numba",
     "xarray",
     "pandas",
     "awkward",

@@ -68,7 +68,7 @@ def test_a_new_operator_of_the_catalogue_is_there_at_once(monkeypatch):
         """Not what HardSwish is."""
         return absolute(x)
 
-    ogive.onnx.support.supported.cache_clear()
+    ogive.onnx.node_support.supported.cache_clear()
     standards.rows.cache_clear()
     others = {name: op for name, op in OPERATORS.items() if op.onnx != "HardSwish"}
     monkeypatch.setattr(standards, "OPERATORS", others | {"strange": strange})
@@ -76,7 +76,7 @@ def test_a_new_operator_of_the_catalogue_is_there_at_once(monkeypatch):
         assert [r.version for r in ogive.onnx.supported() if r.operator == "HardSwish"] == [14, 22]
         assert ogive.onnx.load(node_model("HardSwish", 14, [("x", "tensor(float16)")])).inputs[0].dtype == "float16"
     finally:
-        ogive.onnx.support.supported.cache_clear()
+        ogive.onnx.node_support.supported.cache_clear()
         standards.rows.cache_clear()
 
 

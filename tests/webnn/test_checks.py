@@ -5,7 +5,7 @@ import pytest
 
 from ogive.errors import OgiveError, UnsupportedError
 from ogive.webnn import InvalidStateError, MLContext, MLGraphBuilder, MLTypeError, NotSupportedError, createContext
-from ogive.webnn.table import OPERATORS, OUT_OF_SCOPE
+from ogive.webnn.operator_table import OPERATORS, OUT_OF_SCOPE
 
 
 def made():

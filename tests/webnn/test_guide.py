@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from ogive.webnn.table import OPERATORS, OUT_OF_SCOPE
+from ogive.webnn.operator_table import OPERATORS, OUT_OF_SCOPE
 from tools.webnn_table import renewed
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -7,8 +7,8 @@ import pytest
 
 from ogive.catalog.standards import row_of
 from ogive.webnn import MLContext, MLGraph, MLGraphBuilder
-from ogive.webnn.data_types import DATA_TYPES, FLOATS
-from ogive.webnn.table import OPERATORS
+from ogive.webnn.operand_types import DATA_TYPES, FLOATS
+from ogive.webnn.operator_table import OPERATORS
 
 erf = np.vectorize(math.erf, otypes=[np.float64])
 erfc = np.vectorize(math.erfc, otypes=[np.float64])

@@ -24,7 +24,7 @@ def _llvm() -> Any:
         raise _not_there(error) from error
     lock = getattr(getattr(ffi.lib, "_lock", None), "_lock", None)  # of llvmlite's lock the one of Python that is in it
     if lock is not None:
-        hold_over_fork(lock)  # others may use llvmlite too, such as Numba
+        hold_over_fork(lock)  # others in the process may use llvmlite too
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm

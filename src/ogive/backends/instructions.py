@@ -1,6 +1,6 @@
 """One row per primitive: the instructions that compute it, which IEEE 754 defines bit by bit.
 
-These are common to all targets. renderers.py lays the rows of a target over them: what an instruction set has better
+These are common to all targets. llvm.py lays the rows of a target over them: what an instruction set has better
 (x86.py), and what it has no instruction for (software.py).
 """
 

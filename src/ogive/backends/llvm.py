@@ -1,27 +1,53 @@
 """The only emitter: a primitive graph as LLVM IR.
 
 A function for each stage: nodes that depend on parameters alone are computed once, as scalars, before the loops
-(loops.py), in which nodes.py writes the others with the rows of the target (renderers.py). There is no fast-math flag, no
+(loops.py), in which nodes.py writes the others with the rows of the target. There is no fast-math flag, no
 contraction and no call of a library function anywhere.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from ogive.backends.accumulators import accumulators
 from ogive.backends.blocks import block_size
 from ogive.backends.columns import ColumnWriter
+from ogive.backends.instructions import ROWS
 from ogive.backends.loops import CpuLoops, loops_of
-from ogive.backends.renderers import rows_of
 from ogive.backends.row_records import MOST_AHEAD, finding_slot, mark_slot, work_of
+from ogive.backends.software import FUSED, HALF, ROUNDING
 from ogive.backends.target import Target
-from ogive.backends.writer import ROWS_AT_ONCE, TYPES, natural_alignment
+from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Row, natural_alignment
+from ogive.backends.x86 import AVX512
 from ogive.expression import Expression, Format, varying, walk
 from ogive.program import Program
 
 __all__ = ["METADATA", "Parts", "emit", "entries", "parts"]
+
+
+#: By the names that targets use (`Target.tables`).
+TABLES: dict[str, dict[str, Row]] = {
+    "avx512": AVX512,
+    "fma in software": FUSED,
+    "half in software": HALF,
+    "rounding in software": ROUNDING,
+}
+
+
+def rows_of(target: Target) -> Mapping[str, Row]:
+    """The row of each primitive."""
+    return _rows(target.tables)
+
+
+@cache
+def _rows(tables: tuple[str, ...]) -> Mapping[str, Row]:
+    rows = dict(ROWS)
+    for name in tables:
+        rows |= TABLES[name]
+    return rows
+
 
 #: Some processors of the highest level are tuned for half its width; the full one is faster on all we measured.
 ATTRIBUTES = 'nounwind "prefer-vector-width"="512" "min-legal-vector-width"="512"'

@@ -2,6 +2,10 @@
 
 Code depends on the level alone, not on the model of the processor, so what a cache holds is good for every
 machine of that level, and what one machine computes can be tested on another.
+
+A target's `Tuning` is what was measured to be fast on it, and decides no bit of a result. The rows were measured on the
+processor of docs/performance.md (x86-64-v4); `python -m benchmarks` measures again. A change of a number may make kernels
+faster or slower, and needs no other test than that.
 """
 
 from __future__ import annotations
@@ -12,11 +16,57 @@ import sys
 from functools import cache
 
 from ogive import _native
-from ogive.backends.tuning import TUNINGS, Tuning
 from ogive.errors import CompileError, message
 from ogive.records import record
 
-__all__ = ["ELSEWHERE", "TARGETS", "Target", "host_target", "runnable_targets"]
+__all__ = ["EXPORT_ONLY", "TARGETS", "TUNINGS", "Target", "host_target", "runnable_targets"]
+
+
+@record()
+class Tuning:
+    """The thresholds of one target."""
+
+    scheduled_for: str
+    """The processor whose latencies LLVM orders instructions for."""
+    registers_at_a_time: int
+    """Unrolling: how many blocks of 64 bytes the main loop takes at a time. The instructions of one block wait for each
+    other; those of several fill the gaps."""
+    elements_at_a_time: int
+    """The same in elements, if that is more. 32 registers hold 64 numbers of float64."""
+    long_program: int
+    """Programs of more instructions take half as many: they compile faster, and are short of registers anyway."""
+    bytes_fetched_ahead: int
+    """Software prefetch: how far ahead of their use inputs are prefetched."""
+    bytes_from_afar: int
+    """From how many bytes of all operands on they are. Fewer are in a cache already."""
+    streamed_eighths: int
+    """From how many bytes of all operands on results are written past the caches, in eighths of the last cache."""
+    parallel_cost: int
+    """From which cost of all elements (cost.py) on a second thread pays: several times what waking it takes."""
+    smallest_cost: int
+    """The least cost of an element: short programs wait for memory."""
+
+
+SHARED = {
+    "registers_at_a_time": 4,
+    "long_program": 500,
+    "bytes_fetched_ahead": 4096,
+    "bytes_from_afar": 1 << 21,
+    "streamed_eighths": 9,
+    "parallel_cost": 1 << 19,
+    "smallest_cost": 12,
+}
+
+#: By the target's name. By itself LLVM orders instructions of x86-64-v4 for the first processor that had it.
+TUNINGS = {
+    "x86-64": Tuning("x86-64", elements_at_a_time=0, **SHARED),
+    "x86-64-v3": Tuning("x86-64-v3", elements_at_a_time=0, **SHARED),
+    "x86-64-v4": Tuning("znver4", elements_at_a_time=64, **SHARED),
+    "aarch64": Tuning("generic", elements_at_a_time=0, **SHARED),
+    # Not measured.
+    "riscv64": Tuning("generic-rv64", elements_at_a_time=0, **SHARED),
+    "wasm32": Tuning("generic", elements_at_a_time=0, **SHARED),
+}
 
 
 @record()
@@ -29,7 +79,7 @@ class Target:
     features: str
     vector_bytes: int
     tables: tuple[str, ...] = ()
-    """The tables of instructions over the common one (renderers.py): later ones go before earlier ones."""
+    """The tables of instructions over the common one (llvm.py): later ones go before earlier ones."""
     pointer_bytes: int = 8
     abi: str = ""
     """The calling convention, where the triple leaves it open."""
@@ -66,7 +116,7 @@ TARGETS = {
 }
 
 #: Targets of exported code (exporting/) alone, which no process of this package runs itself.
-ELSEWHERE = {
+EXPORT_ONLY = {
     row.name: row
     for row in (
         Target("riscv64", "riscv64", "generic-rv64", "+m,+a,+f,+d,+c", 16,

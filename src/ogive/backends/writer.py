@@ -46,7 +46,7 @@ class Writer:
     block: int
     program: Program
     rows: Mapping[str, Row]
-    """What writes each primitive on the target (renderers.py)."""
+    """What writes each primitive on the target (llvm.py)."""
     define: str = "define void"
     """How its definition begins: with its linkage."""
     group: int = 0

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ogive import formula as f
-from ogive.catalog.halves import of_halves
+from ogive.catalog.glu_halves import of_halves
 from ogive.dtypes import NUMBERS
 from ogive.formula import where
 from ogive.operator import operator

@@ -1,7 +1,7 @@
 """Operators under other names: ``ogive.silu`` is ``ogive.swish``, ``ogive.relu6`` is ``clamp`` from 0 to 6.
 
 ``ALIASES`` is the one table of them. Some have parameters that are fixed, or have another name or default: these are
-operators of their own, made when they are first wanted. What each library calls them is in ogive.catalog.elsewhere.
+operators of their own, made when they are first wanted. What each library calls them is in ogive.catalog.other_names.
 """
 
 from __future__ import annotations

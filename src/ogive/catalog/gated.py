@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from ogive.catalog import activations
-from ogive.catalog.halves import of_halves
+from ogive.catalog.glu_halves import of_halves
 from ogive.formula import absolute, copy_sign, exp, log_2, log_ndtr, maximum, minimum, where
 
 __all__ = ["geglu", "glu", "reglu"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ogive.check.report import Finding, Report
+from ogive.check.findings import Finding, Report
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.errors import ArgumentError, ParameterError, described, message
 

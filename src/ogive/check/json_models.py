@@ -6,18 +6,18 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ogive.check.levels import level_named
-from ogive.check.report import Finding
+from ogive.check.feature_levels import level_named
+from ogive.check.findings import Finding
 from ogive.directml import DMLError
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.support import validate
-from ogive.dxdispatch.descs import operator_desc
-from ogive.dxdispatch.model import ROOT_MEMBERS, type_of
-from ogive.dxdispatch.onnx_models import onnx_file
-from ogive.dxdispatch.operators import MEMBERS, is_graph
+from ogive.dxdispatch.document import read_document
+from ogive.dxdispatch.loaded_model import ROOT_MEMBERS, type_of
+from ogive.dxdispatch.model_descs import operator_desc
+from ogive.dxdispatch.onnx_dispatchable import onnx_file
+from ogive.dxdispatch.operator_dispatchable import MEMBERS, is_graph
 from ogive.dxdispatch.place import Place
-from ogive.dxdispatch.text import read_document
 from ogive.errors import ModelError, UnsupportedError
 
 __all__ = ["check_json"]

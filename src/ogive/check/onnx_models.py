@@ -12,9 +12,9 @@ import ogive.onnx  # noqa: F401  # isort: skip  before onnx: it says what to ins
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto
 
-from ogive.check.levels import Tensor, level_named, lowest_level, reasons
+from ogive.check.feature_levels import Tensor, level_named, lowest_level, reasons
+from ogive.check.findings import Finding
 from ogive.check.mapping import NO_OPERATOR, Candidate, candidates, outside
-from ogive.check.report import Finding
 from ogive.directml.data import DATA_TYPES, facts
 from ogive.onnx.loading import read_model
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ogive.cli.operators import find, own
+from ogive.cli.operator_argument import find, own
 from ogive.exporting.exported import FORMS, Exported, export
 from ogive.exporting.places import NAMES
 from ogive.exporting.snippets import snippet

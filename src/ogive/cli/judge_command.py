@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ogive.cli.accuracy_command import read_parameter
-from ogive.cli.operators import OperatorName, find
+from ogive.cli.operator_argument import OperatorName, find
 from ogive.cli.terminal import console, print_json, progress
 from ogive.dtypes import NUMBERS
 from ogive.errors import DTypeError, UnsupportedError
@@ -32,12 +32,11 @@ from ogive.judge import (
     write_json,
     write_junit,
 )
-from ogive.judge.measure import judge
-from ogive.judge.reports import as_json
-from ogive.judge.results import of_results
+from ogive.judge.judging import judge
+from ogive.judge.reports import as_json, of_results
 from ogive.judge.subjects import of_program, subject
 from ogive.operator import Operator
-from ogive.peers.functions import PEERS
+from ogive.peers.peer_functions import PEERS
 
 __all__ = ["command"]
 

@@ -7,7 +7,7 @@ import math
 import click
 from rich.table import Table
 
-from ogive.catalog.contracts import errors
+from ogive.catalog.fast_errors import errors
 from ogive.cli.terminal import console
 from ogive.dtypes import BOOLEAN, FLOATS, SIGNED, UNSIGNED
 from ogive.errors import suggestion
@@ -37,7 +37,7 @@ def command(pattern: str) -> int:
     """
     from ogive.catalog import OPERATORS
     from ogive.catalog.aliases import ALIASES, named
-    from ogive.catalog.elsewhere import advice, names_of
+    from ogive.catalog.other_names import advice, names_of
 
     operators = [*OPERATORS.values(), *(named(name) for name, alias in ALIASES.items() if alias.values)]
     others = {op.name: names_of(op.name) for op in operators}

@@ -1,10 +1,12 @@
-"""Outputs as .npy files: computed into mapped files, and given their names when all of them are complete."""
+"""Arrays in .npy files: inputs are mapped; outputs are computed into mapped files and named when all are complete."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
+import warnings
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
@@ -13,8 +15,39 @@ import click
 import numpy as np
 
 from ogive.drafts import Draft
+from ogive.errors import ModelError, message
 
-__all__ = ["Memory", "OutputFolder"]
+__all__ = ["Memory", "OutputFolder", "read_array"]
+
+
+_ARCHIVE = b"PK"
+
+
+def read_array(path: Path) -> np.ndarray:
+    """The array of a .npy file, mapped and read-only.
+
+    Raises ModelError for what is not one, and OSError where a file cannot be read. A pipe or a device is refused
+    before it is opened: opening could wait for ever.
+    """
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise ModelError(
+            message(str(path), "it is not a regular file", "a .npy file", "Write the data to a file first")
+        )
+    with path.open("rb") as file:
+        start = file.read(len(_ARCHIVE))
+    if start == _ARCHIVE:
+        way_out = "Save one of its arrays: numpy.save('x.npy', numpy.load('x.npz')['name'])"
+        raise ModelError(message(str(path), "it is a .npz archive, or another .zip file", "a .npy file", way_out))
+    try:
+        with warnings.catch_warnings():  # of headers that Python itself finds odd
+            warnings.simplefilter("ignore")
+            return np.asarray(np.lib.format.open_memmap(path, mode="r"))
+    except OSError:
+        raise
+    except Exception as error:  # NumPy answers a damaged header with errors of many kinds
+        what, way_out = "it is not a .npy file with one array of numbers", "Write one with numpy.save"
+        raise ModelError(message(str(path), what, way_out=way_out)) from error
+
 
 #: What file systems answer that cannot reserve room for a file.
 _CANNOT_RESERVE = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}

@@ -15,11 +15,20 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from ogive.cli.npy import read_array
-from ogive.cli.outputs import Memory, OutputFolder
-from ogive.cli.picture import WIDTH, picture
+from ogive.cli.outputs import Memory, OutputFolder, read_array
 from ogive.cli.summary import Change, Summary, change, has_numbers, histogram, summary
-from ogive.cli.terminal import FEATURE_LEVEL, MEMORY, PICTURES, ModelCommand, console, print_json, progress, singular
+from ogive.cli.terminal import (
+    FEATURE_LEVEL,
+    MEMORY,
+    PICTURES,
+    WIDTH,
+    ModelCommand,
+    console,
+    picture,
+    print_json,
+    progress,
+    singular,
+)
 from ogive.contracts import CONTRACTS
 
 if TYPE_CHECKING:
@@ -99,7 +108,7 @@ def command(
         if value:
             raise click.UsageError(f"{option} was given, for a{' JSON' if is_json else 'n ONNX'} model. {way_out}")
     if memory_limit is None:
-        from ogive.runtime.memory import available_memory
+        from ogive.runtime.free_memory import available_memory
 
         memory_limit = available_memory()
     if is_json:
@@ -454,7 +463,7 @@ def _run_json(
 
 def _values(resource: Any) -> np.ndarray | None:
     """What is in a resource, without a copy; None for one that nothing has made, or whose type is not known."""
-    from ogive.dxdispatch.data_types import NUMPY
+    from ogive.dxdispatch.element_types import NUMPY
 
     if resource.buffer is None:
         return None

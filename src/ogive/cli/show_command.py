@@ -9,10 +9,10 @@ import click
 import numpy as np
 from rich.console import Console
 
-from ogive.catalog.contracts import errors
-from ogive.cli.levels import shares
+from ogive.catalog.fast_errors import errors
+from ogive.cli.deciding_levels import shares
 from ogive.cli.list_command import rounded_up, short_types
-from ogive.cli.operators import OperatorName, find
+from ogive.cli.operator_argument import OperatorName, find
 from ogive.cli.plot import PLOT_OR_TERMINAL, plot_operator
 from ogive.cli.terminal import TERMINAL
 from ogive.curves import Curve, Drawing, drawing
@@ -57,7 +57,7 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None, pic
     if asm:
         click.echo(_assembly(op, dtype or "float32", target))
         return 0
-    from ogive.catalog.elsewhere import names_of
+    from ogive.catalog.other_names import names_of
     from ogive.show import formula
 
     results = "\n".join(formula(root, op.tensors) for root in op.formula())

@@ -8,7 +8,7 @@ import click
 from rich.text import Text
 
 from ogive.cli.accuracy_command import read_parameter
-from ogive.cli.operators import OperatorName, find
+from ogive.cli.operator_argument import OperatorName, find
 from ogive.cli.terminal import console, print_json, singular
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.golden import make, of_operator, regimes

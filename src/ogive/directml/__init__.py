@@ -22,7 +22,46 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NoReturn
 
-from ogive.directml.exports import EXPORTS
+#: What the package exports from its modules; what is made from data comes on top.
+EXPORTS = {
+    "builder.activation": ("FusedActivation",),
+    "builder.buffers": ("Buffer",),
+    "builder.compiled": ("CompiledGraph",),
+    "builder.tensor_expression": ("Expression",),
+    "builder.operator_functions": ("broadcast", "reinterpret"),
+    "builder.graph_builder": ("Graph",),
+    "builder.tensor_descs": ("TensorDesc", "TensorPolicy"),
+    "binding": (
+        "DML_BINDING_DESC",
+        "DML_BINDING_PROPERTIES",
+        "DML_BINDING_TABLE_DESC",
+        "DML_BUFFER_ARRAY_BINDING",
+        "DML_BUFFER_BINDING",
+    ),
+    "descs": ("DML_OPERATOR_DESC",),
+    "device": ("CommandList", "CommandRecorder", "Device"),
+    "results": ("HRESULT", "DMLError"),
+    "features": (
+        "DML_FEATURE_DATA_FEATURE_LEVELS",
+        "DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT",
+        "DML_FEATURE_QUERY_FEATURE_LEVELS",
+        "DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT",
+    ),
+    "graph_descs": (
+        "DML_CONSTANT_DATA_GRAPH_NODE_DESC",
+        "DML_GRAPH_DESC",
+        "DML_GRAPH_EDGE_DESC",
+        "DML_GRAPH_NODE_DESC",
+        "DML_INPUT_GRAPH_EDGE_DESC",
+        "DML_INTERMEDIATE_GRAPH_EDGE_DESC",
+        "DML_OPERATOR_GRAPH_NODE_DESC",
+        "DML_OUTPUT_GRAPH_EDGE_DESC",
+    ),
+    "life_cycle": ("CompiledOperator", "Operator", "OperatorInitializer"),
+    "scalars": ("DML_SCALAR_UNION", "DML_SCALE_BIAS", "DML_SIZE_2D"),
+    "binding_table": ("BindingTable",),
+    "tensor": ("DML_BUFFER_TENSOR_DESC", "DML_TENSOR_DESC", "DMLCalcBufferTensorSize"),
+}
 
 _MODULE_OF = {name: module for module, names in EXPORTS.items() for name in names}
 
@@ -37,8 +76,7 @@ def _values() -> dict[str, Any]:
 
 def _names() -> list[str]:
     """What there is to use: functions that only say that their operator is out of scope are not listed."""
-    from ogive.directml.data import STRUCTS
-    from ogive.directml.names import alias_names, function_names
+    from ogive.directml.data import STRUCTS, alias_names, function_names
 
     return sorted([*_MODULE_OF, *STRUCTS, *_values(), *alias_names(), *function_names()])
 
@@ -60,18 +98,18 @@ def __getattr__(name: str) -> Any:
 
 def _of_the_builder(name: str) -> Any:
     """A function of the Python API, or an enumeration by its name there."""
-    from ogive.directml.names import alias_names, function_names, out_of_scope
+    from ogive.directml.data import alias_names, function_names, out_of_scope
 
     if name in alias_names():
         from ogive.directml.builder.vocabulary import aliases
 
         return aliases()[name]
     if name in function_names() or name in out_of_scope():
-        from ogive.directml.builder.functions import function_of
+        from ogive.directml.builder.operator_functions import function_of
 
         return function_of(name)
     from ogive.catalog.aliases import ALIASES
-    from ogive.catalog.elsewhere import called
+    from ogive.catalog.other_names import called
     from ogive.errors import suggestion
 
     short = name.removeprefix("activation_")

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ogive.directml.byte_ranges import Region, bytes_of
 from ogive.directml.enumerations import CONSTANTS, DML_BINDING_TYPE
-from ogive.directml.errors import refuse
-from ogive.directml.memory import Region, bytes_of
+from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, Entry, Structure, arrays
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type, view
 from ogive.errors import described

@@ -1,7 +1,8 @@
 """The standard as data: what ``data/*.json`` says of every operator.
 
 The files hold facts and their sources; nothing in this package names an operator that could be looked up there.
-They are read once; what they say of an operator is put into order when it is first wanted.
+They are read once; what they say of an operator is put into order when it is first wanted. The names of the Python API
+are known without loading what they are.
 """
 
 from __future__ import annotations
@@ -24,7 +25,12 @@ __all__ = [
     "Member",
     "OperatorFacts",
     "TensorSupport",
+    "alias_names",
     "facts",
+    "function_name",
+    "function_names",
+    "out_of_scope",
+    "python_names",
 ]
 
 _FOLDER = Path(__file__).parent / "data"
@@ -222,3 +228,33 @@ class Decision(NamedTuple):
 DECISIONS: dict[str, tuple[Decision, ...]] = {
     name: tuple(Decision(*row) for row in rows) for name, rows in _read("decisions.json").items()
 }
+
+
+@cache
+def python_names() -> dict[str, Any]:
+    """What the Python API has other names or defaults for than DirectML.h."""
+    return json.loads((Path(__file__).parent / "data" / "python.json").read_bytes())  # type: ignore[no-any-return]
+
+
+def function_name(operator_name: str) -> str:
+    """The function that makes an operator."""
+    found: str | None = python_names()["names"].get(operator_name)
+    return found or operator_name.removeprefix("ELEMENT_WISE_").lower()
+
+
+@cache
+def function_names() -> tuple[str, ...]:
+    """The names of all functions that make an operator."""
+    return tuple(dict.fromkeys(map(function_name, OPERATOR_TYPES)))
+
+
+@cache
+def alias_names() -> tuple[str, ...]:
+    """The names of enumerations in Python; those of operators that are not here, too."""
+    return *python_names()["aliases"], *python_names()["out_of_scope_enumerations"]
+
+
+@cache
+def out_of_scope() -> tuple[str, ...]:
+    """The functions of operators that are neither activations nor element-wise."""
+    return tuple(python_names()["out_of_scope"])

@@ -14,7 +14,7 @@ from ogive.directml import scalars as _scalars  # noqa: F401  # it and the next 
 from ogive.directml import tensor as _tensor  # noqa: F401
 from ogive.directml.data import OperatorFacts, facts
 from ogive.directml.enumerations import DML_OPERATOR_TYPE, ENUMERATIONS, level_name
-from ogive.directml.errors import refuse
+from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, REQUIRED, Entry, Structure, structures
 from ogive.errors import described
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from ogive.directml.data import DATA_TYPES, FEATURE_LEVELS
 from ogive.directml.enumerations import DML_FEATURE, DML_FEATURE_LEVEL, DML_TENSOR_DATA_TYPE, level_name, short_name
-from ogive.directml.errors import HRESULT, refuse
+from ogive.directml.results import HRESULT, refuse
 from ogive.directml.structure import CONVERTERS, Entry, Structure, short
 from ogive.errors import described
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, ClassVar
 from uuid import UUID
 
-from ogive.directml.errors import HRESULT, DMLError, refuse
+from ogive.directml.results import HRESULT, DMLError, refuse
 from ogive.errors import described
 
 __all__ = ["DeviceChild", "Object", "Parent"]

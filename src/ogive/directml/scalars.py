@@ -9,7 +9,7 @@ import numpy as np
 
 from ogive.directml.data import DATA_TYPES
 from ogive.directml.enumerations import DML_TENSOR_DATA_TYPE, short_name
-from ogive.directml.errors import refuse
+from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, Entry, Structure, structures
 
 __all__ = ["DML_SCALAR_UNION", "DML_SCALE_BIAS", "DML_SIZE_2D"]

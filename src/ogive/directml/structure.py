@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, NoReturn, TypeVar
 import numpy as np
 
 from ogive.directml.enumerations import ENUMERATIONS, members
-from ogive.directml.errors import refuse
+from ogive.directml.results import refuse
 from ogive.errors import described, suggestion
 
 __all__ = ["CONVERTERS", "REQUIRED", "Converter", "Entry", "Structure", "arrays", "items", "short", "structures"]

@@ -15,7 +15,7 @@ from ogive.directml import data
 from ogive.directml.data import FEATURE_LEVELS, OperatorFacts, TensorSupport, facts
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import level_name, short_name
-from ogive.directml.errors import refuse
+from ogive.directml.results import refuse
 from ogive.directml.structure import short
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, overlaps_itself
 

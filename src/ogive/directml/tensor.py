@@ -14,7 +14,7 @@ import numpy as np
 
 from ogive.directml.data import DATA_TYPES
 from ogive.directml.enumerations import CONSTANTS, DML_TENSOR_DATA_TYPE, DML_TENSOR_FLAGS, DML_TENSOR_TYPE, short_name
-from ogive.directml.errors import refuse
+from ogive.directml.results import refuse
 from ogive.directml.structure import CONVERTERS, Entry, Structure, short, structures
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.forking import cached_property

@@ -3,6 +3,6 @@
 `load` checks a model and `Model.run` runs it; on the command line it is ``ogive run model.json``.
 """
 
-from ogive.dxdispatch.model import Model, load
+from ogive.dxdispatch.loaded_model import Model, load
 
 __all__ = ["Model", "load"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ogive.dxdispatch.data_types import NUMPY
+from ogive.dxdispatch.element_types import NUMPY
 from ogive.dxdispatch.place import Place
 from ogive.dxdispatch.resources import Resource
 from ogive.errors import UnsupportedError

@@ -1,6 +1,6 @@
 """Resources: buffers, and what they hold before anything runs.
 
-Reading one checks it and says how large it is; `Resource.make` makes it, when all of a model is checked.
+Reading one checks it and says how large it is; `Resource.make` makes it, when all of a model is checked and its `Budget` of bytes allows it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,32 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.dxdispatch.data_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
-from ogive.dxdispatch.memory import Budget
+from ogive.dxdispatch.document import is_regular
+from ogive.dxdispatch.element_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
 from ogive.dxdispatch.place import Place, shown
-from ogive.dxdispatch.text import is_regular
-from ogive.errors import UnsupportedError
+from ogive.errors import ParameterError, UnsupportedError, message
+from ogive.runtime.free_memory import available_memory
 
-__all__ = ["Resource", "input_file", "opened", "read_resource", "refuse_image"]
+__all__ = ["Budget", "Resource", "input_file", "opened", "read_resource", "refuse_image"]
+
+
+class Budget:
+    """The bytes that are left for the buffers of a model; asked for before any of them is made."""
+
+    def __init__(self, limit: int | None) -> None:
+        if limit is not None and (not isinstance(limit, int) or limit < 1):
+            what = f"memory_limit is {limit!r}"
+            raise ParameterError(message("ogive.dxdispatch.load", what, "a whole number of bytes from 1 on, or None"))
+        self.limit = available_memory() if limit is None else limit
+        self._left = self.limit
+
+    def take(self, place: Place, size: int, what: str) -> None:
+        """Refuse, for what stands at that place, if so many bytes are not left. ``what`` wants them."""
+        if size > self._left:
+            allowed = f"{self._left}, which is left of the memory limit of {self.limit} bytes"
+            place.refuse(f"{what}: {size} bytes", allowed, "Raise memory_limit if the machine has more")
+        self._left -= size
+
 
 _MEMBERS = (
     "initialValuesDataType",

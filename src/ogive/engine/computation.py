@@ -3,6 +3,7 @@
 A computation answers three questions without lowering its formulas: which kernel it needs (``identity``), how
 long the kernel will be (``size``), and how many numbers the kernel takes at run time (``parameter_count``). Only
 a kernel that is in no cache asks for the ``program``. Functions and models with equal computations share a kernel.
+Casts are computations too.
 """
 
 from __future__ import annotations
@@ -23,8 +24,21 @@ from ogive.records import record, replaced
 
 if TYPE_CHECKING:
     from ogive.program import Program
+from ogive.dtypes import BOOLEAN
+from ogive.formula import equal, where
 
-__all__ = ["Compilable", "Computation", "Element", "Formula", "Fused", "kernel_of", "make_ufunc", "programs", "under"]
+__all__ = [
+    "Compilable",
+    "Computation",
+    "Element",
+    "Formula",
+    "Fused",
+    "cast",
+    "kernel_of",
+    "make_ufunc",
+    "programs",
+    "under",
+]
 
 
 C = TypeVar("C")
@@ -353,3 +367,15 @@ def make_ufunc(name: str, computation: Compilable, parameters: Sequence[float] =
         parameters=tuple(parameters),
         row_wise=computation.is_row_wise,
     )
+
+
+def cast(source: ElementType, result: ElementType) -> Formula:
+    """The conversion of elements of one type to another."""
+    x = node(ops.INPUT, (), 0, Format.TRUTH if source is BOOLEAN else Format.NUMBER)
+    root: Expression = x
+    if source is BOOLEAN and result is not BOOLEAN:
+        root = where(x, 1, 0)
+    elif result is BOOLEAN and source is not BOOLEAN:
+        root = ~equal(x, 0)
+    # Integers lose higher bits; computed as real numbers they would saturate.
+    return Formula((root,), (source,), (result,), modular=not (source.is_float or result.is_float))

@@ -1,6 +1,6 @@
 """Plans: calls of kernels and functions in an order, and in which memory every array lies, for native code.
 
-A front end describes a run as calls over named arrays. Some know the calls beforehand (executable.py, directml/plan.py),
+A front end describes a run as calls over named arrays. Some know the calls beforehand (executable.py, directml/graph_plan.py),
 others from a first run (onnx/tracing.py). The schedule places arrays that only calls need. Results get arrays of their own.
 """
 

@@ -18,8 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from ogive.dtypes import ElementType, element_type, element_type_of
-from ogive.engine.casting import cast
-from ogive.engine.computation import make_ufunc
+from ogive.engine.computation import cast, make_ufunc
 
 __all__ = ["rounded_to", "running_product", "running_sum", "to_odd", "two_product", "two_sum"]
 

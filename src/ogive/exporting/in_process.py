@@ -30,7 +30,7 @@ def address(
     """The address of an operator as a C function, in this process and until it ends.
 
     ``what``, ``dtype`` and ``choices`` are those of `export`, whose header declares the function; ``strided`` asks for
-    the function with distances. ctypes, cffi, Numba and other compilers call it; it needs no interpreter and no lock of
+    the function with distances. ctypes, cffi and compilers call it; it needs no interpreter and no lock of
     it. docs/native.md has examples.
 
     Raises ArgumentError, DTypeError or ParameterError for what has no such function, CompileError without LLVM.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ogive.backends import compiler
-from ogive.backends.target import ELSEWHERE, TARGETS, Target, host_target
+from ogive.backends.target import EXPORT_ONLY, TARGETS, Target, host_target
 from ogive.errors import CompileError, ParameterError, message
 
 __all__ = ["NAMES", "Place", "host_triple", "place", "without_library"]
@@ -14,7 +14,7 @@ __all__ = ["NAMES", "Place", "host_triple", "place", "without_library"]
 ALL_LEVELS = "x86_64"
 
 #: What may be asked for.
-NAMES = ("native", ALL_LEVELS, *TARGETS, *ELSEWHERE)
+NAMES = ("native", ALL_LEVELS, *TARGETS, *EXPORT_ONLY)
 
 #: The triple of a target where none is given.
 _TRIPLES = {
@@ -62,7 +62,7 @@ def place(target: str | None, triple: str | None) -> Place:
     elif target == ALL_LEVELS:
         targets = tuple(row for row in TARGETS.values() if row.architecture == ALL_LEVELS)
     else:
-        targets = ((TARGETS | ELSEWHERE)[target],)
+        targets = ((TARGETS | EXPORT_ONLY)[target],)
     architecture = targets[0].architecture
     if triple is None:
         triple = _TRIPLES[architecture]
@@ -86,7 +86,7 @@ def _architecture(triple: str) -> str:
 
 def _target_of(triple: str) -> str:
     architecture = _architecture(triple)
-    names = {row.architecture: row.name for row in (*reversed(TARGETS.values()), *reversed(ELSEWHERE.values()))}
+    names = {row.architecture: row.name for row in (*reversed(TARGETS.values()), *reversed(EXPORT_ONLY.values()))}
     if architecture not in names:
         what = f"triple is {triple!r}"
         raise CompileError(message("ogive.export", what, f"triples of {', '.join(_TRIPLES)}"))

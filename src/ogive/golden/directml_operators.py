@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive.directml import data
-from ogive.directml.computation import FILLS, Elementwise, computation, find, kind_of
+from ogive.directml.desc_computation import FILLS, Elementwise, computation, find, kind_of
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import DML_TENSOR_DATA_TYPE
-from ogive.directml.errors import DMLError
+from ogive.directml.results import DMLError
 from ogive.directml.scalars import DML_SCALAR_UNION
 from ogive.directml.support import is_rowwise, validate
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC

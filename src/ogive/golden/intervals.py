@@ -21,7 +21,7 @@ from ogive.enclosure import nearest, right_result
 from ogive.engine.computation import Element, Formula, Fused
 from ogive.errors import ArgumentError, UnsupportedError, described, message
 from ogive.expression import walk
-from ogive.onnx.graph import Graph, Step
+from ogive.onnx.checked_graph import Graph, Step
 from ogive.onnx.implementation import Elementwise, Function, Rows, RowWise
 from ogive.onnx.loading import graph_of, read_model
 from ogive.onnx.movement import COPIES, MOVEMENTS

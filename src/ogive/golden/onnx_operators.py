@@ -12,14 +12,14 @@ from ogive.engine.rows import RowFormula
 from ogive.errors import UnsupportedError, message
 from ogive.expression import walk
 from ogive.golden.specification import FLOAT32_PARAMETERS, Specification, Step
-from ogive.golden.whole import NORMALISATIONS, of_whole
+from ogive.golden.whole_arrays import NORMALISATIONS, of_whole
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.dispatch import implementation
 from ogive.onnx.implementation import Elementwise, Rows
+from ogive.onnx.multiple_outputs import SEVERAL
 from ogive.onnx.node import Node
-from ogive.onnx.several import SEVERAL
-from ogive.onnx.support import Support, supported
+from ogive.onnx.node_support import Support, supported
 
 __all__ = ["OnnxOperator", "all_of_onnx", "kernel_of", "of_onnx", "steps_of"]
 

@@ -17,7 +17,7 @@ from ogive.accuracy.running_bound import enclosed, rounded_to
 from ogive.accuracy.ulp import units_in_one
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.catalog.elsewhere import advice
+from ogive.catalog.other_names import advice
 from ogive.conversion import converted
 from ogive.dtypes import ELEMENT_TYPES, ElementType, element_type_of
 from ogive.enclosure import exact_value, right_result

@@ -3,7 +3,7 @@
 :func:`grad` gives the derivative with respect to one argument, :func:`value_and_grad` the value beside it, :func:`vjp`
 what back-propagation wants: the gradients of all operands, given that of the result.
 
-``ogive.differentiation`` has the rules of all kinds of nodes and applies them forwards, ``adjoints.py`` backwards.
+``ogive.differentiation`` has the rules of all kinds of nodes and applies them forwards, ``derivatives.py`` backwards.
 ``registered.py`` has the derivatives that are written by hand, and ``operators.py`` makes operators of graphs.
 """
 

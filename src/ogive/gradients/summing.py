@@ -219,7 +219,7 @@ def _products(operator: Operator, keywords: tuple[tuple[str, Any], ...], *blocks
 
 
 def _sum_of(signatures: Sequence[Signature], dtype: np.dtype) -> np.ufunc:
-    from ogive.engine.reductions import reduction
+    from ogive.engine.row_formulas import reduction
 
     kind = next(t for s in signatures for t in s.outputs if t.numpy == dtype)
     return make_ufunc("sum", reduction("sum", kind, kind))

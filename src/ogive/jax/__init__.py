@@ -1,8 +1,8 @@
 """Every operator as a function on JAX's arrays: ``ogive.jax.gelu(v)``, under jit, grad, jvp and vmap (docs/jax.md).
 
 Kernels are called by ``jax.ffi``, by a handler in the native extension (runtime/native/xla.c). ``handler.py`` writes a
-call of one kernel, ``elements.py`` and ``rows.py`` add derivatives (``tangents.py``), ``operands.py`` reads what was given,
-``functions.py`` makes the functions.
+call of one kernel, ``elements.py`` and ``row_functions.py`` add derivatives, ``operands.py`` reads what was given,
+``array_functions.py`` makes the functions.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.catalog.elsewhere import no_operator
+from ogive.catalog.other_names import no_operator
 from ogive.errors import MissingPackageError, message
 
 try:
-    from ogive.jax.functions import function
+    from ogive.jax.array_functions import function
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("jax", "jaxlib"):
         raise

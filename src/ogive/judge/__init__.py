@@ -17,7 +17,7 @@ from typing import Any
 
 from ogive.errors import ArgumentError, message
 from ogive.golden.specification import of_operator
-from ogive.judge import measure
+from ogive.judge import judging
 from ogive.judge.budget import Budget, Budgets, load
 from ogive.judge.judgement import ALLOWABLE, POLICIES, Cause, Example, Judgement
 from ogive.judge.page import write_html
@@ -76,7 +76,7 @@ def judge(
         raise ArgumentError(message("judge", f"{option} was given for a Python function", "shared libraries"))
     else:
         chosen = of_callable(implementation)
-    return measure.judge(chosen, spec, budget=budget, exhaustive=exhaustive)
+    return judging.judge(chosen, spec, budget=budget, exhaustive=exhaustive)
 
 
 def assert_conforms(

@@ -24,7 +24,7 @@ from ogive.golden.specification import Specification, find_operator
 from ogive.judge.evidence import Died, Fault, Outcome, result_shape
 from ogive.judge.library import DEFAULT_SIGNATURE, LibraryFunction, functions_of
 from ogive.peers.expressions import ONNX, TORCH, expression
-from ogive.peers.functions import PEERS, function, version
+from ogive.peers.peer_functions import PEERS, function, version
 
 __all__ = [
     "DEFAULT_SIGNATURE",

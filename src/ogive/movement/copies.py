@@ -14,7 +14,7 @@ import numpy as np
 
 from ogive.conversion import converted
 from ogive.errors import ShapeError, UnsupportedError
-from ogive.movement.limits import LARGEST_RANK, fits_an_array
+from ogive.movement import LARGEST_RANK, fits_an_array
 from ogive.movement.views import normal_axes
 
 __all__ = [

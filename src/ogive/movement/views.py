@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ogive.errors import ShapeError, UnsupportedError
-from ogive.movement.limits import LARGEST_RANK, fits_an_array
+from ogive.movement import LARGEST_RANK, fits_an_array
 
 __all__ = [
     "constant_of_shape",

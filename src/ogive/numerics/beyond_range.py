@@ -84,8 +84,12 @@ def _found(vast: Expression | None, exponent: int, *sources: Expression | None) 
     return vast, exponent, except_where(either(*sources), vast)
 
 
-def _is_ordinary(m: Totals, a: DoubleWord) -> Expression:
-    return m.less_(m.abs_(a.high), m.number(ORDINARY))
+def _is_ordinary(m: Totals, a: DoubleWord, most: float = ORDINARY) -> Expression:
+    """Whether the exact number, which is not vast, is not much larger than that."""
+    found = m.less_(m.abs_(a.high), m.number(most))
+    if a.error.absolute is not None:
+        found = both(found, m.less_(a.error.absolute, m.number(most)))
+    return found
 
 
 def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
@@ -95,7 +99,12 @@ def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
     same = _same_sign(m, a, b)
     vast = _where(_both_vast(a, b), same)
     for one, other in ((a, b), (b, a)):
-        vast = either(vast, _where(_only(one, other), _is_ordinary(m, other)))
+        smaller = _is_ordinary(m, other)
+        if one.error.vast is not None and one.error.vast_exponent >= FRESH:
+            # No number that is not vast is as large as what has become infinite.
+            is_infinite = m.equal_(m.abs_(one.high), m.number(math.inf))
+            smaller = either(smaller, both(is_infinite, _is_ordinary(m, other, 2.0**1000))) or smaller
+        vast = either(vast, _where(_only(one, other), smaller))
     return _found(vast, least_exponent(a, b), a.error.vast, b.error.vast)
 
 

@@ -206,6 +206,15 @@ class Bounded(Totals):
             doubt = either(doubt, node(ops.AND, (is_small, is_infinite), None, Format.BIT))
         return doubt
 
+    def _is_unknown_zero_by_zero(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """Whether a number that may be zero, or something else, is divided by zero: exp(-1/x) / x is."""
+        if max(a.interval.smallest_magnitude, b.interval.smallest_magnitude) > 0 or b.high.operation == ops.ROW_LENGTH:
+            return None
+        is_zero = self.equal_(b.high, self.number(0.0))
+        if not (self.extended or depends_on_elements(b.high)):  # it costs nothing, and the repair looks closer
+            return is_zero
+        return both(self.less_equal_(self._magnitude(a), self._in_frame(a)), is_zero)
+
     def divide(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         b = self.without_static(b)
         result, x, y = super().divide(a, b), a.error, b.error
@@ -222,6 +231,7 @@ class Bounded(Totals):
             size = y.least if b.exponent is None else 0.0
             if size and x.static / size * SLACK <= NEXT_TO_NOTHING:
                 static += x.static / size * SLACK
+                doubt = either(doubt, self._is_unknown_zero_by_zero(a, b))
             else:
                 absolute = self._sum_of(absolute, self._in_frame(a))
         if y.absolute is not None:
@@ -241,7 +251,8 @@ class Bounded(Totals):
             static += beyond_range.NEXT_TO_NOTHING
             if absolute is not None:
                 absolute = self.select_(b.error.vast, self.number(0.0), absolute)
-        error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly)
+        beyond = ties.of_ratio(self, a, b) if self.extended else None
+        error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, self._of_two(error, found, result, a, b))
 
     def square_root(self, a: DoubleWord) -> DoubleWord:
@@ -288,6 +299,7 @@ class Bounded(Totals):
             max(x.bits, y.bits) if x.bits and y.bits else None,
             min(x.least, y.least),
             max(x.largest, y.largest),
+            keeps_sign=self._chosen(condition, self.keeps_sign(a), self.keeps_sign(b)) if self.extended else None,
             exactly=self._exactly_where(condition, a, b),
             beyond=ties.chosen(self, condition, ties.near(self, a), ties.near(self, b)) if self.extended else None,
             vast=self._chosen(condition, x.vast, y.vast),
@@ -519,7 +531,12 @@ class Bounded(Totals):
         has_one_sign = a.interval.low >= 0 or a.interval.high <= 0
         if has_one_sign or (a.error.is_relative and a.error.relative < 1):
             return self.always
-        return either(a.error.keeps_sign, a.error.vast)
+        found = either(a.error.keeps_sign, a.error.vast)
+        if self.extended and a.exponent is None and a.error.is_known:
+            total = self.total(a)
+            if total is not None:
+                found = either(found, self.less_(self.mul_(total, self.number(2.0)), self.abs_(a.high)))
+        return found
 
     def _both_keep_signs(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         first, second = self.keeps_sign(a), self.keeps_sign(b)
@@ -672,7 +689,7 @@ class Bounded(Totals):
         """The result, which is vast where the machine's number is large; NaN is in doubt where that is not certain."""
         is_large = self.less_equal_(self.number(self.safe), self.abs_(result.high))
         if error.absolute is not None:
-            certain = self.less_(error.absolute, self.number(self.safe / 2))
+            certain = self.less_(self.mul_(error.absolute, self.number(2.0)), self.abs_(result.high))
             is_large, in_doubt = both(is_large, certain), both(is_large, self.not_(certain))
             error = replace(error, doubt=either(error.doubt, except_where(in_doubt, error.vast)))
         is_nan = except_where(self.not_(self.equal_(result.high, result.high)), error.nan)

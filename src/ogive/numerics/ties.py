@@ -26,6 +26,7 @@ __all__ = [
     "of_multiple",
     "of_product",
     "of_quotient",
+    "of_ratio",
     "of_sum",
 ]
 
@@ -77,7 +78,7 @@ def _signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
         total = None
     found = m.less_(zero, a.high), m.less_(a.high, zero)
     if total is not None:
-        known = m.less_(total, m.abs_(a.high))
+        known = m.less_(m.mul_(total, m.number(2.0)), m.abs_(a.high))
         found = both(found[0], known), both(found[1], known)
     near = a.error.beyond
     if near is None:
@@ -121,7 +122,8 @@ def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
     """Beyond the exact part of a sum, or the sum of what both parts lie beyond or are."""
     zero = m.number(0.0)
     for exact, other in ((a, b), (b, a)):
-        if exact.error.is_exact and not other.error.is_exact:
+        is_rounded = not other.error.is_exact or (exact.low is None and other.low is not None)
+        if exact.error.is_exact and is_rounded:
             by_sign = _beside(m, exact, other)
             found = other.error.beyond
             if found is None or exact.low is not None:
@@ -159,7 +161,72 @@ def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
             found = near(m, other)
             if found is not None:
                 return of_multiple(m, found, factor.high)
-    return None
+    first, second = _size(m, a), _size(m, b)
+    if first is None or second is None:
+        return None
+    high = m.mul_(first.high, second.high)
+    grows, shrinks = both(first.grows, second.grows), both(first.shrinks, second.shrinks)
+    return _of_size(m, high, m.fma_(first.high, second.high, m.neg_(high)), grows, shrinks)
+
+
+@dataclass(frozen=True)
+class _Size:
+    """What a number is or lies beyond, one word that is not zero, and whether its magnitude is larger or smaller."""
+
+    high: Expression
+    grows: Expression
+    shrinks: Expression
+
+
+def _size(m: Totals, a: DoubleWord) -> _Size | None:
+    """The size of a number that lies beyond another one, of the same sign."""
+    found = a.error.beyond
+    if found is None:
+        return None
+    zero = m.number(0.0)
+    positive, negative = _signs(m, m.unscaled(a))
+    is_single = m.equal_(found.low, zero)
+    positive = both(both(positive, m.less_(zero, found.high)), is_single)
+    negative = both(both(negative, m.less_(found.high, zero)), is_single)
+    grows = either(both(positive, found.is_above), both(negative, found.is_below))
+    shrinks = either(both(positive, found.is_below), both(negative, found.is_above))
+    assert grows is not None
+    assert shrinks is not None
+    return _Size(found.high, grows, shrinks)
+
+
+def _of_size(m: Totals, high: Expression, low: Expression, grows: Expression, shrinks: Expression) -> Beyond:
+    """What a number lies beyond whose magnitude is larger or smaller, where that is exact."""
+    zero = m.number(0.0)
+    known = both(m.less_(m.number(SMALLEST), m.abs_(high)), m.is_finite_(high))
+    positive, negative = both(known, m.less_(zero, high)), both(known, m.less_(high, zero))
+    above = either(both(positive, grows), both(negative, shrinks))
+    below = either(both(positive, shrinks), both(negative, grows))
+    assert above is not None
+    assert below is not None
+    return Beyond(high, low, above, below)
+
+
+def of_ratio(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
+    """Of an exact number of one word, or one that lies beyond such a number, by one that lies beyond another."""
+    divisor = _size(m, b)
+    if divisor is None:
+        return None
+    if a.error.is_exact and a.exponent is None:
+        dividend, grows, shrinks = a.high, divisor.shrinks, divisor.grows
+        if a.low is not None:
+            is_single = m.equal_(m.low_part(a), m.number(0.0))
+            grows, shrinks = both(grows, is_single), both(shrinks, is_single)
+    else:
+        size = _size(m, a)
+        if size is None:
+            return None
+        dividend = size.high
+        grows, shrinks = both(size.grows, divisor.shrinks), both(size.shrinks, divisor.grows)
+    high = m.div_(dividend, divisor.high)
+    is_whole = m.equal_(m.fma_(m.neg_(high), divisor.high, dividend), m.number(0.0))
+    is_whole = both(is_whole, m.less_(m.number(SMALLEST), m.abs_(dividend)))
+    return _of_size(m, high, m.number(0.0), both(is_whole, grows), both(is_whole, shrinks))
 
 
 def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:

@@ -17,10 +17,10 @@ except ModuleNotFoundError as error:
         message("ogive.onnx", "the package onnx is not installed", way_out="Install it: pip install 'ogive[onnx]'")
     ) from error
 
+from ogive.onnx.checked_graph import ValueInfo
 from ogive.onnx.exporting import export
-from ogive.onnx.graph import ValueInfo
 from ogive.onnx.model import Model, load
-from ogive.onnx.parts import Part, PartialModel, split
-from ogive.onnx.support import Support, supported
+from ogive.onnx.node_support import Support, supported
+from ogive.onnx.partition import Part, PartialModel, split
 
 __all__ = ["Model", "Part", "PartialModel", "Support", "ValueInfo", "export", "load", "split", "supported"]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ogive.errors import ArgumentError, DTypeError, ShapeError, described, message
+from ogive.onnx.checked_graph import ValueInfo
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.graph import ValueInfo
 
 __all__ = ["check_order", "checked_inputs", "named"]
 

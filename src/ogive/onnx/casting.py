@@ -1,6 +1,6 @@
 """Cast and CastLike to and from types that kernels do not compute with.
 
-Between types of kernels engine/casting.py has the rules. Integers of 2 and 4 bits are the lower bits of int8. Floats
+Between types of kernels engine/computation.py has the rules. Integers of 2 and 4 bits are the lower bits of int8. Floats
 of 8 bits follow the tables in the standard's text; smaller ones always saturate, and have no NaN to keep.
 """
 
@@ -12,8 +12,7 @@ import numpy as np
 
 from ogive.conversion import converted
 from ogive.dtypes import ElementType, element_type
-from ogive.engine.casting import cast
-from ogive.engine.computation import make_ufunc
+from ogive.engine.computation import cast, make_ufunc
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
 __all__ = ["computed_in", "convert", "is_integer", "limits", "with_bits_of"]

@@ -21,11 +21,11 @@ from ogive.engine.computation import Formula, make_ufunc
 from ogive.errors import ModelError, ShapeError, message
 from ogive.expression import Format, lift
 from ogive.expression import node as expression
+from ogive.movement import fits_an_array
 from ogive.movement.copies import center_crop_pad, gather
-from ogive.movement.limits import fits_an_array
 from ogive.onnx.data_types import DATA_TYPES, data_type
 from ogive.onnx.implementation import Function, Implementation
-from ogive.onnx.losses import loss
+from ogive.onnx.loss_nodes import loss
 from ogive.onnx.node import Node
 
 __all__ = ["COMPOSED"]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ogive.errors import OgiveError
 from ogive.movement import copies
-from ogive.onnx.graph import Graph, Shape, Step, ValueInfo
+from ogive.onnx.checked_graph import Graph, Shape, Step, ValueInfo
 from ogive.onnx.implementation import Function
 from ogive.onnx.outline import outline
 from ogive.onnx.tracing import trace

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ogive.catalog.standards import row_of
-from ogive.engine.casting import cast
+from ogive.engine.computation import cast
 from ogive.engine.running import running_product, running_sum
 from ogive.errors import ModelError, ShapeError, message
 from ogive.movement.copies import eye_like
@@ -20,11 +20,11 @@ from ogive.onnx.casting import convert, with_bits_of
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
 from ogive.onnx.implementation import Alias, Arrangement, Constant, Elementwise, Function, Implementation, Rows, RowWise
 from ogive.onnx.movement import COPIES, KEEP_ORDER, MOVEMENTS, SHAPE_ONLY
+from ogive.onnx.multiple_outputs import SEVERAL, without_marks
 from ogive.onnx.node import Node
-from ogive.onnx.reductions import PLACES, REDUCTIONS, arrangement, row_formula
-from ogive.onnx.rowwise import row_wise
-from ogive.onnx.several import SEVERAL, without_marks
-from ogive.onnx.text import from_text, to_text
+from ogive.onnx.reduction_nodes import PLACES, REDUCTIONS, arrangement, row_formula
+from ogive.onnx.row_nodes import row_wise
+from ogive.onnx.text_casts import from_text, to_text
 
 __all__ = ["implementation", "implementations"]
 

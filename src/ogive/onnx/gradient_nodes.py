@@ -21,7 +21,7 @@ from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import from_catalogue, wrong_types
 from ogive.onnx.implementation import Function, Implementation
 from ogive.onnx.node import Node
-from ogive.onnx.rowwise import along_axis, from_axis_on
+from ogive.onnx.row_nodes import along_axis, from_axis_on
 from ogive.operator import Operator, operator
 from ogive.row_operator import row_operator
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ogive.errors import ArgumentError, ShapeError, described, message
 from ogive.onnx.broadcasting import identical, multidirectional
-from ogive.onnx.graph import Graph
+from ogive.onnx.checked_graph import Graph
 from ogive.onnx.implementation import Elementwise, Rows
 
 __all__ = ["map_blocks"]

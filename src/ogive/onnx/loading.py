@@ -24,20 +24,20 @@ from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TensorPro
 from ogive.catalog.standards import row_of
 from ogive.engine.computation import under
 from ogive.errors import ArgumentError, ModelError, UnsupportedError, described, message, suggestion
-from ogive.movement.limits import LARGEST_RANK
+from ogive.movement import LARGEST_RANK
 from ogive.onnx import schemas
 from ogive.onnx.bodies import MICROSOFT, body_of
+from ogive.onnx.checked_graph import Graph, Shape, Step, ValueInfo
 from ogive.onnx.composed import COMPOSED
 from ogive.onnx.conditions import decided
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, type_of_proto
 from ogive.onnx.dispatch import implementations
 from ogive.onnx.elementwise import VARIADIC, from_catalogue
 from ogive.onnx.files import Home, opened
-from ogive.onnx.functions import FunctionKey, bound_node, call_attributes, functions_of, key_of
-from ogive.onnx.functions import normal_domain as domain_of
 from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
-from ogive.onnx.graph import Graph, Shape, Step, ValueInfo
 from ogive.onnx.implementation import Alias, Constant, Elementwise, Implementation
+from ogive.onnx.inlining import FunctionKey, bound_node, call_attributes, functions_of, key_of
+from ogive.onnx.inlining import normal_domain as domain_of
 from ogive.onnx.node import Node
 from ogive.onnx.tensors import array_from, take_in
 

@@ -15,15 +15,15 @@ from ogive.contracts import checked
 from ogive.errors import ArgumentError, OutputError, ParameterError, ShapeError, described, message
 from ogive.onnx.about import About, about_model
 from ogive.onnx.arguments import check_order, checked_inputs, named
+from ogive.onnx.checked_graph import Graph, ValueInfo
 from ogive.onnx.delivery import Delivery
 from ogive.onnx.files import Home
-from ogive.onnx.graph import Graph, ValueInfo
 from ogive.onnx.lazy import map_blocks
 from ogive.onnx.loading import MOST_EXPANDED_NODES, graph_of, read_model, without_data
 from ogive.onnx.outline import outline
-from ogive.onnx.parts import Computes, PartialModel
+from ogive.onnx.partition import Computes, PartialModel
 from ogive.onnx.runner import Ran, Runner
-from ogive.runtime.memory import available_memory
+from ogive.runtime.free_memory import available_memory
 
 __all__ = ["Model", "load"]
 

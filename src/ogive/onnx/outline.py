@@ -13,8 +13,8 @@ from ogive.dtypes import ElementType
 from ogive.engine.computation import Element
 from ogive.engine.fusion import Island
 from ogive.engine.graph import NO_CONSTANTS, Constants, Node, Value
+from ogive.onnx.checked_graph import Graph, Step
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.graph import Graph, Step
 from ogive.onnx.implementation import Elementwise, Function, RowWise
 
 __all__ = ["Outline", "outline"]

@@ -16,7 +16,7 @@ from onnx import TensorProto
 
 from ogive.conversion import converted
 from ogive.errors import ModelError, UnsupportedError, message
-from ogive.movement.limits import LARGEST_RANK, fits_an_array
+from ogive.movement import LARGEST_RANK, fits_an_array
 from ogive.onnx.data_types import DataType, data_type
 from ogive.onnx.files import Home, opened
 

@@ -21,8 +21,8 @@ from ogive.engine.plan import Call, Kind, Output, ViewLayout
 from ogive.engine.row_fusion import RowIsland, fused_rows
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.onnx.broadcasting import broadcast_shape
+from ogive.onnx.checked_graph import Step
 from ogive.onnx.delivery import Destinations
-from ogive.onnx.graph import Step
 from ogive.onnx.implementation import Elementwise, Function, Rows, RowWise
 from ogive.onnx.outline import Outline, as_node
 

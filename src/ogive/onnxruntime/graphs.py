@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from ogive.onnxruntime.interface import Interface
+from ogive.onnxruntime.ort_interface import Interface
 
 __all__ = ["Shown", "read_graph"]
 

@@ -23,7 +23,7 @@ from ogive.errors import MissingPackageError, OgiveError, message
 from ogive.onnx.loading import survey
 from ogive.onnxruntime.graphs import Shown, read_graph
 from ogive.onnxruntime.groups import MOVES, neighbours
-from ogive.onnxruntime.interface import VERSION, Interface
+from ogive.onnxruntime.ort_interface import VERSION, Interface
 
 __all__ = ["PROVIDER", "add_provider"]
 

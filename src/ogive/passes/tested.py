@@ -19,7 +19,7 @@ from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
-from ogive.numerics.truths import either, except_where
+from ogive.numerics.truths import both, either, except_where
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.real_lowering import RealLowering
 
@@ -251,6 +251,9 @@ class TestedReals(RealLowering):
         ends = [m.two_sum(number.high, part) for part in parts]
         if error.beyond is not None:
             ends = [self._moved(end, error.beyond, side) for end, side in zip(ends, (1, -1), strict=True)]
+        if kept is not None:  # a zero has the sign of the number
+            zero = m.make(ops.COPY_SIGN, m.number(0.0), number.high)
+            ends = [(m.select_(both(kept, m.equal_(end, zero)), zero, end), low) for end, low in ends]
         return [DoubleWord(*end, interval=number.interval, is_normal=True) for end in ends]
 
     def beyond(self, number: DoubleWord, error: Bound) -> DoubleWord:

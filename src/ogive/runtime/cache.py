@@ -22,16 +22,31 @@ import struct
 import sys
 import time
 from functools import cache as remember
+from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ogive.backends.link import IMPORTS, Image
-from ogive.runtime.sha256 import sha256
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["decode", "encode", "folder", "key", "load", "load_note", "store", "store_note"]
+__all__ = ["decode", "encode", "folder", "key", "load", "load_note", "sha256", "store", "store_note"]
+
+
+def _sha256() -> Any:
+    """As Python's own code computes it: ``hashlib`` loads OpenSSL for it, which takes 3 ms at the first call."""
+    for module in ("_sha2", "_sha256"):  # from Python 3.12 on, and before
+        try:
+            return import_module(module).sha256
+        except ImportError:  # a Python that was built without it
+            continue
+    import hashlib
+
+    return hashlib.sha256
+
+
+sha256 = _sha256()
 
 MAGIC = b"OGIVE-KERNEL-3\n\0"
 NOTE_MAGIC = b"OGIVE-NOTE-2\n\0"

@@ -25,9 +25,8 @@ from typing import Any
 
 from ogive.backends.link import Image
 from ogive.backends.target import TARGETS, Target
-from ogive.runtime.cache import decode, encode, key
+from ogive.runtime.cache import decode, encode, key, sha256
 from ogive.runtime.engine_files import engine_files
-from ogive.runtime.sha256 import sha256
 
 __all__ = ["FOLDER", "digest_of_files", "load", "packed"]
 

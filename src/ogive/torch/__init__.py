@@ -18,7 +18,7 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.catalog.elsewhere import no_operator
+from ogive.catalog.other_names import no_operator
 from ogive.errors import MissingPackageError, message
 
 try:
@@ -31,9 +31,8 @@ except ModuleNotFoundError as error:
     ) from error
 
 from ogive.torch import nn
-from ogive.torch.functions import wrap
-from ogive.torch.replacing import replace
-from ogive.torch.translating import onnx_translations
+from ogive.torch.models import onnx_translations, replace
+from ogive.torch.tensor_functions import wrap
 
 __all__ = [*sorted(OPERATORS), "fast", "nn", "onnx_translations", "replace", "wrap"]
 

@@ -15,9 +15,8 @@ from torch.compiler import is_compiling, is_dynamo_compiling
 
 from ogive.torch.batching import batched, tangents_of
 from ogive.torch.exchange import ORDINARY, dispatch_modes, is_batch, is_profiled, is_traced, is_transformed
-from ogive.torch.nodes import node
 from ogive.torch.registry import by_registry
-from ogive.torch.tensor_operator import TensorOperator
+from ogive.torch.tensor_operator import TensorOperator, node
 
 __all__ = ["call", "recorded"]
 

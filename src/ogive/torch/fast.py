@@ -16,8 +16,8 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.catalog.elsewhere import no_operator
-from ogive.torch.functions import wrap
+from ogive.catalog.other_names import no_operator
+from ogive.torch.tensor_functions import wrap
 
 __all__ = [*sorted(OPERATORS)]
 

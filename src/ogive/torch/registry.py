@@ -1,10 +1,12 @@
 """Operators in torch's own registry, ``torch.ops.ogive``: what torch sees while it traces.
 
-An entry has the schema, the kernel, what it gives for fake tensors, its derivative (another entry) and its rule for vmap.
+An entry has the schema, the kernel, what it gives for fake tensors, its derivative (another entry), its rule for vmap, and how
+it may be sharded.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,9 +18,7 @@ from torch.compiler import is_compiling
 from ogive.signature import Parameter
 from ogive.torch.batching import batched, tangents_of
 from ogive.torch.exchange import is_transformed
-from ogive.torch.nodes import node
-from ogive.torch.sharding import tell_dtensor
-from ogive.torch.tensor_operator import TensorOperator
+from ogive.torch.tensor_operator import TensorOperator, node
 
 __all__ = ["by_registry", "entries", "entry", "is_taken"]
 
@@ -181,3 +181,48 @@ def _parameter(parameter: Parameter) -> str:
     kinds = {type(choice) for choice in parameter.choices}
     kind = {str: "str", int: "int", bool: "bool"}.get(kinds.pop(), "Scalar") if len(kinds) == 1 else "Scalar"
     return f"{kind} {parameter.name}"
+
+
+_told: set[TensorOperator] = set()
+
+
+def tell_dtensor(entries: dict[TensorOperator, Any]) -> None:
+    """Register how the operands of these entries may be cut, if ``torch.distributed.tensor`` has been loaded."""
+    if len(_told) == len(entries) or "torch.distributed.tensor" not in sys.modules:
+        return
+    from torch.distributed.tensor.experimental import register_sharding
+
+    for operator, found in list(entries.items()):
+        if operator not in _told:
+            _told.add(operator)
+            register_sharding(found)(_placements_of(operator))
+
+
+def _placements_of(operator: TensorOperator) -> Any:
+    """What gives the placements of results and operands that a call may have, by the operands' shapes.
+
+    Elements do not depend on each other, so all tensors may be cut along the same axis, but for that of rows. Where an
+    operand was broadcast, its gradient is a sum, of which each part has a part.
+    """
+    from torch.distributed.tensor import Partial, Replicate, Shard
+
+    count = len(operator.tensors)
+
+    def placements(*given: Any) -> list[tuple[list[Any], list[Any]]]:
+        numbers = [None] * (len(given) - count)
+        shapes = [tuple(spec.shape) for spec in given[:count]]
+        whole = torch.broadcast_shapes(*shapes)
+        found = [([Replicate()] * operator.result_count, [Replicate()] * count + numbers)]
+        for axis in range(len(whole) - operator.is_row_wise):
+            own = [axis - len(whole) + len(shape) for shape in shapes]
+            operands = [
+                Shard(at) if at >= 0 and shape[at] == whole[axis] else Replicate()
+                for at, shape in zip(own, shapes, strict=True)
+            ]
+            results: list[Any] = [Shard(axis)] * operator.result_count
+            if operator.of_operands is not None:
+                results = [operands[i] if operands[i].is_shard() else Partial() for i in operator.of_operands]
+            found.append((results, operands + numbers))
+        return found
+
+    return placements

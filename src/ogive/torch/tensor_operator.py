@@ -30,7 +30,7 @@ from ogive.torch.exchange import (
     torch_dtype,
 )
 
-__all__ = ["TensorOperator", "with_operands"]
+__all__ = ["TensorOperator", "node", "with_operands"]
 
 #: Whether integers become floating-point numbers, of operators whose types do not say it. torch's div and erf have
 #: no integers; its heaviside has, and the one here has none and refuses them.
@@ -72,7 +72,7 @@ class TensorOperator:
         """For a gradient: the operands whose shapes and types the results have."""
         self._gradients: dict[tuple[int, ...], TensorOperator] = {}
         self.nodes: dict[type, type] = {}
-        """The functions of autograd that record its calls (nodes.py)."""
+        """The functions of autograd that record its calls (`node`)."""
 
     @cached_property
     def operator(self) -> Operator:
@@ -288,3 +288,12 @@ def with_operands(operator: Operator, names: tuple[str, ...]) -> Operator:
     made.opened_of = operator.base
     known[names] = made
     return made.under_contract_of(operator)
+
+
+def node(kind: type[Any], operator: TensorOperator) -> type[Any]:
+    """The subclass of a function of autograd for one operator: profiles, errors and ``grad_fn`` show its name."""
+    found = operator.nodes.get(kind)
+    if found is None:
+        name = "".join(part.capitalize() for part in operator.entry_name.split("_"))
+        found = operator.nodes[kind] = type(name, (kind,), {"__module__": kind.__module__})
+    return found

@@ -15,9 +15,9 @@ docs/webnn.md is the guide.
 """
 
 from ogive.webnn.builder import MLGraphBuilder
+from ogive.webnn.compiled_graph import MLGraph
 from ogive.webnn.context import MLContext, MLTensor, createContext
-from ogive.webnn.errors import InvalidStateError, MLTypeError, NotSupportedError
-from ogive.webnn.graph import MLGraph
+from ogive.webnn.exceptions import InvalidStateError, MLTypeError, NotSupportedError
 from ogive.webnn.operand import MLOperand
 
 __all__ = [

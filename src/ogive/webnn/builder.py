@@ -19,13 +19,13 @@ from ogive.webnn.checking import (
     parameters_of,
     subject_of,
 )
+from ogive.webnn.compiled_graph import MLGraph
 from ogive.webnn.context import MLContext, MLTensor
-from ogive.webnn.data_types import DATA_TYPES, cast_number, data_type
-from ogive.webnn.errors import InvalidStateError, NotSupportedError, refuse
-from ogive.webnn.graph import MLGraph
+from ogive.webnn.exceptions import InvalidStateError, NotSupportedError, refuse
 from ogive.webnn.operand import MLOperand, Operation
+from ogive.webnn.operand_types import DATA_TYPES, cast_number, data_type
+from ogive.webnn.operator_table import OPERATORS, OUT_OF_SCOPE
 from ogive.webnn.shapes import Shape
-from ogive.webnn.table import OPERATORS, OUT_OF_SCOPE
 
 __all__ = ["MLGraphBuilder"]
 

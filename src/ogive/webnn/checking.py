@@ -9,10 +9,10 @@ import numpy as np
 
 from ogive.catalog.standards import Row
 from ogive.errors import ParameterError, described, suggestion
-from ogive.webnn.data_types import DATA_TYPES, cast_number
-from ogive.webnn.errors import refuse
+from ogive.webnn.exceptions import refuse
 from ogive.webnn.operand import MLOperand
-from ogive.webnn.table import OPERATORS, Operand
+from ogive.webnn.operand_types import DATA_TYPES, cast_number
+from ogive.webnn.operator_table import OPERATORS, Operand
 
 __all__ = ["buffer_of", "check_operands", "descriptor_of", "options_of", "parameters_of", "subject_of"]
 

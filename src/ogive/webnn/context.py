@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ogive.errors import described, message
-from ogive.movement.limits import LARGEST_RANK
+from ogive.movement import LARGEST_RANK
 from ogive.webnn import shapes
 from ogive.webnn.checking import buffer_of, descriptor_of
-from ogive.webnn.data_types import DATA_TYPES, data_type
-from ogive.webnn.errors import InvalidStateError, refuse
-from ogive.webnn.graph import MLGraph
+from ogive.webnn.compiled_graph import MLGraph
+from ogive.webnn.exceptions import InvalidStateError, refuse
+from ogive.webnn.operand_types import DATA_TYPES, data_type
+from ogive.webnn.operator_table import OPERATORS, Operand
 from ogive.webnn.shapes import Shape
-from ogive.webnn.table import OPERATORS, Operand
 
 __all__ = ["MLContext", "MLTensor", "createContext"]
 

@@ -21,23 +21,65 @@ from ogive.catalog import normalisation
 from ogive.catalog.rounding import quantised
 from ogive.catalog.standards import row_of
 from ogive.dtypes import BOOLEAN, ElementType
-from ogive.engine.casting import cast
-from ogive.engine.computation import Computation, Formula, Fused
+from ogive.engine.computation import Computation, Formula, Fused, cast
 from ogive.engine.executable import Function, GraphDescription
 from ogive.engine.graph import Node, Value
-from ogive.engine.reductions import reduction
+from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.engine.running import running_sum
 from ogive.expression import Format, lift
 from ogive.expression import node as expression
 from ogive.movement import copies
 from ogive.signature import Signature
-from ogive.webnn import whole
 from ogive.webnn.operand import MLOperand, Operation
+from ogive.webnn.operator_table import OPERATORS
 from ogive.webnn.shapes import Shape
-from ogive.webnn.table import OPERATORS
 
 __all__ = ["Lowered", "lower"]
+
+
+def reshaped(x: np.ndarray, *, shape: Shape) -> np.ndarray:
+    return x.reshape(shape)
+
+
+def turned(x: np.ndarray, *, order: tuple[int, ...]) -> np.ndarray:
+    return x.transpose(order)
+
+
+def expanded(x: np.ndarray, *, shape: Shape) -> np.ndarray:
+    return np.broadcast_to(x, shape)
+
+
+def flipped(x: np.ndarray, *, axes: tuple[int, ...]) -> np.ndarray:
+    return np.flip(x, axes) if axes else x
+
+
+def cut(x: np.ndarray, *, parts: tuple[slice, ...]) -> np.ndarray:
+    index: Any = (*parts, ...)  # with the dots a scalar stays an array
+    return np.asarray(x[index])
+
+
+def padded(x: np.ndarray, *, pads: tuple[int, ...], mode: str, value: float) -> np.ndarray:
+    if mode == "reflect":
+        pads_of = [(pads[i], pads[x.ndim + i]) for i in range(x.ndim)]
+        return np.pad(x, pads_of, mode="reflect")
+    return copies.pad(x, np.array(pads, np.int64), np.array(value, x.dtype), mode=mode)
+
+
+def tiled(x: np.ndarray, *, repetitions: tuple[int, ...]) -> np.ndarray:
+    return copies.tile(x, np.array(repetitions, np.int64))
+
+
+def triangular(x: np.ndarray, *, diagonal: int, upper: bool) -> np.ndarray:
+    return copies.trilu(x, diagonal, upper=int(upper))
+
+
+def repeated(x: np.ndarray, *, times: tuple[int, ...]) -> np.ndarray:
+    """Every element so many times along each axis."""
+    for axis, count in enumerate(times):
+        if count > 1:
+            x = np.repeat(x, count, axis)
+    return x
 
 
 @dataclass
@@ -101,14 +143,14 @@ class Lowered(GraphDescription):
         """The same elements in another shape."""
         if value.space == shape:
             return value
-        return self.function("reshape", shape, (value,), partial(whole.reshaped, shape=shape), is_view=True)
+        return self.function("reshape", shape, (value,), partial(reshaped, shape=shape), is_view=True)
 
     def turned(self, value: Value, order: tuple[int, ...]) -> Value:
         """The same elements with their axes in another order."""
         if order == tuple(range(len(order))):
             return value
         shape = tuple(_shape(value)[axis] for axis in order)
-        return self.function("transpose", shape, (value,), partial(whole.turned, order=order), is_view=True)
+        return self.function("transpose", shape, (value,), partial(turned, order=order), is_view=True)
 
     def as_rows(self, value: Value, axes: tuple[int, ...]) -> tuple[Value, tuple[int, ...]]:
         """The axes as one, which is the last, and the order in which all axes lie then."""
@@ -294,7 +336,7 @@ def _spread(made: Lowered, value: Value, shape: Shape) -> Value:
     if set(times) <= {1}:
         return value
     new = tuple(have * n for have, n in zip(old, times, strict=True))
-    return made.function("expand", new, (value,), partial(whole.repeated, times=times), kind=value.type)
+    return made.function("expand", new, (value,), partial(repeated, times=times), kind=value.type)
 
 
 def _batch_normalised(
@@ -351,21 +393,21 @@ _OWN: dict[str, _Maker] = {
     "concat": _copy(copies.concat),
     "cumulativeSum": _copy(running_sum),
     "dequantizeLinear": _quantised,
-    "expand": _view(whole.expanded),
+    "expand": _view(expanded),
     "gather": _copy(copies.gather),
     "gatherElements": _copy(copies.gather_elements),
     "gatherND": _copy(copies.gather_nd),
     "instanceNormalization": _normalised,
     "layerNormalization": _normalised,
-    "pad": _copy(whole.padded),
+    "pad": _copy(padded),
     "quantizeLinear": _quantised,
-    "reshape": _view(whole.reshaped),
-    "reverse": _view(whole.flipped),
+    "reshape": _view(reshaped),
+    "reverse": _view(flipped),
     "scatterElements": _copy(copies.scatter_elements),
     "scatterND": _copy(copies.scatter_nd),
-    "slice": _view(whole.cut),
+    "slice": _view(cut),
     "softmax": _softmax,
-    "tile": _copy(whole.tiled),
-    "transpose": _view(whole.turned),
-    "triangular": _copy(whole.triangular),
+    "tile": _copy(tiled),
+    "transpose": _view(turned),
+    "triangular": _copy(triangular),
 }

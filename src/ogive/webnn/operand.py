@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ogive.webnn.data_types import DATA_TYPES
+from ogive.webnn.operand_types import DATA_TYPES
 from ogive.webnn.shapes import Shape
 
 if TYPE_CHECKING:

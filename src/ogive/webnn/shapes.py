@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ogive.errors import described
-from ogive.movement.limits import LARGEST_RANK
-from ogive.webnn.errors import refuse
+from ogive.movement import LARGEST_RANK
+from ogive.webnn.exceptions import refuse
 
 __all__ = ["Shape", "axes", "axis", "broadcast", "checked_shape", "integer", "integers", "reduced"]
 

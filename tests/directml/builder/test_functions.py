@@ -9,7 +9,7 @@ import pytest
 import ogive
 import ogive.directml as dml
 from ogive.directml.builder import vocabulary
-from ogive.directml.names import function_names
+from ogive.directml.data import function_names
 from ogive.errors import ArgumentError, DTypeError, ParameterError, ShapeError, UnsupportedError
 from tests.directml.running import DEVICE, IDS, RUNNABLE, values
 from tests.directml.standard import FOLDER, NUMPY, OPERATORS, inputs, make, output, sizes_for

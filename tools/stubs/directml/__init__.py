@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import enum
 import inspect
+from importlib import import_module
 
 from ogive.directml.builder.activation import FusedActivation, factories
 from ogive.directml.builder.vocabulary import Argument, Function, Variant, aliases, functions
 from ogive.directml.data import STRUCTS
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import CONSTANTS, ENUMERATIONS, members, short_name
-from ogive.directml.exports import EXPORTS
 from ogive.directml.structure import REQUIRED, Entry
 
 __all__ = ["text"]
+
+#: The package's own table, which its stub does not name.
+EXPORTS: dict[str, tuple[str, ...]] = vars(import_module("ogive.directml"))["EXPORTS"]
 
 #: What a member's type is in Python: what it may be given as, and what it is when it is read.
 _TYPES = {

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ogive.directml.builder.tensors import Described, TensorDesc, data_type_of, dtype_of
+from ogive.directml.builder.tensor_descs import Described, TensorDesc, data_type_of, dtype_of
 from ogive.directml.device import Device
-from ogive.directml.errors import refuse
+from ogive.directml.results import refuse
 from ogive.directml.structure import short
 from ogive.directml.tensor import View, element_type, view
 from ogive.errors import ArgumentError, message

@@ -10,11 +10,11 @@ import numpy as np
 
 from ogive import forking
 from ogive.directml.builder.buffers import Buffer, checked_array, converted, view_of
-from ogive.directml.builder.expression import Expression, Node
-from ogive.directml.builder.tensors import TensorDesc
+from ogive.directml.builder.tensor_descs import TensorDesc
+from ogive.directml.builder.tensor_expression import Expression, Node
 from ogive.directml.device import Device
-from ogive.directml.errors import refuse
-from ogive.directml.operators import CompiledOperator
+from ogive.directml.life_cycle import CompiledOperator
+from ogive.directml.results import refuse
 from ogive.directml.tensor import View
 from ogive.errors import ArgumentError, described, message
 from ogive.pickling import plain_bytes

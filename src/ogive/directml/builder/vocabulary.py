@@ -12,10 +12,9 @@ import re
 from functools import cache
 from typing import Any, Literal, NamedTuple
 
-from ogive.directml.data import OPERATOR_TYPES, Member, OperatorFacts, facts
+from ogive.directml.data import OPERATOR_TYPES, Member, OperatorFacts, facts, function_name, python_names
 from ogive.directml.descs import DERIVED
 from ogive.directml.enumerations import ENUMERATIONS
-from ogive.directml.names import function_name, table
 from ogive.directml.structure import REQUIRED
 from ogive.directml.support import identical
 
@@ -110,7 +109,7 @@ def default(operator: OperatorFacts, member: Member) -> Any:
     """What a member is if it is left out: DirectMLX's default where it has another one than the operator's page."""
     if member.optional:
         return None
-    value = table()["defaults"].get(operator.name, {}).get(member.name, member.default)
+    value = python_names()["defaults"].get(operator.name, {}).get(member.name, member.default)
     if isinstance(value, str):
         return ENUMERATIONS[member.type][value]
     return REQUIRED if value is None else tuple(value) if isinstance(value, list) else value
@@ -134,7 +133,7 @@ def _variant(operator: OperatorFacts) -> Variant:
     if not tensors:
         keywords.insert(0, Argument("sizes", "", "sizes"))
     if not any(m.name in typed_like and not m.optional for m in operator.inputs):
-        types = table()["output_types"]
+        types = python_names()["output_types"]
         row = types.get(operator.name, types[""])
         type_default = REQUIRED if "default" not in row else None
         keywords.append(Argument(row["keyword"], "", "data_type", type_default))
@@ -143,15 +142,15 @@ def _variant(operator: OperatorFacts) -> Variant:
 
 def default_output_type(operator_name: str) -> str:
     """The data type of an output that follows from nothing."""
-    types = table()["output_types"]
+    types = python_names()["output_types"]
     return str(types.get(operator_name, types[""])["default"])
 
 
 @cache
 def aliases() -> dict[str, Any]:
     """Enumerations by their names in Python; those of operators that are not here, too."""
-    found: dict[str, Any] = {name: ENUMERATIONS[full] for name, full in table()["aliases"].items()}
-    for name, members in table()["out_of_scope_enumerations"].items():
+    found: dict[str, Any] = {name: ENUMERATIONS[full] for name, full in python_names()["aliases"].items()}
+    for name, members in python_names()["out_of_scope_enumerations"].items():
         found[name] = enum.IntEnum(
             name, {member: value for value, member in enumerate(members)}, module="ogive.directml"
         )

@@ -18,8 +18,8 @@ from ogive.errors import UnsupportedError, message
 from ogive.golden.onnx_values import proto_of_value, tensor_of
 from ogive.golden.specification import Specification, WholeSpecification, find_operator
 from ogive.golden.vectors import Case, Vectors
-from ogive.golden.whole import model_of_whole
-from ogive.onnx.support import supported
+from ogive.golden.whole_arrays import model_of_whole
+from ogive.onnx.node_support import supported
 
 __all__ = ["RANK", "model_of", "write"]
 

@@ -16,7 +16,7 @@ from ogive.catalog.standards import rows
 from ogive.errors import UnsupportedError, message
 from ogive.golden.specification import python_value
 from ogive.golden.vectors import Vectors
-from ogive.webnn.table import OPERATORS as TABLE
+from ogive.webnn.operator_table import OPERATORS as TABLE
 
 __all__ = ["OPERATORS", "write"]
 

@@ -34,6 +34,12 @@ LARGEST_OF_POWERS = 2.0**-20
 #: What becomes of vast operands: a vast number, the limit, or what nobody knows.
 Vast = Literal["vast", "limit", "unknown"]
 
+#: Beyond this exponentials and what is made of them are vast, or next to their limits.
+FAR = 8192.0
+
+#: Functions that are not linear at zero by their rules' errors, and have the operand's sign up to this magnitude.
+SIGN_OF_OPERAND = {"asin": math.inf, "atanh": math.inf, "sin": 3.0, "tan": 1.5}
+
 Everything = Interval(-math.inf, math.inf)
 
 
@@ -316,6 +322,9 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
         if function.slope is not None:  # of the tangent: an error of the reduced angle
             absolute = m.mul_(m.number(static), function.slope(m, u.high, result.high))
             static = 0.0
+        if m.extended and function.name in ("sin", "tan"):  # near zero no angle is reduced
+            absolute, static = m.number(static) if absolute is None else absolute, 0.0
+            absolute = m.select_(m.less_(m.abs_(u.high), m.number(0.5)), m.number(0.0), absolute)
     lies = Interval(u_low, u_high)
     if error.absolute is None and 0 < error.static <= NEXT_TO_NOTHING:
         if any(lies.within(i.low, i.high) for i, _ in function.conditions):
@@ -334,12 +343,14 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
         else:
             value = result.high
             slope = function.slope
+            far = _far(m, function, u, change)
             if function.room is not None:
                 room = m.mul_(function.room(m, u.high, value), m.number(2.0**-10))
-                doubt = either(doubt, except_where(m.not_(m.less_(change, room)), error.vast))
+                doubt = either(doubt, except_where(m.not_(m.less_(change, room)), either(error.vast, far)))
             grown = m.mul_(change, m.number(1.01))
             if slope is not None:
                 grown = m.mul_(grown, slope(m, u.high, value))
+            grown = grown if far is None else m.select_(far, m.number(0.0), grown)
             absolute = grown if absolute is None else m.add_(absolute, grown)
     # Of functions that grow from f(0) = 0, with a slope of nearly 1 there.
     least = min(error.least, 1.0) / 2 if function.is_linear_at_zero and u.is_exact and error.is_exact else 0.0
@@ -347,11 +358,26 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
         least = max(least, function.increasing(u_low) * (1 - 2.0**-16))
     # Those that are linear at zero have the sign of the operand, also where it has underflowed.
     keeps_sign = m.keeps_sign(u) if function.is_linear_at_zero else None
+    if m.extended and function.name in SIGN_OF_OPERAND:
+        keeps_sign = m.keeps_sign(u)
+        if keeps_sign is not None:
+            keeps_sign = both(keeps_sign, m.less_(m.abs_(u.high), m.number(SIGN_OF_OPERAND[function.name])))
     beyond = ties.near_zero(m, function.name, u, _beyond(m, function, u)) if m.extended else None
     made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, beyond=beyond)
     if m.knows_what_is_beyond_range:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
     return replace(result, error=made)
+
+
+def _far(m: Bounded, function: Function, u: DoubleWord, change: Expression) -> Expression | None:
+    """Where an operand is so large that the function is next to its limit, or vast, whatever the operand's error.
+
+    There `FUNCTIONS` have what the rule is wrong by. atan comes to its limit later.
+    """
+    if not m.knows_what_is_beyond_range or "unknown" in function.of_vast or function.name == "atan":
+        return None
+    size = m.abs_(u.high)
+    return both(m.less_(m.number(FAR), size), m.less_(m.mul_(change, m.number(2.0)), size))
 
 
 def _beyond_range(m: Bounded, function: Function, made: Bound, u: DoubleWord, saturated: Expression | None) -> Bound:

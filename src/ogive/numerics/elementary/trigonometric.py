@@ -71,7 +71,10 @@ def _reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
     first, second = pairs.constant(m, -1 / coefficients.TWO_OVER_PI)
     whole = DoubleWord(m.mul_(turn, first), m.mul_(turn, second), interval=Interval(-1.6, 1.6))
     r = m.renormalised(m.add(replace(r, interval=Interval(-1.6, 1.6)), whole))
-    return node(ops.ADD, (n, m.bits_(shifted)), None, m.integer), replace(r, interval=Interval(-0.8, 0.8))
+    high = r.high
+    if x.interval.smallest_magnitude == 0:  # -0 and a second word that is 0 have forgotten the sign
+        high = m.select_(m.equal_(x.high, m.number(0.0)), x.high, high)
+    return node(ops.ADD, (n, m.bits_(shifted)), None, m.integer), replace(r, high=high, interval=Interval(-0.8, 0.8))
 
 
 def _reduced_word(m: Arithmetic, x: Expression, lies: Interval) -> tuple[Expression, DoubleWord]:

@@ -25,7 +25,7 @@ from torch import Tensor
 from ogive.catalog import OPERATORS
 from ogive.errors import UnsupportedError, message
 from ogive.torch import formulas
-from ogive.torch.functions import wrap
+from ogive.torch.tensor_functions import wrap
 
 __all__ = [
     "CELU",

@@ -1,0 +1,231 @@
+"""What other libraries call our operators: a table for each library. tools/names_page.py makes docs/names.md of them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ogive.catalog.aliases import ALIASES
+from ogive.catalog.standards import TABLE
+from ogive.errors import MissingNameError, message, suggestion
+
+__all__ = ["OTHER_NAMES", "WITHOUT", "advice", "called", "names_of", "no_operator", "our_name"]
+
+Theirs = str | tuple[str, str]
+
+
+def _listed(same: str, **others: Theirs) -> dict[str, Theirs]:
+    """Names that are ours too, and others by what they are here, some with a remark."""
+    return dict(sorted([*((name, name) for name in same.split()), *others.items()], key=lambda pair: pair[0].lower()))
+
+
+_TRAINING = "as PyTorch evaluates it, not as it trains"
+_IN_PLACE = "in place: `out=x`"
+
+_OF_WEBNN: dict[str, Theirs] = {
+    **{name: found[0].formula for name, found in TABLE["webnn"].items()},
+    "batchNormalization": ("batch_normalization", "input, scale, bias, mean, variance, in this order"),
+    "clamp": "clamp",
+    "layerNormalization": ("layer_normalization", "axes is axis"),
+    "reduceLogSumExp": ("logsumexp", "axes is axis, keepDimensions is keepdims"),
+}
+
+#: By library and its name: our name, or our name and how it differs.
+OTHER_NAMES: dict[str, dict[str, Theirs]] = {
+    "PyTorch": _listed(
+        "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
+        "bitwise_and bitwise_not bitwise_or bitwise_xor ceil celu clamp clip copysign cos cosh div divide elu eq erf erfc "
+        "erfinv exp exp2 expit expm1 fix floor fmax fmin fmod ge glu greater greater_equal gt hardshrink hardsigmoid hardswish hardtanh "
+        "hypot isfinite isinf isnan le less less_equal log log10 log1p log2 log_ndtr log_softmax logaddexp logaddexp2 logical_and logical_not "
+        "logical_or logical_xor logit logsigmoid logsumexp lt maximum minimum mish mul multiply ndtr ne neg negative not_equal pow "
+        "prelu reciprocal relu relu6 remainder round rsqrt sigmoid sign silu sin sinh softmax softmin softshrink "
+        "softsign sqrt square sub subtract tan tanh tanhshrink true_divide trunc where",
+        LeakyReLU=("leaky_relu", "negative_slope is alpha"),
+        heaviside=("heaviside", "values is at_zero"),
+        LogSigmoid="log_sigmoid",
+        LogSoftmax="log_softmax",
+        Softmax2d=("softmax", "for axis=-3"),
+        Threshold=("thresholded_relu", "for value 0; threshold is alpha"),
+        bitwise_left_shift=("bit_shift_left", "of unsigned integers"),
+        bitwise_right_shift=("bit_shift_right", "of unsigned integers"),
+        gelu=("gelu", "the same, also with approximate='tanh'"),
+        batch_norm=("batch_normalization", "x, weight, bias, mean, variance; without training"),
+        layer_norm=(
+            "layer_normalization",
+            "eps is epsilon, and axis the last axes; `standardize` is without weight and bias",
+        ),
+        normalize=("lp_normalization", "for p 1 and 2; without eps"),
+        rms_norm=("rms_normalization", "eps is epsilon, and axis the last axes"),
+        leaky_relu=("leaky_relu", "negative_slope is alpha"),
+        rrelu=("rrelu", _TRAINING),
+        **{
+            f"{name}_": (name, _IN_PLACE) for name in ("celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu")
+        },
+        selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
+        softplus=("softplus", "beta is steepness; there is no threshold"),
+        threshold=("thresholded_relu", "for value 0; threshold is alpha. `threshold` is DirectML's max(x, min)"),
+    ),
+    "JAX": _listed(
+        "celu elu erf erfc erfinv expit glu hard_silu hard_swish hard_tanh identity log1mexp log_ndtr log_sigmoid log_softmax logit "
+        "logmeanexp logsumexp mish ndtr relu relu6 sigmoid silu soft_sign softmax softplus sparse_plus sparse_sigmoid squareplus swish "
+        "tanh",
+        gelu=("gelu", "JAX's default is approximate='tanh'"),
+        hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
+        leaky_relu=("leaky_relu", "negative_slope is alpha"),
+        selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
+        standardize=("standardize", "without mean and variance, which it computes"),
+    ),
+    "Keras": _listed(
+        "celu elu exponential gelu glu hard_shrink hard_silu hard_swish hard_tanh linear log_sigmoid log_softmax "
+        "logsumexp mish relu relu6 sigmoid silu soft_shrink softmax softplus softsign sparse_plus sparse_sigmoid sparsemax squareplus swish tanh "
+        "tanh_shrink",
+        hard_sigmoid=("hardsigmoid", "`hard_sigmoid` is ONNX's, with 0.2"),
+        layer_normalization=("layer_normalization", "gamma is scale, beta is bias"),
+        rms_normalization=("rms_normalization", "the scale is required"),
+        leaky_relu=("leaky_relu", "negative_slope is alpha, and 0.2 by default"),
+        selu=("selu", "the constants are ONNX's, rounded to float32; in float64 they differ by 3e-8"),
+        threshold=("thresholded_relu", "for default_value 0; threshold_value is alpha"),
+    ),
+    "NumPy": _listed(
+        "abs absolute acos acosh add arccos arccosh arcsin arcsinh arctan arctan2 arctanh asin asinh atan atan2 atanh "
+        "bitwise_and bitwise_invert bitwise_not bitwise_or bitwise_xor cbrt ceil clip copysign cos cosh divide equal exp exp2 expm1 fabs fix floor fmax fmin fmod greater "
+        "greater_equal heaviside hypot invert isfinite isinf isnan less less_equal log log10 log1p log2 logaddexp logaddexp2 logical_and "
+        "logical_not logical_or logical_xor maximum minimum multiply negative not_equal pow power reciprocal remainder "
+        "round sign sin sinh sqrt square subtract tan tanh true_divide trunc where",
+        bitwise_count=("bit_count", "of unsigned integers"),
+        left_shift=("bit_shift_left", "of unsigned integers"),
+        float_power=("pow", "of floating-point numbers"),
+        mod=("modulus_floor", "`mod` is the same without fmod=1"),
+        positive="identity",
+        right_shift=("bit_shift_right", "of unsigned integers"),
+        rint="round",
+    ),
+    "SciPy": _listed(
+        "cbrt erf erfc erfinv exp2 expit expm1 log1p log_expit log_ndtr log_softmax logit logsumexp ndtr round softmax"
+    ),
+    "WebNN": _listed("", **_OF_WEBNN),
+    "com.microsoft": _listed(
+        "",
+        BiasGelu=("gelu", "without its bias; add that first"),
+        BiasSoftmax=("softmax", "without its bias; add that first"),
+        FastGelu=("fast_gelu", "without its bias; add that first"),
+        Gelu="gelu",
+        QLinearAdd="quantized_linear_add",
+        QuickGelu=("quick_gelu", "for alpha 1.702; `swish` takes any other"),
+    ),
+}
+
+
+#: What people look for and is no operator: what to do instead, and the names.
+WITHOUT: dict[str, str] = {
+    "It works in formulas of your own: write NumPy's function of that name": (
+        "deg2rad degrees divmod floor_divide modf nan_to_num rad2deg radians signbit sinc"
+    ),
+    "Write it as a formula of your own": (
+        "boxcox boxcox1p cosm1 entr exp10 exprel huber inv_boxcox inv_boxcox1p kl_div ndtri polar pseudo_huber rel_entr "
+        "xlog1py xlogy"
+    ),
+    "Use reduce of add, mul, max, min, fmax or fmin, or a row operator of your own with reduces=True": (
+        "all amax amin any average nanmax nanmin nanprod nansum prod sum"
+    ),
+    "Write it as a row operator of your own, with row_sum, row_max and row_count": (
+        "cosine_similarity moments norm std var"
+    ),
+    "ogive.onnx.load runs it in a model": (
+        "ArgMax ArgMin Concat CumSum Dropout DynamicQuantizeLinear Expand Gather "
+        "GatherElements GroupNormalization InstanceNormalization Pad QLinearLeakyRelu QLinearMul QLinearSigmoid QLinearSoftmax Range "
+        "ReduceL1 ReduceL2 ReduceLogSum ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape "
+        "SimplifiedLayerNormalization SkipLayerNormalization Slice Split Tile TopK Transpose Trilu "
+        "group_norm instance_norm"
+    ),
+    "ogive.webnn has it in its graphs": (
+        "argMax argMin cast concat cumulativeSum expand gather gatherElements gatherND "
+        "instanceNormalization pad reduceL1 reduceL2 reduceLogSum reduceMax reduceMean reduceMin "
+        "reduceProduct reduceSum reduceSumSquare reshape reverse scatterElements scatterND slice split tile transpose "
+        "triangular"
+    ),
+    "Ogive has no products of matrices, convolutions, pooling, attention and networks with a state": (
+        "Attention Conv Gemm MatMul MultiheadAttention averagePool2d avg_pool1d avg_pool2d avg_pool3d bilinear conv1d "
+        "conv2d conv3d convTranspose2d dot dot_product_attention einsum gemm grouped_mm gru gruCell l2Pool2d lstm lstmCell "
+        "matmul matvec max_pool1d max_pool2d max_pool3d maxPool2d scaled_dot_product_attention scaled_matmul vecdot vecmat"
+    ),
+    "Ogive does not resample, select or count elements": (
+        "depth_to_space embedding fold grid_sample interpolate one_hot pixel_shuffle resample2d space_to_depth unfold upsample"
+    ),
+    "Ogive has no random numbers": "alpha_dropout dropout feature_alpha_dropout gumbel_softmax",
+    "Ogive has no losses": (
+        "binary_cross_entropy binary_crossentropy cross_entropy ctc_loss hinge_embedding_loss huber_loss l1_loss mse_loss "
+        "nll_loss smooth_l1_loss soft_margin_loss"
+    ),
+    "Ogive has no Bessel, gamma and other functions of several series": (
+        "beta betaln digamma erfcx expi exp1 gamma gammainc gammaln i0 i0e i1 i1e lgamma loggamma polygamma psi zeta"
+    ),
+    "Ogive has no complex numbers": "angle conj conjugate imag real",
+    "Ogive has it neither for integers nor for floating-point numbers": "frexp gcd isnat lcm ldexp nextafter spacing",
+}
+
+
+def our_name(theirs: Theirs) -> str:
+    return theirs if isinstance(theirs, str) else theirs[0]
+
+
+@cache
+def names_of(operator: str) -> tuple[str, ...]:
+    """All names under which people look for an operator, but its own and those of the two standards."""
+    found = {name for name, alias in ALIASES.items() if alias.operator == operator and not alias.values}
+    mine = {operator, *found}
+    found |= {name for names in OTHER_NAMES.values() for name, theirs in names.items() if our_name(theirs) in mine}
+    return tuple(sorted(found - {operator}))
+
+
+def called(theirs: str) -> set[str]:
+    """What operators are called here that a library calls so; capitals do not matter."""
+    return {
+        our_name(meant)
+        for names in OTHER_NAMES.values()
+        for name, meant in names.items()
+        if name.lower() == theirs.lower()
+    }
+
+
+@cache
+def advice(theirs: str) -> str:
+    """What to tell somebody who looks for this name of another library, as a sentence; empty if it is in no table.
+
+    >>> advice("lesserOrEqual"), advice("matvec").partition(",")[0]
+    ('It is called less_or_equal here', 'Ogive has no products of matrices')
+    """
+    ours = sorted(called(theirs))
+    if ours:
+        return f"It is called {' or '.join(ours)} here"
+    return next((sentence for sentence, names in WITHOUT.items() if theirs in names.split()), "")
+
+
+def no_operator(module: str, name: str, way_out: str) -> AttributeError:
+    """What a module of all operators raises for a name that it does not have."""
+    from ogive.catalog import OPERATORS
+
+    if name.startswith("__"):  # Python asks for these
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    hint = advice(name) or suggestion(name, [*OPERATORS, *ALIASES], way_out)
+    return MissingNameError(message(module, f"there is no operator {name!r}", "the operators of the catalogue", hint))
+
+
+@cache
+def parameter_here(operator: str, theirs: str) -> str:
+    """What to write for a parameter that PyTorch, JAX or Keras calls so, as a sentence; empty if none does.
+
+    >>> parameter_here("leaky_relu", "negative_slope")
+    'Write alpha for the negative_slope of PyTorch'
+    """
+    if theirs == "inplace":
+        return "Write out=x to compute in place"
+    if (operator, theirs) == ("swish", "beta"):
+        return "Write alpha for the beta of papers"
+    for library, names in OTHER_NAMES.items():
+        for meant in names.values():
+            if not isinstance(meant, str) and meant[0] == operator:
+                found = re.search(rf"\b{re.escape(theirs)} is (\w+)", meant[1])
+                if found:
+                    return f"Write {found[1]} for the {theirs} of {library}"
+    return ""

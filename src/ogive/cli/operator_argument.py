@@ -1,0 +1,140 @@
+"""Operators by name: those of the catalogue, and anybody's own as ``module:name`` or ``file.py:name``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+import numpy as np
+from click.shell_completion import CompletionItem
+
+from ogive.errors import OgiveError, described
+from ogive.operator import Operator
+
+__all__ = ["OperatorName", "find", "own"]
+
+
+class OperatorName(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
+    """The name of an operator; a shell completes it."""
+
+    name = "operator"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from ogive.catalog import OPERATORS
+        from ogive.catalog.aliases import ALIASES
+
+        return [CompletionItem(name) for name in sorted({*OPERATORS, *ALIASES}) if name.startswith(incomplete.lower())]
+
+
+def find(name: str) -> Operator:
+    """The operator of that name, in our words, in those of a standard or of another library, or somebody's own."""
+    if ":" in name:
+        return own(name)[0]
+    from ogive.catalog import OPERATORS
+    from ogive.catalog.aliases import ALIASES, named
+    from ogive.catalog.other_names import advice, called
+
+    wanted = name.lower().removeprefix("dml_").removeprefix("operator_")
+    for op in OPERATORS.values():
+        if wanted in (op.name, (op.onnx or "").lower(), (op.directml or "").lower()):
+            return op
+    if wanted in ALIASES:
+        return named(wanted)
+    elsewhere = called(wanted)
+    if len(elsewhere) == 1:
+        (ours,) = elsewhere
+        return named(ours) if ours in ALIASES else OPERATORS[ours]
+    if known := advice(name):
+        raise click.UsageError(f"there is no operator {name!r}. {known}")
+    near = difflib.get_close_matches(wanted, {*OPERATORS, *ALIASES}, 3)
+    hint = (
+        f"did you mean {' or '.join(near)}?" if near else "allowed: the names that `ogive list` prints, or module:name"
+    )
+    raise click.UsageError(f"there is no operator {name!r}; {hint}")
+
+
+def own(text: str) -> tuple[Operator, dict[str, Any]]:
+    """Somebody's own operator, and the parameters that it is bound to: ``module:name`` or ``file.py:name``.
+
+    Modules are looked for in the current folder first, as ``python -m`` does. Importing runs the module's code.
+    """
+    place, _, name = text.rpartition(":")
+    if not place or not name:
+        raise click.UsageError(f"the operator is {text!r}; allowed: a name of `ogive list`, module:name, file.py:name")
+    module = _module(place)
+    found: Any = module
+    for part in name.split("."):
+        try:
+            found = getattr(found, part)
+        except AttributeError:
+            known = [key for key, value in vars(module).items() if _bound(value) is not None]
+            hint = f"allowed: {', '.join(known)}" if known else "allowed: a name of an operator, and it has none"
+            raise click.UsageError(f"{place} has no {name!r}; {hint}") from None
+    bound = _bound(found)
+    if bound is None:
+        what = f"{text} is {described(found)}, not an operator"
+        way_out = "Put @ogive.operator before the function" if callable(found) else "Name an operator of the module"
+        raise click.UsageError(f"{what}. {way_out}")
+    return bound
+
+
+def _bound(found: Any) -> tuple[Operator, dict[str, Any]] | None:
+    """An operator without values, or the one that a ufunc is bound from with its values; None for other objects."""
+    if isinstance(found, Operator):
+        return found, {}
+    if isinstance(found, np.ufunc):
+        binding = getattr(found, "__dict__", {}).get("ogive_binding")
+        if binding is not None:
+            return binding[0], dict(binding[1])
+    return None
+
+
+def _module(place: str) -> ModuleType:
+    is_file = place.endswith(".py") or "/" in place or "\\" in place
+    try:
+        return _module_of_file(Path(place)) if is_file else _module_named(place)
+    except (OgiveError, click.ClickException, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # a module may raise anything, SystemExit too
+        what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise click.UsageError(f"{place} cannot be imported: {what}") from error
+
+
+def _module_named(name: str) -> ModuleType:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise click.UsageError(
+            f"{name!r} is no name of a module; allowed: module:name, package.module:name, file.py:name"
+        )
+    folder = str(Path.cwd())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (name == error.name or name.startswith(f"{error.name}.")):
+            what = f"there is no module {name!r} in the current folder or among the installed packages"
+            raise click.UsageError(
+                f"{what}; allowed: module:name, and file.py:name such as {name.replace('.', '/')}.py:name"
+            ) from error
+        raise
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    if not path.is_file():
+        raise click.UsageError(f"there is no file {str(path)!r}; allowed: module:name, file.py:name")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise click.UsageError(f"{path} is no Python file; allowed: module:name, file.py:name")
+    folder = str(path.resolve().parent)  # what it imports from beside itself, as `python file.py` does
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,137 @@
+"""Operators as functions on JAX's arrays."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable
+from functools import lru_cache, update_wrapper
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ogive.errors import ArgumentError, ShapeError, described, message
+from ogive.jax.elements import elementwise
+from ogive.jax.operands import broadcast_shape, check_names, is_array, opened, typed
+from ogive.jax.row_functions import rowwise
+from ogive.operator import Operator
+from ogive.row_operator import RowOperator, RowReduction
+
+__all__ = ["function"]
+
+
+@lru_cache(maxsize=1024)
+def function(operator: Operator) -> Callable[..., Any]:
+    """An operator as a function on JAX's arrays, which can be compiled, differentiated and mapped.
+
+    Its tensors are positional, its parameters keywords, as those of the operator. A parameter that is a number is part
+    of the compiled program; one that is an array of JAX, or traced, is an operand: it broadcasts, may have any value,
+    and has a gradient. Operators over rows take ``axis``.
+
+    Element types are those of the operator. Other types become the one that JAX gives to all operands together; and if
+    the operator does not have it, the floating-point type that JAX makes of that.
+
+    Results have the bits of the operator on NumPy's arrays. Derivatives are computed by the kernels of `ogive.grad` and
+    `ogive.vjp`; results that are truth values or integers have none, and their tangents are zero.
+
+    Raises ArgumentError for what is no operator; calls raise ArgumentError, DTypeError, ShapeError or ParameterError.
+
+    >>> import jax, ogive, ogive.jax
+    >>> @ogive.operator
+    ... def gated(x, gate, *, slope=1.0):
+    ...     return x * ogive.sigmoid(slope * gate)
+    >>> gated_jax = ogive.jax.function(gated)
+    >>> print(jax.jit(jax.grad(lambda gate: gated_jax(2.0, gate)))(0.0))
+    0.5
+    """
+    _check_operator(operator)
+
+    def call(*tensors: Any, **keywords: Any) -> Any:
+        check_names(operator, tensors, keywords)
+        return _call(operator, tensors, keywords)
+
+    update_wrapper(call, operator.function)
+    call.__name__ = call.__qualname__ = operator.name
+    call.__module__ = "ogive.jax"
+    call.__signature__ = operator.__signature__  # type: ignore[attr-defined]
+    about = inspect.getdoc(operator.function) or ""  # without its examples, which are of NumPy's arrays
+    call.__doc__ = f"{operator.name} on JAX's arrays (see ogive.jax.function).\n\n{about.partition('>>>')[0]}".rstrip()
+    return call
+
+
+def _check_operator(operator: Any) -> None:
+    if not isinstance(operator, Operator):
+        what = f"operator is {described(operator)}"
+        way_out = "Make an operator of a formula with @ogive.operator"
+        raise ArgumentError(message("ogive.jax.function", what, "an operator", way_out))
+
+
+def _call(operator: Operator, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    axis = keywords.pop("axis", -1) if isinstance(operator, RowOperator) else -1
+    keepdims = bool(keywords.pop("keepdims", False)) if isinstance(operator, RowReduction) else False
+    arrays = {p.name: keywords[p.name] for p in operator.numeric_parameters if is_array(keywords.get(p.name))}
+    numbers = {name: value for name, value in keywords.items() if name not in arrays}
+    placeholders = dict.fromkeys(arrays, 1.0)
+    checked = operator.checked_parameters(numbers | placeholders)
+    names = tuple(arrays)
+    choices = tuple((p.name, checked[p.name]) for p in operator.parameters if p.choices)
+    values = tuple(checked[p.name] for p in operator.numeric_parameters if p.name not in arrays)
+    signature, operands = typed(operator, tensors)
+    computed = opened(operator, names)
+    if names:
+        if not all(t.is_float for t in (*signature.inputs, *signature.outputs)):  # arrays are floating-point numbers
+            signature, operands = typed(operator, [jnp.asarray(o, jnp.result_type(o, float)) for o in operands])
+        own, count = signature.inputs, operator.inputs
+        signature = next(s for s in computed.signatures if s.inputs[:count] == own)
+        given = zip(arrays.values(), signature.inputs[count:], strict=True)
+        operands += [jnp.asarray(value).astype(t.numpy) for value, t in given]
+    shape = broadcast_shape(operator, operands)
+    if isinstance(operator, RowOperator):
+        axes = operator.row_axes(axis, len(shape))
+        if operator.reduces and not math.prod(shape[axis] for axis in axes):
+            return _of_empty_rows(operator, names, signature, shape, {**checked, "axis": axes, "keepdims": keepdims})
+        each = computed.for_elements if isinstance(computed, RowReduction) else computed
+        results = _over_axes(each, axes, shape, signature, choices, values, operands)
+        if each is not computed:  # derivatives are simpler where operands and results have one shape
+            first = tuple(slice(0, 1) if axis in axes else slice(None) for axis in range(len(shape)))
+            results = tuple(result[first] if keepdims else jnp.squeeze(result[first], axes) for result in results)
+    else:
+        same = [operand.reshape((1,) * (len(shape) - operand.ndim) + operand.shape) for operand in operands]
+        results = _compiled(elementwise(operator, names, signature, choices, values))(*same)
+    return results[0] if len(results) == 1 else results
+
+
+def _of_empty_rows(
+    operator: Operator, arrays: tuple[str, ...], signature: Any, shape: tuple[int, ...], keywords: dict[str, Any]
+) -> jax.Array:
+    """What rows without elements are reduced to: it depends on no tensor, and has no gradient."""
+    if arrays:
+        what = f"rows have no elements, and {arrays[0]} is an array"
+        raise ShapeError(message(f"ogive.jax.{operator.name}", what, "a number there, or rows with elements"))
+    return jnp.asarray(operator(*(np.zeros(shape, t.numpy) for t in signature.inputs), **keywords))
+
+
+def _over_axes(
+    operator: Operator,
+    axes: tuple[int, ...],
+    shape: tuple[int, ...],
+    signature: Any,
+    choices: Any,
+    values: Any,
+    operands: list[jax.Array],
+) -> tuple[jax.Array, ...]:
+    """Rows along some axes: moved to the end and made one, in the order of memory, and back."""
+    ordered, last = sorted(axes), tuple(range(-len(axes), 0))
+    moved = [jnp.moveaxis(jnp.broadcast_to(operand, shape), ordered, last) for operand in operands]
+    there = moved[0].shape
+    flat = [one.reshape(*there[: -len(axes)], math.prod(there[-len(axes) :])) for one in moved]
+    results = _compiled(rowwise(operator, signature, choices, values))(*flat)
+    return tuple(jnp.moveaxis(result.reshape(there), last, ordered) for result in results)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(made: Callable[..., Any]) -> Callable[..., Any]:
+    compiled: Callable[..., Any] = jax.jit(made, inline=True)
+    return compiled

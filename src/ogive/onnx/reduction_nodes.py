@@ -1,0 +1,193 @@
+"""Reductions and the places of extremes.
+
+The kernels are the engine's (engine/row_formulas.py): their order depends on nothing but the length of a row. Integers
+need no order: their sums wrap around; their mean is exact, rounded towards zero. Roots and logarithms of integers are
+those of the exact sums, cut off, and saturate: computed in float64, and exactly where that could be cut off elsewhere.
+
+NaN wins over every number; of two zeros +0 is the larger. Without elements the sum is 0, the product 1, the mean NaN (0
+for integers), and the largest element the smallest value of the type, -inf for floats (and the other way round).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import Context, Decimal
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from ogive.dtypes import ElementType, element_type, element_type_of
+from ogive.engine.computation import cast, make_ufunc
+from ogive.engine.row_formulas import reduction
+from ogive.engine.rows import RowFormula
+from ogive.errors import ShapeError
+from ogive.movement.views import normal_axes
+from ogive.onnx.implementation import Arrangement
+
+__all__ = ["PLACES", "REDUCTIONS", "arrangement", "row_formula"]
+
+#: The engine's name of each operator.
+NAMES = {
+    "ArgMax": "arg_max",
+    "ArgMin": "arg_min",
+    "ReduceL1": "l1",
+    "ReduceL2": "l2",
+    "ReduceLogSum": "log_sum",
+    "ReduceLogSumExp": "log_sum_exp",
+    "ReduceMax": "max",
+    "ReduceMean": "mean",
+    "ReduceMin": "min",
+    "ReduceProd": "product",
+    "ReduceSum": "sum",
+    "ReduceSumSquare": "sum_square",
+}
+
+#: Those whose result is a position.
+PLACES = frozenset({"ArgMax", "ArgMin"})
+
+#: Those that are more than a reduction: of an empty set of axes, the rest of them is computed of every element.
+COMPOSITE = frozenset({"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"})
+
+
+def _reduced(
+    operator: str, data: np.ndarray, *, axes: Any = None, keepdims: int = 1, noop_with_empty_axes: int = 0
+) -> np.ndarray:
+    arranged = arrangement(data.shape, axes=axes, keepdims=keepdims, noop_with_empty_axes=noop_with_empty_axes)
+    if arranged is None and operator not in COMPOSITE:
+        return data.copy()
+    if arranged is None:
+        data = data[..., np.newaxis]  # every element is a row
+        arranged = Arrangement(tuple(range(data.ndim)), 1, data.shape[:-1])
+    return _of_rows(operator, data, arranged)
+
+
+def _place(
+    operator: str, data: np.ndarray, *, axis: int = 0, keepdims: int = 1, select_last_index: int = 0
+) -> np.ndarray:
+    """Where the largest or the smallest element lies along an axis; the first of equal ones, or the last."""
+    arranged = arrangement(data.shape, axes=(axis,), keepdims=keepdims)
+    assert arranged is not None
+    length = data.shape[arranged.order[-1]]
+    if not length and data.size != math.prod(arranged.result):
+        raise ShapeError(f"the data have the shape {data.shape}; allowed: elements along axis {axis}")
+    if not select_last_index:
+        return _of_rows(operator, data, arranged)
+    return np.asarray(length - 1 - _of_rows(operator, np.flip(data, arranged.order[-1]), arranged))
+
+
+def _of_rows(operator: str, data: np.ndarray, arranged: Arrangement) -> np.ndarray:
+    """Bring the reduced axes to the end, where they are one, compute row by row, give the result its shape."""
+    kind = element_type_of(data.dtype)
+    assert kind is not None
+    turned = data.transpose(arranged.order)
+    first = data.ndim - arranged.row_axes
+    length = math.prod(turned.shape[first:])
+    formula = row_formula(operator, kind)
+    if formula is not None and formula.longest is not None and length > formula.longest:
+        what = f"it reduces {length} elements of {kind.name} to one"
+        raise ShapeError(f"{what}; allowed: at most {formula.longest}. Cast them to float64 first")
+    rows = turned.reshape(*turned.shape[:first], length)
+    is_cut_off = operator in CUT_OFF and not kind.is_float
+    result = _cut_off_reduction(operator, rows, kind) if is_cut_off else _kernel(operator, kind)(rows)
+    return np.ascontiguousarray(result).reshape(arranged.result)
+
+
+def _given(axes: Any) -> tuple[int, ...]:
+    return () if axes is None else tuple(int(axis) for axis in np.asarray(axes).reshape(-1))
+
+
+def arrangement(
+    shape: tuple[int, ...], *, axes: Any = None, keepdims: int = 1, noop_with_empty_axes: int = 0
+) -> Arrangement | None:
+    """The reduced axes as a row; None if nothing is reduced."""
+    given = _given(axes)
+    if not given and noop_with_empty_axes:
+        return None
+    chosen = normal_axes(given, len(shape)) or tuple(range(len(shape)))
+    kept = [axis for axis in range(len(shape)) if axis not in chosen]
+    result = [1 if axis in chosen else size for axis, size in enumerate(shape) if keepdims or axis not in chosen]
+    return Arrangement((*kept, *sorted(chosen)), len(chosen), tuple(result))
+
+
+def row_formula(operator: str, kind: ElementType) -> RowFormula | None:
+    """What an operator computes of a row; None for roots and logarithms of integers."""
+    if operator in CUT_OFF and not kind.is_float:
+        return None
+    return reduction(NAMES[operator], kind, element_type("int64") if operator in PLACES else kind)
+
+
+@lru_cache(maxsize=64)
+def _kernel(operator: str, kind: ElementType) -> np.ufunc:
+    formula = row_formula(operator, kind)
+    assert formula is not None
+    return make_ufunc(operator, formula)
+
+
+# ---- roots and logarithms of integers
+
+
+def _cut_off_reduction(operator: str, rows: np.ndarray, kind: ElementType) -> np.ndarray:
+    """Of integers as real numbers, cut off; what is beyond the type saturates."""
+    wide = element_type("float64")
+    values = _kernel(operator, wide)(rows.astype(np.float64))[..., 0]
+    result = np.asarray(_cut_off(kind)(values))
+    if rows.shape[-1]:
+        # Elements and sums may be rounded, and values next to a whole number may be on its other side.
+        with np.errstate(all="ignore"):
+            is_near = ~(np.abs(values - np.rint(values)) > DOUBT * (1 + np.abs(values)))
+            if kind.bits == 64:
+                is_near |= (np.abs(rows.astype(np.float64)) >= 2.0**53).any(axis=-1)
+        for place in np.argwhere(is_near):
+            found = CUT_OFF[operator]([int(x) for x in rows[tuple(place)]])
+            result[tuple(place)] = min(max(found, kind.minimum), kind.maximum)
+    return result
+
+
+#: How near to a whole number a root or a logarithm in float64 is computed again.
+DOUBT = 2.0**-40
+
+
+def _exact_root(row: list[int]) -> int:
+    return math.isqrt(sum(x * x for x in row))
+
+
+def _exact_log(row: list[int]) -> int:
+    """The logarithm of the sum, cut off; of 0 below every integer, and of what is less 0, as NaN is."""
+    total = sum(row)
+    if total <= 0:
+        return 0 if total else -(1 << 64)
+    return int(_DIGITS.ln(Decimal(total)))
+
+
+def _exact_log_sum_exp(row: list[int]) -> int:
+    """The largest element and the logarithm of the sum of the exponentials of distances from it, cut off."""
+    most = max(row)
+    less = [x - most for x in row if x < most]
+    rest = _DIGITS.ln(len(row) - len(less) + sum((_DIGITS.exp(Decimal(x)) for x in less if x > -200), Decimal(0)))
+    if not rest and less:  # too small for the digits, and there all the same
+        return most if most >= 0 else most + 1
+    return math.trunc(_DIGITS.add(Decimal(most), rest))
+
+
+#: Enough for 64 bits before the point, and exponentials of differences to -200 behind it.
+_DIGITS = Context(prec=120, Emax=10**6, Emin=-(10**6))
+
+
+@lru_cache(maxsize=16)
+def _cut_off(kind: ElementType) -> np.ufunc:
+    return make_ufunc("cast", cast(element_type("float64"), kind))
+
+
+#: What is computed of integers as of real numbers, and how exactly.
+CUT_OFF: dict[str, Callable[[list[int]], int]] = {
+    "ReduceL2": _exact_root,
+    "ReduceLogSum": _exact_log,
+    "ReduceLogSumExp": _exact_log_sum_exp,
+}
+
+#: What computes each operator of this kind.
+REDUCTIONS: dict[str, Callable[..., np.ndarray]] = {
+    operator: partial(_place if operator in PLACES else _reduced, operator) for operator in NAMES
+}

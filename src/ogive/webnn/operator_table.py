@@ -1,0 +1,193 @@
+"""The operators of WebNN as data: types of operands, ranks, options with their defaults, and what computes them.
+
+The rows follow the tables "Tensor limits for ..." and the dictionaries of options of the specification (W3C, Web Neural
+Network API, June 2026).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from ogive.webnn.operand_types import DATA_TYPES, FLOATS, SIGNED, WIDE
+
+__all__ = ["OPERATORS", "OUT_OF_SCOPE", "Operand", "Row"]
+
+ANY = tuple(DATA_TYPES)
+TRUTH = ("uint8",)
+PLACES = ("int32", "uint32", "int64")
+QUANTISED = ("uint8", "int8", "uint32", "int32")
+
+#: How a row is computed: element by element by the formula that catalog/standards.py says, by a reduction of the engine, or
+#: by what lowering.py says.
+Kind = Literal["elements", "reduction", "own"]
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An operand: its name, the types it may have, and its ranks (None: any)."""
+
+    name: str
+    types: tuple[str, ...] | str
+    """Types, or the name of the operand whose type it has."""
+    ranks: tuple[int, int | None] = (0, None)
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operator."""
+
+    kind: Kind
+    operands: tuple[Operand, ...]
+    reduction: str = ""
+    """The engine's name of a reduction."""
+    options: dict[str, Any] = field(default_factory=dict)
+    """The options besides the label, with their defaults; None: absent."""
+    onnx: str = ""
+    """The operator of ONNX that does the same; the notes of docs/webnn.md say where they differ."""
+
+
+def _unary(onnx: str, types: tuple[str, ...] = FLOATS, operand: str = "input", **options: Any) -> Row:
+    return Row("elements", (Operand(operand, types),), options=options, onnx=onnx)
+
+
+def _binary(onnx: str, types: tuple[str, ...] = ANY, first: str = "a", second: str = "b") -> Row:
+    return Row("elements", (Operand(first, types), Operand(second, first)), onnx=onnx)
+
+
+def _reduction(name: str, onnx: str, types: tuple[str, ...]) -> Row:
+    options = {"axes": None, "keepDimensions": False}
+    return Row("reduction", (Operand("input", types),), name, options, onnx=onnx)
+
+
+def _own(onnx: str, *operands: Operand, **options: Any) -> Row:
+    return Row("own", operands, options=options, onnx=onnx)
+
+
+_X = Operand("input", ANY)
+_AXIS = Operand("input", ANY, (1, None))
+
+OPERATORS: dict[str, Row] = {
+    # activations
+    "clamp": _own("Clip", _X, minValue=None, maxValue=None),
+    "elu": _unary("Elu", alpha=1),
+    "gelu": _unary("Gelu"),
+    "hardSigmoid": _unary("HardSigmoid", alpha=0.2, beta=0.5),
+    "hardSwish": _unary("HardSwish"),
+    "leakyRelu": _unary("LeakyRelu", alpha=0.01),
+    "linear": _unary("Affine", alpha=1, beta=0),
+    "prelu": _binary("PRelu", SIGNED, "input", "slope"),
+    "relu": _unary("Relu", SIGNED),
+    "sigmoid": _unary("Sigmoid"),
+    "softmax": _own("Softmax", Operand("input", FLOATS, (1, None))),
+    "softplus": _unary("Softplus"),
+    "softsign": _unary("Softsign"),
+    "tanh": _unary("Tanh"),
+    # one operand, element by element
+    "abs": _unary("Abs", SIGNED),
+    "ceil": _unary("Ceil"),
+    "cos": _unary("Cos"),
+    "erf": _unary("Erf"),
+    "exp": _unary("Exp"),
+    "floor": _unary("Floor"),
+    "identity": _unary("Identity", ANY),
+    "log": _unary("Log"),
+    "neg": _unary("Neg", SIGNED),
+    "reciprocal": _unary("Reciprocal"),
+    "roundEven": _unary("Round"),
+    "sign": _unary("Sign", SIGNED),
+    "sin": _unary("Sin"),
+    "sqrt": _unary("Sqrt"),
+    "tan": _unary("Tan"),
+    "cast": _own("Cast", _X),
+    # two operands
+    "add": _binary("Add"),
+    "div": _binary("Div"),
+    "max": _binary("Max"),
+    "min": _binary("Min"),
+    "mul": _binary("Mul"),
+    "pow": _binary("Pow"),
+    "sub": _binary("Sub"),
+    # comparisons and truth values, which are uint8 here
+    "equal": _binary("Equal"),
+    "notEqual": _binary("Equal, Not"),
+    "greater": _binary("Greater"),
+    "greaterOrEqual": _binary("GreaterOrEqual"),
+    "lesser": _binary("Less"),
+    "lesserOrEqual": _binary("LessOrEqual"),
+    "logicalNot": _unary("Not", TRUTH, "a"),
+    "logicalAnd": _binary("And", TRUTH),
+    "logicalOr": _binary("Or", TRUTH),
+    "logicalXor": _binary("Xor", TRUTH),
+    "isNaN": _unary("IsNaN", FLOATS, "a"),
+    "isInfinite": _unary("IsInf", FLOATS, "a"),
+    "where": Row(
+        "elements",
+        (Operand("condition", TRUTH), Operand("trueValue", ANY), Operand("falseValue", "trueValue")),
+        onnx="Where",
+    ),
+    # reductions
+    "reduceL1": _reduction("l1", "ReduceL1", WIDE),
+    "reduceL2": _reduction("l2", "ReduceL2", FLOATS),
+    "reduceLogSum": _reduction("log_sum", "ReduceLogSum", FLOATS),
+    "reduceLogSumExp": _reduction("log_sum_exp", "ReduceLogSumExp", FLOATS),
+    "reduceMax": _reduction("max", "ReduceMax", ANY),
+    "reduceMean": _reduction("mean", "ReduceMean", FLOATS),
+    "reduceMin": _reduction("min", "ReduceMin", ANY),
+    "reduceProduct": _reduction("product", "ReduceProd", WIDE),
+    "reduceSum": _reduction("sum", "ReduceSum", WIDE),
+    "reduceSumSquare": _reduction("sum_square", "ReduceSumSquare", WIDE),
+    "argMax": _own("ArgMax", _AXIS, keepDimensions=False, outputDataType="int32"),
+    "argMin": _own("ArgMin", _AXIS, keepDimensions=False, outputDataType="int32"),
+    "cumulativeSum": _own("CumSum", Operand("input", WIDE, (1, None)), exclusive=False, reversed=False),
+    # where elements lie
+    "concat": _own("Concat", _AXIS),
+    "expand": _own("Expand", _X),
+    "gather": _own("Gather", _AXIS, Operand("indices", PLACES), axis=0),
+    "gatherElements": _own("GatherElements", _AXIS, Operand("indices", PLACES, (1, None)), axis=0),
+    "gatherND": _own("GatherND", _AXIS, Operand("indices", PLACES, (1, None))),
+    "pad": _own("Pad", _X, mode="constant", value=0),
+    "reshape": _own("Reshape", _X),
+    "reverse": _own("Slice", _X, axes=None),
+    "scatterElements": _own(
+        "ScatterElements", _AXIS, Operand("indices", PLACES, (1, None)), Operand("updates", "input"), axis=0
+    ),
+    "scatterND": _own("ScatterND", _AXIS, Operand("indices", PLACES, (1, None)), Operand("updates", "input")),
+    "slice": _own("Slice", _X, strides=None),
+    "split": _own("Split", _AXIS, axis=0),
+    "tile": _own("Tile", _X),
+    "transpose": _own("Transpose", _X, permutation=None),
+    "triangular": _own("Trilu", Operand("input", ANY, (2, None)), upper=True, diagonal=0),
+    # quantised numbers, normalisation
+    "dequantizeLinear": _own(
+        "DequantizeLinear", Operand("input", QUANTISED), Operand("scale", FLOATS), Operand("zeroPoint", "input")
+    ),
+    "quantizeLinear": _own(
+        "QuantizeLinear", Operand("input", FLOATS), Operand("scale", "input"), Operand("zeroPoint", QUANTISED)
+    ),
+    "batchNormalization": _own(
+        "BatchNormalization",
+        Operand("input", FLOATS, (1, None)),
+        Operand("mean", "input", (1, 1)),
+        Operand("variance", "input", (1, 1)),
+        scale=None,
+        bias=None,
+        axis=1,
+        epsilon=1e-5,
+    ),
+    "instanceNormalization": _own(
+        "InstanceNormalization", Operand("input", FLOATS, (4, 4)), scale=None, bias=None, epsilon=1e-5, layout="nchw"
+    ),
+    "layerNormalization": _own(
+        "LayerNormalization", Operand("input", FLOATS), scale=None, bias=None, axes=None, epsilon=1e-5
+    ),
+}
+
+#: Operators that Ogive does not have, and what they are.
+OUT_OF_SCOPE: dict[str, str] = {
+    **dict.fromkeys(("matmul", "gemm"), "a product of matrices"),
+    **dict.fromkeys(("conv2d", "convTranspose2d"), "a convolution"),
+    **dict.fromkeys(("averagePool2d", "l2Pool2d", "maxPool2d"), "a pooling"),
+    **dict.fromkeys(("gru", "gruCell", "lstm", "lstmCell"), "a recurrent network"),
+    "resample2d": "a resampling",
+}
