@@ -6,7 +6,8 @@ import pytest
 
 import ogive
 from ogive import enclosure
-from ogive.dtypes import element_type
+from ogive.dtypes import element_type, element_type_of
+from ogive.runtime.kernels import make_ufunc
 
 FORMULAS = {
     "x - tanh(x)": lambda x: x - np.tanh(x),
@@ -80,3 +81,14 @@ def test_logarithms_of_softmax_of_wide_logits_are_decided_in_the_kernel(dtype, w
     root, kind = ogive.log_softmax.formula()[0], element_type(np.dtype(dtype).name)
     for row, got in zip(rows, found, strict=True):
         np.testing.assert_array_equal(got, np.array(right(root, [float(v) for v in row], {}, kind), np.float64))
+
+
+@pytest.mark.parametrize("kind", [np.float16, ml_dtypes.bfloat16, np.float32])
+@pytest.mark.parametrize("op", [ogive.xielu, ogive.elu, ogive.mish, ogive.gelu], ids=lambda op: op.name)
+def test_the_repair_moves_nothing_beside_an_infinity(op, kind):
+    """The bits of an infinity plus one are those of NaN."""
+    signature = next(s for s in op.signatures if s.inputs[0] is element_type_of(np.dtype(kind)))
+    repair = make_ufunc("repair", op.program(signature, **op.checked_parameters({})).repair())
+    x = np.array([np.inf, -np.inf, 1.0], kind)
+    result, is_open = repair(x)
+    np.testing.assert_array_equal(result[is_open == 0], op(x)[is_open == 0])

@@ -283,6 +283,8 @@ class TestedReals(RealLowering):
         tied = node(ops.AND, (m.equal_(lower[0], upper[0]), m.less_(lower[1], upper[1])), None, Format.BIT)
         is_wrong = node(ops.OR, (m.less_(lower[0], upper[0]), tied), None, Format.BIT)
         is_beyond = beyond.is_above if side > 0 else beyond.is_below
+        if beyond.high.operation is not ops.CONSTANT:  # nothing lies beside an infinity, whose bits plus one are NaN's
+            is_beyond = both(m.is_finite_(beyond.high), is_beyond)
         moves = node(ops.AND, (is_beyond, is_wrong), None, Format.BIT)
         return m.select_(moves, nearest[0], pair[0]), m.select_(moves, nearest[1], pair[1])
 
