@@ -1,4 +1,4 @@
-"""What every test session needs: a cache of its own, so that no test sees what another process compiled."""
+"""What every test session needs: a cache of its own, so that no test sees what other sessions compiled."""
 
 import os
 import sys
@@ -9,8 +9,10 @@ import pytest
 pytest_plugins = ["tests.matrices"]
 
 # Before the first import of ogive: kernels of earlier sessions must not be found, nor the user's folder touched.
-_cache = tempfile.TemporaryDirectory(prefix="ogive-test-cache-")
-os.environ["OGIVE_CACHE"] = _cache.name
+# Workers of one session share its cache, whose name they inherit: a kernel is compiled once.
+if "PYTEST_XDIST_WORKER" not in os.environ:
+    _cache = tempfile.TemporaryDirectory(prefix="ogive-test-cache-")
+    os.environ["OGIVE_CACHE"] = _cache.name
 os.environ.pop("OGIVE_TARGET", None)
 os.environ.pop("OGIVE_NUM_THREADS", None)
 

@@ -6,8 +6,8 @@ A matrix is a test with a case for each operator, type, target and so on. Its ma
     @pytest.mark.parametrize(("op", "signature"), CASES)
 
 A run takes one case of each operator, by default. The seed decides which one. It is the hash of the tree of the last commit,
-so every commit tries other cases, and everybody tries the same ones for a commit. ``@pytest.mark.matrix()`` names no operator: by
-default a run takes no case of such a sweep.
+so every commit tries other cases, and everybody tries the same ones for a commit. ``@pytest.mark.matrix(share=5)`` names no
+operator: a run takes a fifth of the cases. ``@pytest.mark.matrix()`` says neither: by default a run takes no case of such a sweep.
 
 ``--matrices whole`` runs every case, and ``--matrices rest`` those that a default run leaves out. ``--seed``, or
 OGIVE_TEST_SEED in the environment, sets the seed. A test that the command line names (``file.py::test``) keeps all its cases.
@@ -16,6 +16,7 @@ OGIVE_TEST_SEED in the environment, sets the seed. A test that the command line 
 from __future__ import annotations
 
 import hashlib
+import heapq
 import os
 import subprocess
 from collections.abc import Iterable
@@ -24,7 +25,10 @@ from pathlib import Path
 
 import pytest
 
-MARKER = 'matrix(path): one case of each operator is enough for a run; the path, such as "op.name", leads from an argument to it'
+MARKER = (
+    'matrix(path), matrix(share=n): a run takes one case of each operator, to which the path, such as "op.name", leads '
+    "from an argument; or one case in n; with neither it takes no case"
+)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -98,14 +102,23 @@ def always_run(config: pytest.Config) -> tuple[str, ...]:
 
 def left_in(items: Iterable[pytest.Item], seed: str, named: tuple[str, ...] = ()) -> set[pytest.Item]:
     """The tests outside of matrices, and those that the seed chooses."""
-    kept, groups = set(), dict[tuple[str, object], list[pytest.Item]]()
+    kept, groups, shares = (
+        set(),
+        dict[tuple[str, object], list[pytest.Item]](),
+        dict[tuple[str, int], list[pytest.Item]](),
+    )
     for item in items:
         marker = item.get_closest_marker("matrix")
         if marker is None or item.nodeid.partition("::")[2].startswith(named):
             kept.add(item)
         elif marker.args:
             groups.setdefault((item.nodeid.partition("[")[0], operator_of(item, *marker.args)), []).append(item)
-    kept.update(min(group, key=lambda item: place(seed, item.nodeid)) for group in groups.values())
+        elif "share" in marker.kwargs:
+            shares.setdefault((item.nodeid.partition("[")[0], marker.kwargs["share"]), []).append(item)
+    counts = [(group, 1) for group in groups.values()]
+    counts += [(cases, -(-len(cases) // share)) for (_, share), cases in shares.items()]
+    for cases, count in counts:
+        kept.update(heapq.nsmallest(count, cases, key=lambda item: place(seed, item.nodeid)))
     return kept
 
 

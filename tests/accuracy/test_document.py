@@ -18,7 +18,7 @@ TEXT = (ROOT / "docs" / "accuracy.md").read_text(encoding="utf-8")
 RESULTS = ROOT / "accuracy" / "results"
 OWN = load(RESULTS / "ogive.csv")
 OF_PEERS = {path.stem: load(path) for path in sorted(RESULTS.glob("*.csv")) if path.stem != "ogive"}
-HALVES = [name for name, report in OWN.items() if name.endswith("float16") and report.inputs == "every input"]
+HALVES = {name: report for name, report in OWN.items() if name.endswith("float16") and report.inputs == "every input"}
 
 COUNTS = json.loads((ROOT / "accuracy" / "misrounded.json").read_text(encoding="utf-8"))
 EVERY_FLOAT32 = json.loads((ROOT / "accuracy" / "float32.json").read_text(encoding="utf-8"))
@@ -87,6 +87,7 @@ def test_the_goals_are_kept(report, script):
     assert 0 <= report.worst <= script.goal(report)
 
 
+@pytest.mark.matrix("report.operator")
 @pytest.mark.parametrize("report", OWN.values(), ids=OWN)
 def test_operators_compute_what_was_measured(report):
     found = fingerprint(OPERATORS[report.operator], element_type(report.dtype), report.parameters)
@@ -106,6 +107,7 @@ def test_every_operator_of_one_tensor_is_counted_in_16_bits():
     assert set(wanted) <= counted
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize(
     "count", COUNTS, ids=lambda count: f"{count['operator']}-{count['dtype']}-{count['parameters']}"
 )
@@ -116,9 +118,9 @@ def test_operators_compute_what_was_counted(count):
     )
 
 
-@pytest.mark.parametrize("name", HALVES)
-def test_measuring_again_gives_the_same(name):
-    kept = OWN[name]
+@pytest.mark.matrix(share=4)
+@pytest.mark.parametrize("kept", HALVES.values(), ids=HALVES)
+def test_measuring_again_gives_the_same(kept):
     report = sweep(OPERATORS[kept.operator], element_type(kept.dtype), kept.parameters)
     assert report.digest == kept.digest
     assert report.count == 65536

@@ -63,6 +63,7 @@ def test_list_knows_the_names_of_other_libraries(ogive):
     assert "did you mean silu or" in ogive("show", "sliu")[2]
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_show_says_everything(ogive, name):
     status, out, err = ogive("show", name)

@@ -125,6 +125,7 @@ def test_without_matplotlib(arguments, monkeypatch, tmp_path, capsys):
     assert not (tmp_path / "c.svg").exists()
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
 def test_every_operator_has_a_curve(op):
     drawn = drawing(op)

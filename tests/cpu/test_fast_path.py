@@ -74,6 +74,7 @@ def parameter_values():
                 yield pytest.param(program, values, value, id=f"{op.name}-{value}")
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(("program", "parameters", "value"), list(parameter_values()))
 def test_it_makes_no_difference(program, parameters, value):
     x = inputs()
@@ -213,6 +214,7 @@ def test_rows_have_none():
     assert ogive.softmax.program(signature).fast_path is None
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(
     "root",
     [

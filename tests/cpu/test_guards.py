@@ -52,6 +52,7 @@ def results(root: Expression, kind: ElementType, tensors: list[np.ndarray], alph
     return found.view(f"u{kind.itemsize}")
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_guards_change_no_result(seed: int) -> None:
     generator = np.random.default_rng(1000 + seed)

@@ -160,6 +160,7 @@ SMOOTH = {
 }  # fmt: skip
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_derivatives_to_order_two(name, x64):
     points = [jnp.asarray(np.array([-1.0, 0.5, 1.0]) + p, jnp.float64) for p in SMOOTH[name]]
@@ -348,6 +349,7 @@ SHARDED = {
 }
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("label", SHARDED)
 def test_derivatives_within_shard_map(label):
     """JAX checks there over which axes of the mesh results vary; a mesh of one device is enough for that."""

@@ -73,6 +73,7 @@ def test_in_place(op, signature):
         assert_same_bits(first.copy(), expected)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(("op", "signature"), LOOPS, ids=LOOP_IDS)
 def test_threads_never_change_bits(op, signature, threads):
     arrays = [np.resize(a, 400_003) for a in operands(signature, 3000)]

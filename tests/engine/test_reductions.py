@@ -126,6 +126,7 @@ def factors(kind, which, length):
     return np.where(generator.random(x.shape) < 0.5, -x, x)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("which", ["balanced", "ties", "subnormal"])
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
 @pytest.mark.parametrize("length", LENGTHS)

@@ -81,6 +81,7 @@ def compiled_and_run(command, folder, name):
     return done.stdout.splitlines()
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_the_digests_of_this_machine(compiler, tmp_path):
     exported = export_sources(functions(), place(None, None), "c", "everything", self_test=True)

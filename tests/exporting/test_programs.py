@@ -48,6 +48,7 @@ def runs(compiler, folder, name, flags=(), emulator=()):
     return done.stdout.splitlines()
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("target", ON)
 def test_the_digests_of_this_machine(target, tmp_path):
     compiler, emulator = ON[target]
@@ -63,6 +64,7 @@ def test_the_digests_of_this_machine(target, tmp_path):
     assert len(lines) == len(sources)
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("target", ["x86_64", "aarch64"])
 def test_gradients(target, tmp_path):
     """They are operators as well: derivatives, values with them, and those of rows."""

@@ -158,6 +158,7 @@ int main(void) {
 """
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("target", ON)
 @pytest.mark.parametrize(("name", "seed", "shape"), [CASES[0], CASES[1], CASES[2], CASES[5]])
 def test_on_every_architecture(target, name, seed, shape, tmp_path):

@@ -29,6 +29,7 @@ def data(beside, mean, deviation, rows=3, length=5):
     return rng.standard_normal(x.shape), [x, *(rng.standard_normal(length) for _ in range(beside))]
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(("mean", "deviation"), PLACES)
 @pytest.mark.parametrize("name", CASES)
 def test_gradients_beside_torch(name, mean, deviation):

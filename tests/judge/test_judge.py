@@ -274,6 +274,7 @@ def test_subjects_that_there_are_not(text, expected):
     assert expected in str(raised.value)
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize(("name", "operator"), [("torch", "sigmoid"), ("onnxruntime", "tanh"), ("onnxruntime:CPUExecutionProvider", "elu"), ("openvino", "sigmoid"), ("openvino:CPU", "tanh"), ("torch:cpu", "gelu"), ("jax", "tanh"), ("tensorflow", "gelu")])  # fmt: skip
 def test_libraries(name, operator):
     pytest.importorskip(name.partition(":")[0], reason="the subject is this package")

@@ -20,9 +20,10 @@ TEST = f"{FILE}::test_stages_of_rows_are_well_formed"
 class Item:
     """A test as pytest collects it."""
 
-    def __init__(self, name, marker=None, **parameters):
+    def __init__(self, name, marker=None, share=None, **parameters):
         self.nodeid = name
-        self.marker = None if marker is None else SimpleNamespace(args=tuple(marker))
+        kwargs = {} if share is None else {"share": share}
+        self.marker = None if marker is None else SimpleNamespace(args=tuple(marker), kwargs=kwargs)
         if parameters:
             self.callspec = SimpleNamespace(params=parameters)
 
@@ -55,6 +56,14 @@ def test_of_each_matrix_a_run_takes_each_operator_once_and_all_else():
     assert sorted(item.callspec.params["op"] for item in chosen & {*OF_ANOTHER}) == ["a", "b"]
     assert {*ALONE} <= chosen
     assert not chosen & {*SWEEP}
+
+
+def test_a_share_is_a_number_of_cases():
+    cases = [Item(f"c.py::test[{n}]", [], share=5, n=n) for n in range(11)]
+    chosen = matrices.left_in([*cases, *MATRIX], "first") & {*cases}
+    assert len(chosen) == 3
+    assert chosen == matrices.left_in(cases, "first") != matrices.left_in(cases, "other")
+    assert {item for n in range(60) for item in matrices.left_in(cases, str(n))} == {*cases}
 
 
 def test_a_seed_chooses_the_same_cases_again_and_another_one_chooses_others():

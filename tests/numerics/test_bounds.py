@@ -140,6 +140,7 @@ def elements() -> np.ndarray:
     return np.concatenate(parts).astype(np.float32)
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("seed", range(40))
 def test_the_exact_value_of_a_random_formula_lies_within_its_bound(seed: int, mode: str) -> None:

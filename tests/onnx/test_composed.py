@@ -145,6 +145,7 @@ def point(name, n, period):
         return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("row", NUMBERS, ids=lambda row: row.text)
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_windows(name, row):
@@ -183,6 +184,7 @@ def coordinate(i, size, align_corners):
     return Fraction(2 * i + 1, size) - 1
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("kind", FLOATS, ids=str)
 @pytest.mark.parametrize("case", SCALES)
 @pytest.mark.parametrize("sizes", [(4, 3), (1, 5), (2, 3, 4)])

@@ -41,6 +41,7 @@ def operands(operator, shape=(2, 3)):
     return tuple(tensors)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_gradients_of_first_and_second_order(name):
     operator, parameters = OPERATORS[name], REQUIRED.get(name, {})
@@ -54,6 +55,7 @@ def test_gradients_of_first_and_second_order(name):
     assert torch.autograd.gradgradcheck(call, given)
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_opcheck(name):
     operator, parameters = OPERATORS[name], REQUIRED.get(name, {})
@@ -70,6 +72,7 @@ def test_opcheck_under_compilation(name):
     torch.library.opcheck(getattr(torch.ops.ogive, name).default, (*operands(operator), *values))
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(("name", "parameter"), [("celu", "alpha"), ("swish", "alpha"), ("softplus", "steepness")])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 1)])
 def test_a_parameter_may_be_a_tensor(name, parameter, shape):
@@ -236,6 +239,7 @@ BATCHED = {
 }
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("label", BATCHED)
 def test_batched_gradients(label):
     """`jacobian(vectorize=True)` and `is_grads_batched` use a kind of batch that torch.func does not know."""

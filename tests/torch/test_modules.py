@@ -52,6 +52,7 @@ def inputs(dtype):
     return torch.cat([torch.tensor(KINKS), random]).reshape(2, 3, 4, 6).to(dtype)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize(("name", "arguments"), CASES)
 def test_modules_beside_torchs(name, arguments, dtype):
@@ -189,6 +190,7 @@ SAMPLED = {
 }
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("name", SAMPLED)
 @pytest.mark.filterwarnings("ignore")
 def test_torchs_samples(name):

@@ -75,6 +75,7 @@ def test_tensors_have_the_derivatives_of_numbers(operator, values):
         assert same(tensor.grad, ogive.grad(operator, name)(*arrays, **values)), name
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize(("operator", "values"), CASES)
 def test_jax_agrees(operator, values):
     jax = pytest.importorskip("jax", reason="jax is not installed")
