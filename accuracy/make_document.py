@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ogive.accuracy import Report
+from ogive.accuracy import ErrorReport
 from ogive.accuracy.report import load
 from ogive.catalog import OPERATORS
 from ogive.catalog.fast_errors import errors, measured
@@ -80,12 +80,12 @@ SMALLEST, LARGEST = -24, 10
 DRAWN = ("celu", "selu", "tanh", "sigmoid", "swish", "softplus", "mish", "gelu", "gelu approximate=tanh")
 
 
-def key(report: Report) -> str:
+def key(report: ErrorReport) -> str:
     """What was measured, without the element type."""
     return report.key.removesuffix(f" {report.dtype}")
 
 
-def title(report: Report) -> str:
+def title(report: ErrorReport) -> str:
     """The same for people."""
     changed = ", ".join(
         f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}"
@@ -94,13 +94,13 @@ def title(report: Report) -> str:
     return f"{report.operator} ({changed})" if changed else report.operator
 
 
-def goal(report: Report) -> float:
+def goal(report: ErrorReport) -> float:
     """The largest error that is allowed."""
     goals = GOALS[report.dtype]
     return goals.get(key(report), goals[""])
 
 
-def command(report: Report) -> str:
+def command(report: ErrorReport) -> str:
     """What measures it again."""
     words = ["ogive accuracy", report.operator]
     words += [f"--parameter {name}={value}" for name, value in report.parameters.items()]
@@ -112,7 +112,7 @@ def command(report: Report) -> str:
     return " ".join(words)
 
 
-def all_reports(file: Path) -> dict[tuple[str, str], Report]:
+def all_reports(file: Path) -> dict[tuple[str, str], ErrorReport]:
     """(what was measured, element type) -> report, in the catalogue's order."""
     names = list(OPERATORS)
     found = list(load(file).values())
@@ -136,7 +136,7 @@ def table(titles: Sequence[str], rows: Sequence[Sequence[str]], right: int) -> s
     return "\n".join(f"| {' | '.join(row)} |" for row in [titles, marks, *rows])
 
 
-def is_every_input(report: Report) -> bool:
+def is_every_input(report: ErrorReport) -> bool:
     """Whether the figure is of all inputs: measured, or half a unit by the count of misrounded results."""
     counted = (report.dtype, report.worst <= 0.5) == ("float32", True) and any(
         (row["operator"], row["parameters"], row["misrounded"]) == (report.operator, report.parameters, 0)
@@ -145,7 +145,7 @@ def is_every_input(report: Report) -> bool:
     return report.inputs == "every input" or counted
 
 
-def coverage(report: Report) -> str:
+def coverage(report: ErrorReport) -> str:
     """How much was measured, where that is not every input."""
     if is_every_input(report):
         return ""
@@ -154,14 +154,14 @@ def coverage(report: Report) -> str:
     return f" ({report.inputs.removesuffix(' input')})"
 
 
-def worst_float64(reports: dict[tuple[str, str], Report]) -> str:
+def worst_float64(reports: dict[tuple[str, str], ErrorReport]) -> str:
     """The operators beyond 1.3 units, with their largest errors."""
     found = [report for (_, dtype), report in reports.items() if dtype == "float64" and report.worst > 1.3]
     found.sort(key=lambda report: report.worst)
     return "beyond it are " + ", ".join(f"{title(report)} ({units(report.worst)})" for report in found)
 
 
-def summary(reports: dict[tuple[str, str], Report]) -> str:
+def summary(reports: dict[tuple[str, str], ErrorReport]) -> str:
     rows = []
     for name in dict.fromkeys(name for name, _ in reports):
         row = [next(f"`{title(r)}`" for (n, _), r in reports.items() if n == name)]
@@ -172,7 +172,7 @@ def summary(reports: dict[tuple[str, str], Report]) -> str:
     return table(["operator", *DTYPES], rows, right=len(DTYPES))
 
 
-def ordinary(report: Report) -> float:
+def ordinary(report: ErrorReport) -> float:
     """The largest error where the input's magnitude is in [2**-20, 8)."""
     if not report.worst_by_binade:
         return report.worst
@@ -181,17 +181,17 @@ def ordinary(report: Report) -> float:
     return float(by_binade[:, max(bias - 20, 0) : bias + 3].max())
 
 
-def figures(report: Report) -> str:
+def figures(report: ErrorReport) -> str:
     return f"{units(report.worst)} / {units(ordinary(report))}"
 
 
-def all_inputs(report: Report) -> str:
+def all_inputs(report: ErrorReport) -> str:
     """A mark for a peer's figures over all inputs, where those of others are not."""
     return "\\*" if report.dtype == "float32" and report.inputs == "every input" else ""
 
 
 def beside_peers(
-    reports: dict[tuple[str, str], Report], peers: dict[str, dict[tuple[str, str], Report]], dtype: str
+    reports: dict[tuple[str, str], ErrorReport], peers: dict[str, dict[tuple[str, str], ErrorReport]], dtype: str
 ) -> str:
     rows = []
     for (name, kind), report in reports.items():
@@ -205,7 +205,7 @@ def beside_peers(
     return table(["operator", "Ogive", *versions], rows, right=1 + len(versions))
 
 
-def details(reports: dict[tuple[str, str], Report], dtype: str) -> str:
+def details(reports: dict[tuple[str, str], ErrorReport], dtype: str) -> str:
     rows = []
     for (_, kind), report in reports.items():
         if kind == dtype and report.worst > 0:
@@ -302,7 +302,7 @@ def document(folder: Path = RESULTS) -> str:
     return text
 
 
-def drawn_reports(folder: Path = RESULTS) -> dict[str, list[Report]]:
+def drawn_reports(folder: Path = RESULTS) -> dict[str, list[ErrorReport]]:
     """What the picture shows: for each operator Ogive's report and the peers'."""
     measured = [load(folder / f"{by}.csv") for by in ("ogive", *PEERS)]
     return {name: [of[f"{name} float32"] for of in measured if f"{name} float32" in of] for name in DRAWN}

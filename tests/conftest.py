@@ -4,7 +4,12 @@ import os
 import sys
 import tempfile
 
+import hypothesis
 import pytest
+
+# How long an example takes says how busy the machine is.
+hypothesis.settings.register_profile("ogive", deadline=None)
+hypothesis.settings.load_profile("ogive")
 
 pytest_plugins = ["tests.matrices"]
 

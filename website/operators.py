@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from ogive import catalog
-from ogive.accuracy.report import Report, key, load
+from ogive.accuracy.report import ErrorReport, key, load
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES
 from ogive.catalog.other_names import OTHER_NAMES
@@ -303,15 +303,15 @@ def _accuracy(op: Operator) -> list[str]:
 
 
 @cache
-def _measured(by: str) -> dict[str, Report]:
+def _measured(by: str) -> dict[str, ErrorReport]:
     return load(RESULTS / f"{by}.csv")
 
 
-def _report(by: str, name: str, dtype: str) -> Report | None:
+def _report(by: str, name: str, dtype: str) -> ErrorReport | None:
     return _measured(by).get(key(name, {}, dtype))
 
 
-def _error(report: Report | None) -> str:
+def _error(report: ErrorReport | None) -> str:
     if report is None:
         return ""
     if math.isinf(report.worst):

@@ -31,7 +31,7 @@ from ogive.signature import Parameter, Signature
 __all__ = ["binding_of", "content", "is_importable", "plain_bytes", "reduced_operator", "reduced_ufunc", "token"]
 
 
-class Operator(Protocol):
+class PickledOperator(Protocol):
     """What this module needs to know of an ogive.operator.Operator."""
 
     __qualname__: str
@@ -79,9 +79,9 @@ def is_importable(thing: Any) -> bool:
 # ---- ufuncs
 
 
-def binding_of(ufunc: np.ufunc) -> tuple[Operator, tuple[tuple[str, Any], ...]]:
+def binding_of(ufunc: np.ufunc) -> tuple[PickledOperator, tuple[tuple[str, Any], ...]]:
     """The operator of a bound ufunc, and all its parameters."""
-    binding: tuple[Operator, tuple[tuple[str, Any], ...]] = ufunc.ogive_binding  # type: ignore[attr-defined]
+    binding: tuple[PickledOperator, tuple[tuple[str, Any], ...]] = ufunc.ogive_binding  # type: ignore[attr-defined]
     return binding
 
 
@@ -93,26 +93,26 @@ def reduced_ufunc(ufunc: np.ufunc) -> tuple[Any, ...]:
     return _bound, binding_of(ufunc)
 
 
-def _bound(operator: Operator, parameters: tuple[tuple[str, Any], ...]) -> np.ufunc:
+def _bound(operator: PickledOperator, parameters: tuple[tuple[str, Any], ...]) -> np.ufunc:
     return operator.bind(**dict(parameters))
 
 
 # ---- operators
 
 
-def reduced_operator(operator: Operator) -> str | tuple[Any, ...]:
+def reduced_operator(operator: PickledOperator) -> str | tuple[Any, ...]:
     """What ``__reduce__`` of an operator returns: its name, or what it is made of."""
     if is_importable(operator):
         return operator.__qualname__
     return _remade, (type(operator), operator.__module__, operator.__qualname__, content(operator))
 
 
-def content(operator: Operator) -> bytes:
+def content(operator: PickledOperator) -> bytes:
     """All that makes the operator what it is, but where it was defined. Equal bytes are equal operators."""
     return _packed(operator.name, (_facts(operator), *_formulas(operator)))
 
 
-def token(operator: Operator) -> tuple[str, ...] | tuple[str, bytes]:
+def token(operator: PickledOperator) -> tuple[str, ...] | tuple[str, bytes]:
     """What tells the operator apart, in every process: its contents, or its name where these are too many."""
     try:
         return type(operator).__qualname__, content(operator)
@@ -155,7 +155,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 @lru_cache(maxsize=64)
-def _remade(cls: Callable[..., Operator], module: str, qualified_name: str, packed: bytes) -> Operator:
+def _remade(cls: Callable[..., PickledOperator], module: str, qualified_name: str, packed: bytes) -> PickledOperator:
     """The operator of these contents. Those used last are kept: tasks that bring the same one share its kernels."""
     facts, rows, tables = pickle.loads(packed)
     nodes = _nodes(rows)
@@ -167,7 +167,7 @@ def _remade(cls: Callable[..., Operator], module: str, qualified_name: str, pack
     return cls(function, lambda _: signatures, facts["constraints"], **functions, **facts["options"])
 
 
-def _facts(operator: Operator) -> dict[str, Any]:
+def _facts(operator: PickledOperator) -> dict[str, Any]:
     """The declaration of an operator, in plain values."""
     entries = inspect.signature(operator.function).parameters.values()
     return {
@@ -200,7 +200,7 @@ Row = tuple[str, tuple[int, ...], Any, str]
 Table = list[tuple[tuple[Any, ...], tuple[int, ...] | str]]
 
 
-def _formulas(operator: Operator) -> tuple[list[Row], dict[str, Table]]:
+def _formulas(operator: PickledOperator) -> tuple[list[Row], dict[str, Table]]:
     """The graphs of an operator: the rows of all, and a table for each formula that it has: also for integers, for float64."""
     chosen = [p for p in operator.parameters if p.choices]
     count = math.prod(len(p.choices) for p in chosen)

@@ -18,7 +18,7 @@ from ogive.walking import walk
 __all__ = ["formula"]
 
 
-class Node(Hashable, Protocol):
+class ShownNode(Hashable, Protocol):
     """A node of a graph. Nodes import this file for their ``repr``."""
 
     @property
@@ -26,7 +26,7 @@ class Node(Hashable, Protocol):
         """What it computes."""
 
     @property
-    def operands(self) -> tuple[Node, ...]:
+    def operands(self) -> tuple[ShownNode, ...]:
         """What it computes it of."""
 
     @property
@@ -42,7 +42,7 @@ _BINDING = {"*": 5, "/": 5, "+": 4, "-": 4, "<": 3, "<=": 3, "==": 3, "&": 2, "^
 _TIGHTEST = 9
 
 
-def formula(root: Node, names: Sequence[str] = ()) -> str:
+def formula(root: ShownNode, names: Sequence[str] = ()) -> str:
     """The graph as one would write it. ``names`` are those of the inputs.
 
     What is used more than once and is long gets a letter and a line of its own.
@@ -53,7 +53,7 @@ def formula(root: Node, names: Sequence[str] = ()) -> str:
     """
     uses = Counter(operand for current in walk(root) for operand in current.operands)
     letters = (letter + suffix for suffix in chain([""], map(str, count(1))) for letter in ascii_lowercase)
-    shared: dict[Node, str] = {}
+    shared: dict[ShownNode, str] = {}
     lines = []
     for current in walk(root):
         if uses[current] > 1 and sum(1 for inner in walk(current) if inner.operands) > 2:
@@ -64,7 +64,7 @@ def formula(root: Node, names: Sequence[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def _text(current: Node, names: Sequence[str], shared: dict[Node, str]) -> tuple[str, int]:
+def _text(current: ShownNode, names: Sequence[str], shared: dict[ShownNode, str]) -> tuple[str, int]:
     """The text of a node and how tightly it holds together."""
     if current in shared:
         return shared[current], _TIGHTEST
@@ -88,7 +88,7 @@ def _text(current: Node, names: Sequence[str], shared: dict[Node, str]) -> tuple
     return f"{operation}({', '.join(text for text, _ in texts)}{attribute})", _TIGHTEST
 
 
-def _infix(symbol: str, texts: list[tuple[str, int]], current: Node) -> tuple[str, int]:
+def _infix(symbol: str, texts: list[tuple[str, int]], current: ShownNode) -> tuple[str, int]:
     binding = _BINDING[symbol]
     (left, left_binding), (right, right_binding) = texts
     # `0 < x` is how `x > 0` is stored.
@@ -102,7 +102,7 @@ def _infix(symbol: str, texts: list[tuple[str, int]], current: Node) -> tuple[st
     return f"{left} {symbol} {right}", binding
 
 
-def _constant(current: Node) -> tuple[str, int]:
+def _constant(current: ShownNode) -> tuple[str, int]:
     value = current.attribute
     if current.format.value in ("truth", "bit"):
         return str(bool(value)), _TIGHTEST

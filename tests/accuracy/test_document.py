@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ogive.accuracy import Report, fingerprint, sweep
+from ogive.accuracy import ErrorReport, fingerprint, sweep
 from ogive.accuracy.report import load
 from ogive.catalog import OPERATORS
 from ogive.dtypes import FLOATS, element_type
@@ -147,7 +147,7 @@ def test_the_program_of_the_document_runs():
 def test_every_member_of_a_report_is_documented():
     (table,) = re.findall(r"`reports`, a list of\n\n(.*?)\n\n", TEXT, re.DOTALL)
     cells = [line.split("|")[1] for line in table.splitlines()[2:]]
-    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == {f.name for f in fields(Report)}
+    assert {name for cell in cells for name in re.findall(r"`(\w+)`", cell)} == {f.name for f in fields(ErrorReport)}
 
 
 def test_pairs_were_counted():

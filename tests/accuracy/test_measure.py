@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ogive
-from ogive.accuracy import BINS, Report, fingerprint, sample, sample_rows, sweep
+from ogive.accuracy import BINS, ErrorReport, fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.report import load
 from ogive.dtypes import element_type
 from ogive.errors import DTypeError
@@ -134,9 +134,11 @@ def test_fingerprints_tell_operators_apart():
 
 
 def test_reports_are_kept_as_they_are(tmp_path):
-    report = Report("celu", {"alpha": 0.1}, "float32", worst=math.inf, worst_input=(-math.inf, 0.1), worst_result=1.0)
+    report = ErrorReport(
+        "celu", {"alpha": 0.1}, "float32", worst=math.inf, worst_input=(-math.inf, 0.1), worst_result=1.0
+    )
     report.histogram[1:3], report.worst_by_binade = [7, 7], [0.0] * 300 + [0.5, math.inf]
-    another = Report("add", {}, "float16", by="a library, of another", worst_result=2.0)
+    another = ErrorReport("add", {}, "float16", by="a library, of another", worst_result=2.0)
     path = tmp_path / "there" / "ogive.csv"
     assert load(path) == {}
     report.save(path)
@@ -145,7 +147,7 @@ def test_reports_are_kept_as_they_are(tmp_path):
     report.count = 8
     report.save(path)
     assert load(path)["celu alpha=0.1 float32"].count == 8
-    assert path.read_text(encoding="utf-8").splitlines()[0] == ",".join(f.name for f in fields(Report))
+    assert path.read_text(encoding="utf-8").splitlines()[0] == ",".join(f.name for f in fields(ErrorReport))
     assert [p.name for p in path.parent.iterdir()] == [path.name]
     path.write_text("operator,dtype\n", encoding="utf-8")
     with pytest.raises(

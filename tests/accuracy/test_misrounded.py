@@ -7,7 +7,7 @@ import pytest
 
 import ogive
 from ogive.accuracy import count_misrounded, misrounded
-from ogive.accuracy.misrounded import EXAMPLES, Example
+from ogive.accuracy.misrounded import EXAMPLES, WrongResult
 from ogive.dtypes import element_type
 from ogive.errors import DTypeError, ParameterError, UnsupportedError
 
@@ -39,8 +39,8 @@ def test_as_many_as_there_are(dtype, places):
 def test_where_and_how_far():
     found = count_misrounded(ogive.identity, "float16", function=with_wrong([1.5, -2.0], 3))
     unit = 2.0**-10
-    assert found.first[0] == Example((1.5,), 1.5 + 3 * unit, 1.5, 3.0)
-    assert found.first[1] == Example((-2.0,), -2.0 - 6 * unit, -2.0, 3.0)
+    assert found.first[0] == WrongResult((1.5,), 1.5 + 3 * unit, 1.5, 3.0)
+    assert found.first[1] == WrongResult((-2.0,), -2.0 - 6 * unit, -2.0, 3.0)
     assert found.worst == found.first[0]
     found = count_misrounded(ogive.identity, "float16", function=lambda x: np.where(x == 2, np.float16(np.nan), x))
     assert found.misrounded == 1
@@ -100,7 +100,7 @@ def test_what_needs_exact_arithmetic():
     assert found.exactly > 1000
     # 2050 - tanh(2050) is above the tie 2049, by 2**-5913: long double has only the tie, and takes it to 2048.
     assert found.misrounded == 2 * 512
-    assert found.first[0] == Example((2050.0,), 2048.0, 2050.0, 1.0)
+    assert found.first[0] == WrongResult((2050.0,), 2048.0, 2050.0, 1.0)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])

@@ -729,10 +729,10 @@ def test_names_are_text():
 
 def test_edges_to_what_a_desc_leaves_out_are_refused():
     """No operator with optional tensors is needed for that: a slot without a tensor is one."""
-    from ogive.directml.binding import Slot
+    from ogive.directml.binding import BindingSlot
 
     operator = relu()
-    operator.inputs = (*operator.inputs, Slot("Absent", ()))
+    operator.inputs = (*operator.inputs, BindingSlot("Absent", ()))
     with pytest.raises(dml.DMLError, match=r"leads to Absent of Nodes\[0\], which its desc leaves out"):
         DEVICE.CompileGraph(graph([operator], [(0, 0, 0), (0, 0, 1)], [], [(0, 0, 0)]))
 

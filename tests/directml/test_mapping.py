@@ -265,7 +265,7 @@ def test_tensors_that_are_left_out_are_not_bound():
     table.BindInputs([np.zeros(16, np.uint8), np.zeros(4, np.float32), None])
 
 
-def test_operands_of_other_sizes_end_an_island():
+def test_operands_of_other_sizes_end_a_group():
     """The scales of QUANTIZED_LINEAR_ADD have one element: what computes them is a kernel of its own."""
     x, one, zero = tensor("INT8", (3, 8)), tensor("FLOAT32", (1, 1)), tensor("INT8", (1, 1))
     desc = dml.DML_ELEMENT_WISE_QUANTIZED_LINEAR_ADD_OPERATOR_DESC(x, one, zero, x, one, zero, one, zero, x)

@@ -8,14 +8,14 @@ import ogive.directml as dml
 from ogive.directml.enumerations import short_name
 from ogive.dxdispatch.document import Document
 from ogive.dxdispatch.model_descs import flags, operator_desc
-from ogive.dxdispatch.place import Place
+from ogive.dxdispatch.place import DocumentPlace
 from ogive.errors import ModelError
 from tests.directml.running import bare
 from tests.directml.standard import OPERATORS, make
 
 
 def place(value):
-    return Place.root(Document("model", json.dumps(value, indent=1)))
+    return DocumentPlace.root(Document("model", json.dumps(value, indent=1)))
 
 
 def in_full(value, kind):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ogive.dxdispatch.document import Document, Members
-from ogive.dxdispatch.place import Place
+from ogive.dxdispatch.place import DocumentPlace
 from ogive.errors import ModelError
 
 TEXT = """// a model
@@ -72,13 +72,13 @@ def test_reading_takes_no_longer_than_the_text(text):
 
 
 def test_a_name_twice_is_refused_where_it_stands():
-    place = Place.root(Document("model", '{\n"a": {"b": 1, "c": 2, "b": 3}}'))
+    place = DocumentPlace.root(Document("model", '{\n"a": {"b": 1, "c": 2, "b": 3}}'))
     with pytest.raises(ModelError, match='model, line 2, /a: it has "b" twice; allowed: every name once'):
         place.members()["a"].members()
 
 
 def test_odd_names_are_quoted_in_paths():
-    place = Place.root(Document("model", '{"a/b": {"\\u0007\\ud800": 1, "x y$": 2}}'))
+    place = DocumentPlace.root(Document("model", '{"a/b": {"\\u0007\\ud800": 1, "x y$": 2}}'))
     assert place.at("a/b").at("\a\ud800").path == r'/"a/b"/"\u0007\ud800"'
     assert place.at("a/b").at("x y$").path == '/"a/b"/x y$'
 

@@ -1,4 +1,4 @@
-"""From graphs to islands: what a kernel reads and stores, what is in its code, and which numbers it takes."""
+"""From graphs to groups: what a kernel reads and stores, what is in its code, and which numbers it takes."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ import ogive
 from ogive.dtypes import element_type
 from ogive.engine.computation import Element
 from ogive.engine.fusion import fused
-from ogive.engine.graph import Constants, Graph, Node, Value
+from ogive.engine.graph import ArrayValue, Constants, Graph, GraphNode
 from ogive.signature import Signature
 
 F32 = element_type("float32")
@@ -15,25 +15,25 @@ X = np.linspace(-3, 3, 100, dtype=np.float32)
 
 
 def value(name, space=(100,), view=None):
-    return Value(name, F32, space, view)
+    return ArrayValue(name, F32, space, view)
 
 
 def node(name, operator, *operands, parameters=(), space=(100,), view=None):
     """A node of one of Ogive's operators; None: a function of whole arrays."""
     operands = tuple(value(o, space) if isinstance(o, str) else o for o in operands)
     made = operator and operator.computation(Signature((F32,) * len(operands), (F32,)))
-    return Node(name, value(name, space, view), operands, made, parameters)
+    return GraphNode(name, value(name, space, view), operands, made, parameters)
 
 
 def graph(*nodes, stored, **keywords):
     return Graph(nodes, stored if isinstance(stored, dict) else dict.fromkeys(stored, 1), **keywords)
 
 
-def names(islands):
-    """(what an island computes, reads, stores)."""
+def names(groups):
+    """(what a fusion group computes, reads, stores)."""
     return [
         tuple("".join(str(v.array) for v in side) for side in ((n.result for n in i.nodes), i.inputs, i.outputs))
-        for i in islands
+        for i in groups
     ]
 
 
@@ -41,28 +41,28 @@ CHAIN = node("a", ogive.tanh, "x"), node("b", ogive.exp, "a"), node("c", ogive.m
 
 
 def test_what_nobody_needs_is_not_stored():
-    (island,) = fused(graph(*CHAIN, stored="c"))
-    assert names([island]) == [("abc", "x", "c")]
-    assert np.array_equal(island.ufunc()(X), ogive.exp(ogive.tanh(X)) * ogive.tanh(X))
+    (group,) = fused(graph(*CHAIN, stored="c"))
+    assert names([group]) == [("abc", "x", "c")]
+    assert np.array_equal(group.ufunc()(X), ogive.exp(ogive.tanh(X)) * ogive.tanh(X))
 
 
 def test_alone_every_node_has_a_kernel():
-    islands = fused(graph(*CHAIN, stored="c"), largest=0)
-    assert names(islands) == [("a", "x", "a"), ("b", "a", "b"), ("c", "ba", "c")]
-    assert [island.name for island in islands] == ["a", "b", "c"]
+    groups = fused(graph(*CHAIN, stored="c"), largest=0)
+    assert names(groups) == [("a", "x", "a"), ("b", "a", "b"), ("c", "ba", "c")]
+    assert [group.name for group in groups] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize(("can_read_stored", "outputs"), [(True, "a"), (False, "aa")])
 def test_what_is_wanted_outside_and_by_other_kernels(can_read_stored, outputs):
     nodes = node("a", ogive.tanh, "x"), node("b", None, "a")
-    islands = fused(graph(*nodes, stored="ab", can_read_stored=can_read_stored))
-    assert names(islands) == [("a", "x", outputs), ("b", "a", "b")]
+    groups = fused(graph(*nodes, stored="ab", can_read_stored=can_read_stored))
+    assert names(groups) == [("a", "x", outputs), ("b", "a", "b")]
 
 
 def test_a_value_is_stored_as_often_as_it_is_wanted():
-    (island,) = fused(graph(*CHAIN, stored={"a": 2, "c": 1}))
-    assert names([island]) == [("abc", "x", "aac")]
-    results = island.ufunc()(X)
+    (group,) = fused(graph(*CHAIN, stored={"a": 2, "c": 1}))
+    assert names([group]) == [("abc", "x", "aac")]
+    results = group.ufunc()(X)
     assert np.array_equal(results[0], results[1])
     assert np.array_equal(results[0], ogive.tanh(X))
 
@@ -75,42 +75,42 @@ def test_other_views_and_other_spaces_are_other_kernels():
 
 
 def test_one_value_seen_in_two_ways_is_two_operands():
-    (island,) = fused(graph(node("a", ogive.mul, value("x"), value("x", view="turned")), stored="a"))
-    assert [v.view for v in island.inputs] == [None, "turned"]
+    (group,) = fused(graph(node("a", ogive.mul, value("x"), value("x", view="turned")), stored="a"))
+    assert [v.view for v in group.inputs] == [None, "turned"]
 
 
 def test_constants_are_in_the_code():
     inner = node("d", ogive.neg, "two", space=None)
     constants = Constants({"two": Element(2.0, F32)}, {"d": inner})
     nodes = node("a", ogive.mul, "x", "d"), node("b", ogive.add, "a", value("two", ()))
-    (island,) = fused(graph(*nodes, stored="b", constants=constants))
-    assert names([island]) == [("ab", "x", "b")]
-    assert np.array_equal(island.ufunc()(X), X * -2 + 2)
+    (group,) = fused(graph(*nodes, stored="b", constants=constants))
+    assert names([group]) == [("ab", "x", "b")]
+    assert np.array_equal(group.ufunc()(X), X * -2 + 2)
 
 
 def test_a_kernel_of_constants_alone_reads_one():
     constants = Constants({"two": Element(2.0, F32)}, {"d": node("d", ogive.neg, "two", space=None)})
-    (island,) = fused(graph(node("a", ogive.exp, "d", space=()), stored="a", constants=constants))
-    assert names([island]) == [("a", "two", "a")]
-    assert island.ufunc()(np.float32(1)) == ogive.exp(np.float32(-1))
+    (group,) = fused(graph(node("a", ogive.exp, "d", space=()), stored="a", constants=constants))
+    assert names([group]) == [("a", "two", "a")]
+    assert group.ufunc()(np.float32(1)) == ogive.exp(np.float32(-1))
     # A constant that is wanted itself.
-    (island,) = fused(graph(node("d", ogive.neg, "two", space=()), stored="d", constants=constants))
-    assert names([island]) == [("d", "two", "d")]
-    assert island.ufunc()(np.float32(3)) == -3
+    (group,) = fused(graph(node("d", ogive.neg, "two", space=()), stored="d", constants=constants))
+    assert names([group]) == [("d", "two", "d")]
+    assert group.ufunc()(np.float32(3)) == -3
 
 
 def test_parameters_follow_the_nodes_and_those_of_constants():
     constants = Constants({"one": Element(-1.0, F32)}, {"d": node("d", ogive.elu, "one", parameters=(0.5,))})
     nodes = node("a", ogive.celu, "x", parameters=(1.5,)), node("b", ogive.mul, "a", "d")
-    (island,) = fused(graph(*nodes, stored="b", constants=constants))
-    assert island.parameters == (0.5, 1.5)
+    (group,) = fused(graph(*nodes, stored="b", constants=constants))
+    assert group.parameters == (0.5, 1.5)
     expected = ogive.celu(X, alpha=1.5) * ogive.elu(np.float32(-1), alpha=0.5)
-    assert np.array_equal(island.ufunc()(X), expected)
+    assert np.array_equal(group.ufunc()(X), expected)
 
 
 def test_more_operands_than_a_kernel_can_have():
     nodes = [node("s0", ogive.add, "x0", "x1")]
     nodes += [node(f"s{i}", ogive.add, f"s{i - 1}", f"x{i + 1}") for i in range(1, 99)]
-    islands = fused(graph(*nodes, stored=["s98"]))
-    assert len(islands) == 2
-    assert all(len(island.inputs) + len(island.outputs) <= 64 for island in islands)
+    groups = fused(graph(*nodes, stored=["s98"]))
+    assert len(groups) == 2
+    assert all(len(group.inputs) + len(group.outputs) <= 64 for group in groups)

@@ -18,8 +18,8 @@ import ogive
 from ogive._native import Plan
 from ogive.dtypes import element_type
 from ogive.engine.computation import cast, kernel_of, make_ufunc
-from ogive.engine.executable import Function, GraphDescription, grouped, plan_graph
-from ogive.engine.graph import Node, Value
+from ogive.engine.executable import ArrayFunction, GraphDescription, grouped, plan_graph
+from ogive.engine.graph import ArrayValue, GraphNode
 from ogive.engine.row_formulas import REDUCTIONS, reduction
 from ogive.engine.rows import RowFormula
 from ogive.signature import Signature
@@ -74,11 +74,11 @@ class Maker:
         kind, (inner, length) = KINDS[choices["kind"]], choices["shape"]
         full = (batch, *inner, length)
         shapes = {"x": full, "y": full, "row": (length,), "numbers": (batch, *(1 for _ in inner), 1)}
-        self.inputs = [Value(name, kind, shape) for name, shape in shapes.items()]
+        self.inputs = [ArrayValue(name, kind, shape) for name, shape in shapes.items()]
         number = np.array(3 if not kind.is_float else 0.75).astype(kind.numpy)
         values = np.arange(length).astype(kind.numpy)
         self.described.constants.update({"one": number.reshape(1), "scalar": number, "many": values})
-        constants = [Value(name, kind, array.shape) for name, array in self.described.constants.items()]
+        constants = [ArrayValue(name, kind, array.shape) for name, array in self.described.constants.items()]
         self.values = [*self.inputs, *constants]
 
     def pick(self, number, of_kind=None):
@@ -89,8 +89,10 @@ class Maker:
     def add(self, kind, shape, operands, computation, parameters=(), axis=-1):
         if len(shape) > 5 or math.prod(shape) > MOST_ELEMENTS:
             return None
-        made = Value(len(self.described.nodes), kind, tuple(map(int, shape)))
-        self.described.nodes.append(Node(f"node {made.array}", made, tuple(operands), computation, parameters, axis))
+        made = ArrayValue(len(self.described.nodes), kind, tuple(map(int, shape)))
+        self.described.nodes.append(
+            GraphNode(f"node {made.array}", made, tuple(operands), computation, parameters, axis)
+        )
         return made
 
     def function(self, value, call, *, is_view=True):
@@ -100,7 +102,7 @@ class Maker:
         shape = call(np.broadcast_to(np.zeros((), value.type.numpy), value.space)).shape
         made = self.add(value.type, shape, [value], None)
         if made is not None:
-            self.described.functions[made.array] = Function(call, is_view)
+            self.described.functions[made.array] = ArrayFunction(call, is_view)
         return made
 
     def step(self, what, a, b, c, bits):
@@ -318,7 +320,7 @@ def test_fused_and_node_by_node(case):
         for run in runs:
             for got, wanted in zip(run, expected, strict=True):
                 assert_same_bits(got, np.asarray(wanted))
-        for island in grouped(described, results):
-            if island.nodes[0].computation is not None:
-                kernel = kernel_of(island.computation)
-                assert kernels.setdefault(island.computation.identity, kernel) is kernel  # one for all shapes
+        for group in grouped(described, results):
+            if group.nodes[0].computation is not None:
+                kernel = kernel_of(group.computation)
+                assert kernels.setdefault(group.computation.identity, kernel) is kernel  # one for all shapes

@@ -154,13 +154,13 @@ def test_how_much_fits_a_kernel():
 def test_a_plan_of_rows_without_elements():
     """Rows along another axis than the last, of which there are none."""
     from ogive.engine.executable import GraphDescription, plan_graph
-    from ogive.engine.graph import Node, Value
+    from ogive.engine.graph import ArrayValue, GraphNode
 
     kind = element_type("float32")
     for shape, of_rows in [((0, 2), (1, 2)), ((2, 0), (1, 0)), ((0, 0), (1, 0))]:
-        x, y, z = (Value(name, kind, s) for name, s in (("x", shape), ("y", of_rows), ("z", shape)))
+        x, y, z = (ArrayValue(name, kind, s) for name, s in (("x", shape), ("y", of_rows), ("z", shape)))
         add = ogive.add.computation(Signature((kind, kind), (kind,)))
-        nodes = [Node("sum", y, (x,), reduction("sum", kind, kind), axis=-2), Node("add", z, (x, y), add)]
+        nodes = [GraphNode("sum", y, (x,), reduction("sum", kind, kind), axis=-2), GraphNode("add", z, (x, y), add)]
         plan, _ = plan_graph(GraphDescription(nodes), [x], [z])
         (result,) = plan.run([np.empty(shape, np.float32)])
         assert result.shape == shape

@@ -1,4 +1,4 @@
-"""Running: islands, broadcasting between them, plans, and the same bits in every way to run a graph."""
+"""Running: groups, broadcasting between them, plans, and the same bits in every way to run a graph."""
 
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from onnx import TensorProto, TypeProto, helper, numpy_helper
 
 import ogive.onnx
+from ogive.engine import fusion_groups
 from ogive.errors import ArgumentError, ModelError, OutputError, ShapeError
 from tests.inputs import assert_same_bits, random_values, special_values
 from tests.onnx.models import text_model
@@ -61,7 +62,7 @@ def floats(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32) * 3
 
 
-# ---- islands
+# ---- groups
 
 
 def test_a_chain_is_one_kernel():
@@ -71,7 +72,7 @@ def test_a_chain_is_one_kernel():
     assert len(kernels_of(model)) == 1
 
 
-def test_an_island_has_several_inputs_and_outputs():
+def test_a_fusion_group_has_several_inputs_and_outputs():
     text = (
         "t (float[N] x, float[N] w) => (float[N] y, float[N] a, float[N] z) { a = Mul(x, w) y = Relu(a) z = Sub(a, w) }"
     )
@@ -81,7 +82,7 @@ def test_an_island_has_several_inputs_and_outputs():
 
 
 def test_outputs_keep_the_shapes_of_their_nodes():
-    """An island that computed all at the full shape would give `a` the wrong one."""
+    """A fusion group that computed all at the full shape would give `a` the wrong one."""
     text = "t (float[N] x, float[M, N] w) => (float[N] a, float[M, N] y) { a = Neg(x) b = Tanh(w) y = Add(a, b) }"
     model = check(text, {"x": floats(5), "w": floats(4, 5)})
     assert [len(kernel.outputs) for kernel in kernels_of(model)] == [1, 1]
@@ -105,15 +106,14 @@ def test_parts_that_have_nothing_to_do_with_each_other_are_apart():
 
 
 def test_only_what_is_needed_is_computed_before_a_function():
-    """Reshape needs `a`; the branch beside it stays one island."""
+    """Reshape needs `a`; the branch beside it stays one group."""
     text = """t (float[N] x) => (float[1, N] s, float[N] y) {
         a = Neg(x)  b = Tanh(x)  shape = Constant <value_ints = [1, -1]> ()  s = Reshape(a, shape)  c = Relu(b)  y = Neg(c) }"""
     model = check(text, {"x": floats(6)})
     assert [len(kernel.outputs) for kernel in kernels_of(model)] == [1, 1]
 
 
-def test_large_islands_are_cut(monkeypatch):
-    from ogive.engine import islands
+def test_large_groups_are_cut(monkeypatch):
 
     lines = ["a0 = Neg(x)"] + [f"a{i + 1} = Add(a{i}, x{i % 70})" for i in range(80)]
     names = ", ".join(f"float[N] x{i}" for i in range(70))
@@ -122,7 +122,7 @@ def test_large_islands_are_cut(monkeypatch):
     model = check(text, inputs)
     assert len(kernels_of(model)) == 2
     assert all(len(k.inputs) + len(k.outputs) <= 64 for k in kernels_of(model))
-    monkeypatch.setattr(islands, "LARGEST_KERNEL", 20)
+    monkeypatch.setattr(fusion_groups, "LARGEST_KERNEL", 20)
     assert len(kernels_of(check(text, inputs))) > 2
 
 
@@ -193,7 +193,7 @@ def test_buffers_are_reused_and_written_over():
 
 
 def test_kernels_write_over_their_last_input():
-    # Two islands of one shape, because a function is between them.
+    # Two groups of one shape, because a function is between them.
     text = """t (float[N] x) => (float[N] y) {
         a = Tanh(x)  r = ReduceMax <keepdims = 0> (a)  b = Sub(a, r)  s = ReduceMax <keepdims = 0> (b)  c = Mul(b, s)  q = ReduceMax <keepdims = 0> (c)  y = Mul(c, q) }"""
     model = check(text, {"x": floats(100)}, opset=13)
@@ -481,7 +481,7 @@ def test_the_limit_is_about_what_is_alive():
         ogive.onnx.load(text_model(text), memory_limit=x.nbytes * 3 // 2)(x=x)
 
 
-def test_an_output_inside_of_an_island_that_is_computed_early():
+def test_an_output_inside_of_a_fusion_group_that_is_computed_early():
     text = "t (float[N, 2] x) => (float[M] z, float[N, 2] a) { a = Neg(x) b = Abs(a) z = Transpose(b) }"
     model = ogive.onnx.load(text_model(text))
     z, a = model(x=floats(3, 2))
@@ -554,7 +554,7 @@ def outcome(model, inputs):
         return str(error)
 
 
-def test_equal_islands_share_a_kernel_and_others_do_not():
+def test_equal_groups_share_a_kernel_and_others_do_not():
     """Two nodes of one operator are one kernel, called twice; with -0.0 in place of 0.0 they are two."""
     text = """t (float[N, N] x) => (float[N, N] y) {
         a = LeakyRelu <alpha = 0.0> (x)  b = Transpose(a)  y = LeakyRelu <alpha = ALPHA> (b) }"""

@@ -178,7 +178,7 @@ def test_without_a_compiler(tmp_path, monkeypatch):
 HEAD = '<ir_version: 8, opset_import: ["" : 20]> m '
 
 
-def test_an_island_becomes_one_operator(tmp_path):
+def test_a_fusion_group_becomes_one_operator(tmp_path):
     text = (
         HEAD
         + """(float[N,256] x, float[256] b) => (float[N,256] z, float[N,256] h) {
@@ -186,7 +186,7 @@ def test_an_island_becomes_one_operator(tmp_path):
     )
     model = parser.parse_model(text)
     made = ogive.onnxruntime.replace(model, tmp_path / "model.so")
-    assert (made.nodes, made.islands, len(made.model.graph.node)) == (3, 1, 1)
+    assert (made.nodes, made.groups, len(made.model.graph.node)) == (3, 1, 1)
     x, b = numbers("float32", 50, 256), numbers("float32", 256)
     expected = ogive.onnx.load(model)(x=x, b=b)
     for found, right in zip(made.session().run(None, {"x": x, "b": b}), expected, strict=True):
@@ -194,7 +194,7 @@ def test_an_island_becomes_one_operator(tmp_path):
 
 
 def test_what_lies_between_stays_onnx_runtimes_and_the_order_holds(tmp_path):
-    """The matrix product lies between two islands; it reads the first, and the second reads it."""
+    """The matrix product lies between two groups; it reads the first, and the second reads it."""
     text = (
         HEAD
         + """(float[4,4] x) => (float[4,4] z) {
@@ -228,7 +228,7 @@ def test_rows_with_what_is_beside_them_are_one_operator(tmp_path):
     made = ogive.onnxruntime.replace(model, tmp_path / "model.so", rows=True)
     names = [node.op_type.partition("_")[0] for node in made.model.graph.node if node.op_type != "Constant"]
     assert sorted(names) == ["LogSoftmax", "Mul", "Softmax"]  # the last one is ONNX Runtime's
-    assert made.islands == 2
+    assert made.groups == 2
     x, mask = numbers("float32", 2, 3, 50, 40), np.where(numbers("float32", 2, 3, 50, 40) > 0, 0, -np.inf)
     given = {"x": x, "mask": mask.astype(np.float32)}
     expected = ogive.onnx.load(model)(**given)

@@ -6,13 +6,13 @@
 
 from ogive.accuracy.measure import fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.misrounded import Misrounded, count_misrounded
-from ogive.accuracy.report import BINS, Report
+from ogive.accuracy.report import BINS, ErrorReport
 from ogive.accuracy.ulp import error_in_ulp
 
 __all__ = [
     "BINS",
+    "ErrorReport",
     "Misrounded",
-    "Report",
     "count_misrounded",
     "error_in_ulp",
     "fingerprint",

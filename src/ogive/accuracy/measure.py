@@ -1,6 +1,6 @@
 """Measurements: an operator's results, or those of another function in its place, against the reference.
 
-Inputs are taken in steps that fit into the cache of one core, and each step is counted in a `Report`.
+Inputs are taken in steps that fit into the cache of one core, and each step is counted in a `ErrorReport`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ogive.accuracy.report import BINS, Report
+from ogive.accuracy.report import BINS, ErrorReport
 from ogive.accuracy.ulp import FORMATS, error_in_ulp, float_type
 from ogive.dtypes import ElementType
 from ogive.operator import Operator
@@ -36,7 +36,7 @@ def sweep(
     progress: Callable[[int], None] = lambda _: None,
     workers: int = 2,
     careful: bool = False,
-) -> Report:
+) -> ErrorReport:
     """Measure an operator of one tensor over every ``stride``-th bit pattern of an element type of up to 32 bits.
 
     ``function`` computes in the place of the operator's kernel: a peer can be measured with the same ruler.
@@ -69,11 +69,11 @@ def _report(
     kind: ElementType,
     inputs: str,
     function: Callable[..., np.ndarray] | None,
-) -> Report:
+) -> ErrorReport:
     """An empty report, which says whose results it will be of."""
     parameters = {} if measured is None else changed_parameters(operator, measured.values)
     by = "ogive" if function is None else str(getattr(function, "__name__", None) or repr(function))
-    return Report(operator.name, parameters, kind.name, by=by, inputs=inputs)
+    return ErrorReport(operator.name, parameters, kind.name, by=by, inputs=inputs)
 
 
 def _count_by_binade(by_binade: np.ndarray, x: np.ndarray, errors: np.ndarray, kind: ElementType) -> None:
@@ -103,7 +103,7 @@ def sample(
     progress: Callable[[int], None] = lambda _: None,
     workers: int = 2,
     careful: bool = False,
-) -> Report:
+) -> ErrorReport:
     """Measure an operator where a sweep would not end: in float64, and of several tensors.
 
     ``count`` operands in all. Those of all magnitudes first, then, up to half of them, those whose bits are near the
@@ -160,7 +160,7 @@ def sample_rows(
     function: Callable[..., np.ndarray] | None = None,
     progress: Callable[[int], None] = lambda _: None,
     careful: bool = False,
-) -> Report:
+) -> ErrorReport:
     """Measure a row-wise operator, of which an element's error depends on its row: rows of several lengths.
 
     ``careful`` takes long double for the reference; float64 always has it.

@@ -30,7 +30,7 @@ from ogive.enclosure import right_result
 from ogive.errors import DTypeError, UnsupportedError, message
 from ogive.operator import Operator
 
-__all__ = ["Example", "Misrounded", "count_misrounded"]
+__all__ = ["Misrounded", "WrongResult", "count_misrounded"]
 
 #: How many wrong results are kept as examples.
 EXAMPLES = 8
@@ -46,7 +46,7 @@ CHECKED = 1024
 
 
 @dataclass(frozen=True)
-class Example:
+class WrongResult:
     """One result that is wrong."""
 
     inputs: tuple[float, ...]
@@ -78,9 +78,9 @@ class Misrounded:
     """How many of these are right only if what `ogive.enclosure.BITS` bits do not decide is taken as exact."""
     digest: str = ""
     """SHA-256 of the results in the order of the inputs, with one bit pattern for NaN: equal on every machine."""
-    first: list[Example] = field(default_factory=list)
+    first: list[WrongResult] = field(default_factory=list)
     """The first wrong results, in the order of the inputs."""
-    worst: Example | None = None
+    worst: WrongResult | None = None
     """The wrong result that is farthest from the right one."""
 
 
@@ -152,7 +152,7 @@ def _samples(
             yield list(random if i % 2 == 0 else small)
 
 
-class _Step(NamedTuple):
+class _Decided(NamedTuple):
     operands: Sequence[np.ndarray]
     result: np.ndarray
     right: np.ndarray
@@ -191,7 +191,7 @@ class _Counted:
         # glibc's allocator learns from what is given back (see `measure._Measured`).
         np.empty(31 << 20, np.uint8)
 
-    def in_bulk(self, operands: Sequence[np.ndarray]) -> _Step:
+    def in_bulk(self, operands: Sequence[np.ndarray]) -> _Decided:
         """The results, and the right ones as far as they are known without exact arithmetic."""
         with np.errstate(all="ignore"):
             result = np.asarray(self.compute(*operands))
@@ -204,7 +204,7 @@ class _Counted:
             right[places], known[places] = evaluate_with_bounds(
                 self.root, some, self.numbers, self.kind, modular=self.modular
             )
-        return _Step(operands, result, right, known)
+        return _Decided(operands, result, right, known)
 
     def _witnessed(self, operands: Sequence[np.ndarray], result: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The results, and where float64 confirms them."""
@@ -222,7 +222,7 @@ class _Counted:
             raise AssertionError(f"count_misrounded: float64 confirms a wrong result of {self.root}")
         return result.copy(), known
 
-    def count(self, step: _Step, found: Misrounded) -> None:
+    def count(self, step: _Decided, found: Misrounded) -> None:
         """Take a step into the count, with exact arithmetic where it is needed."""
         right = step.right
         places = np.flatnonzero(~step.known)
@@ -251,9 +251,9 @@ class _Counted:
             found.zero_signs += int(np.count_nonzero((result == 0) & (right == 0)))
         steps = _distance(result, right, self.kind)
 
-        def example(i: int) -> Example:
+        def example(i: int) -> WrongResult:
             inputs = tuple(_python(x[wrong_places[i]]) for x in step.operands)
-            return Example(inputs, _python(result[i]), _python(right[i]), float(steps[i]))
+            return WrongResult(inputs, _python(result[i]), _python(right[i]), float(steps[i]))
 
         found.first += [example(i) for i in range(min(EXAMPLES - len(found.first), wrong_places.size))]
         farthest = int(np.argmax(steps))

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["BINS", "Report", "key", "load"]
+__all__ = ["BINS", "ErrorReport", "key", "load"]
 
 #: Upper ends of the histogram's bins, in ULP.
 BINS = (0.5, 0.501, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9, 1.0, 1.25, 1.5, 2.0, 4.0, 16.0, 256.0, np.inf)
@@ -23,7 +23,7 @@ MISROUNDED = 0.5 + 1e-7
 
 
 @dataclass
-class Report:
+class ErrorReport:
     """What a sweep or a sample found."""
 
     operator: str
@@ -79,7 +79,7 @@ class Report:
         draft.replace(path)
 
 
-_COLUMNS = tuple(f.name for f in fields(Report))
+_COLUMNS = tuple(f.name for f in fields(ErrorReport))
 
 
 def key(operator: str, parameters: Mapping[str, Any], dtype: str) -> str:
@@ -91,8 +91,8 @@ def key(operator: str, parameters: Mapping[str, Any], dtype: str) -> str:
     return " ".join([operator, *(f"{name}={value}" for name, value in parameters.items()), dtype])
 
 
-def load(path: Path) -> dict[str, Report]:
-    """The measurements of a file that `Report.save` has written, by their keys; none where there is no file."""
+def load(path: Path) -> dict[str, ErrorReport]:
+    """The measurements of a file that `ErrorReport.save` has written, by their keys; none where there is no file."""
     if not path.exists():
         return {}
     with path.open(encoding="utf-8", newline="") as file:
@@ -100,7 +100,7 @@ def load(path: Path) -> dict[str, Report]:
         if tuple(rows.fieldnames or ()) != _COLUMNS:
             what = "is not a file of measurements"
             raise ValueError(f"{path} {what}; allowed: a file that `ogive accuracy --save` has written")
-        reports = [Report(**{name: _READ.get(name, str)(text) for name, text in row.items()}) for row in rows]
+        reports = [ErrorReport(**{name: _READ.get(name, str)(text) for name, text in row.items()}) for row in rows]
     return {report.key: report for report in reports}
 
 

@@ -60,7 +60,7 @@ class Truths(NamedTuple):
     unknown: Any
 
 
-class _Rules:
+class _BoundRules:
     def __init__(self, dtype: Any, nodes: int) -> None:
         self.dtype = dtype
         info = np.finfo(dtype)
@@ -546,7 +546,7 @@ def enclosed(
     )
     if modular and not kind.is_float:
         return nowhere
-    rules = _Rules(dtype, len(order))
+    rules = _BoundRules(dtype, len(order))
     values: dict[Expression, Any] = {}
     usual = np.ones(shape, bool)
     with np.errstate(all="ignore"):
@@ -590,7 +590,9 @@ def _is_of_bits(current: Expression) -> bool:
     return current.operation in of_truths and current.format is not Format.TRUTH
 
 
-def _rounded(found: Any, kind: ElementType, shape: tuple[int, ...], rules: _Rules) -> tuple[np.ndarray, np.ndarray]:
+def _rounded(
+    found: Any, kind: ElementType, shape: tuple[int, ...], rules: _BoundRules
+) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(found, Truths):
         value, unknown = (np.broadcast_to(x, shape) for x in found)
         return converted(value, kind.numpy), ~unknown

@@ -17,14 +17,14 @@ from ogive.catalog.arithmetic import mean_of_terms, sum_of_terms
 from ogive.dtypes import BOOLEAN
 from ogive.operator import Operator
 
-__all__ = ["OF_TERMS", "TABLE", "Row", "counterpart", "row_of", "rows"]
+__all__ = ["OF_TERMS", "TABLE", "StandardRow", "counterpart", "row_of", "rows"]
 
 Standard = Literal["directml", "onnx", "webnn"]
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-class Row(NamedTuple):
+class StandardRow(NamedTuple):
     """An operator of a standard."""
 
     formula: str = ""
@@ -58,49 +58,49 @@ def _camel(name: str) -> str:
 
 
 #: By standard and name, what is to be said beyond the names that formulas carry.
-TABLE: dict[Standard, dict[str, tuple[Row, ...]]] = {
+TABLE: dict[Standard, dict[str, tuple[StandardRow, ...]]] = {
     "onnx": {
-        "Affine": (Row("linear", was_experimental=True),),
+        "Affine": (StandardRow("linear", was_experimental=True),),
         "BitShift": (
-            Row("bit_shift_left", when={"direction": "LEFT"}),
-            Row("bit_shift_right", when={"direction": "RIGHT"}),
+            StandardRow("bit_shift_left", when={"direction": "LEFT"}),
+            StandardRow("bit_shift_right", when={"direction": "RIGHT"}),
         ),
-        "DequantizeLinear": (Row("dequantize_linear"),),
-        "Max": (Row(is_repeated=True),),
-        "Min": (Row(is_repeated=True),),
-        "ParametricSoftplus": (Row("parametric_softplus", was_experimental=True),),
-        "QuantizeLinear": (Row("quantize_linear"),),
-        "ScaledTanh": (Row("scaled_tanh", was_experimental=True),),
-        "Shrink": (Row(choices={"first": "negative"}),),
-        "ThresholdedRelu": (Row(was_experimental=True),),
+        "DequantizeLinear": (StandardRow("dequantize_linear"),),
+        "Max": (StandardRow(is_repeated=True),),
+        "Min": (StandardRow(is_repeated=True),),
+        "ParametricSoftplus": (StandardRow("parametric_softplus", was_experimental=True),),
+        "QuantizeLinear": (StandardRow("quantize_linear"),),
+        "ScaledTanh": (StandardRow("scaled_tanh", was_experimental=True),),
+        "Shrink": (StandardRow(choices={"first": "negative"}),),
+        "ThresholdedRelu": (StandardRow(was_experimental=True),),
     },
     "directml": {
-        "ACTIVATION_HARDMAX": (Row("hardmax"),),
-        "ACTIVATION_LOG_SOFTMAX": (Row("log_softmax"),),
-        "ACTIVATION_SHRINK": (Row(renamed={"Threshold": "lambd"}),),
-        "ACTIVATION_SOFTMAX": (Row("softmax"),),
-        "ACTIVATION_SWISH": (Row(renamed={"SigmoidInputScale": "alpha"}),),
-        "ELEMENT_WISE_ADD1": (Row("add"),),
-        "ELEMENT_WISE_CLIP1": (Row(choices={"wins": "min"}),),
-        "ELEMENT_WISE_CONSTANT_POW": (Row("pow"),),
-        "ELEMENT_WISE_IDENTITY": (Row("identity"),),
+        "ACTIVATION_HARDMAX": (StandardRow("hardmax"),),
+        "ACTIVATION_LOG_SOFTMAX": (StandardRow("log_softmax"),),
+        "ACTIVATION_SHRINK": (StandardRow(renamed={"Threshold": "lambd"}),),
+        "ACTIVATION_SOFTMAX": (StandardRow("softmax"),),
+        "ACTIVATION_SWISH": (StandardRow(renamed={"SigmoidInputScale": "alpha"}),),
+        "ELEMENT_WISE_ADD1": (StandardRow("add"),),
+        "ELEMENT_WISE_CLIP1": (StandardRow(choices={"wins": "min"}),),
+        "ELEMENT_WISE_CONSTANT_POW": (StandardRow("pow"),),
+        "ELEMENT_WISE_IDENTITY": (StandardRow("identity"),),
         "ELEMENT_WISE_IS_INFINITY": (
-            Row(when={"InfinityMode": "EITHER"}),
-            Row(choices={"detect_negative": 0}, when={"InfinityMode": "POSITIVE"}),
-            Row(choices={"detect_positive": 0}, when={"InfinityMode": "NEGATIVE"}),
+            StandardRow(when={"InfinityMode": "EITHER"}),
+            StandardRow(choices={"detect_negative": 0}, when={"InfinityMode": "POSITIVE"}),
+            StandardRow(choices={"detect_positive": 0}, when={"InfinityMode": "NEGATIVE"}),
         ),
         "ELEMENT_WISE_ROUND": (
-            Row(choices={"mode": "nearest_even"}, when={"RoundingMode": "HALVES_TO_NEAREST_EVEN"}),
-            Row(choices={"mode": "truncate"}, when={"RoundingMode": "TOWARD_ZERO"}),
-            Row(choices={"mode": "nearest_away"}, when={"RoundingMode": "TOWARD_INFINITY"}),
+            StandardRow(choices={"mode": "nearest_even"}, when={"RoundingMode": "HALVES_TO_NEAREST_EVEN"}),
+            StandardRow(choices={"mode": "truncate"}, when={"RoundingMode": "TOWARD_ZERO"}),
+            StandardRow(choices={"mode": "nearest_away"}, when={"RoundingMode": "TOWARD_INFINITY"}),
         ),
-        "ELEMENT_WISE_SIGN": (Row(choices={"nan": "zero"}),),
-        "ELEMENT_WISE_TANH": (Row("tanh"),),
+        "ELEMENT_WISE_SIGN": (StandardRow(choices={"nan": "zero"}),),
+        "ELEMENT_WISE_TANH": (StandardRow("tanh"),),
     },
     # Each of WebNN's operators that is a formula, since no formula carries WebNN's name.
     "webnn": {
         **{
-            _camel(name): (Row(name),)
+            _camel(name): (StandardRow(name),)
             for name in [
                 "abs",
                 "add",
@@ -151,13 +151,13 @@ TABLE: dict[Standard, dict[str, tuple[Row, ...]]] = {
                 "where",
             ]
         },
-        "clamp": (Row("clip"),),
-        "isInfinite": (Row("isinf", {"detect_negative": 1, "detect_positive": 1}),),
-        "isNaN": (Row("isnan"),),
-        "lesser": (Row("less"),),
-        "lesserOrEqual": (Row("less_or_equal"),),
-        "reduceLogSumExp": (Row("logsumexp"),),
-        "roundEven": (Row("round", {"mode": "nearest_even"}),),
+        "clamp": (StandardRow("clip"),),
+        "isInfinite": (StandardRow("isinf", {"detect_negative": 1, "detect_positive": 1}),),
+        "isNaN": (StandardRow("isnan"),),
+        "lesser": (StandardRow("less"),),
+        "lesserOrEqual": (StandardRow("less_or_equal"),),
+        "reduceLogSumExp": (StandardRow("logsumexp"),),
+        "roundEven": (StandardRow("round", {"mode": "nearest_even"}),),
     },
 }
 
@@ -166,14 +166,14 @@ OF_TERMS: dict[str, Callable[[Sequence[Any]], Any]] = {"Mean": mean_of_terms, "S
 
 
 @cache
-def rows(standard: Standard, name: str) -> tuple[Row, ...]:
+def rows(standard: Standard, name: str) -> tuple[StandardRow, ...]:
     """What the catalogue has for an operator of a standard, one row for each case; nothing where it has no formula.
 
     >>> [row.formula for row in rows("webnn", "leakyRelu")], [row.formula for row in rows("onnx", "BitShift")]
     (['leaky_relu'], ['bit_shift_left', 'bit_shift_right'])
     """
     own = "" if standard == "webnn" else _carrier(standard, name)
-    listed = TABLE[standard].get(name, (Row(),))
+    listed = TABLE[standard].get(name, (StandardRow(),))
     return tuple(row if row.formula else row._replace(formula=own) for row in listed if row.formula or own)
 
 
@@ -182,7 +182,7 @@ def _carrier(standard: Standard, name: str) -> str:
     return next((op.name for op in OPERATORS.values() if getattr(op, standard) == name), "")
 
 
-def row_of(standard: Standard, name: str, members: Mapping[str, Any] = _NONE) -> Row | None:
+def row_of(standard: Standard, name: str, members: Mapping[str, Any] = _NONE) -> StandardRow | None:
     """The row that holds for an operator with these members; None where there is no formula."""
     found = rows(standard, name)
     return next((row for row in found if all(members.get(m) == value for m, value in row.when.items())), None)

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from ogive.directml.data import FEATURE_LEVELS, TensorSupport, facts
 
-__all__ = ["Tensor", "level_named", "lowest_level", "reasons"]
+__all__ = ["KnownTensor", "level_named", "lowest_level", "reasons"]
 
 
-class Tensor(NamedTuple):
+class KnownTensor(NamedTuple):
     """What is known of a tensor: its data type by DirectML's short name, and its dimensions; None is not known."""
 
     data_type: str | None
@@ -26,7 +26,7 @@ def level_named(value: int) -> str:
     return next(name for name, number in FEATURE_LEVELS.items() if number == value)
 
 
-def reasons(operator: str, tensors: Mapping[str, Tensor], level: int) -> list[str]:
+def reasons(operator: str, tensors: Mapping[str, KnownTensor], level: int) -> list[str]:
     """Why a device of this level refuses the operator with these tensors, each by its member; empty if it takes it.
 
     >>> reasons("ACTIVATION_SHRINK", {"InputTensor": Tensor("INT32", 2)}, 0x3000)
@@ -49,7 +49,7 @@ def reasons(operator: str, tensors: Mapping[str, Tensor], level: int) -> list[st
     return found
 
 
-def _problem(tensor: Tensor, support: TensorSupport, level: str) -> str:
+def _problem(tensor: KnownTensor, support: TensorSupport, level: str) -> str:
     if tensor.data_type is not None and tensor.data_type not in support.types:
         return f"is {tensor.data_type}; allowed: {', '.join(support.types)} at {level}"
     # Fewer dimensions are given more of size 1.
@@ -58,7 +58,7 @@ def _problem(tensor: Tensor, support: TensorSupport, level: str) -> str:
     return ""
 
 
-def lowest_level(operator: str, tensors: Mapping[str, Tensor]) -> int | None:
+def lowest_level(operator: str, tensors: Mapping[str, KnownTensor]) -> int | None:
     """The lowest feature level that takes the operator with these tensors, or None.
 
     >>> lowest_level("ACTIVATION_SHRINK", {"InputTensor": Tensor("INT32", 2)}) == 0x5100

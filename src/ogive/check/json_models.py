@@ -17,7 +17,7 @@ from ogive.dxdispatch.loaded_model import ROOT_MEMBERS, type_of
 from ogive.dxdispatch.model_descs import operator_desc
 from ogive.dxdispatch.onnx_dispatchable import onnx_file
 from ogive.dxdispatch.operator_dispatchable import MEMBERS, is_graph
-from ogive.dxdispatch.place import Place
+from ogive.dxdispatch.place import DocumentPlace
 from ogive.errors import ModelError, UnsupportedError
 
 __all__ = ["check_json"]
@@ -33,13 +33,13 @@ def check_json(path: str | os.PathLike[str], level: int) -> list[Finding]:
 
     Raises ModelError for what is no model; what DirectML itself would refuse is a finding.
     """
-    root = Place.root(read_document(path)).members(("$schema", *ROOT_MEMBERS), ROOT_MEMBERS)
+    root = DocumentPlace.root(read_document(path)).members(("$schema", *ROOT_MEMBERS), ROOT_MEMBERS)
     folder = Path(path).absolute().parent
     places = root["dispatchables"].members().values()
     return [finding for place in places for finding in _findings(place, folder, level)]
 
 
-def _findings(place: Place, folder: Path, level: int) -> Iterator[Finding]:
+def _findings(place: DocumentPlace, folder: Path, level: int) -> Iterator[Finding]:
     try:
         if type_of(place) == "onnx":
             from ogive.check.onnx_models import check_onnx
@@ -59,17 +59,17 @@ def _findings(place: Place, folder: Path, level: int) -> Iterator[Finding]:
         yield _judged(place, desc, members, level, _GRAPH_LEVEL if is_graph(place) else 0)
 
 
-def _without_place(error: Exception, place: Place) -> str:
+def _without_place(error: Exception, place: DocumentPlace) -> str:
     """What an error says of a place, with the line: the file is the report's, and the path the finding's."""
     head, _, reason = str(error).removeprefix(f"{place.document.name}, ").partition(": ")
     return f"{head.partition(', ')[0]}: {reason}"
 
 
-def _name(place: Place) -> str:
+def _name(place: DocumentPlace) -> str:
     return str(place.value.get("type") or place.value.get("Type"))
 
 
-def _judged(place: Place, desc: OperatorDesc, members: Place, level: int, least: int) -> Finding:
+def _judged(place: DocumentPlace, desc: OperatorDesc, members: DocumentPlace, level: int, least: int) -> Finding:
     """Asks what `Device.CreateOperator` asks, of every feature level."""
     taken = [value for value in FEATURE_LEVELS.values() if value >= least and not _refusal(desc, members, value)]
     reasons = [_refusal(desc, members, level)] if level < least or level not in taken else []
@@ -85,7 +85,7 @@ def _judged(place: Place, desc: OperatorDesc, members: Place, level: int, least:
     )
 
 
-def _refusal(desc: OperatorDesc, members: Place, level: int) -> str:
+def _refusal(desc: OperatorDesc, members: DocumentPlace, level: int) -> str:
     """Why a level refuses a desc, with the line of the member; empty if it takes it."""
     try:
         validate(desc, level)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from ogive.catalog.standards import row_of
 from ogive.directml.data import OPERATOR_TYPES, facts
 
-__all__ = ["NO_OPERATOR", "Candidate", "candidates", "outside"]
+__all__ = ["NO_OPERATOR", "Counterpart", "candidates", "outside"]
 
 
-class Candidate(NamedTuple):
+class Counterpart(NamedTuple):
     """A DirectML operator that can stand for an ONNX node."""
 
     directml: str
@@ -23,7 +23,7 @@ class Candidate(NamedTuple):
     """Whether it takes two inputs at a time, as often as needed"""
 
 
-class _Row(NamedTuple):
+class _MappingRow(NamedTuple):
     onnx: str
     directml: tuple[str, ...]
     """In the order of preference"""
@@ -35,23 +35,23 @@ class _Row(NamedTuple):
 
 #: Where more is to be said than that the catalogue has both names.
 _TABLE = (
-    _Row("Cast", ("CAST",)),
-    _Row("CastLike", ("CAST",), inputs=1),
-    _Row("Clip", ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_CLIP1"), inputs=1),
-    _Row("ConstantOfShape", ("FILL_VALUE_CONSTANT",), inputs=0),
-    _Row("Dropout", ("ELEMENT_WISE_IDENTITY",), inputs=1),
-    _Row("Expand", ("ELEMENT_WISE_IDENTITY",), inputs=1),
-    _Row("Gelu", ("ACTIVATION_GELU",), (("approximate", "none"),)),
-    _Row("HardSwish", ("ACTIVATION_HARD_SWISH",)),
-    _Row("Identity", ("ELEMENT_WISE_IDENTITY", "ACTIVATION_IDENTITY")),
-    _Row("Mean", ("ELEMENT_WISE_MEAN",), is_repeated=True),
-    _Row("Mod", ("ELEMENT_WISE_MODULUS_FLOOR",), (("fmod", 0),)),
-    _Row("Mod", ("ELEMENT_WISE_MODULUS_TRUNCATE",), (("fmod", 1),)),
-    _Row("Neg", ("ELEMENT_WISE_NEGATE", "ELEMENT_WISE_IDENTITY")),
-    _Row("Range", ("FILL_VALUE_SEQUENCE",), inputs=0),
-    _Row("Sum", ("ELEMENT_WISE_ADD",), is_repeated=True),
-    _Row("Tanh", ("ACTIVATION_TANH", "ELEMENT_WISE_TANH")),
-    _Row("Transpose", ("ELEMENT_WISE_IDENTITY",)),
+    _MappingRow("Cast", ("CAST",)),
+    _MappingRow("CastLike", ("CAST",), inputs=1),
+    _MappingRow("Clip", ("ELEMENT_WISE_CLIP", "ELEMENT_WISE_CLIP1"), inputs=1),
+    _MappingRow("ConstantOfShape", ("FILL_VALUE_CONSTANT",), inputs=0),
+    _MappingRow("Dropout", ("ELEMENT_WISE_IDENTITY",), inputs=1),
+    _MappingRow("Expand", ("ELEMENT_WISE_IDENTITY",), inputs=1),
+    _MappingRow("Gelu", ("ACTIVATION_GELU",), (("approximate", "none"),)),
+    _MappingRow("HardSwish", ("ACTIVATION_HARD_SWISH",)),
+    _MappingRow("Identity", ("ELEMENT_WISE_IDENTITY", "ACTIVATION_IDENTITY")),
+    _MappingRow("Mean", ("ELEMENT_WISE_MEAN",), is_repeated=True),
+    _MappingRow("Mod", ("ELEMENT_WISE_MODULUS_FLOOR",), (("fmod", 0),)),
+    _MappingRow("Mod", ("ELEMENT_WISE_MODULUS_TRUNCATE",), (("fmod", 1),)),
+    _MappingRow("Neg", ("ELEMENT_WISE_NEGATE", "ELEMENT_WISE_IDENTITY")),
+    _MappingRow("Range", ("FILL_VALUE_SEQUENCE",), inputs=0),
+    _MappingRow("Sum", ("ELEMENT_WISE_ADD",), is_repeated=True),
+    _MappingRow("Tanh", ("ACTIVATION_TANH", "ELEMENT_WISE_TANH")),
+    _MappingRow("Transpose", ("ELEMENT_WISE_IDENTITY",)),
 )
 
 #: ONNX's defaults of the attributes in the table.
@@ -135,7 +135,7 @@ _OUTSIDE = {
 }
 
 
-def candidates(operator: str, attributes: Mapping[str, Any], *, is_two_dimensional: bool = False) -> list[Candidate]:
+def candidates(operator: str, attributes: Mapping[str, Any], *, is_two_dimensional: bool = False) -> list[Counterpart]:
     """The DirectML operators that can stand for an ONNX one, best first; empty where there is none in the data.
 
     ``is_two_dimensional``: whether a row-wise operator works on what can be seen as a matrix of rows, so that
@@ -149,7 +149,7 @@ def candidates(operator: str, attributes: Mapping[str, Any], *, is_two_dimension
         return _of_the_catalogue(operator, attributes, is_two_dimensional)
     given = {**_DEFAULTS, **attributes}
     return [
-        Candidate(name, row.inputs, is_repeated=row.is_repeated)
+        Counterpart(name, row.inputs, is_repeated=row.is_repeated)
         for row in rows
         if all(given.get(name) == value for name, value in row.when)
         for name in row.directml
@@ -157,16 +157,16 @@ def candidates(operator: str, attributes: Mapping[str, Any], *, is_two_dimension
     ]
 
 
-def _of_the_catalogue(operator: str, attributes: Mapping[str, Any], is_two_dimensional: bool) -> list[Candidate]:
+def _of_the_catalogue(operator: str, attributes: Mapping[str, Any], is_two_dimensional: bool) -> list[Counterpart]:
     row = row_of("onnx", operator, attributes)
     name = None if row is None else row.operator.directml
     if row is None or name not in OPERATOR_TYPES:
         return []
-    found = [Candidate(name, is_repeated=row.is_repeated)]
+    found = [Counterpart(name, is_repeated=row.is_repeated)]
     older = name.removesuffix("1")
     # Without axes: the last one of at most two dimensions.
     if "Axes" in (member.name for member in facts(name).members) and older in OPERATOR_TYPES and is_two_dimensional:
-        found.append(Candidate(older, dimensions=2))
+        found.append(Counterpart(older, dimensions=2))
     return found
 
 

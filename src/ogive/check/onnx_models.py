@@ -12,9 +12,9 @@ import ogive.onnx  # noqa: F401  # isort: skip  before onnx: it says what to ins
 import onnx
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TypeProto
 
-from ogive.check.feature_levels import Tensor, level_named, lowest_level, reasons
+from ogive.check.feature_levels import KnownTensor, level_named, lowest_level, reasons
 from ogive.check.findings import Finding
-from ogive.check.mapping import NO_OPERATOR, Candidate, candidates, outside
+from ogive.check.mapping import NO_OPERATOR, Counterpart, candidates, outside
 from ogive.directml.data import DATA_TYPES, facts
 from ogive.onnx.loading import read_model
 
@@ -30,14 +30,14 @@ _DATA_TYPES = {
 }
 
 
-class _Value(NamedTuple):
+class _ModelValue(NamedTuple):
     """What is known of a value: ONNX's number of its element type, and its shape."""
 
     element_type: int
     shape: tuple[int | None, ...] | None
 
 
-_UNKNOWN = _Value(0, None)
+_UNKNOWN = _ModelValue(0, None)
 
 
 def check_onnx(path: str | os.PathLike[str], level: int) -> list[Finding]:
@@ -57,13 +57,13 @@ def _inferred(model: ModelProto) -> ModelProto:
 
 
 def _graph_findings(
-    graph: GraphProto, outer: Mapping[str, _Value], level: int, opset: int, prefix: str
+    graph: GraphProto, outer: Mapping[str, _ModelValue], level: int, opset: int, prefix: str
 ) -> Iterator[Finding]:
     values = dict(outer)
     for info in (*graph.input, *graph.output, *graph.value_info):
         values[info.name] = _value_of(info.type)
     for tensor in graph.initializer:
-        values[tensor.name] = _Value(tensor.data_type, tuple(tensor.dims))
+        values[tensor.name] = _ModelValue(tensor.data_type, tuple(tensor.dims))
     sizes = _only_sizes(graph)
     for number, node in enumerate(graph.node):
         name = node.name or (node.output[0] if node.output else "") or str(number)
@@ -134,17 +134,17 @@ def _read_inside(graph: GraphProto) -> Iterator[str]:
     yield from (info.name for info in graph.output)
 
 
-def _value_of(kind: TypeProto) -> _Value:
+def _value_of(kind: TypeProto) -> _ModelValue:
     if kind.WhichOneof("value") != "tensor_type":
         return _UNKNOWN
     tensor = kind.tensor_type
     if not tensor.HasField("shape"):
-        return _Value(tensor.elem_type, None)
+        return _ModelValue(tensor.elem_type, None)
     sizes = (dim.dim_value if dim.WhichOneof("value") == "dim_value" else None for dim in tensor.shape.dim)
-    return _Value(tensor.elem_type, tuple(sizes))
+    return _ModelValue(tensor.elem_type, tuple(sizes))
 
 
-def _finding(node: NodeProto, place: str, values: Mapping[str, _Value], level: int, opset: int) -> Finding:
+def _finding(node: NodeProto, place: str, values: Mapping[str, _ModelValue], level: int, opset: int) -> Finding:
     operator = _operator(node)
     if operator != node.op_type:
         return Finding(place, operator, None, "outside", None, ("not an operator of ONNX itself",))
@@ -169,7 +169,9 @@ def _operator(node: NodeProto) -> str:
     return node.op_type if node.domain in ("", "ai.onnx") else f"{node.domain}.{node.op_type}"
 
 
-def _judged(place: str, operator: str, found: Sequence[tuple[Candidate, Mapping[str, Tensor]]], level: int) -> Finding:
+def _judged(
+    place: str, operator: str, found: Sequence[tuple[Counterpart, Mapping[str, KnownTensor]]], level: int
+) -> Finding:
     """The finding for the first candidate that the level takes, else for the one that the lowest level takes."""
     lowest = {c.directml: lowest_level(c.directml, tensors) for c, tensors in found}
     levels = [value for value in lowest.values() if value is not None]
@@ -184,7 +186,7 @@ def _judged(place: str, operator: str, found: Sequence[tuple[Candidate, Mapping[
     )
 
 
-def _not_known(tensors: Mapping[str, Tensor]) -> tuple[str, ...]:
+def _not_known(tensors: Mapping[str, KnownTensor]) -> tuple[str, ...]:
     texts = []
     for what, names in (
         ("type", [name for name, tensor in tensors.items() if tensor.data_type is None]),
@@ -195,7 +197,9 @@ def _not_known(tensors: Mapping[str, Tensor]) -> tuple[str, ...]:
     return tuple(texts)
 
 
-def _tensors(candidate: Candidate, inputs: Sequence[_Value | None], outputs: Sequence[_Value]) -> dict[str, Tensor]:
+def _tensors(
+    candidate: Counterpart, inputs: Sequence[_ModelValue | None], outputs: Sequence[_ModelValue]
+) -> dict[str, KnownTensor]:
     """The tensors of a DirectML operator. All have the output's rank: nothing is broadcast by itself."""
     described = facts(candidate.directml)
     members = described.inputs
@@ -213,11 +217,13 @@ def _tensors(candidate: Candidate, inputs: Sequence[_Value | None], outputs: Seq
     rank = None if rank is None else max(rank, 1)
     paired = [*zip(members, given, strict=False), *((described.output, value) for value in outputs)]
     return {
-        member.name: Tensor(_DATA_TYPES.get(value.element_type), rank) for member, value in paired if value is not None
+        member.name: KnownTensor(_DATA_TYPES.get(value.element_type), rank)
+        for member, value in paired
+        if value is not None
     }
 
 
-def _problems(value: _Value) -> Iterator[str]:
+def _problems(value: _ModelValue) -> Iterator[str]:
     """What no feature level takes."""
     if value.element_type and value.element_type not in _DATA_TYPES:
         known = value.element_type in onnx.TensorProto.DataType.values()
@@ -230,7 +236,7 @@ def _problems(value: _Value) -> Iterator[str]:
         yield f"a tensor has {math.prod(sizes)} elements; allowed: {_MOST_ELEMENTS} at most"
 
 
-def _is_two_dimensional(attributes: Mapping[str, Any], inputs: Sequence[_Value | None], opset: int) -> bool:
+def _is_two_dimensional(attributes: Mapping[str, Any], inputs: Sequence[_ModelValue | None], opset: int) -> bool:
     """Whether a row-wise node reduces the last axes: before opset 13 it takes all from `axis` on."""
     if opset < 13:
         return True

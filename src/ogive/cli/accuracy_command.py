@@ -15,7 +15,7 @@ from rich.progress import MofNCompleteColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
-from ogive.accuracy import BINS, Misrounded, Report, count_misrounded, fingerprint, sample, sample_rows, sweep
+from ogive.accuracy import BINS, ErrorReport, Misrounded, count_misrounded, fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.measure import changed_parameters
 from ogive.accuracy.report import key, load
 from ogive.cli.operator_argument import OperatorName, find, own
@@ -149,7 +149,7 @@ def command(
     _refuse_counts({name: each[0].is_sampled for name, each in measurements.items()}, dtype, samples, exhaustive)
     stride = 1 if exhaustive or kind.bits < 32 else 128
     samples = samples or SAMPLES
-    found: dict[str, dict[str, Report]] = {}
+    found: dict[str, dict[str, ErrorReport]] = {}
     with progress(MofNCompleteColumn(), TimeRemainingColumn()) as display:
         for name, contestants in measurements.items():
             found[name] = {}
@@ -218,12 +218,12 @@ class Measurement:
         """Where the results of a library are kept, of Ogive or of a peer."""
         return save / f"{self.by}.csv"
 
-    def kept(self, save: Path) -> Report | None:
+    def kept(self, save: Path) -> ErrorReport | None:
         """What was measured before, of what would be measured now."""
         report = load(self.file(save)).get(key(self.op.name, self.changed, self.kind.name))
         return report if report and (report.by, report.fingerprint) == (self.version, self.fingerprint) else None
 
-    def run(self, stride: int, samples: int, workers: int, progress: Callable[[int], None]) -> Report | None:
+    def run(self, stride: int, samples: int, workers: int, progress: Callable[[int], None]) -> ErrorReport | None:
         """Measure; None if the peer does not have the operator."""
         compute = None
         if self.by != "ogive":
@@ -301,7 +301,7 @@ def read_parameter(text: str) -> tuple[str, Any]:
         return name, value  # one of several formulas; the operator refuses what is none
 
 
-def _table(reports: list[Report], digest: bool) -> Table:
+def _table(reports: list[ErrorReport], digest: bool) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in ("operator", "largest error", "at", "misrounded", *(["digest"] if digest else [])):
         table.add_column(title, justify="right" if title == "misrounded" else "left", no_wrap=True)
@@ -314,7 +314,7 @@ def _table(reports: list[Report], digest: bool) -> Table:
     return table
 
 
-def _side_by_side(found: dict[str, dict[str, Report]], names: list[str]) -> Table:
+def _side_by_side(found: dict[str, dict[str, ErrorReport]], names: list[str]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False)
     table.add_column("operator", no_wrap=True)
     for name in names:
@@ -325,7 +325,7 @@ def _side_by_side(found: dict[str, dict[str, Report]], names: list[str]) -> Tabl
     return table
 
 
-def _histogram(report: Report) -> Table:
+def _histogram(report: ErrorReport) -> Table:
     table = Table(box=None, header_style="bold")
     table.add_column("error up to", justify="right")
     table.add_column("results", justify="right")

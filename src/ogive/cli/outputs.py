@@ -17,7 +17,7 @@ import numpy as np
 from ogive.drafts import Draft
 from ogive.errors import ModelError, message
 
-__all__ = ["Memory", "OutputFolder", "read_array"]
+__all__ = ["KeptOutputs", "OutputFolder", "read_array"]
 
 
 _ARCHIVE = b"PK"
@@ -53,13 +53,13 @@ def read_array(path: Path) -> np.ndarray:
 _CANNOT_RESERVE = {errno.EOPNOTSUPP, errno.EINVAL, errno.ENOSYS}
 
 
-class Memory:
+class KeptOutputs:
     """Outputs that are not written: each is an array, which a second run uses again."""
 
     def __init__(self) -> None:
         self._arrays: dict[str, np.ndarray] = {}
 
-    def __enter__(self) -> Memory:
+    def __enter__(self) -> KeptOutputs:
         return self
 
     def __exit__(
@@ -83,7 +83,7 @@ class Memory:
         return None
 
 
-class OutputFolder(Memory):
+class OutputFolder(KeptOutputs):
     """A folder for outputs. Entering makes it, and refuses one that nothing can be written to.
 
     What is left of a run that fails is removed.

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import numpy as np
 
-from ogive.accuracy.report import BINS, Report
+from ogive.accuracy.report import BINS, ErrorReport
 from ogive.cli.terminal import IMAGES, TERMINAL
 from ogive.curves import Drawing, drawing
 from ogive.errors import MissingPackageError, message
@@ -104,7 +104,7 @@ def _panel(axes: Any, drawn: Drawing, curves: Sequence[Any], title: str) -> None
         axes.legend(fontsize=8)
 
 
-def plot_errors(reports: Sequence[Report], path: Path) -> None:
+def plot_errors(reports: Sequence[ErrorReport], path: Path) -> None:
     """How many results have which error, a line for each measurement."""
     figure = _figure_class()(figsize=(6.4, 4), layout="constrained")
     axes = figure.subplots()

@@ -15,7 +15,7 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from ogive.cli.outputs import Memory, OutputFolder, read_array
+from ogive.cli.outputs import KeptOutputs, OutputFolder, read_array
 from ogive.cli.summary import Change, Summary, change, has_numbers, histogram, summary
 from ogive.cli.terminal import (
     FEATURE_LEVEL,
@@ -122,7 +122,7 @@ def command(
 
 
 @dataclass
-class _Tensor:
+class _InputArray:
     """An input or output as it is shown."""
 
     role: str
@@ -173,7 +173,7 @@ def _run_onnx(
         task = display.add_task(f"loading {path.name}", total=None)
         model = load(path, memory_limit=memory_limit, accuracy=accuracy, partial=partial)
         given = {name: _with_type(model, name, array) for name, array in given.items()}
-        with Memory() if folder is None else OutputFolder(folder) as outputs:
+        with KeptOutputs() if folder is None else OutputFolder(folder) as outputs:
             display.update(task, description="computing")
             results, seconds = _timed(model, given, outputs, iterations, display, task)
             display.remove_task(task)
@@ -210,7 +210,7 @@ SMALL_SIZE = 1 << 24
 def _timed(
     model: Model | PartialModel,
     given: dict[str, np.ndarray],
-    outputs: Memory,
+    outputs: KeptOutputs,
     iterations: int | None,
     display: Progress,
     task: Any,
@@ -250,10 +250,10 @@ def _described(
     given: dict[str, np.ndarray],
     files: dict[str, Path],
     results: dict[str, Any],
-    outputs: Memory,
+    outputs: KeptOutputs,
     pictures: Path | None,
     display: Progress,
-) -> list[_Tensor]:
+) -> list[_InputArray]:
     """Every input and output, described; an output's memory is given back as soon as it is written."""
     total = sum(array.nbytes for array in (*given.values(), *results.values()) if isinstance(array, np.ndarray))
     task = display.add_task("counting", total=total)
@@ -261,12 +261,12 @@ def _described(
     def told(size: int) -> None:
         display.advance(task, size)
 
-    described = {name: _Tensor("input", name, summary(array, told), files[name]) for name, array in given.items()}
+    described = {name: _InputArray("input", name, summary(array, told), files[name]) for name, array in given.items()}
     before = [(name, array) for name, array in given.items() if has_numbers(array) and array.dtype != bool]
     tensors = list(described.values())
     for name in list(results):
         for part, array in _arrays(name, results.pop(name)):
-            tensor = _Tensor("output", part, summary(array, told))
+            tensor = _InputArray("output", part, summary(array, told))
             alike = [(n, a) for n, a in before if a.shape == array.shape and has_numbers(array) and array.dtype != bool]
             if alike:
                 tensor.compared_with, other = alike[0]
@@ -301,7 +301,7 @@ def _arrays(name: str, value: Any) -> list[tuple[str, np.ndarray]]:
     return [(name, np.asarray(value))]
 
 
-def _draw(pairs: list[tuple[_Tensor, np.ndarray]]) -> None:
+def _draw(pairs: list[tuple[_InputArray, np.ndarray]]) -> None:
     """Histograms of tensors over the range of all of them; those that have one already keep it."""
     ends = [end for t, _ in pairs for end in (t.summary.smallest, t.summary.largest) if end is not None]
     for tensor, array in pairs:
@@ -313,7 +313,7 @@ def _draw(pairs: list[tuple[_Tensor, np.ndarray]]) -> None:
 # ---- what is printed
 
 
-def _show(path: Path, model: Model | PartialModel, seconds: list[float], tensors: list[_Tensor]) -> None:
+def _show(path: Path, model: Model | PartialModel, seconds: list[float], tensors: list[_InputArray]) -> None:
     out = console()
     about = model.about
     names = ", ".join(f"{name} x{count}" if count > 1 else name for name, count in sorted(about.operators.items()))
@@ -368,7 +368,7 @@ def _one_line(text: str) -> str:
     return words if len(words) <= 300 else words[:300] + "..."
 
 
-def _show_change(out: Console, tensor: _Tensor) -> None:
+def _show_change(out: Console, tensor: _InputArray) -> None:
     if tensor.change is None:
         return
     zero, count = tensor.change.became_zero, tensor.summary.count
@@ -381,7 +381,7 @@ def _show_change(out: Console, tensor: _Tensor) -> None:
 _ROLES = {"input": "in", "output": "out"}
 
 
-def table(tensors: list[_Tensor]) -> Table:
+def table(tensors: list[_InputArray]) -> Table:
     """A row for each tensor. The range is that of finite numbers."""
     shown = Table(box=None, header_style="bold", pad_edge=False)
     has_roles = len({tensor.role for tensor in tensors}) > 1
@@ -403,7 +403,7 @@ def table(tensors: list[_Tensor]) -> Table:
 
 
 def _json_report(
-    path: Path, model: Model | PartialModel, seconds: list[float], tensors: list[_Tensor]
+    path: Path, model: Model | PartialModel, seconds: list[float], tensors: list[_InputArray]
 ) -> dict[str, Any]:
     from ogive.onnx import Model
 
@@ -441,10 +441,10 @@ def _run_json(
     model = load(path, feature_level=feature_level, accuracy=accuracy, output_folder=folder, memory_limit=memory_limit)
     printed: list[str] = []
     writes = folder is not None or model.writes_files
-    with OutputFolder(folder or Path()) if writes else Memory():
+    with OutputFolder(folder or Path()) if writes else KeptOutputs():
         model.run(printed.append if as_json else lambda text: click.echo(text, nl=False), iterations=iterations)
     tensors = [
-        _Tensor("resource", name, summary(values))
+        _InputArray("resource", name, summary(values))
         for name, resource in model.resources.items()
         if (values := _values(resource)) is not None
     ]

@@ -124,7 +124,7 @@ class _FeatureLevel(click.ParamType):  # type: ignore[type-arg]  # generic in ne
         return str(value).strip().upper().removeprefix("DML_FEATURE_LEVEL_").replace(".", "_")
 
 
-class _Memory(click.ParamType):  # type: ignore[type-arg]
+class _MemorySize(click.ParamType):  # type: ignore[type-arg]
     """A number of bytes: 1000000, 500MB, 4GiB."""
 
     name = "size"
@@ -157,7 +157,7 @@ class _Pictures(click.Path):
         return path
 
 
-FEATURE_LEVEL, MEMORY = _FeatureLevel(), _Memory()
+FEATURE_LEVEL, MEMORY = _FeatureLevel(), _MemorySize()
 #: The type of an option that names a folder of pictures.
 PICTURES = _Pictures(file_okay=False, path_type=Path)
 

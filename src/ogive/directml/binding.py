@@ -14,7 +14,7 @@ import numpy as np
 from ogive.directml.byte_ranges import Region, bytes_of
 from ogive.directml.enumerations import CONSTANTS, DML_BINDING_TYPE
 from ogive.directml.results import refuse
-from ogive.directml.structure import CONVERTERS, Entry, Structure, arrays
+from ogive.directml.structure import CONVERTERS, Structure, StructureMember, arrays
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, element_type, view
 from ogive.errors import described
 
@@ -24,8 +24,8 @@ __all__ = [
     "DML_BINDING_TABLE_DESC",
     "DML_BUFFER_ARRAY_BINDING",
     "DML_BUFFER_BINDING",
+    "BindingSlot",
     "Hazards",
-    "Slot",
     "bound_region",
     "check_hazards",
     "loose_region",
@@ -49,9 +49,9 @@ class DML_BUFFER_BINDING(Structure):
     """
 
     MEMBERS = (
-        Entry("Buffer", "BUFFER", nullable=True),
-        Entry("Offset", "UINT64", 0),
-        Entry("SizeInBytes", "UINT64", None, nullable=True),
+        StructureMember("Buffer", "BUFFER", nullable=True),
+        StructureMember("Offset", "UINT64", 0),
+        StructureMember("SizeInBytes", "UINT64", None, nullable=True),
     )
     __slots__ = ("Buffer", "Offset", "SizeInBytes", "memory")
 
@@ -81,7 +81,7 @@ class DML_BUFFER_ARRAY_BINDING(Structure):
     Source: DML_BUFFER_ARRAY_BINDING (DirectML 1.0).
     """
 
-    MEMBERS = (Entry("Bindings", "DML_BUFFER_BINDING[]", ()),)
+    MEMBERS = (StructureMember("Bindings", "DML_BUFFER_BINDING[]", ()),)
     __slots__ = ("Bindings",)
 
 
@@ -92,7 +92,7 @@ class DML_BINDING_DESC(Structure):
     Source: DML_BINDING_DESC (DirectML 1.0).
     """
 
-    MEMBERS = (Entry("Type", "DML_BINDING_TYPE"), Entry("Desc", "binding", None, nullable=True))
+    MEMBERS = (StructureMember("Type", "DML_BINDING_TYPE"), StructureMember("Desc", "binding", None, nullable=True))
     __slots__ = ("Desc", "Type")
 
     def _check(self) -> None:
@@ -106,9 +106,9 @@ class DML_BINDING_PROPERTIES(Structure):
     """What a dispatchable needs besides its inputs and outputs. Source: DML_BINDING_PROPERTIES (DirectML 1.0)."""
 
     MEMBERS = (
-        Entry("RequiredDescriptorCount", "UINT"),
-        Entry("TemporaryResourceSize", "UINT64"),
-        Entry("PersistentResourceSize", "UINT64"),
+        StructureMember("RequiredDescriptorCount", "UINT"),
+        StructureMember("TemporaryResourceSize", "UINT64"),
+        StructureMember("PersistentResourceSize", "UINT64"),
     )
     __slots__ = ("PersistentResourceSize", "RequiredDescriptorCount", "TemporaryResourceSize")
 
@@ -121,10 +121,10 @@ class DML_BINDING_TABLE_DESC(Structure):
     """
 
     MEMBERS = (
-        Entry("Dispatchable", "OBJECT"),
-        Entry("CPUDescriptorHandle", "OBJECT", None, nullable=True),
-        Entry("GPUDescriptorHandle", "OBJECT", None, nullable=True),
-        Entry("SizeInDescriptors", "UINT", None, nullable=True),
+        StructureMember("Dispatchable", "OBJECT"),
+        StructureMember("CPUDescriptorHandle", "OBJECT", None, nullable=True),
+        StructureMember("GPUDescriptorHandle", "OBJECT", None, nullable=True),
+        StructureMember("SizeInDescriptors", "UINT", None, nullable=True),
     )
     __slots__ = ("CPUDescriptorHandle", "Dispatchable", "GPUDescriptorHandle", "SizeInDescriptors")
 
@@ -168,7 +168,7 @@ CONVERTERS["binding"] = _binding
 # ---- slots
 
 
-class Slot:
+class BindingSlot:
     """One input or output of an operator. ``views`` are the tensors that it is seen as; an absent one has none."""
 
     def __init__(self, name: str, views: Sequence[DML_BUFFER_TENSOR_DESC]) -> None:
@@ -208,7 +208,7 @@ def bound_region(
     return Region(memory, offset, size)
 
 
-def loose_region(subject: str, slot: Slot, buffer: Any, *, is_written: bool) -> Region:
+def loose_region(subject: str, slot: BindingSlot, buffer: Any, *, is_written: bool) -> Region:
     """The region for a buffer that was given as it is, where a NumPy array need not be padded to 4 bytes."""
     if isinstance(buffer, DML_BUFFER_BINDING):
         return bound_region(subject, slot.name, buffer, slot.size, slot.alignment, is_written=is_written)
@@ -237,8 +237,8 @@ class Hazards(NamedTuple):
 def check_hazards(
     subject: str,
     hazards: Hazards,
-    input_slots: Mapping[int, Slot],
-    output_slots: Sequence[Slot],
+    input_slots: Mapping[int, BindingSlot],
+    output_slots: Sequence[BindingSlot],
     inputs: Mapping[int, Region],
     outputs: Sequence[Region],
     temporary: Region | None,
@@ -269,8 +269,8 @@ def _check_apart(subject: str, name: str, region: Region, others: Sequence[tuple
 def _check_inputs(
     subject: str,
     hazards: Hazards,
-    input_slots: Mapping[int, Slot],
-    output_slot: Slot,
+    input_slots: Mapping[int, BindingSlot],
+    output_slot: BindingSlot,
     inputs: Mapping[int, Region],
     output: Region,
 ) -> None:

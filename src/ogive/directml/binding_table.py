@@ -12,7 +12,7 @@ from ogive.directml.binding import (
     DML_BINDING_TABLE_DESC,
     DML_BUFFER_ARRAY_BINDING,
     DML_BUFFER_BINDING,
-    Slot,
+    BindingSlot,
     bound_region,
     unwrapped,
 )
@@ -22,10 +22,10 @@ from ogive.directml.objects import DeviceChild, Parent
 from ogive.directml.results import refuse
 from ogive.errors import described
 
-__all__ = ["BindingTable", "Bound"]
+__all__ = ["BindingTable", "BoundTable"]
 
 
-class Bound(NamedTuple):
+class BoundTable(NamedTuple):
     """What a table holds at one moment: what a recorded dispatch runs on."""
 
     dispatchable: Dispatchable
@@ -218,14 +218,14 @@ class BindingTable(DeviceChild):
 
     # ---- recording
 
-    def _bound(self, subject: str) -> Bound:
+    def _bound(self, subject: str) -> BoundTable:
         """What is bound now; refuses where something is missing."""
         target = self._target(subject)
         if isinstance(target, CompiledOperator):
             self._check_complete(subject, target)
         else:
             self._complete_initializer(subject)
-        return Bound(target, self._operators, self._inputs, self._outputs, self._temporary, self._persistent)
+        return BoundTable(target, self._operators, self._inputs, self._outputs, self._temporary, self._persistent)
 
     def _check_complete(self, subject: str, target: CompiledOperator) -> None:
         needs_inputs = any(not slot.is_absent and not slot.is_owned for slot in target._inputs.values())
@@ -255,7 +255,7 @@ class BindingTable(DeviceChild):
         _check_initializer_hazards(subject, self._inputs, self._outputs)
 
 
-def _region(subject: str, slot: Slot, binding: Any, *, is_written: bool) -> Region:
+def _region(subject: str, slot: BindingSlot, binding: Any, *, is_written: bool) -> Region:
     if binding is None:
         refuse(subject, f"{slot.name} is not bound", f"a binding for {slot.name}", member=slot.name)
     if isinstance(binding, DML_BUFFER_ARRAY_BINDING):

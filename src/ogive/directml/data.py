@@ -19,10 +19,10 @@ __all__ = [
     "FUSABLE",
     "OPERATOR_TYPES",
     "STRUCTS",
-    "DataType",
-    "Decision",
+    "DataTypeFacts",
     "Fusable",
     "Member",
+    "OpenQuestion",
     "OperatorFacts",
     "TensorSupport",
     "alias_names",
@@ -107,7 +107,7 @@ class OperatorFacts(NamedTuple):
         return found
 
 
-class DataType(NamedTuple):
+class DataTypeFacts(NamedTuple):
     """One tensor data type."""
 
     name: str
@@ -138,8 +138,8 @@ FEATURE_LEVELS: dict[str, int] = {
 }
 
 #: The tensor data types by their short names ("FLOAT32"). UNKNOWN is not one.
-DATA_TYPES: dict[str, DataType] = {
-    short: DataType(short, row["value"], row["bits"], row["feature_level"])
+DATA_TYPES: dict[str, DataTypeFacts] = {
+    short: DataTypeFacts(short, row["value"], row["bits"], row["feature_level"])
     for row in _activations["_tensor_data_types"]
     if row["bits"] is not None
     for short in [row["name"].removeprefix("DML_TENSOR_DATA_TYPE_")]
@@ -217,7 +217,7 @@ FUSABLE: dict[str, Fusable] = {
 }
 
 
-class Decision(NamedTuple):
+class OpenQuestion(NamedTuple):
     """What the specification leaves open or says twice, and what holds here."""
 
     question: str
@@ -225,8 +225,8 @@ class Decision(NamedTuple):
 
 
 #: By operator; under "" those that concern more than one.
-DECISIONS: dict[str, tuple[Decision, ...]] = {
-    name: tuple(Decision(*row) for row in rows) for name, rows in _read("decisions.json").items()
+DECISIONS: dict[str, tuple[OpenQuestion, ...]] = {
+    name: tuple(OpenQuestion(*row) for row in rows) for name, rows in _read("decisions.json").items()
 }
 
 

@@ -30,7 +30,7 @@ from ogive.expression import Expression, Format, constant, lift, node
 from ogive.operator import Operator
 from ogive.signature import ANY, Parameter, Signature
 
-__all__ = ["Computation", "Elementwise", "RowWise", "Whole", "computation", "find", "kind_of"]
+__all__ = ["Computation", "ElementwiseDesc", "RowWiseDesc", "Whole", "computation", "find", "kind_of"]
 
 #: Operators that take elements as bits, whatever their type.
 ON_BITS = ("ELEMENT_WISE_BIT_",)
@@ -39,7 +39,7 @@ ON_BITS = ("ELEMENT_WISE_BIT_",)
 _STRUCTURAL = ("ScaleBias", "FusedActivation", "MinMaxDataType", "AxisCount", "Axes")
 
 
-class Elementwise(NamedTuple):
+class ElementwiseDesc(NamedTuple):
     """An element-wise computation with its parameters' values. Its operands are the input tensors that are there."""
 
     name: str
@@ -58,14 +58,14 @@ class Whole:
         self.function(*inputs, out=out)
 
 
-class RowWise(NamedTuple):
+class RowWiseDesc(NamedTuple):
     """A computation over rows, which lie along the last axis."""
 
     name: str
     formulas: RowFormula
 
 
-Computation = Elementwise | RowWise | Whole
+Computation = ElementwiseDesc | RowWiseDesc | Whole
 
 
 @cache
@@ -89,7 +89,7 @@ def computation(desc: OperatorDesc, accuracy: str) -> Callable[[], Computation]:
     if name in FILLS:
         return partial(FILLS[name], desc)
     if name == "CAST":
-        return lambda: Elementwise("cast", cast(*_kinds(desc)), ())
+        return lambda: ElementwiseDesc("cast", cast(*_kinds(desc)), ())
     if is_rowwise(name):
         return _rowwise(desc, find(name))
     recipe = _recipe(desc, find(name))
@@ -100,23 +100,23 @@ def computation(desc: OperatorDesc, accuracy: str) -> Callable[[], Computation]:
     return lambda: _under(_in_sequence(recipe, following), accuracy)
 
 
-def _under(made: Elementwise, accuracy: str) -> Elementwise:
+def _under(made: ElementwiseDesc, accuracy: str) -> ElementwiseDesc:
     return made._replace(formulas=under(made.formulas, accuracy))
 
 
 # ---- row-wise operators
 
 
-def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], RowWise | Whole]:
+def _rowwise(desc: OperatorDesc, operator: Operator) -> Callable[[], RowWiseDesc | Whole]:
     axes = reduced_axes(desc)
     axis = axes[0] if len(axes) == 1 else axes
     source, result = _kinds(desc)
 
-    def make() -> RowWise | Whole:
+    def make() -> RowWiseDesc | Whole:
         sizes = desc.InputTensor.Sizes
         if axes == (len(sizes) - 1,) and sizes[-1] > 1:
             roots = operator.computation(Signature((source,), (result,))).roots
-            return RowWise(operator.name, RowFormula(roots, (source,), (result,)))
+            return RowWiseDesc(operator.name, RowFormula(roots, (source,), (result,)))
         operator.kernel(Signature((source,), (result,))).prepare()
         return Whole(f"{operator.name}(axis={axis})", lambda x, out: operator(x, axis=axis, out=out))
 
@@ -171,7 +171,7 @@ FILLS: dict[str, Callable[[OperatorDesc], Whole]] = {
 # ---- element-wise operators
 
 
-class _Operand(NamedTuple):
+class _TensorOperand(NamedTuple):
     """What a tensor of the catalogue's operator is: an input by its number, an open parameter, or a constant."""
 
     kind: Literal["input", "parameter", "constant"]
@@ -183,7 +183,7 @@ class _Recipe(NamedTuple):
 
     operator: Operator
     types: tuple[ElementType, ...]
-    operands: tuple[_Operand, ...]
+    operands: tuple[_TensorOperand, ...]
     choices: tuple[tuple[str, Any], ...]
     is_scaled: bool
     parameters: tuple[float, ...]
@@ -191,8 +191,8 @@ class _Recipe(NamedTuple):
     def formulas(self) -> Formula | Fused:
         return _formulas(self.operator, self.types, self.operands, self.choices, self.is_scaled)
 
-    def elementwise(self) -> Elementwise:
-        return Elementwise(self.operator.name, self.formulas(), self.parameters)
+    def elementwise(self) -> ElementwiseDesc:
+        return ElementwiseDesc(self.operator.name, self.formulas(), self.parameters)
 
 
 def _kinds(desc: OperatorDesc) -> tuple[ElementType, ...]:
@@ -239,21 +239,21 @@ def _recipe(desc: OperatorDesc, operator: Operator, kinds: tuple[ElementType, ..
 
 def _operands(
     desc: OperatorDesc, operator: Operator, numbers: dict[str, float], constants: dict[str, int | float]
-) -> tuple[_Operand, ...]:
+) -> tuple[_TensorOperand, ...]:
     """The desc's tensors are those of the catalogue's operator for which no member gives a number, in order."""
     members = iter(desc.FACTS.inputs)
     positions = count()
     operands = []
     for tensor in operator.tensors:
         if tensor in constants:
-            operands.append(_Operand("constant", constants[tensor]))
+            operands.append(_TensorOperand("constant", constants[tensor]))
         elif tensor in numbers:
-            operands.append(_Operand("parameter", tensor))
+            operands.append(_TensorOperand("parameter", tensor))
         else:
             member = next(members)
             is_there = not member.optional or getattr(desc, member.name) is not None
             # The zero points, which are what may be left out, are then 0.
-            operands.append(_Operand("input", next(positions)) if is_there else _Operand("constant", 0))
+            operands.append(_TensorOperand("input", next(positions)) if is_there else _TensorOperand("constant", 0))
     return tuple(operands)
 
 
@@ -311,7 +311,7 @@ def _check_number(desc: OperatorDesc, name: str, value: float) -> None:
 def _formulas(
     operator: Operator,
     types: tuple[ElementType, ...],
-    operands: tuple[_Operand, ...],
+    operands: tuple[_TensorOperand, ...],
     choices: tuple[tuple[str, Any], ...],
     is_scaled: bool,
 ) -> Formula | Fused:
@@ -329,7 +329,7 @@ def _formulas(
 def _formula(
     operator: Operator,
     types: tuple[ElementType, ...],
-    operands: tuple[_Operand, ...],
+    operands: tuple[_TensorOperand, ...],
     choices: dict[str, Any],
     is_scaled: bool,
 ) -> Formula:
@@ -369,9 +369,9 @@ def _scaled(x: Expression) -> Expression:
     return lift(x) * lift(scale) + lift(bias)
 
 
-def _in_sequence(first: _Recipe, second: _Recipe) -> Elementwise:
+def _in_sequence(first: _Recipe, second: _Recipe) -> ElementwiseDesc:
     """One computation for an operator and its fused activation; what goes between them is rounded."""
     inputs = first.types[:-1]
     steps = ((first.formulas(), tuple(range(len(inputs)))), (second.formulas(), (len(inputs),)))
     name = f"{first.operator.name}, {second.operator.name}"
-    return Elementwise(name, Fused(inputs, steps, (len(inputs) + 1,)), first.parameters + second.parameters)
+    return ElementwiseDesc(name, Fused(inputs, steps, (len(inputs) + 1,)), first.parameters + second.parameters)

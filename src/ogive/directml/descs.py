@@ -15,7 +15,7 @@ from ogive.directml import tensor as _tensor  # noqa: F401
 from ogive.directml.data import OperatorFacts, facts
 from ogive.directml.enumerations import DML_OPERATOR_TYPE, ENUMERATIONS, level_name
 from ogive.directml.results import refuse
-from ogive.directml.structure import CONVERTERS, REQUIRED, Entry, Structure, structures
+from ogive.directml.structure import CONVERTERS, REQUIRED, Structure, StructureMember, structures
 from ogive.errors import described
 
 __all__ = ["DML_OPERATOR_DESC", "OperatorDesc", "desc_class", "in_place_rule"]
@@ -57,14 +57,14 @@ DERIVED: dict[str, Callable[[OperatorDesc], Any]] = {
 }
 
 
-def _entry(member: data.Member) -> Entry:
+def _entry(member: data.Member) -> StructureMember:
     if member.optional or member.name in DERIVED:
-        return Entry(member.name, member.type, None, nullable=True)
+        return StructureMember(member.name, member.type, None, nullable=True)
     if member.is_tensor:  # a null pointer has a meaning in a FusedActivation
-        return Entry(member.name, member.type, nullable=True)
+        return StructureMember(member.name, member.type, nullable=True)
     if isinstance(member.default, str):
-        return Entry(member.name, member.type, ENUMERATIONS[member.type][member.default])
-    return Entry(member.name, member.type, REQUIRED if member.default is None else member.default)
+        return StructureMember(member.name, member.type, ENUMERATIONS[member.type][member.default])
+    return StructureMember(member.name, member.type, REQUIRED if member.default is None else member.default)
 
 
 @cache
@@ -86,7 +86,7 @@ def desc_class(struct: str) -> type[OperatorDesc]:
     return type(struct, (OperatorDesc,), namespace)
 
 
-def _documentation(operator: OperatorFacts, members: tuple[Entry, ...]) -> str:
+def _documentation(operator: OperatorFacts, members: tuple[StructureMember, ...]) -> str:
     """The reference of one operator, from the data."""
     lines = [f"{operator.type_name}: ``{operator.formula}``.", ""]
     for member, entry in zip(operator.members, members, strict=True):
@@ -123,7 +123,7 @@ class DML_OPERATOR_DESC(Structure):
     Source: DML_OPERATOR_DESC (DirectML 1.0).
     """
 
-    MEMBERS = (Entry("Type", "DML_OPERATOR_TYPE"), Entry("Desc", "operator desc"))
+    MEMBERS = (StructureMember("Type", "DML_OPERATOR_TYPE"), StructureMember("Desc", "operator desc"))
     __slots__ = ("Desc", "Type")
 
     def _check(self) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from ogive.contracts import CONTRACTS, checked
 from ogive.directml import features
 from ogive.directml.binding import DML_BINDING_TABLE_DESC
-from ogive.directml.binding_table import BindingTable, Bound
+from ogive.directml.binding_table import BindingTable, BoundTable
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import DML_CREATE_DEVICE_FLAGS, DML_EXECUTION_FLAGS, DML_FEATURE_LEVEL, level_name
@@ -89,7 +89,7 @@ class CommandRecorder(DeviceChild):
             what = f"bindings is a table for {bindings._dispatchable!r}"
             refuse(subject, what, f"a table for {dispatchable!r}", "Call Reset", member="bindings")
 
-    def _run(self, subject: str, bindings: BindingTable, recorded: Bound | None) -> None:
+    def _run(self, subject: str, bindings: BindingTable, recorded: BoundTable | None) -> None:
         with self._device._removed_by_misuse():
             bound = bindings._bound(subject) if recorded is None else recorded
             if isinstance(bound.dispatchable, OperatorInitializer):

@@ -7,7 +7,7 @@ from typing import Any
 from ogive.directml.data import DATA_TYPES, FEATURE_LEVELS
 from ogive.directml.enumerations import DML_FEATURE, DML_FEATURE_LEVEL, DML_TENSOR_DATA_TYPE, level_name, short_name
 from ogive.directml.results import HRESULT, refuse
-from ogive.directml.structure import CONVERTERS, Entry, Structure, short
+from ogive.directml.structure import CONVERTERS, Structure, StructureMember, short
 from ogive.errors import described
 
 __all__ = [
@@ -22,28 +22,28 @@ __all__ = [
 class DML_FEATURE_QUERY_TENSOR_DATA_TYPE_SUPPORT(Structure):
     """Can the device use a data type in tensors at all? Source: the structure of this name (DirectML 1.0)."""
 
-    MEMBERS = (Entry("DataType", "DML_TENSOR_DATA_TYPE"),)
+    MEMBERS = (StructureMember("DataType", "DML_TENSOR_DATA_TYPE"),)
     __slots__ = ("DataType",)
 
 
 class DML_FEATURE_DATA_TENSOR_DATA_TYPE_SUPPORT(Structure):
     """The answer for a data type. It says nothing about any one operator, whose tables do."""
 
-    MEMBERS = (Entry("IsSupported", "BOOL"),)
+    MEMBERS = (StructureMember("IsSupported", "BOOL"),)
     __slots__ = ("IsSupported",)
 
 
 class DML_FEATURE_QUERY_FEATURE_LEVELS(Structure):
     """Which of these levels is the highest that the device has? Source: the structure of this name (DirectML 1.1)."""
 
-    MEMBERS = (Entry("RequestedFeatureLevels", "UINT[]"),)
+    MEMBERS = (StructureMember("RequestedFeatureLevels", "UINT[]"),)
     __slots__ = ("RequestedFeatureLevels",)
 
 
 class DML_FEATURE_DATA_FEATURE_LEVELS(Structure):
     """The answer for feature levels."""
 
-    MEMBERS = (Entry("MaxSupportedFeatureLevel", "DML_FEATURE_LEVEL"),)
+    MEMBERS = (StructureMember("MaxSupportedFeatureLevel", "DML_FEATURE_LEVEL"),)
     __slots__ = ("MaxSupportedFeatureLevel",)
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ogive.directml.binding import Hazards, Slot
+from ogive.directml.binding import BindingSlot, Hazards
 from ogive.directml.byte_ranges import bytes_of
 from ogive.directml.data import FEATURE_LEVELS
 from ogive.directml.descs import OperatorDesc
@@ -16,7 +16,7 @@ from ogive.directml.graph_plan import make_plan
 from ogive.directml.life_cycle import CompiledOperator, Operator, accepted_operator, single_node
 from ogive.directml.objects import Parent
 from ogive.directml.results import refuse
-from ogive.directml.structure import CONVERTERS, Entry, Structure, arrays, structures
+from ogive.directml.structure import CONVERTERS, Structure, StructureMember, arrays, structures
 from ogive.errors import described
 
 __all__ = [
@@ -44,7 +44,7 @@ class _Named(Structure):
 class DML_OPERATOR_GRAPH_NODE_DESC(_Named):
     """A node that is an operator. Source: DML_OPERATOR_GRAPH_NODE_DESC (feature level 2_1)."""
 
-    MEMBERS = (Entry("Operator", "OBJECT"), Entry("Name", "TEXT", None, nullable=True))
+    MEMBERS = (StructureMember("Operator", "OBJECT"), StructureMember("Name", "TEXT", None, nullable=True))
     __slots__ = ("Name", "Operator")
 
 
@@ -56,9 +56,9 @@ class DML_CONSTANT_DATA_GRAPH_NODE_DESC(_Named):
     """
 
     MEMBERS = (
-        Entry("Data", "BUFFER"),
-        Entry("DataSize", "SIZE_T", None, nullable=True),
-        Entry("Name", "TEXT", None, nullable=True),
+        StructureMember("Data", "BUFFER"),
+        StructureMember("DataSize", "SIZE_T", None, nullable=True),
+        StructureMember("Name", "TEXT", None, nullable=True),
     )
     __slots__ = ("Data", "DataSize", "Name", "memory")
 
@@ -76,10 +76,10 @@ class DML_INPUT_GRAPH_EDGE_DESC(_Named):
     """An edge from an input of the graph to an input of a node."""
 
     MEMBERS = (
-        Entry("GraphInputIndex", "UINT"),
-        Entry("ToNodeIndex", "UINT"),
-        Entry("ToNodeInputIndex", "UINT"),
-        Entry("Name", "TEXT", None, nullable=True),
+        StructureMember("GraphInputIndex", "UINT"),
+        StructureMember("ToNodeIndex", "UINT"),
+        StructureMember("ToNodeInputIndex", "UINT"),
+        StructureMember("Name", "TEXT", None, nullable=True),
     )
     __slots__ = ("GraphInputIndex", "Name", "ToNodeIndex", "ToNodeInputIndex")
 
@@ -88,10 +88,10 @@ class DML_OUTPUT_GRAPH_EDGE_DESC(_Named):
     """An edge from an output of a node to an output of the graph."""
 
     MEMBERS = (
-        Entry("FromNodeIndex", "UINT"),
-        Entry("FromNodeOutputIndex", "UINT"),
-        Entry("GraphOutputIndex", "UINT"),
-        Entry("Name", "TEXT", None, nullable=True),
+        StructureMember("FromNodeIndex", "UINT"),
+        StructureMember("FromNodeOutputIndex", "UINT"),
+        StructureMember("GraphOutputIndex", "UINT"),
+        StructureMember("Name", "TEXT", None, nullable=True),
     )
     __slots__ = ("FromNodeIndex", "FromNodeOutputIndex", "GraphOutputIndex", "Name")
 
@@ -100,11 +100,11 @@ class DML_INTERMEDIATE_GRAPH_EDGE_DESC(_Named):
     """An edge from an output of a node to an input of a node."""
 
     MEMBERS = (
-        Entry("FromNodeIndex", "UINT"),
-        Entry("FromNodeOutputIndex", "UINT"),
-        Entry("ToNodeIndex", "UINT"),
-        Entry("ToNodeInputIndex", "UINT"),
-        Entry("Name", "TEXT", None, nullable=True),
+        StructureMember("FromNodeIndex", "UINT"),
+        StructureMember("FromNodeOutputIndex", "UINT"),
+        StructureMember("ToNodeIndex", "UINT"),
+        StructureMember("ToNodeInputIndex", "UINT"),
+        StructureMember("Name", "TEXT", None, nullable=True),
     )
     __slots__ = ("FromNodeIndex", "FromNodeOutputIndex", "Name", "ToNodeIndex", "ToNodeInputIndex")
 
@@ -125,7 +125,7 @@ CONVERTERS["graph edge"] = structures(*_EDGE_TYPES)
 class DML_GRAPH_NODE_DESC(Structure):
     """A node with its type. Wherever this is wanted, the inner desc alone does as well."""
 
-    MEMBERS = (Entry("Type", "DML_GRAPH_NODE_TYPE"), Entry("Desc", "graph node"))
+    MEMBERS = (StructureMember("Type", "DML_GRAPH_NODE_TYPE"), StructureMember("Desc", "graph node"))
     __slots__ = ("Desc", "Type")
 
     def _check(self) -> None:
@@ -135,7 +135,7 @@ class DML_GRAPH_NODE_DESC(Structure):
 class DML_GRAPH_EDGE_DESC(Structure):
     """An edge with its type. Wherever this is wanted, the inner desc alone does as well."""
 
-    MEMBERS = (Entry("Type", "DML_GRAPH_EDGE_TYPE"), Entry("Desc", "graph edge"))
+    MEMBERS = (StructureMember("Type", "DML_GRAPH_EDGE_TYPE"), StructureMember("Desc", "graph edge"))
     __slots__ = ("Desc", "Type")
 
     def _check(self) -> None:
@@ -166,12 +166,12 @@ class DML_GRAPH_DESC(Structure):
     """
 
     MEMBERS = (
-        Entry("InputCount", "UINT"),
-        Entry("OutputCount", "UINT"),
-        Entry("Nodes", "graph node[]"),
-        Entry("InputEdges", "DML_INPUT_GRAPH_EDGE_DESC[]", ()),
-        Entry("OutputEdges", "DML_OUTPUT_GRAPH_EDGE_DESC[]", ()),
-        Entry("IntermediateEdges", "DML_INTERMEDIATE_GRAPH_EDGE_DESC[]", ()),
+        StructureMember("InputCount", "UINT"),
+        StructureMember("OutputCount", "UINT"),
+        StructureMember("Nodes", "graph node[]"),
+        StructureMember("InputEdges", "DML_INPUT_GRAPH_EDGE_DESC[]", ()),
+        StructureMember("OutputEdges", "DML_OUTPUT_GRAPH_EDGE_DESC[]", ()),
+        StructureMember("IntermediateEdges", "DML_INTERMEDIATE_GRAPH_EDGE_DESC[]", ()),
     )
     __slots__ = ("InputCount", "InputEdges", "IntermediateEdges", "Nodes", "OutputCount", "OutputEdges")
 
@@ -192,7 +192,7 @@ def compile_graph(device: Parent, level: int, graph: DML_GRAPH_DESC, flags: Any)
     outputs = [number[index] for index in wiring.outputs]
     plan = make_plan(nodes, outputs, owned, wiring.constants)
     output_slots = [
-        Slot(name, wiring.operators[index].outputs[0].views)
+        BindingSlot(name, wiring.operators[index].outputs[0].views)
         for index, name in zip(wiring.outputs, wiring.output_names, strict=True)
     ]
     title = f"a graph of {len(graph.Nodes)} nodes"
@@ -217,7 +217,7 @@ def _compile_parts(
     return compile_graph(device, level, wires.replace(Nodes=nodes), flags)
 
 
-class _Source(NamedTuple):
+class _EdgeSource(NamedTuple):
     area: str
     number: int
 
@@ -239,7 +239,7 @@ class _Wiring:
             self._add_node(index, node)
         if not self.operators:
             self._refuse("there is no operator node", "one operator node or more", "Nodes")
-        self.sources: dict[int, dict[int, _Source]] = {index: {} for index in self.operators}
+        self.sources: dict[int, dict[int, _EdgeSource]] = {index: {} for index in self.operators}
         self.used: set[int] = set()
         self._input_names: dict[int, str] = {}
         self._input_views: dict[int, list[Any]] = {}
@@ -281,7 +281,7 @@ class _Wiring:
             allowed = f"0 to {count - 1}" if count else "no edges like this"
             self._refuse(f"{edge}.{member} is {index}", allowed, f"{edge}.{member}")
 
-    def _target(self, edge: str, desc: Structure) -> Slot:
+    def _target(self, edge: str, desc: Structure) -> BindingSlot:
         """The input that an edge leads to, which nothing may feed yet."""
         self._check_index(edge, "ToNodeIndex", desc.ToNodeIndex, len(self.graph.Nodes))
         node = self._node(desc.ToNodeIndex)
@@ -289,7 +289,7 @@ class _Wiring:
             self._refuse(f"{edge} leads to {node}, a constant", "edges to operators", f"{edge}.ToNodeIndex")
         slots = self.operators[desc.ToNodeIndex].inputs
         self._check_index(edge, "ToNodeInputIndex", desc.ToNodeInputIndex, len(slots))
-        slot: Slot = slots[desc.ToNodeInputIndex]
+        slot: BindingSlot = slots[desc.ToNodeInputIndex]
         if slot.is_absent:
             what = f"{edge} leads to {slot.name} of {node}, which its desc leaves out"
             self._refuse(what, "edges to tensors that are there", f"{edge}.ToNodeInputIndex")
@@ -312,7 +312,7 @@ class _Wiring:
                 self._refuse(what, allowed, f"{edge}.GraphInputIndex")
             views.append(slot.views[0])
             self._input_names.setdefault(desc.GraphInputIndex, desc.Name or f"input {desc.GraphInputIndex}")
-            self.sources[desc.ToNodeIndex][desc.ToNodeInputIndex] = _Source("input", desc.GraphInputIndex)
+            self.sources[desc.ToNodeIndex][desc.ToNodeInputIndex] = _EdgeSource("input", desc.GraphInputIndex)
 
     def _add_intermediate_edges(self) -> None:
         for i, desc in enumerate(self.graph.IntermediateEdges):
@@ -328,7 +328,7 @@ class _Wiring:
                 self._refuse(what, "equal TotalTensorSizeInBytes at both ends", edge)
             self.sources[desc.ToNodeIndex][desc.ToNodeInputIndex] = source
 
-    def _origin(self, edge: str, desc: Structure) -> tuple[int, _Source]:
+    def _origin(self, edge: str, desc: Structure) -> tuple[int, _EdgeSource]:
         """The size and the source of the tensor that an edge comes from."""
         index = desc.FromNodeIndex
         self._check_index(edge, "FromNodeIndex", index, len(self.graph.Nodes))
@@ -336,8 +336,8 @@ class _Wiring:
         self.used.add(index)
         if index in self._constant_of:
             number = self._constant_of[index]
-            return self.constants[number].nbytes, _Source("constant", number)
-        return self.operators[index].outputs[0].size, _Source("node", index)
+            return self.constants[number].nbytes, _EdgeSource("constant", number)
+        return self.operators[index].outputs[0].size, _EdgeSource("node", index)
 
     def _output_sources(self) -> tuple[list[int], list[str]]:
         """For each output of the graph the node that it comes from, and its name."""
@@ -380,10 +380,11 @@ class _Wiring:
             for i, node in enumerate(self.graph.Nodes)
         ]
 
-    def inputs(self) -> dict[int, Slot]:
+    def inputs(self) -> dict[int, BindingSlot]:
         """The inputs that feed something."""
         return {
-            index: Slot(self._input_names[index], tuple(views)) for index, views in sorted(self._input_views.items())
+            index: BindingSlot(self._input_names[index], tuple(views))
+            for index, views in sorted(self._input_views.items())
         }
 
     def order(self) -> Sequence[int]:

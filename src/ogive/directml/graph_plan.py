@@ -1,6 +1,6 @@
 """Plans: the calls that a compiled operator makes, and where everything lies.
 
-A graph of nodes becomes islands, an island the call of a kernel. What goes from one island to another lies in the
+A graph of nodes becomes groups, a fusion group the call of a kernel. What goes from one group to another lies in the
 temporary resource, whose places are used again when nothing needs what lies there any more.
 """
 
@@ -14,24 +14,24 @@ from typing import Literal, NamedTuple, cast
 import numpy as np
 
 from ogive.directml.byte_ranges import Region
-from ogive.directml.desc_computation import Computation, Elementwise, Whole
+from ogive.directml.desc_computation import Computation, ElementwiseDesc, Whole
 from ogive.directml.enumerations import CONSTANTS
 from ogive.directml.tensor import DML_BUFFER_TENSOR_DESC, Layout, View
 from ogive.dtypes import ElementType
 from ogive.engine import graph as engine
 from ogive.engine import plan as calls
-from ogive.engine.fusion import Island
-from ogive.engine.graph import Value
+from ogive.engine.fusion import FusionGroup
+from ogive.engine.graph import ArrayValue
 from ogive.engine.plan import Call, Output, ViewLayout
-from ogive.engine.row_fusion import RowIsland, fused_rows
+from ogive.engine.row_fusion import RowFusionGroup, fused_rows
 from ogive.engine.schedule import Allocator, Array, Schedule, Task, schedule
 
-__all__ = ["Node", "Operand", "Plan", "flat", "make_plan", "native_plan"]
+__all__ = ["KernelNode", "NodeOperand", "Plan", "flat", "make_plan", "native_plan"]
 
 _ALIGNMENT = CONSTANTS["DML_TEMPORARY_BUFFER_ALIGNMENT"]
 
 
-class Operand(NamedTuple):
+class NodeOperand(NamedTuple):
     """Where an operand of a node comes from, and how the node sees it."""
 
     area: Literal["input", "constant", "node"]
@@ -40,28 +40,28 @@ class Operand(NamedTuple):
     kind: ElementType
 
     @property
-    def value(self) -> Value:
-        return Value((self.area, self.number), self.kind, self.desc.Sizes, self.desc.layout)
+    def value(self) -> ArrayValue:
+        return ArrayValue((self.area, self.number), self.kind, self.desc.Sizes, self.desc.layout)
 
 
-class Node(NamedTuple):
+class KernelNode(NamedTuple):
     """One operator of a graph, in the order of computation."""
 
     computation: Computation
-    operands: tuple[Operand, ...]
+    operands: tuple[NodeOperand, ...]
     desc: DML_BUFFER_TENSOR_DESC
     """The output's"""
     kind: ElementType
 
-    def translated(self, number: int) -> engine.Node:
+    def translated(self, number: int) -> engine.GraphNode:
         """The node as the engine sees it."""
         computation = self.computation
-        result = Value(("node", number), self.kind, self.desc.Sizes, self.desc.layout)
+        result = ArrayValue(("node", number), self.kind, self.desc.Sizes, self.desc.layout)
         operands = tuple(operand.value for operand in self.operands)
         if isinstance(computation, Whole):
-            return engine.Node(computation.name, result, operands, None)
-        parameters = computation.parameters if isinstance(computation, Elementwise) else ()
-        return engine.Node(computation.name, result, operands, computation.formulas, parameters)
+            return engine.GraphNode(computation.name, result, operands, None)
+        parameters = computation.parameters if isinstance(computation, ElementwiseDesc) else ()
+        return engine.GraphNode(computation.name, result, operands, computation.formulas, parameters)
 
 
 class Location(NamedTuple):
@@ -118,7 +118,7 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    nodes: Sequence[Node],
+    nodes: Sequence[KernelNode],
     outputs: Sequence[int],
     owned: Mapping[int, int],
     constants: Sequence[np.ndarray] = (),
@@ -133,10 +133,10 @@ def make_plan(
     translated = tuple(node.translated(number) for number, node in enumerate(nodes))
     # Several outputs may be one value. Where the caller has them lie, no call reads.
     stored = Counter[Hashable](("node", number) for number in outputs)
-    islands = fused_rows(engine.Graph(translated, stored, can_read_stored=False))
-    scheduled = _schedule(islands, nodes)
+    groups = fused_rows(engine.Graph(translated, stored, can_read_stored=False))
+    scheduled = _schedule(groups, nodes)
     places = {_number(name): offset for name, offset in scheduled.offsets.items()}
-    made = tuple(call for island in islands for call in _calls(island, nodes, outputs, places))
+    made = tuple(call for group in groups for call in _calls(group, nodes, outputs, places))
     return Plan(made, places, scheduled.size, persistent, owner.end, tuple(constants))
 
 
@@ -146,40 +146,42 @@ def _number(array: Hashable) -> int:
     return number
 
 
-def _schedule(islands: Sequence[Island], nodes: Sequence[Node]) -> Schedule:
-    """Where the results lie that other islands read: in the temporary resource."""
-    read = {value.array for island in islands for value in island.inputs}
+def _schedule(groups: Sequence[FusionGroup], nodes: Sequence[KernelNode]) -> Schedule:
+    """Where the results lie that other groups read: in the temporary resource."""
+    read = {value.array for group in groups for value in group.inputs}
     tasks = []
-    for island in islands:
-        results = [node.result for node in island.nodes if node.result.array in read]
+    for group in groups:
+        results = [node.result for node in group.nodes if node.result.array in read]
         sizes = [nodes[_number(value.array)].desc.TotalTensorSizeInBytes for value in results]
         arrays = tuple(Array(value.array, size, value.view) for value, size in zip(results, sizes, strict=True))
-        reads = tuple((value.array, value.view) for value in island.inputs)
-        is_element_wise = island.nodes[0].computation is not None and not isinstance(island, RowIsland)
+        reads = tuple((value.array, value.view) for value in group.inputs)
+        is_element_wise = group.nodes[0].computation is not None and not isinstance(group, RowFusionGroup)
         tasks.append(Task(reads, arrays, is_element_wise))
     return schedule(tasks, _ALIGNMENT)
 
 
-def _calls(island: Island, nodes: Sequence[Node], outputs: Sequence[int], places: Mapping[int, int]) -> list[Call]:
-    """What computes an island: a kernel with all of its results, or a function, whose result is copied to others."""
-    targets = [_output(place) for node in island.nodes for place in _targets(node.result, outputs, places)]
-    inputs = tuple(map(_source, island.inputs))
-    computation = nodes[_number(island.nodes[0].result.array)].computation
+def _calls(
+    group: FusionGroup, nodes: Sequence[KernelNode], outputs: Sequence[int], places: Mapping[int, int]
+) -> list[Call]:
+    """What computes a fusion group: a kernel with all of its results, or a function, whose result is copied to others."""
+    targets = [_output(place) for node in group.nodes for place in _targets(node.result, outputs, places)]
+    inputs = tuple(map(_source, group.inputs))
+    computation = nodes[_number(group.nodes[0].result.array)].computation
     if not isinstance(computation, Whole):
-        kind: calls.Kind = "rows" if isinstance(island, RowIsland) else "elements"
-        return [Call(kind, island.prepared(), inputs, tuple(targets), island=island)]
+        kind: calls.Kind = "rows" if isinstance(group, RowFusionGroup) else "elements"
+        return [Call(kind, group.prepared(), inputs, tuple(targets), group=group)]
     first, *others = targets
     copies = (Call("filling", _copied, (first.name,), (other,)) for other in others)
     return [Call("filling", computation, inputs, (first,)), *copies]
 
 
-def _source(value: Value) -> Location:
+def _source(value: ArrayValue) -> Location:
     area, number = cast(tuple[Literal["input", "node", "constant"], int], value.array)
     return Location(area, number, _view(value))
 
 
-def _targets(value: Value, outputs: Sequence[int], places: Mapping[int, int]) -> list[Location]:
-    """Where the result of a node goes: to outputs, and to the temporary resource if other islands read it."""
+def _targets(value: ArrayValue, outputs: Sequence[int], places: Mapping[int, int]) -> list[Location]:
+    """Where the result of a node goes: to outputs, and to the temporary resource if other groups read it."""
     number, view = _number(value.array), _view(value)
     found = [Location("output", index, view) for index, node in enumerate(outputs) if node == number]
     return [*found, Location("node", number, view)] if number in places else found
@@ -190,7 +192,7 @@ def _output(location: Location) -> Output:
     return Output(location, view.shape, view.dtype, None if view.is_packed else view.strides)
 
 
-def _view(value: Value) -> View:
+def _view(value: ArrayValue) -> View:
     _, sizes, strides = cast(Layout, value.view)
     return View(sizes, value.type.numpy, tuple(stride * value.type.itemsize for stride in strides))
 

@@ -13,8 +13,8 @@ from ogive import forking
 from ogive.directml.binding import (
     DML_BINDING_PROPERTIES,
     DML_BUFFER_BINDING,
+    BindingSlot,
     Hazards,
-    Slot,
     bound_region,
     check_hazards,
     loose_region,
@@ -23,7 +23,7 @@ from ogive.directml.byte_ranges import Region
 from ogive.directml.desc_computation import Computation, computation, kind_of
 from ogive.directml.descs import OperatorDesc
 from ogive.directml.enumerations import CONSTANTS, DML_EXECUTION_FLAGS
-from ogive.directml.graph_plan import Node, Operand, Plan, flat, make_plan, native_plan
+from ogive.directml.graph_plan import KernelNode, NodeOperand, Plan, flat, make_plan, native_plan
 from ogive.directml.objects import DeviceChild, Parent
 from ogive.directml.results import HRESULT, refuse
 from ogive.directml.structure import short
@@ -75,19 +75,19 @@ def accepted_operator(device: Parent, desc: OperatorDesc) -> Operator:
     return Operator(device, desc, computation(desc, device.accuracy))
 
 
-def _slot(name: str, desc: Any) -> Slot:
-    return Slot(name, () if desc is None else (desc,))
+def _slot(name: str, desc: Any) -> BindingSlot:
+    return BindingSlot(name, () if desc is None else (desc,))
 
 
-def single_node(operator: Operator, sources: Mapping[int, tuple[Any, int]]) -> Node:
+def single_node(operator: Operator, sources: Mapping[int, tuple[Any, int]]) -> KernelNode:
     """An operator as a node of a plan. ``sources``: for each input that is there, the area and number it comes from."""
     desc = operator.desc
     operands = tuple(
-        Operand(*sources[position], slot.views[0], kind_of(desc, slot.views[0]))
+        NodeOperand(*sources[position], slot.views[0], kind_of(desc, slot.views[0]))
         for position, slot in enumerate(operator.inputs)
         if not slot.is_absent
     )
-    return Node(operator._compute(), operands, desc.output, kind_of(desc, desc.output))
+    return KernelNode(operator._compute(), operands, desc.output, kind_of(desc, desc.output))
 
 
 class Dispatchable(DeviceChild, ABC):
@@ -123,9 +123,9 @@ class CompiledOperator(Dispatchable):
         device: Parent,
         title: str,
         plan: Plan,
-        inputs: Mapping[int, Slot],
+        inputs: Mapping[int, BindingSlot],
         input_count: int,
-        outputs: Sequence[Slot],
+        outputs: Sequence[BindingSlot],
         hazards: Hazards,
         flags: Any,
         source: Source,
@@ -475,7 +475,7 @@ def _fitted(array: Any, view: View) -> Any:
     return array if array.size < count else array.reshape(-1)[:count].reshape(view.shape)
 
 
-def _by_name(slots: Mapping[int, Slot]) -> dict[Any, int]:
+def _by_name(slots: Mapping[int, BindingSlot]) -> dict[Any, int]:
     """The numbers of slots by their names; a name that several have names none."""
     numbers: dict[Any, int] = {}
     doubled = set()

@@ -10,7 +10,7 @@ import numpy as np
 from ogive.directml.data import DATA_TYPES
 from ogive.directml.enumerations import DML_TENSOR_DATA_TYPE, short_name
 from ogive.directml.results import refuse
-from ogive.directml.structure import CONVERTERS, Entry, Structure, structures
+from ogive.directml.structure import CONVERTERS, Structure, StructureMember, structures
 
 __all__ = ["DML_SCALAR_UNION", "DML_SCALE_BIAS", "DML_SIZE_2D"]
 
@@ -27,14 +27,14 @@ class DML_SCALE_BIAS(Structure):
     Source: DML_SCALE_BIAS (DirectML 1.0).
     """
 
-    MEMBERS = (Entry("Scale", "FLOAT"), Entry("Bias", "FLOAT"))
+    MEMBERS = (StructureMember("Scale", "FLOAT"), StructureMember("Bias", "FLOAT"))
     __slots__ = ("Bias", "Scale")
 
 
 class DML_SIZE_2D(Structure):
     """A width and a height, in this order. Source: DML_SIZE_2D (DirectML 1.0)."""
 
-    MEMBERS = (Entry("Width", "UINT"), Entry("Height", "UINT"))
+    MEMBERS = (StructureMember("Width", "UINT"), StructureMember("Height", "UINT"))
     __slots__ = ("Height", "Width")
 
 

@@ -21,14 +21,24 @@ from ogive.directml.enumerations import ENUMERATIONS, members
 from ogive.directml.results import refuse
 from ogive.errors import described, suggestion
 
-__all__ = ["CONVERTERS", "REQUIRED", "Converter", "Entry", "Structure", "arrays", "items", "short", "structures"]
+__all__ = [
+    "CONVERTERS",
+    "REQUIRED",
+    "Converter",
+    "Structure",
+    "StructureMember",
+    "arrays",
+    "items",
+    "short",
+    "structures",
+]
 
 REQUIRED: Any = inspect.Parameter.empty
 
 _S = TypeVar("_S", bound="Structure")
 
 
-class Entry(NamedTuple):
+class StructureMember(NamedTuple):
     """One member of a structure: its name, its type in DirectML.h, and its default."""
 
     name: str
@@ -41,7 +51,7 @@ class Entry(NamedTuple):
 class Structure:
     """The base of all structures."""
 
-    MEMBERS: ClassVar[tuple[Entry, ...]] = ()
+    MEMBERS: ClassVar[tuple[StructureMember, ...]] = ()
     __match_args__: ClassVar[tuple[str, ...]] = ()
     __slots__ = ()
 
@@ -130,7 +140,7 @@ class Structure:
         return type(self), self._values()
 
 
-def _shown(member: Entry, value: Any) -> str:
+def _shown(member: StructureMember, value: Any) -> str:
     if member.type == "FLOAT":  # in as few digits as tell it apart from other float32 numbers
         return str(np.float32(value))
     return f"<{type(value).__name__}>" if member.type == "BUFFER" else repr(value)

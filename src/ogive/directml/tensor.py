@@ -15,7 +15,7 @@ import numpy as np
 from ogive.directml.data import DATA_TYPES
 from ogive.directml.enumerations import CONSTANTS, DML_TENSOR_DATA_TYPE, DML_TENSOR_FLAGS, DML_TENSOR_TYPE, short_name
 from ogive.directml.results import refuse
-from ogive.directml.structure import CONVERTERS, Entry, Structure, short, structures
+from ogive.directml.structure import CONVERTERS, Structure, StructureMember, short, structures
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.forking import cached_property
 
@@ -102,12 +102,12 @@ class DML_BUFFER_TENSOR_DESC(Structure):
     """
 
     MEMBERS = (
-        Entry("DataType", "DML_TENSOR_DATA_TYPE"),
-        Entry("Sizes", "UINT[]"),
-        Entry("Strides", "UINT[]", None, nullable=True),
-        Entry("Flags", "DML_TENSOR_FLAGS", DML_TENSOR_FLAGS.NONE),
-        Entry("TotalTensorSizeInBytes", "UINT64", None, nullable=True),
-        Entry("GuaranteedBaseOffsetAlignment", "UINT", 0),
+        StructureMember("DataType", "DML_TENSOR_DATA_TYPE"),
+        StructureMember("Sizes", "UINT[]"),
+        StructureMember("Strides", "UINT[]", None, nullable=True),
+        StructureMember("Flags", "DML_TENSOR_FLAGS", DML_TENSOR_FLAGS.NONE),
+        StructureMember("TotalTensorSizeInBytes", "UINT64", None, nullable=True),
+        StructureMember("GuaranteedBaseOffsetAlignment", "UINT", 0),
     )
     # No slots: what is derived from the members is kept.
 
@@ -207,7 +207,7 @@ class DML_TENSOR_DESC(Structure):
     Wherever this is wanted, the inner desc alone does as well. Source: DML_TENSOR_DESC (DirectML 1.0).
     """
 
-    MEMBERS = (Entry("Type", "DML_TENSOR_TYPE"), Entry("Desc", "DML_BUFFER_TENSOR_DESC"))
+    MEMBERS = (StructureMember("Type", "DML_TENSOR_TYPE"), StructureMember("Desc", "DML_BUFFER_TENSOR_DESC"))
     __slots__ = ("Desc", "Type")
 
     def _check(self) -> None:

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ogive.dxdispatch.element_types import NUMPY
-from ogive.dxdispatch.place import Place
+from ogive.dxdispatch.place import DocumentPlace
 from ogive.dxdispatch.resources import Resource
 from ogive.errors import UnsupportedError
 
-__all__ = ["Bindings", "Source", "read_bindings", "resource_named", "single_source"]
+__all__ = ["BindingSource", "Bindings", "read_bindings", "resource_named", "single_source"]
 
 _MEMBERS = (
     "name",
@@ -24,10 +24,10 @@ _MEMBERS = (
 )
 
 
-class Source(NamedTuple):
+class BindingSource(NamedTuple):
     """What is bound: a resource, from an offset in bytes on. ``shape`` is for ONNX tensors alone."""
 
-    place: Place
+    place: DocumentPlace
     resource: Resource
     offset: int
     shape: tuple[int, ...] | None
@@ -36,11 +36,11 @@ class Source(NamedTuple):
 class Bindings(NamedTuple):
     """The sources by the names that they are bound to, and where they are written."""
 
-    place: Place
-    sources: Mapping[str, tuple[Source, ...]]
+    place: DocumentPlace
+    sources: Mapping[str, tuple[BindingSource, ...]]
 
 
-def read_bindings(place: Place, resources: Mapping[str, Resource]) -> Bindings:
+def read_bindings(place: DocumentPlace, resources: Mapping[str, Resource]) -> Bindings:
     """Bindings: for each name a resource's name, an object with more about it, or an array of these."""
     sources = {}
     for name, value in place.members().items():
@@ -49,14 +49,14 @@ def read_bindings(place: Place, resources: Mapping[str, Resource]) -> Bindings:
     return Bindings(place, sources)
 
 
-def resource_named(place: Place, resources: Mapping[str, Resource]) -> Resource:
+def resource_named(place: DocumentPlace, resources: Mapping[str, Resource]) -> Resource:
     """The resource of a name that stands somewhere in the model."""
     return place.choice(resources, what="resource")
 
 
-def _source(place: Place, resources: Mapping[str, Resource]) -> Source:
+def _source(place: DocumentPlace, resources: Mapping[str, Resource]) -> BindingSource:
     if isinstance(place.value, str):
-        return Source(place, resource_named(place, resources), 0, None)
+        return BindingSource(place, resource_named(place, resources), 0, None)
     if isinstance(place.value, dict) and "elementStride" in place.value:
         place.at("elementStride").refuse("DxDispatch itself does not read it", "elementSizeInBytes")
     members = place.members(_MEMBERS, ("name",))
@@ -80,10 +80,10 @@ def _source(place: Place, resources: Mapping[str, Resource]) -> Source:
     shape = None
     if "shape" in members:
         shape = tuple(entry.whole(0, (1 << 63) - 1) for entry in members["shape"].entries())
-    return Source(place, resource, offset, shape or None)
+    return BindingSource(place, resource, offset, shape or None)
 
 
-def single_source(place: Place, sources: tuple[Source, ...]) -> Source:
+def single_source(place: DocumentPlace, sources: tuple[BindingSource, ...]) -> BindingSource:
     """The one source of a tensor."""
     if len(sources) != 1:
         place.refuse(f"{len(sources)} resources are bound", "one for each tensor")

@@ -16,10 +16,10 @@ import numpy as np
 from ogive.drafts import Draft
 from ogive.dxdispatch.bindings import Bindings, read_bindings, resource_named
 from ogive.dxdispatch.element_types import NUMPY
-from ogive.dxdispatch.place import Place
+from ogive.dxdispatch.place import DocumentPlace
 from ogive.dxdispatch.resources import Resource, opened, refuse_image
 
-__all__ = ["Command", "Dispatchable", "Write", "WriteFile", "read_command"]
+__all__ = ["Command", "ModelDispatchable", "Write", "WriteFile", "read_command"]
 
 Write = Callable[[str], object]
 """Takes pieces of text, line ends included."""
@@ -27,11 +27,11 @@ Write = Callable[[str], object]
 _IMAGES = (".png", ".jpg", ".jpeg")
 
 
-class Dispatchable(Protocol):
+class ModelDispatchable(Protocol):
     """What a dispatch command runs."""
 
     @property
-    def place(self) -> Place:
+    def place(self) -> DocumentPlace:
         """Where it is defined."""
 
     @property
@@ -60,8 +60,8 @@ class Dispatch:
 
     def __init__(
         self,
-        members: Mapping[str, Place],
-        dispatchables: Mapping[str, Dispatchable],
+        members: Mapping[str, DocumentPlace],
+        dispatchables: Mapping[str, ModelDispatchable],
         resources: Mapping[str, Resource],
     ) -> None:
         chosen = members["dispatchable"]
@@ -92,7 +92,7 @@ class Dispatch:
 class Print:
     """Prints what is in a resource."""
 
-    def __init__(self, members: Mapping[str, Place], resources: Mapping[str, Resource]) -> None:
+    def __init__(self, members: Mapping[str, DocumentPlace], resources: Mapping[str, Resource]) -> None:
         self._place = members["resource"]
         self._resource = resource_named(self._place, resources)
         self._is_verbose = "verbose" in members and members["verbose"].boolean()
@@ -113,7 +113,7 @@ class Print:
 class WriteFile:
     """Writes a resource to a file: .npy, or its bytes."""
 
-    def __init__(self, members: Mapping[str, Place], resources: Mapping[str, Resource], folder: Path) -> None:
+    def __init__(self, members: Mapping[str, DocumentPlace], resources: Mapping[str, Resource], folder: Path) -> None:
         self._place = members["resource"]
         self._resource = resource_named(self._place, resources)
         self._target_place = members["targetPath"]
@@ -163,13 +163,13 @@ class WriteFile:
         return buffer[: math.prod(dimensions) * dtype.itemsize].view(dtype).reshape(dimensions)
 
 
-def _made(place: Place, resource: Resource) -> Resource:
+def _made(place: DocumentPlace, resource: Resource) -> Resource:
     if resource.buffer is None:
         place.refuse(f"{resource.name!r} is deferred and nothing has made it", "a dispatch that does, before this")
     return resource
 
 
-def _target(place: Place, folder: Path) -> Path:
+def _target(place: DocumentPlace, folder: Path) -> Path:
     """Where a file goes: inside the folder for outputs."""
     with opened(place):
         target = (folder / place.text()).resolve()
@@ -181,8 +181,8 @@ def _target(place: Place, folder: Path) -> Path:
 
 
 def read_command(
-    place: Place,
-    dispatchables: Mapping[str, Dispatchable],
+    place: DocumentPlace,
+    dispatchables: Mapping[str, ModelDispatchable],
     resources: Mapping[str, Resource],
     output_folder: Path,
 ) -> Command:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ogive.directml.data import DATA_TYPES
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.dxdispatch.place import Place
+from ogive.dxdispatch.place import DocumentPlace
 
 __all__ = ["NUMPY", "UNKNOWN", "data_type", "name_of", "numbers", "scalar"]
 
@@ -22,7 +22,7 @@ _CHOICES = {prefix + name: name for name in (UNKNOWN, *NUMPY) for prefix in ("",
 _NAMES = {dtype: name for name, dtype in NUMPY.items()} | {np.dtype(bool): "UINT8"}
 
 
-def data_type(place: Place) -> str:
+def data_type(place: DocumentPlace) -> str:
     """The short name of a data type: of all but the 4-bit ones, or UNKNOWN."""
     return place.choice(_CHOICES)
 
@@ -36,7 +36,7 @@ def name_of(dtype: np.dtype) -> str | None:
     return _NAMES.get(dtype)
 
 
-def scalar(place: Place, kind: str) -> Any:
+def scalar(place: DocumentPlace, kind: str) -> Any:
     """A number as a NumPy scalar of a data type."""
     dtype = NUMPY[kind]
     if dtype.kind != "f":
@@ -49,7 +49,7 @@ def scalar(place: Place, kind: str) -> Any:
     return rounded
 
 
-def numbers(place: Place, kind: str) -> np.ndarray:
+def numbers(place: DocumentPlace, kind: str) -> np.ndarray:
     """An array of numbers as a NumPy array of a data type."""
     dtype, values = NUMPY[kind], place.value
     # Many plain numbers at once; whatever is not plain is looked at one by one.

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from ogive.directml import Device
-from ogive.dxdispatch.commands import Command, Dispatchable, Write, WriteFile, read_command
+from ogive.dxdispatch.commands import Command, ModelDispatchable, Write, WriteFile, read_command
 from ogive.dxdispatch.document import read_document
 from ogive.dxdispatch.onnx_dispatchable import OnnxDispatchable
 from ogive.dxdispatch.operator_dispatchable import OperatorDispatchable
-from ogive.dxdispatch.place import Place
-from ogive.dxdispatch.resources import Budget, Resource, read_resource
+from ogive.dxdispatch.place import DocumentPlace
+from ogive.dxdispatch.resources import MemoryBudget, Resource, read_resource
 from ogive.errors import ParameterError, UnsupportedError, message
 
 __all__ = ["ROOT_MEMBERS", "Model", "load", "type_of"]
@@ -71,9 +71,9 @@ def load(
     """
     given = {} if feature_level is None else {"feature_level": feature_level}
     device = Device(**given, accuracy=accuracy)
-    budget = Budget(memory_limit)
+    budget = MemoryBudget(memory_limit)
     document = read_document(path)
-    members = Place.root(document).members(("$schema", *ROOT_MEMBERS), ROOT_MEMBERS)
+    members = DocumentPlace.root(document).members(("$schema", *ROOT_MEMBERS), ROOT_MEMBERS)
     input_folder = Path(path).absolute().parent
     outputs = Path(output_folder or ".").resolve()
     resources = {
@@ -92,7 +92,7 @@ def load(
     return Model(document.name, device, dispatchables, commands, resources)
 
 
-def type_of(place: Place) -> str:
+def type_of(place: DocumentPlace) -> str:
     """What kind of dispatchable stands at a place: "onnx", or "operator". Raises for those that are not run."""
     type_place = place.type_place("the name of an operator, or onnx")
     name = type_place.text().lower()
@@ -104,8 +104,13 @@ def type_of(place: Place) -> str:
 
 
 def _dispatchable(
-    name: str, place: Place, device: Device, resources: Mapping[str, Resource], folder: Path, budget: Budget
-) -> Dispatchable:
+    name: str,
+    place: DocumentPlace,
+    device: Device,
+    resources: Mapping[str, Resource],
+    folder: Path,
+    budget: MemoryBudget,
+) -> ModelDispatchable:
     if type_of(place) == "onnx":
         return OnnxDispatchable(name, place, folder, budget)
     return OperatorDispatchable(name, place, device, resources, budget)
@@ -118,7 +123,7 @@ class Model:
         self,
         name: str,
         device: Device,
-        dispatchables: Mapping[str, Dispatchable],
+        dispatchables: Mapping[str, ModelDispatchable],
         commands: list[Command],
         resources: Mapping[str, Resource],
     ) -> None:

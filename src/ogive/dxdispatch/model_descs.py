@@ -21,7 +21,7 @@ from ogive.directml.data import OPERATOR_TYPES, Member, facts
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import ENUMERATIONS
 from ogive.dxdispatch.element_types import UNKNOWN, data_type, scalar
-from ogive.dxdispatch.place import Place, shown
+from ogive.dxdispatch.place import DocumentPlace, shown
 from ogive.errors import UnsupportedError
 
 __all__ = ["flags", "operator_desc", "placed"]
@@ -33,7 +33,7 @@ _DESC_NAMES = ("Desc", "desc")
 
 
 @contextmanager
-def placed(place: Place) -> Iterator[None]:
+def placed(place: DocumentPlace) -> Iterator[None]:
     """Give DirectML's refusals the place that they are about, as far as their member leads from this one."""
     try:
         yield
@@ -41,7 +41,9 @@ def placed(place: Place) -> Iterator[None]:
         place.follow(error.member).refuse(str(error), cause=error)
 
 
-def operator_desc(place: Place, *, beside: Collection[str] = (), is_fused: bool = False) -> tuple[OperatorDesc, Place]:
+def operator_desc(
+    place: DocumentPlace, *, beside: Collection[str] = (), is_fused: bool = False
+) -> tuple[OperatorDesc, DocumentPlace]:
     """An operator's desc, and the place where its members are: under "Desc", or beside the type.
 
     ``beside`` are the names of other members that may be there. A fused activation has no tensors.
@@ -74,7 +76,7 @@ def operator_desc(place: Place, *, beside: Collection[str] = (), is_fused: bool 
         return desc_class(operator.struct)(**values), inner
 
 
-def _one_of(place: Place, members: Mapping[str, Place], names: tuple[str, ...]) -> str | None:
+def _one_of(place: DocumentPlace, members: Mapping[str, DocumentPlace], names: tuple[str, ...]) -> str | None:
     """Which of two spellings is there, if one is."""
     present = [name for name in names if name in members]
     if len(present) > 1:
@@ -82,7 +84,7 @@ def _one_of(place: Place, members: Mapping[str, Place], names: tuple[str, ...]) 
     return present[0] if present else None
 
 
-def _operator_name(place: Place) -> str:
+def _operator_name(place: DocumentPlace) -> str:
     name = place.text().removeprefix(_OPERATOR)
     if name not in OPERATOR_TYPES:
         close = difflib.get_close_matches(name, list(OPERATOR_TYPES), n=1, cutoff=0.8)
@@ -98,7 +100,7 @@ def _operator_name(place: Place) -> str:
 # ---- members
 
 
-def _value(member: Member, given: Mapping[str, Place]) -> Any:
+def _value(member: Member, given: Mapping[str, DocumentPlace]) -> Any:
     """The value of a member, by its type in DirectML.h. Null is no pointer: what may be left out may be null."""
     place = given[member.name]
     if member.optional and place.value is None:
@@ -110,14 +112,14 @@ def _value(member: Member, given: Mapping[str, Place]) -> Any:
     return _READERS[member.type](place)
 
 
-def _enumeration(place: Place, kind: str) -> Any:
+def _enumeration(place: DocumentPlace, kind: str) -> Any:
     values: dict[str, Any] = dict(ENUMERATIONS[kind].__members__)
     if kind == "DML_TENSOR_DATA_TYPE":
         values = {name: value for name, value in values.items() if value != DML_TENSOR_DATA_TYPE.UNKNOWN}
     return place.choice(values)
 
 
-def flags(place: Place, kind: str) -> Any:
+def flags(place: DocumentPlace, kind: str) -> Any:
     """Flags: one by its name, or an array of names."""
     entries = place.entries() if isinstance(place.value, list) else [place]
     combined: Any = ENUMERATIONS[kind](0)
@@ -128,11 +130,11 @@ def flags(place: Place, kind: str) -> Any:
     return combined
 
 
-def _float(place: Place) -> float:
+def _float(place: DocumentPlace) -> float:
     return float(scalar(place, "FLOAT32"))
 
 
-def _tensor(place: Place) -> DML_BUFFER_TENSOR_DESC:
+def _tensor(place: DocumentPlace) -> DML_BUFFER_TENSOR_DESC:
     members = place.members()
     wrapper = _one_of(place, members, _DESC_NAMES[:1])
     if wrapper is None:
@@ -156,19 +158,19 @@ def _tensor(place: Place) -> DML_BUFFER_TENSOR_DESC:
         return DML_BUFFER_TENSOR_DESC(**values)
 
 
-def _uint(place: Place) -> int:
+def _uint(place: DocumentPlace) -> int:
     return place.whole(0, _UINT)
 
 
-def _uints(place: Place) -> list[int]:
+def _uints(place: DocumentPlace) -> list[int]:
     return [_uint(entry) for entry in place.entries()]
 
 
-def _pair(kind: Any, read: Callable[[Place], Any]) -> Callable[[Place], Any]:
+def _pair(kind: Any, read: Callable[[DocumentPlace], Any]) -> Callable[[DocumentPlace], Any]:
     """A structure of two members."""
     names = kind.__match_args__
 
-    def read_pair(place: Place) -> Any:
+    def read_pair(place: DocumentPlace) -> Any:
         members = place.members(names, names)
         values = {name: read(members[name]) for name in names}
         with placed(place):
@@ -177,7 +179,7 @@ def _pair(kind: Any, read: Callable[[Place], Any]) -> Callable[[Place], Any]:
     return read_pair
 
 
-def _scalar_union(place: Place, given: Mapping[str, Place]) -> DML_SCALAR_UNION:
+def _scalar_union(place: DocumentPlace, given: Mapping[str, DocumentPlace]) -> DML_SCALAR_UNION:
     """A number, or an object with the member that the data type beside it asks for."""
     beside = next((given[name] for name in given if name.endswith("DataType")), None)
     kind = UNKNOWN if beside is None else data_type(beside)
@@ -195,11 +197,11 @@ def _scalar_union(place: Place, given: Mapping[str, Place]) -> DML_SCALAR_UNION:
     return DML_SCALAR_UNION(**{member: number.item()})
 
 
-def _fused(place: Place) -> OperatorDesc:
+def _fused(place: DocumentPlace) -> OperatorDesc:
     return operator_desc(place, is_fused=True)[0]
 
 
-_TENSOR_MEMBERS: dict[str, Callable[[Place], Any]] = {
+_TENSOR_MEMBERS: dict[str, Callable[[DocumentPlace], Any]] = {
     "DataType": lambda place: _enumeration(place, "DML_TENSOR_DATA_TYPE"),
     "Sizes": _uints,
     "DimensionCount": _uint,
@@ -210,7 +212,7 @@ _TENSOR_MEMBERS: dict[str, Callable[[Place], Any]] = {
 }
 
 #: By the type of a member in DirectML.h; enumerations and unions come on top.
-_READERS: dict[str, Callable[[Place], Any]] = {
+_READERS: dict[str, Callable[[DocumentPlace], Any]] = {
     "BOOL": lambda place: place.boolean(),
     "DML_OPERATOR_DESC": _fused,
     "DML_SCALE_BIAS": _pair(DML_SCALE_BIAS, _float),

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ogive.dxdispatch.bindings import Bindings, Source, single_source
+from ogive.dxdispatch.bindings import Bindings, BindingSource, single_source
 from ogive.dxdispatch.element_types import name_of
-from ogive.dxdispatch.place import Place
-from ogive.dxdispatch.resources import Budget, input_file
+from ogive.dxdispatch.place import DocumentPlace
+from ogive.dxdispatch.resources import MemoryBudget, input_file
 from ogive.errors import OgiveError, UnsupportedError
 
 __all__ = ["OnnxDispatchable", "onnx_file"]
@@ -30,7 +30,7 @@ _MEMBERS = (
 _MOST = (1 << 32) - 1
 
 
-def onnx_file(place: Place, folder: Path) -> Path:
+def onnx_file(place: DocumentPlace, folder: Path) -> Path:
     """The file of an ONNX dispatchable."""
     return input_file(place.members(_MEMBERS, ("sourcePath",))["sourcePath"], folder)
 
@@ -40,7 +40,7 @@ class OnnxDispatchable:
 
     note = ""
 
-    def __init__(self, name: str, place: Place, folder: Path, budget: Budget) -> None:
+    def __init__(self, name: str, place: DocumentPlace, folder: Path, budget: MemoryBudget) -> None:
         from ogive.onnx import load
 
         members = place.members(_MEMBERS, ("sourcePath",))
@@ -101,7 +101,7 @@ class OnnxDispatchable:
 
         return run
 
-    def _shape(self, place: Place, info: Any, source: Source | None) -> tuple[int, ...] | None:
+    def _shape(self, place: DocumentPlace, info: Any, source: BindingSource | None) -> tuple[int, ...] | None:
         """The shape of a tensor: the binding's, else the declared one. None where some size is not known."""
         if source is not None and source.shape is not None:
             return source.shape
@@ -110,7 +110,7 @@ class OnnxDispatchable:
         sizes = [self._sizes.get(size) if isinstance(size, str) else size for size in info.shape]
         return None if None in sizes else tuple(size for size in sizes if size is not None)
 
-    def _input(self, place: Place, info: Any, source: Source | None) -> np.ndarray:
+    def _input(self, place: DocumentPlace, info: Any, source: BindingSource | None) -> np.ndarray:
         where = place if source is None else source.place
         dtype = _dtype(where, info)
         shape = self._shape(where, info, source)
@@ -132,7 +132,7 @@ class OnnxDispatchable:
             where.refuse(what, f"{size} bytes of {dtype} or more")
         return memory[:size].view(dtype).reshape(shape)
 
-    def _target_shape(self, name: str, source: Source) -> tuple[int, ...] | None:
+    def _target_shape(self, name: str, source: BindingSource) -> tuple[int, ...] | None:
         """The shape that an output must have to go where it is bound; None for a deferred one."""
         dtype = _dtype(source.place, self._outputs[name])
         if source.resource.is_deferred:
@@ -148,7 +148,7 @@ class OnnxDispatchable:
         return shape
 
 
-def _dtype(place: Place, info: Any) -> np.dtype:
+def _dtype(place: DocumentPlace, info: Any) -> np.dtype:
     dtype = info.dtype if info.type.startswith("tensor(") else None
     if dtype is None or name_of(dtype) is None:
         what = f"{info.name!r} is {info.type}, which DirectML's tensors cannot be"
@@ -156,13 +156,13 @@ def _dtype(place: Place, info: Any) -> np.dtype:
     return dtype  # type: ignore[no-any-return]
 
 
-def _memory(source: Source) -> np.ndarray:
+def _memory(source: BindingSource) -> np.ndarray:
     if source.resource.buffer is None or source.resource.is_deferred:
         source.place.refuse(f"{source.resource.name!r} is deferred", "resources with initialValues, for an input")
     return source.resource.buffer
 
 
-def _put(result: np.ndarray, source: Source, shape: tuple[int, ...] | None) -> None:
+def _put(result: np.ndarray, source: BindingSource, shape: tuple[int, ...] | None) -> None:
     if shape is None:
         source.resource.kind = name_of(result.dtype) or ""
         source.resource.buffer = result.view(np.uint8) if result.dtype == bool else result

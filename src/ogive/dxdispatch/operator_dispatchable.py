@@ -23,10 +23,10 @@ from ogive.directml import (
     Operator,
 )
 from ogive.directml.descs import OperatorDesc
-from ogive.dxdispatch.bindings import Bindings, Source, read_bindings, single_source
+from ogive.dxdispatch.bindings import Bindings, BindingSource, read_bindings, single_source
 from ogive.dxdispatch.model_descs import flags, operator_desc, placed
-from ogive.dxdispatch.place import Place
-from ogive.dxdispatch.resources import Budget, Resource
+from ogive.dxdispatch.place import DocumentPlace
+from ogive.dxdispatch.resources import MemoryBudget, Resource
 
 __all__ = ["MEMBERS", "OperatorDispatchable", "is_graph"]
 
@@ -37,7 +37,7 @@ MEMBERS = ("dmlCompileType", "executionFlags", "bindings")
 _NOTES = {False: "Compile Op", True: "Compiling op using IDMLDevice1::CompileGraph"}
 
 
-def is_graph(place: Place) -> bool:
+def is_graph(place: DocumentPlace) -> bool:
     """Whether the operator of a dispatchable is compiled as a graph of one node."""
     member = place.members().get("dmlCompileType")
     return member is not None and member.choice({"DmlCompileOp": False, "DmlCompileGraph": True})
@@ -47,7 +47,7 @@ class OperatorDispatchable:
     """A DirectML operator, created and compiled; with the resources that it owns, if it owns some."""
 
     def __init__(
-        self, name: str, place: Place, device: Device, resources: Mapping[str, Resource], budget: Budget
+        self, name: str, place: DocumentPlace, device: Device, resources: Mapping[str, Resource], budget: MemoryBudget
     ) -> None:
         desc, inner = operator_desc(place, beside=MEMBERS)
         members = place.members()
@@ -155,7 +155,7 @@ def _run_on_one_element(device: Device, desc: OperatorDesc) -> None:
     device.CompileOperator(device.CreateOperator(desc.replace(**ones))).dispatch(inputs)
 
 
-def _binding(source: Source) -> DML_BUFFER_BINDING:
+def _binding(source: BindingSource) -> DML_BUFFER_BINDING:
     resource = source.resource
     if source.shape is not None:
         source.place.at("shape").refuse("a shape is for the tensors of an ONNX model", "no shape")

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TypeVar
 from ogive.dxdispatch.document import Document, Members, Step
 from ogive.errors import ModelError, OgiveError, message
 
-__all__ = ["Place", "shown"]
+__all__ = ["DocumentPlace", "shown"]
 
 _T = TypeVar("_T")
 
@@ -31,7 +31,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= 100 else _KINDS.get(type(value), "a very long number")
 
 
-class Place:
+class DocumentPlace:
     """A value of a document.
 
     Readings raise ModelError for what they do not take: `members`, `entries`, `text`, `boolean`, `whole`, `number`,
@@ -46,7 +46,7 @@ class Place:
         self.value = value
 
     @classmethod
-    def root(cls, document: Document) -> Place:
+    def root(cls, document: Document) -> DocumentPlace:
         """All of a document."""
         return cls(document, (), document.data)
 
@@ -58,11 +58,11 @@ class Place:
         """The path from the root: ``/name`` for a member, ``[number]`` for an entry."""
         return "".join(_written(step) for step in self.steps) or "/"
 
-    def at(self, step: Step) -> Place:
+    def at(self, step: Step) -> DocumentPlace:
         """A member or an entry, which must be there."""
-        return Place(self.document, (*self.steps, step), self.value[step])
+        return DocumentPlace(self.document, (*self.steps, step), self.value[step])
 
-    def follow(self, member: str) -> Place:
+    def follow(self, member: str) -> DocumentPlace:
         """As far as a DirectML error's ``member`` (``InputTensor.Sizes``, ``Axes[2]``) leads from here."""
         place = self
         for name, number in re.findall(r"(\w+)|\[(\d+)\]", member):
@@ -95,7 +95,9 @@ class Place:
 
     # ---- readings
 
-    def members(self, allowed: Collection[str] | None = None, required: Collection[str] = ()) -> dict[str, Place]:
+    def members(
+        self, allowed: Collection[str] | None = None, required: Collection[str] = ()
+    ) -> dict[str, DocumentPlace]:
         """The members of an object: those that are allowed, all where that is None, and those that must be there."""
         if not isinstance(self.value, Members):
             self._refuse_value("an object")
@@ -111,7 +113,7 @@ class Place:
                 self.refuse(f"{name} is missing", "", f"Add {json.dumps(name)}")
         return {name: self.at(name) for name in self.value}
 
-    def entries(self) -> list[Place]:
+    def entries(self) -> list[DocumentPlace]:
         """The entries of an array."""
         if not isinstance(self.value, list):
             self._refuse_value("an array")
@@ -171,7 +173,7 @@ class Place:
             )
         return among[found]
 
-    def type_place(self, allowed: str) -> Place:
+    def type_place(self, allowed: str) -> DocumentPlace:
         """The member "type"; ``allowed`` is said where it is missing."""
         members = self.members()
         if "type" not in members:

@@ -1,6 +1,6 @@
 """Resources: buffers, and what they hold before anything runs.
 
-Reading one checks it and says how large it is; `Resource.make` makes it, when all of a model is checked and its `Budget` of bytes allows it.
+Reading one checks it and says how large it is; `Resource.make` makes it, when all of a model is checked and its `MemoryBudget` of bytes allows it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import numpy as np
 
 from ogive.dxdispatch.document import is_regular
 from ogive.dxdispatch.element_types import NUMPY, UNKNOWN, data_type, name_of, numbers, scalar
-from ogive.dxdispatch.place import Place, shown
+from ogive.dxdispatch.place import DocumentPlace, shown
 from ogive.errors import ParameterError, UnsupportedError, message
 from ogive.runtime.free_memory import available_memory
 
-__all__ = ["Budget", "Resource", "input_file", "opened", "read_resource", "refuse_image"]
+__all__ = ["MemoryBudget", "Resource", "input_file", "opened", "read_resource", "refuse_image"]
 
 
-class Budget:
+class MemoryBudget:
     """The bytes that are left for the buffers of a model; asked for before any of them is made."""
 
     def __init__(self, limit: int | None) -> None:
@@ -32,7 +32,7 @@ class Budget:
         self.limit = available_memory() if limit is None else limit
         self._left = self.limit
 
-    def take(self, place: Place, size: int, what: str) -> None:
+    def take(self, place: DocumentPlace, size: int, what: str) -> None:
         """Refuse, for what stands at that place, if so many bytes are not left. ``what`` wants them."""
         if size > self._left:
             allowed = f"{self._left}, which is left of the memory limit of {self.limit} bytes"
@@ -63,7 +63,7 @@ class Values(NamedTuple):
 class Resource:
     """A buffer by its name. A deferred one has no bytes until an ONNX dispatchable makes them."""
 
-    def __init__(self, name: str, place: Place, values: Values, offset: int = 0, size: int = 0) -> None:
+    def __init__(self, name: str, place: DocumentPlace, values: Values, offset: int = 0, size: int = 0) -> None:
         self.name = name
         self.place = place
         self.kind = values.kind
@@ -95,7 +95,7 @@ class Resource:
         return np.frombuffer(taken.tobytes(), dtype)
 
 
-def read_resource(name: str, place: Place, folder: Path, budget: Budget) -> Resource:
+def read_resource(name: str, place: DocumentPlace, folder: Path, budget: MemoryBudget) -> Resource:
     """A resource from its definition. ``folder`` is where the files of the model are looked for first."""
     members = place.members(_MEMBERS, ("initialValues",))
     kind = data_type(members["initialValuesDataType"]) if "initialValuesDataType" in members else UNKNOWN
@@ -124,7 +124,7 @@ def read_resource(name: str, place: Place, folder: Path, budget: Budget) -> Reso
 # ---- initial values
 
 
-def _values(place: Place, kind: str, folder: Path) -> Values:
+def _values(place: DocumentPlace, kind: str, folder: Path) -> Values:
     if isinstance(place.value, list):
         if not place.value:
             place.refuse("it is empty", "one value or more")
@@ -142,7 +142,7 @@ def _ready(kind: str, array: np.ndarray) -> Values:
     return Values(kind, array.nbytes, lambda: array)
 
 
-def _mixed(place: Place) -> np.ndarray:
+def _mixed(place: DocumentPlace) -> np.ndarray:
     """Values of several types, one after the other without gaps."""
     parts = []
     for entry in place.entries():
@@ -160,24 +160,24 @@ def _mixed(place: Place) -> np.ndarray:
     return np.frombuffer(b"".join(parts), np.uint8)
 
 
-def _count(place: Place) -> int:
+def _count(place: DocumentPlace) -> int:
     return place.whole(1, _MOST_VALUES)
 
 
-def _required_kind(place: Place, kind: str) -> np.dtype:
+def _required_kind(place: DocumentPlace, kind: str) -> np.dtype:
     if kind == UNKNOWN:
         place.refuse("the resource has no initialValuesDataType", "a data type beside initialValues")
     return NUMPY[kind]
 
 
-def _constant(place: Place, kind: str, folder: Path) -> Values:
+def _constant(place: DocumentPlace, kind: str, folder: Path) -> Values:
     members = place.members(("value", "valueCount"), ("value", "valueCount"))
     dtype, count = _required_kind(place, kind), _count(members["valueCount"])
     value = scalar(members["value"], kind)
     return Values(kind, count * dtype.itemsize, lambda: np.full(count, value, dtype))
 
 
-def _sequence(place: Place, kind: str, folder: Path) -> Values:
+def _sequence(place: DocumentPlace, kind: str, folder: Path) -> Values:
     names = ("valueStart", "valueDelta", "valueCount")
     members = place.members(names, names)
     dtype, count = _required_kind(place, kind), _count(members["valueCount"])
@@ -196,7 +196,7 @@ def _sequence(place: Place, kind: str, folder: Path) -> Values:
 # ---- files
 
 
-def _file(place: Place, kind: str, folder: Path) -> Values:
+def _file(place: DocumentPlace, kind: str, folder: Path) -> Values:
     members = place.members(("sourcePath",), ("sourcePath",))
     source = members["sourcePath"]
     path = input_file(source, folder)
@@ -220,7 +220,7 @@ def _file(place: Place, kind: str, folder: Path) -> Values:
     return Values(kind, size, make)
 
 
-def _numpy_file(source: Place, path: Path, kind: str) -> Values:
+def _numpy_file(source: DocumentPlace, path: Path, kind: str) -> Values:
     try:
         array: Any = np.lib.format.open_memmap(path, mode="r")
     except Exception as error:  # NumPy answers a damaged header with errors of many kinds
@@ -234,7 +234,7 @@ def _numpy_file(source: Place, path: Path, kind: str) -> Values:
     return Values(found, array.nbytes, lambda: np.array(array, array.dtype.newbyteorder("="), order="C"))
 
 
-def input_file(place: Place, folder: Path) -> Path:
+def input_file(place: DocumentPlace, folder: Path) -> Path:
     """A file that a model names: beside the model, else in the current folder."""
     path = Path(place.text())
     with opened(place):
@@ -247,7 +247,7 @@ def input_file(place: Place, folder: Path) -> Path:
 
 
 @contextmanager
-def opened(place: Place) -> Iterator[None]:
+def opened(place: DocumentPlace) -> Iterator[None]:
     """Give what the file system refuses the place that names the file."""
     try:
         yield
@@ -257,14 +257,14 @@ def opened(place: Place) -> Iterator[None]:
         place.refuse(f"{shown(place.value)} cannot be opened: {error}", cause=error)
 
 
-def refuse_image(place: Place) -> None:
+def refuse_image(place: DocumentPlace) -> None:
     """Refuse what is about images."""
     what = "images are not read or written"
     place.refuse(what, ".npy files and raw bytes", "Convert it to .npy first", error=UnsupportedError)
 
 
 #: Initialisers that are objects, by the member that tells them.
-_GENERATORS: dict[str, Callable[[Place, str, Path], Values]] = {
+_GENERATORS: dict[str, Callable[[DocumentPlace, str, Path], Values]] = {
     "value": _constant,
     "valueStart": _sequence,
     "sourcePath": _file,

@@ -11,7 +11,7 @@ A front end translates its standard's graph and gets ufuncs, and places for what
    perhaps is seen through a view. Nodes compute element by element, or are functions of whole arrays, of which the
    engine only needs to know what they read. `Constants` are what kernels may have in their code.
 3. `fusion`: `fused(graph)` gives the `Island`s in order: the nodes of one kernel, its inputs, outputs, computation and
-   parameters. `islands` has the rules by which nodes are grouped.
+   parameters. `groups` has the rules by which nodes are grouped.
 4. `schedule`: from `Task`s, which are calls in order, to the offsets of the temporary arrays in one `Workspace`, and to
    what is needed no more after which call.
 5. `plan`: `make_plan(calls, fixed, inputs, results)` makes the native plan of `Call`s over named arrays. Every front end's

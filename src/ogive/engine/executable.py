@@ -14,19 +14,19 @@ import numpy as np
 
 from ogive.dtypes import element_type_of
 from ogive.engine.computation import Element
-from ogive.engine.fusion import Island, island_of
-from ogive.engine.graph import Constants, Graph, Node, Value
+from ogive.engine.fusion import FusionGroup, group_of
+from ogive.engine.graph import ArrayValue, Constants, Graph, GraphNode
 from ogive.engine.plan import Call, Output, Plan, ViewLayout, make_plan
-from ogive.engine.row_fusion import RowIsland, fused_rows, packed_strides
+from ogive.engine.row_fusion import RowFusionGroup, fused_rows, packed_strides
 from ogive.engine.rows import RowFormula
 
-__all__ = ["Function", "GraphDescription", "grouped", "plan_graph"]
+__all__ = ["ArrayFunction", "GraphDescription", "grouped", "plan_graph"]
 
 Shape = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Function:
+class ArrayFunction:
     """A function of whole arrays. A view may share memory with its first operand."""
 
     call: Callable[..., np.ndarray]
@@ -37,25 +37,25 @@ class Function:
 class GraphDescription:
     """What is to run, with the spaces of the nodes as shapes."""
 
-    nodes: list[Node] = field(default_factory=list)
+    nodes: list[GraphNode] = field(default_factory=list)
     """In an order in which they can be computed."""
-    functions: dict[Hashable, Function] = field(default_factory=dict)
+    functions: dict[Hashable, ArrayFunction] = field(default_factory=dict)
     """By the array that a function makes."""
     constants: dict[Hashable, np.ndarray] = field(default_factory=dict)
     """By their array's name."""
 
 
 def plan_graph(
-    graph: GraphDescription, inputs: Sequence[Value], results: Sequence[Value], *, fuse: bool = True
+    graph: GraphDescription, inputs: Sequence[ArrayValue], results: Sequence[ArrayValue], *, fuse: bool = True
 ) -> tuple[Plan, int]:
     """The plan, and how many kernels it calls. Without ``fuse`` every node has a kernel of its own."""
-    calls = [call for island in grouped(graph, results, fuse=fuse) for call in _calls(graph, island)]
+    calls = [call for group in grouped(graph, results, fuse=fuse) for call in _calls(graph, group)]
     kinds = {value.array: (value.type.numpy, _shape(value)) for value in inputs}
     plan = make_plan(calls, graph.constants, kinds, [value.array for value in results])
     return plan, sum(call.is_kernel for call in calls)
 
 
-def grouped(description: GraphDescription, results: Sequence[Value], *, fuse: bool = True) -> list[Island]:
+def grouped(description: GraphDescription, results: Sequence[ArrayValue], *, fuse: bool = True) -> list[FusionGroup]:
     """What is computed by one kernel each, and the functions, in an order in which they can be called."""
     numbers = {name: _number(array) for name, array in description.constants.items() if array.size == 1}
     graph = Graph(tuple(description.nodes), {value.array: 1 for value in results}, Constants(numbers))
@@ -63,10 +63,10 @@ def grouped(description: GraphDescription, results: Sequence[Value], *, fuse: bo
         return fused_rows(graph)
     groups = []
     for number, node in enumerate(graph.nodes):
-        island = island_of(graph, [number])
+        group = group_of(graph, [number])
         if isinstance(node.computation, RowFormula):
-            island = RowIsland(island.nodes, island.inputs, island.outputs, island.constants)
-        groups.append(island)
+            group = RowFusionGroup(group.nodes, group.inputs, group.outputs, group.constants)
+        groups.append(group)
     return groups
 
 
@@ -76,44 +76,44 @@ def _number(array: np.ndarray) -> Element:
     return Element(array.reshape(()).item(), kind)
 
 
-def _calls(description: GraphDescription, island: Island) -> list[Call]:
-    """What computes an island, between views where a kernel sees arrays in another order of axes."""
-    node = island.nodes[0]
+def _calls(description: GraphDescription, group: FusionGroup) -> list[Call]:
+    """What computes a fusion group, between views where a kernel sees arrays in another order of axes."""
+    node = group.nodes[0]
     if node.computation is None:
         # A function gets every operand, also one number, and one that it has twice.
         function = description.functions[node.result.array]
         operands = tuple(value.array for value in node.operands)
         return [Call("view" if function.is_view else "own", function.call, operands, (_output(node.result),))]
-    ufunc = island.prepared()
-    if not isinstance(island, RowIsland) or island.order is None:
-        operands = tuple(value.array for value in island.inputs)
-        outputs = tuple(map(_output, island.outputs))
-        return [Call("rows" if isinstance(island, RowIsland) else "elements", ufunc, operands, outputs)]
+    ufunc = group.prepared()
+    if not isinstance(group, RowFusionGroup) or group.order is None:
+        operands = tuple(value.array for value in group.inputs)
+        outputs = tuple(map(_output, group.outputs))
+        return [Call("rows" if isinstance(group, RowFusionGroup) else "elements", ufunc, operands, outputs)]
     before, after = list[Call](), list[Call]()
     seen_inputs, seen_outputs = list[Hashable](), list[Output]()
-    for value in island.inputs:
-        seen, strides = _turned(island, value, node.result.array)
+    for value in group.inputs:
+        seen, strides = _turned(group, value, node.result.array)
         layout = ViewLayout(0, strides, _shape(value), packed_strides(value))
-        before.append(Call("view", island.seen, (value.array,), (seen,), layout))
+        before.append(Call("view", group.seen, (value.array,), (seen,), layout))
         seen_inputs.append(seen.name)
-    for value in island.outputs:
-        seen, strides = _turned(island, value, "output")
+    for value in group.outputs:
+        seen, strides = _turned(group, value, "output")
         layout = ViewLayout(0, packed_strides(value), seen.shape, strides)
-        after.append(Call("view", island.seen_back, (seen.name,), (_output(value),), layout))
+        after.append(Call("view", group.seen_back, (seen.name,), (_output(value),), layout))
         seen_outputs.append(seen)
     return [*before, Call("rows", ufunc, tuple(seen_inputs), tuple(seen_outputs)), *after]
 
 
-def _turned(island: RowIsland, value: Value, mark: Hashable) -> tuple[Output, Shape]:
+def _turned(group: RowFusionGroup, value: ArrayValue, mark: Hashable) -> tuple[Output, Shape]:
     """A value as the kernel sees it, and its strides."""
-    strides = island.seen_strides(value) or ()
-    return Output((value.array, "turned", mark), island.seen_shape(value), value.type.numpy, strides), strides
+    strides = group.seen_strides(value) or ()
+    return Output((value.array, "turned", mark), group.seen_shape(value), value.type.numpy, strides), strides
 
 
-def _output(value: Value) -> Output:
+def _output(value: ArrayValue) -> Output:
     return Output(value.array, _shape(value), value.type.numpy)
 
 
-def _shape(value: Value) -> Shape:
+def _shape(value: ArrayValue) -> Shape:
     shape: Any = value.space
     return tuple(shape)

@@ -1,4 +1,4 @@
-"""Fusion: from a graph of nodes to islands, which are computed by one kernel each.
+"""Fusion: from a graph of nodes to groups, which are computed by one kernel each.
 
 Element-wise nodes belong together when they fill one space and are connected. So no element is computed that its node
 alone would not compute. Constants go into the code.
@@ -10,10 +10,10 @@ alone would not compute. Constants go into the code.
 >>> x, y, z = (Value(name, kind, (3,)) for name in "xyz")
 >>> formula = {name: getattr(ogive, name).computation(Signature((kind,), (kind,))) for name in ("celu", "tanh")}
 >>> nodes = Node("celu", y, (x,), formula["celu"], (1.5,)), Node("tanh", z, (y,), formula["tanh"])
->>> [island] = fused(Graph(nodes, stored={"z": 1}))
->>> island.inputs == (x,), island.outputs == (z,)
+>>> [group] = fused(Graph(nodes, stored={"z": 1}))
+>>> group.inputs == (x,), group.outputs == (z,)
 (True, True)
->>> island.ufunc()(np.float32([-1, 0, 1]))
+>>> group.ufunc()(np.float32([-1, 0, 1]))
 array([-0.62298846,  0.        ,  0.7615942 ], dtype=float32)
 """
 
@@ -25,24 +25,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from ogive.engine.computation import Computation, Fused, kernel_of, make_ufunc
-from ogive.engine.graph import Constants, Graph, Node, Value
-from ogive.engine.islands import Vertex, islands, narrow_enough
+from ogive.engine.fusion_groups import Vertex, fusion_groups, narrow_enough
+from ogive.engine.graph import ArrayValue, Constants, Graph, GraphNode
 from ogive.engine.rows import RowFormula
 from ogive.forking import cached_property
 
-__all__ = ["Island", "fused", "island_of"]
+__all__ = ["FusionGroup", "fused", "group_of"]
 
 #: A computation, and the numbers of its operands.
 Step = tuple[Computation | RowFormula, tuple[int, ...]]
 
 
 @dataclass(frozen=True, eq=False)
-class Island:
+class FusionGroup:
     """Nodes for one kernel, in an order in which they can be computed; or one function of whole arrays."""
 
-    nodes: tuple[Node, ...]
-    inputs: tuple[Value, ...]
-    outputs: tuple[Value, ...]
+    nodes: tuple[GraphNode, ...]
+    inputs: tuple[ArrayValue, ...]
+    outputs: tuple[ArrayValue, ...]
     """In the order of the nodes. A value that is stored in several arrays stands here as often."""
     constants: Constants
 
@@ -63,14 +63,16 @@ class Island:
     def wired(self) -> tuple[list[Step], tuple[int, ...]]:
         """The computations with the numbers of their operands, and the numbers of the outputs, as in `Fused`."""
 
-        def key(value: Value) -> Hashable:
+        def key(value: ArrayValue) -> Hashable:
             """Constants go by their array: nodes of constants fill no space."""
             return value.array if value.array in self.constants else value
 
         numbers = {key(value): number for number, value in enumerate(self.inputs)}
         steps: list[Step] = []
 
-        def add(value: Value, computation: Computation | RowFormula, operands: Collection[Value] = ()) -> None:
+        def add(
+            value: ArrayValue, computation: Computation | RowFormula, operands: Collection[ArrayValue] = ()
+        ) -> None:
             steps.append((computation, tuple(numbers[key(operand)] for operand in operands)))
             numbers[key(value)] = len(self.inputs) + len(steps) - 1
 
@@ -88,7 +90,7 @@ class Island:
         return tuple(value for node in self._computed for value in node.parameters)
 
     @property
-    def _computed(self) -> list[Node]:
+    def _computed(self) -> list[GraphNode]:
         """The nodes, after the constant ones that they need."""
         made = {node.result.array for node in self.nodes} | {value.array for value in self.inputs}
         used = {operand.array for node in self.nodes for operand in node.operands} - made
@@ -105,24 +107,24 @@ class Island:
         return made
 
 
-def fused(graph: Graph, largest: int | None = None) -> list[Island]:
-    """The islands of a graph, in an order in which they can be computed.
+def fused(graph: Graph, largest: int | None = None) -> list[FusionGroup]:
+    """The groups of a graph, in an order in which they can be computed.
 
     A kernel has no more than ``largest`` instructions, 2,048 if that is not given; with 0 each node stays alone.
     """
 
     def operands(group: Sequence[int]) -> int:
-        made = island_of(graph, group)
+        made = group_of(graph, group)
         return len(made.inputs) + len(made.outputs)
 
-    groups = islands(_vertices(graph), largest)
-    return [island_of(graph, part) for group in groups for part in narrow_enough(group, operands)]
+    groups = fusion_groups(_vertices(graph), largest)
+    return [group_of(graph, part) for group in groups for part in narrow_enough(group, operands)]
 
 
-def island_of(graph: Graph, group: Sequence[int]) -> Island:
-    """The island of the nodes of these numbers."""
+def group_of(graph: Graph, group: Sequence[int]) -> FusionGroup:
+    """The group of the nodes of these numbers."""
     members = frozenset(group)
-    outputs: list[Value] = []
+    outputs: list[ArrayValue] = []
     for number in group:
         result = graph.nodes[number].result
         count = graph.stored.get(result.array, 0)
@@ -130,7 +132,7 @@ def island_of(graph: Graph, group: Sequence[int]) -> Island:
             count += not graph.readers.get(result.array, set()) <= members
         outputs += [result] * count
     nodes = tuple(graph.nodes[number] for number in group)
-    return Island(nodes, _inputs(nodes, graph.constants), tuple(outputs), graph.constants)
+    return FusionGroup(nodes, _inputs(nodes, graph.constants), tuple(outputs), graph.constants)
 
 
 def _vertices(graph: Graph) -> list[Vertex]:
@@ -151,13 +153,13 @@ def _vertices(graph: Graph) -> list[Vertex]:
     return vertices
 
 
-def _is_direct(source: Node, operand: Value, node: Node) -> bool:
+def _is_direct(source: GraphNode, operand: ArrayValue, node: GraphNode) -> bool:
     """Whether every element goes to the element at the same place."""
     both = source.computation is not None and node.computation is not None
     return both and operand == source.result and operand.space == node.result.space
 
 
-def _inputs(nodes: Sequence[Node], constants: Constants) -> tuple[Value, ...]:
+def _inputs(nodes: Sequence[GraphNode], constants: Constants) -> tuple[ArrayValue, ...]:
     """What nodes read from outside, everything once."""
     inside = {node.result.array for node in nodes}
     used = dict.fromkeys(operand for node in nodes for operand in node.operands if operand.array not in inside)
@@ -167,7 +169,7 @@ def _inputs(nodes: Sequence[Node], constants: Constants) -> tuple[Value, ...]:
     return (_any_number(used, constants),)
 
 
-def _any_number(used: Collection[Value], constants: Constants) -> Value:
+def _any_number(used: Collection[ArrayValue], constants: Constants) -> ArrayValue:
     """A kernel has one input at least: where all are constants, one of them is given to it as an array."""
     needed = constants.needed_for({value.array for value in used})
     values = [*used, *(operand for node in needed for operand in node.operands)]

@@ -15,10 +15,10 @@ from ogive.engine.computation import Computation, Element
 from ogive.engine.rows import RowFormula
 from ogive.forking import cached_property
 
-__all__ = ["NO_CONSTANTS", "Constants", "Graph", "Node", "Value"]
+__all__ = ["NO_CONSTANTS", "ArrayValue", "Constants", "Graph", "GraphNode"]
 
 
-class Value(NamedTuple):
+class ArrayValue(NamedTuple):
     """Elements that a node reads or makes: an array, seen in one way.
 
     Equal values are the same elements at the same places.
@@ -34,12 +34,12 @@ class Value(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class GraphNode:
     """One value, and what computes it."""
 
     label: str
-    result: Value
-    operands: tuple[Value, ...]
+    result: ArrayValue
+    operands: tuple[ArrayValue, ...]
     computation: Computation | RowFormula | None
     """From the elements of the operands at the same place; None: a function of whole arrays."""
     parameters: tuple[float, ...] = ()
@@ -53,13 +53,13 @@ class Constants:
     """What kernels can have in their code: single numbers, and nodes that depend on nothing else."""
 
     numbers: Mapping[Hashable, Element] = field(default_factory=dict)
-    nodes: Mapping[Hashable, Node] = field(default_factory=dict)
+    nodes: Mapping[Hashable, GraphNode] = field(default_factory=dict)
     """In an order in which they can be computed."""
 
     def __contains__(self, array: object) -> bool:
         return array in self.numbers or array in self.nodes
 
-    def needed_for(self, arrays: Collection[Hashable]) -> list[Node]:
+    def needed_for(self, arrays: Collection[Hashable]) -> list[GraphNode]:
         """The constant nodes that these arrays follow from."""
         needed, waiting = set[Hashable](), list(arrays)
         while waiting:
@@ -77,7 +77,7 @@ NO_CONSTANTS = Constants()
 class Graph:
     """Nodes in an order in which they can be computed. The result of each is an array of its own."""
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[GraphNode, ...]
     stored: Mapping[Hashable, int]
     """In how many arrays a node's result is wanted outside the graph, by its array; nothing stands for none."""
     constants: Constants = NO_CONSTANTS

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 
 from ogive._native import Plan, ShapesChanged
-from ogive.engine.fusion import Island
+from ogive.engine.fusion import FusionGroup
 from ogive.engine.schedule import ALIGNMENT, Array, BatchWorkspace, Task, Temporary, Workspace, schedule
 
 __all__ = ["Call", "Kind", "Length", "Output", "Plan", "ShapesChanged", "ViewLayout", "make_plan", "separate"]
@@ -61,7 +61,7 @@ class Call:
     outputs: tuple[Output, ...]
     layout: ViewLayout | None = None
     """Of a view. None: it is not known, or the function made a copy."""
-    island: Island | None = None
+    group: FusionGroup | None = None
     """The nodes that a kernel computes."""
 
     @property
@@ -144,7 +144,7 @@ class _Views:
 
 
 @dataclass(frozen=True)
-class _Function:
+class _PlanFunction:
     """A function, which must give the known shape."""
 
     function: Callable[..., Any]
@@ -286,7 +286,7 @@ class _Planner:
         places = tuple(map(self._place, call.outputs))
         if call.kind == "copy":
             return None, False, inputs[:1], outputs, places, released
-        what = call.function if call.is_kernel else _Function(call.function, call.output.shape)
+        what = call.function if call.is_kernel else _PlanFunction(call.function, call.output.shape)
         return what, call.is_kernel, inputs, outputs, places, released
 
     def _view(self, call: Call, view: _ViewOfRoot, outputs: tuple[int, ...], released: tuple[int, ...]) -> _Step:

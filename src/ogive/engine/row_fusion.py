@@ -1,8 +1,8 @@
 """Fusion over rows: reductions and softmax with the element-wise nodes around them, as one kernel.
 
 Nodes belong together if their values have a row's elements or one number a row, of the same rows, and if they are
-connected. The others become islands as everywhere (fusion.py). Spaces are shapes here. Kernels have rows along the last
-axis: where a node has them along another one, its island is given arrays that are seen in another order of axes.
+connected. The others become groups as everywhere (fusion.py). Spaces are shapes here. Kernels have rows along the last
+axis: where a node has them along another one, its group is given arrays that are seen in another order of axes.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ogive.engine.computation import make_ufunc
-from ogive.engine.fusion import Island, fused, island_of
-from ogive.engine.graph import Graph, Node, Value
-from ogive.engine.islands import Vertex, islands, narrow_enough
+from ogive.engine.fusion import FusionGroup, fused, group_of
+from ogive.engine.fusion_groups import Vertex, fusion_groups, narrow_enough
+from ogive.engine.graph import ArrayValue, Graph, GraphNode
 from ogive.engine.rows import RowFormula, RowFused, fits_a_kernel
 from ogive.forking import cached_property
 
-__all__ = ["RowIsland", "fused_rows", "packed_strides"]
+__all__ = ["RowFusionGroup", "fused_rows", "packed_strides"]
 
 Shape = tuple[int, ...]
 
@@ -43,7 +43,7 @@ class Space(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class RowIsland(Island):
+class RowFusionGroup(FusionGroup):
     """Nodes over rows for one kernel."""
 
     @cached_property
@@ -60,7 +60,7 @@ class RowIsland(Island):
         rank, axis = len(self.space.full), self.space.axis
         return None if axis == -1 else (*(a for a in range(rank) if a != rank + axis), rank + axis)
 
-    def seen_shape(self, value: Value) -> Shape:
+    def seen_shape(self, value: ArrayValue) -> Shape:
         """The shape of a value as the kernel sees it."""
         shape = _shape(value)
         if self.order is None:
@@ -68,7 +68,7 @@ class RowIsland(Island):
         padded = (1,) * (len(self.order) - len(shape)) + shape
         return tuple(padded[axis] for axis in self.order)
 
-    def seen_strides(self, value: Value) -> Shape | None:
+    def seen_strides(self, value: ArrayValue) -> Shape | None:
         """How far apart in memory lies what the kernel sees, of an array in C order; None if it sees that as it is."""
         if self.order is None:
             return None
@@ -105,7 +105,7 @@ class RowIsland(Island):
         return make_ufunc(self.name, self.computation, self.parameters)
 
 
-def packed_strides(value: Value) -> Shape:
+def packed_strides(value: ArrayValue) -> Shape:
     """How far apart in memory the elements of an array in C order lie."""
     strides, step = list[int](), value.type.itemsize
     for size in reversed(_shape(value)):
@@ -114,52 +114,52 @@ def packed_strides(value: Value) -> Shape:
     return tuple(reversed(strides))
 
 
-def fused_rows(graph: Graph) -> list[Island]:
-    """The islands of a graph, in an order in which they can be computed; spaces are shapes."""
+def fused_rows(graph: Graph) -> list[FusionGroup]:
+    """The groups of a graph, in an order in which they can be computed; spaces are shapes."""
     if not any(map(_is_over_rows, graph.nodes)):
         return fused(graph)
 
     def operands(group: Sequence[int]) -> int:
-        made = island_of(graph, group)
+        made = group_of(graph, group)
         return len(made.inputs) + len(made.outputs)
 
-    found: list[Island] = []
-    for group in islands(_vertices(graph)):
-        whole = _row_island(graph, group)
+    found: list[FusionGroup] = []
+    for group in fusion_groups(_vertices(graph)):
+        whole = _row_group(graph, group)
         if whole is not None:
             found.append(whole)
             continue
-        for part in islands(_apart([graph.nodes[number] for number in group])):
+        for part in fusion_groups(_apart([graph.nodes[number] for number in group])):
             members = [group[number] for number in part]
-            alone = _row_island(graph, members)
-            found += [alone] if alone else [island_of(graph, p) for p in narrow_enough(members, operands)]
+            alone = _row_group(graph, members)
+            found += [alone] if alone else [group_of(graph, p) for p in narrow_enough(members, operands)]
     return found
 
 
-def _is_over_rows(node: Node) -> bool:
+def _is_over_rows(node: GraphNode) -> bool:
     return isinstance(node.computation, RowFormula)
 
 
-def _shape(value: Value) -> Shape:
+def _shape(value: ArrayValue) -> Shape:
     return cast(Shape, value.space)
 
 
-def _rows_of(node: Node) -> Space:
+def _rows_of(node: GraphNode) -> Space:
     return Space(_shape(node.operands[0]), node.axis)
 
 
-def _is_single(node: Node) -> bool:
+def _is_single(node: GraphNode) -> bool:
     """Whether its rows have one element. Their shape is that of one number a row, so such a node is computed alone."""
     return _is_over_rows(node) and _rows_of(node).length == 1
 
 
-def _row_island(graph: Graph, group: Sequence[int]) -> RowIsland | None:
+def _row_group(graph: Graph, group: Sequence[int]) -> RowFusionGroup | None:
     """One kernel for all of the nodes; None without rows, or if they do not fit."""
     over_rows = [graph.nodes[number] for number in group if _is_over_rows(graph.nodes[number])]
     if not over_rows or (len(group) > 1 and any(map(_is_single, over_rows))):
         return None
-    found = island_of(graph, group)
-    made = RowIsland(found.nodes, found.inputs, found.outputs, found.constants)
+    found = group_of(graph, group)
+    made = RowFusionGroup(found.nodes, found.inputs, found.outputs, found.constants)
     full, length = made.space.full, made.space.length
     for value in found.inputs:
         if value.array in graph.constants:  # one number, which is given to a kernel that reads nothing else
@@ -204,7 +204,9 @@ def _vertices(graph: Graph) -> list[Vertex]:
     return vertices
 
 
-def _is_direct(source: Node, operand: Value, node: Node, of_source: Space | None, of_node: Space | None) -> bool:
+def _is_direct(
+    source: GraphNode, operand: ArrayValue, node: GraphNode, of_source: Space | None, of_node: Space | None
+) -> bool:
     """Whether every element, or every row's number, goes to what is at the same place."""
     if source.computation is None or node.computation is None or operand != source.result:
         return False
@@ -213,7 +215,7 @@ def _is_direct(source: Node, operand: Value, node: Node, of_source: Space | None
     return operand.space == node.result.space if of_node is None else of_source == of_node
 
 
-def _space(node: Node, known: Collection[Space], before: Sequence[Space | None]) -> Space | None:
+def _space(node: GraphNode, known: Collection[Space], before: Sequence[Space | None]) -> Space | None:
     """The rows that a node's value is about; None for a value of no rows."""
     if _is_over_rows(node):
         return None if _is_single(node) else _rows_of(node)
@@ -226,7 +228,7 @@ def _space(node: Node, known: Collection[Space], before: Sequence[Space | None])
     return own or next((space for space in near if space.of_numbers == shape), None)
 
 
-def _apart(nodes: Sequence[Node]) -> list[Vertex]:
+def _apart(nodes: Sequence[GraphNode]) -> list[Vertex]:
     """The same nodes, those over rows alone."""
     numbers = {node.result.array: number for number, node in enumerate(nodes)}
     return [
@@ -250,5 +252,5 @@ def _apart(nodes: Sequence[Node]) -> list[Vertex]:
     ]
 
 
-def _size(node: Node) -> int:
+def _size(node: GraphNode) -> int:
     return 0 if node.computation is None else node.computation.size

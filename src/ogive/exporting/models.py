@@ -61,7 +61,7 @@ def one_kernel(model: Model, subject: str) -> OneKernel:
     _, record = trace(made, given, 1 << 30)
     calls = record.calls
     first = calls[0] if calls else None
-    if len(calls) != 1 or first is None or first.island is None:
+    if len(calls) != 1 or first is None or first.group is None:
         what = f"the model is computed in {len(calls)} steps"
         way_out = "Export the parts that are one kernel each; `ogive run` says how many there are"
         raise UnsupportedError(message(subject, what, "models that are one kernel", way_out))
@@ -72,7 +72,7 @@ def one_kernel(model: Model, subject: str) -> OneKernel:
     names = dict(zip(made.results, model.output_names, strict=True))
     inputs, outputs = map(str, first.inputs), (str(output.name) for output in first.outputs)
     named = (names.get(value, value) for value in outputs)
-    return OneKernel(first.island.computation, first.island.parameters, _plain(inputs), _plain(named))
+    return OneKernel(first.group.computation, first.group.parameters, _plain(inputs), _plain(named))
 
 
 def _plain(names: Iterable[str]) -> tuple[str, ...]:

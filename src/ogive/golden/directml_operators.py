@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ogive.directml import data
-from ogive.directml.desc_computation import FILLS, Elementwise, computation, find, kind_of
+from ogive.directml.desc_computation import FILLS, ElementwiseDesc, computation, find, kind_of
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import DML_TENSOR_DATA_TYPE
 from ogive.directml.results import DMLError
@@ -135,7 +135,7 @@ def of_directml(
         bind: Any = catalogue
     else:
         found = computation(desc, "exact")()
-        assert isinstance(found, Elementwise)
+        assert isinstance(found, ElementwiseDesc)
         made, values = found.formulas, found.parameters
         bind = kernel_of(name, made, values)
     steps = steps_of(made, values)

@@ -17,7 +17,7 @@ from ogive.accuracy.running_bound import enclosed
 from ogive.accuracy.ulp import FORMATS, units_in_one
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, walk
-from ogive.golden.specification import Specification, Step
+from ogive.golden.specification import FormulaStep, Specification
 from ogive.reference import evaluate
 
 __all__ = ["SAMPLES", "Chosen", "choose", "every", "flips", "from_ranks", "ranks", "special_values", "truths"]
@@ -175,7 +175,9 @@ def _spread(kind: ElementType, generator: np.random.Generator, samples: int) -> 
 # ---- what the formula shows
 
 
-def _of_formula(step: Step, kind: ElementType, generator: np.random.Generator) -> Iterator[tuple[str, np.ndarray]]:
+def _of_formula(
+    step: FormulaStep, kind: ElementType, generator: np.random.Generator
+) -> Iterator[tuple[str, np.ndarray]]:
     if not kind.is_float:
         yield "kinks", _kinks_of_integers(step, kind)
         return
@@ -187,7 +189,7 @@ def _of_formula(step: Step, kind: ElementType, generator: np.random.Generator) -
         yield "tails", tails
 
 
-def _kinks_of_integers(step: Step, kind: ElementType) -> np.ndarray:
+def _kinks_of_integers(step: FormulaStep, kind: ElementType) -> np.ndarray:
     numbers = [float(v) for v in step.numbers.values()]
     numbers += [float(n.attribute) for n in walk(step.root) if n.operation == "constant" and n.format is Format.NUMBER]
     whole = [int(v) + d for v in numbers if abs(v) < 2.0**62 for d in (-2, -1, 0, 1, 2)]
@@ -195,7 +197,7 @@ def _kinks_of_integers(step: Step, kind: ElementType) -> np.ndarray:
     return np.array(values, kind.numpy)
 
 
-def truths(step: Step) -> Callable[[np.ndarray], np.ndarray]:
+def truths(step: FormulaStep) -> Callable[[np.ndarray], np.ndarray]:
     """Which comparisons of the formula hold, as the bits of a number."""
     conditions: list[Expression] = [
         node for node in walk(step.root) if node.operation in ("less", "less_equal", "equal") and _depends(node)
@@ -216,7 +218,7 @@ def _depends(root: Expression) -> bool:
     return any(node.operation == "input" for node in walk(root))
 
 
-def _category(step: Step) -> Callable[[np.ndarray], np.ndarray]:
+def _category(step: FormulaStep) -> Callable[[np.ndarray], np.ndarray]:
     """What kind of number a result is: infinite, NaN, zero, subnormal, at a limit; and its sign."""
     _, smallest, _ = FORMATS[step.kind.name]
 
@@ -262,7 +264,9 @@ def flips(function: Callable[[np.ndarray], np.ndarray], kind: ElementType, round
     return from_ranks(np.clip(beside, -limit, limit), kind)
 
 
-def _hard_and_tails(step: Step, kind: ElementType, generator: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _hard_and_tails(
+    step: FormulaStep, kind: ElementType, generator: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Of many inputs those whose results are nearest to a tie; and inputs in every binade."""
     spreads = [40, 5, 3, 0]
     x = np.concatenate([drawn(generator, kind, spread)[: SEARCHED // 4] for spread in spreads])

@@ -21,10 +21,10 @@ from ogive.enclosure import nearest, right_result
 from ogive.engine.computation import Element, Formula, Fused
 from ogive.errors import ArgumentError, UnsupportedError, described, message
 from ogive.expression import walk
-from ogive.onnx.checked_graph import Graph, Step
-from ogive.onnx.implementation import Elementwise, Function, Rows, RowWise
+from ogive.onnx.checked_graph import CheckedGraph, CheckedStep
 from ogive.onnx.loading import graph_of, read_model
 from ogive.onnx.movement import COPIES, MOVEMENTS
+from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode, NodeFunction, RowWiseNode
 from ogive.over_intervals import Interval, enclosed_over, enclosed_rows_over, softmax_over
 
 __all__ = ["Bounds", "Departure", "admissible", "attribute"]
@@ -168,7 +168,7 @@ def attribute(
     return None
 
 
-def _departure(step: Step, array: np.ndarray, bounds: Bounds, outside: np.ndarray, own: bool) -> Departure:
+def _departure(step: CheckedStep, array: np.ndarray, bounds: Bounds, outside: np.ndarray, own: bool) -> Departure:
     with np.errstate(all="ignore"):
         low, high, x = (np.asarray(a, np.float64) for a in (bounds.lower, bounds.upper, array))
         far = np.where(outside, np.nan_to_num(np.maximum(low - x, x - high), nan=np.inf), -np.inf)
@@ -189,7 +189,7 @@ def _departure(step: Step, array: np.ndarray, bounds: Bounds, outside: np.ndarra
 # ---- the model
 
 
-def _graph(model: Any) -> Graph:
+def _graph(model: Any) -> CheckedGraph:
     proto, folder, subject = read_model(model)
     return graph_of(proto, folder, subject)
 
@@ -203,7 +203,7 @@ def _budget(budget: Mapping[str, float] | None, default: float) -> Callable[[str
     return lambda operator: Fraction(given.get(operator, default))
 
 
-def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Bounds]:
+def _given(graph: CheckedGraph, inputs: Mapping[str, Any]) -> dict[str, Bounds]:
     known = {name: Bounds(array, array) for name, array in {**graph.initialisers, **graph.constants}.items()}
     for info in graph.inputs:
         if info.name not in inputs and info.name not in graph.defaults:
@@ -216,33 +216,35 @@ def _given(graph: Graph, inputs: Mapping[str, Any]) -> dict[str, Bounds]:
     return known
 
 
-def _named(graph: Graph, known: Mapping[str, Bounds]) -> dict[str, Bounds]:
+def _named(graph: CheckedGraph, known: Mapping[str, Bounds]) -> dict[str, Bounds]:
     outputs = {info.name: known[name] for info, name in zip(graph.outputs, graph.results, strict=True)}
     return {**{step.output: known[step.output] for step in graph.steps}, **outputs}
 
 
-def _operator(step: Step) -> str:
+def _operator(step: CheckedStep) -> str:
     return step.label.split(" ", 1)[0]
 
 
 # ---- nodes
 
 
-def _step(graph: Graph, step: Step, known: Mapping[str, Bounds], budget: Callable[[str], Fraction]) -> Bounds:
+def _step(
+    graph: CheckedGraph, step: CheckedStep, known: Mapping[str, Bounds], budget: Callable[[str], Fraction]
+) -> Bounds:
     made, operator = step.made, _operator(step)
     operands = [known[name] for name in made.operands]
-    if isinstance(made, Elementwise):
+    if isinstance(made, ElementwiseNode):
         return _element_wise(step.label, made, operands, budget(operator))
-    if isinstance(made, Function) and operator in _MOVES:
+    if isinstance(made, NodeFunction) and operator in _MOVES:
         ends = [np.asarray(made.function(*(getattr(x, end) for x in operands))) for end in ("lower", "upper")]
         return Bounds(*ends)
-    if isinstance(made, Rows) and len(made.row_wise.operands) == 1:
+    if isinstance(made, ArrangedRows) and len(made.row_wise.operands) == 1:
         return _rows(operator, made, operands, budget(operator))
     allowed = "element-wise operators, rows of one tensor, ReduceMax, ReduceMin, and what moves elements"
     raise UnsupportedError(message(step.label, "there are no intervals for it", allowed))
 
 
-def _element_wise(label: str, made: Elementwise, operands: Sequence[Bounds], budget: Fraction) -> Bounds:
+def _element_wise(label: str, made: ElementwiseNode, operands: Sequence[Bounds], budget: Fraction) -> Bounds:
     shapes = made.rule(label, [x.lower.shape for x in operands])
     arrays = [(x.lower.reshape(shape), x.upper.reshape(shape)) for x, shape in zip(operands, shapes, strict=True)]
     shape = np.broadcast_shapes(*shapes)
@@ -257,7 +259,7 @@ def _element_wise(label: str, made: Elementwise, operands: Sequence[Bounds], bud
 Ends = tuple[Any, Any]
 
 
-def _computed(made: Elementwise, operands: Sequence[Ends], budget: Fraction) -> Ends:
+def _computed(made: ElementwiseNode, operands: Sequence[Ends], budget: Fraction) -> Ends:
     """The ends of one element."""
     computation = made.computation
     values = list(operands)
@@ -376,7 +378,7 @@ def _ulp(x: Fraction, kind: str) -> Fraction:
 # ---- rows
 
 
-def _rows(operator: str, made: Rows, operands: Sequence[Bounds], budget: Fraction) -> Bounds:
+def _rows(operator: str, made: ArrangedRows, operands: Sequence[Bounds], budget: Fraction) -> Bounds:
     data, *others = operands
     arranged = made.arrange([data.lower.shape], [x.lower for x in others])
     kind = element_type_of(data.lower.dtype)
@@ -411,7 +413,7 @@ def _rows(operator: str, made: Rows, operands: Sequence[Bounds], budget: Fractio
     return Bounds(*results)
 
 
-def _of_formula(row_wise: RowWise, row: Sequence[Interval]) -> list[Interval]:
+def _of_formula(row_wise: RowWiseNode, row: Sequence[Interval]) -> list[Interval]:
     """Of a formula over rows: what it can be at each element, or what the row has one of."""
     formula = row_wise.computation
     (root,) = formula.roots

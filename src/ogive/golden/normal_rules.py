@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ogive.golden.specification import Call
-from ogive.golden.whole_rules import Given, array_of, rounded_to
+from ogive.golden.whole_rules import Request, array_of, rounded_to
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
 __all__ = ["NORMAL_ATTRIBUTES", "NORMAL_RULES", "TRAINING_RULES"]
@@ -55,7 +55,7 @@ def _exactly(array: np.ndarray) -> list[Fraction]:
     return [Fraction(float(x)) for x in array.reshape(-1)]
 
 
-def _numbers(o: Given, place: str, shape: Sequence[int]) -> np.ndarray:
+def _numbers(o: Request, place: str, shape: Sequence[int]) -> np.ndarray:
     """Elements of the first input's type."""
     kind, where = o.first, PLACES[place]
     drawn = o.generator.standard_normal(tuple(shape))
@@ -69,7 +69,7 @@ def _numbers(o: Given, place: str, shape: Sequence[int]) -> np.ndarray:
     return np.where(small == 0, np.array(smallest, kind.numpy), small)
 
 
-def _beside(o: Given, position: int, shape: Sequence[int]) -> np.ndarray:
+def _beside(o: Request, position: int, shape: Sequence[int]) -> np.ndarray:
     """Scales and biases."""
     return o.generator.standard_normal(tuple(shape)).astype(o.kind(position).numpy)
 
@@ -78,11 +78,11 @@ def _rounded(kind: DataType, values: Sequence[Fraction], shape: Sequence[int]) -
     return array_of(kind, [rounded_to(kind, value) for value in values], shape)
 
 
-def _epsilon(o: Given) -> Fraction:
+def _epsilon(o: Request) -> Fraction:
     return Fraction(float(np.float32(o.attributes["epsilon"])))
 
 
-def _layer(o: Given) -> Iterator[Call]:
+def _layer(o: Request) -> Iterator[Call]:
     for place in PLACES:
         x = _numbers(o, place, (2, 3, 5))
         scale, bias = _beside(o, 1, (5,)), _beside(o, 2, (5,))
@@ -100,7 +100,7 @@ def _layer(o: Given) -> Iterator[Call]:
         yield place, (x, scale, bias), (_rounded(o.output, results, x.shape), *stashed)
 
 
-def _root_mean_square(o: Given) -> Iterator[Call]:
+def _root_mean_square(o: Request) -> Iterator[Call]:
     for place in PLACES:
         x, scale = _numbers(o, place, (2, 3, 5)), _beside(o, 1, (5,))
         results: list[Fraction] = []
@@ -112,11 +112,11 @@ def _root_mean_square(o: Given) -> Iterator[Call]:
 
 
 def _by_channel(
-    groups: Callable[[Given], int], *, one_scale_a_group: bool = False
-) -> Callable[[Given], Iterator[Call]]:
+    groups: Callable[[Request], int], *, one_scale_a_group: bool = False
+) -> Callable[[Request], Iterator[Call]]:
     """Rows are groups of channels; scale and bias have a number for each channel, or for each group."""
 
-    def rule(o: Given) -> Iterator[Call]:
+    def rule(o: Request) -> Iterator[Call]:
         count = groups(o)
         is_of_group = one_scale_a_group and o.version < 21
         for place in PLACES:
@@ -136,7 +136,7 @@ def _by_channel(
     return rule
 
 
-def _batch_in_training(o: Given) -> Iterator[Call]:
+def _batch_in_training(o: Request) -> Iterator[Call]:
     """Rows are channels; running statistics are of the batch and of those before."""
     momentum = Fraction(float(np.float32(o.attributes["momentum"])))
 
@@ -175,7 +175,7 @@ def _along(x: np.ndarray, axes: Sequence[int], call: Callable[[list[Fraction]], 
     return [found[i] for i in range(x.size)]
 
 
-def _mean_and_variance(o: Given) -> Iterator[Call]:
+def _mean_and_variance(o: Request) -> Iterator[Call]:
     def normal(row: list[Fraction]) -> list[Fraction]:
         mean, deviation = _mean(row), _deviation(row, Fraction())
         return [(x - mean) / deviation if deviation else Fraction() for x in row]
@@ -187,7 +187,7 @@ def _mean_and_variance(o: Given) -> Iterator[Call]:
         yield place, (x,), (_rounded(o.output, results, x.shape),)
 
 
-def _norm(o: Given) -> Iterator[Call]:
+def _norm(o: Request) -> Iterator[Call]:
     def scaled(row: list[Fraction]) -> list[Fraction]:
         norm = (
             sum(map(abs, row), Fraction()) if o.attributes["p"] == 1 else _root(sum((x * x for x in row), Fraction()))
@@ -209,7 +209,7 @@ NORMAL_ATTRIBUTES: dict[str, dict[str, Any]] = {
 }
 
 #: Operator -> its calls.
-NORMAL_RULES: dict[str, Callable[[Given], Iterator[Call]]] = {
+NORMAL_RULES: dict[str, Callable[[Request], Iterator[Call]]] = {
     "GroupNormalization": _by_channel(lambda o: int(o.attributes["num_groups"]), one_scale_a_group=True),
     "InstanceNormalization": _by_channel(lambda _: 4),
     "LayerNormalization": _layer,
@@ -219,4 +219,4 @@ NORMAL_RULES: dict[str, Callable[[Given], Iterator[Call]]] = {
 }
 
 #: The same, of what is computed otherwise when a model is trained.
-TRAINING_RULES: dict[str, Callable[[Given], Iterator[Call]]] = {"BatchNormalization": _batch_in_training}
+TRAINING_RULES: dict[str, Callable[[Request], Iterator[Call]]] = {"BatchNormalization": _batch_in_training}

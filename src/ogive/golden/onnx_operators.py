@@ -11,14 +11,14 @@ from ogive.engine.computation import Computation, Formula, Fused, make_ufunc
 from ogive.engine.rows import RowFormula
 from ogive.errors import UnsupportedError, message
 from ogive.expression import walk
-from ogive.golden.specification import FLOAT32_PARAMETERS, Specification, Step
+from ogive.golden.specification import FLOAT32_PARAMETERS, FormulaStep, Specification
 from ogive.golden.whole_arrays import NORMALISATIONS, of_whole
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.dispatch import implementation
-from ogive.onnx.implementation import Elementwise, Rows
+from ogive.onnx.dispatch import node_computation
 from ogive.onnx.multiple_outputs import SEVERAL
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode
 from ogive.onnx.node_support import Support, supported
 
 __all__ = ["OnnxOperator", "all_of_onnx", "kernel_of", "of_onnx", "steps_of"]
@@ -87,7 +87,7 @@ def of_onnx(
     if operator in ("BitCast", "Cast"):
         target = DATA_TYPES[result]
         given["to"] = target.name if version == 1 else target.number
-    node = Node(
+    node = OnnxNode(
         operator=operator,
         version=version,
         label=operator,
@@ -100,11 +100,13 @@ def of_onnx(
     )
     several = SEVERAL.get(operator)
     made = several(node, (result,)) if several is not None else None
-    found = made[0] if made else implementation(node, result)
+    found = made[0] if made else node_computation(node, result)
     computation: Computation | RowFormula
-    if isinstance(found, Elementwise):
+    if isinstance(found, ElementwiseNode):
         computation, values, operands = found.computation, found.parameters, found.operands
-    elif isinstance(found, Rows) and not found.row_wise.computation.modular:  # rows of integers have no exact rule
+    elif (
+        isinstance(found, ArrangedRows) and not found.row_wise.computation.modular
+    ):  # rows of integers have no exact rule
         computation, values = found.row_wise.computation, found.row_wise.parameters
         operands = found.row_wise.operands
     else:
@@ -139,10 +141,10 @@ def kernel_of(name: str, computation: Any, values: tuple[float, ...]) -> Any:
     return call
 
 
-def steps_of(computation: Any, values: tuple[float, ...]) -> tuple[Step, ...]:
+def steps_of(computation: Any, values: tuple[float, ...]) -> tuple[FormulaStep, ...]:
     """A computation of the engine as steps, each rounded to its element type."""
     if isinstance(computation, Fused):
-        steps: list[Step] = []
+        steps: list[FormulaStep] = []
         taken = 0
         for part, operands in computation.steps:
             count = part.parameter_count
@@ -165,4 +167,4 @@ def steps_of(computation: Any, values: tuple[float, ...]) -> tuple[Step, ...]:
             numbers[name] = float(np.float32(value)) if in_single else float(value)
     of_integers = not any(kind.is_float for kind in kinds)
     modular = of_integers and bool(getattr(computation, "modular", False))
-    return (Step(root, tuple(range(len(computation.inputs))), numbers, computation.outputs[0], modular),)
+    return (FormulaStep(root, tuple(range(len(computation.inputs))), numbers, computation.outputs[0], modular),)

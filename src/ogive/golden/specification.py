@@ -33,8 +33,8 @@ from ogive.signature import Signature
 __all__ = [
     "Call",
     "Expected",
+    "FormulaStep",
     "Specification",
-    "Step",
     "WholeSpecification",
     "bits_of",
     "find_operator",
@@ -50,7 +50,7 @@ FLOAT32_PARAMETERS = "parameters are rounded to float32, to nearest, as the stan
 FLOAT64_PARAMETERS = "parameters are float64 numbers, not rounded to float32"
 
 
-class Step(NamedTuple):
+class FormulaStep(NamedTuple):
     """One formula, whose result is rounded to an element type."""
 
     root: Expression
@@ -84,7 +84,7 @@ class Specification:
     tensors: tuple[str, ...]
     inputs: tuple[ElementType, ...]
     output: ElementType
-    steps: tuple[Step, ...]
+    steps: tuple[FormulaStep, ...]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """All, with choices, as they are given."""
     is_row_wise: bool = False
@@ -187,7 +187,7 @@ class WholeSpecification(Specification):
 # ---- whole arrays
 
 
-def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) -> Expected:
+def _of_elements(step: FormulaStep, arrays: Sequence[np.ndarray], *, with_exact: bool) -> Expected:
     shape = arrays[0].shape
     flat = [np.ascontiguousarray(x).reshape(-1) for x in arrays]
     kind = step.kind
@@ -235,7 +235,7 @@ def _of_elements(step: Step, arrays: Sequence[np.ndarray], *, with_exact: bool) 
     return Expected(right.reshape(shape), exact.reshape(shape))
 
 
-def _of_rows(step: Step, rows: np.ndarray, reduces: bool) -> Expected:
+def _of_rows(step: FormulaStep, rows: np.ndarray, reduces: bool) -> Expected:
     kind = step.kind
     flat = rows.reshape(-1, rows.shape[-1]) if rows.size else rows.reshape(0, max(rows.shape[-1], 1))
     take = slice(0, 1) if reduces else slice(None)
@@ -348,7 +348,7 @@ def of_operator(
         raise UnsupportedError(message(op.name, f"it has {len(roots)} results", "operators with one"))
     roots = with_limits(roots, stored_in(signature.inputs, signature.outputs))
     modular = op.modular and signature.is_of_integers
-    step = Step(roots[0], tuple(range(len(signature.inputs))), numbers, signature.outputs[0], modular)
+    step = FormulaStep(roots[0], tuple(range(len(signature.inputs))), numbers, signature.outputs[0], modular)
     return Specification(
         op.name,
         "ogive",

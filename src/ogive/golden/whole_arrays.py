@@ -19,7 +19,7 @@ from ogive.errors import UnsupportedError, message
 from ogive.golden.normal_rules import NORMAL_ATTRIBUTES, NORMAL_RULES, TRAINING_RULES
 from ogive.golden.onnx_values import container_calls, element_of, name_of_type, tensor_of, type_of
 from ogive.golden.specification import Call, Specification, WholeSpecification
-from ogive.golden.whole_rules import ATTRIBUTES, RULES, Given
+from ogive.golden.whole_rules import ATTRIBUTES, RULES, Request
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
@@ -100,7 +100,7 @@ def of_whole(operator: str, version: int, types: Mapping[str, str], attributes: 
     output = DATA_TYPES[result]
 
     def calls(seed: int) -> Iterator[Call]:
-        return _RULES[operator](Given(operator, version, kinds, output, every, np.random.default_rng(seed)))
+        return _RULES[operator](Request(operator, version, kinds, output, every, np.random.default_rng(seed)))
 
     outputs = tuple(o.name for o in schema.outputs)
     result_types = tuple(types.get(o.type_str, o.type_str) for o in schema.outputs)

@@ -19,13 +19,13 @@ from ogive.enclosure import nearest
 from ogive.golden.specification import Call
 from ogive.onnx.data_types import DATA_TYPES, DataType
 
-__all__ = ["ATTRIBUTES", "RULES", "Given", "rounded_to"]
+__all__ = ["ATTRIBUTES", "RULES", "Request", "rounded_to"]
 
 Place = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class Request:
     """What a rule is asked for: one version of an operator, its types, its attributes."""
 
     operator: str
@@ -167,13 +167,13 @@ def with_axis(place: Place, axis: int, index: int) -> Place:
 # ---- elements as they are
 
 
-def _identity(o: Given) -> Iterator[Call]:
+def _identity(o: Request) -> Iterator[Call]:
     for shape in ((2, 3), (0,), ()):
         x = o.data(*shape)
         yield f"shape {shape}", (x,), (x.copy(),)
 
 
-def _dropout(o: Given) -> Iterator[Call]:
+def _dropout(o: Request) -> Iterator[Call]:
     x = o.data(2, 3, 4)
     if o.has("training_mode"):
         ratio = np.array(0.5, o.inputs["ratio"].numpy)
@@ -182,23 +182,23 @@ def _dropout(o: Given) -> Iterator[Call]:
         yield "inference", (x,), (x.copy(),)
 
 
-def _constant(o: Given) -> Iterator[Call]:
+def _constant(o: Request) -> Iterator[Call]:
     yield "value", (), (o.attributes["value"].copy(),)
 
 
-def _constant_of_shape(o: Given) -> Iterator[Call]:
+def _constant_of_shape(o: Request) -> Iterator[Call]:
     value = o.attributes["value"]
     for shape in ((2, 3), (0, 2), ()):
         yield f"shape {shape}", (integers(*shape),), (np.full(shape, value.reshape(-1)[0], value.dtype),)
 
 
-def _shape(o: Given) -> Iterator[Call]:
+def _shape(o: Request) -> Iterator[Call]:
     x = o.data(2, 3, 4)
     begin, end = o.attributes.get("start", 0), o.attributes.get("end", 3)
     yield "three axes", (x,), (integers(*x.shape[begin:end]),)
 
 
-def _size(o: Given) -> Iterator[Call]:
+def _size(o: Request) -> Iterator[Call]:
     for shape in ((2, 3, 4), (0, 3), ()):
         yield f"shape {shape}", (o.data(*shape),), (np.array(math.prod(shape), np.int64),)
 
@@ -209,14 +209,14 @@ def _in_order(shape: Sequence[int], result: Sequence[int]) -> Callable[[Place], 
     return lambda place: places[place]
 
 
-def _flatten(o: Given) -> Iterator[Call]:
+def _flatten(o: Request) -> Iterator[Call]:
     x = o.data(2, 3, 4)
     axis = o.attributes["axis"]
     shape = (math.prod(x.shape[:axis]), math.prod(x.shape[axis:]))
     yield "three axes", (x,), (moved(x, shape, _in_order(x.shape, shape)),)
 
 
-def _reshape(o: Given) -> Iterator[Call]:
+def _reshape(o: Request) -> Iterator[Call]:
     x = o.data(2, 3, 4)
     asked = [o.attributes["shape"]] if "shape" in o.attributes else [(6, 4), (0, -1, 2), (24,), (2, 3, 4, 1)]
     for wanted in asked:
@@ -226,7 +226,7 @@ def _reshape(o: Given) -> Iterator[Call]:
         yield f"to {wanted}", inputs, (moved(x, shape, _in_order(x.shape, shape)),)
 
 
-def _squeeze(o: Given) -> Iterator[Call]:
+def _squeeze(o: Request) -> Iterator[Call]:
     x = o.data(1, 3, 1, 2)
     axes = tuple(o.attributes.get("axes", (2,)))
     shape = [size for i, size in enumerate(x.shape) if i not in axes]
@@ -234,13 +234,13 @@ def _squeeze(o: Given) -> Iterator[Call]:
     yield "one axis", inputs, (moved(x, shape, _in_order(x.shape, shape)),)
 
 
-def _unsqueeze(o: Given) -> Iterator[Call]:
+def _unsqueeze(o: Request) -> Iterator[Call]:
     x = o.data(3, 2)
     inputs = (x, integers(0, 2)) if o.has("axes") else (x,)
     yield "two axes", inputs, (moved(x, (1, 3, 1, 2), lambda p: (p[1], p[3])),)
 
 
-def _transpose(o: Given) -> Iterator[Call]:
+def _transpose(o: Request) -> Iterator[Call]:
     x = o.data(2, 3, 4)
     order = o.attributes["perm"]
     back = [order.index(axis) for axis in range(3)]
@@ -253,13 +253,13 @@ def _broadcast(x: np.ndarray, shape: Sequence[int]) -> np.ndarray:
     return moved(x, shape, lambda p: tuple(0 if n == 1 else p[first + i] for i, n in enumerate(x.shape)))
 
 
-def _expand(o: Given) -> Iterator[Call]:
+def _expand(o: Request) -> Iterator[Call]:
     for shape, wanted, result in (((3, 1), (2, 1, 4), (2, 3, 4)), ((1,), (0,), (0,)), ((2, 2), (1, 1), (2, 2))):
         x = o.data(*shape)
         yield f"{shape} to {wanted}", (x, integers(*wanted)), (_broadcast(x, result),)
 
 
-def _where(o: Given) -> Iterator[Call]:
+def _where(o: Request) -> Iterator[Call]:
     kind = o.kind(1)
     x, y = (drawn(kind, shape, o.generator) for shape in ((2, 3), (3,)))
     condition = np.array([[True], [False]])
@@ -270,7 +270,7 @@ def _where(o: Given) -> Iterator[Call]:
     yield "broadcasting", (condition, x, y), (result,)
 
 
-def _slice(o: Given) -> Iterator[Call]:
+def _slice(o: Request) -> Iterator[Call]:
     x = o.data(4, 5, 3)
     if "starts" in o.attributes:
         yield "attributes", (x,), (moved(x, (2, 2, 3), lambda p: (p[0] + 1, p[1] + 2, p[2])),)
@@ -282,7 +282,7 @@ def _slice(o: Given) -> Iterator[Call]:
     yield "nothing", (x, *given), (x[:, :0],)
 
 
-def _concat(o: Given) -> Iterator[Call]:
+def _concat(o: Request) -> Iterator[Call]:
     a, b = o.data(2, 3), o.data(2, 1)
     both = moved(a, (2, 4), lambda p: p if p[1] < 3 else None, b.flat[0])
     for row in range(2):
@@ -290,7 +290,7 @@ def _concat(o: Given) -> Iterator[Call]:
     yield "two", (a, b), (both,)
 
 
-def _split(o: Given) -> Iterator[Call]:
+def _split(o: Request) -> Iterator[Call]:
     x = o.data(2, 5)
     sizes = (3, 2)
     parts = (moved(x, (2, 3), lambda p: p), moved(x, (2, 2), lambda p: (p[0], p[1] + 3)))
@@ -300,14 +300,14 @@ def _split(o: Given) -> Iterator[Call]:
         yield "sizes", (x, np.array(sizes, o.inputs["split"].numpy)), parts
 
 
-def _compress(o: Given) -> Iterator[Call]:
+def _compress(o: Request) -> Iterator[Call]:
     x = o.data(2, 4)
     kept = [0, 3]
     yield "columns", (x, np.array([True, False, False, True])), (moved(x, (2, 2), lambda p: (p[0], kept[p[1]])),)
     yield "a short condition", (x, np.array([False, True])), (moved(x, (2, 1), lambda p: (p[0], 1)),)
 
 
-def _tile(o: Given) -> Iterator[Call]:
+def _tile(o: Request) -> Iterator[Call]:
     x = o.data(2, 3)
     if o.has("axis"):
         inputs = (x, np.array(2, o.first.numpy), np.array(1, o.first.numpy))
@@ -316,7 +316,7 @@ def _tile(o: Given) -> Iterator[Call]:
         yield "both axes", (x, integers(2, 3)), (moved(x, (4, 9), lambda p: (p[0] % 2, p[1] % 3)),)
 
 
-def _pad(o: Given) -> Iterator[Call]:
+def _pad(o: Request) -> Iterator[Call]:
     x = o.data(2, 3)
 
     def source(place: Place) -> Place | None:
@@ -334,7 +334,7 @@ def _pad(o: Given) -> Iterator[Call]:
     yield "a value", tuple(inputs), (result,)
 
 
-def _depth_to_space(o: Given) -> Iterator[Call]:
+def _depth_to_space(o: Request) -> Iterator[Call]:
     x = o.data(1, 8, 2, 3)
     columns_first = o.attributes.get("mode", "DCR") == "DCR"
 
@@ -346,7 +346,7 @@ def _depth_to_space(o: Given) -> Iterator[Call]:
     yield "blocks of 2", (x,), (moved(x, (1, 2, 4, 6), source),)
 
 
-def _space_to_depth(o: Given) -> Iterator[Call]:
+def _space_to_depth(o: Request) -> Iterator[Call]:
     x = o.data(1, 2, 4, 6)
     columns_first = o.attributes.get("mode", "DCR") == "DCR"
 
@@ -358,7 +358,7 @@ def _space_to_depth(o: Given) -> Iterator[Call]:
     yield "blocks of 2", (x,), (moved(x, (1, 8, 2, 3), source),)
 
 
-def _reverse_sequence(o: Given) -> Iterator[Call]:
+def _reverse_sequence(o: Request) -> Iterator[Call]:
     x = o.data(4, 3, 2)
     lengths = (4, 1, 3)
 
@@ -369,7 +369,7 @@ def _reverse_sequence(o: Given) -> Iterator[Call]:
     yield "three lengths", (x, integers(*lengths)), (moved(x, x.shape, source),)
 
 
-def _trilu(o: Given) -> Iterator[Call]:
+def _trilu(o: Request) -> Iterator[Call]:
     x = o.data(2, 3, 4)
     upper = o.attributes["upper"]
     zero = np.zeros((), x.dtype)[()]
@@ -382,7 +382,7 @@ def _trilu(o: Given) -> Iterator[Call]:
         yield f"k = {k}", (x, np.array(k, np.int64)), (moved(x, x.shape, source, zero),)
 
 
-def _eye_like(o: Given) -> Iterator[Call]:
+def _eye_like(o: Request) -> Iterator[Call]:
     x = o.data(3, 4)
     ones = [int(column - row == o.attributes["k"]) for row, column in np.ndindex(3, 4)]
     yield "above the diagonal", (x,), (array_of(o.output, ones, (3, 4)),)
@@ -391,13 +391,13 @@ def _eye_like(o: Given) -> Iterator[Call]:
 # ---- by index
 
 
-def _gather(o: Given) -> Iterator[Call]:
+def _gather(o: Request) -> Iterator[Call]:
     x = o.data(3, 4)
     index = np.array([[0, -1], [2, 2]], o.kind(1).numpy)
     yield "columns", (x, index), (moved(x, (3, 2, 2), lambda p: (p[0], int(index[p[1], p[2]]) % 4)),)
 
 
-def _gather_elements(o: Given) -> Iterator[Call]:
+def _gather_elements(o: Request) -> Iterator[Call]:
     x = o.data(3, 3)
     index = np.array([[1, -1, 0], [2, 0, 2]], o.kind(1).numpy)
     axis = o.attributes["axis"]
@@ -406,7 +406,7 @@ def _gather_elements(o: Given) -> Iterator[Call]:
     yield "an axis", (x, index), (moved(x, index.shape, lambda p: with_axis(p, axis, int(index[p]) % 3)),)
 
 
-def _gather_nd(o: Given) -> Iterator[Call]:
+def _gather_nd(o: Request) -> Iterator[Call]:
     x = o.data(2, 3, 4)
     if o.attributes.get("batch_dims"):
         index = integers(2, 0).reshape(2, 1)
@@ -416,7 +416,7 @@ def _gather_nd(o: Given) -> Iterator[Call]:
     yield "rows", (x, index), (moved(x, (2, 4), lambda p: (int(index[p[0], 0]), int(index[p[0], 1]) % 3, p[1])),)
 
 
-def _scatter_elements(o: Given) -> Iterator[Call]:
+def _scatter_elements(o: Request) -> Iterator[Call]:
     x, updates = o.data(3, 3), o.data(2, 3)
     index = np.array([[1, 0, -1], [2, 1, 0]], o.kind(1).numpy)
     result = x.copy()
@@ -426,7 +426,7 @@ def _scatter_elements(o: Given) -> Iterator[Call]:
     yield "distinct places", (x, index, updates), (result,)
 
 
-def _scatter_nd(o: Given) -> Iterator[Call]:
+def _scatter_nd(o: Request) -> Iterator[Call]:
     x, updates = o.data(4, 2), o.data(2, 2)
     result = x.copy()
     for row, target in enumerate((2, 0)):
@@ -435,14 +435,14 @@ def _scatter_nd(o: Given) -> Iterator[Call]:
     yield "rows", (x, integers(2, 0).reshape(2, 1), updates), (result,)
 
 
-def _non_zero(o: Given) -> Iterator[Call]:
+def _non_zero(o: Request) -> Iterator[Call]:
     x = o.data(3, 4)
     x.flat[[1, 5]] = "" if x.dtype == object else 0
     places = [p for p in np.ndindex(3, 4) if x[p] != 0 and x[p] != ""]
     yield "two axes", (x,), (np.array(places, np.int64).reshape(-1, 2).T,)
 
 
-def _one_hot(o: Given) -> Iterator[Call]:
+def _one_hot(o: Request) -> Iterator[Call]:
     index = np.array([0, 2, 1, 3], o.kind(0).numpy)
     values = drawn(o.kind(2), (2,), o.generator)
     depth = np.array(4 if o.version < 11 else [4], o.kind(1).numpy).reshape(() if o.version >= 11 else (1,))
@@ -450,7 +450,7 @@ def _one_hot(o: Given) -> Iterator[Call]:
     yield "four", (index, depth, values), (result,)
 
 
-def _top_k(o: Given) -> Iterator[Call]:
+def _top_k(o: Request) -> Iterator[Call]:
     x = o.data(2, 7)
     largest = o.attributes.get("largest", 1)
     k = 3
@@ -467,8 +467,8 @@ def _top_k(o: Given) -> Iterator[Call]:
     yield "three of seven", inputs, (values, np.array(order, np.int64))
 
 
-def _arg(pick: Callable[..., Any]) -> Callable[[Given], Iterator[Call]]:
-    def rule(o: Given) -> Iterator[Call]:
+def _arg(pick: Callable[..., Any]) -> Callable[[Request], Iterator[Call]]:
+    def rule(o: Request) -> Iterator[Call]:
         x = o.data(3, 5)
         x[0, 1] = x[0, 3] = x[0, 2]
         found = []
@@ -484,15 +484,15 @@ def _arg(pick: Callable[..., Any]) -> Callable[[Given], Iterator[Call]]:
 # ---- comparisons and bits
 
 
-def _equal(o: Given) -> Iterator[Call]:
+def _equal(o: Request) -> Iterator[Call]:
     x, y = o.data(2, 3), o.data(3)
     x[0] = y
     result = np.array([[bool(x[p] == y[p[1]]) for p in [(i, j) for j in range(3)]] for i in range(2)])
     yield "broadcasting", (x, y), (result,)
 
 
-def _is_a(test: Callable[[float], bool]) -> Callable[[Given], Iterator[Call]]:
-    def rule(o: Given) -> Iterator[Call]:
+def _is_a(test: Callable[[float], bool]) -> Callable[[Request], Iterator[Call]]:
+    def rule(o: Request) -> Iterator[Call]:
         x = every_value(o.first)
         with np.errstate(invalid="ignore"):
             yield "every value", (x,), (np.array([test(float(v)) for v in x]),)
@@ -500,7 +500,7 @@ def _is_a(test: Callable[[float], bool]) -> Callable[[Given], Iterator[Call]]:
     return rule
 
 
-def _bit_shift(o: Given) -> Iterator[Call]:
+def _bit_shift(o: Request) -> Iterator[Call]:
     low, high = limits(o.first)
     x = o.data(4, 9)
     by = np.array([0, 1, 2, o.first.bits - 1, 3, 4, 5, 6, 7], o.first.numpy)
@@ -565,7 +565,7 @@ _REDUCED: dict[str, Callable[[Sequence[int], DataType], int]] = {
 }
 
 
-def _reduce(o: Given) -> Iterator[Call]:
+def _reduce(o: Request) -> Iterator[Call]:
     low, high = limits(o.first)
     small = np.clip(o.generator.integers(-40, 40, (4, 3, 6)), low, high).astype(o.first.numpy)
     positive = np.clip(o.generator.integers(0, 100, (4, 3, 6)), low, high).astype(o.first.numpy)
@@ -586,8 +586,8 @@ def _reduce(o: Given) -> Iterator[Call]:
 # ---- running sums and products
 
 
-def _running(combine: Callable[[Any, Any], Any], neutral: int) -> Callable[[Given], Iterator[Call]]:
-    def rule(o: Given) -> Iterator[Call]:
+def _running(combine: Callable[[Any, Any], Any], neutral: int) -> Callable[[Request], Iterator[Call]]:
+    def rule(o: Request) -> Iterator[Call]:
         kind = o.first
         backwards, exclusive = o.attributes["reverse"], o.attributes["exclusive"]
         x = np.abs(o.data(3, 8)) if is_integer(kind) else drawn(kind, (3, 8), o.generator)
@@ -617,7 +617,7 @@ def _running(combine: Callable[[Any, Any], Any], neutral: int) -> Callable[[Give
     return rule
 
 
-def _range(o: Given) -> Iterator[Call]:
+def _range(o: Request) -> Iterator[Call]:
     kind = o.first
     given = (
         [(1, 12, 3), (10, -2, -3), (5, 5, 1)] if is_integer(kind) else [(0.5, 3.0, 0.1), (2.0, -1.0, -0.75), (1, 0, 1)]
@@ -728,7 +728,7 @@ def _as_text(value: Any, kind: DataType) -> str:
     return {math.inf: "INF", -math.inf: "-INF"}.get(number, "NaN" if number != number else repr(number))
 
 
-def _cast_of_text(o: Given) -> Iterator[Call]:
+def _cast_of_text(o: Request) -> Iterator[Call]:
     source, target = o.first, o.output
     target_type = () if o.operator == "Cast" else (drawn(o.kind(1), (1,), o.generator),)
     if source is target:
@@ -755,7 +755,7 @@ def _cast_of_text(o: Given) -> Iterator[Call]:
         )
 
 
-def _bit_cast(o: Given) -> Iterator[Call]:
+def _bit_cast(o: Request) -> Iterator[Call]:
     source, target = o.first, o.output
     count = 1 << source.bits if source.bits <= 8 else 64
     size = max(source.numpy.itemsize, 1)
@@ -772,7 +772,7 @@ def _bit_cast(o: Given) -> Iterator[Call]:
     yield "bits", (x,), (np.frombuffer(raw.tobytes(), target.numpy).copy(),)
 
 
-def _cast(o: Given) -> Iterator[Call]:
+def _cast(o: Request) -> Iterator[Call]:
     source, target = o.first, o.output
     if "STRING" in (source.name, target.name):
         yield from _cast_of_text(o)
@@ -826,14 +826,14 @@ def _scales(kind: DataType, generator: np.random.Generator, *, any_number: bool)
     return np.array([0.5, 2.0, 1.0]).astype(kind.numpy)
 
 
-def _per_column(o: Given, x: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> Iterator[tuple[str, Any, Any, Any]]:
+def _per_column(o: Request, x: np.ndarray, scale: np.ndarray, zero: np.ndarray) -> Iterator[tuple[str, Any, Any, Any]]:
     """The layouts: one scale, and one for each index of the second axis where the version has that."""
     yield "one scale", scale[0].reshape(()), zero[0].reshape(()), lambda p: 0
     if "axis" in o.attributes:
         yield "a scale a column", scale, zero, lambda p: p[1]
 
 
-def _quantize(o: Given) -> Iterator[Call]:
+def _quantize(o: Request) -> Iterator[Call]:
     kind, target = o.first, o.output
     scale = _scales(o.kind(1), o.generator, any_number=kind.name == "FLOAT")
     if is_integer(kind):
@@ -859,7 +859,7 @@ def _quantize(o: Given) -> Iterator[Call]:
         yield name, (x, s, z), (array_of(target, results, x.shape),)
 
 
-def _dequantize(o: Given) -> Iterator[Call]:
+def _dequantize(o: Request) -> Iterator[Call]:
     kind, target = o.first, o.output
     scale = _scales(o.kind(1), o.generator, any_number=True)
     if o.kind(1).name == "FLOAT":
@@ -918,7 +918,7 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 }
 
 #: Operator -> its calls.
-RULES: dict[str, Callable[[Given], Iterator[Call]]] = {
+RULES: dict[str, Callable[[Request], Iterator[Call]]] = {
     "ArgMax": _arg(max),
     "ArgMin": _arg(min),
     "BitCast": _bit_cast,

@@ -20,7 +20,7 @@ from ogive.judge.evidence import Evidence, broken_policies, evidence_of, example
 from ogive.judge.judgement import Judgement
 from ogive.judge.subjects import Died, Fault, Subject, aligned
 
-__all__ = ["Calls", "described"]
+__all__ = ["CallChecks", "described"]
 
 #: Lengths and offsets of calls.
 LENGTHS = (*range(1, 70), 127, 129, 1000, 1023)
@@ -38,7 +38,7 @@ DEATHS = 10
 ELEMENTS = 4096
 
 
-class _Call(NamedTuple):
+class _PlannedCall(NamedTuple):
     """One call, before it is made."""
 
     kind: str
@@ -64,7 +64,7 @@ class _Made(NamedTuple):
     bad: np.ndarray
 
 
-class Calls:
+class CallChecks:
     """The calls beside the sweep."""
 
     def __init__(
@@ -96,7 +96,7 @@ class Calls:
             self.bad_in_sweep = bad & is_counted
             self.not_nearest = flat.wrong & is_counted
             everything = np.arange(bad.size)
-            self._remember(_Call("sweep", described(bad.size), everything, self.arrays), everything, bad, flat)
+            self._remember(_PlannedCall("sweep", described(bad.size), everything, self.arrays), everything, bad, flat)
 
     # ---- the calls
 
@@ -126,57 +126,61 @@ class Calls:
         places = np.random.default_rng(3).integers(0, self.evidence.result.size, SAMPLE)
         return places, [aligned(x[places]) for x in self.arrays]
 
-    def _short(self) -> Iterator[_Call]:
+    def _short(self) -> Iterator[_PlannedCall]:
         places, sample = self._sample()
         if "empty" in self.subject.modes:
-            yield _Call("length", described(0), places[:0], [x[:0] for x in sample])
+            yield _PlannedCall("length", described(0), places[:0], [x[:0] for x in sample])
         lengths = (1, 3, 1000) if self.subject.is_slow else LENGTHS
         for length, offset in itertools.product(lengths, (1,) if self.subject.is_slow else OFFSETS):
             # The same inputs from every offset: so it shows which of the two a result depends on.
             where, start = slice(length % 5, length % 5 + length), offset * sample[0].itemsize
             text = described(length) + (f" whose data begin {start} bytes behind a multiple of 64" if start else "")
-            yield _Call("length", text, places[where], [aligned(x[where], start) for x in sample])
+            yield _PlannedCall("length", text, places[where], [aligned(x[where], start) for x in sample])
 
-    def _moved(self) -> Iterator[_Call]:
+    def _moved(self) -> Iterator[_PlannedCall]:
         places, sample = self._sample()
         for shift in (0, 1, 2, 5, 1000) if not self.subject.is_slow else (5,):
             order = np.roll(np.arange(SAMPLE), shift)
             moved = f" (moved by {shift})" if shift else ""
-            yield _Call("position", described(SAMPLE) + moved, places[order], [aligned(x[order]) for x in sample])
+            yield _PlannedCall(
+                "position", described(SAMPLE) + moved, places[order], [aligned(x[order]) for x in sample]
+            )
 
-    def _strided(self) -> Iterator[_Call]:
+    def _strided(self) -> Iterator[_PlannedCall]:
         places, sample = self._sample()
         for where in (slice(None, None, 2), slice(1, None, 3)):
             views = [x[where] for x in sample]
-            yield _Call("layout", f"a call on a view of {views[0].size:,} elements with strides", places[where], views)
+            yield _PlannedCall(
+                "layout", f"a call on a view of {views[0].size:,} elements with strides", places[where], views
+            )
 
-    def _again(self) -> Iterator[_Call]:
+    def _again(self) -> Iterator[_PlannedCall]:
         places, sample = self._sample()
         for number in ("second", "third", "fourth"):
-            yield _Call("repetition", f"the {number} call, on {SAMPLE:,} elements", places, sample)
+            yield _PlannedCall("repetition", f"the {number} call, on {SAMPLE:,} elements", places, sample)
 
-    def _long(self) -> Iterator[_Call]:
+    def _long(self) -> Iterator[_PlannedCall]:
         places, sample = self._sample()
         repeated = [aligned(np.tile(x, TILES)) for x in sample]
         for count in (1, 2) if self.subject.set_threads else (0,):
             text = described(TILES * SAMPLE) + (f" with {count} threads" if count else "")
-            yield _Call("threads", text, np.tile(places, TILES), repeated, threads=count)
+            yield _PlannedCall("threads", text, np.tile(places, TILES), repeated, threads=count)
 
-    def _in_place(self) -> Iterator[_Call]:
+    def _in_place(self) -> Iterator[_PlannedCall]:
         places, sample = self._sample()
         for length in (1, 7, 64, 1000, SAMPLE):
-            yield _Call(
+            yield _PlannedCall(
                 "in_place", f"{described(length)} in place", places[:length], [x[:length] for x in sample], "in place"
             )
 
-    def _at_the_edge(self) -> Iterator[_Call]:
+    def _at_the_edge(self) -> Iterator[_PlannedCall]:
         places, sample = self._sample()
         for length in AT_THE_EDGE:
-            yield _Call("edge", described(length), places[:length], [x[:length] for x in sample], "edge")
+            yield _PlannedCall("edge", described(length), places[:length], [x[:length] for x in sample], "edge")
 
     # ---- what comes of them
 
-    def _all(self, kind: str, described: str, calls: Iterator[_Call]) -> None:
+    def _all(self, kind: str, described: str, calls: Iterator[_PlannedCall]) -> None:
         self.found.dependence.checked.append(kind)
         for call in calls:
             if self.deaths >= DEATHS or (call.mode == "edge" and self._has("reads_past_end")):
@@ -188,7 +192,7 @@ class Calls:
             dependence.found.append(f"{described}: {example} ({steps:,.0f} numbers apart; {count:,} differences)")
             dependence.steps = max(dependence.steps, steps)
 
-    def _one(self, call: _Call) -> float:
+    def _one(self, call: _PlannedCall) -> float:
         """Make a call and judge it; the seconds that it took."""
         self.number += 1
         self.found.calls.count += 1
@@ -258,7 +262,7 @@ class Calls:
         measured = np.where(broken | ~np.isfinite(part.errors), 0, part.errors)
         calls.worst_ulp = max(calls.worst_ulp, float(measured.max()))
 
-    def _differ(self, call: _Call, places: np.ndarray, result: np.ndarray) -> None:
+    def _differ(self, call: _PlannedCall, places: np.ndarray, result: np.ndarray) -> None:
         """Keep the largest difference of a kind of call."""
         wanted = self.evidence.result.reshape(-1)[places]
         steps = np.maximum(steps_between(result, wanted, self.spec.output), 1)
@@ -271,7 +275,7 @@ class Calls:
             example = f"at {given} {call.text} gives {a:.9g}, and among {self.evidence.result.size:,} elements {b:.9g}"
         self.differences[call.kind] = worst, count + result.size, example
 
-    def _remember(self, call: _Call, where: np.ndarray, bad: np.ndarray, part: Evidence | None) -> None:
+    def _remember(self, call: _PlannedCall, where: np.ndarray, bad: np.ndarray, part: Evidence | None) -> None:
         calls = self.found.calls
         is_new = bad & ~self.bad_in_sweep[call.places]
         if is_new.any():
@@ -306,7 +310,8 @@ class Calls:
             places = finite[np.minimum(np.searchsorted(known, np.linspace(-4, 4, size)), known.size - 1)]
         arrays = [aligned(x[places]) for x in self.arrays]
         times = [
-            self._one(_Call("time", described(size), places, arrays)) for _ in range(2 if self.subject.is_slow else 5)
+            self._one(_PlannedCall("time", described(size), places, arrays))
+            for _ in range(2 if self.subject.is_slow else 5)
         ]
         return 0.0 if self.deaths >= DEATHS else float(f"{np.median(times) / size * 1e9:.3g}")
 

@@ -35,7 +35,7 @@ PRECISION = 0.6
 MOST, COMPARED = 4, 20_000
 
 
-class _Candidate(NamedTuple):
+class _CauseCandidate(NamedTuple):
     cause: str
     text: str
     result: np.ndarray
@@ -107,7 +107,7 @@ def _scene(spec: Specification, evidence: Evidence) -> _Scene:
 
 
 def _best_candidate(scene: _Scene) -> Cause | None:
-    best: tuple[float, float, _Candidate] | None = None
+    best: tuple[float, float, _CauseCandidate] | None = None
     kind = scene.spec.output
     off = steps_between(scene.y, scene.right, kind)
     bands = _bands(scene)
@@ -152,7 +152,7 @@ def _fair(explained: np.ndarray, where: np.ndarray, bands: np.ndarray) -> float:
     return float(np.average(parts, weights=np.minimum(counts, 8)))
 
 
-def _candidates(scene: _Scene) -> Iterator[_Candidate]:
+def _candidates(scene: _Scene) -> Iterator[_CauseCandidate]:
     spec = scene.spec
     if spec.catalogue and spec.standard == "ogive":
         yield from _of_table(scene)
@@ -176,7 +176,7 @@ def _work_types(spec: Specification) -> list[tuple[Any, str]]:
     return [(t, np.dtype(t).name) for t in types[spec.kind.name]]
 
 
-def _of_table(scene: _Scene) -> Iterator[_Candidate]:
+def _of_table(scene: _Scene) -> Iterator[_CauseCandidate]:
     spec = scene.spec
     if len(scene.arrays) != 1 or not spec.kind.is_float:
         return
@@ -185,10 +185,10 @@ def _of_table(scene: _Scene) -> Iterator[_Candidate]:
             continue
         for work, name in _work_types(spec):
             result = computed(suspect.formula, scene.arrays[0], spec.parameters, work)
-            yield _Candidate(suspect.cause, f"{suspect.text}: {suspect.written}, computed in {name}", result)
+            yield _CauseCandidate(suspect.cause, f"{suspect.text}: {suspect.written}, computed in {name}", result)
 
 
-def _of_parameters(scene: _Scene) -> Iterator[_Candidate]:
+def _of_parameters(scene: _Scene) -> Iterator[_CauseCandidate]:
     """The formula with other parameters."""
     spec = scene.spec
     numeric = {n: v for n, v in spec.parameters.items() if isinstance(v, float | int) and not isinstance(v, bool)}
@@ -235,23 +235,23 @@ def from_decimal(value: float, kind: str) -> Any:
 
 def _with(
     scene: _Scene, cause: str, text: str, parameters: dict[str, Any], round_parameters: bool | None = None
-) -> Iterator[_Candidate]:
+) -> Iterator[_CauseCandidate]:
     spec = scene.spec
     try:
         other = of_operator(spec.catalogue, spec.kind, parameters, round_parameters=round_parameters)
     except OgiveError:  # a value for which the operator has no meaning
         return
-    yield _Candidate(cause, text, other.expected(scene.arrays, with_exact=False).right)
+    yield _CauseCandidate(cause, text, other.expected(scene.arrays, with_exact=False).right)
 
 
-def _of_rounding(scene: _Scene) -> Iterator[_Candidate]:
+def _of_rounding(scene: _Scene) -> Iterator[_CauseCandidate]:
     kind, exact = scene.spec.output, scene.exact
     with np.errstate(all="ignore"):
         if kind.bits == 16:
             twice = exact.astype(np.float32).astype(kind.numpy)
-            yield _Candidate("rounded_twice", "results are rounded twice: to float32, then to nearest", twice)
+            yield _CauseCandidate("rounded_twice", "results are rounded twice: to float32, then to nearest", twice)
             through = "float16" if kind.name == "bfloat16" else "bfloat16"
-            yield _Candidate(
+            yield _CauseCandidate(
                 f"{through}_intermediates",
                 f"results go through {through}",
                 from_array(exact, through).astype(kind.numpy),
@@ -260,25 +260,25 @@ def _of_rounding(scene: _Scene) -> Iterator[_Candidate]:
         is_away = np.abs(nearest.astype(exact.dtype)) > np.abs(exact)
         toward = from_ranks(ranks(nearest) - np.sign(ranks(nearest)), kind)
         cut = np.where(is_away & np.isfinite(exact), toward, nearest)
-        yield _Candidate("truncation", "results are cut off, not rounded to nearest", cut)
+        yield _CauseCandidate("truncation", "results are cut off, not rounded to nearest", cut)
         if kind.name == "bfloat16":
             bits = exact.astype(np.float32).view(np.uint32) >> 16
             dropped = bits.astype(np.uint16).view(kind.numpy)
-            yield _Candidate("truncation", "results are cut off: the lower half of a float32 is dropped", dropped)
+            yield _CauseCandidate("truncation", "results are cut off: the lower half of a float32 is dropped", dropped)
         is_below = np.abs(nearest.astype(exact.dtype)) < np.abs(exact)
         outward = from_ranks(ranks(nearest) + np.sign(np.where(ranks(nearest) == 0, 1, ranks(nearest))), kind)
         away = np.where(is_below & np.isfinite(exact), outward, nearest)
-        yield _Candidate("rounding_away", "results are rounded away from zero, not to nearest", away)
+        yield _CauseCandidate("rounding_away", "results are rounded away from zero, not to nearest", away)
         units = np.abs(exact) * units_in_one(exact, kind)
         is_tie = np.abs(units - np.floor(units) - 0.5) < 2.0**-20
         other = np.where(is_below, outward, toward)
-        yield _Candidate(
+        yield _CauseCandidate(
             "ties_away",
             "ties are rounded away from zero, not to even",
             np.where(is_tie & is_below & np.isfinite(exact), other, nearest),
         )
         flushed = np.where(np.abs(exact) < 2.0 ** FORMATS[kind.name][1], np.copysign(0, exact), nearest)
-        yield _Candidate("flush", "subnormal results are flushed to zero", flushed.astype(kind.numpy))
+        yield _CauseCandidate("flush", "subnormal results are flushed to zero", flushed.astype(kind.numpy))
 
 
 def from_array(x: np.ndarray, kind: str) -> np.ndarray:
@@ -288,7 +288,7 @@ def from_array(x: np.ndarray, kind: str) -> np.ndarray:
     return x.astype(np.float16 if kind == "float16" else ml_dtypes.bfloat16)
 
 
-def _in_shorter_types(scene: _Scene) -> Iterator[_Candidate]:
+def _in_shorter_types(scene: _Scene) -> Iterator[_CauseCandidate]:
     """The formula with every operation rounded to a type; and with inputs that are rounded first."""
     spec = scene.spec
     if len(spec.steps) != 1 or any(not t.is_float for t in spec.inputs):
@@ -303,19 +303,19 @@ def _in_shorter_types(scene: _Scene) -> Iterator[_Candidate]:
                 rounded = [x.astype(work).astype(x.dtype) for x in scene.arrays]
                 if name != spec.kind.name:
                     result = spec.expected(rounded, with_exact=False).right
-                    yield _Candidate(f"{name}_inputs", f"inputs are rounded to {name}", result)
+                    yield _CauseCandidate(f"{name}_inputs", f"inputs are rounded to {name}", result)
                     last = scene.right.astype(work).astype(spec.output.numpy)
-                    yield _Candidate(f"{name}_results", f"results are rounded to {name}", last)
+                    yield _CauseCandidate(f"{name}_results", f"results are rounded to {name}", last)
             try:
                 with np.errstate(all="ignore"):
                     result = np.asarray(evaluate(step.root, scene.arrays, step.numbers, work)).astype(work)
             except (TypeError, KeyError, OgiveError, ValueError):  # NumPy lacks a function for that type
                 continue
             result = np.broadcast_to(result, scene.y.shape).astype(spec.output.numpy)
-            yield _Candidate(f"{name}_intermediates", f"intermediate results are {name}", result)
+            yield _CauseCandidate(f"{name}_intermediates", f"intermediate results are {name}", result)
 
 
-def _through_float32(scene: _Scene) -> Iterator[_Candidate]:
+def _through_float32(scene: _Scene) -> Iterator[_CauseCandidate]:
     """Integers of 32 and 64 bits that are computed in float32."""
     spec = scene.spec
     if not spec.output.is_integer or spec.output.bits < 32 or len(spec.steps) != 1:
@@ -327,10 +327,10 @@ def _through_float32(scene: _Scene) -> Iterator[_Candidate]:
     limit = np.nextafter(np.float32(2.0 ** (spec.output.bits - (spec.output.kind == "signed"))), np.float32(0))
     whole = np.clip(np.trunc(values.astype(np.float32)), np.float32(spec.output.minimum), limit)
     result = np.broadcast_to(whole, scene.y.shape).astype(spec.output.numpy)
-    yield _Candidate("float32_intermediates", "integers are computed in float32, which has 24 bits", result)
+    yield _CauseCandidate("float32_intermediates", "integers are computed in float32, which has 24 bits", result)
 
 
-def _of_operands(scene: _Scene) -> Iterator[_Candidate]:
+def _of_operands(scene: _Scene) -> Iterator[_CauseCandidate]:
     """Two operands in the other order."""
     spec = scene.spec
     for i, j in itertools.combinations(range(len(scene.arrays)), 2):
@@ -338,7 +338,7 @@ def _of_operands(scene: _Scene) -> Iterator[_Candidate]:
             order = list(scene.arrays)
             order[i], order[j] = order[j], order[i]
             text = f"{spec.tensors[i]} and {spec.tensors[j]} are swapped"
-            yield _Candidate("swapped_operands", text, spec.expected(order, with_exact=False).right)
+            yield _CauseCandidate("swapped_operands", text, spec.expected(order, with_exact=False).right)
 
 
 # ---- patterns, of one operand. The arrays are in the order of the operand.

@@ -17,7 +17,7 @@ from ogive.golden.inputs import choose, every, from_ranks, ranks
 from ogive.golden.specification import Expected, Specification, bits_of, find_operator, python_value
 from ogive.golden.vectors import make
 from ogive.judge.budget import Budget
-from ogive.judge.calls import Calls, described
+from ogive.judge.calls import CallChecks, described
 from ogive.judge.causes import causes
 from ogive.judge.evidence import Evidence, broken_policies, evidence_of, example_of, steps_between
 from ogive.judge.judgement import BINS, Cause, Example, Judgement
@@ -91,7 +91,7 @@ def judge(
         _check_symmetry(evidence, found, spec)
     found.curve = counter.curve()
     if with_dependence and not spec.is_row_wise:
-        Calls(subject, spec, evidence, has_result, budget, found, not is_sweep).make()
+        CallChecks(subject, spec, evidence, has_result, budget, found, not is_sweep).make()
     budget.decide(found)
     if with_causes and (found.not_nearest or found.beyond or any(p.count for p in found.policies.values())):
         found.causes = causes(spec, evidence, found)

@@ -113,7 +113,7 @@ _NUMBERS = {"float": "c_float", "double": "c_double", "float32_t": "c_float", "f
 _QUALIFIERS = ("const", "volatile", "restrict", "__restrict", "__restrict__", "extern", "static", "inline")
 
 
-class _Argument(NamedTuple):
+class _CArgument(NamedTuple):
     role: str
     """``in``, ``out``, ``count``, ``element`` or ``parameter``."""
     c_type: str
@@ -123,7 +123,7 @@ class _Argument(NamedTuple):
 
 
 class _Declaration(NamedTuple):
-    arguments: tuple[_Argument, ...]
+    arguments: tuple[_CArgument, ...]
     result: str
 
 
@@ -142,7 +142,7 @@ def _split_type(words: Sequence[str], signature: str, text: str) -> tuple[str, s
     raise _wrong(signature, f"{unknown!r} is no type that is known", f"Known types: {', '.join(_TENSORS)}.")
 
 
-def _argument(text: str, signature: str, spec: Specification) -> _Argument:
+def _argument(text: str, signature: str, spec: Specification) -> _CArgument:
     tokens = re.findall(r"[A-Za-z_]\w*|\*|\[\w*\]|\S", text)
     words = [t for t in tokens if re.fullmatch(r"[A-Za-z_]\w*", t) and t not in _QUALIFIERS]
     levels = sum(t == "*" or t.startswith("[") for t in tokens)
@@ -152,12 +152,12 @@ def _argument(text: str, signature: str, spec: Specification) -> _Argument:
     c_type, name = _split_type(words, signature, text.strip())
     is_alone = any("restrict" in t for t in tokens)
     if levels:
-        return _Argument("in" if "const" in tokens else "out", c_type, name, is_alone)
+        return _CArgument("in" if "const" in tokens else "out", c_type, name, is_alone)
     if c_type in _COUNTS:
-        return _Argument("count", c_type, name, False)
+        return _CArgument("count", c_type, name, False)
     if c_type == "T" or c_type in _NUMBERS:
         role = "parameter" if name in spec.parameters and c_type != "T" else "element"
-        return _Argument(role, c_type, name, False)
+        return _CArgument(role, c_type, name, False)
     allowed = ", ".join([*_NUMBERS, *_COUNTS])
     raise _wrong(signature, f"{c_type!r} of {text.strip()!r} is no number that is known", f"Known numbers: {allowed}.")
 
@@ -198,7 +198,7 @@ def _check_type(signature: str, c_type: str, what: str, kind: ElementType) -> No
 # ---- the process
 
 
-class _Place(NamedTuple):
+class _TensorRange(NamedTuple):
     """Where a tensor may lie in the shared file."""
 
     begin: int
@@ -214,7 +214,7 @@ class _Process:
         self.room, self.places, guards = room, [], []
         for i in range(buffers):
             begin = i * (size + page) + page
-            self.places.append(_Place(begin, begin + size))
+            self.places.append(_TensorRange(begin, begin + size))
             guards.append([begin - page, page])
         total = buffers * (size + page) + page
         guards.append([total - page, page])

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ogive.errors import ShapeError, message
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
 
 __all__ = ["Rule", "broadcast_shape", "rule_of"]
 
@@ -90,7 +90,7 @@ _RULES: dict[str, tuple[tuple[int, Rule], ...]] = {
 }
 
 
-def rule_of(node: Node) -> Rule:
+def rule_of(node: OnnxNode) -> Rule:
     """The rule of a node's version."""
     if "broadcast" in node.attributes:
         return partial(limited, broadcast=bool(node.attributes["broadcast"]), axis=node.attributes.get("axis"))

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.implementation import Elementwise, Function, RowWise
+from ogive.onnx.node_computation import ElementwiseNode, NodeFunction, RowWiseNode
 
-__all__ = ["Graph", "Step", "ValueInfo"]
+__all__ = ["CheckedGraph", "CheckedStep", "ValueInfo"]
 
 Shape = tuple[int | str | None, ...]
 
@@ -46,17 +46,17 @@ class ValueInfo:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class CheckedStep:
     """One value and what computes it."""
 
     label: str
     """How messages call the node that it comes from."""
     output: str
-    made: Elementwise | Function | RowWise
+    made: ElementwiseNode | NodeFunction | RowWiseNode
 
 
 @dataclass
-class Graph:
+class CheckedGraph:
     """Values, constants and nodes in an order in which they can be computed."""
 
     inputs: list[ValueInfo] = field(default_factory=list)
@@ -69,4 +69,4 @@ class Graph:
     defaults: dict[str, np.ndarray] = field(default_factory=dict)
     """Of the inputs that a call need not give."""
     types: dict[str, str] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[CheckedStep] = field(default_factory=list)

@@ -24,26 +24,26 @@ from ogive.expression import node as expression
 from ogive.movement import fits_an_array
 from ogive.movement.copies import center_crop_pad, gather
 from ogive.onnx.data_types import DATA_TYPES, data_type
-from ogive.onnx.implementation import Function, Implementation
 from ogive.onnx.loss_nodes import loss
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import NodeComputation, NodeFunction
 
 __all__ = ["COMPOSED"]
 
 Types = Sequence[str | None]
-Outputs = Sequence[Implementation | None]
+Outputs = Sequence[NodeComputation | None]
 
 
 # ---- windows and grids
 
 
-def _window(node: Node, _: Types) -> Outputs:
+def _window(node: OnnxNode, _: Types) -> Outputs:
     number = node.attributes["output_datatype"]
     found = data_type(number)
     if found is None or found.element is None:
         raise ModelError(message(node.label, f"output_datatype is {number}", "a type of numbers"))
     compute = partial(_windowed, node.operator, found.type, bool(node.attributes["periodic"]))
-    return (Function(node.operands, compute, found.type),)
+    return (NodeFunction(node.operands, compute, found.type),)
 
 
 #: Places in a window, and in an axis of a grid, are integers of 32 bits.
@@ -77,9 +77,9 @@ def _point(name: str, kind: ElementType) -> np.ufunc:
     return make_ufunc(name, Formula((lift(root),), (PLACE, PLACE), (kind,)))
 
 
-def _affine_grid(node: Node, types: Types) -> Outputs:
+def _affine_grid(node: OnnxNode, types: Types) -> Outputs:
     assert types[0] is not None
-    return (Function(node.operands, partial(_grid, bool(node.attributes["align_corners"])), types[0]),)
+    return (NodeFunction(node.operands, partial(_grid, bool(node.attributes["align_corners"])), types[0]),)
 
 
 def _grid(align_corners: bool, theta: np.ndarray, size: np.ndarray) -> np.ndarray:
@@ -121,20 +121,20 @@ def _position(axes: int, kind: ElementType) -> np.ufunc:
     return make_ufunc("affine_grid", Formula((lift(root),), types, (kind,)))
 
 
-def _center_crop_pad(node: Node, types: Types) -> Outputs:
+def _center_crop_pad(node: OnnxNode, types: Types) -> Outputs:
     assert types[0] is not None
-    return (Function(node.operands, partial(center_crop_pad, axes=node.attributes.get("axes")), types[0]),)
+    return (NodeFunction(node.operands, partial(center_crop_pad, axes=node.attributes.get("axes")), types[0]),)
 
 
 # ---- rotary embeddings
 
 
-def _rotary_embedding(node: Node, types: Types) -> Outputs:
+def _rotary_embedding(node: OnnxNode, types: Types) -> Outputs:
     assert types[0] is not None
     attributes = node.attributes
     heads, part = attributes.get("num_heads", 0), attributes.get("rotary_embedding_dim", 0)
     compute = partial(_embedded, heads, part, bool(attributes.get("interleaved", 0)))
-    return (Function(node.operands, compute, types[0]),)
+    return (NodeFunction(node.operands, compute, types[0]),)
 
 
 def _embedded(
@@ -193,10 +193,12 @@ def _inputs(count: int, first: int = 0) -> list[Any]:
 # ---- quantisation by the data's own range
 
 
-def _dynamic_quantize(node: Node, types: Types) -> Outputs:
+def _dynamic_quantize(node: OnnxNode, types: Types) -> Outputs:
     kinds = ("tensor(uint8)", "tensor(float)", "tensor(uint8)")
     functions = (_dynamically_quantized, _dynamic_scale, _dynamic_zero_point)
-    return [Function(node.operands, function, kind) for function, kind, _ in zip(functions, kinds, types, strict=False)]
+    return [
+        NodeFunction(node.operands, function, kind) for function, kind, _ in zip(functions, kinds, types, strict=False)
+    ]
 
 
 def _range(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -224,7 +226,7 @@ def _dynamically_quantized(x: np.ndarray) -> np.ndarray:
 
 
 #: What computes the outputs of each operator of this kind.
-COMPOSED: dict[str, Callable[[Node, Types], Outputs]] = {
+COMPOSED: dict[str, Callable[[OnnxNode, Types], Outputs]] = {
     "AffineGrid": _affine_grid,
     "BlackmanWindow": _window,
     "CenterCropPad": _center_crop_pad,

@@ -9,8 +9,8 @@ import numpy as np
 
 from ogive.errors import OgiveError
 from ogive.movement import copies
-from ogive.onnx.checked_graph import Graph, Shape, Step, ValueInfo
-from ogive.onnx.implementation import Function
+from ogive.onnx.checked_graph import CheckedGraph, CheckedStep, Shape, ValueInfo
+from ogive.onnx.node_computation import NodeFunction
 from ogive.onnx.outline import outline
 from ogive.onnx.tracing import trace
 
@@ -24,14 +24,14 @@ MOST_ELEMENTS = 1 << 12
 DEEPEST = 100
 
 
-def decided(graph: Graph, value: str, shape_of: Callable[[str], Shape | None]) -> bool | None:
+def decided(graph: CheckedGraph, value: str, shape_of: Callable[[str], Shape | None]) -> bool | None:
     """What a condition is in every run; None where that depends on the inputs. ``shape_of`` is what is known of shapes."""
     found = _Search(graph, shape_of).value(value, 0)
     return None if found is None or found.size != 1 or _has_open(found) else bool(found.reshape(()))
 
 
 class _Search:
-    def __init__(self, graph: Graph, shape_of: Callable[[str], Shape | None]) -> None:
+    def __init__(self, graph: CheckedGraph, shape_of: Callable[[str], Shape | None]) -> None:
         self.graph, self.shape_of = graph, shape_of
         self.steps = {step.output: step for step in graph.steps}
         self.known: dict[str, np.ndarray | None] = {}
@@ -46,9 +46,9 @@ class _Search:
             self.known[name] = found if found is not None and found.size <= MOST_ELEMENTS else None
         return self.known[name]
 
-    def _computed(self, step: Step, depth: int) -> np.ndarray | None:
+    def _computed(self, step: CheckedStep, depth: int) -> np.ndarray | None:
         made = step.made
-        if isinstance(made, Function) and made.shape_only:
+        if isinstance(made, NodeFunction) and made.shape_only:
             return self._sizes(step, made)
         arrays: dict[str, np.ndarray] = {}
         for place, name in enumerate(made.operands):
@@ -58,7 +58,7 @@ class _Search:
             arrays[name] = array
         return self._run(step, arrays)
 
-    def _sizes(self, step: Step, made: Function) -> np.ndarray | None:
+    def _sizes(self, step: CheckedStep, made: NodeFunction) -> np.ndarray | None:
         """Shape or Size: what two arrays, whose other sizes differ, do not have in common is not known."""
         constant = self.graph.constants.get(made.operands[0])
         shape = self.shape_of(made.operands[0]) if constant is None else constant.shape
@@ -71,10 +71,12 @@ class _Search:
         one, two = (np.asarray(made.function(array)) for array in stand_ins)
         return np.where(one == two, one, _OPEN)
 
-    def _run(self, step: Step, arrays: dict[str, np.ndarray]) -> np.ndarray | None:
+    def _run(self, step: CheckedStep, arrays: dict[str, np.ndarray]) -> np.ndarray | None:
         types = {name: self.graph.types[name] for name in (*arrays, step.output)}
         info = ValueInfo("result", types[step.output])
-        alone = Graph(outputs=[info], results=[step.output], constants=dict(arrays), types=types, steps=[replace(step)])
+        alone = CheckedGraph(
+            outputs=[info], results=[step.output], constants=dict(arrays), types=types, steps=[replace(step)]
+        )
         try:
             results, _ = trace(outline(alone, ("result",), fuse=False), {}, 1 << 20)
         except OgiveError:  # the run says what is wrong
@@ -88,7 +90,7 @@ def _has_open(array: np.ndarray) -> bool:
 
 def _moves(made: object, place: int) -> bool:
     """Whether the elements of this operand go into the result as they are."""
-    if not isinstance(made, Function):
+    if not isinstance(made, NodeFunction):
         return False
     function = getattr(made.function, "args", (None,))[0]  # behind the arguments that the node names
     return function is copies.concat or (place == 0 and (made.is_view or function is copies.gather))

@@ -18,30 +18,39 @@ from ogive.onnx import elementwise, quantisation
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.casting import convert, with_bits_of
 from ogive.onnx.data_types import DATA_TYPES, data_type, data_type_of, element_types
-from ogive.onnx.implementation import Alias, Arrangement, Constant, Elementwise, Function, Implementation, Rows, RowWise
 from ogive.onnx.movement import COPIES, KEEP_ORDER, MOVEMENTS, SHAPE_ONLY
 from ogive.onnx.multiple_outputs import SEVERAL, without_marks
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import (
+    ArrangedRows,
+    Arrangement,
+    Constant,
+    ElementwiseNode,
+    NodeComputation,
+    NodeFunction,
+    RowWiseNode,
+    SameValue,
+)
 from ogive.onnx.reduction_nodes import PLACES, REDUCTIONS, arrangement, row_formula
 from ogive.onnx.row_nodes import row_wise
 from ogive.onnx.text_casts import from_text, to_text
 
-__all__ = ["implementation", "implementations"]
+__all__ = ["node_computation", "node_computations"]
 
 
-def implementations(node: Node, output_types: Sequence[str | None]) -> Sequence[Implementation | None] | None:
+def node_computations(node: OnnxNode, output_types: Sequence[str | None]) -> Sequence[NodeComputation | None] | None:
     """What computes each output of the node; None where Ogive has no such operator, or does not have that output.
 
-    Raises what `implementation` raises.
+    Raises what `node_computation` raises.
     """
     several = SEVERAL.get(node.operator)
     if several is not None:
         return several(node, output_types)
-    made = implementation(node, output_types[0]) if len(output_types) == 1 else None
+    made = node_computation(node, output_types[0]) if len(output_types) == 1 else None
     return None if made is None else (made,)
 
 
-def implementation(node: Node, output_type: str | None) -> Implementation | None:
+def node_computation(node: OnnxNode, output_type: str | None) -> NodeComputation | None:
     """What computes the node; None where Ogive has no such operator.
 
     ``output_type`` is what the schema says of the output, None where it leaves that to the attributes.
@@ -68,13 +77,13 @@ def implementation(node: Node, output_type: str | None) -> Implementation | None
 # ---- no computation
 
 
-def _identity(node: Node, output_type: str | None) -> Implementation:
+def _identity(node: OnnxNode, output_type: str | None) -> NodeComputation:
     assert node.inputs[0] is not None
     assert output_type is not None
-    return Alias(node.inputs[0], output_type)
+    return SameValue(node.inputs[0], output_type)
 
 
-def _constant(node: Node, output_type: str | None) -> Implementation:
+def _constant(node: OnnxNode, output_type: str | None) -> NodeComputation:
     given = sorted(node.given)
     if len(given) != 1:
         raise ModelError(message(node.label, f"it has {len(given)} values", "exactly one attribute"))
@@ -91,7 +100,7 @@ def _constant(node: Node, output_type: str | None) -> Implementation:
 # ---- functions on arrays
 
 
-def _movement(node: Node, output_type: str | None) -> Implementation:
+def _movement(node: OnnxNode, output_type: str | None) -> NodeComputation:
     others = node.operand_parameters[1:]
     attributes = {name: value for name, value in node.attributes.items() if name != "consumed_inputs"}
     if node.operator == "ConstantOfShape":
@@ -103,7 +112,7 @@ def _movement(node: Node, output_type: str | None) -> Implementation:
         output_type = found.type
     assert output_type is not None
     function = partial(_by_name, MOVEMENTS[node.operator], others, attributes)
-    return Function(
+    return NodeFunction(
         node.operands,
         function,
         output_type,
@@ -113,22 +122,22 @@ def _movement(node: Node, output_type: str | None) -> Implementation:
     )
 
 
-def _copy(node: Node, function: Callable[..., np.ndarray], output_type: str | None) -> Function:
+def _copy(node: OnnxNode, function: Callable[..., np.ndarray], output_type: str | None) -> NodeFunction:
     """A function that gets the inputs by place, with None for those that are left out, and the attributes by name."""
     assert output_type is not None
     attributes = without_marks(node.attributes)
-    return Function(node.operands, partial(_by_place, function, node.inputs, attributes), output_type)
+    return NodeFunction(node.operands, partial(_by_place, function, node.inputs, attributes), output_type)
 
 
 #: Running sums and products.
 _RUNNING = {"CumProd": running_product, "CumSum": running_sum}
 
 
-def _running(node: Node, output_type: str | None) -> Function:
+def _running(node: OnnxNode, output_type: str | None) -> NodeFunction:
     assert output_type is not None
     exclusive, reverse = (bool(node.attributes[name]) for name in ("exclusive", "reverse"))
     function = partial(_along, _RUNNING[node.operator], exclusive, reverse)
-    return Function(node.operands, function, output_type)
+    return NodeFunction(node.operands, function, output_type)
 
 
 def _along(
@@ -140,14 +149,14 @@ def _along(
     return function(data, axis=along, exclusive=exclusive, reverse=reverse)
 
 
-def _eye_like(node: Node, output_type: str | None) -> Function:
+def _eye_like(node: OnnxNode, output_type: str | None) -> NodeFunction:
     """The type of the result is an attribute, or else the input's."""
     attributes = without_marks(node.attributes)
     asked = attributes.pop("dtype", None)
     found = data_type(asked) if asked else DATA_TYPES.get(node.input_types[0] or "")
     if found is None:
         raise ModelError(message(node.label, f"the attribute 'dtype' is {asked}", "an element type of ONNX"))
-    return Function(node.operands, partial(eye_like, kind=found.numpy, **attributes), found.type)
+    return NodeFunction(node.operands, partial(eye_like, kind=found.numpy, **attributes), found.type)
 
 
 def _by_place(
@@ -160,7 +169,7 @@ def _by_place(
     return function(*(None if name is None else next(given) for name in inputs), **attributes)
 
 
-def _reduction(node: Node, output_type: str | None) -> Implementation:
+def _reduction(node: OnnxNode, output_type: str | None) -> NodeComputation:
     assert output_type is not None
     names, attributes = node.operand_parameters[1:], node.attributes
     function = partial(_by_name, REDUCTIONS[node.operator], names, attributes)
@@ -168,7 +177,7 @@ def _reduction(node: Node, output_type: str | None) -> Implementation:
     kinds = element_types((node.input_types[0],))
     formula = None if kinds is None else row_formula(node.operator, kinds[0])
     if formula is None or attributes.get("select_last_index"):
-        return Function(node.operands, function, output_type)
+        return NodeFunction(node.operands, function, output_type)
 
     def arrange(shapes: Sequence[tuple[int, ...]], others: Sequence[np.ndarray]) -> Arrangement | None:
         (shape,) = shapes
@@ -176,8 +185,8 @@ def _reduction(node: Node, output_type: str | None) -> Implementation:
             return arrangement(shape, axes=(attributes["axis"],), keepdims=attributes["keepdims"])
         return arrangement(shape, **{**attributes, **dict(zip(names, others, strict=True))})
 
-    row_wise = RowWise(node.operands[:1], formula.outputs[0], formula)
-    return Rows(node.operands, function, output_type, row_wise=row_wise, arrange=arrange)
+    row_wise = RowWiseNode(node.operands[:1], formula.outputs[0], formula)
+    return ArrangedRows(node.operands, function, output_type, row_wise=row_wise, arrange=arrange)
 
 
 def _by_name(
@@ -195,30 +204,30 @@ def _by_name(
 TEXT = "tensor(string)"
 
 
-def _cast(node: Node, output_type: str | None) -> Implementation:
+def _cast(node: OnnxNode, output_type: str | None) -> NodeComputation:
     source = node.input_types[0]
     wanted = output_type if node.operator == "CastLike" else _cast_target(node)
     assert source is not None
     assert wanted is not None
     assert node.inputs[0] is not None
     if source == wanted:
-        return Alias(node.inputs[0], wanted)
+        return SameValue(node.inputs[0], wanted)
     saturate, round_mode = bool(node.attributes.get("saturate", 1)), node.attributes.get("round_mode", "up")
     if round_mode not in ("up", "down", "nearest"):
         raise ModelError(message(node.label, f"round_mode is {round_mode!r}", "'up', 'down', 'nearest'"))
     if wanted == TEXT:
-        return Function((node.inputs[0],), partial(to_text, source=DATA_TYPES[source]), wanted)
+        return NodeFunction((node.inputs[0],), partial(to_text, source=DATA_TYPES[source]), wanted)
     if source == TEXT:
         read = partial(from_text, wanted=DATA_TYPES[wanted], saturate=saturate, round_mode=round_mode)
-        return Function((node.inputs[0],), read, wanted)
+        return NodeFunction((node.inputs[0],), read, wanted)
     elements = element_types((source, wanted))
     if elements is not None:
-        return Elementwise((node.inputs[0],), elements[:1], elements[1], wanted, rule_of(node), cast(*elements))
+        return ElementwiseNode((node.inputs[0],), elements[:1], elements[1], wanted, rule_of(node), cast(*elements))
     function = partial(convert, source=source, result=wanted, saturate=saturate, round_mode=round_mode)
-    return Function((node.inputs[0],), function, wanted)
+    return NodeFunction((node.inputs[0],), function, wanted)
 
 
-def _bit_cast(node: Node, output_type: str | None) -> Implementation:
+def _bit_cast(node: OnnxNode, output_type: str | None) -> NodeComputation:
     """The same bits as another type of as many; of truth values any bits but zeros are true."""
     assert node.inputs[0] is not None
     assert node.input_types[0] is not None
@@ -227,11 +236,11 @@ def _bit_cast(node: Node, output_type: str | None) -> Implementation:
         what = f"it makes {wanted.type}, of {wanted.bits} bits, of {given.type}, of {given.bits}"
         raise ModelError(message(node.label, what, "types of as many bits", "Use Cast to convert numbers"))
     if given is wanted:
-        return Alias(node.inputs[0], wanted.type)
-    return Function((node.inputs[0],), partial(with_bits_of, wanted=wanted), wanted.type)
+        return SameValue(node.inputs[0], wanted.type)
+    return NodeFunction((node.inputs[0],), partial(with_bits_of, wanted=wanted), wanted.type)
 
 
-def _cast_target(node: Node) -> str:
+def _cast_target(node: OnnxNode) -> str:
     to = node.attributes["to"]
     if isinstance(to, str):  # Cast-1
         found = next((row for row in DATA_TYPES.values() if row.name == to.upper()), None)
@@ -242,7 +251,7 @@ def _cast_target(node: Node) -> str:
     return found.type
 
 
-_MAKERS: dict[str, Callable[[Node, str | None], Implementation]] = {
+_MAKERS: dict[str, Callable[[OnnxNode, str | None], NodeComputation]] = {
     "BitCast": _bit_cast,
     "BitShift": elementwise.bit_shift,
     "Cast": _cast,

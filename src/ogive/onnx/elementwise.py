@@ -19,8 +19,8 @@ from ogive.expression import Expression, Format, lift
 from ogive.expression import node as expression
 from ogive.onnx.broadcasting import rule_of
 from ogive.onnx.data_types import DATA_TYPES, element_types
-from ogive.onnx.implementation import Alias, Elementwise, Function, Implementation
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import ElementwiseNode, NodeComputation, NodeFunction, SameValue
 from ogive.operator import Operator
 from ogive.row_operator import RowOperator
 from ogive.signature import Signature
@@ -31,7 +31,7 @@ __all__ = ["VARIADIC", "bit_shift", "clip", "from_catalogue", "parameters_of", "
 _OF_PLACES = frozenset({"axis", "broadcast"})
 
 
-def from_catalogue(node: Node, op: Operator, output_type: str) -> Implementation:
+def from_catalogue(node: OnnxNode, op: Operator, output_type: str) -> NodeComputation:
     """A node that is an operator of the catalogue."""
     elements = element_types((*(t for t in node.input_types if t is not None), output_type))
     signature = None if elements is None else Signature(elements[:-1], elements[-1:])
@@ -42,7 +42,7 @@ def from_catalogue(node: Node, op: Operator, output_type: str) -> Implementation
         return function
     parameters = parameters_of(node, op)
     choices = {parameter.name: parameters[parameter.name] for parameter in op.parameters if parameter.choices}
-    return Elementwise(
+    return ElementwiseNode(
         node.operands,
         signature.inputs,
         signature.outputs[0],
@@ -69,7 +69,7 @@ def _is_computable(op: Operator, signature: Signature) -> bool:
     )
 
 
-def parameters_of(node: Node, op: Operator) -> dict[str, Any]:
+def parameters_of(node: OnnxNode, op: Operator) -> dict[str, Any]:
     """The node's attributes as the parameters of the catalogue's operator."""
     known = {parameter.name: parameter for parameter in op.parameters}
     given = {name: value for name, value in node.attributes.items() if name != "consumed_inputs"}
@@ -87,7 +87,7 @@ def parameters_of(node: Node, op: Operator) -> dict[str, Any]:
         raise ModelError(f"{node.label}: {str(error).removeprefix(op.name + ': ')}") from error
 
 
-def wrong_types(node: Node, taken: Iterable[ElementType] = NUMBERS) -> UnsupportedError:
+def wrong_types(node: OnnxNode, taken: Iterable[ElementType] = NUMBERS) -> UnsupportedError:
     """The error for operands of types that an operator does not take."""
     given = " and ".join(dict.fromkeys(t for t in node.input_types if t is not None))
     allowed = ", ".join(dict.fromkeys(t.name for t in taken))
@@ -104,7 +104,7 @@ def _is_infinite(x: np.ndarray, *, detect_negative: int, detect_positive: int) -
     return np.logical_and(infinite, is_detected)
 
 
-def _with_numpy(node: Node, output_type: str) -> Function | None:
+def _with_numpy(node: OnnxNode, output_type: str) -> NodeFunction | None:
     function = _ANY_TYPE.get(node.operator)
     if node.operator == "IsInf":
         function = partial(_is_infinite, **node.attributes)
@@ -117,7 +117,7 @@ def _with_numpy(node: Node, output_type: str) -> Function | None:
         aligned = [array.reshape(shape) for array, shape in zip(arrays, shapes, strict=True)]
         return np.asarray(function(*aligned)).astype(dtype, copy=False)
 
-    return Function(node.operands, compute, output_type)
+    return NodeFunction(node.operands, compute, output_type)
 
 
 def _formula(root: Any, kind: ElementType, count: int) -> Formula:
@@ -132,12 +132,12 @@ def _leaves(count: int) -> list[Expression]:
 VARIADIC = frozenset(OF_TERMS) | {name for name, found in TABLE["onnx"].items() if found[0].is_repeated}
 
 
-def variadic(node: Node, output_type: str | None) -> Implementation:
+def variadic(node: OnnxNode, output_type: str | None) -> NodeComputation:
     """A node with any number of operands."""
     assert output_type is not None
     count = len(node.operands)
     if count == 1:
-        return Alias(node.operands[0], output_type)
+        return SameValue(node.operands[0], output_type)
     elements = element_types((output_type,))
     if elements is None:
         raise wrong_types(node)
@@ -157,12 +157,12 @@ def _repeated(op: Operator, kind: ElementType, count: int) -> Fused:
     return Fused((kind,) * count, steps, (2 * count - 2,))
 
 
-def _elementwise(node: Node, computation: Computation, kind: ElementType, output_type: str) -> Elementwise:
+def _elementwise(node: OnnxNode, computation: Computation, kind: ElementType, output_type: str) -> ElementwiseNode:
     """A computation for operands that all have the type of the output."""
-    return Elementwise(node.operands, computation.inputs, kind, output_type, rule_of(node), computation)
+    return ElementwiseNode(node.operands, computation.inputs, kind, output_type, rule_of(node), computation)
 
 
-def clip(node: Node, output_type: str | None) -> Implementation:
+def clip(node: OnnxNode, output_type: str | None) -> NodeComputation:
     """Bounds are inputs or attributes; one that is left out is at the end of the type's range."""
     assert output_type is not None
     elements = element_types((output_type,))
@@ -176,7 +176,7 @@ def clip(node: Node, output_type: str | None) -> Implementation:
     return _elementwise(node, _formula(root, kind, len(node.operands)), kind, output_type)
 
 
-def bit_shift(node: Node, output_type: str | None) -> Implementation:
+def bit_shift(node: OnnxNode, output_type: str | None) -> NodeComputation:
     """One of two operators of the catalogue, by the attribute ``direction``; NumPy's shifts of signed integers."""
     assert output_type is not None
     direction = node.attributes["direction"]
@@ -188,7 +188,7 @@ def bit_shift(node: Node, output_type: str | None) -> Implementation:
     if elements is None:
         raise wrong_types(node)
     if elements[0].kind == "signed":
-        return Function(node.operands, partial(_signed_shift, rule_of(node), node.label, direction), output_type)
+        return NodeFunction(node.operands, partial(_signed_shift, rule_of(node), node.label, direction), output_type)
     computation = row.operator.computation(Signature((elements[0],) * 2, elements))
     return _elementwise(node, computation, elements[0], output_type)
 

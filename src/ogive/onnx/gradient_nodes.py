@@ -19,8 +19,8 @@ from ogive.errors import ModelError, UnsupportedError, message
 from ogive.gradients import vjp
 from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import from_catalogue, wrong_types
-from ogive.onnx.implementation import Function, Implementation
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import NodeComputation, NodeFunction
 from ogive.onnx.row_nodes import along_axis, from_axis_on
 from ogive.operator import Operator, operator
 from ogive.row_operator import row_operator
@@ -131,7 +131,7 @@ def _operator_of(name: str) -> Operator:
     return GRADIENTS[name].make()
 
 
-def gradient_node(node: Node) -> Implementation:
+def gradient_node(node: OnnxNode) -> NodeComputation:
     """What computes a gradient node, whose attributes are those that the model gives."""
     gradient, op = GRADIENTS[node.operator], _operator_of(node.operator)
     unknown = ", ".join(sorted(set(node.attributes) - set(gradient.attributes)))
@@ -142,7 +142,7 @@ def gradient_node(node: Node) -> Implementation:
     if len(kinds) != len(op.tensors) or len(node.outputs) != 1:
         what = f"it has {len(kinds)} inputs and {len(node.outputs)} outputs"
         raise ModelError(message(node.label, what, f"{len(op.tensors)} and 1"))
-    full = Node(
+    full = OnnxNode(
         operator=node.operator,
         version=node.version,
         label=node.label,
@@ -161,7 +161,9 @@ def gradient_node(node: Node) -> Implementation:
     if elements is None or not elements[0].is_float:
         raise wrong_types(node, (t for signature in op.signatures for t in signature.inputs))
     compute = along_axis if gradient.is_one_axis else from_axis_on
-    return Function(node.operands, partial(_of_rows, compute, op, int(full.attributes["axis"])), kinds[0], fills=True)
+    return NodeFunction(
+        node.operands, partial(_of_rows, compute, op, int(full.attributes["axis"])), kinds[0], fills=True
+    )
 
 
 def _of_rows(

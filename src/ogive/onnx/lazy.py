@@ -15,8 +15,8 @@ import numpy as np
 
 from ogive.errors import ArgumentError, ShapeError, described, message
 from ogive.onnx.broadcasting import identical, multidirectional
-from ogive.onnx.checked_graph import Graph
-from ogive.onnx.implementation import Elementwise, Rows
+from ogive.onnx.checked_graph import CheckedGraph
+from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode
 
 __all__ = ["map_blocks"]
 
@@ -27,7 +27,7 @@ class Runs(Protocol):
     def run(self, inputs: Mapping[str, Any], outputs: Sequence[str] | None = None) -> dict[str, Any]: ...
 
 
-def map_blocks(model: Runs, name: str, graph: Graph, given: Mapping[str, Any]) -> Any:
+def map_blocks(model: Runs, name: str, graph: CheckedGraph, given: Mapping[str, Any]) -> Any:
     """The outputs of a model as Dask arrays, from inputs by name."""
     da = sys.modules.get("dask.array")
     arrays = _arrays(name, graph, given)
@@ -64,7 +64,7 @@ def _output(model: Runs, output: str, names: Sequence[str], *blocks: np.ndarray)
     return model.run(dict(zip(names, blocks, strict=True)), outputs=[output])[output]
 
 
-def _arrays(name: str, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]:
+def _arrays(name: str, graph: CheckedGraph, given: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs in the model's order, as Dask arrays of the model's types."""
     subject, known = f"{name}.map_blocks", [info.name for info in graph.inputs]
     for one in given:
@@ -90,12 +90,12 @@ def _arrays(name: str, graph: Graph, given: Mapping[str, Any]) -> dict[str, Any]
     return arrays
 
 
-def _whole_axes(graph: Graph, rank: int) -> dict[int, str]:
+def _whole_axes(graph: CheckedGraph, rank: int) -> dict[int, str]:
     """Axes that chunks must not cut, counted from the last one, with what needs them; 0 stands for all of them."""
     whole: dict[int, str] = {}
     for step in graph.steps:
         made = step.made
-        if isinstance(made, Elementwise) and made.rule in (identical, multidirectional):
+        if isinstance(made, ElementwiseNode) and made.rule in (identical, multidirectional):
             for operand in made.operands:
                 constant = graph.constants.get(operand, graph.defaults.get(operand))
                 if constant is not None:
@@ -104,7 +104,7 @@ def _whole_axes(graph: Graph, rank: int) -> dict[int, str]:
                             whole.setdefault(axis - constant.ndim, f"a constant of {step.label}")
             continue
         shape = (2,) * rank
-        rows = made.arrange([shape], ()) if isinstance(made, Rows) and len(made.operands) == 1 else None
+        rows = made.arrange([shape], ()) if isinstance(made, ArrangedRows) and len(made.operands) == 1 else None
         if rows is None or rows.result != shape:
             whole.setdefault(0, step.label)
             continue
@@ -113,7 +113,7 @@ def _whole_axes(graph: Graph, rank: int) -> dict[int, str]:
     return whole
 
 
-def _check_declared(name: str, graph: Graph, input_name: str, array: Any) -> None:
+def _check_declared(name: str, graph: CheckedGraph, input_name: str, array: Any) -> None:
     """Chunks must have the sizes that the model declares as numbers."""
     info = next(info for info in graph.inputs if info.name == input_name)
     for axis, size in enumerate(info.shape or ()):

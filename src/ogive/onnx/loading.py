@@ -27,18 +27,18 @@ from ogive.errors import ArgumentError, ModelError, UnsupportedError, described,
 from ogive.movement import LARGEST_RANK
 from ogive.onnx import schemas
 from ogive.onnx.bodies import MICROSOFT, body_of
-from ogive.onnx.checked_graph import Graph, Shape, Step, ValueInfo
+from ogive.onnx.checked_graph import CheckedGraph, CheckedStep, Shape, ValueInfo
 from ogive.onnx.composed import COMPOSED
 from ogive.onnx.conditions import decided
 from ogive.onnx.data_types import DATA_TYPES, data_type_of, type_of_proto
-from ogive.onnx.dispatch import implementations
+from ogive.onnx.dispatch import node_computations
 from ogive.onnx.elementwise import VARIADIC, from_catalogue
 from ogive.onnx.files import Home, opened
 from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
-from ogive.onnx.implementation import Alias, Constant, Elementwise, Implementation
 from ogive.onnx.inlining import FunctionKey, bound_node, call_attributes, functions_of, key_of
 from ogive.onnx.inlining import normal_domain as domain_of
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import Constant, ElementwiseNode, NodeComputation, SameValue
 from ogive.onnx.tensors import array_from, take_in
 
 __all__ = ["graph_of", "grouped", "inferred_types", "read_model", "read_whole_model", "survey", "without_data"]
@@ -178,7 +178,7 @@ def graph_of(
     node_limit: int = MOST_EXPANDED_NODES,
     initialisers: dict[str, np.ndarray] | None = None,
     accuracy: str = "exact",
-) -> Graph:
+) -> CheckedGraph:
     """The model as a checked graph. ``node_limit`` is how many nodes functions may stand for. ``accuracy`` is the
     contract of element-wise nodes.
 
@@ -346,7 +346,7 @@ class _Builder:
         self.accuracy = accuracy
         self.home = home
         self.functions = functions
-        self.graph = Graph()
+        self.graph = CheckedGraph()
         self.node_limit = node_limit
         self.expanded_nodes = 0
         self.bytes_left = MOST_EXPANDED_BYTES + sum(function.ByteSize() for function in functions.values())
@@ -366,7 +366,7 @@ class _Builder:
 
     def build(
         self, model: ModelProto, opsets: dict[str, int], subject: str, known: dict[str, np.ndarray] | None
-    ) -> Graph:
+    ) -> CheckedGraph:
         proto = model.graph
         scope = _Scope(opsets)
         self.model, self.outermost = model, scope
@@ -530,7 +530,7 @@ class _Builder:
         if len(inputs) > MOST_INPUTS and proto.op_type in VARIADIC:
             self._split(proto, scope, position)
             return
-        made = implementations(node, types)
+        made = node_computations(node, types)
         if made is None and proto.op_type in COMPOSED:
             made = COMPOSED[proto.op_type](node, types)
         if made is not None:
@@ -581,10 +581,10 @@ class _Builder:
 
     def _checked(
         self, proto: NodeProto, schema: onnx.defs.OpSchema, version: int, inputs: list[str | None], label: str
-    ) -> Node:
+    ) -> OnnxNode:
         given = schemas.attribute_values(schema, proto, label, self.home)
         formal = [schemas.formal_parameter(schema.inputs, position) for position in range(len(inputs))]
-        return Node(
+        return OnnxNode(
             operator=proto.op_type,
             version=schema.since_version,
             label=label,
@@ -616,18 +616,18 @@ class _Builder:
             name = f"{_short(name)} #{next(self.fresh)}"
         return name
 
-    def _append(self, node: Node, name: str, made: Implementation, scope: _Scope) -> None:
+    def _append(self, node: OnnxNode, name: str, made: NodeComputation, scope: _Scope) -> None:
         self._refuse_known(name, scope, node.label)
-        if isinstance(made, Alias):
+        if isinstance(made, SameValue):
             scope.values[name] = made.value
         elif isinstance(made, Constant):
             self._constant(scope, name, made.array)
         else:
-            if isinstance(made, Elementwise):
+            if isinstance(made, ElementwiseNode):
                 made = replace(made, computation=under(made.computation, self.accuracy))
             unique = scope.values[name] = self._unique(name, scope)
             self.graph.types[unique] = made.type
-            self.graph.steps.append(Step(node.label, unique, made))
+            self.graph.steps.append(CheckedStep(node.label, unique, made))
 
     def _refuse_known(self, name: str, scope: _Scope, label: str) -> None:
         if name in scope.values:
@@ -844,9 +844,9 @@ def _without_schema(
     input_types: tuple[str | None, ...],
     attributes: dict[str, Any],
     label: str,
-) -> Node:
+) -> OnnxNode:
     """A node of an operator that ONNX does not describe."""
-    return Node(
+    return OnnxNode(
         operator=proto.op_type,
         version=1,
         label=label,

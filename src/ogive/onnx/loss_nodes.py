@@ -17,15 +17,15 @@ from ogive.engine.losses import cross_entropy, negative_log_likelihood
 from ogive.errors import ModelError, ShapeError, message
 from ogive.expression import Format, Term, lift
 from ogive.expression import node as expression
-from ogive.onnx.implementation import Function, Implementation
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import NodeComputation, NodeFunction
 
 __all__ = ["loss"]
 
 REDUCTIONS = ("none", "sum", "mean")
 
 
-def loss(node: Node, types: Sequence[str | None]) -> Sequence[Implementation | None]:
+def loss(node: OnnxNode, types: Sequence[str | None]) -> Sequence[NodeComputation | None]:
     """The loss, and of SoftmaxCrossEntropyLoss the logarithms of the probabilities."""
     reduction = node.attributes["reduction"]
     if reduction not in REDUCTIONS:
@@ -33,9 +33,9 @@ def loss(node: Node, types: Sequence[str | None]) -> Sequence[Implementation | N
     of_logits = node.operator == "SoftmaxCrossEntropyLoss"
     compute = partial(_loss, of_logits, reduction, node.attributes.get("ignore_index"))
     assert types[0] is not None
-    made: list[Implementation | None] = [Function(node.operands, compute, types[0])]
+    made: list[NodeComputation | None] = [NodeFunction(node.operands, compute, types[0])]
     if len(types) > 1:
-        made.append(Function(node.operands[:1], _log_probabilities, types[0]))
+        made.append(NodeFunction(node.operands[:1], _log_probabilities, types[0]))
     return made
 
 

@@ -15,7 +15,7 @@ from ogive.contracts import checked
 from ogive.errors import ArgumentError, OutputError, ParameterError, ShapeError, described, message
 from ogive.onnx.about import About, about_model
 from ogive.onnx.arguments import check_order, checked_inputs, named
-from ogive.onnx.checked_graph import Graph, ValueInfo
+from ogive.onnx.checked_graph import CheckedGraph, ValueInfo
 from ogive.onnx.delivery import Delivery
 from ogive.onnx.files import Home
 from ogive.onnx.lazy import map_blocks
@@ -160,7 +160,7 @@ class Model(ModelCall):
 
     def __init__(
         self,
-        graph: Graph,
+        graph: CheckedGraph,
         name: str,
         *,
         fuse: bool,

@@ -12,13 +12,13 @@ from ogive.errors import ModelError, UnsupportedError, message
 from ogive.movement.copies import split_sizes, topk
 from ogive.movement.views import normal_axes
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.implementation import Alias, Function, Implementation
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import NodeComputation, NodeFunction, SameValue
 from ogive.onnx.normalisation_nodes import NORMALISATIONS
 
 __all__ = ["SEVERAL", "without_marks"]
 
-Outputs = Sequence[Implementation | None] | None
+Outputs = Sequence[NodeComputation | None] | None
 
 
 def without_marks(attributes: Mapping[str, Any]) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def without_marks(attributes: Mapping[str, Any]) -> dict[str, Any]:
 # ---- Split
 
 
-def _split(node: Node, types: Sequence[str | None]) -> Outputs:
+def _split(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     count = len(node.outputs)
     asked = node.attributes.get("num_outputs")
     if asked is not None and asked != count:
@@ -37,11 +37,11 @@ def _split(node: Node, types: Sequence[str | None]) -> Outputs:
     if asked is not None and len(node.operands) > 1:
         raise ModelError(message(node.label, "it has num_outputs and an input split", "one of them"))
     axis, sizes = node.attributes.get("axis", 0), node.attributes.get("split")
-    made: list[Implementation] = []
+    made: list[NodeComputation] = []
     for i, kind in enumerate(types):
         assert kind is not None
         part = partial(_part, i, count, axis, sizes, asked is not None)
-        made.append(Function(node.operands, part, kind, is_view=True))
+        made.append(NodeFunction(node.operands, part, kind, is_view=True))
     return made
 
 
@@ -57,14 +57,14 @@ def _part(
 # ---- TopK
 
 
-def _topk(node: Node, types: Sequence[str | None]) -> Outputs:
+def _topk(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     attributes = dict(node.attributes)
     k = attributes.pop("k", None)
     made = []
     for wants_indices, kind in zip((False, True), types, strict=False):
         assert kind is not None
         function = partial(_top, k, attributes, wants_indices)
-        made.append(Function(node.operands, function, kind))
+        made.append(NodeFunction(node.operands, function, kind))
     return made
 
 
@@ -75,19 +75,19 @@ def _top(k: Any, attributes: dict[str, Any], wants_indices: bool, data: np.ndarr
 # ---- what training would do
 
 
-def _dropout(node: Node, types: Sequence[str | None]) -> Outputs:
+def _dropout(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     """The identity: what is dropped, is dropped in training only."""
     assert node.inputs[0] is not None
     assert types[0] is not None
-    first: Implementation = Alias(node.inputs[0], types[0])
+    first: NodeComputation = SameValue(node.inputs[0], types[0])
     if "training_mode" in node.operand_parameters:
-        first = Function(node.operands, partial(_kept, node.label, node.operand_parameters), types[0], is_view=True)
+        first = NodeFunction(node.operands, partial(_kept, node.label, node.operand_parameters), types[0], is_view=True)
     # The mask is of truth values from version 10 on; before, of numbers of the data's type.
     return (first, *(_mask(node.inputs[0], kind or "tensor(bool)") for kind in types[1:]))
 
 
-def _mask(data: str, kind: str) -> Function:
-    return Function((data,), partial(_all_kept, DATA_TYPES[kind].numpy), kind)
+def _mask(data: str, kind: str) -> NodeFunction:
+    return NodeFunction((data,), partial(_all_kept, DATA_TYPES[kind].numpy), kind)
 
 
 def _kept(label: str, names: Sequence[str], *operands: np.ndarray) -> np.ndarray:
@@ -105,7 +105,7 @@ def _all_kept(kind: Any, data: np.ndarray) -> np.ndarray:
 
 
 #: What computes the outputs of each operator of this kind.
-SEVERAL: dict[str, Callable[[Node, Sequence[str | None]], Outputs]] = {
+SEVERAL: dict[str, Callable[[OnnxNode, Sequence[str | None]], Outputs]] = {
     "Dropout": _dropout,
     "Split": _split,
     "TopK": _topk,

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Node"]
+__all__ = ["OnnxNode"]
 
 
 @dataclass(frozen=True, eq=False)
-class Node:
+class OnnxNode:
     """One node, checked against the schema that its opset selects."""
 
     operator: str

@@ -14,8 +14,8 @@ from onnx.defs import OpSchema
 from ogive.errors import ModelError, UnsupportedError
 from ogive.onnx import schemas
 from ogive.onnx.data_types import DATA_TYPES, DataType
-from ogive.onnx.dispatch import implementations
-from ogive.onnx.node import Node
+from ogive.onnx.dispatch import node_computations
+from ogive.onnx.node import OnnxNode
 
 __all__ = ["Support", "supported"]
 
@@ -102,7 +102,7 @@ def _loads(schema: OpSchema, types: Mapping[str, str]) -> bool:
     given = _needed_attributes(schema, DATA_TYPES.get(result))
     if given is None:
         return False
-    node = Node(
+    node = OnnxNode(
         operator=schema.name,
         version=schema.since_version,
         label=schema.name,
@@ -114,7 +114,7 @@ def _loads(schema: OpSchema, types: Mapping[str, str]) -> bool:
         given=frozenset(given),
     )
     try:
-        return implementations(node, results) is not None
+        return node_computations(node, results) is not None
     except (ModelError, UnsupportedError):
         return False
 

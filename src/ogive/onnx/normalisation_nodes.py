@@ -33,14 +33,14 @@ from ogive.expression import node as expression
 from ogive.movement.views import normal_axes
 from ogive.onnx.data_types import DATA_TYPES, data_type, element_types
 from ogive.onnx.elementwise import wrong_types
-from ogive.onnx.implementation import Arrangement, Elementwise, Implementation, Rows, RowWise
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import ArrangedRows, Arrangement, ElementwiseNode, NodeComputation, RowWiseNode
 from ogive.signature import FINITE
 
 __all__ = ["NORMALISATIONS"]
 
 Shape = tuple[int, ...]
-Outputs = Sequence[Implementation | None] | None
+Outputs = Sequence[NodeComputation | None] | None
 Arrange = Callable[[Sequence[Shape], Sequence[np.ndarray]], Arrangement]
 
 
@@ -97,17 +97,17 @@ def _row_formula(
 
 
 def _rows(
-    node: Node,
+    node: OnnxNode,
     formula: RowFormula,
     output_type: str,
     arrange: Arrange,
     parameters: tuple[float, ...],
     operands: tuple[str, ...] = (),
-) -> Rows:
+) -> ArrangedRows:
     operands = operands or node.operands[: len(formula.inputs)]
     function = partial(_computed, formula, parameters, arrange)
-    row_wise = RowWise(operands, formula.outputs[0], formula, parameters)
-    return Rows(operands, function, output_type, row_wise=row_wise, arrange=arrange)
+    row_wise = RowWiseNode(operands, formula.outputs[0], formula, parameters)
+    return ArrangedRows(operands, function, output_type, row_wise=row_wise, arrange=arrange)
 
 
 def _computed(formula: RowFormula, parameters: tuple[float, ...], arrange: Arrange, *arrays: np.ndarray) -> np.ndarray:
@@ -192,7 +192,7 @@ def _along(axes: tuple[int, ...], shapes: Sequence[Shape], _: object) -> Arrange
 # ---- operators
 
 
-def _floats(node: Node, types: Sequence[str | None]) -> tuple[ElementType, ...]:
+def _floats(node: OnnxNode, types: Sequence[str | None]) -> tuple[ElementType, ...]:
     elements = element_types(tuple(kind for kind in (*node.input_types, *types) if kind is not None))
     if elements is None or not all(kind.is_float for kind in elements):
         raise wrong_types(
@@ -201,7 +201,7 @@ def _floats(node: Node, types: Sequence[str | None]) -> tuple[ElementType, ...]:
     return elements
 
 
-def _epsilon(node: Node) -> tuple[float, ...]:
+def _epsilon(node: OnnxNode) -> tuple[float, ...]:
     try:
         checked = OPERATORS["standardize"].checked_parameters({"epsilon": node.attributes["epsilon"]})
     except ParameterError as error:
@@ -213,7 +213,7 @@ def _epsilon(node: Node) -> tuple[float, ...]:
 _STASH_TYPES = (1, 10, 11, 16)
 
 
-def _check_stash_type(node: Node) -> str:
+def _check_stash_type(node: OnnxNode) -> str:
     """The type that ``stash_type`` names, if the standard knows it for such data."""
     given = node.attributes.get("stash_type", 1)
     taken = list(_STASH_TYPES)
@@ -234,13 +234,13 @@ def _named(number: int) -> str:
     return DATA_TYPES[DATA_TYPES_BY_NUMBER[number]].name
 
 
-def _layer(node: Node, types: Sequence[str | None]) -> Outputs:
+def _layer(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     assert types[0] is not None
     stash = _check_stash_type(node)
     *inputs, result = _floats(node, types[:1])
     axis, epsilon = node.attributes["axis"], _epsilon(node)
     formula = _row_formula("layer", tuple(inputs), result)
-    made: list[Implementation] = [_rows(node, formula, types[0], partial(_from_axis_on, axis, False), epsilon)]
+    made: list[NodeComputation] = [_rows(node, formula, types[0], partial(_from_axis_on, axis, False), epsilon)]
     stashed = DATA_TYPES[stash].element
     assert stashed is not None
     of_row = partial(_from_axis_on, axis, True)
@@ -251,7 +251,7 @@ def _layer(node: Node, types: Sequence[str | None]) -> Outputs:
     return made[: len(types)]
 
 
-def _root_mean_square(node: Node, types: Sequence[str | None]) -> Outputs:
+def _root_mean_square(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     assert types[0] is not None
     _check_stash_type(node)
     *inputs, result = _floats(node, types)
@@ -259,34 +259,34 @@ def _root_mean_square(node: Node, types: Sequence[str | None]) -> Outputs:
     return (_rows(node, formula, types[0], partial(_from_axis_on, node.attributes["axis"], False), _epsilon(node)),)
 
 
-def _instance(node: Node, types: Sequence[str | None]) -> Outputs:
+def _instance(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     return _scaled_rows(node, types, _of_channel)
 
 
-def _group(node: Node, types: Sequence[str | None]) -> Outputs:
+def _group(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     _check_stash_type(node)
     return _scaled_rows(node, types, partial(_of_group, node.attributes["num_groups"], node.version < 21))
 
 
-def _scaled_rows(node: Node, types: Sequence[str | None], arrange: Arrange) -> Outputs:
+def _scaled_rows(node: OnnxNode, types: Sequence[str | None], arrange: Arrange) -> Outputs:
     assert types[0] is not None
     *inputs, result = _floats(node, types)
     formula = _row_formula("layer", tuple(inputs), result)
     return (_rows(node, formula, types[0], arrange, _epsilon(node)),)
 
 
-def _mean_and_variance(node: Node, types: Sequence[str | None]) -> Outputs:
+def _mean_and_variance(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     return _without_scale(node, types, "mean and variance", tuple(node.attributes.get("axes", (0, 2, 3))))
 
 
-def _norm(node: Node, types: Sequence[str | None]) -> Outputs:
+def _norm(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     p = node.attributes["p"]
     if p not in (1, 2):
         raise ModelError(message(node.label, f"the attribute p is {p}", "1, 2"))
     return _without_scale(node, types, f"l{p}", (node.attributes["axis"],))
 
 
-def _without_scale(node: Node, types: Sequence[str | None], name: str, axes: tuple[int, ...]) -> Outputs:
+def _without_scale(node: OnnxNode, types: Sequence[str | None], name: str, axes: tuple[int, ...]) -> Outputs:
     assert types[0] is not None
     *inputs, result = _floats(node, types)
     formula = _row_formula(name, tuple(inputs), result, has_parameter=False)
@@ -300,7 +300,7 @@ def _without_scale(node: Node, types: Sequence[str | None], name: str, axes: tup
 _BEFORE_TRAINING_MODE = 14
 
 
-def _batch(node: Node, types: Sequence[str | None]) -> Outputs:
+def _batch(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     """``(X - mean) / sqrt(var + epsilon) * scale + B``, rounded once."""
     is_old = node.version < _BEFORE_TRAINING_MODE
     extra = any(node.outputs[1:])
@@ -318,10 +318,10 @@ def _batch(node: Node, types: Sequence[str | None]) -> Outputs:
     root = beside_given(x, mean, variance, epsilon, scale, bias)
     computation = Formula((lift(root),), elements[:-1], elements[-1:])
     rule = partial(_per_channel, spatial=bool(node.attributes.get("spatial", 1)))
-    return (Elementwise(node.operands, elements[:-1], elements[-1], types[0], rule, computation),)
+    return (ElementwiseNode(node.operands, elements[:-1], elements[-1], types[0], rule, computation),)
 
 
-def _batch_in_training(node: Node, types: Sequence[str | None]) -> Outputs:
+def _batch_in_training(node: OnnxNode, types: Sequence[str | None]) -> Outputs:
     """By mean and variance of the batch, each output rounded once. Old versions have these two as outputs too."""
     data, scale, bias, mean, variance = _floats(node, ())
     x, *_, old_mean, old_variance = node.operands
@@ -335,7 +335,7 @@ def _batch_in_training(node: Node, types: Sequence[str | None]) -> Outputs:
         operands: tuple[str, ...],
         position: int,
         parameters: tuple[float, ...],
-    ) -> Implementation | None:
+    ) -> NodeComputation | None:
         kind = types[position]
         if kind is None:
             return None
@@ -357,7 +357,7 @@ def _batch_in_training(node: Node, types: Sequence[str | None]) -> Outputs:
     return made
 
 
-def _finite(node: Node, name: str) -> float:
+def _finite(node: OnnxNode, name: str) -> float:
     value = float(np.float32(node.attributes[name]))
     if not FINITE.holds(value):
         raise ModelError(message(node.label, f"the attribute {name} is {value}", FINITE.allowed))
@@ -395,7 +395,7 @@ def _per_channel(label: str, shapes: Sequence[Shape], *, spatial: bool) -> Seque
 
 
 #: What computes the outputs of each operator.
-NORMALISATIONS: Mapping[str, Callable[[Node, Sequence[str | None]], Outputs]] = {
+NORMALISATIONS: Mapping[str, Callable[[OnnxNode, Sequence[str | None]], Outputs]] = {
     "BatchNormalization": _batch,
     "GroupNormalization": _group,
     "InstanceNormalization": _instance,

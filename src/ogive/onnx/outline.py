@@ -11,11 +11,11 @@ import numpy as np
 from ogive import forking
 from ogive.dtypes import ElementType
 from ogive.engine.computation import Element
-from ogive.engine.fusion import Island
-from ogive.engine.graph import NO_CONSTANTS, Constants, Node, Value
-from ogive.onnx.checked_graph import Graph, Step
+from ogive.engine.fusion import FusionGroup
+from ogive.engine.graph import NO_CONSTANTS, ArrayValue, Constants, GraphNode
+from ogive.onnx.checked_graph import CheckedGraph, CheckedStep
 from ogive.onnx.data_types import DATA_TYPES
-from ogive.onnx.implementation import Elementwise, Function, RowWise
+from ogive.onnx.node_computation import ElementwiseNode, NodeFunction, RowWiseNode
 
 __all__ = ["Outline", "outline"]
 
@@ -27,7 +27,7 @@ MOST_CONSTANT_STEPS = 32
 class Outline:
     """A graph, or the part of it that some of the outputs need."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[CheckedStep, ...]
     inputs: tuple[str, ...]
     results: tuple[str, ...]
     arrays: dict[str, np.ndarray]
@@ -41,27 +41,27 @@ class Outline:
     kernels: dict[tuple[Hashable, ...], np.ufunc]
     lock: Lock
 
-    def kernel(self, island: Island) -> np.ufunc:
-        """The ufunc of an island, compiled when it is first called. Equal islands share it."""
+    def kernel(self, group: FusionGroup) -> np.ufunc:
+        """The ufunc of a fusion group, compiled when it is first called. Equal groups share it."""
         # The outline keeps what the keys of computations are made of. 0.0 is not -0.0.
-        key = island.computation.key, tuple(map(repr, island.parameters))
+        key = group.computation.key, tuple(map(repr, group.parameters))
         with self.lock:
             kernel = self.kernels.get(key)
             if kernel is None:
-                kernel = self.kernels[key] = island.ufunc()
+                kernel = self.kernels[key] = group.ufunc()
             return kernel
 
 
-def as_node(step: Step, types: Mapping[str, ElementType], shapes: Mapping[str, Hashable]) -> Node:
+def as_node(step: CheckedStep, types: Mapping[str, ElementType], shapes: Mapping[str, Hashable]) -> GraphNode:
     """A step for kernels as a node of the engine."""
     made = step.made
-    assert isinstance(made, Elementwise | RowWise)
-    result, *operands = (Value(value, types[value], shapes.get(value)) for value in (step.output, *made.operands))
-    axis = made.axis if isinstance(made, RowWise) else -1
-    return Node(step.label.split()[0], result, tuple(operands), made.computation, made.parameters, axis)
+    assert isinstance(made, ElementwiseNode | RowWiseNode)
+    result, *operands = (ArrayValue(value, types[value], shapes.get(value)) for value in (step.output, *made.operands))
+    axis = made.axis if isinstance(made, RowWiseNode) else -1
+    return GraphNode(step.label.split()[0], result, tuple(operands), made.computation, made.parameters, axis)
 
 
-def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
+def outline(graph: CheckedGraph, outputs: Sequence[str], *, fuse: bool) -> Outline:
     """What is known of the part of a graph that these outputs need."""
     wanted = set(outputs)
     results = tuple(value for info, value in zip(graph.outputs, graph.results, strict=True) if info.name in wanted)
@@ -73,7 +73,7 @@ def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
     steps.reverse()
     consumers: dict[str, set[str]] = {}
     for step in steps:
-        if not (isinstance(step.made, Function) and step.made.shape_only):
+        if not (isinstance(step.made, NodeFunction) and step.made.shape_only):
             for value in step.made.operands:
                 consumers.setdefault(value, set()).add(step.output)
     elements = {value: DATA_TYPES[kind].element for value, kind in graph.types.items() if kind in DATA_TYPES}
@@ -93,16 +93,16 @@ def outline(graph: Graph, outputs: Sequence[str], *, fuse: bool) -> Outline:
     )
 
 
-def _constants(arrays: dict[str, np.ndarray], types: dict[str, ElementType], steps: Sequence[Step]) -> Constants:
+def _constants(arrays: dict[str, np.ndarray], types: dict[str, ElementType], steps: Sequence[CheckedStep]) -> Constants:
     numbers: dict[Hashable, Element] = {
         value: Element(array.reshape(()).item(), types[value])
         for value, array in arrays.items()
         if array.size == 1 and value in types
     }
-    nodes = dict[Hashable, Node]()
+    nodes = dict[Hashable, GraphNode]()
     counts = dict.fromkeys(numbers, 0)
     for step in steps:
-        if isinstance(step.made, Elementwise) and all(value in counts for value in step.made.operands):
+        if isinstance(step.made, ElementwiseNode) and all(value in counts for value in step.made.operands):
             count = 1 + sum(counts[value] for value in step.made.operands)
             if count <= MOST_CONSTANT_STEPS:
                 counts[step.output] = count

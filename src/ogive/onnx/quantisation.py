@@ -23,8 +23,8 @@ from ogive.expression import Format, lift
 from ogive.expression import node as expression
 from ogive.onnx.casting import computed_in, convert, is_integer, limits
 from ogive.onnx.data_types import DATA_TYPES, DataType, data_type, data_type_of
-from ogive.onnx.implementation import Elementwise, Function, Implementation
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import ElementwiseNode, NodeComputation, NodeFunction
 from ogive.signature import Signature
 
 __all__ = ["dequantize", "quantize"]
@@ -32,20 +32,20 @@ __all__ = ["dequantize", "quantize"]
 Shape = tuple[int, ...]
 
 
-def quantize(node: Node, output_type: str | None) -> Implementation:
+def quantize(node: OnnxNode, output_type: str | None) -> NodeComputation:
     """``saturate(round_even(x / scale) + zero_point)``."""
     kind = _output(node, output_type if len(node.operands) > 2 else None, "tensor(uint8)")
     return _made(node, "quantize_linear", kind)
 
 
-def dequantize(node: Node, output_type: str | None) -> Implementation:
+def dequantize(node: OnnxNode, output_type: str | None) -> NodeComputation:
     """``(x - zero_point) * scale``."""
     scale = node.input_types[1] if node.version >= 19 else None
     kind = _output(node, None if scale == "tensor(float8e8m0)" else scale, "tensor(float)")
     return _made(node, "dequantize_linear", kind)
 
 
-def _output(node: Node, from_inputs: str | None, default: str) -> str:
+def _output(node: OnnxNode, from_inputs: str | None, default: str) -> str:
     number = node.attributes.get("output_dtype", 0)
     asked = data_type(number) if number else None
     if number and asked is None:
@@ -61,7 +61,7 @@ def _output(node: Node, from_inputs: str | None, default: str) -> str:
     return asked.type if asked is not None else from_inputs or default
 
 
-def _made(node: Node, name: str, result: str) -> Implementation:
+def _made(node: OnnxNode, name: str, result: str) -> NodeComputation:
     """A kernel of the catalogue's formula where kernels compute with all types, and else a function around one."""
     axis, block = node.attributes.get("axis", 1), node.attributes.get("block_size", 0)
     precision = data_type(node.attributes.get("precision", 0))
@@ -70,15 +70,15 @@ def _made(node: Node, name: str, result: str) -> Implementation:
         raise UnsupportedError(message(node.label, f"its output is {kind.type}", "floating-point types"))
     if name == "quantize_linear" and (not is_integer(kind) or (precision is not None and precision.bits != 32)):
         function = partial(_quantized, kind, precision, bool(node.attributes.get("saturate", 1)))
-        return Function(node.operands, partial(_with_spread, function, axis, block, node.label), result)
+        return NodeFunction(node.operands, partial(_with_spread, function, axis, block, node.label), result)
     given = [DATA_TYPES[t] for t in node.input_types if t is not None]
     signature = Signature(tuple(map(computed_in, given)), (computed_in(kind),))
     computation = _computation(name, signature)
     if not block and all(t.element is not None for t in (*given, kind)):
         rule = partial(_aligned, axis)
-        return Elementwise(node.operands, signature.inputs, signature.outputs[0], result, rule, computation)
+        return ElementwiseNode(node.operands, signature.inputs, signature.outputs[0], result, rule, computation)
     function = partial(_with_kernel, make_ufunc(name, computation), kind)
-    return Function(node.operands, partial(_with_spread, function, axis, block, node.label), result)
+    return NodeFunction(node.operands, partial(_with_spread, function, axis, block, node.label), result)
 
 
 def _computation(name: str, signature: Signature) -> Computation:

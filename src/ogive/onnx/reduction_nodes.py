@@ -24,7 +24,7 @@ from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.errors import ShapeError
 from ogive.movement.views import normal_axes
-from ogive.onnx.implementation import Arrangement
+from ogive.onnx.node_computation import Arrangement
 
 __all__ = ["PLACES", "REDUCTIONS", "arrangement", "row_formula"]
 

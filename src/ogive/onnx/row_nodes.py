@@ -17,8 +17,8 @@ from ogive.engine.rows import RowFormula
 from ogive.errors import ShapeError
 from ogive.onnx.data_types import element_types
 from ogive.onnx.elementwise import parameters_of, wrong_types
-from ogive.onnx.implementation import Arrangement, Function, Rows, RowWise
-from ogive.onnx.node import Node
+from ogive.onnx.node import OnnxNode
+from ogive.onnx.node_computation import ArrangedRows, Arrangement, NodeFunction, RowWiseNode
 from ogive.operator import Operator
 from ogive.signature import Signature
 
@@ -28,7 +28,7 @@ __all__ = ["along_axis", "from_axis_on", "row_wise"]
 ONE_AXIS = 13
 
 
-def row_wise(node: Node, op: Operator, output_type: str) -> Function:
+def row_wise(node: OnnxNode, op: Operator, output_type: str) -> NodeFunction:
     """What computes a row-wise node."""
     elements = element_types((output_type,))
     if elements is None or Signature(elements, elements) not in op.signatures:
@@ -37,12 +37,14 @@ def row_wise(node: Node, op: Operator, output_type: str) -> Function:
     parameters, axis = parameters_of(node, op), node.attributes["axis"]
     formula = op.computation(Signature(elements, elements))
     rows = RowFormula(formula.roots, elements, elements, parameter_count=formula.parameter_count)
-    return Rows(
+    return ArrangedRows(
         node.operands,
         partial(compute, op, parameters, axis),
         output_type,
         fills=True,
-        row_wise=RowWise(node.operands, elements[0], rows, tuple(parameters[p.name] for p in op.numeric_parameters)),
+        row_wise=RowWiseNode(
+            node.operands, elements[0], rows, tuple(parameters[p.name] for p in op.numeric_parameters)
+        ),
         arrange=partial(_arrangement, axis, node.version >= ONE_AXIS),
     )
 

@@ -1,7 +1,7 @@
 """The first run of a graph on inputs of certain shapes: it computes the results, and records how.
 
 Element-wise steps wait until a function needs one of their values, or the end is reached; by then the shapes
-are known, and what waits together becomes islands. The engine makes a plan of the record.
+are known, and what waits together becomes groups. The engine makes a plan of the record.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from ogive.engine.fusion import Island, fused
+from ogive.engine.fusion import FusionGroup, fused
 from ogive.engine.graph import Graph
 from ogive.engine.plan import Call, Kind, Output, ViewLayout
-from ogive.engine.row_fusion import RowIsland, fused_rows
+from ogive.engine.row_fusion import RowFusionGroup, fused_rows
 from ogive.errors import ModelError, ShapeError, UnsupportedError, message
 from ogive.onnx.broadcasting import broadcast_shape
-from ogive.onnx.checked_graph import Step
+from ogive.onnx.checked_graph import CheckedStep
 from ogive.onnx.delivery import Destinations
-from ogive.onnx.implementation import Elementwise, Function, Rows, RowWise
+from ogive.onnx.node_computation import ArrangedRows, ElementwiseNode, NodeFunction, RowWiseNode
 from ogive.onnx.outline import Outline, as_node
 
 __all__ = ["Record", "trace"]
@@ -85,8 +85,8 @@ class _Trace:
         self.values: dict[str, Any] = {**outline.arrays, **inputs}
         self.types = dict(outline.types)
         self.shapes = {name: value.shape for name, value in self.values.items() if isinstance(value, np.ndarray)}
-        self.waiting: dict[str, Step] = {}
-        self.deferred: dict[str, Step] = {}
+        self.waiting: dict[str, CheckedStep] = {}
+        self.deferred: dict[str, CheckedStep] = {}
         """Views of rows that nothing has needed yet."""
         self.orders: dict[str, tuple[int, ...]] = {}
         """Of values whose array lies in another order in memory: its axes, as they follow from those of that."""
@@ -102,9 +102,9 @@ class _Trace:
     def run(self) -> tuple[list[Any], Record]:
         for given in self.outline.steps:
             for step in self._placed(given):
-                if isinstance(step.made, Elementwise):
+                if isinstance(step.made, ElementwiseNode):
                     self._wait(step, step.made)
-                elif isinstance(step.made, RowWise):
+                elif isinstance(step.made, RowWiseNode):
                     self._wait_for_rows(step, step.made)
                 elif step.output in self.deferred:
                     continue
@@ -115,10 +115,10 @@ class _Trace:
 
     # ---- steps that wait
 
-    def _placed(self, step: Step) -> list[Step]:
+    def _placed(self, step: CheckedStep) -> list[CheckedStep]:
         """The step; a function of rows as a row-wise step, between views if rows do not lie along the last axis."""
         made, fixed = step.made, self.record.fixed
-        if not self.outline.fuse or not isinstance(made, Rows):
+        if not self.outline.fuse or not isinstance(made, ArrangedRows):
             return [step]
         own = made.row_wise.operands
         first, *beside = own
@@ -168,7 +168,7 @@ class _Trace:
             self._seen_as(step, name, "", arranged.result, _reshaping(arranged.result))
         return [made_of_rows]
 
-    def _computed_name(self, step: Step) -> str:
+    def _computed_name(self, step: CheckedStep) -> str:
         """A name for what rows compute, where the step's output is a view of it."""
         name = f"{step.output}\0computed"
         self.uses[name] = 1
@@ -176,7 +176,7 @@ class _Trace:
         return name
 
     def _beside(
-        self, step: Step, value: str, sizes: Shape, function: Callable[[np.ndarray], np.ndarray] | None = None
+        self, step: CheckedStep, value: str, sizes: Shape, function: Callable[[np.ndarray], np.ndarray] | None = None
     ) -> str:
         """A further operand of rows as they need it: in this shape, or what the function makes of it."""
         if function is None and self.shapes[value] == sizes:
@@ -189,14 +189,14 @@ class _Trace:
         call = _reshaping(sizes) if function is None else function
         array = _called(step.label, call, self.values[value])
         is_view = bool(np.may_share_memory(array, self.values[value]))
-        made = Function((value,), call, "", is_view=is_view, keeps_order=function is None)
+        made = NodeFunction((value,), call, "", is_view=is_view, keeps_order=function is None)
         self._keep(step.label, made, name, array)
         return name
 
-    def _seen_as(self, step: Step, value: str, what: str, shape: Shape, function: partial[np.ndarray]) -> str:
+    def _seen_as(self, step: CheckedStep, value: str, what: str, shape: Shape, function: partial[np.ndarray]) -> str:
         """A view of a value, made when something needs it; without a name for ``what`` it is, the step's output."""
         name = f"{step.output}\0{what}" if what else step.output
-        made = Function((value,), function, "", is_view=True, keeps_order=function.func is np.reshape)
+        made = NodeFunction((value,), function, "", is_view=True, keeps_order=function.func is np.reshape)
         self.deferred[name] = replace(step, output=name, made=made)
         self.shapes[name] = shape
         if what:
@@ -204,13 +204,13 @@ class _Trace:
             self.types[name] = self.types[value]
         return name
 
-    def _wait_for_rows(self, step: Step, made: RowWise) -> None:
+    def _wait_for_rows(self, step: CheckedStep, made: RowWiseNode) -> None:
         shape = made.shape(self.shapes[made.operands[0]])
         self._check_size(step.label, shape, made.result.itemsize, is_new=False)
         self.shapes[step.output] = shape
         self.waiting[step.output] = step
 
-    def _wait(self, step: Step, made: Elementwise) -> None:
+    def _wait(self, step: CheckedStep, made: ElementwiseNode) -> None:
         """Find the shape of the value; what needs it will have it computed."""
         shapes = [self.shapes[value] for value in made.operands]
         aligned = made.rule(step.label, shapes)
@@ -222,7 +222,7 @@ class _Trace:
         self.shapes[step.output] = shape
         self.waiting[step.output] = step
 
-    def _aligned(self, step: Step, value: str, shape: Shape) -> str:
+    def _aligned(self, step: CheckedStep, value: str, shape: Shape) -> str:
         """The value itself, or a view of it with other axes of size 1."""
         if self.shapes[value] == shape:
             return value
@@ -234,7 +234,7 @@ class _Trace:
 
     def _make_views(self, wanted: Collection[str]) -> None:
         """Have the deferred views made that these values need; what they see is computed together."""
-        views, known, pending = list[Step](), set[str](), list(wanted)
+        views, known, pending = list[CheckedStep](), set[str](), list(wanted)
         while pending:
             value = pending.pop()
             if value in known:
@@ -248,7 +248,7 @@ class _Trace:
             self._compute([operand for step in views for operand in step.made.operands])
             for step in views:
                 if self.deferred.pop(step.output, None) is not None:
-                    assert isinstance(step.made, Function)
+                    assert isinstance(step.made, NodeFunction)
                     self._call(step, step.made)
 
     def _compute(self, wanted: Collection[str]) -> None:
@@ -276,24 +276,24 @@ class _Trace:
             {value: 1 for value in steps if value in kept or not users.get(value, frozenset()) <= steps.keys()},
             constants,
         )
-        for island in fused_rows(graph) if self.outline.fuse else fused(graph, 0):
-            self._run(island)
+        for group in fused_rows(graph) if self.outline.fuse else fused(graph, 0):
+            self._run(group)
 
-    def _run(self, island: Island) -> None:
-        steps = [self.waiting.pop(str(node.result.array)) for node in island.nodes]
+    def _run(self, group: FusionGroup) -> None:
+        steps = [self.waiting.pop(str(node.result.array)) for node in group.nodes]
         label = steps[-1].label
-        inputs, outputs = (tuple(str(value.array) for value in side) for side in (island.inputs, island.outputs))
-        kinds = [value.type for value in island.outputs]
-        over_rows = isinstance(island, RowIsland)
+        inputs, outputs = (tuple(str(value.array) for value in side) for side in (group.inputs, group.outputs))
+        kinds = [value.type for value in group.outputs]
+        over_rows = isinstance(group, RowFusionGroup)
         own, views, order = outputs, list[str](), None
-        if isinstance(island, RowIsland) and island.order is not None:
-            order, given = island.order, inputs
+        if isinstance(group, RowFusionGroup) and group.order is not None:
+            order, given = group.order, inputs
             inputs = tuple(self._turned(label, value, order, own[0]) for value in given)
             views = [value for value in inputs if value not in given]
             outputs = tuple(f"{value}\0made" for value in own)
             self.orders.update((value, order) for value in outputs)
             self.shapes.update(
-                (name, island.seen_shape(value)) for name, value in zip(outputs, island.outputs, strict=True)
+                (name, group.seen_shape(value)) for name, value in zip(outputs, group.outputs, strict=True)
             )
         made = [Output(value, self.shapes[value], kind.numpy) for value, kind in zip(outputs, kinds, strict=True)]
         sizes = [math.prod(output.shape) * output.dtype.itemsize for output in made]
@@ -302,7 +302,7 @@ class _Trace:
             self._new_array(label, value, output.shape, output.dtype)
             for value, output in zip(outputs, made, strict=True)
         )
-        ufunc = self.outline.kernel(island)
+        ufunc = self.outline.kernel(group)
         operands = [self.values[value] for value in inputs]
         if self.destinations is not None:
             self.destinations.compute(ufunc, operands, arrays, over_rows=over_rows)
@@ -311,7 +311,7 @@ class _Trace:
         if order is not None:
             made = [output._replace(strides=array.strides) for output, array in zip(made, arrays, strict=True)]
         values = dict(zip(outputs, arrays, strict=True))
-        self._add(Call("rows" if over_rows else "elements", ufunc, inputs, tuple(made), island=island), values)
+        self._add(Call("rows" if over_rows else "elements", ufunc, inputs, tuple(made), group=group), values)
         for value, array in values.items():
             self._hold(value, array, value)
         if order is not None:
@@ -336,11 +336,11 @@ class _Trace:
         self, label: str, source: str, name: str, function: partial[np.ndarray], *, keeps_order: bool = False
     ) -> None:
         array = _called(label, function, self.values[source])
-        self._keep(label, Function((source,), function, "", is_view=True, keeps_order=keeps_order), name, array)
+        self._keep(label, NodeFunction((source,), function, "", is_view=True, keeps_order=keeps_order), name, array)
 
     # ---- functions
 
-    def _call(self, step: Step, made: Function) -> None:
+    def _call(self, step: CheckedStep, made: NodeFunction) -> None:
         if made.shape_only:
             stand_in = np.broadcast_to(np.zeros((), bool), self.shapes[made.operands[0]])
             array = _called(step.label, made.function, stand_in)
@@ -357,7 +357,7 @@ class _Trace:
         self._keep(step.label, made, step.output, array)
         self._release(step)
 
-    def _keep(self, label: str, made: Function, output: str, array: np.ndarray) -> None:
+    def _keep(self, label: str, made: NodeFunction, output: str, array: np.ndarray) -> None:
         """Record what a function made."""
         source = made.operands[0]
         layout = _layout(array, self.values[source]) if made.is_view else None
@@ -402,7 +402,7 @@ class _Trace:
             self.sizes[value] = array.nbytes
             self.bytes += array.nbytes
 
-    def _release(self, step: Step) -> None:
+    def _release(self, step: CheckedStep) -> None:
         """Drop arrays that no step will use any more."""
         for value in set(step.made.operands) & self.uses.keys():
             self.uses[value] -= 1

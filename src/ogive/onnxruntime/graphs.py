@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
-from ogive.onnxruntime.ort_interface import Interface
+from ogive.onnxruntime.ort_interface import OrtInterface
 
 __all__ = ["Shown", "read_graph"]
 
@@ -40,7 +40,7 @@ class Shown:
     """Of the nodes."""
 
 
-def read_graph(ort: Interface, graph: int, *, is_offer: bool = False) -> Shown:
+def read_graph(ort: OrtInterface, graph: int, *, is_offer: bool = False) -> Shown:
     """A model with the nodes, inputs, outputs and small constants of a graph at an address.
 
     ONNX Runtime has no axes for a single number and for a value whose shape is not known. In an offer, from which nodes
@@ -94,7 +94,7 @@ def _is_small(shape: list[int | str | None]) -> bool:
     return size <= MOST_BYTES_OF_A_CONSTANT
 
 
-def _node(ort: Interface, address: int, name_of: Any) -> NodeProto:
+def _node(ort: OrtInterface, address: int, name_of: Any) -> NodeProto:
     inputs, outputs = (
         [name_of(value) for value in ort.listed(address, f"Node_GetNum{what}", f"Node_Get{what}")]
         for what in ("Inputs", "Outputs")
@@ -116,7 +116,7 @@ def _node(ort: Interface, address: int, name_of: Any) -> NodeProto:
     return node
 
 
-def _opsets(ort: Interface, graph: int) -> list[Any]:
+def _opsets(ort: OrtInterface, graph: int) -> list[Any]:
     count = ort.get(c_size_t, "Graph_GetNumOperatorSets", graph)
     domains, versions = (c_char_p * max(count, 1))(), (c_int64 * max(count, 1))()
     ort.call("Graph_GetOperatorSets", graph, domains, versions, count)

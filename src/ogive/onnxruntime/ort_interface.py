@@ -16,7 +16,7 @@ from onnx import helper
 
 from ogive.forking import cached_property
 
-__all__ = ["VERSION", "Interface"]
+__all__ = ["VERSION", "OrtInterface"]
 
 #: Of the interface; what later versions have added is not used.
 VERSION = 23
@@ -74,7 +74,7 @@ CREATE_DEVICE, ADD_NODES = 0, 2
 _INT, _INTS, _FLOAT, _FLOATS, _STRING, _STRINGS, _GRAPH, _TENSOR = range(1, 9)
 
 
-class Interface:
+class OrtInterface:
     """The table of functions of a running ONNX Runtime, from the address of its ``OrtApiBase``."""
 
     def __init__(self, base: int) -> None:

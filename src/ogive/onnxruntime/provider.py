@@ -23,7 +23,7 @@ from ogive.errors import MissingPackageError, OgiveError, message
 from ogive.onnx.loading import survey
 from ogive.onnxruntime.graphs import Shown, read_graph
 from ogive.onnxruntime.groups import MOVES, neighbours
-from ogive.onnxruntime.ort_interface import VERSION, Interface
+from ogive.onnxruntime.ort_interface import VERSION, OrtInterface
 
 __all__ = ["PROVIDER", "add_provider"]
 
@@ -202,7 +202,7 @@ class _Door:
     """The factory, and the providers of sessions that live: everything that ONNX Runtime holds addresses of."""
 
     def __init__(self) -> None:
-        self.ort: Interface | None = None
+        self.ort: OrtInterface | None = None
         self.providers: dict[int, _Provider] = {}
         self.create_factories = _FACTORIES(self._guarded(self._create_factories))
         self.factory = _Factory(
@@ -239,7 +239,7 @@ class _Door:
         result[0] = None
 
     def _create_factories(self, _name: Any, base: int, _logger: Any, factories: Any, most: int, count: Any) -> None:
-        self.ort = Interface(base)
+        self.ort = OrtInterface(base)
         if most:
             factories[0] = ctypes.addressof(self.factory)
         count[0] = min(most, 1)
@@ -291,7 +291,7 @@ class _Door:
         for place in range(count):
             result[place] = self._node(self.ort, graphs[place], fused[place], accuracy)
 
-    def _node(self, ort: Interface, graph: int, fused: int, accuracy: str) -> int:
+    def _node(self, ort: OrtInterface, graph: int, fused: int, accuracy: str) -> int:
         shown = read_graph(ort, graph)
         model = ogive.onnx.load(shown.model, accuracy=accuracy)
         given = [ort.text("GetValueInfoName", v) for v in ort.listed(fused, "Node_GetNumInputs", "Node_GetInputs")]

@@ -1,4 +1,4 @@
-"""Models that ONNX Runtime computes with Ogive's kernels: islands of element-wise nodes, and of the softmax of their results, as one
+"""Models that ONNX Runtime computes with Ogive's kernels: groups of element-wise nodes, and of the softmax of their results, as one
 custom operator each.
 """
 
@@ -49,7 +49,7 @@ class Replaced:
     """The library that it needs; None where nothing was replaced."""
     nodes: int
     """How many nodes were replaced."""
-    islands: int
+    groups: int
     """By how many."""
 
     def session(self, options: Any = None, **more: Any) -> Any:
@@ -91,7 +91,7 @@ def replace(
     known = _types(given)
     made: dict[str, CustomOperator] = {}
     operators: list[tuple[list[int], NodeProto]] = []
-    for places in _islands(given, known):
+    for places in _groups(given, known):
         for part in _computable(given, places, known, accuracy, rows=rows):
             found = _operator(given, *part)
             made.setdefault(found[0].name, found[0])
@@ -109,7 +109,7 @@ def replace(
 
 
 def _without_constant_nodes(model: ModelProto) -> ModelProto:
-    """The model with numbers that nodes have made as initialisers: islands may hold those."""
+    """The model with numbers that nodes have made as initialisers: groups may hold those."""
     result = ModelProto()
     result.CopyFrom(model)
     if model.ir_version < _INITIALISERS_ALONE:
@@ -153,7 +153,7 @@ def _types(model: ModelProto) -> dict[str, Any]:
     }
 
 
-def _islands(model: ModelProto, known: Mapping[str, Any]) -> list[list[int]]:
+def _groups(model: ModelProto, known: Mapping[str, Any]) -> list[list[int]]:
     """Groups of neighbouring nodes that Ogive may compute in one go."""
     rows = {row.operator for row in ogive.onnx.supported()}
 
@@ -209,11 +209,11 @@ def _source(
     inputs = [known[name] for name in reads if name not in fixed]
     if not writes or not inputs:
         return None
-    small = helper.make_graph(nodes, "island", inputs, [known[name] for name in writes], constants)
+    small = helper.make_graph(nodes, "group", inputs, [known[name] for name in writes], constants)
     part = helper.make_model(small, opset_imports=model.opset_import)
     part.ir_version = model.ir_version
     try:
-        source = source_of_model(ogive.onnx.load(part, accuracy=accuracy), "ogive_island")
+        source = source_of_model(ogive.onnx.load(part, accuracy=accuracy), "ogive_group")
     except OgiveError:
         return None
     operands, is_row_wise = source.interface.operands, source.interface.is_row_wise
@@ -259,7 +259,7 @@ def _operator(
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
     words = "_".join(model.graph.node[place].op_type for place in places[:4])
     name = f"{words}_{digest}"
-    named = with_changes(source, interface=with_changes(interface, name=f"ogive_island_{digest}"))
+    named = with_changes(source, interface=with_changes(interface, name=f"ogive_group_{digest}"))
     node = helper.make_node(name, list(reads), list(writes), domain=DOMAIN, name=f"ogive_{writes[0]}")
     return CustomOperator(name, (named,)), node
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
-from ogive.catalog.elsewhere import no_operator
+from ogive.catalog.other_names import no_operator
 from ogive.errors import MissingNameError, MissingPackageError, message
 
 try:

@@ -22,7 +22,7 @@ from ogive.webnn.checking import (
 from ogive.webnn.compiled_graph import MLGraph
 from ogive.webnn.context import MLContext, MLTensor
 from ogive.webnn.exceptions import InvalidStateError, NotSupportedError, refuse
-from ogive.webnn.operand import MLOperand, Operation
+from ogive.webnn.operand import BuiltOperation, MLOperand
 from ogive.webnn.operand_types import DATA_TYPES, cast_number, data_type
 from ogive.webnn.operator_table import OPERATORS, OUT_OF_SCOPE
 from ogive.webnn.shapes import Shape
@@ -473,10 +473,10 @@ class MLGraphBuilder:
             if not 1 <= len(sizes) <= MOST_TENSORS or sum(sizes) != size:
                 refuse(subject, f"splits is {list(sizes)}", f"up to {MOST_TENSORS} sizes whose sum is {size}")
         made, start = [], 0
-        operation = Operation("split", subject, (input,), {})
+        operation = BuiltOperation("split", subject, (input,), {})
         for i, n in enumerate(sizes):
             parts = (slice(None),) * along + (slice(start, start + n),)
-            part = Operation("slice", operation.subject, (input,), {"parts": parts})
+            part = BuiltOperation("slice", operation.subject, (input,), {"parts": parts})
             shape = (*input.shape[:along], n, *input.shape[along + 1 :])
             made.append(self._operand(input.dataType, shape, operation=part, output=i))
             start += n
@@ -634,7 +634,7 @@ class MLGraphBuilder:
     def _add(
         self, name: str, subject: str, inputs: tuple[MLOperand, ...], kind: str, result: Shape, **attributes: Any
     ) -> MLOperand:
-        return self._operand(kind, result, operation=Operation(name, subject, inputs, attributes))
+        return self._operand(kind, result, operation=BuiltOperation(name, subject, inputs, attributes))
 
     def _element_wise(
         self, name: str, operands: tuple[MLOperand, ...], options: Any, given: Mapping[str, Any]

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ogive.catalog.standards import Row
+from ogive.catalog.standards import StandardRow
 from ogive.errors import ParameterError, described, suggestion
 from ogive.webnn.exceptions import refuse
 from ogive.webnn.operand import MLOperand
 from ogive.webnn.operand_types import DATA_TYPES, cast_number
-from ogive.webnn.operator_table import OPERATORS, Operand
+from ogive.webnn.operator_table import OPERATORS, OperandRule
 
 __all__ = ["buffer_of", "check_operands", "descriptor_of", "options_of", "parameters_of", "subject_of"]
 
@@ -61,7 +61,7 @@ def check_operand(subject: str, what: str, builder: object, operand: Any) -> Non
         refuse(subject, f"{what} is of another builder", "operands of this one")
 
 
-def _check_type(subject: str, rule: Operand, operands: Mapping[str, MLOperand]) -> None:
+def _check_type(subject: str, rule: OperandRule, operands: Mapping[str, MLOperand]) -> None:
     operand = operands[rule.name]
     if isinstance(rule.types, str):
         other = operands[rule.types]
@@ -77,7 +77,7 @@ def _check_type(subject: str, rule: Operand, operands: Mapping[str, MLOperand]) 
         refuse(subject, f"{rule.name} has {rank} axes", allowed)
 
 
-def parameters_of(row: Row, subject: str, options: Mapping[str, Any], kind: str) -> tuple[float, ...]:
+def parameters_of(row: StandardRow, subject: str, options: Mapping[str, Any], kind: str) -> tuple[float, ...]:
     """The numeric options as parameters of the catalogue's operator, cast to the type of the operand."""
     op = row.operator
     numeric = (p.name for p in op.numeric_parameters if p.name in options)

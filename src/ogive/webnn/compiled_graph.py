@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ogive.engine.executable import plan_graph
-from ogive.engine.graph import Value
+from ogive.engine.graph import ArrayValue
 from ogive.errors import described, message
 from ogive.webnn.exceptions import InvalidStateError, refuse
 from ogive.webnn.lowering import lower
@@ -44,7 +44,7 @@ class MLGraph:
             self._inputs[operand._name] = operand.dataType, operand.shape
         self._outputs = {name: (operand.dataType, operand.shape) for name, operand in outputs.items()}
         self._is_alive = True
-        inputs = [Value(("input", name), DATA_TYPES[kind], shape) for name, (kind, shape) in self._inputs.items()]
+        inputs = [ArrayValue(("input", name), DATA_TYPES[kind], shape) for name, (kind, shape) in self._inputs.items()]
         made = plan_graph(lowered, inputs, [lowered.values[x._number] for x in outputs.values()], fuse=fuse)
         self._plan, self._kernels = made
 

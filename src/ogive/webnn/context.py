@@ -14,7 +14,7 @@ from ogive.webnn.checking import buffer_of, descriptor_of
 from ogive.webnn.compiled_graph import MLGraph
 from ogive.webnn.exceptions import InvalidStateError, refuse
 from ogive.webnn.operand_types import DATA_TYPES, data_type
-from ogive.webnn.operator_table import OPERATORS, Operand
+from ogive.webnn.operator_table import OPERATORS, OperandRule
 from ogive.webnn.shapes import Shape
 
 __all__ = ["MLContext", "MLTensor", "createContext"]
@@ -188,7 +188,7 @@ class MLContext:
         return limits
 
 
-def _limits(operand: Operand, others: Mapping[str, Operand]) -> dict[str, Any]:
+def _limits(operand: OperandRule, others: Mapping[str, OperandRule]) -> dict[str, Any]:
     types = others[operand.types].types if isinstance(operand.types, str) else operand.types
     low, high = operand.ranks
     return {"dataTypes": list(types), "rankRange": {"min": low, "max": LARGEST_RANK if high is None else high}}

@@ -22,8 +22,8 @@ from ogive.catalog.rounding import quantised
 from ogive.catalog.standards import row_of
 from ogive.dtypes import BOOLEAN, ElementType
 from ogive.engine.computation import Computation, Formula, Fused, cast
-from ogive.engine.executable import Function, GraphDescription
-from ogive.engine.graph import Node, Value
+from ogive.engine.executable import ArrayFunction, GraphDescription
+from ogive.engine.graph import ArrayValue, GraphNode
 from ogive.engine.row_formulas import reduction
 from ogive.engine.rows import RowFormula
 from ogive.engine.running import running_sum
@@ -31,7 +31,7 @@ from ogive.expression import Format, lift
 from ogive.expression import node as expression
 from ogive.movement import copies
 from ogive.signature import Signature
-from ogive.webnn.operand import MLOperand, Operation
+from ogive.webnn.operand import BuiltOperation, MLOperand
 from ogive.webnn.operator_table import OPERATORS
 from ogive.webnn.shapes import Shape
 
@@ -86,73 +86,73 @@ def repeated(x: np.ndarray, *, times: tuple[int, ...]) -> np.ndarray:
 class Lowered(GraphDescription):
     """A graph as the engine has it."""
 
-    values: dict[int, Value] = field(default_factory=dict)
+    values: dict[int, ArrayValue] = field(default_factory=dict)
     """By the number of the operand."""
 
     # ---- adding nodes
 
-    def _fresh(self, kind: ElementType, shape: Shape) -> Value:
-        return Value(len(self.nodes), kind, shape)
+    def _fresh(self, kind: ElementType, shape: Shape) -> ArrayValue:
+        return ArrayValue(len(self.nodes), kind, shape)
 
     def computed(
         self,
         label: str,
         kind: ElementType,
         shape: Shape,
-        operands: tuple[Value, ...],
+        operands: tuple[ArrayValue, ...],
         computation: Computation | RowFormula,
         parameters: tuple[float, ...] = (),
-    ) -> Value:
+    ) -> ArrayValue:
         """The result of a computation."""
         made = self._fresh(kind, shape)
-        self.nodes.append(Node(label, made, operands, computation, parameters))
+        self.nodes.append(GraphNode(label, made, operands, computation, parameters))
         return made
 
     def function(
         self,
         label: str,
         shape: Shape,
-        operands: tuple[Value, ...],
+        operands: tuple[ArrayValue, ...],
         call: Callable[..., np.ndarray],
         *,
         kind: ElementType | None = None,
         is_view: bool = False,
-    ) -> Value:
+    ) -> ArrayValue:
         """The result of a function of whole arrays. Of constants it is a constant."""
         kind = operands[0].type if kind is None else kind
         if is_view and len(operands) == 1 and operands[0].array in self.constants:
             return self.constant(call(self.constants[operands[0].array]), kind)
         made = self._fresh(kind, shape)
-        self.functions[made.array] = Function(call, is_view)
-        self.nodes.append(Node(label, made, operands, None))
+        self.functions[made.array] = ArrayFunction(call, is_view)
+        self.nodes.append(GraphNode(label, made, operands, None))
         return made
 
-    def constant(self, array: np.ndarray, kind: ElementType) -> Value:
+    def constant(self, array: np.ndarray, kind: ElementType) -> ArrayValue:
         """An array that is known."""
         name = ("constant", len(self.constants))
         self.constants[name] = array
-        return Value(name, kind, array.shape)
+        return ArrayValue(name, kind, array.shape)
 
-    def over_rows(self, label: str, kind: ElementType, rows: Value, row: RowFormula) -> Value:
+    def over_rows(self, label: str, kind: ElementType, rows: ArrayValue, row: RowFormula) -> ArrayValue:
         """What a formula makes of rows: elements, or one number a row."""
         shape = _shape(rows)
         result = (*shape[:-1], 1) if row.reduces else shape
         return self.computed(label, kind, result, (rows,), row)
 
-    def seen(self, value: Value, shape: Shape) -> Value:
+    def seen(self, value: ArrayValue, shape: Shape) -> ArrayValue:
         """The same elements in another shape."""
         if value.space == shape:
             return value
         return self.function("reshape", shape, (value,), partial(reshaped, shape=shape), is_view=True)
 
-    def turned(self, value: Value, order: tuple[int, ...]) -> Value:
+    def turned(self, value: ArrayValue, order: tuple[int, ...]) -> ArrayValue:
         """The same elements with their axes in another order."""
         if order == tuple(range(len(order))):
             return value
         shape = tuple(_shape(value)[axis] for axis in order)
         return self.function("transpose", shape, (value,), partial(turned, order=order), is_view=True)
 
-    def as_rows(self, value: Value, axes: tuple[int, ...]) -> tuple[Value, tuple[int, ...]]:
+    def as_rows(self, value: ArrayValue, axes: tuple[int, ...]) -> tuple[ArrayValue, tuple[int, ...]]:
         """The axes as one, which is the last, and the order in which all axes lie then."""
         shape = _shape(value)
         kept = tuple(axis for axis in range(len(shape)) if axis not in axes)
@@ -162,7 +162,7 @@ class Lowered(GraphDescription):
         return rows, order
 
 
-def _shape(value: Value) -> Shape:
+def _shape(value: ArrayValue) -> Shape:
     shape: Any = value.space
     return tuple(shape)
 
@@ -174,7 +174,7 @@ def lower(outputs: Mapping[str, MLOperand]) -> Lowered:
         if operand._array is not None:
             value = made.constant(operand._array, operand._kind)
         elif operand._operation is None:
-            value = Value(("input", operand._name), operand._kind, operand.shape)
+            value = ArrayValue(("input", operand._name), operand._kind, operand.shape)
         else:
             operation = operand._operation
             inputs = tuple(made.values[x._number] for x in operation.inputs)
@@ -195,7 +195,7 @@ def _needed(outputs: Mapping[str, MLOperand]) -> list[MLOperand]:
     return [found[number] for number in sorted(found)]
 
 
-def _lowered(made: Lowered, operation: Operation, inputs: tuple[Value, ...], result: MLOperand) -> Value:
+def _lowered(made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], result: MLOperand) -> ArrayValue:
     row = OPERATORS[operation.name]
     kind, shape = result._kind, result.shape
     if row.kind == "own":
@@ -267,10 +267,12 @@ def _normal_row(kind: ElementType, epsilon: float, more: tuple[str, ...]) -> Row
 
 # ---- operators of their own
 
-_Maker = Callable[[Lowered, Operation, "tuple[Value, ...]", ElementType, Shape], Value]
+_Maker = Callable[[Lowered, BuiltOperation, "tuple[ArrayValue, ...]", ElementType, Shape], ArrayValue]
 
 
-def _cast(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+def _cast(
+    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
+) -> ArrayValue:
     if inputs[0].type is kind:
         return _computed_as(made, operation, inputs, kind, shape, _element_wise("identity", (kind,), kind))
     return _computed_as(made, operation, inputs, kind, shape, cast(inputs[0].type, kind))
@@ -278,21 +280,25 @@ def _cast(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: 
 
 def _computed_as(
     made: Lowered,
-    operation: Operation,
-    inputs: tuple[Value, ...],
+    operation: BuiltOperation,
+    inputs: tuple[ArrayValue, ...],
     kind: ElementType,
     shape: Shape,
     computation: Computation,
-) -> Value:
+) -> ArrayValue:
     return made.computed(operation.subject, kind, shape, inputs, computation)
 
 
-def _clamped(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+def _clamped(
+    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
+) -> ArrayValue:
     computation = _clip(kind, operation.attributes["minValue"], operation.attributes["maxValue"])
     return _computed_as(made, operation, inputs, kind, shape, computation)
 
 
-def _softmax(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+def _softmax(
+    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
+) -> ArrayValue:
     formula = CATALOGUE["softmax"].computation(Signature((kind,), (kind,)))
     rows, order = made.as_rows(inputs[0], operation.attributes["axes"])
     row = RowFormula(formula.roots, (kind,), (kind,))
@@ -305,21 +311,23 @@ def _back(order: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _reduced(
-    made: Lowered, computes: str, operation: Operation, value: Value, kind: ElementType, shape: Shape
-) -> Value:
+    made: Lowered, computes: str, operation: BuiltOperation, value: ArrayValue, kind: ElementType, shape: Shape
+) -> ArrayValue:
     rows, _ = made.as_rows(value, operation.attributes["axes"])
     result = made.over_rows(operation.subject, kind, rows, reduction(computes, value.type, kind))
     return made.seen(result, shape)
 
 
-def _placed(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+def _placed(
+    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
+) -> ArrayValue:
     computes = {"argMax": "arg_max", "argMin": "arg_min"}[operation.name]
     return _reduced(made, computes, operation, inputs[0], kind, shape)
 
 
 def _quantised(
-    made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape
-) -> Value:
+    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
+) -> ArrayValue:
     x, *others = inputs
     blocks = [_spread(made, value, shape) for value in others]
     if operation.name == "quantizeLinear":
@@ -329,7 +337,7 @@ def _quantised(
     return _computed_as(made, operation, (x, *blocks), kind, shape, computation)
 
 
-def _spread(made: Lowered, value: Value, shape: Shape) -> Value:
+def _spread(made: Lowered, value: ArrayValue, shape: Shape) -> ArrayValue:
     """A number for each block of elements as one that broadcasts."""
     old = _shape(value)
     times = tuple(1 if have == 1 else want // have for have, want in zip(old, shape, strict=True))
@@ -340,8 +348,8 @@ def _spread(made: Lowered, value: Value, shape: Shape) -> Value:
 
 
 def _batch_normalised(
-    made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape
-) -> Value:
+    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
+) -> ArrayValue:
     x, *others = inputs
     axis, attributes = operation.attributes["axis"], operation.attributes
     wanted = (shape[axis], *(1,) * (len(shape) - axis - 1))
@@ -351,8 +359,8 @@ def _batch_normalised(
 
 
 def _normalised(
-    made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape
-) -> Value:
+    made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
+) -> ArrayValue:
     x, *others = inputs
     attributes = operation.attributes
     axes = attributes["axes"]
@@ -371,14 +379,18 @@ def _normalised(
 
 
 def _view(call: Callable[..., np.ndarray]) -> _Maker:
-    def maker(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+    def maker(
+        made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
+    ) -> ArrayValue:
         return made.function(operation.subject, shape, inputs, partial(call, **operation.attributes), is_view=True)
 
     return maker
 
 
 def _copy(call: Callable[..., np.ndarray]) -> _Maker:
-    def maker(made: Lowered, operation: Operation, inputs: tuple[Value, ...], kind: ElementType, shape: Shape) -> Value:
+    def maker(
+        made: Lowered, operation: BuiltOperation, inputs: tuple[ArrayValue, ...], kind: ElementType, shape: Shape
+    ) -> ArrayValue:
         return made.function(operation.subject, shape, inputs, partial(call, **operation.attributes), kind=kind)
 
     return maker

@@ -14,11 +14,11 @@ from ogive.webnn.shapes import Shape
 if TYPE_CHECKING:
     from ogive.dtypes import ElementType
 
-__all__ = ["MLOperand", "Operation"]
+__all__ = ["BuiltOperation", "MLOperand"]
 
 
 @dataclass(frozen=True, eq=False)
-class Operation:
+class BuiltOperation:
     """One operator of a graph: what it was called with, checked."""
 
     name: str
@@ -51,7 +51,7 @@ class MLOperand:
         *,
         name: str | None = None,
         array: np.ndarray | None = None,
-        operation: Operation | None = None,
+        operation: BuiltOperation | None = None,
         output: int = 0,
     ) -> None:
         self._builder, self._number = builder, number

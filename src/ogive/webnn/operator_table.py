@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from ogive.webnn.operand_types import DATA_TYPES, FLOATS, SIGNED, WIDE
 
-__all__ = ["OPERATORS", "OUT_OF_SCOPE", "Operand", "Row"]
+__all__ = ["OPERATORS", "OUT_OF_SCOPE", "OperandRule", "OperatorRule"]
 
 ANY = tuple(DATA_TYPES)
 TRUTH = ("uint8",)
@@ -24,7 +24,7 @@ Kind = Literal["elements", "reduction", "own"]
 
 
 @dataclass(frozen=True)
-class Operand:
+class OperandRule:
     """An operand: its name, the types it may have, and its ranks (None: any)."""
 
     name: str
@@ -34,11 +34,11 @@ class Operand:
 
 
 @dataclass(frozen=True)
-class Row:
+class OperatorRule:
     """An operator."""
 
     kind: Kind
-    operands: tuple[Operand, ...]
+    operands: tuple[OperandRule, ...]
     reduction: str = ""
     """The engine's name of a reduction."""
     options: dict[str, Any] = field(default_factory=dict)
@@ -47,27 +47,27 @@ class Row:
     """The operator of ONNX that does the same; the notes of docs/webnn.md say where they differ."""
 
 
-def _unary(onnx: str, types: tuple[str, ...] = FLOATS, operand: str = "input", **options: Any) -> Row:
-    return Row("elements", (Operand(operand, types),), options=options, onnx=onnx)
+def _unary(onnx: str, types: tuple[str, ...] = FLOATS, operand: str = "input", **options: Any) -> OperatorRule:
+    return OperatorRule("elements", (OperandRule(operand, types),), options=options, onnx=onnx)
 
 
-def _binary(onnx: str, types: tuple[str, ...] = ANY, first: str = "a", second: str = "b") -> Row:
-    return Row("elements", (Operand(first, types), Operand(second, first)), onnx=onnx)
+def _binary(onnx: str, types: tuple[str, ...] = ANY, first: str = "a", second: str = "b") -> OperatorRule:
+    return OperatorRule("elements", (OperandRule(first, types), OperandRule(second, first)), onnx=onnx)
 
 
-def _reduction(name: str, onnx: str, types: tuple[str, ...]) -> Row:
+def _reduction(name: str, onnx: str, types: tuple[str, ...]) -> OperatorRule:
     options = {"axes": None, "keepDimensions": False}
-    return Row("reduction", (Operand("input", types),), name, options, onnx=onnx)
+    return OperatorRule("reduction", (OperandRule("input", types),), name, options, onnx=onnx)
 
 
-def _own(onnx: str, *operands: Operand, **options: Any) -> Row:
-    return Row("own", operands, options=options, onnx=onnx)
+def _own(onnx: str, *operands: OperandRule, **options: Any) -> OperatorRule:
+    return OperatorRule("own", operands, options=options, onnx=onnx)
 
 
-_X = Operand("input", ANY)
-_AXIS = Operand("input", ANY, (1, None))
+_X = OperandRule("input", ANY)
+_AXIS = OperandRule("input", ANY, (1, None))
 
-OPERATORS: dict[str, Row] = {
+OPERATORS: dict[str, OperatorRule] = {
     # activations
     "clamp": _own("Clip", _X, minValue=None, maxValue=None),
     "elu": _unary("Elu", alpha=1),
@@ -79,7 +79,7 @@ OPERATORS: dict[str, Row] = {
     "prelu": _binary("PRelu", SIGNED, "input", "slope"),
     "relu": _unary("Relu", SIGNED),
     "sigmoid": _unary("Sigmoid"),
-    "softmax": _own("Softmax", Operand("input", FLOATS, (1, None))),
+    "softmax": _own("Softmax", OperandRule("input", FLOATS, (1, None))),
     "softplus": _unary("Softplus"),
     "softsign": _unary("Softsign"),
     "tanh": _unary("Tanh"),
@@ -121,9 +121,9 @@ OPERATORS: dict[str, Row] = {
     "logicalXor": _binary("Xor", TRUTH),
     "isNaN": _unary("IsNaN", FLOATS, "a"),
     "isInfinite": _unary("IsInf", FLOATS, "a"),
-    "where": Row(
+    "where": OperatorRule(
         "elements",
-        (Operand("condition", TRUTH), Operand("trueValue", ANY), Operand("falseValue", "trueValue")),
+        (OperandRule("condition", TRUTH), OperandRule("trueValue", ANY), OperandRule("falseValue", "trueValue")),
         onnx="Where",
     ),
     # reductions
@@ -139,47 +139,58 @@ OPERATORS: dict[str, Row] = {
     "reduceSumSquare": _reduction("sum_square", "ReduceSumSquare", WIDE),
     "argMax": _own("ArgMax", _AXIS, keepDimensions=False, outputDataType="int32"),
     "argMin": _own("ArgMin", _AXIS, keepDimensions=False, outputDataType="int32"),
-    "cumulativeSum": _own("CumSum", Operand("input", WIDE, (1, None)), exclusive=False, reversed=False),
+    "cumulativeSum": _own("CumSum", OperandRule("input", WIDE, (1, None)), exclusive=False, reversed=False),
     # where elements lie
     "concat": _own("Concat", _AXIS),
     "expand": _own("Expand", _X),
-    "gather": _own("Gather", _AXIS, Operand("indices", PLACES), axis=0),
-    "gatherElements": _own("GatherElements", _AXIS, Operand("indices", PLACES, (1, None)), axis=0),
-    "gatherND": _own("GatherND", _AXIS, Operand("indices", PLACES, (1, None))),
+    "gather": _own("Gather", _AXIS, OperandRule("indices", PLACES), axis=0),
+    "gatherElements": _own("GatherElements", _AXIS, OperandRule("indices", PLACES, (1, None)), axis=0),
+    "gatherND": _own("GatherND", _AXIS, OperandRule("indices", PLACES, (1, None))),
     "pad": _own("Pad", _X, mode="constant", value=0),
     "reshape": _own("Reshape", _X),
     "reverse": _own("Slice", _X, axes=None),
     "scatterElements": _own(
-        "ScatterElements", _AXIS, Operand("indices", PLACES, (1, None)), Operand("updates", "input"), axis=0
+        "ScatterElements", _AXIS, OperandRule("indices", PLACES, (1, None)), OperandRule("updates", "input"), axis=0
     ),
-    "scatterND": _own("ScatterND", _AXIS, Operand("indices", PLACES, (1, None)), Operand("updates", "input")),
+    "scatterND": _own("ScatterND", _AXIS, OperandRule("indices", PLACES, (1, None)), OperandRule("updates", "input")),
     "slice": _own("Slice", _X, strides=None),
     "split": _own("Split", _AXIS, axis=0),
     "tile": _own("Tile", _X),
     "transpose": _own("Transpose", _X, permutation=None),
-    "triangular": _own("Trilu", Operand("input", ANY, (2, None)), upper=True, diagonal=0),
+    "triangular": _own("Trilu", OperandRule("input", ANY, (2, None)), upper=True, diagonal=0),
     # quantised numbers, normalisation
     "dequantizeLinear": _own(
-        "DequantizeLinear", Operand("input", QUANTISED), Operand("scale", FLOATS), Operand("zeroPoint", "input")
+        "DequantizeLinear",
+        OperandRule("input", QUANTISED),
+        OperandRule("scale", FLOATS),
+        OperandRule("zeroPoint", "input"),
     ),
     "quantizeLinear": _own(
-        "QuantizeLinear", Operand("input", FLOATS), Operand("scale", "input"), Operand("zeroPoint", QUANTISED)
+        "QuantizeLinear",
+        OperandRule("input", FLOATS),
+        OperandRule("scale", "input"),
+        OperandRule("zeroPoint", QUANTISED),
     ),
     "batchNormalization": _own(
         "BatchNormalization",
-        Operand("input", FLOATS, (1, None)),
-        Operand("mean", "input", (1, 1)),
-        Operand("variance", "input", (1, 1)),
+        OperandRule("input", FLOATS, (1, None)),
+        OperandRule("mean", "input", (1, 1)),
+        OperandRule("variance", "input", (1, 1)),
         scale=None,
         bias=None,
         axis=1,
         epsilon=1e-5,
     ),
     "instanceNormalization": _own(
-        "InstanceNormalization", Operand("input", FLOATS, (4, 4)), scale=None, bias=None, epsilon=1e-5, layout="nchw"
+        "InstanceNormalization",
+        OperandRule("input", FLOATS, (4, 4)),
+        scale=None,
+        bias=None,
+        epsilon=1e-5,
+        layout="nchw",
     ),
     "layerNormalization": _own(
-        "LayerNormalization", Operand("input", FLOATS), scale=None, bias=None, axes=None, epsilon=1e-5
+        "LayerNormalization", OperandRule("input", FLOATS), scale=None, bias=None, axes=None, epsilon=1e-5
     ),
 }
 

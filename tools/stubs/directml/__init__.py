@@ -7,11 +7,11 @@ import inspect
 from importlib import import_module
 
 from ogive.directml.builder.activation import FusedActivation, factories
-from ogive.directml.builder.vocabulary import Argument, Function, Variant, aliases, functions
+from ogive.directml.builder.vocabulary import ApiArgument, ApiFunction, Variant, aliases, functions
 from ogive.directml.data import STRUCTS
 from ogive.directml.descs import OperatorDesc, desc_class
 from ogive.directml.enumerations import CONSTANTS, ENUMERATIONS, members, short_name
-from ogive.directml.structure import REQUIRED, Entry
+from ogive.directml.structure import REQUIRED, StructureMember
 
 __all__ = ["text"]
 
@@ -105,7 +105,7 @@ def _desc(kind: type[OperatorDesc]) -> list[str]:
     return [*lines, "    ) -> None: ...", ""]
 
 
-def _type(member: Entry, direction: int) -> str:
+def _type(member: StructureMember, direction: int) -> str:
     return _TYPES[member.type][direction] + (" | None" if member.nullable else "")
 
 
@@ -134,7 +134,7 @@ _ARGUMENTS = {
 }
 
 
-def _function(function: Function) -> list[str]:
+def _function(function: ApiFunction) -> list[str]:
     kinds: dict[str, list[str]] = {"graph": ["Graph"]}
     for variant in function.variants:
         for argument in variant.arguments:
@@ -153,7 +153,7 @@ def _function(function: Function) -> list[str]:
     return [f"def {function.name}(", *(f"    {part}," for part in parts), ") -> Expression: ..."]
 
 
-def _argument(variant: Variant, argument: Argument) -> str:
+def _argument(variant: Variant, argument: ApiArgument) -> str:
     if argument.kind == "choice":
         return next(member.type for member in variant.facts.members if member.name == argument.member)
     return _ARGUMENTS[argument.kind]

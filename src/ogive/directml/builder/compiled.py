@@ -11,7 +11,7 @@ import numpy as np
 from ogive import forking
 from ogive.directml.builder.buffers import Buffer, checked_array, converted, view_of
 from ogive.directml.builder.tensor_descs import TensorDesc
-from ogive.directml.builder.tensor_expression import Expression, Node
+from ogive.directml.builder.tensor_expression import Expression, ExpressionNode
 from ogive.directml.device import Device
 from ogive.directml.life_cycle import CompiledOperator
 from ogive.directml.results import refuse
@@ -19,13 +19,13 @@ from ogive.directml.tensor import View
 from ogive.errors import ArgumentError, described, message
 from ogive.pickling import plain_bytes
 
-__all__ = ["CompiledGraph", "Slot"]
+__all__ = ["CompiledGraph", "InputSlot"]
 
 
-class Slot:
+class InputSlot:
     """An input of a graph. ``is_used``: whether an output depends on it."""
 
-    def __init__(self, number: int, name: str | None, node: Node, desc: TensorDesc, is_used: bool) -> None:
+    def __init__(self, number: int, name: str | None, node: ExpressionNode, desc: TensorDesc, is_used: bool) -> None:
         self.number = number
         self.name = name
         self.node = node
@@ -54,10 +54,10 @@ class CompiledGraph:
         self,
         device: Device,
         compile_it: Callable[[], CompiledOperator],
-        slots: Sequence[Slot],
+        slots: Sequence[InputSlot],
         outputs: Sequence[TensorDesc],
         sizes: Sequence[int],
-        constants: Mapping[Node, Any],
+        constants: Mapping[ExpressionNode, Any],
         literals: Mapping[str | int, np.ndarray],
     ) -> None:
         self._device = device
@@ -194,7 +194,7 @@ class CompiledGraph:
 
     # ---- what is bound to what
 
-    def _wanted(self, owned: bool) -> list[Slot]:
+    def _wanted(self, owned: bool) -> list[InputSlot]:
         return self._wanted_slots[owned]
 
     def _bound(self, subject: str, given: Any, owned: bool) -> dict[str | int, Any]:
@@ -202,7 +202,7 @@ class CompiledGraph:
         if not isinstance(given, Mapping):
             way_out = "Write {x: array}, or {'name': array}"
             raise ArgumentError(message(subject, f"the inputs are {described(given)}", "a dictionary", way_out))
-        found: dict[Slot, Any] = {}
+        found: dict[InputSlot, Any] = {}
         for key, value in given.items():
             slot = self._slot(subject, key)
             if slot.is_owned != owned:
@@ -223,8 +223,8 @@ class CompiledGraph:
             if slot.is_used
         }
 
-    def _slot(self, subject: str, key: Any) -> Slot:
-        slot: Slot | None
+    def _slot(self, subject: str, key: Any) -> InputSlot:
+        slot: InputSlot | None
         if isinstance(key, Expression):
             slot = self._by_node.get(key._node)
         elif isinstance(key, str):
@@ -238,12 +238,12 @@ class CompiledGraph:
             refuse(subject, what, ", ".join(map(str, self._slots)) or "no inputs")
         return slot
 
-    def _refuse_time(self, subject: str, slot: Slot) -> NoReturn:
+    def _refuse_time(self, subject: str, slot: InputSlot) -> NoReturn:
         if slot.is_owned:
             refuse(subject, f"{slot} is owned by DirectML", way_out="Give it to initialize() instead")
         refuse(subject, f"{slot} is not owned by DirectML", way_out="Give it to dispatch instead")
 
-    def _checked(self, subject: str, slot: Slot, value: Any) -> Any:
+    def _checked(self, subject: str, slot: InputSlot, value: Any) -> Any:
         """The data of an input, which fits: a Buffer, or an array that can be converted."""
         if isinstance(value, Buffer):
             if value.device is not self._device:

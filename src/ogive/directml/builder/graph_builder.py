@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ogive.directml.builder.buffers import Buffer, as_array, checked_array
-from ogive.directml.builder.compiled import CompiledGraph, Slot
+from ogive.directml.builder.compiled import CompiledGraph, InputSlot
 from ogive.directml.builder.operator_functions import broadcast, call
 from ogive.directml.builder.tensor_descs import TensorDesc, TensorPolicy, data_type_of, dtype_of
-from ogive.directml.builder.tensor_expression import Expression, Maker, Node
+from ogive.directml.builder.tensor_expression import Expression, ExpressionNode, Maker
 from ogive.directml.device import Device
 from ogive.directml.enumerations import DML_EXECUTION_FLAGS, DML_TENSOR_FLAGS
 from ogive.directml.graph_descs import (
@@ -57,16 +57,16 @@ class Graph(Maker):
         self.device: Device = device
         self.tensor_policy: TensorPolicy | None = tensor_policy
         self._count = 0
-        self._inputs: list[tuple[Node, str | None, TensorDesc]] = []
-        self._constants: dict[Node, Any] = {}
-        self._literals: dict[tuple[str, bytes], tuple[Node, np.ndarray]] = {}
+        self._inputs: list[tuple[ExpressionNode, str | None, TensorDesc]] = []
+        self._constants: dict[ExpressionNode, Any] = {}
+        self._literals: dict[tuple[str, bytes], tuple[ExpressionNode, np.ndarray]] = {}
 
     def __repr__(self) -> str:
         return f"<dml.Graph of {len(self._inputs)} inputs and {self._count - len(self._inputs)} operators>"
 
-    def _node(self, operator: Operator | None = None, operands: tuple[Expression | None, ...] = ()) -> Node:
+    def _node(self, operator: Operator | None = None, operands: tuple[Expression | None, ...] = ()) -> ExpressionNode:
         self._count += 1
-        return Node(self._count, operator, operands)
+        return ExpressionNode(self._count, operator, operands)
 
     def _add(self, operator: Operator, operands: tuple[Expression | None, ...], output: TensorDesc) -> Expression:
         return Expression(self, self._node(operator, operands), output)
@@ -178,7 +178,7 @@ class Graph(Maker):
         needed = _needed(nodes)
         operators = [node for node in needed if node.operator is not None]
         number = {node: index for index, node in enumerate(operators)}
-        slots = [Slot(i, name, node, desc, node in needed) for i, (node, name, desc) in enumerate(self._inputs)]
+        slots = [InputSlot(i, name, node, desc, node in needed) for i, (node, name, desc) in enumerate(self._inputs)]
         used_literals = [(node, array) for node, array in self._literals.values() if node in needed]
         sources = {slot.node: slot.number for slot in slots}
         sources |= {node: len(slots) + i for i, (node, _) in enumerate(used_literals)}
@@ -217,7 +217,7 @@ class Graph(Maker):
             raise ArgumentError(message("compile", f"outputs is {short(outputs)}", "a list of one expression or more"))
         return outputs
 
-    def _output(self, position: int, x: Any) -> Node:
+    def _output(self, position: int, x: Any) -> ExpressionNode:
         if not isinstance(x, Expression):
             raise ArgumentError(message("compile", f"outputs[{position}] is {short(x)}", "an expression"))
         if x._graph is not self:
@@ -228,7 +228,7 @@ class Graph(Maker):
         return x._node
 
 
-def _needed(outputs: Sequence[Node]) -> dict[Node, None]:
+def _needed(outputs: Sequence[ExpressionNode]) -> dict[ExpressionNode, None]:
     """The nodes that the outputs depend on, each after its operands: in the order in which they were made."""
     found = set(outputs)
     waiting = list(found)
@@ -240,5 +240,5 @@ def _needed(outputs: Sequence[Node]) -> dict[Node, None]:
     return dict.fromkeys(sorted(found, key=lambda node: node.number))
 
 
-def _operands(nodes: Sequence[Node]) -> list[tuple[Node, int, Expression]]:
+def _operands(nodes: Sequence[ExpressionNode]) -> list[tuple[ExpressionNode, int, Expression]]:
     return [(node, i, x) for node in nodes for i, x in enumerate(node.operands) if x is not None]

@@ -16,8 +16,8 @@ from ogive.directml.builder.activation import FusedActivation, desc_of
 from ogive.directml.builder.tensor_descs import TensorDesc, data_type_of
 from ogive.directml.builder.tensor_expression import Expression, Maker
 from ogive.directml.builder.vocabulary import (
-    Argument,
-    Function,
+    ApiArgument,
+    ApiFunction,
     Variant,
     default_output_type,
     functions,
@@ -45,7 +45,7 @@ def function_of(name: str) -> Callable[..., Any] | None:
     return None if function is None else _made(function)
 
 
-def _made(function: Function) -> Callable[..., Expression]:
+def _made(function: ApiFunction) -> Callable[..., Expression]:
     signature = function.signature
 
     def make(*args: Any, **keywords: Any) -> Expression:
@@ -77,7 +77,7 @@ def _name(function: Callable[..., Any], name: str) -> None:
     function.__module__ = "ogive.directml"
 
 
-def _documentation(function: Function) -> str:
+def _documentation(function: ApiFunction) -> str:
     """What the function makes of its arguments, and the references of its operators."""
     lines = [
         f"{' or '.join(v.facts.type_name for v in function.variants)}: ``{function.variants[0].facts.formula}``.",
@@ -92,8 +92,8 @@ def _documentation(function: Function) -> str:
     return "\n".join(lines)
 
 
-def _arguments(function: Function) -> list[Argument]:
-    known: dict[str, Argument] = {}
+def _arguments(function: ApiFunction) -> list[ApiArgument]:
+    known: dict[str, ApiArgument] = {}
     for variant in function.variants:
         for argument in variant.arguments:
             known.setdefault(argument.name, argument)
@@ -113,7 +113,7 @@ _MEANINGS = {
 }
 
 
-def _meaning(argument: Argument) -> str:
+def _meaning(argument: ApiArgument) -> str:
     usual = "" if argument.default is REQUIRED else f"; default {argument.default!r}"
     return _MEANINGS[argument.kind] + usual
 
@@ -128,7 +128,7 @@ def call(name: str, *args: Any, **keywords: Any) -> Expression:
 # ---- from arguments to a desc
 
 
-def _expression(function: Function, given: dict[str, Any]) -> Expression:
+def _expression(function: ApiFunction, given: dict[str, Any]) -> Expression:
     graph = given.pop("graph", None)
     variant = _chosen(function, given)
     tensors = {a.member: given.get(a.name) for a in variant.tensors}
@@ -162,7 +162,7 @@ def _expression(function: Function, given: dict[str, Any]) -> Expression:
     return made
 
 
-def _chosen(function: Function, given: dict[str, Any]) -> Variant:
+def _chosen(function: ApiFunction, given: dict[str, Any]) -> Variant:
     """The first operator that takes all arguments that were given."""
     for variant in function.variants:
         known = {a.name: a for a in variant.arguments}
@@ -183,7 +183,7 @@ def _is_left_out(value: Any) -> bool:
     )
 
 
-def _fits(argument: Argument, value: Any) -> bool:
+def _fits(argument: ApiArgument, value: Any) -> bool:
     if argument.kind == "tensor":
         return isinstance(value, Expression) or (value is None and argument.default is None)
     if argument.kind in ("fused_activation", "axes"):
@@ -191,7 +191,7 @@ def _fits(argument: Argument, value: Any) -> bool:
     return value is not REQUIRED and not isinstance(value, Expression)
 
 
-def _check_tensor(subject: str, argument: Argument, value: Any) -> None:
+def _check_tensor(subject: str, argument: ApiArgument, value: Any) -> None:
     if isinstance(value, Expression) or (value is None and argument.default is None):
         return
     if value is None and argument.member.endswith("ZeroPointTensor"):
@@ -233,7 +233,7 @@ def _output_type(subject: str, variant: Variant, tensors: dict[str, Expression |
     return DML_TENSOR_DATA_TYPE[default_output_type(variant.facts.name)]
 
 
-def _member(subject: str, argument: Argument, value: Any, data_type: Any) -> Any:
+def _member(subject: str, argument: ApiArgument, value: Any, data_type: Any) -> Any:
     """An argument as the member of the desc."""
     if argument.kind == "scale_bias":
         return _scale_bias(subject, value)
@@ -292,7 +292,7 @@ def reinterpret(
 
     Raises ShapeError if the view leaves the input's bytes.
     """
-    _check_tensor("reinterpret", Argument("input", "", "tensor"), input)
+    _check_tensor("reinterpret", ApiArgument("input", "", "tensor"), input)
     _check_sequence("reinterpret", "sizes", sizes)
     if strides is not None:
         _check_sequence("reinterpret", "strides", strides)
@@ -324,7 +324,7 @@ def broadcast(input: Expression, shape: Sequence[int]) -> Expression:  # noqa: A
 
     Raises ShapeError where an axis of another size would have to be repeated.
     """
-    _check_tensor("broadcast", Argument("input", "", "tensor"), input)
+    _check_tensor("broadcast", ApiArgument("input", "", "tensor"), input)
     _check_sequence("broadcast", "shape", shape)
     wanted, given = tuple(shape), input.shape
     if wanted == given:

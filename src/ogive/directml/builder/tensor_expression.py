@@ -17,10 +17,10 @@ from ogive.directml.life_cycle import Operator
 from ogive.directml.structure import short
 from ogive.errors import ArgumentError, ParameterError, described, message
 
-__all__ = ["Expression", "Maker", "Node"]
+__all__ = ["Expression", "ExpressionNode", "Maker"]
 
 
-class Node:
+class ExpressionNode:
     """What makes a tensor in a graph: an operator with its operands, or an input if there is no operator."""
 
     __slots__ = ("number", "operands", "operator")
@@ -77,7 +77,7 @@ class Expression(Described):
 
     __slots__ = ("__weakref__", "_graph", "_node", "desc")
 
-    def __init__(self, graph: Maker, node: Node, desc: TensorDesc) -> None:
+    def __init__(self, graph: Maker, node: ExpressionNode, desc: TensorDesc) -> None:
         self._graph = graph
         self._node = node
         self.desc = desc

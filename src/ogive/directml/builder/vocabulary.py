@@ -18,7 +18,7 @@ from ogive.directml.enumerations import ENUMERATIONS
 from ogive.directml.structure import REQUIRED
 from ogive.directml.support import identical
 
-__all__ = ["Argument", "Function", "Variant", "aliases", "functions"]
+__all__ = ["ApiArgument", "ApiFunction", "Variant", "aliases", "functions"]
 
 Kind = Literal["tensor", "number", "scalar", "scale_bias", "fused_activation", "choice", "axes", "sizes", "data_type"]
 
@@ -32,7 +32,7 @@ _KINDS: dict[str, Kind] = {
 }
 
 
-class Argument(NamedTuple):
+class ApiArgument(NamedTuple):
     """An argument of a function, and the member of the desc that it becomes."""
 
     name: str
@@ -45,17 +45,17 @@ class Variant(NamedTuple):
     """One operator of a function."""
 
     facts: OperatorFacts
-    tensors: tuple[Argument, ...]
-    keywords: tuple[Argument, ...]
+    tensors: tuple[ApiArgument, ...]
+    keywords: tuple[ApiArgument, ...]
     typed_like: tuple[str, ...]
     """The tensors that have the data type of the output: it is that of the first one that is there"""
 
     @property
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> tuple[ApiArgument, ...]:
         return (*self.tensors, *self.keywords)
 
 
-class Function(NamedTuple):
+class ApiFunction(NamedTuple):
     """A function: a name and the operators that it may become, in the order in which they are tried."""
 
     name: str
@@ -74,7 +74,7 @@ class Function(NamedTuple):
             inspect.Parameter(a.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=a.default)
             for a in self.variants[0].tensors
         ]
-        named: dict[str, Argument] = {}
+        named: dict[str, ApiArgument] = {}
         for argument in (a for variant in self.variants for a in variant.keywords):
             if argument.name not in {a.name for a in self.variants[0].tensors}:
                 named.setdefault(argument.name, argument)
@@ -93,7 +93,7 @@ def snake_case(name: str) -> str:
 
 
 @cache
-def functions() -> dict[str, Function]:
+def functions() -> dict[str, ApiFunction]:
     """The functions by name.
 
     >>> print(functions()["activation_shrink"].signature)
@@ -102,7 +102,7 @@ def functions() -> dict[str, Function]:
     found: dict[str, list[Variant]] = {}
     for operator_name in OPERATOR_TYPES:
         found.setdefault(function_name(operator_name), []).append(_variant(facts(operator_name)))
-    return {name: Function(name, tuple(variants)) for name, variants in found.items()}
+    return {name: ApiFunction(name, tuple(variants)) for name, variants in found.items()}
 
 
 def default(operator: OperatorFacts, member: Member) -> Any:
@@ -119,11 +119,11 @@ def _variant(operator: OperatorFacts) -> Variant:
     # What may be left out but is not at the end is given as None.
     last = max((i for i, m in enumerate(operator.inputs) if not m.optional), default=-1)
     tensors = tuple(
-        Argument(snake_case(m.name), m.name, "tensor", REQUIRED if i <= last else None)
+        ApiArgument(snake_case(m.name), m.name, "tensor", REQUIRED if i <= last else None)
         for i, m in enumerate(operator.inputs)
     )
     keywords = [
-        Argument(snake_case(m.name), m.name, _KINDS.get(m.type, "choice"), default(operator, m))
+        ApiArgument(snake_case(m.name), m.name, _KINDS.get(m.type, "choice"), default(operator, m))
         for m in operator.members
         if not m.is_tensor and m.name not in DERIVED
     ]
@@ -131,12 +131,12 @@ def _variant(operator: OperatorFacts) -> Variant:
     linked = next((group for group in identical(operator.name, "DataType") if output in group), (output,))
     typed_like = tuple(m.name for m in operator.inputs if m.name in linked)
     if not tensors:
-        keywords.insert(0, Argument("sizes", "", "sizes"))
+        keywords.insert(0, ApiArgument("sizes", "", "sizes"))
     if not any(m.name in typed_like and not m.optional for m in operator.inputs):
         types = python_names()["output_types"]
         row = types.get(operator.name, types[""])
         type_default = REQUIRED if "default" not in row else None
-        keywords.append(Argument(row["keyword"], "", "data_type", type_default))
+        keywords.append(ApiArgument(row["keyword"], "", "data_type", type_default))
     return Variant(operator, tensors, tuple(keywords), typed_like)
 
 

@@ -13,11 +13,20 @@ from ogive.engine.computation import Computation
 from ogive.engine.rows import RowFormula
 from ogive.onnx.broadcasting import Rule
 
-__all__ = ["Alias", "Arrangement", "Constant", "Elementwise", "Function", "Implementation", "RowWise", "Rows"]
+__all__ = [
+    "ArrangedRows",
+    "Arrangement",
+    "Constant",
+    "ElementwiseNode",
+    "NodeComputation",
+    "NodeFunction",
+    "RowWiseNode",
+    "SameValue",
+]
 
 
 @dataclass(frozen=True, eq=False)
-class Alias:
+class SameValue:
     """The output is the first input."""
 
     value: str
@@ -33,7 +42,7 @@ class Constant:
 
 
 @dataclass(frozen=True, eq=False)
-class Elementwise:
+class ElementwiseNode:
     """Each element of the output follows from the elements of the operands at its place."""
 
     operands: tuple[str, ...]
@@ -47,7 +56,7 @@ class Elementwise:
 
 
 @dataclass(frozen=True, eq=False)
-class Function:
+class NodeFunction:
     """The output is computed from whole arrays, which the function gets in the order of the operands."""
 
     operands: tuple[str, ...]
@@ -64,7 +73,7 @@ class Function:
 
 
 @dataclass(frozen=True, eq=False)
-class RowWise:
+class RowWiseNode:
     """Each row of the output, or its one number, follows from the row of the operand at its place."""
 
     operands: tuple[str, ...]
@@ -145,13 +154,13 @@ class Arrangement:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Rows(Function):
+class ArrangedRows(NodeFunction):
     """A function that is row-wise if its operand is seen as rows."""
 
-    row_wise: RowWise
+    row_wise: RowWiseNode
     """The first operands are its own; others say how arrays are seen, such as the axes."""
     arrange: Callable[[Sequence[tuple[int, ...]], Sequence[np.ndarray]], Arrangement | None]
     """How, for the shapes of the operands of rows and the values of the others; None for what the function refuses."""
 
 
-Implementation = Alias | Constant | Elementwise | Function
+NodeComputation = SameValue | Constant | ElementwiseNode | NodeFunction

@@ -1,10 +1,10 @@
-"""Which nodes become one kernel: islands are convex, in order, and as large as they may be."""
+"""Which nodes become one kernel: groups are convex, in order, and as large as they may be."""
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ogive.engine.islands import LARGEST_KERNEL, Vertex, islands
+from ogive.engine.fusion_groups import LARGEST_KERNEL, Vertex, fusion_groups
 
 
 def chain(n, **changes):
@@ -39,8 +39,8 @@ def graphs(draw):
 
 @settings(max_examples=150, deadline=None)
 @given(graphs(), st.integers(1, 40))
-def test_islands_are_an_order_of_computation(vertices, largest):
-    groups = islands(vertices, largest)
+def test_groups_are_an_order_of_computation(vertices, largest):
+    groups = fusion_groups(vertices, largest)
     assert sorted(index for group in groups for index in group) == list(range(len(vertices)))
     home = {index: position for position, group in enumerate(groups) for index in group}
     for group in groups:
@@ -59,8 +59,8 @@ def test_islands_are_an_order_of_computation(vertices, largest):
 @settings(deadline=None)
 @given(graphs())
 def test_edges_that_may_be_fused_are(vertices):
-    """Two islands that feed each other directly and only so are one."""
-    groups = islands(vertices)
+    """Two groups that feed each other directly and only so are one."""
+    groups = fusion_groups(vertices)
     home = {index: position for position, group in enumerate(groups) for index in group}
     feeds = {(home[p], home[i]) for i, v in enumerate(vertices) for p, _ in v.predecessors if home[p] != home[i]}
 
@@ -79,12 +79,12 @@ def test_edges_that_may_be_fused_are(vertices):
             assert separated or around
 
 
-def test_a_chain_is_one_island():
-    assert islands(chain(200)) == [list(range(200))]
+def test_a_chain_is_one_group():
+    assert fusion_groups(chain(200)) == [list(range(200))]
 
 
-def test_large_islands_are_cut():
-    groups = islands(chain(100, instructions=100))
+def test_large_groups_are_cut():
+    groups = fusion_groups(chain(100, instructions=100))
     assert len(groups) == -(-100 * 100 // (LARGEST_KERNEL // 100 * 100))
     assert max(map(len, groups)) == LARGEST_KERNEL // 100
 
@@ -97,25 +97,25 @@ def test_a_way_around(fusable):
         Vertex("a" if fusable else None, ((0, fusable),), (), 1),
         Vertex("a", ((0, True), (1, fusable)), (), 1),
     ]
-    assert islands(vertices) == ([[0, 1, 2]] if fusable else [[0], [1], [2]])
+    assert fusion_groups(vertices) == ([[0, 1, 2]] if fusable else [[0], [1], [2]])
 
 
 def test_a_late_branch_is_fused_where_it_is_used():
-    """1 feeds 3 by a fusable edge although 2 -> 3 ends an island."""
+    """1 feeds 3 by a fusable edge although 2 -> 3 ends a fusion group."""
     vertices = [
         Vertex("a", (), ("x",), 1),
         Vertex("a", (), ("y",), 1),
         Vertex("a", ((1, True),), (), 1),
         Vertex("a", ((2, False), (0, True)), (), 1),
     ]
-    assert islands(vertices) == [[1, 2], [0, 3]]
+    assert fusion_groups(vertices) == [[1, 2], [0, 3]]
 
 
 def test_nodes_that_read_the_same_share_a_pass():
     read = Vertex("a", (), ("x",), 1)
-    assert islands([read, read, read._replace(reads=("y",))]) == [[0, 1], [2]]
-    assert islands([read, read._replace(space="b")]) == [[0], [1]]
+    assert fusion_groups([read, read, read._replace(reads=("y",))]) == [[0, 1], [2]]
+    assert fusion_groups([read, read._replace(space="b")]) == [[0], [1]]
 
 
 def test_many_nodes():
-    assert len(islands(chain(3000))) == -(-3000 // LARGEST_KERNEL)
+    assert len(fusion_groups(chain(3000))) == -(-3000 // LARGEST_KERNEL)
