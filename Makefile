@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs pages programs warnings test test-all check sanitize aarch64 free-threaded export site links
+.PHONY: help develop lint types stubs pages programs warnings test test-quick test-all mutants check sanitize aarch64 free-threaded export site links
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,17 @@ warnings:  ## the native extension compiles without a warning (needs meson and n
 
 test:  ## the README's tests; `make test TESTS=tests/cpu/test_rows.py` for some
 	$(PYTHON) -m pytest -q $(or $(TESTS),-n auto tests --pyargs ogive)
+
+# What takes milliseconds a test, and the texts of all programs: the first look before a commit.
+QUICK = tests/free tests/messages tests/numerics/test_machine.py tests/engine/test_schedule.py tests/engine/test_islands.py \
+	tests/engine/test_fusion.py tests/directml/test_binding.py tests/directml/test_tensor.py tests/webnn/test_checks.py \
+	tests/golden/test_near_zero.py tests/cpu/test_ties.py
+
+test-quick:  ## the tests that take half a minute together, before a commit
+	$(PYTHON) -m pytest -q -n auto $(QUICK)
+
+mutants:  ## which tests notice that code is wrong at one place; nothing else may run in this checkout meanwhile
+	$(PYTHON) -m tools.mutants
 
 test-all:  ## these, and every type and target of each operator
 	$(PYTHON) -m pytest -q -n auto --matrices=whole tests --pyargs ogive

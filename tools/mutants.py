@@ -58,7 +58,7 @@ MUTANTS = (
         '        if output.name not in ("float32", "float16", "bfloat16"):\n            return False\n',
         '        if output.name not in ("float32", "float16", "bfloat16"):\n            return False\n'
         "        if root.operation is ops.DIVIDE:\n            return True\n",
-        "free/test_rounded_once.py",
+        "cpu/test_exact.py cpu/test_textbooks.py accuracy/test_audit.py",
     ),
     Mutant(
         "numbers lie beside an infinity",
