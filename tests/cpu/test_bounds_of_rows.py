@@ -21,7 +21,7 @@ SINGLE, DOUBLE = ELEMENT_TYPES["float32"], ELEMENT_TYPES["float64"]
 
 def with_bound(root, *, is_repair):
     """A ufunc that gives both words of a number, its bound, and whether that is in doubt."""
-    arithmetic = Bounded(Format.F64) if is_repair else Bounded(Format.F64, Format.F32)
+    arithmetic = Bounded(Format.F64, is_of_rows=True) if is_repair else Bounded(Format.F64, Format.F32)
     reals = TestedRows(arithmetic, (SINGLE,), Format.F32)
     outputs = (DOUBLE,) * 4
     stages = reals.reduce([root], 1 + len(outputs))

@@ -124,7 +124,8 @@ def softmin(x: Any) -> Any:
 
     Source: PyTorch softmin.
     """
-    e = f.exp(f.row_min(x) - x)
+    opposite = -x
+    e = f.exp(opposite - f.row_max(opposite))
     return e / f.row_sum(e)
 
 

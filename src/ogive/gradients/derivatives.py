@@ -70,7 +70,8 @@ def row_gradients(
     places = leaves(operator)
     if rule is not None:
         tensors = [*map(_input, range(len(roots))), *(later[places[name]] for name in operator.tensors)]
-        return _by_rule(rule, tensors, operator, choices)
+        of_all = dict(zip(operator.tensors, _by_rule(rule, tensors, operator, choices), strict=True))
+        return tuple(of_all[name] for name in wanted)
     upstream: dict[Expression, Term] = {}
     for i, root in enumerate(substituted(roots, later)):
         upstream[root] = add(upstream.get(root, ZERO), _input(i))

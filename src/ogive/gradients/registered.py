@@ -12,6 +12,7 @@ from typing import Any
 from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.catalog.more_activations import tanhshrink
+from ogive.catalog.normalisation import deviation, distance, mean_of_row, root_mean_square
 from ogive.differentiation.partials import is_infinite
 from ogive.expression import Term
 from ogive.formula import where
@@ -22,7 +23,7 @@ __all__ = ["ROW_RULES", "RULES", "Rule", "is_of_catalogue", "register", "rules_o
 Rule = Callable[..., Any]
 
 #: Gradients of such magnitudes are taken as they are.
-VAST = 2.0**127
+VAST = 2.0**128
 
 #: Beyond it exp(-u) is 0, times any number, in every format.
 FAR = 2000
@@ -327,8 +328,8 @@ def _softmax(gradient: Any, x: Any) -> Any:
     e = f.exp(x - largest)
     y = e / f.row_sum(e)
     of_largest = f.row_max(where(f.equal(x, largest), gradient, -VAST))
-    distance = gradient - where(f.absolute(of_largest) < VAST, of_largest, 0)
-    return y * (distance - f.row_sum(distance * y))
+    beside = gradient - where(f.absolute(of_largest) < VAST, of_largest, 0)
+    return y * (beside - f.row_sum(beside * y))
 
 
 def _logsumexp(gradient: Any, x: Any) -> Any:
@@ -336,12 +337,43 @@ def _logsumexp(gradient: Any, x: Any) -> Any:
     return gradient * (e / f.row_sum(e))
 
 
+def _softmin(gradient: Any, x: Any) -> Any:
+    return _softmax(-gradient, -x)
+
+
 def _standardize(gradient: Any, x: Any, *, epsilon: Any) -> Any:
-    count = f.row_count(x)
-    distance = x - f.row_sum(x) / count
-    length = f.square_root(f.row_sum(distance * distance) / count + epsilon)
-    y = distance / length
-    return (gradient - f.row_sum(gradient) / count - y * (f.row_sum(gradient * y) / count)) / length
+    away, root, _ = deviation(x, epsilon)
+    return _beside_mean(gradient, away / root) / root
+
+
+def _layer_normalization(gradient: Any, x: Any, scale: Any, bias: Any, *, epsilon: Any) -> tuple[Any, ...]:
+    away, root, _ = deviation(x, epsilon)
+    y = away / root
+    return _beside_mean(gradient * scale, y) / root, gradient * y, gradient
+
+
+def _mean_variance_normalization(gradient: Any, x: Any) -> Any:
+    differ = ~f.equal(f.row_max(x), f.row_min(x))
+    return where(differ, _standardize(gradient, x, epsilon=0), 0)
+
+
+def _beside_mean(gradient: Any, y: Any) -> Any:
+    """What is left of a gradient beside its mean and its part along results of mean 0 and variance 1."""
+    return distance(gradient) - y * mean_of_row(gradient * y)
+
+
+def _rms_normalization(gradient: Any, x: Any, scale: Any, *, epsilon: Any) -> tuple[Any, ...]:
+    root = root_mean_square(x, epsilon)
+    y, of_y = x / root, gradient * scale
+    return (of_y - y * mean_of_row(of_y * y)) / root, gradient * y
+
+
+def _lp_normalization(gradient: Any, x: Any, *, p: int) -> Any:
+    norm = f.square_root(f.row_sum(x * x)) if p == 2 else f.row_sum(f.absolute(x))
+    y = x / norm
+    slope = y if p == 2 else where(x > 0, 1, where(x < 0, -1, 0))
+    of_x = (gradient - slope * f.row_sum(gradient * y)) / norm
+    return where(f.equal(f.row_max(f.absolute(x)), 0), gradient, of_x)
 
 
 def _log_softmax(gradient: Any, x: Any) -> Any:
@@ -417,10 +449,15 @@ RULES: dict[str, dict[str, Rule]] = {
 
 #: By operator: the gradients of all tensors, given that of the result.
 ROW_RULES: dict[str, Rule] = {
+    "layer_normalization": _layer_normalization,
     "log_softmax": _log_softmax,
     "logmeanexp": _logsumexp,
     "logsumexp": _logsumexp,
+    "lp_normalization": _lp_normalization,
+    "mean_variance_normalization": _mean_variance_normalization,
+    "rms_normalization": _rms_normalization,
     "softmax": _softmax,
+    "softmin": _softmin,
     "sparsemax": _sparsemax,
     "standardize": _standardize,
 }

@@ -61,7 +61,12 @@ class Bounded(Totals):
     bounded = True
 
     def __init__(
-        self, form: Format = Format.F64, goal: Format | None = None, *, knows_what_is_beyond_range: bool = False
+        self,
+        form: Format = Format.F64,
+        goal: Format | None = None,
+        *,
+        knows_what_is_beyond_range: bool = False,
+        is_of_rows: bool = False,
     ) -> None:
         if form is not Format.F64:
             raise ValueError(f"bounds are known of float64, not of {form.value}")
@@ -71,6 +76,7 @@ class Bounded(Totals):
         #: Beyond this double-word numbers may lose their lower parts.
         self.safe = 2.0**900 if self.extended else 2.0**1020
         self.small = 2.0**-960 if self.extended else 2.0**-1022
+        self.follows_zeros = self.extended and is_of_rows
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
         """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
         self.doubts: dict[Expression, Expression] = {}
@@ -108,7 +114,7 @@ class Bounded(Totals):
                 for part, share in ((a, first), (b, second)):
                     absolute = self._plus(absolute, self._magnitude(part), share)
         keeps_sign = self._both_keep_signs(a, b) if same_sign else self._keeps_sign_of_sum(a, b)
-        doubt, exactly = either(x.doubt, y.doubt), self._exactly(a, b)
+        doubt, exactly = either(x.doubt, y.doubt), self.of_one_word(a, b)
         beyond = ties.of_sum(self, a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, self._of_two(error, beyond_range.of_sum(self, a, b), result, a, b))
@@ -166,10 +172,16 @@ class Bounded(Totals):
                 static += LOST
             else:
                 absolute = self._sum_of(absolute, self.number(LOST))
-        exactly = self._are_exact(a, b) if is_scaled else self._exactly(a, b)
+        exactly = self._are_exact(a, b) if is_scaled else self.of_one_word(a, b)
         if exactly is not None and not in_range:
-            has_room = self.less_(self.number(self.small), self.abs_(result.high))
+            has_room: Expression | None = self.less_(self.number(self.small), self.abs_(result.high))
+            if self.follows_zeros:
+                is_zero = (self.equal_(factor.high, self.number(0.0)) for factor in dict.fromkeys((a, b)))
+                has_room = either(has_room, *is_zero)
+            assert has_room is not None
             exactly = None if result.exponent is not None else both(exactly, has_room)
+        if self.follows_zeros and (static or absolute is not None):
+            exactly = either(exactly, *(self._zero_of(*pair) for pair in ((a, b), (b, a))))
         keeps_sign = self._both_keep_signs(a, b)
         beyond = ties.of_product(self, a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly, beyond)
@@ -180,7 +192,7 @@ class Bounded(Totals):
         by = self.number(divisor)
         high = self.div_(dividend.high, by)
         rest = self.fma_(self.neg_(high), by, dividend.high)
-        exactly = self._exactly(dividend)
+        exactly = self.of_one_word(dividend)
         if exactly is not None:
             has_room = self.less_(self.number(self.small), self.abs_(high))
             exactly = both(exactly, both(has_room, self.equal_(rest, self.number(0.0))))
@@ -237,7 +249,7 @@ class Bounded(Totals):
         if y.absolute is not None:
             absolute = self._plus(absolute, self._magnitude(result), y.absolute)
             certain = self.less_(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
-            doubt = either(doubt, except_where(self.not_(certain), y.vast))
+            doubt = either(doubt, except_where(self.not_(certain), either(y.vast, self._where_exact(b))))
         if absolute is not None:
             absolute = self.mul_(self.div_(absolute, self._magnitude(b)), self.number(1 + 2.0**-8))
         if not in_range:
@@ -246,12 +258,14 @@ class Bounded(Totals):
             else:
                 absolute = self._sum_of(absolute, self.number(LOST))
         keeps_sign, exactly = self._both_keep_signs(a, b), self._are_exact(a) if divides_by_power and in_range else None
+        if self.follows_zeros and (static or absolute is not None):
+            exactly = either(exactly, self._zero_of(a, b))
         found = beyond_range.of_quotient(self, a, b)
         if b.error.vast is not None:
             static += beyond_range.NEXT_TO_NOTHING
             if absolute is not None:
                 absolute = self.select_(b.error.vast, self.number(0.0), absolute)
-        beyond = ties.of_ratio(self, a, b) if self.extended else None
+        beyond = ties.of_ratio(self, a, b, is_sure=not static and absolute is None) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, self._of_two(error, found, result, a, b))
 
@@ -266,9 +280,9 @@ class Bounded(Totals):
             doubt = either(doubt, self.less_(self._magnitude(a), self.number(self.small)))
         if x.absolute is not None:
             certain = self.less_(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a))
-            doubt = either(doubt, self.not_(certain))
+            doubt = either(doubt, except_where(self.not_(certain), self._where_exact(a)))
             absolute = self.div_(self.mul_(x.absolute, self.number(0.5 + 2.0**-9)), result.high)
-        exactly = self._exactly(a)
+        exactly = self.of_one_word(a)
         if exactly is not None:
             rest = self.fma_(self.neg_(result.high), result.high, a.high)
             exactly = both(exactly, self.equal_(rest, self.number(0.0)))
@@ -454,7 +468,7 @@ class Bounded(Totals):
         assert margin is not None
         difference = Arithmetic.add(self, a, self.negate(b))
         apart = self.less_(self.mul_(margin, self.number(1 + 2.0**-30)), self.abs_(difference.high))
-        return either(doubt, self.not_(apart))
+        return either(doubt, except_where(self.not_(apart), self._where_exact(a, b)))
 
     def integral(self, operation: Operation, a: DoubleWord) -> DoubleWord:
         a = self.unscaled(a)
@@ -557,7 +571,7 @@ class Bounded(Totals):
 
     # ---- exact results
 
-    def _exactly(self, *operands: DoubleWord) -> Expression | None:
+    def of_one_word(self, *operands: DoubleWord) -> Expression | None:
         """Where a sum or product is exact: of exact numbers of one word each. None for nowhere.
 
         So results that are ties are known to be. Plain float64 need not know: ties are repaired.
@@ -567,6 +581,31 @@ class Bounded(Totals):
             if everywhere is not None and operand.low is not None:
                 everywhere = both(everywhere, self.equal_(operand.low, self.number(0.0)))
         return everywhere
+
+    def _zero_of(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """Where a is exactly zero and b is a number with a known sign: then product and quotient are that zero."""
+        exactly = self.where_zero(a)
+        if exactly is None:
+            return None
+        has_sign = either(*ties.signs(self, b))
+        assert has_sign is not None
+        return both(exactly, both(has_sign, self.is_finite_(b.high)))
+
+    def where_zero(self, a: DoubleWord) -> Expression | None:
+        """Where a number is exactly zero; None for nowhere."""
+        exactly = self._are_exact(a)
+        if exactly is None:
+            return None
+        if a.high.operation is ops.CONSTANT:
+            return exactly if a.high.attribute == 0 and a.low is None else None
+        is_zero = self.equal_(a.high, self.number(0.0))
+        if a.low is not None:
+            is_zero = both(is_zero, self.equal_(self.low_part(a), self.number(0.0)))
+        return both(exactly, is_zero)
+
+    def _where_exact(self, *operands: DoubleWord) -> Expression | None:
+        """Where numbers are exact, whatever their bounds; None where that is not followed."""
+        return self.of_one_word(*operands) if self.follows_zeros else None
 
     def _are_exact(self, *operands: DoubleWord) -> Expression | None:
         """Where all these numbers are exact; None for nowhere."""
@@ -651,7 +690,7 @@ class Bounded(Totals):
         size = self._magnitude(a) if a.exponent is None else self.abs_(self.scale_(a.high, a.exponent))
         certain = self.less_(self.number(error.static * 2.0**64), size)
         relative = error.relative + 2.0**-64
-        doubt = either(error.doubt, self.not_(certain))
+        doubt = either(error.doubt, except_where(self.not_(certain), self._where_exact(a)))
         return replace(a, error=replace(error, relative=relative, static=0.0, doubt=doubt))
 
     def _in_frame(self, a: DoubleWord) -> Expression:

@@ -7,7 +7,7 @@ sums, products and functions. All hold everywhere; of two the one is taken whose
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ogive import operations as ops
 from ogive.expression import Expression
@@ -28,6 +28,7 @@ __all__ = [
     "of_quotient",
     "of_ratio",
     "of_sum",
+    "signs",
 ]
 
 #: Products of exact numbers are exact beyond this.
@@ -71,8 +72,12 @@ LINES: dict[str, Sides] = {
 }
 
 
-def _signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
-    """Where a number is known to be positive, and where negative. It has no exponent."""
+def signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
+    """Where a number is known to be positive, and where negative."""
+    if a.exponent is not None and a.error.static:  # beside the higher word it lacks the exponent, too
+        static = m.scale_(m.number(a.error.static), m.neg_(a.exponent))
+        absolute = static if a.error.absolute is None else m.add_(a.error.absolute, static)
+        a = replace(a, error=replace(a.error, static=0.0, absolute=absolute))
     zero, total = m.number(0.0), m.total(a)
     if a.error.is_relative and a.error.relative < 0.25:
         total = None
@@ -135,7 +140,7 @@ def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
     for one, other in ((a, b), (b, a)):
         found = one.error.beyond
         if found is not None:
-            positive, negative = _signs(m, other)
+            positive, negative = signs(m, other)
             by_sign = Beyond(found.high, found.low, both(found.is_above, positive), both(found.is_below, negative))
             second = other.error.beyond
             if second is None or other is one:
@@ -151,22 +156,22 @@ def _beside(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
     """Beside the exact part of a sum, by the sign of the other part."""
     low = m.number(0.0) if exact.low is None else m.low_part(exact)
     high, low = (exact.high, low) if exact.low is None else m.fast_two_sum(exact.high, low)
-    return Beyond(high, low, *_signs(m, other))
+    return Beyond(high, low, *signs(m, other))
 
 
 def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
-    """Of an exact number of one word and one that lies beyond another."""
+    """Of an exact number of one word and one that lies beyond another; or beyond zero."""
     for factor, other in ((a, b), (b, a)):
         if factor.error.is_exact and factor.is_exact:
             found = near(m, other)
             if found is not None:
                 return of_multiple(m, found, factor.high)
-    first, second = _size(m, a), _size(m, b)
+    first, second, by_signs = _size(m, a), _size(m, b), _of_signs(m, a, b)
     if first is None or second is None:
-        return None
+        return by_signs
     high = m.mul_(first.high, second.high)
     grows, shrinks = both(first.grows, second.grows), both(first.shrinks, second.shrinks)
-    return _of_size(m, high, m.fma_(first.high, second.high, m.neg_(high)), grows, shrinks)
+    return _or(m, _of_size(m, high, m.fma_(first.high, second.high, m.neg_(high)), grows, shrinks), by_signs)
 
 
 @dataclass(frozen=True)
@@ -184,7 +189,7 @@ def _size(m: Totals, a: DoubleWord) -> _Size | None:
     if found is None:
         return None
     zero = m.number(0.0)
-    positive, negative = _signs(m, m.unscaled(a))
+    positive, negative = signs(m, m.unscaled(a))
     is_single = m.equal_(found.low, zero)
     positive = both(both(positive, m.less_(zero, found.high)), is_single)
     negative = both(both(negative, m.less_(found.high, zero)), is_single)
@@ -207,11 +212,14 @@ def _of_size(m: Totals, high: Expression, low: Expression, grows: Expression, sh
     return Beyond(high, low, above, below)
 
 
-def of_ratio(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
-    """Of an exact number of one word, or one that lies beyond such a number, by one that lies beyond another."""
-    divisor = _size(m, b)
+def of_ratio(m: Totals, a: DoubleWord, b: DoubleWord, *, is_sure: bool) -> Beyond | None:
+    """Of an exact number of one word, or one that lies beyond such a number, by one that lies beyond another.
+
+    Else beyond zero, but for a quotient whose sign is sure.
+    """
+    divisor, by_signs = _size(m, b), None if is_sure else _of_signs(m, a, b)
     if divisor is None:
-        return None
+        return by_signs
     if a.error.is_exact and a.exponent is None:
         dividend, grows, shrinks = a.high, divisor.shrinks, divisor.grows
         if a.low is not None:
@@ -220,13 +228,37 @@ def of_ratio(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
     else:
         size = _size(m, a)
         if size is None:
-            return None
+            return by_signs
         dividend = size.high
         grows, shrinks = both(size.grows, divisor.shrinks), both(size.shrinks, divisor.grows)
     high = m.div_(dividend, divisor.high)
     is_whole = m.equal_(m.fma_(m.neg_(high), divisor.high, dividend), m.number(0.0))
     is_whole = both(is_whole, m.less_(m.number(SMALLEST), m.abs_(dividend)))
-    return _of_size(m, high, m.number(0.0), both(is_whole, grows), both(is_whole, shrinks))
+    return _or(m, _of_size(m, high, m.number(0.0), both(is_whole, grows), both(is_whole, shrinks)), by_signs)
+
+
+def _of_signs(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
+    """A product or quotient lies beyond zero by the signs of two numbers, of which one may have underflowed."""
+    if not m.follows_zeros or (a.error.beyond is None and b.error.beyond is None):
+        return None
+    (above, below), (other_above, other_below) = signs(m, a), signs(m, b)
+    zero = m.number(0.0)
+    positive = either(both(above, other_above), both(below, other_below))
+    negative = either(both(above, other_below), both(below, other_above))
+    assert positive is not None
+    assert negative is not None
+    return Beyond(zero, zero, positive, negative)
+
+
+def _or(m: Totals, first: Beyond, second: Beyond | None) -> Beyond:
+    """The first where that says something, and else the second."""
+    if second is None:
+        return first
+    says = either(first.is_above, first.is_below)
+    assert says is not None
+    found = chosen(m, says, first, second)
+    assert found is not None
+    return found
 
 
 def of_multiple(m: Totals, near: Beyond, factor: Expression) -> Beyond:
@@ -282,7 +314,7 @@ def near_zero(m: Totals, name: str, u: DoubleWord, otherwise: Beyond | None) -> 
         high, low = u.high, zero if u.low is None else m.low_part(u)
     else:
         return otherwise
-    positive, negative = _signs(m, u)
+    positive, negative = signs(m, u)
     parts: dict[int, Expression | None] = {1: None, -1: None}
     for side, where in ((sides.of_positive, positive), (sides.of_negative, negative)):
         parts[side] = either(parts[side], where)

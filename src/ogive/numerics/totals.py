@@ -11,6 +11,10 @@ __all__ = ["Totals"]
 class Totals(Arithmetic):
     """`Arithmetic` that adds up what numbers may be wrong by."""
 
+    #: Whether bounds say where products, quotients and functions are exactly zero, and on which side of zero they are
+    #: where they have underflowed. Sums of rows need to know.
+    follows_zeros = False
+
     def total(self, a: DoubleWord) -> Expression | None:
         """The whole bound of a number beside which there is no exponent, as one number; None for 0."""
         total = a.error.absolute

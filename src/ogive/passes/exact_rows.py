@@ -52,11 +52,16 @@ def rows_with_test(
     )
     if made is None or made.undecided is None:
         return made
-    if _over_rows(computed, made.inputs, made.outputs, parameter_count, Bounded(Format.F64), reduces) is None:
+    if (
+        _over_rows(computed, made.inputs, made.outputs, parameter_count, Bounded(Format.F64, is_of_rows=True), reduces)
+        is None
+    ):
         return None
 
     def repair() -> Program:
-        found = _over_rows(computed, made.inputs, made.outputs, parameter_count, Bounded(Format.F64), reduces)
+        found = _over_rows(
+            computed, made.inputs, made.outputs, parameter_count, Bounded(Format.F64, is_of_rows=True), reduces
+        )
         if found is None:  # what the first level finds, this does
             raise ValueError("exact: no repair of a formula over rows")
         undecided = found.undecided
@@ -145,6 +150,7 @@ def _over_rows(
         results, undecided = (reals.rows if reduces else reals).tested_shortly(roots, outputs)
     except UnboundedError:
         return None
+    undecided = reals.asked(undecided)
     if undecided is not None and undecided.operation == ops.CONSTANT:
         return None
     scratch = tuple(value.format for stage in stages for _, value in stage.kept)

@@ -44,7 +44,18 @@ def _better(a: Expression) -> Expression:
         return _times(2, _product(half, half))
     if a.operation == functions.LOG:
         return _logarithm(a.operands[0], a)
+    if a.operation == functions.EXP and a.operands[0].operation == ops.SUBTRACT:
+        return _exponential_beside_smallest(a.operands[0], a)
     return a
+
+
+def _exponential_beside_smallest(distance: Expression, a: Expression) -> Expression:
+    """``exp(row_min(x) - x)`` as that of ``-x`` beside the largest."""
+    least, x = distance.operands
+    if least.operation != ops.ROW_MIN or least.operands[0] is not x:
+        return a
+    opposite = _negative(x)
+    return _of(functions.EXP, _of(ops.SUBTRACT, opposite, _of(ops.ROW_MAX, opposite)))
 
 
 def _one_and(u: Expression, a: Expression) -> Expression:

@@ -138,7 +138,7 @@ class RowLowering(RealLowering):
             *first, last = [self.made[before:]] if repeats else _portions(self.made[before:])
             stages += (Stage(tuple(some)) for some in first)
             stages.append(Stage(tuple(last), tuple(kept), repeats))
-            if self.later:
+            while self.later:
                 before, later = len(self.made), self.later
                 self.later = []
                 for reduce in later:

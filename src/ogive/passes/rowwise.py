@@ -44,6 +44,7 @@ __all__ = [
     "row_exponential",
     "summed_exponential",
     "threshold_of_row",
+    "weighted_exponential",
     "within_row",
 ]
 
@@ -138,6 +139,20 @@ def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None
         return row_exponential(root)
     is_zero = [operand.operation == ops.CONSTANT and not operand.attribute for operand in root.operands[1:]]
     return row_exponential(root.operands[2 if is_zero[0] else 1]) if any(is_zero) else None
+
+
+def weighted_exponential(root: Expression) -> tuple[Expression, Expression] | None:
+    """(w, u) if this is ``w exp(u)``, or that divided by a number of the row: so is ``exp(x - row_max(x))``, with x for u."""
+    if root.operation != ops.MULTIPLY:
+        return None
+    for weight, power in (root.operands, root.operands[::-1]):
+        if power.operation == ops.DIVIDE and power.operands[1].operation == ops.ROW_SUM:
+            power, summed = power.operands[0], power.operands[1].operands[0]
+            power = power if summed is power else root
+        parts = row_exponential(power)
+        if power.operation == EXP:
+            return weight, power.operands[0] if parts is None else parts[0]
+    return None
 
 
 def from_largest(roots: Sequence[Expression]) -> tuple[Expression, ...]:

@@ -251,6 +251,8 @@ class TestedReals(RealLowering):
         ends = [m.two_sum(number.high, part) for part in parts]
         if error.beyond is not None:
             ends = [self._moved(end, error.beyond, side) for end, side in zip(ends, (1, -1), strict=True)]
+            if m.follows_zeros:  # a zero that nothing is added to may have the wrong sign, of both
+                ends = [self._moved(end, error.beyond, side) for end, side in zip(ends, (-1, 1), strict=True)]
         if kept is not None:  # a zero has the sign of the number
             zero = m.make(ops.COPY_SIGN, m.number(0.0), number.high)
             ends = [(m.select_(both(kept, m.equal_(end, zero)), zero, end), low) for end, low in ends]

@@ -12,17 +12,31 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
+from typing import cast
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.elementary_functions import EXP
-from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, node, walk
-from ogive.numerics.bound import EXACT, Bound
+from ogive.expression import (
+    EXTREMES,
+    REDUCTIONS,
+    ROW_NUMBERS,
+    Expression,
+    Format,
+    Term,
+    formula_node,
+    lift,
+    node,
+    walk,
+)
+from ogive.numerics import ties
+from ogive.numerics.bound import EXACT, Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import Interval
-from ogive.numerics.truths import either
+from ogive.numerics.truths import both, either, except_where, nowhere
 from ogive.passes.row_lowering import RowLowering
 from ogive.passes.rowwise import (
     OPEN_TRUTH,
@@ -30,12 +44,12 @@ from ogive.passes.rowwise import (
     exponential,
     product_of_row,
     row_exponential,
-    summed_exponential,
     threshold_of_row,
+    weighted_exponential,
     within_row,
 )
 from ogive.passes.tested import TestedReals, differ
-from ogive.program import Reduction, Stage, Summation
+from ogive.program import Reduction, Stage, Summation, stored_operand
 
 __all__ = ["RowsInTwoWords", "TestedRows", "UnboundedError"]
 
@@ -55,6 +69,12 @@ SUM_OF_GROUPS = 2.0**-50
 
 #: What one multiplication of a product is wrong by, and more: in float64, and in double-word numbers.
 PRODUCT_OF_ONE_WORD, PRODUCT_OF_TWO_WORDS = 2.0**-52, 2.0**-99
+
+#: As large a share of the weights is added to the magnitudes of weighted exponentials: next to nothing.
+SHARE_OF_WEIGHTS = 2.0**-800
+
+#: Below all exponents of exponentials.
+BELOW_ALL = 2.0**800
 
 #: Numbers with such exponents are infinite or zero in float32 and in all shorter types.
 BEYOND_FLOAT32 = 300.0
@@ -111,6 +131,10 @@ class TestedRows(RowLowering, TestedReals):
         """What is an operand of something."""
         self.equals: dict[Expression, Expression] = {}
         """The largest or smallest number of a row -> which elements are known to equal it."""
+        self.sizes: dict[Expression, Expression] = {}
+        """What is summed -> about the sum of its magnitudes."""
+        self.differences: int | None = None
+        """The reduction that is zero if all operands of a row are finite, and NaN if not."""
 
     @property
     def of_rows(self) -> TestedRows:
@@ -141,6 +165,8 @@ class TestedRows(RowLowering, TestedReals):
 
     def _reduce_to(self, root: Expression, *, is_kept: bool) -> None:
         """The reductions that make a number of a row, and its bound."""
+        if self.m.follows_zeros and self.differences is None:
+            self._look_for_infinities()
         self.rows.row_values[root] = self.row_values[root] = len(self.made)
         operand = root.operands[0]
         if root.operation in (ops.ROW_FIRST, ops.ROW_INDEX):
@@ -158,6 +184,25 @@ class TestedRows(RowLowering, TestedReals):
             self._extreme(root, value)
         else:
             self.sums[root] = self._sum(operand, value)
+            self._look_at_weights(root, value)
+
+    def _look_for_infinities(self) -> None:
+        """Add up ``x - x`` of all operands: that is NaN of NaN and of infinities."""
+        terms = []
+        for number, kind in enumerate(self.inputs):
+            if kind.is_float:
+                leaf = stored_operand(node(ops.INPUT, (), number, Format.NUMBER), self.inputs)
+                single = leaf if leaf.format is Format.F32 else node(ops.CONVERT, (leaf,), None, Format.F32)
+                terms.append(node(ops.SUBTRACT, (single, single), None, Format.F32))
+        if terms:
+            total = reduce(lambda a, b: node(ops.ADD, (a, b), None, Format.F32), terms)
+            self.differences = self._new("row_sum", total, Summation.ROUGH)
+
+    def asked(self, undecided: Expression | None) -> Expression | None:
+        """Where enclosures are asked: not in rows with an infinity or NaN, which have none."""
+        if undecided is None or self.differences is None:
+            return undecided
+        return both(undecided, self.rows.m.equal_(self._found(self.differences), self.rows.m.number(0.0)))
 
     def _extreme(self, root: Expression, value: DoubleWord) -> None:
         """The largest or smallest of numbers. A function that is 1-Lipschitz is wrong by no more than what is chosen among."""
@@ -431,20 +476,23 @@ class TestedRows(RowLowering, TestedReals):
         counted = self._counted(operand)
         if counted is not None:
             return counted
-        value = self._without_underflow(operand, value)
         m, error, interval = self.rows.m, value.error, value.interval
         has_one_sign = interval.low >= 0 or interval.high <= 0
         if not m.extended:
-            return self._short_sum(value, has_one_sign=has_one_sign)
+            return self._short_sum(operand, value, has_one_sign=has_one_sign)
         relative, absolute, static = 0.0, None, 0.0
-        needs_lost = self.m.extended and (error.is_exact or not has_one_sign)
+        exactly = self.m.of_one_word(value) if self.m.follows_zeros else None
+        needs_lost = self.m.extended and (exactly is not None or error.is_exact or not has_one_sign)
         parts = self._total(value.high, needs_lost=needs_lost, in_groups=not self.m.extended)
         if needs_lost:
-            absolute = m.mul_(self._found(len(self.made) - 1), m.number(SUM_OF_LOST))
+            lost = self._found(len(self.made) - 1)
+            absolute = m.mul_(lost, m.number(SUM_OF_LOST))
+            if exactly is not None:
+                exactly = except_where(m.equal_(lost, m.number(0.0)), self._any(self._not(exactly)))
         elif has_one_sign:
             relative = SUM_OF_ONE_SIGN if self.m.extended else SUM_OF_GROUPS
         else:  # the repair tells what is exact
-            absolute = m.mul_(self._sizes(value.high), m.number(SUM_OF_GROUPS * ROOM_OF_ROUGH))
+            absolute = m.mul_(self._sizes(operand, value.high), m.number(SUM_OF_GROUPS * ROOM_OF_ROUGH))
         lies = SUM_OF_EXPONENTIALS if row_exponential(operand) else EVERY_SUM[interval.low >= 0, interval.high <= 0]
         total = DoubleWord(*parts, interval=lies, low_is_number=False)
         if value.low is not None:  # of at most 2**-46 of the higher part
@@ -453,7 +501,7 @@ class TestedRows(RowLowering, TestedReals):
             total = replace(m.renormalised(bare), interval=total.interval)
             relative += SUM_OF_ONE_SIGN
         if (value.low is not None and not has_one_sign) or (error.relative and not has_one_sign):
-            sizes = self._total(self.m.abs_(value.high))[0] if self.m.extended else self._sizes(value.high)
+            sizes = self._total(self.m.abs_(value.high))[0] if self.m.extended else self._sizes(operand, value.high)
             share = error.relative * ROOM + (SUM_OF_ONE_SIGN * 2.0**-40 if value.low is not None else 0.0)
             absolute = self._plus(absolute, m.mul_(sizes, m.number(share * ROOM_OF_ROUGH)))
         elif error.relative:
@@ -475,27 +523,64 @@ class TestedRows(RowLowering, TestedReals):
         if not largest < m.safe:
             doubt = either(doubt, m.not_(m.less_(m.abs_(total.high), m.number(m.safe))))
         least = max(error.least, lies.smallest_magnitude)
-        return replace(total, error=Bound(relative, static, absolute, doubt, None, least, largest))
+        beyond = self._beyond_zero(value)
+        return replace(
+            total, error=Bound(relative, static, absolute, doubt, None, least, largest, None, exactly, beyond)
+        )
 
-    def _without_underflow(self, operand: Expression, value: DoubleWord) -> DoubleWord:
-        """Of the exponentials beside the largest, those that are too small for a number become the smallest one in the repair.
+    def _look_at_weights(self, root: Expression, total: DoubleWord) -> None:
+        """A sum of weighted exponentials that have underflowed is in doubt; in the repair it has the sign of a scaled sum.
 
-        So a row that one element dominates has a logarithm greater than zero, however little: what lies on a tie, and the sign
-        of a zero, follow from that. Exponentials of -inf are zero.
+        That is the sum of the same weights times exponentials beside the largest one whose weight is not zero.
         """
-        found = summed_exponential(operand) if self.m.extended and operand.operation == ops.SELECT else None
-        if found is None:
-            return value
-        m, truth = self.m, self.truth(operand.operands[0])
-        if row_exponential(operand.operands[1]) is None:
-            truth = m.not_(truth)
-        is_finite = m.less_(m.number(-math.inf), self.number(found[0]).high)
-        is_lost = node(ops.AND, (is_finite, m.equal_(value.high, m.number(0.0))), None, Format.BIT)
-        is_lost = node(ops.AND, (truth, is_lost), None, Format.BIT)
-        high = m.select_(is_lost, m.number(SMALLEST), value.high)
-        return replace(value, high=high, error=replace(value.error, static=max(value.error.static, UNDERFLOW)))
+        parts = weighted_exponential(root.operands[0])
+        if parts is None or total.interval.low >= 0 or total.interval.high <= 0:
+            return
+        weight, exponent = cast(tuple[Term, Term], parts)
+        found, zero = self.sums[root], self.rows.m.number(0.0)
+        if not self.m.extended and root.operands[0] in self.sizes:
+            m = self.rows.m
+            has_weights = m.less_(zero, self.sizes[root.operands[0]])
+            self.sums[root] = m.doubted(found, both(m.equal_(found.high, zero), has_weights))
+        if not self.m.follows_zeros:
+            return
+        is_zero = formula_node(ops.EQUAL, weight, lift(0))
+        most = formula_node(ops.ROW_MAX, formula_node(ops.SELECT, is_zero, lift(-BELOW_ALL), exponent))
+        power = formula_node(EXP, formula_node(ops.SUBTRACT, exponent, most))
+        scaled = formula_node(ops.SELECT, is_zero, lift(0), formula_node(ops.MULTIPLY, weight, power))
+        total_scaled = formula_node(ops.ROW_SUM, scaled)
+        self._reduce_to(most, is_kept=False)
 
-    def _short_sum(self, value: DoubleWord, *, has_one_sign: bool) -> DoubleWord:
+        def later() -> None:
+            self._reduce_to(total_scaled, is_kept=False)
+            sides = ties.signs(self.rows.m, self.sums[total_scaled])
+            sure = None if (doubt := self.sums[total_scaled].error.doubt) is None else self.rows.m.not_(doubt)
+            above, below = (side if sure is None else both(side, sure) for side in sides)
+            self.sums[root] = replace(found, error=replace(found.error, beyond=Beyond(zero, zero, above, below)))
+
+        self.later.append(later)
+
+    def _not(self, truth: Expression) -> Expression | None:
+        """Where something is false; None for nowhere."""
+        return None if truth.operation is ops.CONSTANT and truth.attribute else self.m.not_(truth)
+
+    def _beyond_zero(self, value: DoubleWord) -> Beyond | None:
+        """The sum of numbers of one sign lies beyond zero where one of them does, however much they have underflowed."""
+        low, high = value.interval.low, value.interval.high
+        if not self.m.follows_zeros or value.error.is_exact or not (low >= 0 or high <= 0):
+            return None
+        zero = self.rows.m.number(0.0)
+        if low >= 0:
+            return Beyond(zero, zero, self._some(ties.signs(self.m, value)[0]), nowhere())
+        return Beyond(zero, zero, nowhere(), self._some(ties.signs(self.m, value)[1]))
+
+    def _some(self, truth: Expression) -> Expression:
+        """Whether something is true of any element."""
+        found = self._any(truth)
+        assert found is not None
+        return found
+
+    def _short_sum(self, operand: Expression, value: DoubleWord, *, has_one_sign: bool) -> DoubleWord:
         """A sum for one test a row: uncompensated. What the repair computes again are few rows."""
         m, error = self.m, value.error
         single = m.single_of(value.high)
@@ -503,8 +588,7 @@ class TestedRows(RowLowering, TestedReals):
         total = self._found(self._new("row_sum", summed, Summation.UNCOMPENSATED))
         relative, absolute = error.relative * ROOM + UNCOMPENSATED_SUM, None
         if not has_one_sign:
-            sizes = node(ops.ABSOLUTE, (summed,), None, summed.format)
-            found = self._found(self._new("row_sum", sizes, Summation.ROUGH))
+            found = self._sizes(operand, value.high)
             relative, absolute = 0.0, m.mul_(found, m.number(relative * ROOM_OF_ROUGH))
         static = error.static * MOST_ELEMENTS
         if static > NEXT_TO_NOTHING:
@@ -521,12 +605,20 @@ class TestedRows(RowLowering, TestedReals):
             total, interval=lies, error=Bound(relative, static, absolute, doubt, None, error.least, largest)
         )
 
-    def _sizes(self, value: Expression) -> Expression:
-        """About the sum of the magnitudes of one word of the elements."""
-        single = self.m.single_of(value)
-        summed = value if single is None else single
-        sizes = node(ops.ABSOLUTE, (summed,), None, summed.format)
-        return self._found(self._new("row_sum", sizes, Summation.ROUGH))
+    def _sizes(self, operand: Expression, value: Expression) -> Expression:
+        """About the sum of the magnitudes of one word of the elements.
+
+        Of weighted exponentials it is zero only if all weights are, and not where the exponentials have underflowed.
+        """
+        if operand not in self.sizes:
+            single, weighted = self.m.single_of(value), weighted_exponential(operand)
+            summed = value if single is None else single
+            sizes = node(ops.ABSOLUTE, (summed,), None, summed.format)
+            if weighted is not None and single is None:
+                weight = self.m.abs_(self.number(weighted[0]).high)
+                sizes = self.m.fma_(weight, self.m.number(SHARE_OF_WEIGHTS), sizes)
+            self.sizes[operand] = self._found(self._new("row_sum", sizes, Summation.ROUGH))
+        return self.sizes[operand]
 
     def _plus(self, a: Expression | None, b: Expression) -> Expression:
         return b if a is None else self.rows.m.add_(a, b)
@@ -600,7 +692,10 @@ class TestedRows(RowLowering, TestedReals):
         high, low = (m.select_(is_zero, zero, part) for part in (value.high, m.low_part(value)))
         total = m.total(value)
         absolute = None if total is None else m.select_(is_zero, zero, total)
-        error = replace(value.error, relative=0.0, static=0.0, absolute=absolute, bits=None, exactly=None, beyond=None)
+        exactly = either(is_zero, value.error.exactly)
+        error = replace(
+            value.error, relative=0.0, static=0.0, absolute=absolute, bits=None, exactly=exactly, beyond=None
+        )
         return replace(value, high=high, low=low, low_is_number=True, error=error)
 
     def _of_masked(self, exponent: Expression, value: DoubleWord) -> DoubleWord:
@@ -647,7 +742,10 @@ class TestedRows(RowLowering, TestedReals):
         if x.absolute is not None:
             absolute = m.fma_(m.div_(x.absolute, b.high), m.number(ROOM), absolute)
         high, low = m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
-        error = Bound(0.0, 0.0, absolute, y.doubt, None, 0.0, x.largest)
+        exactly = m.of_one_word(a) if m.follows_zeros else None
+        if exactly is not None:
+            exactly = both(exactly, m.equal_(rest, m.number(0.0)))
+        error = Bound(0.0, 0.0, absolute, y.doubt, None, 0.0, x.largest, exactly=exactly, beyond=found.error.beyond)
         return DoubleWord(high, low, interval=a.interval, low_is_number=False, error=error)
 
     def _above_threshold(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:

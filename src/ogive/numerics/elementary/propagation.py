@@ -334,6 +334,8 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
         else:
             u = m.without_static(u)
             error, doubt = u.error, either(doubt, u.error.doubt)
+    is_relative = error.is_exact and result.exponent is None
+    at_zero = m.where_zero(u) if m.follows_zeros and function.is_linear_at_zero and not is_relative else None
     if not error.is_exact:
         change = _change(m, function, replace(u, error=error), error, lies)
         if isinstance(change, float) and not function.is_logarithm:
@@ -346,7 +348,7 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
             far = _far(m, function, u, change)
             if function.room is not None:
                 room = m.mul_(function.room(m, u.high, value), m.number(2.0**-10))
-                doubt = either(doubt, except_where(m.not_(m.less_(change, room)), either(error.vast, far)))
+                doubt = either(doubt, except_where(m.not_(m.less_(change, room)), either(error.vast, far, at_zero)))
             grown = m.mul_(change, m.number(1.01))
             if slope is not None:
                 grown = m.mul_(grown, slope(m, u.high, value))
@@ -363,7 +365,7 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
         if keeps_sign is not None:
             keeps_sign = both(keeps_sign, m.less_(m.abs_(u.high), m.number(SIGN_OF_OPERAND[function.name])))
     beyond = ties.near_zero(m, function.name, u, _beyond(m, function, u)) if m.extended else None
-    made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, beyond=beyond)
+    made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, at_zero, beyond)
     if m.knows_what_is_beyond_range:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
     return replace(result, error=made)
@@ -414,9 +416,12 @@ def _beyond(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
         is_above = m.less_(end, u.high) if function.zero_at < 0 else m.less_(u.high, end)
         return Beyond(zero, zero, is_above, m.not_(m.always))
     near = u.error.beyond
-    if function.is_linear_at_zero and near is not None and near.high is zero and near.low is zero:
-        return near
-    return None
+    if not function.is_linear_at_zero or near is None or (near.high is zero and near.low is zero):
+        return near if function.is_linear_at_zero else None
+    if not m.follows_zeros:
+        return None
+    at_zero = both(m.equal_(near.high, zero), m.equal_(near.low, zero))
+    return Beyond(zero, zero, both(at_zero, near.is_above), both(at_zero, near.is_below))
 
 
 def _beyond_one(m: Bounded, u: DoubleWord) -> Beyond:

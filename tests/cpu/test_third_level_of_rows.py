@@ -1,0 +1,130 @@
+"""What rows leave to enclosures, by operator and family of data: microseconds an element, so next to nothing may be left.
+
+A cliff is a range of data that all is left. It comes back as a failing test here, and not as a slow program elsewhere.
+"""
+
+import numpy as np
+import pytest
+from ogive.cli.levels import FAMILIES, drawn, signature_of
+
+import ogive
+from ogive import formula as f
+from ogive.catalog import OPERATORS
+from ogive.errors import OgiveError
+from ogive.runtime.decide import RowDecider
+
+ROWS, LENGTH = 3, 64
+
+
+def mean(x):
+    return f.row_sum(x) / f.row_count(x)
+
+
+#: Formulas as people write them: of elements, and those that have one number a row.
+OWN = {
+    "softmax of thirds": lambda x: ogive.softmax(x / 3),
+    "softmax of tanh": lambda x: ogive.softmax(f.tanh(x)),
+    "softmax of squares": lambda x: ogive.softmax(x * x),
+    "softmax beside the smallest": lambda x: f.exp(f.row_min(x) - x) / f.row_sum(f.exp(f.row_min(x) - x)),
+    "softmax times x": lambda x: ogive.softmax(x) * x,
+    "below the largest": lambda x: f.row_max(x) - x,
+    "centred": lambda x: x - mean(x),
+    "over the norm": lambda x: x / f.square_root(f.row_sum(x * x) + 1e-12),
+    "silu over the root mean square": lambda x: x * f.logistic(x) / f.square_root(mean(x * x) + 1e-6),
+    "from 0 to 1": lambda x: (x - f.row_min(x)) / (f.row_max(x) - f.row_min(x)),
+}
+OWN_OF_ROWS = {
+    "mean": mean,
+    "variance": lambda x: mean((x - mean(x)) ** 2),
+    "norm": lambda x: f.square_root(f.row_sum(x * x)),
+    "expectation": lambda x: f.row_sum(ogive.softmax(x) * x),
+    "sum of tanh": lambda x: f.row_sum(f.tanh(x)),
+}
+
+
+def operators():
+    """By name: operators of the catalogue, their gradients, and formulas."""
+    found = {name: op for name, op in OPERATORS.items() if op.is_row_wise}
+    for name, op in list(found.items()):
+        try:
+            found[f"vjp({name})"] = ogive.vjp(op)
+        except OgiveError:
+            continue
+    found |= {name: ogive.row_operator(formula) for name, formula in OWN.items()}
+    return found | {name: ogive.row_operator(formula, reduces=True) for name, formula in OWN_OF_ROWS.items()}
+
+
+ALL = {name: op for name, op in operators().items() if signature_of(op, "float32")}
+
+
+def with_nan(generator, count, kind):
+    return np.where(np.arange(count) % LENGTH == 5, np.nan, generator.normal(0, 3, count))
+
+
+#: Of which families elements are left. Gradients of rows with one or two numbers are zero by an identity.
+LEFT = {
+    "vjp(log_softmax)": {"constant"},
+    "vjp(sparsemax)": {family for family in FAMILIES if family not in ("padded with -inf", "one-hot", "zero")},
+    "vjp(layer_normalization)": {"constant", "alternating"},
+    "vjp(lp_normalization)": {"constant", "alternating"},
+    "vjp(mean_variance_normalization)": {"one-hot", "alternating"},
+    "softmax of thirds": {"huge"},
+    "softmax times x": {"subnormal"},
+    "silu over the root mean square": {"normal, width 1e4", "huge"},
+    "sum of tanh": {"alternating"},
+}
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The elements that enclosures were asked for."""
+    counts = []
+
+    def call(self, inputs, outputs, mask, parameters):
+        counts.append(sum(mask) if len(mask) > 1 else LENGTH)
+        return tuple(outputs)
+
+    monkeypatch.setattr(RowDecider, "__call__", call)
+    return counts
+
+
+def rows_of(op, family, count=ROWS):
+    """Operands of a family; the gradient of one number a row is one, too."""
+    arrays = [a.reshape(count, LENGTH) for a in drawn(family, signature_of(op, "float32"), count * LENGTH, 1)]
+    has_one = getattr(getattr(op, "source", None), "reduces", False)
+    return [a[:, 0] if has_one and i == 0 else a for i, a in enumerate(arrays)]
+
+
+def test_there_are_operators():
+    assert len(ALL) >= 35
+    assert len(FAMILIES) >= 14
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_next_to_nothing_is_left_of_any_family(name, asked, monkeypatch):
+    monkeypatch.setitem(FAMILIES, "with NaN", with_nan)
+    op, left = ALL[name], {}
+    for family in FAMILIES:
+        with np.errstate(all="ignore"):
+            op(*rows_of(op, family))
+        if sum(asked) and family not in LEFT.get(name, ()):
+            left[family] = sum(asked)
+        asked.clear()
+    assert not left, f"{name} leaves elements of {ROWS * LENGTH}: {left}"
+
+
+@pytest.mark.matrix("name")
+@pytest.mark.parametrize(("name", "family"), [(name, family) for name in ALL for family in FAMILIES])
+def test_they_are_what_enclosures_say(name, family):
+    op = ALL[name]
+    program = op.program(signature_of(op, "float32"))
+    if program.decide_row is None:
+        pytest.skip("it only chooses among the elements")
+    arrays = [np.nan_to_num(a[..., ::5] if a.ndim > 1 else a, neginf=-1e4) for a in rows_of(op, family, 1)]
+    with np.errstate(all="ignore"):
+        found = op(*arrays)
+    parameters = [float(np.float32(p.default)) for p in op.numeric_parameters]
+    expected = program.decide_row([[float(v) for v in np.ravel(a)] for a in arrays], parameters)
+    for one, right in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+        right = np.array(right, np.float32)
+        assert np.ravel(one).view(np.uint32).tolist() == right.view(np.uint32).tolist(), (arrays, one, right)
