@@ -3,9 +3,13 @@
 import os
 import sys
 import tempfile
+from pathlib import Path
 
 import hypothesis
 import pytest
+from _pytest.doctest import DoctestModule
+
+TESTS = Path(__file__).parent
 
 # How long an example takes says how busy the machine is.
 hypothesis.settings.register_profile("ogive", deadline=None)
@@ -20,6 +24,19 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
     os.environ["OGIVE_CACHE"] = _cache.name
 os.environ.pop("OGIVE_TARGET", None)
 os.environ.pop("OGIVE_NUM_THREADS", None)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector):
+    """A file of tests that cannot be imported is an error, though pytest skips modules whose examples cannot be.
+
+    Modules of the package need packages that may be missing; files of tests say so by pytest.importorskip.
+    """
+    report = yield
+    is_test = isinstance(collector, DoctestModule) and TESTS in collector.path.parents
+    if report.skipped and is_test and "unable to import module" in str(report.longrepr):
+        report.outcome, report.longrepr = "failed", f"{collector.path} cannot be imported"
+    return report
 
 
 @pytest.fixture(autouse=True)

@@ -11,8 +11,8 @@ import pytest
 from ogive import formula as f
 from ogive.accuracy.running_bound import Estimated, Truths, _BoundRules, evaluate_with_bounds
 from ogive.dtypes import FLOATS, element_type
-from ogive.enclosure import _ball, _of_fraction, right_result
-from ogive.enclosure import _BoundRules as Exact
+from ogive.enclosure import _of_fraction, ball_of, right_result
+from ogive.enclosure import _Rules as Exact
 from ogive.expression import OPERATIONS, Format, lift, node
 from tests.inputs import CASE_IDS, CASES, operands, parameter_sets
 
@@ -46,7 +46,7 @@ def exactly(name, *fractions):
         value = Exact(True, 64).rule(OPERATIONS[name])(
             *(_of_fraction(flint.fmpq(q.numerator, q.denominator)) for q in fractions)
         )
-        return value.kind, value.sign, None if value.kind in ("nan", "infinity") else _ball(value)
+        return value.kind, value.sign, None if value.kind in ("nan", "infinity") else ball_of(value)
     finally:
         flint.ctx.prec = 53
 

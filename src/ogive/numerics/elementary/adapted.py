@@ -2,19 +2,15 @@
 multiplications.
 
 What these forms lose of the precision (5 or 6 bits) does not show where float64 computes what is wanted in float32.
-The coefficients come from those of the same polynomial by powers: of degree 9 in accuracy/derive_coefficients.py,
-else here.
+The coefficients come from those of the same polynomial by powers, in accuracy/derive_coefficients.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from fractions import Fraction
-
 from ogive.expression import Expression
 from ogive.numerics.double_word import Arithmetic
 
-__all__ = ["of_fourth_degree", "of_ninth_degree"]
+__all__ = ["of_ninth_degree"]
 
 
 def of_ninth_degree(
@@ -36,17 +32,3 @@ def of_ninth_degree(
         scale /= square_of_factor
         value = m.fma_(value, m.add_(square, m.number(-a / square_of_factor)), m.number(b * scale))
     return value
-
-
-def of_fourth_degree(m: Arithmetic, x: Expression, coefficients: Sequence[float]) -> Expression:
-    """A polynomial whose highest coefficient, the last one, is 1, in two multiplications that add and three additions.
-
-    With z = (x + a) x + b it is (z + x + c) z + d.
-    """
-    p0, p1, p2, p3, _ = map(Fraction, coefficients)
-    a = (p3 - 1) / 2
-    b = p1 - a * p2 + a**3 + a**2
-    c = p2 - a**2 - 2 * b - a
-    d = p0 - b**2 - c * b
-    z = m.fma_(m.add_(x, m.number(float(a))), x, m.number(float(b)))
-    return m.fma_(m.add_(m.add_(x, m.number(float(c))), z), z, m.number(float(d)))

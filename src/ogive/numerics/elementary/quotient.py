@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from ogive.expression import Expression
 from ogive.numerics.double_word import Arithmetic
-from ogive.numerics.elementary.adapted import of_fourth_degree
 
 __all__ = ["Quotient", "quotient"]
 
@@ -20,7 +19,4 @@ Quotient = tuple[tuple[float, ...], tuple[float, ...]]
 def quotient(m: Arithmetic, x: Expression, coefficients: Quotient, factor: Expression) -> Expression:
     """``factor p(x) / q(x)``."""
     above, below = coefficients
-    # By powers, gelu takes 3 % more time: multiplications are what it waits for. (With another form of its divisor, too.)
-    is_adapted = len(above) == 5 and above[-1] == 1
-    dividend = of_fourth_degree(m, x, above) if is_adapted else m.polynomial_(x, above)
-    return m.div_(m.mul_(factor, dividend), m.polynomial_(x, below))
+    return m.div_(m.mul_(factor, m.polynomial_(x, above)), m.polynomial_(x, below))
