@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from functools import cache
 
 import pytest
 
@@ -54,6 +55,7 @@ COMPILERS = {
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]
 
 
+@cache
 def functions():
     found = [source for source in sample() if not source.interface.is_row_wise]
     for name, kind in MORE:
@@ -65,7 +67,18 @@ def functions():
     return list({source.interface.name: source for source in found}.values())
 
 
+#: Functions with results that are ties but for something too small for the repair: enclosures decide them in Python, and here
+#: they keep the repair's number (docs/export.md).
+UNDECIDED = {
+    *(f"ogive_parametric_softplus_{kind}" for kind in ("float16", "float32", "bfloat16")),
+    *(f"ogive_tanhshrink_{kind}" for kind in ("float16", "float32", "bfloat16")),
+    *("ogive_scaled_tanh_float32", "ogive_scaled_tanh_bfloat16"),
+    *("ogive_geglu_float16", "ogive_geglu_bfloat16", "ogive_swiglu_bfloat16"),
+}
+
+
 def compiled_and_run(command, folder, name):
+    """The names and digests that the self-test prints."""
     if shutil.which(command[0]) is None:
         pytest.skip(f"not installed: {command[0]} (Debian: gcc, clang)")
     done = subprocess.run(
@@ -77,18 +90,27 @@ def compiled_and_run(command, folder, name):
     )
     assert done.returncode == 0, done.stderr[:2000]
     done = subprocess.run(["./program"], cwd=folder, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr[:2000]
-    return done.stdout.splitlines()
+    assert done.returncode in (0, 1), done.stderr[:2000]
+    return [line.removesuffix(" WRONG").split() for line in done.stdout.splitlines()]
+
+
+#: Functions of one file.
+AT_ONCE = 64
 
 
 @pytest.mark.matrix(share=2)
+@pytest.mark.parametrize("first", range(0, len(functions()), AT_ONCE))
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_the_digests_of_this_machine(compiler, tmp_path):
-    exported = export_sources(functions(), place(None, None), "c", "everything", self_test=True)
+def test_the_digests_of_this_machine(compiler, first, tmp_path):
+    some = functions()[first : first + AT_ONCE]
+    exported = export_sources(some, place(None, None), "c", "everything", self_test=True)
     assert list(exported.files) == ["everything.h", "everything.c", "everything_test.c"]
     exported.write(tmp_path)
-    lines = compiled_and_run(COMPILERS[compiler], tmp_path, "everything")
-    assert lines == [f"{name} {digest:016x}" for name, digest in exported.digests.items()]
+    found = compiled_and_run(COMPILERS[compiler], tmp_path, "everything")
+    expected = [[name, f"{digest:016x}"] for name, digest in exported.digests.items()]
+    assert [name for name, _ in found] == list(exported.digests)
+    other = {one[0] for one, right in zip(found, expected, strict=True) if one != right}
+    assert other == UNDECIDED & set(exported.digests)
 
 
 def test_own_formulas_gradients_and_bound_operators(tmp_path):
@@ -100,7 +122,9 @@ def test_own_formulas_gradients_and_bound_operators(tmp_path):
     some = [gated, ogive.value_and_grad(ogive.gelu), ogive.celu.bind(alpha=1.5)]
     exported = ogive.export(some, form="c", name="some", self_test=True)
     exported.write(tmp_path)
-    assert len(compiled_and_run(COMPILERS["gcc"], tmp_path, "some")) == 3
+    found = compiled_and_run(COMPILERS["gcc"], tmp_path, "some")
+    assert found == [[name, f"{digest:016x}"] for name, digest in exported.digests.items()]
+    assert len(found) == 3
 
 
 def test_no_library_is_called(tmp_path):
