@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import ogive
@@ -44,6 +44,9 @@ numbers = st.one_of(
 
 @settings(max_examples=400, deadline=None)
 @given(st.integers(0, 200) | st.sampled_from([32, 64, 128]), numbers, numbers | st.none())
+@example(40, 16, 24)
+@example(40, 16, 28)  # one number behind the end
+@example(40, 0, 44)
 def test_ranges_of_an_output(length, offset, size):
     memory = np.full(length + 512, 7, np.uint8)
     buffer = memory[256 : 256 + length]
@@ -65,6 +68,9 @@ def test_ranges_of_an_output(length, offset, size):
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 200) | st.sampled_from([32, 64, 128]), numbers, numbers | st.none())
+@example(40, 16, 24)
+@example(40, 16, 28)  # one number behind the end
+@example(40, 0, 44)
 def test_ranges_of_an_input(length, offset, size):
     buffer = np.arange(length, dtype=np.uint8)
     before, out, device = buffer.copy(), np.full(6, 7, np.float32), dml.Device()

@@ -1,10 +1,13 @@
 """Derivatives at the infinities and at the largest numbers are the limits, where these exist."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
+from tests.gradients.test_exact import PAIRS
 
 INF = np.inf
 
@@ -116,3 +119,33 @@ def test_the_largest_numbers(dtype):
     assert ogive.grad(ogive.squareplus)(-largest) == 0
     assert ogive.grad(ogive.grad(ogive.log_ndtr))(-largest) == -1
     assert 0 <= ogive.grad(ogive.snake)(largest) <= 2
+
+
+#: Far from zero, and infinitely far.
+FAR = np.array([1e150, 1e200, 1e250, 1e300, INF])
+
+#: Operators of numbers: not of rows, and not where another type stands beside them.
+OF_NUMBERS = [
+    (name, wrt)
+    for name, wrt in PAIRS
+    if not OPERATORS[name].is_row_wise
+    and any({t.name for t in s.inputs} == {"float64"} for s in OPERATORS[name].signatures)
+]
+
+
+def test_there_are_operators_of_numbers():
+    assert len(OF_NUMBERS) > 100
+
+
+@pytest.mark.parametrize(("name", "wrt"), OF_NUMBERS)
+def test_what_a_derivative_is_far_away_it_is_at_the_infinities(name, wrt):
+    """Where it is the same number from 1e150 to 1e300, each operand in turn, the others at ordinary numbers."""
+    op = OPERATORS[name]
+    derivative = ogive.grad(op, wrt)
+    parameters = {p.name: 1.5 for p in op.parameters if p.is_required}
+    for place, far, sign in itertools.product(range(op.inputs), (FAR, -FAR), (1, -1)):
+        operands = [np.full(FAR.size, sign * (0.75 + i / 8)) for i in range(op.inputs)]
+        operands[place] = far
+        found = derivative(*operands, **parameters)
+        if np.isfinite(found[0]) and (found[:-1] == found[0]).all():
+            assert found[-1] == found[0], (place, far[-1], sign)
