@@ -46,7 +46,16 @@ SECTIONS: dict[str, tuple[str, ...]] = {
         "golden",
     ),
     "Help": ("troubleshooting", "glossary", "measuring"),
-    "Contributing": ("architecture", "adding-an-operator", "contributing", "changelog", "security"),
+    "Contributing": (
+        "architecture",
+        "lowering",
+        "engine",
+        "runtime",
+        "adding-an-operator",
+        "contributing",
+        "changelog",
+        "security",
+    ),
 }
 
 #: Pages that are reached otherwise.

@@ -86,3 +86,29 @@ def test_the_version_stands_in_one_place():
     except metadata.PackageNotFoundError:
         pytest.skip("ogive runs from its folder here and is not installed")
     assert ogive.__version__ == installed == version
+
+
+@pytest.mark.parametrize("name", ["architecture", "lowering", "engine", "runtime", "glossary"])
+def test_the_files_that_a_page_names_exist(name):
+    """By their paths in the package, in the repository, or by their names alone."""
+    text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    source = ROOT / "src" / "ogive"
+    there = {path.name for path in source.rglob("*")}
+    named = set(re.findall(r"(?<![\w/*])((?:[\w]+/)*\w+\.(?:py|c|h|txt))\b", text))
+    assert named
+    missing = [
+        path
+        for path in named
+        if not (path in there if "/" not in path else (ROOT / path).exists() or list(source.rglob(path)))
+    ]
+    assert missing == []
+    folders = set(re.findall(r"`(\w+(?:/\w+)*)/`", text))
+    assert [folder for folder in folders if not (list(source.rglob(folder)) or (ROOT / folder).is_dir())] == []
+
+
+def test_the_names_of_code_in_the_glossary_exist():
+    text = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src" / "ogive").rglob("*.py"))
+    names = set(re.findall(r"`(\w+(?:\.\w+)?)`", text)) - {"alpha"}
+    assert len(names) > 8
+    assert [name for name in names if not re.search(rf"\b{name.split('.')[-1]}\b", code)] == []
