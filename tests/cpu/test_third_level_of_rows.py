@@ -5,11 +5,11 @@ A cliff is a range of data that all is left. It comes back as a failing test her
 
 import numpy as np
 import pytest
-from ogive.cli.levels import FAMILIES, drawn, signature_of
 
 import ogive
 from ogive import formula as f
 from ogive.catalog import OPERATORS
+from ogive.cli.deciding_levels import FAMILIES, drawn, signature_of
 from ogive.errors import OgiveError
 from ogive.runtime.decide import RowDecider
 
