@@ -10,7 +10,8 @@ A rule's relative error has three parts, of which this adds up the largest of ea
   added to a larger number as a correction, its share of the result counts the roundings before the last addition;
 * what the reduction of the operand leaves: log(2) and pi/2 are constants of so many bits.
 
-Two tables: `PROMOTED`, uncompensated float64 for results of fewer bits, and `CORRECTED`, sums of two float64. Terms of higher
+Three tables: `PROMOTED`, uncompensated float64 for results of fewer bits, `CORRECTED`, sums of two float64, and `SHORT`, float32
+for results of 16 bits, where U is 2**-24. Terms of higher
 order are covered by the last step, which rounds up by 1 %.
 tests/numerics/test_bounds.py compares each number with measured errors.
 """
@@ -31,7 +32,7 @@ from flint import arb, arb_series
 
 from ogive.expression import Format
 from ogive.numerics.elementary import coefficients as table
-from ogive.numerics.elementary import long_coefficients, pairs
+from ogive.numerics.elementary import fast, fast_coefficients, long_coefficients, pairs
 from ogive.numerics.elementary.error_function import erfc_numbers, of_error_function
 from ogive.numerics.machine import LONG
 
@@ -88,7 +89,7 @@ def series(numbers: Callable[[int], Fraction], x: Any, ratio: float, count: int 
     return value + arb(0, ratio**count * 64)
 
 
-def horner(numbers: Sequence[float], low: float, high: float) -> float:
+def horner(numbers: Sequence[float], low: float, high: float, unit: float = U) -> float:
     """The largest relative error that rounding makes of a polynomial by Horner's rule with fused multiplications."""
     worst = 0.0
     for start, end in pieces(low, high):
@@ -96,7 +97,7 @@ def horner(numbers: Sequence[float], low: float, high: float) -> float:
         value, error = arb(numbers[-1]), 0.0
         for c in reversed(numbers[:-1]):
             value = value * x + arb(c)
-            error = error * size + U * float(abs(value).upper())
+            error = error * size + unit * float(abs(value).upper())
         worst = max(worst, error / float(abs(value).abs_lower()))
     return worst
 
@@ -145,14 +146,18 @@ def of_rest(
 @cache
 def exp_approximation(name: str, form: Any, relative_to: str) -> float:
     """Of exp or expm1, for a polynomial that is (expm1(r) - r) / r**2."""
-    coefficients = getattr(table, name)[form]
+    return exp_polynomial(getattr(table, name)[form], R, relative_to)
+
+
+def exp_polynomial(coefficients: Sequence[float], reach: float, relative_to: str) -> float:
+    """The same of these coefficients, for reduced operands up to a magnitude."""
 
     def difference(r: Any) -> Any:
         rest = at(coefficients, r) - series(after(2, factorial), r, 0.3)
         divisor = series(after(1, factorial), r, 0.3) if relative_to == "expm1" else series(factorial, r, 0.3)
         return rest * r / divisor if relative_to == "expm1" else rest * r * r / divisor
 
-    return largest(difference, -R, R)
+    return largest(difference, -reach, reach)
 
 
 @cache
@@ -760,6 +765,127 @@ def corrected() -> dict[str, float]:
     }
 
 
+# ---- float32 for results of 16 bits (short.py): the rules of the fast contract
+
+SINGLE_UNIT = 2.0**-24
+
+#: How far a reduced operand may lie there.
+SHORT_R = math.log(2) / 2 * (1 + 2.0**-10)
+
+#: The largest number of powers of two in an exponential of float32 that is a normal number, and what log(2) in its two
+#: parts is wrong by.
+MOST_SHORT_POWERS = 127
+SHORT_LOG_2_ERROR = float(abs(arb(2).log() - arb(fast.LOG_2[0]) - arb(fast.LOG_2[1])).upper())
+
+
+def reduction_short(n: int) -> float:
+    """The absolute error of a reduced operand: log(2) in two parts, and one rounding.
+
+    The first part has 15 bits, so that n times it is exact. So is the difference, a multiple of 2**-25 below 1/2: the operand
+    is a float32 number beyond 0.34, where n is not zero.
+    """
+    return abs(n) * SHORT_LOG_2_ERROR + SINGLE_UNIT * SHORT_R if n else 0.0
+
+
+def exp_short() -> float:
+    """The polynomial, Horner's rule for all of it, and the reduction."""
+    polynomial = exp_polynomial(fast_coefficients.EXP, SHORT_R, "exp")
+    rounding = horner((1.0, 1.0, *fast_coefficients.EXP), -SHORT_R, SHORT_R, SINGLE_UNIT)
+    return polynomial + rounding + reduction_short(MOST_SHORT_POWERS)
+
+
+@cache
+def less_one_short() -> float:
+    """expm1(r) as ``r + r**2 P(r)``: the square, the polynomial and the sum are rounded."""
+    numbers = fast_coefficients.EXPM1
+    rounding = 0.0
+    for low, high in pieces(-SHORT_R, SHORT_R):
+        size = max(abs(low), abs(high))
+        of_tail = horner(numbers, low, high, SINGLE_UNIT) + SINGLE_UNIT
+        tail = size * size * upper(at(numbers, arb((low + high) / 2, (high - low) / 2)))
+        rounding = max(rounding, of_tail * tail / abs(math.expm1(-size)) if size else 0.0)
+    return exp_polynomial(numbers, SHORT_R, "expm1") + rounding + SINGLE_UNIT
+
+
+def expm1_short(n: int) -> float:
+    """``2**n expm1(r) + (2**n - 1)``; the latter is exact for numbers of 24 bits."""
+    worst = 0.0
+    for i in range(-64, 65):
+        r, power = SHORT_R * i / 64, 2.0**n
+        size = abs(power * math.exp(r) - 1)
+        if size == 0:
+            continue
+        error = power * abs(math.expm1(r)) * less_one_short() + power * math.exp(r) * reduction_short(n)
+        error += SINGLE_UNIT * abs(power - 1) if abs(n) > 24 else 0.0
+        worst = max(worst, error / size + SINGLE_UNIT)
+    return worst
+
+
+def tanh_short() -> float:
+    """``e / (e + 1)``: an error of e counts ``1 / (e + 1)`` times; from `SATURATED` on it is 1."""
+    of_e = max(expm1_short(n) for n in range(28))
+    return of_e + 2 * SINGLE_UNIT + 2 / (math.exp(2 * fast.SATURATED) + 1)
+
+
+def log1p_short() -> float:
+    """The polynomial, its rounding, and a product."""
+    numbers = fast_coefficients.LOG1P
+
+    def near(x: Any) -> Any:
+        return at(numbers, x) / series(lambda k: Fraction((-1) ** k, k + 1), x, 0.26) - 1
+
+    def far(x: Any) -> Any:
+        return at(numbers, x) * x / (1 + x).log() - 1
+
+    polynomial = max(largest(near, 0.0, 0.25), largest(far, 0.25, 1 + 2.0**-10))
+    return polynomial + horner(numbers, 0.0, 1 + 2.0**-10, SINGLE_UNIT) + SINGLE_UNIT
+
+
+def squares_short(numbers: Sequence[float], high: float) -> float:
+    """What rounding makes of a polynomial by powers of the square of linear functions."""
+    pairs_ = [tuple(numbers[i : i + 2]) for i in range(0, len(numbers), 2)]
+    worst = 0.0
+    for low, end in pieces(0.0, high, 1024):
+        x = arb((low + end) / 2, (end - low) / 2)
+        value, error = arb(0), 0.0
+        for pair in reversed(pairs_):
+            linear = at(pair, x)
+            error = error * end * end + SINGLE_UNIT * (upper(value) * end * end + upper(linear))
+            value = value * x * x + linear
+            error += SINGLE_UNIT * upper(value)
+        worst = max(worst, error / float(abs(value).abs_lower()))
+    return worst
+
+
+def normal_tail_short() -> float:
+    """The quotient R(a), and exp(-a**2 / 2) as ``1 + expm1(s)`` with expm1(s) of 0.42 at most, beside 0.7 of the whole."""
+    limit = fast.LIMITS["gaussian"]
+    above, below = fast_coefficients.NORMAL_TAIL
+    quotient = max(
+        largest(lambda a: at(above, a) / at(below, a) / scaled_tail(a) - 1, low, high)
+        for low, high in ((0.0, 4.0), (4.0, limit))
+    )
+    polynomial = exp_polynomial(fast_coefficients.EXP, SHORT_R, "exp")
+    of_less = horner((1.0, *fast_coefficients.EXP), -SHORT_R, SHORT_R, SINGLE_UNIT) + SINGLE_UNIT
+    rounding = of_less * math.expm1(SHORT_R) / math.exp(-SHORT_R) + SINGLE_UNIT * 2.0**-8
+    reduction = MOST_SHORT_POWERS * SHORT_LOG_2_ERROR
+    of_polynomials = squares_short(above, limit) + squares_short(below, limit)
+    # Of numbers of either sign, 1 less a tail of 1/2 at most is rounded once more.
+    return quotient + polynomial + rounding + reduction + of_polynomials + 3 * SINGLE_UNIT
+
+
+def short() -> dict[str, float]:
+    exp = exp_short()
+    return {
+        "exp": exp,
+        "expm1": max(expm1_short(n) for n in range(-44, 127)),
+        "log1p": log1p_short(),
+        "logistic": exp + 2 * SINGLE_UNIT,
+        "normal_tail": normal_tail_short(),
+        "tanh": tanh_short(),
+    }
+
+
 HEADER = '''"""What each rule may be wrong by, relative to its result, of operands without an error.
 
 Written by accuracy/derive_bounds.py, which says how these are derived; change that, not this.
@@ -767,23 +893,28 @@ Written by accuracy/derive_bounds.py, which says how these are derived; change t
 
 from __future__ import annotations
 
-__all__ = ["CORRECTED", "PROMOTED"]
+__all__ = ["CORRECTED", "PROMOTED", "SHORT"]
 '''
 
 WHAT = {
     "PROMOTED": "Uncompensated float64 with the long polynomials, for results of fewer bits.",
     "CORRECTED": "Two right words of float64.",
+    "SHORT": "Float32 with the rules of the fast contract, for results of 16 bits.",
 }
 
 
 def text() -> str:
     flint.ctx.prec = BITS
     parts = [HEADER]
-    for name, numbers in (("PROMOTED", promoted()), ("CORRECTED", corrected())):
+    for name, numbers in (("PROMOTED", promoted()), ("CORRECTED", corrected()), ("SHORT", short())):
         lines = ""
         for function, value in numbers.items():
             # Two digits of the logarithm, upwards: so that one more piece of an interval changes nothing.
             power = math.ceil(math.log2(value * 1.01) * 10) / 10
+            if name == "SHORT":  # each unit of the last place counts, and whole ones are tested in fewer instructions
+                power = math.ceil(math.log2(value * 1.01) * 100) / 100
+                lines += f'    "{function}": {2.0**power!r},  # 2**{power:.2f}\n'
+                continue
             lines += f'    "{function}": {math.nextafter(2.0**power, 1)!r},  # 2**{power:.1f}\n'
         parts.append(f"#: {WHAT[name]}\n{name}: dict[str, float] = {{\n{lines}}}\n")
     return "\n".join(parts)

@@ -13,9 +13,11 @@ import numpy as np
 from flint import arb
 
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import Expression, Format, node, walk
+from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import Bounded
+from ogive.numerics.short import Short
+from ogive.passes.short_results import ShortReals
 from ogive.passes.untested_elements import UntestedElements
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
@@ -72,6 +74,23 @@ def evaluated(root: Expression, operands: Sequence[np.ndarray], *, corrected: bo
     kernel = make_ufunc("bounded", Program(tuple(types), outputs, results))
     high, low, bounds, doubts = kernel(*operands)
     return Values(high, low, bounds, doubts | ~np.isfinite(bounds), value.error)
+
+
+def evaluated_shortly(root: Expression, operands: Sequence[np.ndarray], *, is_result: bool) -> Values:
+    """The formula in float32 with bounds, of operands of 16 bits; as a result, or as a part of one."""
+    kind = ELEMENT_TYPES[operands[0].dtype.name]
+    m = Short(STORAGE[kind.name])
+    reals = ShortReals(m, (kind,) * len(operands), Format.F32)
+    value = reals.result(root) if is_result else reals.number(root)
+    total = m.total(value)
+    # Of a running bound what its own rounding may have lost.
+    margin = m.number(0.0) if total is None else m.widened(total)
+    doubt = value.error.doubt or node("constant", (), False, Format.BIT)
+    results = (value.high, margin, node("convert", (doubt,), None, Format.U8))
+    outputs = tuple(ELEMENT_TYPES[name] for name in ("float32", "float32", "bool"))
+    kernel = make_ufunc("bounded", Program((kind,) * len(operands), outputs, results))
+    high, bounds, doubts = kernel(*operands)
+    return Values(high, np.zeros_like(high), bounds, doubts | ~np.isfinite(bounds), value.error)
 
 
 def _logistic(x: Any) -> Any:

@@ -44,9 +44,6 @@ NEXT_TO_NOTHING = 2.0**-200
 #: Static bounds are sums of few terms of the first order: this covers those of the second, and their rounding.
 SLACK = 1 + 2.0**-20
 
-#: Beyond this a bound computed from an interval is worse than one that runs beside the value.
-USEFUL = {False: 2.0**-41, True: 2.0**-60}
-
 
 def _unit(error: Bound) -> float:
     """What an exact number is a multiple of, a power of two; 0 where that is not known."""
@@ -59,6 +56,11 @@ class Bounded(Totals):
     """`Arithmetic` of float64 in which numbers carry their bounds, and rules for shorter goals are the long ones."""
 
     bounded = True
+    computes_in = Format.F64
+    #: Static bounds up to this need not run beside the value.
+    next_to_nothing = NEXT_TO_NOTHING
+    #: What underflow loses, and more.
+    lost = LOST
 
     def __init__(
         self,
@@ -68,11 +70,15 @@ class Bounded(Totals):
         knows_what_is_beyond_range: bool = False,
         is_of_rows: bool = False,
     ) -> None:
-        if form is not Format.F64:
-            raise ValueError(f"bounds are known of float64, not of {form.value}")
+        if form is not self.computes_in:
+            raise ValueError(f"bounds are known of float{self.computes_in.bits}, not of {form.value}")
         super().__init__(form, goal)
         self.is_long = self.extended
         self.unit = 2.0**-95 if self.extended else 2.0**-53
+        #: What the nearest number of the format is wrong by, relative to a constant.
+        self.rounding = 2.0**-105 if self.extended else 2.0**-53
+        #: Beyond this a bound computed from an interval is worse than one that runs beside the value.
+        self.useful = 2.0**-60 if self.extended else 2.0**-41
         #: Beyond this double-word numbers may lose their lower parts.
         self.safe = 2.0**900 if self.extended else 2.0**1020
         self.small = 2.0**-960 if self.extended else 2.0**-1022
@@ -108,7 +114,7 @@ class Bounded(Totals):
             if first == second == 0:
                 if not (static or absolute):
                     least = min(_unit(x), _unit(y))
-            elif known <= USEFUL[self.extended]:
+            elif known <= self.useful:
                 relative += known * SLACK
             else:
                 for part, share in ((a, first), (b, second)):
@@ -153,7 +159,7 @@ class Bounded(Totals):
         for part, other in ((a, b), (b, a)):
             if part.error.static:
                 product = part.error.static * other.error.largest * SLACK
-                if product <= NEXT_TO_NOTHING:
+                if product <= self.next_to_nothing:
                     static += product
                 else:
                     absolute = self._plus(absolute, self._magnitude(other), self._in_frame(part), SLACK)
@@ -169,9 +175,9 @@ class Bounded(Totals):
         if not in_range:
             bits = None
             if result.exponent is None:
-                static += LOST
+                static += self.lost
             else:
-                absolute = self._sum_of(absolute, self.number(LOST))
+                absolute = self._sum_of(absolute, self.number(self.lost))
         exactly = self._are_exact(a, b) if is_scaled else self.of_one_word(a, b)
         if exactly is not None and not in_range:
             has_room: Expression | None = self.less_(self.number(self.small), self.abs_(result.high))
@@ -241,7 +247,7 @@ class Bounded(Totals):
         static, absolute, doubt = 0.0, x.absolute, either(x.doubt, y.doubt)
         if x.static:
             size = y.least if b.exponent is None else 0.0
-            if size and x.static / size * SLACK <= NEXT_TO_NOTHING:
+            if size and x.static / size * SLACK <= self.next_to_nothing:
                 static += x.static / size * SLACK
                 doubt = either(doubt, self._is_unknown_zero_by_zero(a, b))
             else:
@@ -254,9 +260,9 @@ class Bounded(Totals):
             absolute = self.mul_(self.div_(absolute, self._magnitude(b)), self.number(1 + 2.0**-8))
         if not in_range:
             if result.exponent is None:
-                static += LOST
+                static += self.lost
             else:
-                absolute = self._sum_of(absolute, self.number(LOST))
+                absolute = self._sum_of(absolute, self.number(self.lost))
         keeps_sign, exactly = self._both_keep_signs(a, b), self._are_exact(a) if divides_by_power and in_range else None
         if self.follows_zeros and (static or absolute is not None):
             exactly = either(exactly, self._zero_of(a, b))
@@ -467,8 +473,12 @@ class Bounded(Totals):
         margin = self._sum_of(self.total(a), self.total(b))
         assert margin is not None
         difference = Arithmetic.add(self, a, self.negate(b))
-        apart = self.less_(self.mul_(margin, self.number(1 + 2.0**-30)), self.abs_(difference.high))
+        apart = self.less_(self.widened(margin), self.abs_(difference.high))
         return either(doubt, except_where(self.not_(apart), self._where_exact(a, b)))
+
+    def widened(self, margin: Expression) -> Expression:
+        """A bound with what its own rounding may have lost."""
+        return self.mul_(margin, self.number(1 + 2.0**-30))
 
     def integral(self, operation: Operation, a: DoubleWord) -> DoubleWord:
         a = self.unscaled(a)
@@ -491,7 +501,7 @@ class Bounded(Totals):
             bits = Fraction(exact).numerator.bit_length() if math.isfinite(exact) else 1
             return replace(result, error=Bound(bits=max(bits, 1), least=abs(exact), largest=abs(exact)))
         size = abs(float(value))
-        relative = 2.0**-105 if self.extended else 2.0**-53
+        relative = self.rounding
         if self.extended and result.low is not None:
             parts = Fraction(result.high.attribute) + Fraction(result.low.attribute)
             relative = 0.0 if parts == value else relative
@@ -501,7 +511,7 @@ class Bounded(Totals):
         if not error.is_known:
             return error
         # The result may underflow, and of double-word numbers the lower part.
-        static = error.static if error.least >= self.small else error.static + LOST
+        static = error.static if error.least >= self.small else error.static + self.lost
         absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
         return replace(error, static=static, absolute=absolute)
 
@@ -561,8 +571,7 @@ class Bounded(Totals):
         for exact, other in ((a, b), (b, a)):
             if not (exact.error.is_exact and exact.low is None):
                 continue
-            negative = node(ops.BITCAST, (exact.high,), None, Format.I64)
-            negative = node(ops.LESS, (negative, node(ops.CONSTANT, (), 0, Format.I64)), None, Format.BIT)
+            negative = node(ops.LESS, (self.bits_(exact.high), self.whole(0)), None, Format.BIT)
             if other.interval.high <= 0:
                 return negative
             if other.interval.low >= 0:
@@ -683,7 +692,7 @@ class Bounded(Totals):
         error = a.error
         if not error.is_known or not error.static:
             return a
-        if error.static > NEXT_TO_NOTHING:
+        if error.static > self.next_to_nothing:
             return replace(
                 a, error=replace(error, static=0.0, absolute=self._sum_of(error.absolute, self._in_frame(a)))
             )

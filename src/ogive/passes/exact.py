@@ -18,8 +18,10 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bounded import Bounded
+from ogive.passes.cost import cost
 from ogive.passes.fast_path import fast_path
 from ogive.passes.rounds_once import rounds_once
+from ogive.passes.short_results import short_results
 from ogive.passes.tested import TestedReals
 from ogive.program import MASK, Number, Program, Source
 
@@ -83,6 +85,9 @@ def with_test(
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
     arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
     results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
+    short = short_results(roots, inputs, outputs, cost((*results, *(() if undecided is None else (undecided,)))))
+    if short is not None:
+        results, undecided = short
     source = Source(tuple(roots), arithmetic)
 
     def repair() -> Program:

@@ -7,26 +7,57 @@ holds for every real number and for infinities, and keeps the sign of a zero; en
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from ogive import elementary_functions as functions
 from ogive import operations as ops
-from ogive.expression import Expression, Format, Operation, constant, node, walk
+from ogive.expression import Expression, Format, Operation, constant, is_extreme, node, walk
 from ogive.passes.rowwise import CHOICES, row_exponential
 
-__all__ = ["without_cancellation"]
+__all__ = ["without_cancellation", "without_sums"]
 
 
 def without_cancellation(roots: Sequence[Expression]) -> list[Expression]:
     """The formulas with the better form of each part that has one."""
+    return _rewritten(roots, _better)
+
+
+def without_sums(roots: Sequence[Expression]) -> list[Expression]:
+    """The formulas with products in the place of sums that cancel a little: their bounds need not run beside the values."""
+    return _rewritten(roots, _as_gate)
+
+
+def _rewritten(roots: Sequence[Expression], better: Callable[[Expression], Expression]) -> list[Expression]:
     done: dict[Expression, Expression] = {}
     for current in walk(*roots):
         operands = tuple(done[operand] for operand in current.operands)
         same = all(a is b for a, b in zip(operands, current.operands, strict=True))
         fresh = current if same else node(current.operation, operands, current.attribute, current.format)
-        done[current] = _better(fresh)
+        done[current] = better(fresh)
     return [done[root] for root in roots]
+
+
+def _as_gate(a: Expression) -> Expression:
+    """``max(x, -0) - s Q(s)`` with ``s = min(abs(x), c)`` as ``max(x, -c) Q(-x)``: gelu."""
+    if a.operation != ops.SUBTRACT or a.operands[1].operation != ops.MULTIPLY or not is_extreme(a.operands[0]):
+        return a
+    size, tail = a.operands[1].operands
+    if tail.operation != functions.NORMAL_TAIL or tail.operands[0] is not size or not is_extreme(size):
+        return a
+    (_, zero, x), (_, most, magnitude) = a.operands[0].operands, size.operands
+    if not all(n.operation == ops.CONSTANT for n in (zero, most)) or magnitude is not _of(ops.ABSOLUTE, x):
+        return a
+    is_gelu = zero.attribute == 0 and a.operands[0] is _larger(x, zero) and size is _smaller(magnitude, most)
+    return _product(_larger(x, _negative(most)), _of(functions.NORMAL_TAIL, _negative(x))) if is_gelu else a
+
+
+def _larger(a: Expression, b: Expression) -> Expression:
+    return node(ops.SELECT, (node(ops.LESS, (a, b), None, Format.TRUTH), b, a), None, a.format)
+
+
+def _smaller(a: Expression, b: Expression) -> Expression:
+    return node(ops.SELECT, (node(ops.LESS, (b, a), None, Format.TRUTH), b, a), None, a.format)
 
 
 def _better(a: Expression) -> Expression:

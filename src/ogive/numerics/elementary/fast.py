@@ -28,6 +28,7 @@ from ogive.numerics.machine import Machine
 
 __all__ = [
     "LIMITS",
+    "SATURATED",
     "Argument",
     "cubic",
     "exp",
@@ -38,6 +39,7 @@ __all__ = [
     "logistic",
     "normal_tail",
     "tanh",
+    "tanh_below_saturation",
 ]
 
 LOG2_E = float.fromhex("0x1.715476p+0")
@@ -141,8 +143,13 @@ def tanh(m: Machine, a: Argument) -> Expression:
         saturated = m.div_(saturated, w)
     x = m.abs_(a.x)
     x = m.select_(m.less_(x, saturated), x, saturated)
-    e = _expm1_over(m, Argument(x, w), 2.0)
-    return m.make(ops.COPY_SIGN, m.div_(e, m.add_(e, m.number(1.0))), a.value(m))
+    return m.make(ops.COPY_SIGN, tanh_below_saturation(m, Argument(x, w)), a.value(m))
+
+
+def tanh_below_saturation(m: Machine, a: Argument) -> Expression:
+    """The same of a number between 0 and `SATURATED`."""
+    e = _expm1_over(m, a, 2.0)
+    return m.div_(e, m.add_(e, m.number(1.0)))
 
 
 def log1p_to_one(m: Machine, x: Expression) -> Expression:

@@ -5,7 +5,7 @@ Written by accuracy/derive_bounds.py, which says how these are derived; change t
 
 from __future__ import annotations
 
-__all__ = ["CORRECTED", "PROMOTED"]
+__all__ = ["CORRECTED", "PROMOTED", "SHORT"]
 
 #: Uncompensated float64 with the long polynomials, for results of fewer bits.
 PROMOTED: dict[str, float] = {
@@ -69,4 +69,14 @@ CORRECTED: dict[str, float] = {
     "sinh": 1.472066500609595e-30,  # 2**-99.1
     "tan": 1.1156177909894719e-30,  # 2**-99.5
     "tanh": 1.0409082049385958e-30,  # 2**-99.6
+}
+
+#: Float32 with the rules of the fast contract, for results of 16 bits.
+SHORT: dict[str, float] = {
+    "exp": 1.1514858352242053e-07,  # 2**-23.05
+    "expm1": 2.6089994937437505e-07,  # 2**-21.87
+    "log1p": 2.1191660908855657e-07,  # 2**-22.17
+    "logistic": 2.3677170167852278e-07,  # 2**-22.01
+    "normal_tail": 9.27596042072569e-07,  # 2**-20.04
+    "tanh": 4.037596284687653e-07,  # 2**-21.24
 }

@@ -17,13 +17,13 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
 from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import UNKNOWN, Beyond, Bound
-from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, USEFUL, Bounded
+from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.own_errors import CORRECTED, PROMOTED
 from ogive.numerics.interval import Interval
 from ogive.numerics.truths import both, either, except_where
 
-__all__ = ["bounded", "rule_of"]
+__all__ = ["FUNCTIONS", "bounded", "condition_within", "of_one", "rule_of"]
 
 #: Where a function underflows its result is wrong by this at most.
 UNDERFLOW = 2.0**-980
@@ -80,6 +80,8 @@ class Function:
     domain: tuple[float, float] = (-math.inf, math.inf)
     #: Whether the function of vast numbers, of positive ones and of negative ones, is vast or next to its limit.
     of_vast: tuple[Vast, Vast] = ("unknown", "unknown")
+    #: Whether the condition number grows as the square of the operand, and not as the operand.
+    is_of_square: bool = False
     #: Its name, by which ties.py knows it.
     name: str = ""
 
@@ -229,6 +231,7 @@ FUNCTIONS |= {
     name: replace(FUNCTIONS[name], is_linear_at_zero=True)
     for name in ("asinh", "atan", "erf", "expm1", "log1p", "sinh", "tanh")
 }
+FUNCTIONS |= {name: replace(FUNCTIONS[name], is_of_square=True) for name in ("erfc", "log_ndtr", "normal_tail")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], is_below_one=True) for name in ("erf", "tanh")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=-math.inf) for name in ("exp", "exp2", "logistic")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=math.inf) for name in ("erfc", "normal_tail")}
@@ -293,18 +296,20 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
             made = OF_TWO[name](m, own, result, *operands)
         else:
             function = replace(FUNCTIONS[name], name=name)
+            own = replace(own, static=UNDERFLOW if function.underflows else 0.0)
             if is_result and function.saturates:
                 function = replace(function, limits=(math.inf, math.inf))
-            made = _of_one(m, function, own, result, operands[0])
+            made = of_one(m, function, own, result, operands[0])
         return made if is_result else m.finished(made, made.error)
 
     return with_bound
 
 
-def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, operand: DoubleWord) -> DoubleWord:
+def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, operand: DoubleWord) -> DoubleWord:
+    """The result with its bound: what the rule adds, its own, and what becomes of the operand's."""
     u = m.unscaled(operand)
     error = u.error
-    doubt = error.doubt
+    doubt = either(error.doubt, own.doubt)
     limit = function.limits[m.extended]
     is_single = error.bits is not None and error.bits <= 24
     u_low, u_high = max(u.interval.low, -error.largest), min(u.interval.high, error.largest)
@@ -316,7 +321,7 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
     is_vast = function.saturates and m.knows_what_is_beyond_range
     if not is_vast:
         doubt = either(doubt, saturated)
-    relative, static, absolute = own.relative, UNDERFLOW if function.underflows else 0.0, None
+    relative, static, absolute = own.relative, own.static, None
     if function.static and not is_single:
         static += function.static if not m.extended else function.static * 2.0**-46
         if function.slope is not None:  # of the tangent: an error of the reduced angle
@@ -326,7 +331,7 @@ def _of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, oper
             absolute, static = m.number(static) if absolute is None else absolute, 0.0
             absolute = m.select_(m.less_(m.abs_(u.high), m.number(0.5)), m.number(0.0), absolute)
     lies = Interval(u_low, u_high)
-    if error.absolute is None and 0 < error.static <= NEXT_TO_NOTHING:
+    if error.absolute is None and 0 < error.static <= m.next_to_nothing:
         if any(lies.within(i.low, i.high) for i, _ in function.conditions):
             # No slope there is more than the value and 2.
             relative, static = relative + 2 * error.static, static + 2.2 * error.static
@@ -439,17 +444,24 @@ def _beyond_one(m: Bounded, u: DoubleWord) -> Beyond:
     return Beyond(m.make(ops.COPY_SIGN, m.number(1.0), u.high), zero, is_above, is_below)
 
 
+def condition_within(function: Function, lies: Interval) -> float:
+    """No less than the condition number of operands in an interval; infinite where that is not bounded."""
+    for interval, condition in function.conditions:
+        if lies.within(interval.low, interval.high):
+            size = lies.largest_magnitude
+            most = 2 * size * size + 2 if function.is_of_square else max(2.0, size + 1)
+            return min(condition, most)
+    return math.inf
+
+
 def _change(m: Bounded, function: Function, u: DoubleWord, error: Bound, lies: Interval) -> float | Expression:
     """The relative error that the operand's makes, as a number; or the absolute error of the operand, to be magnified."""
     if error.is_relative:
         if function.is_logarithm:
             return error.relative * SLACK
-        for interval, condition in function.conditions:
-            if lies.within(interval.low, interval.high):
-                change = min(condition, max(2.0, lies.largest_magnitude + 1)) * error.relative * SLACK
-                if change <= USEFUL[m.extended]:
-                    return change
-                break
+        change = condition_within(function, lies) * error.relative * SLACK
+        if change <= m.useful:
+            return change
     total = m.total(u)
     assert total is not None
     return total

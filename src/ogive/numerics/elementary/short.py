@@ -1,0 +1,193 @@
+"""The elementary functions where float32 computes results of 16 bits, with bounds.
+
+They are the rules of the fast contract (fast.py), for numbers of every size: operands are moved to where a rule holds, as
+far as the result has reached its limit there. Where it has not, the result is in doubt. In float16 all is at its limit
+that lies beyond a rule; in bfloat16, whose numbers reach as far as those of float32, small results are in doubt.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from ogive import operations as ops
+from ogive.expression import Expression, Operation, node
+from ogive.numerics.bound import UNKNOWN, Bound
+from ogive.numerics.double_word import DoubleWord
+from ogive.numerics.elementary import fast
+from ogive.numerics.elementary.fast_slopes import tail_on_both_sides
+from ogive.numerics.elementary.own_errors import SHORT
+from ogive.numerics.elementary.propagation import FUNCTIONS, of_one
+from ogive.numerics.interval import Interval
+from ogive.numerics.short import Factors, Short, TooShort
+from ogive.numerics.truths import either
+
+__all__ = ["short_rule"]
+
+#: Up to this magnitude of its operand exp is a normal number of float32.
+FAR = 87.0
+
+#: Below this expm1 is -1 to more than float32 holds.
+FAR_BELOW_ZERO = -30.0
+
+#: Factors are no larger, so that constants can be multiplied by them. Reciprocals are no smaller than one by this.
+LARGEST_FACTOR = 2.0**100
+
+#: The largest operand of a logarithm that has a rule.
+ONE_AND_MORE = 1 + 2.0**-10
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """What a function is computed of: a number, or a product of two that was not rounded."""
+
+    m: Short
+    u: DoubleWord
+    factors: Factors | None
+    low: float = -math.inf
+    high: float = math.inf
+    """To where it is moved."""
+
+    @property
+    def interval(self) -> Interval:
+        low, high = self.u.interval.low, self.u.interval.high
+        return Interval(min(max(low, self.low), self.high), max(min(high, self.high), self.low))
+
+    def moved(self, low: float, high: float) -> _Operand:
+        """The operand moved into an interval around zero; of a product that is done by one factor."""
+        return replace(self, low=low, high=high)
+
+    def argument(self) -> fast.Argument:
+        m, lies = self.m, self.u.interval
+        is_low, is_high = lies.low < self.low, lies.high > self.high
+        if self.factors is None:
+            return fast.Argument(m.clamped(self.u, self.low, self.high).high)
+        x, w, rest = self.factors.x, self.factors.w, self.factors.rest
+        limit = max(-self.low if is_low else 0.0, self.high if is_high else 0.0)
+        if limit:
+            most = m.div_(m.number(limit), m.abs_(w))
+            x = m.select_(m.less_(most, x), most, x)
+            x = m.select_(m.less_(x, m.neg_(most)), m.neg_(most), x)
+        return fast.Argument(x, w, None if rest is None else m.mul_(x, rest))
+
+    def is_below(self, limit: float) -> Expression | None:
+        m = self.m
+        return m.less_(self.u.high, m.number(limit)) if self.u.interval.low < limit else None
+
+    def is_above(self, limit: float) -> Expression | None:
+        m = self.m
+        return m.less_(m.number(limit), self.u.high) if self.u.interval.high > limit else None
+
+
+#: The number, where it lies, and what beside the relative error of the rule is static or in doubt.
+_Made = tuple[Expression, Interval, float, Expression | None]
+
+
+def _exp(x: _Operand, is_result: bool) -> _Made:
+    m = x.m
+    near = x.moved(-FAR, FAR)
+    doubt = None if is_result and not m.is_wide else x.is_above(FAR)
+    static = 0.0
+    if m.is_wide:
+        doubt = either(doubt, x.is_below(-FAR))
+    elif x.u.interval.low < -FAR:
+        static = math.exp(-FAR)
+    return fast.exp(m, near.argument()), near.interval.map(math.exp), static, doubt
+
+
+def _expm1(x: _Operand, is_result: bool) -> _Made:
+    m = x.m
+    near = x.moved(FAR_BELOW_ZERO, FAR)
+    doubt = None if is_result and not m.is_wide else x.is_above(FAR)
+    return fast.expm1(m, near.argument()), near.interval.map(math.expm1), 0.0, doubt
+
+
+def _logistic(x: _Operand, is_result: bool) -> _Made:
+    m = x.m
+    near = x.moved(-FAR, FAR)
+    doubt = x.is_below(-FAR) if m.is_wide else None
+    static = math.exp(-FAR) if not m.is_wide and x.u.interval.low < -FAR else 0.0
+    lies = near.interval.map(lambda u: 1 / (1 + math.exp(-u)))
+    return fast.logistic(m, near.argument()), Interval(lies.low, 1.0), static, doubt
+
+
+def _tanh(x: _Operand, is_result: bool) -> _Made:
+    m, lies = x.m, x.u.interval.map(math.tanh)
+    near = x.moved(-fast.SATURATED, fast.SATURATED).argument()
+    low = near.low
+    if low is not None:  # of the magnitude
+        low = m.from_bits_(
+            node(
+                ops.EXCLUSIVE_OR,
+                (m.bits_(low), m.bits_(m.make(ops.COPY_SIGN, m.number(0.0), x.u.high))),
+                None,
+                m.integer,
+            )
+        )
+    size = fast.Argument(m.abs_(near.x), None if near.w is None else m.abs_(near.w), low)
+    number = m.make(ops.COPY_SIGN, fast.tanh_below_saturation(m, size), x.u.high)
+    return number, Interval(max(lies.low, -1.0), min(lies.high, 1.0)), 0.0, None
+
+
+def _log1p(x: _Operand, is_result: bool) -> _Made:
+    m = x.m
+    if not x.u.interval.within(0.0, ONE_AND_MORE):
+        raise TooShort("log1p of other numbers than those from 0 to 1")
+    static = m.lost if x.u.error.least < m.smallest_normal else 0.0
+    return fast.log1p_to_one(m, x.u.high), x.u.interval.map(math.log1p), static, None
+
+
+def _normal_tail(x: _Operand, is_result: bool) -> _Made:
+    m, lies = x.m, x.u.interval
+    limit = fast.LIMITS["gaussian"]
+    doubt = x.is_above(limit) if m.is_wide else None
+    static = 0.0 if lies.high <= limit or m.is_wide else 2.0**-123
+    near = m.clamped(x.u, -limit, limit).high
+    if lies.low >= 0:
+        return fast.normal_tail(m, near), Interval(0.0, 0.5), static, doubt
+    return tail_on_both_sides(m, m.abs_(near), m.less_(near, m.number(0.0))), Interval(0.0, 1.0), static, doubt
+
+
+RULES: dict[str, Callable[[_Operand, bool], _Made]] = {
+    "exp": _exp,
+    "expm1": _expm1,
+    "log1p": _log1p,
+    "logistic": _logistic,
+    "normal_tail": _normal_tail,
+    "tanh": _tanh,
+}
+
+#: What a reduced operand, 0.35 at most, is rounded by once more where it is made of a product. Of expm1 and tanh it counts as
+#: much as exp(u) is larger than these: 2.5 times.
+OF_PRODUCT = {"exp": 2.0**-25, "logistic": 2.0**-25, "expm1": 2.0**-24, "tanh": 2.0**-24}
+
+#: Where the condition of a function counts: beyond that it is in doubt, or at its limit.
+REACH = {"exp": FAR, "expm1": FAR, "logistic": FAR, "normal_tail": fast.LIMITS["gaussian"]}
+
+
+def short_rule(m: Short, operation: Operation, operand: DoubleWord, *, is_result: bool) -> DoubleWord:
+    """The function of a number, with its bound. Raises TooShort where there is no rule."""
+    name = operation.name
+    if name not in RULES:
+        raise TooShort(f"{name} has no rule in float32")
+    if not operand.error.is_known:
+        return replace(operand, error=UNKNOWN)
+    factors = m.factors.get(operand.high) if name in OF_PRODUCT else None
+    number, lies, static, doubt = RULES[name](_Operand(m, operand, factors), is_result)
+    error, more = operand.error, 0.0
+    if factors is not None:
+        error = replace(error, relative=0.0)  # the rule multiplies
+        more = OF_PRODUCT[name]
+        size = m.abs_(factors.w)
+        doubt = either(doubt, m.not_(m.less_(size, m.number(LARGEST_FACTOR))))
+        if factors.rest is not None:
+            doubt = either(doubt, m.less_(size, m.number(1 / LARGEST_FACTOR)))
+    reach = REACH.get(name, math.inf)
+    inside = Interval(max(operand.interval.low, -reach), min(operand.interval.high, reach))
+    error = replace(error, largest=min(error.largest, reach))
+    function = replace(FUNCTIONS[name], limits=(math.inf, math.inf), increasing=None)
+    own = Bound(SHORT[name] + more, static=static, doubt=doubt)
+    result = DoubleWord(number, interval=lies)
+    made = of_one(m, function, own, result, replace(operand, interval=inside, error=error))
+    return made if is_result else m.finished(made, made.error)

@@ -1,0 +1,114 @@
+"""Results of 16 bits that float32 computes are those that float64 computes: of all inputs, and with other parameters."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ogive
+from ogive import operations as ops
+from ogive.dtypes import ElementType, element_type
+from ogive.expression import Format, node, walk
+from ogive.operator import Operator
+from ogive.passes import exact
+from ogive.program import Program
+from ogive.runtime.kernels import make_ufunc
+from tests.inputs import assert_same_bits
+
+TYPES = {"float16": np.dtype(np.float16), "bfloat16": np.dtype(ml_dtypes.bfloat16)}
+
+#: Operators, types, and parameters that reach the ends of float32.
+CASES: list[tuple[Operator, str, dict[str, Any]]] = [
+    *((op, kind, {}) for op in (ogive.exp, ogive.expm1, ogive.sigmoid, ogive.gelu) for kind in TYPES),
+    (ogive.tanh, "float16", {}),
+    (ogive.mish, "bfloat16", {}),
+    (ogive.log_sigmoid, "float16", {}),
+    (ogive.gelu, "bfloat16", {"approximate": "tanh"}),
+    *((ogive.swish, "bfloat16", {"alpha": alpha}) for alpha in (1.0, -0.7, 1e-42, 3e38)),
+    *((ogive.celu, "bfloat16", {"alpha": alpha}) for alpha in (1.0, -2.5, 1e-42, 3e38)),
+    *((ogive.celu, "float16", {"alpha": alpha}) for alpha in (0.3, -1e-30)),
+    *((ogive.elu, "float16", {"alpha": alpha}) for alpha in (1.0, 3e38)),
+    *((ogive.softplus, "bfloat16", {"steepness": steepness}) for steepness in (1.0, 1e30)),
+    (ogive.softplus, "float16", {"steepness": -0.3}),
+    (ogive.selu, "bfloat16", {}),
+    (ogive.scaled_tanh, "bfloat16", {"alpha": 3e38, "beta": 1e-30}),
+]
+IDS = [f"{op.name} {kind} {values}" for op, kind, values in CASES]
+
+
+def kind_of(dtype: Any) -> ElementType:
+    return element_type(dtype.name)
+
+
+def program(op: Operator, dtype: Any, values: dict[str, Any]) -> Program:
+    """The program with its numeric parameters open."""
+    signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {kind_of(dtype)})
+    return op.program(signature, **{key: value for key, value in values.items() if isinstance(value, str)})
+
+
+def computed(op: Operator, made: Program, values: dict[str, Any], *operands: np.ndarray) -> np.ndarray:
+    parameters = [float(values.get(p.name, p.default)) for p in op.numeric_parameters]
+    result: np.ndarray = make_ufunc(op.name, made, parameters=parameters)(*operands)
+    return result
+
+
+def computes_in_float32(made: Program) -> bool:
+    assert made.undecided is not None
+    return all(n.format.bits < 64 for n in walk(*made.results, made.undecided) if n.operation != ops.PARAMETER)
+
+
+@pytest.mark.parametrize(("op", "kind", "values"), CASES, ids=IDS)
+def test_all_inputs_have_the_bits_of_float64(
+    op: Operator, kind: str, values: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dtype = TYPES[kind]
+    x = np.arange(65536, dtype=np.uint16).view(dtype)
+    short = program(op, dtype, values)
+    assert computes_in_float32(short)
+    found = computed(op, short, values, x)
+    monkeypatch.setattr(exact, "short_results", lambda *_: None)
+    long = program(op, dtype, values)
+    assert not computes_in_float32(long)
+    assert_same_bits(found, computed(op, long, values, x), x)
+
+
+@pytest.mark.parametrize("dtype", TYPES.values(), ids=str)
+def test_two_operands(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    x, y = np.random.default_rng(2).integers(0, 65536, (2, 200_000), dtype=np.uint16).view(dtype)
+    short = program(ogive.swiglu, dtype, {})
+    found = computed(ogive.swiglu, short, {}, x, y)
+    monkeypatch.setattr(exact, "short_results", lambda *_: None)
+    long = program(ogive.swiglu, dtype, {})
+    assert computes_in_float32(short)
+    assert not computes_in_float32(long)
+    assert_same_bits(found, computed(ogive.swiglu, long, {}, x, y), x, y)
+
+
+def shares(op: Operator, dtype: Any, x: np.ndarray) -> float:
+    """The share of undecided results."""
+    made = program(op, dtype, {})
+    assert made.undecided is not None
+    flag = node(ops.CONVERT, (made.undecided,), None, Format.U8)
+    flags = replace(made, outputs=(element_type("uint8"),), results=(flag,), undecided=None, repair=None)
+    return float(computed(op, flags, {}, x.astype(dtype)).mean())
+
+
+def test_few_usual_results_are_undecided() -> None:
+    """Each is repaired, which takes as long as a hundred others."""
+    x = np.random.default_rng(2).normal(0, 2, 65536)
+    for op in (ogive.exp, ogive.sigmoid, ogive.tanh, ogive.swish, ogive.gelu, ogive.mish, ogive.elu, ogive.softplus):
+        for dtype, most in zip(TYPES.values(), (0.006, 0.003), strict=True):
+            share = shares(op, dtype, x)
+            assert share < most, f"{op.name} {dtype}: {share}"
+
+
+def test_zeros_are_decided() -> None:
+    """Sparse data have many."""
+    x = np.array([0.0, -0.0])
+    for op in (ogive.exp, ogive.tanh, ogive.swish, ogive.gelu, ogive.mish, ogive.elu, ogive.celu, ogive.softplus):
+        for dtype in TYPES.values():
+            assert not shares(op, dtype, x)
