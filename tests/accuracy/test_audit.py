@@ -144,6 +144,7 @@ EXTREMES: list[tuple[str, dict[str, float]]] = [
 ]
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize(("name", "parameters"), EXTREMES, ids=str)
 def test_extreme_parameters(name, parameters):
     for dtype in ("float16", "bfloat16"):

@@ -113,6 +113,7 @@ def halves():
     return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(
     "names",
     [
@@ -155,6 +156,7 @@ def test_fused_programs_compute_what_their_steps_do(names):
         assert_same_bits(fused(x), result, x)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("alpha", [1.0, -0.75, 1e-30, 30.0, 1e30])
 @pytest.mark.parametrize("names", [("celu", "tanh"), ("sigmoid", "celu"), ("tanh", "scaled_tanh"), ("relu", "swish")])
 def test_parameters_of_later_steps_decide_too(names, alpha):

@@ -77,6 +77,7 @@ def far(x: Any) -> Any:
     return (x - np.tanh(x)) / x**3
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("guard", GUARDS)
 @pytest.mark.parametrize("formula", [third, far])
 def test_guards_keep_the_third_level(guard: str, formula: Callable[[Any], Any]) -> None:

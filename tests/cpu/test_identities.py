@@ -38,6 +38,7 @@ def values(dtype):
         return np.concatenate([SPECIAL, *ordinary]).astype(dtype)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16, np.float32], ids=lambda t: t.__name__)
 @pytest.mark.parametrize("name", FORMULAS)
 def test_the_bits_are_those_of_the_formula_itself(name, dtype):

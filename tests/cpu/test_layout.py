@@ -168,6 +168,7 @@ def test_reduce_and_accumulate_are_sequential():
     assert totals.tolist() == [1, 5, 4]
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("offset", [0, 1, 5, 15, 16])
 @pytest.mark.parametrize("kind", ["float32", "int8"])
 def test_results_larger_than_the_caches_have_the_same_bits(kind, offset, threads):
@@ -185,6 +186,7 @@ def test_results_larger_than_the_caches_have_the_same_bits(kind, offset, threads
         assert (memory[offset + count :] == 99).all()
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("offset", [0, 1, 16, 21])
 @pytest.mark.parametrize("width", [1040, 1088, 1104, 4096, 4100])
 def test_broadcast_results_larger_than_the_caches_have_the_same_bits(width, offset, threads):

@@ -268,6 +268,7 @@ LIMITS: dict[str, Formula] = {
 }
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
 @pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("asked", LIMITS)

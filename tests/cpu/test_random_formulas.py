@@ -71,6 +71,7 @@ def wrong_results(root: Expression, kind: ElementType, tensors: Sequence[np.ndar
     return [f"{kind.name} {[x[i] for x in tensors]}: {result[i]}, not {right[i]}" for i in places[:5]]
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("seed", range(EXAMPLES))
 def test_random_formulas_are_correctly_rounded(seed: int) -> None:
     generator = np.random.default_rng(1000 + seed)
@@ -81,6 +82,7 @@ def test_random_formulas_are_correctly_rounded(seed: int) -> None:
         assert wrong_results(root, kind, operands(kind, generator, 1000), alpha) == [], str(root)
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", WRITTEN)
 def test_written_formulas_are_correctly_rounded(name: str, dtype: str) -> None:

@@ -107,6 +107,7 @@ def _rounded(value, kind):
     return float(round(value / Fraction(2) ** exponent) * Fraction(2) ** exponent)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("length", [16_384, 16_385, 200_000])
 def test_long_rows_that_cancel(length):
     rng = np.random.default_rng(length)

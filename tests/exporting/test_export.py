@@ -28,6 +28,7 @@ def test_the_same_bytes_twice():
     assert sorted(made[0].files) == ["ogive_celu_float32.h", "ogive_celu_float32.o", "ogive_celu_float32_test.c"]
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize(
     ("triple", "file", "magic"),
     [

@@ -113,6 +113,7 @@ FLUSH = {
 }
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("target", ["x86_64", "aarch64", "riscv64"])
 def test_the_callers_environment_does_not_matter_and_comes_back(target, tmp_path):
     """Every rounding mode, with flush-to-zero where there is one, and a flag that was set before."""
@@ -140,6 +141,7 @@ COMPILERS = {
 }
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("compiler", ["gcc", "clang", "zig cc"])
 def test_compilers_link_static_and_shared_libraries(compiler, tmp_path):
     if not IS_X86:

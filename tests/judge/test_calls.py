@@ -78,6 +78,7 @@ class Later:
             y += 1
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(
     ("change", "where"),
     [

@@ -509,6 +509,7 @@ def test_wrong_calls(arguments, text):
     assert text in found.output
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize(("kind", "least"), [("float16", 60), ("int8", 8)])
 def test_all_one_operand_rows_of_ogive(capsys, kind, least):
     """Ogive's own kernels against golden data: all operators of one tensor. bfloat16 takes 45 s more, by the same command."""

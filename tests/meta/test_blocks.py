@@ -110,7 +110,7 @@ def need(program):
             pytest.importorskip(package, reason=f"{package}, which the page uses, is not installed")
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8)
 @pytest.mark.parametrize("path", pages_with("python"), ids=lambda path: path.name)
 def test_the_programs_of_a_page_run_in_order(path, tmp_path):
     program = "\n".join(
@@ -175,7 +175,7 @@ def given(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8)
 @pytest.mark.parametrize(("path", "command"), RUN, ids=[f"{path.name}: {command}" for path, command in RUN])
 def test_a_command_of_a_page(path, command, given):
     program, *arguments = shlex.split(command)

@@ -84,6 +84,7 @@ def measured(name: str, mode: str) -> tuple[Values, list[Any], tuple[np.ndarray,
     return values, exact, operands
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("name", [*ONE, *TWO])
 def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, mode: str) -> None:

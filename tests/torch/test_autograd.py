@@ -165,6 +165,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 @pytest.mark.parametrize("is_compiled", [False, True])
 def test_transformations_compose(transform, is_compiled):

@@ -137,6 +137,7 @@ def test_compiled_and_pickled_modules():
 # ---- training
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize(
     ("name", "arguments"), [case for case in CASES if case[0] not in ("GLU", "Softmax2d", "Softmax")]
 )

@@ -232,6 +232,7 @@ def _compiled_equals(function, *calls):
         assert torch.equal(ours, theirs)
 
 
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("module", [ogive_torch, ogive_torch.fast])
 def test_parameters_may_be_sizes(module):
     sizes = [(torch.linspace(-2, 2, length),) for length in (3, 5)]
