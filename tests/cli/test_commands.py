@@ -111,7 +111,7 @@ def test_show_assembly(ogive):
         (("lst",), "ogive: there is no command 'lst'; did you mean list?"),
         (
             ("zzz",),
-            "ogive: there is no command 'zzz'; allowed: accuracy, check, export, judge, list, run, show, split, vectors",
+            "ogive: there is no command 'zzz'; allowed: accuracy, check, devices, export, judge, list, run, show, split, vectors",
         ),
         (("show",), "ogive: Missing argument 'OPERATOR'. Try 'ogive show --help'"),
         (("show", "shrnk"), "ogive: there is no operator 'shrnk'; did you mean shrink or tanhshrink or softshrink?"),

@@ -17,8 +17,8 @@ POINTER, SIZE, STEP = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_ssize_t
 #: Operators, or nodes of models; the seed and the shape of elements among whose rows some are undecided, and wrong
 #: without the repair: short rows, and rows of several segments.
 CASES = [
-    ("softmin", 1, (20000, 64)),
-    ("softmin", 1, (10, 20011)),
+    ("softmin", 3, (20000, 64)),
+    ("softmin", 13, (10, 20011)),
     ("sparsemax", 0, (4000, 16)),
     ("softmax", 106, (10, 20011)),
     ("logsumexp", 4, (100000, 16)),

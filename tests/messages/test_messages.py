@@ -117,10 +117,11 @@ def test_every_sentence_has_the_form(door, label, code, kind, sentence):
 
 
 def test_every_kind_of_error_is_in_the_table():
-    """Those that a call can get: a kernel that cannot be compiled, and a missing package, need another machine."""
+    """Those that a call can get: a kernel that cannot be compiled, a device and a missing package need another machine."""
     found = {kind for _, _, _, kind, _ in ROWS}
     assert {name for name in errors.__all__ if name.endswith("Error")} - found == {
         "CompileError",
+        "DeviceError",
         "MissingPackageError",
         "OgiveError",
     }

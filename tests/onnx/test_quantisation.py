@@ -43,7 +43,7 @@ def test_sixteen_bits_are_a_kernel(kind):
     model = text_model(
         f"g (float[N] x, float s, {kind} z) => ({kind}[N] y) {{ y = QuantizeLinear(x, s, z) }}", opset=21, ir_version=10
     )
-    assert type(ogive.onnx.load(model)._graph.steps[0].made).__name__ == "Elementwise"
+    assert type(ogive.onnx.load(model)._graph.steps[0].made).__name__ == "ElementwiseNode"
 
 
 def rounded(value, kind):

@@ -29,7 +29,7 @@ def level_named(value: int) -> str:
 def reasons(operator: str, tensors: Mapping[str, KnownTensor], level: int) -> list[str]:
     """Why a device of this level refuses the operator with these tensors, each by its member; empty if it takes it.
 
-    >>> reasons("ACTIVATION_SHRINK", {"InputTensor": Tensor("INT32", 2)}, 0x3000)
+    >>> reasons("ACTIVATION_SHRINK", {"InputTensor": KnownTensor("INT32", 2)}, 0x3000)
     ['InputTensor is INT32; allowed: FLOAT32, FLOAT16 at 3_0. 5_1 takes it']
     """
     described = facts(operator)
@@ -61,7 +61,7 @@ def _problem(tensor: KnownTensor, support: TensorSupport, level: str) -> str:
 def lowest_level(operator: str, tensors: Mapping[str, KnownTensor]) -> int | None:
     """The lowest feature level that takes the operator with these tensors, or None.
 
-    >>> lowest_level("ACTIVATION_SHRINK", {"InputTensor": Tensor("INT32", 2)}) == 0x5100
+    >>> lowest_level("ACTIVATION_SHRINK", {"InputTensor": KnownTensor("INT32", 2)}) == 0x5100
     True
     """
     return next((level for level in FEATURE_LEVELS.values() if not reasons(operator, tensors, level)), None)

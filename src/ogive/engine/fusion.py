@@ -7,9 +7,9 @@ alone would not compute. Constants go into the code.
 >>> from ogive.dtypes import element_type
 >>> from ogive.signature import Signature
 >>> kind = element_type("float32")
->>> x, y, z = (Value(name, kind, (3,)) for name in "xyz")
+>>> x, y, z = (ArrayValue(name, kind, (3,)) for name in "xyz")
 >>> formula = {name: getattr(ogive, name).computation(Signature((kind,), (kind,))) for name in ("celu", "tanh")}
->>> nodes = Node("celu", y, (x,), formula["celu"], (1.5,)), Node("tanh", z, (y,), formula["tanh"])
+>>> nodes = GraphNode("celu", y, (x,), formula["celu"], (1.5,)), GraphNode("tanh", z, (y,), formula["tanh"])
 >>> [group] = fused(Graph(nodes, stored={"z": 1}))
 >>> group.inputs == (x,), group.outputs == (z,)
 (True, True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -13,6 +12,7 @@ import pyopencl as cl
 from ogive.backends.c_like import OPENCL
 from ogive.backends.device_text import ELEMENTS, PUT, kernel_text
 from ogive.dtypes import ElementType
+from ogive.forking import lock
 from ogive.opencl.hardware import build
 from ogive.operator import Operator
 from ogive.program import Program
@@ -45,7 +45,7 @@ class Kernel:
         self.elements, self.put = cl.Kernel(built, ELEMENTS), cl.Kernel(built, PUT)
         self.lists = program.undecided is not None and program.repair is not None
         self.group = min(GROUP, self.elements.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, device))
-        self.lock = threading.Lock()  # arguments belong to the kernel's object
+        self.lock = lock()  # arguments belong to the kernel's object
         if self.lists:
             self._make_room(ROOM)
             self.count = cl.Buffer(context, cl.mem_flags.READ_WRITE, 4)
