@@ -71,9 +71,7 @@ def functions():
 #: they keep the repair's number (docs/export.md).
 UNDECIDED = {
     *(f"ogive_parametric_softplus_{kind}" for kind in ("float16", "float32", "bfloat16")),
-    *(f"ogive_tanhshrink_{kind}" for kind in ("float16", "float32", "bfloat16")),
-    *("ogive_scaled_tanh_float32", "ogive_scaled_tanh_bfloat16"),
-    *("ogive_geglu_float16", "ogive_geglu_bfloat16", "ogive_swiglu_bfloat16"),
+    "ogive_swiglu_bfloat16",
 }
 
 
