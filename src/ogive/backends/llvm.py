@@ -90,7 +90,7 @@ def parts(
     rows = rows_of(target)
     define = f"define {linkage} void" if linkage else "define void"
     names = [prefix + name for name in entries(program)]
-    writer_class = ColumnWriter if of_columns else _Function
+    writer_class = ColumnWriter if of_columns else _StageFunction
     writers = [writer_class(target, block_size(program), program, rows, define, group) for _ in names]
     functions = [writer.function(name, i) for i, (writer, name) in enumerate(zip(writers, names, strict=True))]
     declarations = {
@@ -101,7 +101,7 @@ def parts(
 
 
 @dataclass
-class _Function(CpuLoops):
+class _StageFunction(CpuLoops):
     """Writes one function."""
 
     def function(self, name: str, stage: int) -> str:

@@ -1,7 +1,7 @@
 """The row-wise activations: formulas over an axis, with reductions in one fixed order.
 
 Rows of 16-bit types are computed in float32 and their sums in float64; sums of float64 are kept as two. The
-largest element is subtracted without a rounding error, which exp() would magnify (passes/rowwise.py).
+largest element is subtracted without a rounding error, which exp() would magnify (passes/row_numbers.py).
 """
 
 from __future__ import annotations

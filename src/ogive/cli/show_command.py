@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -16,8 +17,12 @@ from ogive.cli.operator_argument import OperatorName, find
 from ogive.cli.plot import PLOT_OR_TERMINAL, plot_operator
 from ogive.cli.terminal import TERMINAL
 from ogive.curves import Curve, Drawing, drawing
-from ogive.numerics.bound import Bound
+from ogive.dtypes import ElementType
+from ogive.expression import REDUCTIONS, Expression, Format, walk
+from ogive.numerics.bound import UNKNOWN, Bound
+from ogive.numerics.bounded import Bounded
 from ogive.operator import Operator
+from ogive.passes.real_lowering import RealLowering
 
 __all__ = ["command"]
 
@@ -88,12 +93,21 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None, pic
 
 def _bounds(op: Operator) -> list[str]:
     """What float32 results may be wrong by before they are rounded, a line for each."""
-    from ogive.passes.bounds import bounds_of
-
     single = next((s for s in op.signatures if all(t.name == "float32" for t in (*s.inputs, *s.outputs))), None)
     if single is None:
         return []
-    return [text for bound in bounds_of(op.formula(), single.inputs) if (text := _bound_text(bound))]
+    return [text for bound in _bounds_of(op.formula(), single.inputs) if (text := _bound_text(bound))]
+
+
+def _bounds_of(roots: Sequence[Expression], inputs: Sequence[ElementType]) -> tuple[Bound, ...]:
+    """The bound of each formula, of elements and in float64 without compensation, as float32 results are computed.
+
+    Formulas of rows have none yet, nor have truth values.
+    """
+    if any(current.operation in REDUCTIONS for current in walk(*roots)):
+        return (UNKNOWN,) * len(roots)
+    reals = RealLowering(Bounded(Format.F64, goal=Format.F32), tuple(inputs))
+    return tuple(UNKNOWN if root.format is Format.TRUTH else reals.number(root).error for root in roots)
 
 
 def _bound_text(bound: Bound) -> str:

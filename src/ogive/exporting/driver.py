@@ -36,7 +36,7 @@ MARKED_AT_ONCE = 1024
 
 def run_function(interface: Interface, target: Target, prefix: str) -> str:
     """The text of the loop, for the kernel whose entries begin with ``prefix``."""
-    return _Run(interface, target, prefix).text()
+    return _ElementsRun(interface, target, prefix).text()
 
 
 def copied(f: FunctionText, size: int, to: tuple[str, str], source: tuple[str, str], count: str) -> None:
@@ -47,7 +47,7 @@ def copied(f: FunctionText, size: int, to: tuple[str, str], source: tuple[str, s
         f.store(kind, item, f.at(to[0], f.do("mul", i, to[1])), size)
 
 
-class _Run:
+class _ElementsRun:
     def __init__(self, interface: Interface, target: Target, prefix: str) -> None:
         self.target, self.prefix = target, prefix
         self.operands = interface.operands

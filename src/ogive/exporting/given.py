@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ogive.errors import ArgumentError, described, message
-from ogive.exporting.sources import Source, source_of_operator
+from ogive.exporting.sources import ExportSource, source_of_operator
 from ogive.operator import Operator
 
 __all__ = ["source_of"]
@@ -16,7 +16,7 @@ __all__ = ["source_of"]
 
 def source_of(
     what: Any, dtype: str | Sequence[str] | None, choices: Mapping[str, Any] | None, name: str | None
-) -> Source:
+) -> ExportSource:
     """The function of an operator, a bound operator or a model."""
     if isinstance(what, Operator):
         return source_of_operator(what, dtype, dict(choices or {}), {}, name)
@@ -25,7 +25,7 @@ def source_of(
         op, values = binding
         return source_of_operator(op, dtype, {}, dict(values), name)
     if type(what).__module__.startswith("ogive.onnx"):
-        from ogive.exporting.models import source_of_model
+        from ogive.exporting.one_kernel_models import source_of_model
 
         return source_of_model(what, name)
     raise ArgumentError(

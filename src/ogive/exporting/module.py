@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ogive.backends.function_text import FunctionText
 from ogive.backends.llvm import METADATA, parts
 from ogive.backends.target import Target
-from ogive.exporting import driver, environment, levels, row_driver
+from ogive.exporting import driver, processor, row_driver
 from ogive.exporting.interface import Interface
 
 __all__ = ["module_text"]
@@ -23,7 +23,7 @@ def module_text(interfaces: Sequence[Interface], targets: Sequence[Target], trip
     Of several levels the entries take the highest that the processor has.
     """
     lowest = targets[0]
-    header: dict[str, None] = dict.fromkeys(environment.declarations(lowest.architecture))
+    header: dict[str, None] = dict.fromkeys(processor.declarations(lowest.architecture))
     functions, attributes = list[str](), list[str]()
     for interface in interfaces:
         for level, target in enumerate(targets):
@@ -43,7 +43,7 @@ def module_text(interfaces: Sequence[Interface], targets: Sequence[Target], trip
         if interface.is_row_wise:
             functions.append(_scratch(interface, lowest))
     if len(targets) > 1:
-        functions += levels.function()
+        functions += processor.level_function()
     flags = []
     if lowest.abi:
         flags = ["!llvm.module.flags = !{!2}", f'!2 = !{{i32 1, !"target-abi", !"{lowest.abi}"}}']
@@ -111,9 +111,9 @@ class _Entry:
                 f"ptr {operands}, ptr {rows}, ptr {steps}, i64 {begin}, i64 {end}, i64 {length}, "
                 f"ptr {values}, ptr %scratch"
             )
-        saved = environment.enter(f, target.architecture)
+        saved = processor.enter(f, target.architecture)
         self._run(given)
-        environment.leave(f, target.architecture, saved)
+        processor.leave(f, target.architecture, saved)
         f.end("ret void")
         return f.text
 
@@ -121,10 +121,10 @@ class _Entry:
         return f"%{name}" if self.size == "i64" else self.f.cast(extended, f"%{name}", self.size, "i64")
 
     def _run(self, given: str) -> None:
-        f, by_level = self.f, {levels.NUMBERS.get(t.name, 0): t for t in self.targets}
+        f, by_level = self.f, {processor.LEVEL_NUMBERS.get(t.name, 0): t for t in self.targets}
         if len(by_level) == 1:
             f.line(f"call void @{_prefix(self.interface, self.targets[0])}run({given})")
             return
-        level = f.emit(f"call i32 @{levels.NAME}()")
+        level = f.emit(f"call i32 @{processor.LEVEL}()")
         for case in f.switch(level, list(by_level)):
             f.line(f"call void @{_prefix(self.interface, by_level[case])}run({given})")

@@ -65,7 +65,7 @@ def scratch_bytes(f: FunctionText, interface: Interface, count: str) -> str:
 
 def run_function(interface: Interface, target: Target, prefix: str) -> str:
     """The text of the loop, for the kernel whose entries begin with ``prefix``."""
-    text = _Run(interface, target, prefix).text()
+    text = _RowsRun(interface, target, prefix).text()
     return (
         text
         if interface.repair is None
@@ -94,7 +94,7 @@ def _repair_function(interface: Interface, repair: Program, target: Target, pref
     return f.text
 
 
-class _Run:
+class _RowsRun:
     def __init__(self, interface: Interface, target: Target, prefix: str) -> None:
         self.interface, self.target, self.prefix = interface, target, prefix
         self.program, self.operands, self.repair = interface.program, interface.operands, interface.repair

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ogive.exporting.digest import ELEMENTS, FORMATS, ROWS
 from ogive.exporting.interface import C_TYPES, Operand
-from ogive.exporting.sources import Source
+from ogive.exporting.sources import ExportSource
 
 __all__ = ["self_test_text"]
 
@@ -74,7 +74,7 @@ static int report(const char *name, uint64_t digest, uint64_t expected, int same
 """
 
 
-def self_test_text(name: str, sources: Sequence[Source], digests: Mapping[str, int]) -> str:
+def self_test_text(name: str, sources: Sequence[ExportSource], digests: Mapping[str, int]) -> str:
     """The program for these functions."""
     tests = [_test(source, digests[source.interface.name]) for source in sources]
     calls = [f"    good &= test_{source.interface.name}();" for source in sources]
@@ -82,7 +82,7 @@ def self_test_text(name: str, sources: Sequence[Source], digests: Mapping[str, i
     return "\n".join([_START % {"name": name}, *tests, *main])
 
 
-def _test(source: Source, digest: int) -> str:
+def _test(source: ExportSource, digest: int) -> str:
     interface = source.interface
     shapes = ROWS if interface.is_row_wise else ((1, ELEMENTS),)
     lines = [
@@ -117,7 +117,7 @@ def _c_number(value: float) -> str:
 _READ_APART, _WRITTEN_APART = 3, 2
 
 
-def _body(source: Source) -> list[str]:
+def _body(source: ExportSource) -> list[str]:
     interface = source.interface
     lines, number = [], 0
     for operand in interface.operands:

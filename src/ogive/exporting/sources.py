@@ -17,11 +17,11 @@ from ogive.forking import cached_property
 from ogive.operator import Operator
 from ogive.signature import Signature
 
-__all__ = ["Source", "source_of_operator"]
+__all__ = ["ExportSource", "source_of_operator"]
 
 
 @dataclass(frozen=True)
-class Source:
+class ExportSource:
     """A function to be exported."""
 
     interface: Interface
@@ -49,7 +49,7 @@ class Source:
 
 def source_of_operator(
     op: Operator, dtype: str | Sequence[str] | None, choices: dict[str, Any], bound: dict[str, Any], name: str | None
-) -> Source:
+) -> ExportSource:
     """The function of an operator for one combination of element types, with some parameters bound."""
     selecting = {p.name for p in op.parameters if p.choices}
     for key in choices:
@@ -76,7 +76,7 @@ def source_of_operator(
     (name,) = identifiers([name or "_".join(["ogive", op.name, *own, *_words(op, signature)])])
     title = (op.function.__doc__ or op.name).strip().splitlines()[0]
     interface = Interface(name, title, operands, tuple(open_ones), computation.program)
-    return Source(interface, computation, () if bound else tuple(numbers.values()))
+    return ExportSource(interface, computation, () if bound else tuple(numbers.values()))
 
 
 def _signature(op: Operator, dtype: str | Sequence[str] | None) -> Signature:

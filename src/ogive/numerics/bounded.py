@@ -26,7 +26,7 @@ from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_
 from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
+from ogive.numerics.rounded_results import normal_single_to_odd, single_to_odd, to_integer, to_odd
 from ogive.numerics.totals import Totals
 from ogive.numerics.truths import both, either, except_where
 

@@ -23,7 +23,7 @@ from ogive.exporting.exported import export_sources
 from ogive.exporting.given import source_of
 from ogive.exporting.interface import Interface
 from ogive.exporting.places import place
-from ogive.exporting.sources import Source
+from ogive.exporting.sources import ExportSource
 from ogive.operator import Operator
 
 __all__ = ["DOMAIN", "CustomOperator", "build", "library"]
@@ -45,7 +45,7 @@ class CustomOperator:
     """One operator for one combination of element types."""
 
     name: str
-    sources: tuple[Source, ...]
+    sources: tuple[ExportSource, ...]
     """One for each choice."""
     parameters: tuple[tuple[str, float], ...] = ()
     """Attributes and their defaults."""
@@ -118,7 +118,7 @@ def _of_operator(op: Operator, dtype: str, contract: str) -> list[CustomOperator
     return [CustomOperator(name, sources, parameters, parameter.name, tuple(map(str, values)))]
 
 
-def _source(op: Operator, dtype: str, choices: Mapping[str, Any], contract: str) -> Source:
+def _source(op: Operator, dtype: str, choices: Mapping[str, Any], contract: str) -> ExportSource:
     exact = source_of(op, dtype, choices, None)
     computation = under(exact.computation, contract)
     return replace(exact, computation=computation, interface=replace(exact.interface, program=computation.program))
@@ -169,7 +169,7 @@ def _text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _thunks(source: Source) -> str:
+def _thunks(source: ExportSource) -> str:
     """The kernel's two functions, called with a task."""
     interface = source.interface
     if len(interface.operands) > 32 or len(interface.parameters) > 64:

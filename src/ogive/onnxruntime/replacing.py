@@ -20,8 +20,8 @@ import ogive.onnx
 from ogive.catalog import OPERATORS
 from ogive.contracts import checked
 from ogive.errors import OgiveError
-from ogive.exporting.models import source_of_model
-from ogive.exporting.sources import Source
+from ogive.exporting.one_kernel_models import source_of_model
+from ogive.exporting.sources import ExportSource
 from ogive.onnx.loading import read_whole_model
 from ogive.onnxruntime.custom_operators import DOMAIN, CustomOperator, build
 from ogive.onnxruntime.groups import MOVES, neighbours
@@ -170,7 +170,7 @@ def _groups(model: ModelProto, known: Mapping[str, Any]) -> list[list[int]]:
     return neighbours(model.graph.node, is_candidate)
 
 
-Part = tuple[list[int], Source, list[str], list[str]]
+Part = tuple[list[int], ExportSource, list[str], list[str]]
 
 
 def _computable(
@@ -194,7 +194,7 @@ def _computable(
 
 def _source(
     model: ModelProto, places: Sequence[int], known: Mapping[str, Any], accuracy: str | None, *, rows: bool
-) -> tuple[Source, list[str], list[str]] | None:
+) -> tuple[ExportSource, list[str], list[str]] | None:
     """The function of these nodes, and the names of what it reads and writes; None where they are not one kernel."""
     graph = model.graph
     nodes = [graph.node[place] for place in places]
@@ -251,7 +251,7 @@ def _size(dimension: Any) -> int | str:
 
 
 def _operator(
-    model: ModelProto, places: Sequence[int], source: Source, reads: Sequence[str], writes: Sequence[str]
+    model: ModelProto, places: Sequence[int], source: ExportSource, reads: Sequence[str], writes: Sequence[str]
 ) -> tuple[CustomOperator, NodeProto]:
     """The operator, whose name says what it computes, and the node."""
     interface = source.interface

@@ -17,7 +17,7 @@ from ogive.numerics.bounded import Bounded
 from ogive.passes.exact import parameters_in
 from ogive.passes.identities import without_cancellation
 from ogive.passes.row_lowering import has_room
-from ogive.passes.rowwise import CHOICES
+from ogive.passes.row_numbers import CHOICES
 from ogive.passes.tested import agree
 from ogive.passes.tested_rows import RowsInTwoWords, TestedRows, UnboundedError
 from ogive.program import MASK, DecideRow, Number, Program

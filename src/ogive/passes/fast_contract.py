@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
@@ -25,10 +26,74 @@ from ogive.numerics.elementary import fast_slopes as slopes
 from ogive.numerics.elementary.fast_slopes import is_power_of_two
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
-from ogive.passes.fast_slopes import Bell, GateSlope, bell_of, gate_slope_of
 from ogive.program import Program, stored_operand
 
 __all__ = ["fast"]
+
+
+class GateSlope(NamedTuple):
+    """``logistic(u) * (1 + w * logistic(-u))``."""
+
+    u: Expression
+    w: Expression
+
+
+class Bell(NamedTuple):
+    """``logistic(u) * logistic(-u)``, or ``1 / cosh(u)**2``; times a number that stands between them."""
+
+    u: Expression
+    is_of_cosh: bool
+    factor: Expression | None = None
+
+
+def gate_slope_of(root: Expression) -> GateSlope | None:
+    """The parts of such a product; None where a node is none."""
+    for gate, total in _both_orders(root, ops.MULTIPLY):
+        if gate.operation != "logistic":
+            continue
+        for one, product in _both_orders(total, ops.ADD):
+            if one.operation != ops.CONSTANT or one.attribute != 1:
+                continue
+            for w, other in _both_orders(product, ops.MULTIPLY):
+                if other.operation == "logistic" and _are_opposite(gate.operands[0], other.operands[0]):
+                    return GateSlope(gate.operands[0], w)
+    return None
+
+
+def bell_of(root: Expression) -> Bell | None:
+    """The parts of such a product or quotient; None where a node is none."""
+    for a, b in _both_orders(root, ops.MULTIPLY):
+        if a.operation == b.operation == "logistic" and _are_opposite(a.operands[0], b.operands[0]):
+            return Bell(a.operands[0], is_of_cosh=False)
+    if root.operation != ops.DIVIDE or root.operands[1].operation != "cosh":
+        return None
+    inner, cosh = root.operands
+    if _is_one_over(inner, cosh):
+        return Bell(cosh.operands[0], is_of_cosh=True)
+    for quotient, factor in _both_orders(inner, ops.MULTIPLY):
+        if _is_one_over(quotient, cosh):
+            return Bell(cosh.operands[0], is_of_cosh=True, factor=factor)
+    return None
+
+
+def _both_orders(root: Expression, operation: str) -> tuple[tuple[Expression, Expression], ...]:
+    """The operands of this operation, in both orders; none of another one."""
+    if root.operation != operation:
+        return ()
+    a, b = root.operands
+    return (a, b), (b, a)
+
+
+def _are_opposite(u: Expression, v: Expression) -> bool:
+    return any(b.operation == ops.NEGATE and b.operands[0] is a for a, b in ((u, v), (v, u)))
+
+
+def _is_one_over(quotient: Expression, divisor: Expression) -> bool:
+    if quotient.operation != ops.DIVIDE or quotient.operands[1] is not divisor:
+        return False
+    one = quotient.operands[0]
+    return one.operation == ops.CONSTANT and one.attribute == 1
+
 
 SINGLE = Machine(Format.F32)
 
@@ -109,7 +174,7 @@ def _results(
 
 
 @dataclass(frozen=True)
-class _Value:
+class _FastNumber:
     number: Expression
     interval: Interval
 
@@ -126,7 +191,7 @@ class _Fast:
         self.limits = limits
         self.divisors: dict[Expression, None] = {}
         """What is divided by that is the same for all elements, and no constant."""
-        self.values: dict[Expression, _Value] = {}
+        self.values: dict[Expression, _FastNumber] = {}
         self.truths: dict[Expression, Expression] = {}
         self.required: set[Expression] = set()
         """Whose limits rules have asked for."""
@@ -182,14 +247,14 @@ class _Fast:
 
     # ---- numbers
 
-    def value(self, root: Expression) -> _Value:
+    def value(self, root: Expression) -> _FastNumber:
         for current in walk(root, operands=self._open_operands):
             if current.format is Format.NUMBER and current not in self.values:
                 value = self._value(current)
                 if current in self.limits:
                     limit = self.limits[current]
                     low, high = max(value.interval.low, -limit), min(value.interval.high, limit)
-                    value = _Value(value.number, Interval(low, high))
+                    value = _FastNumber(value.number, Interval(low, high))
                 self.values[current] = value
         return self.values[root]
 
@@ -207,17 +272,17 @@ class _Fast:
                     return (root.operands[1 if decided else 2],)
         return root.operands
 
-    def _value(self, root: Expression) -> _Value:
+    def _value(self, root: Expression) -> _FastNumber:
         m = self.m
         match root.operation:
             case ops.INPUT:
                 return self._input(root)
             case ops.PARAMETER:
                 value = node(ops.CONVERT, (node(ops.PARAMETER, (), root.attribute, Format.F64),), None, Format.F32)
-                return _Value(value, Interval(-m.largest, m.largest))
+                return _FastNumber(value, Interval(-m.largest, m.largest))
             case ops.CONSTANT:
                 number = m.rounded(root.attribute) if isinstance(root.attribute, Fraction) else float(root.attribute)
-                return _Value(m.number(number), Interval.around(number))
+                return _FastNumber(m.number(number), Interval.around(number))
             case ops.SELECT:
                 return self._choice(root)
         if root.operation in FUNCTIONS:
@@ -231,45 +296,45 @@ class _Fast:
         intervals = [operand.interval for operand in operands]
         match root.operation:
             case ops.NEGATE:
-                return _Value(m.neg_(*numbers), -intervals[0])
+                return _FastNumber(m.neg_(*numbers), -intervals[0])
             case ops.ABSOLUTE:
-                return _Value(m.abs_(*numbers), abs(intervals[0]))
+                return _FastNumber(m.abs_(*numbers), abs(intervals[0]))
             case ops.COPY_SIGN:
                 magnitude = abs(intervals[0])
-                return _Value(m.make(ops.COPY_SIGN, *numbers), magnitude | -magnitude)
+                return _FastNumber(m.make(ops.COPY_SIGN, *numbers), magnitude | -magnitude)
             case ops.ADD:
                 is_regrouped = all(n.operation != ops.ADD or self.uses[n] == 1 for n in root.operands)
-                return _Value(self._sum(*numbers, regroup=is_regrouped), intervals[0] + intervals[1])
+                return _FastNumber(self._sum(*numbers, regroup=is_regrouped), intervals[0] + intervals[1])
             case ops.SUBTRACT:
-                return _Value(self._sum(numbers[0], m.neg_(numbers[1])), intervals[0] - intervals[1])
+                return _FastNumber(self._sum(numbers[0], m.neg_(numbers[1])), intervals[0] - intervals[1])
             case ops.MULTIPLY:
                 interval = intervals[0] * intervals[1]
                 if not self.slopes.isdisjoint(root.operands):
                     self.slopes.add(root)
-                    return _Value(self._product(*numbers), interval)
+                    return _FastNumber(self._product(*numbers), interval)
                 for factor, quotient in (root.operands, root.operands[::-1]):
                     if quotient.operation == ops.DIVIDE and depends_on_elements(quotient.operands[1]):
                         x, dividend, divisor = (self.values[n].number for n in (factor, *quotient.operands))
                         terms = self._terms(divisor) or ()
-                        return _Value(self._product_with_quotient(x, dividend, divisor, terms), interval)
+                        return _FastNumber(self._product_with_quotient(x, dividend, divisor, terms), interval)
                     value = self.values[quotient].number
                     if quotient.operation == ops.MULTIPLY and value.operation == ops.DIVIDE:
                         x, (dividend, divisor) = self.values[factor].number, value.operands
-                        return _Value(self._product_with_quotient(x, dividend, divisor, ()), interval)
-                return _Value(self._product(*numbers), interval)
+                        return _FastNumber(self._product_with_quotient(x, dividend, divisor, ()), interval)
+                return _FastNumber(self._product(*numbers), interval)
             case ops.DIVIDE:
-                return _Value(self._quotient(*numbers), intervals[0] / intervals[1])
+                return _FastNumber(self._quotient(*numbers), intervals[0] / intervals[1])
             case ops.SQUARE_ROOT:
                 interval = Interval(max(intervals[0].low, 0.0), max(intervals[0].high, 0.0)).map(math.sqrt)
-                return _Value(m.sqrt_(*numbers), interval)
+                return _FastNumber(m.sqrt_(*numbers), interval)
         raise _Unknown(root.operation)
 
-    def _input(self, root: Expression) -> _Value:
+    def _input(self, root: Expression) -> _FastNumber:
         self.limits.setdefault(root, LARGEST_OPERAND)
         self.required.add(root)
         leaf = stored_operand(root, self.inputs)
         number = leaf if leaf.format is Format.F32 else node(ops.CONVERT, (leaf,), None, Format.F32)
-        return _Value(number, Interval(-LARGEST_OPERAND, LARGEST_OPERAND))
+        return _FastNumber(number, Interval(-LARGEST_OPERAND, LARGEST_OPERAND))
 
     def _sum(self, a: Expression, b: Expression, *, regroup: bool = False) -> Expression:
         """A sum; one with a product is a single instruction.
@@ -356,7 +421,7 @@ class _Fast:
             self.divisors[b] = None
         return m.mul_(a, m.div_(m.number(1.0), b))
 
-    def _choice(self, root: Expression) -> _Value:
+    def _choice(self, root: Expression) -> _FastNumber:
         condition, a, b = root.operands
         decided = self._decided(condition)
         if decided is not None:
@@ -370,17 +435,17 @@ class _Fast:
             extreme = min if condition.operands[0] is a else max
             bounds = ((first.interval.low, second.interval.low), (first.interval.high, second.interval.high))
             interval = Interval(*(extreme(pair) for pair in bounds))
-        return _Value(self.m.select_(self.truth(condition), first.number, second.number), interval)
+        return _FastNumber(self.m.select_(self.truth(condition), first.number, second.number), interval)
 
     # ---- elementary functions
 
-    def _function(self, root: Expression) -> _Value:
+    def _function(self, root: Expression) -> _FastNumber:
         m, operation, inner = self.m, root.operation, root.operands[0]
         interval = self.values[inner].interval
         if operation == "log1p":
             if not interval.within(0.0, 1 + 2.0**-10):
                 raise _Unknown("log1p of other numbers than those from 0 to 1")
-            return _Value(rules.log1p_to_one(m, self.values[inner].number), interval.map(math.log1p))
+            return _FastNumber(rules.log1p_to_one(m, self.values[inner].number), interval.map(math.log1p))
         if operation == "exp":
             bell = self._gaussian(inner)
             if bell is not None:
@@ -389,17 +454,17 @@ class _Fast:
         if cubic is None:
             self.require(inner, rules.LIMITS[operation])
         if operation == "normal_tail":
-            return _Value(self._normal_tail(inner, interval), IMAGES[operation])
+            return _FastNumber(self._normal_tail(inner, interval), IMAGES[operation])
         if operation == "cosh":
-            return _Value(slopes.cosh(m, slopes.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
+            return _FastNumber(slopes.cosh(m, slopes.decay(m, self._argument(inner))), Interval(1.0, math.cosh(87.0)))
         argument = self._argument(inner) if cubic is None else cubic
         number = getattr(rules, operation)(m, argument)
         if operation in IMAGES:
-            return _Value(number, IMAGES[operation])
+            return _FastNumber(number, IMAGES[operation])
         most = rules.LIMITS[operation]
         function = math.exp if operation == "exp" else math.expm1
         bounds = Interval(max(interval.low, -most), min(interval.high, most))
-        return _Value(number, bounds.map(function))
+        return _FastNumber(number, bounds.map(function))
 
     def _normal_tail(self, root: Expression, interval: Interval) -> Expression:
         number = self.values[root].number
@@ -411,16 +476,16 @@ class _Fast:
             magnitude, is_negative = number, self.m.less_(number, self.m.number(0.0))
         return slopes.tail_on_both_sides(self.m, self.m.abs_(magnitude), is_negative)
 
-    def _gaussian(self, root: Expression) -> _Value | None:
+    def _gaussian(self, root: Expression) -> _FastNumber | None:
         """``exp(-x**2 / 2)``."""
         terms = _polynomial(root, lambda n: self._without_clamp(n, []))
         if terms is None or terms[1] != {2: Fraction(-1, 2)}:
             return None
         x = terms[0]
         self.require(x, rules.LIMITS["gaussian"])
-        return _Value(rules.gaussian(self.m, self.m.abs_(self.values[x].number)), Interval(0.0, 1.0))
+        return _FastNumber(rules.gaussian(self.m, self.m.abs_(self.values[x].number)), Interval(0.0, 1.0))
 
-    def _slope(self, root: Expression) -> _Value | None:
+    def _slope(self, root: Expression) -> _FastNumber | None:
         """The derivative of an activation, in a form of its own."""
         gate = gate_slope_of(root)
         if gate is not None:
@@ -428,7 +493,7 @@ class _Fast:
         bell = bell_of(root)
         return None if bell is None else self._bell(bell)
 
-    def _gate_slope(self, gate: GateSlope) -> _Value:
+    def _gate_slope(self, gate: GateSlope) -> _FastNumber:
         m, cubic = self.m, self._cubic(gate.u, of_magnitude=True)
         if cubic is None:
             self.require(gate.u, rules.LIMITS["slope"])
@@ -436,9 +501,9 @@ class _Fast:
         is_negative = m.less_(self.values[gate.u].number, m.number(0.0))
         w = self.values[gate.w]
         interval = Interval.around(1.0) + w.interval * Interval(0.0, 1.0)
-        return _Value(slopes.gate_slope(m, e, w.number, is_negative), interval)
+        return _FastNumber(slopes.gate_slope(m, e, w.number, is_negative), interval)
 
-    def _bell(self, bell: Bell) -> _Value:
+    def _bell(self, bell: Bell) -> _FastNumber:
         m = self.m
         self.require(bell.u, rules.LIMITS["slope"] / (2 if bell.is_of_cosh else 1))
         argument = self._argument(bell.u)
@@ -452,9 +517,9 @@ class _Fast:
             factor = None
         image = Interval(0.0, 1.0)
         if factor is None:
-            return _Value(number, image)
+            return _FastNumber(number, image)
         other = self.values[factor]
-        return _Value(self._product(other.number, number), image * other.interval)
+        return _FastNumber(self._product(other.number, number), image * other.interval)
 
     def _argument(self, root: Expression) -> rules.Argument:
         """A number as a function's argument: of a product with what is the same for all elements, both factors."""

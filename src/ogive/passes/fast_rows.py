@@ -19,7 +19,7 @@ from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.passes.cost import cost
 from ogive.passes.exact_rows import row_decider
-from ogive.passes.rowwise import EXPONENTIALS, exponential, from_largest, row_exponential, within_row
+from ogive.passes.row_numbers import EXPONENTIALS, exponential, from_largest, row_exponential, within_row
 from ogive.passes.untested_rows import UntestedRows, untested_rows
 from ogive.program import Program, Summation
 

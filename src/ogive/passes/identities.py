@@ -13,7 +13,7 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, constant, is_extreme, node, walk
-from ogive.passes.rowwise import CHOICES, row_exponential
+from ogive.passes.row_numbers import CHOICES, row_exponential
 
 __all__ = ["without_cancellation", "without_sums"]
 

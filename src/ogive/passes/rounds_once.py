@@ -14,7 +14,7 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, is_extreme, walk
 from ogive.numerics.machine import Machine
-from ogive.numerics.rounding import is_half
+from ogive.numerics.rounded_results import is_half
 from ogive.passes.untested_elements import is_sum
 
 __all__ = ["rounds_once"]

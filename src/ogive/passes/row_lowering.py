@@ -14,7 +14,7 @@ from ogive.numerics.bound import EXACT
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.passes.real_lowering import RealLowering
-from ogive.passes.rowwise import reductions_by_stage, replaced, row_exponential, threshold_of_row, within_row
+from ogive.passes.row_numbers import reductions_by_stage, replaced, row_exponential, threshold_of_row, within_row
 from ogive.program import Reduction, Stage
 
 __all__ = ["MOST_REDUCTIONS", "MOST_STAGES", "RowLowering", "has_room", "is_share", "walk_after_reductions"]

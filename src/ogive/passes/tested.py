@@ -18,7 +18,7 @@ from ogive.numerics.bound import Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.propagation import bounded
-from ogive.numerics.rounding import normal_single_to_odd, single_to_odd, to_integer, to_odd
+from ogive.numerics.rounded_results import normal_single_to_odd, single_to_odd, to_integer, to_odd
 from ogive.numerics.truths import both, either, except_where
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.real_lowering import RealLowering

@@ -38,7 +38,7 @@ from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import Interval
 from ogive.numerics.truths import both, either, except_where, nowhere
 from ogive.passes.row_lowering import RowLowering
-from ogive.passes.rowwise import (
+from ogive.passes.row_numbers import (
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
     exponential,

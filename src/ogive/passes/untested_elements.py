@@ -11,7 +11,7 @@ from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES, ElementType
 from ogive.expression import STORAGE, Expression, Format, constant, depends_on_elements, is_extreme, node, walk
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.rounding import (
+from ogive.numerics.rounded_results import (
     is_half,
     normal_single_to_odd,
     product_to_odd,

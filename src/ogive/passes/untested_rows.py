@@ -16,7 +16,7 @@ from ogive.numerics.elementary.exponential import exp
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.passes.conversions import fewer_conversions
 from ogive.passes.row_lowering import MOST_REDUCTIONS, MOST_STAGES, RowLowering, has_room, is_share
-from ogive.passes.rowwise import (
+from ogive.passes.row_numbers import (
     EXPONENTIALS,
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,

@@ -10,7 +10,7 @@ import numpy as np
 from ogive.engine.computation import Compilable
 from ogive.errors import UnsupportedError, message
 from ogive.exporting.interface import Interface, Operand, identifiers
-from ogive.exporting.sources import Source
+from ogive.exporting.sources import ExportSource
 from ogive.onnx.model import Model
 from ogive.onnx.outline import outline
 from ogive.onnx.tracing import trace
@@ -18,7 +18,7 @@ from ogive.onnx.tracing import trace
 __all__ = ["source_of_model"]
 
 
-def source_of_model(model: Model, name: str | None) -> Source:
+def source_of_model(model: Model, name: str | None) -> ExportSource:
     """The function of a model: inputs, then outputs; numbers of its nodes are constants."""
     kernel = one_kernel(model, "ogive.export")
     computation = kernel.computation
@@ -31,7 +31,7 @@ def source_of_model(model: Model, name: str | None) -> Source:
     )
     (name,) = identifiers([name or "ogive_model"])
     title = f"An ONNX model, {model!r}"
-    return Source(Interface(name, title, operands, (), computation.program, kernel.parameters), computation, ())
+    return ExportSource(Interface(name, title, operands, (), computation.program, kernel.parameters), computation, ())
 
 
 #: The size of an axis of which a model says none.

@@ -9,7 +9,7 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.passes.integers import Integers
-from ogive.passes.rowwise import reductions_by_stage
+from ogive.passes.row_numbers import reductions_by_stage
 from ogive.program import Program, Reduction, Stage
 
 __all__ = ["format_of_rows", "whole_rows"]
