@@ -41,10 +41,19 @@ class _Named(Structure):
     __slots__ = ()
 
 
+#: The last member of every desc.
+_NAME = StructureMember("Name", "TEXT", None, nullable=True)
+
+
+def _indices(*names: str) -> tuple[StructureMember, ...]:
+    """The members of an edge: its indices and its name."""
+    return (*(StructureMember(name, "UINT") for name in names), _NAME)
+
+
 class DML_OPERATOR_GRAPH_NODE_DESC(_Named):
     """A node that is an operator. Source: DML_OPERATOR_GRAPH_NODE_DESC (feature level 2_1)."""
 
-    MEMBERS = (StructureMember("Operator", "OBJECT"), StructureMember("Name", "TEXT", None, nullable=True))
+    MEMBERS = (StructureMember("Operator", "OBJECT"), _NAME)
     __slots__ = ("Name", "Operator")
 
 
@@ -58,7 +67,7 @@ class DML_CONSTANT_DATA_GRAPH_NODE_DESC(_Named):
     MEMBERS = (
         StructureMember("Data", "BUFFER"),
         StructureMember("DataSize", "SIZE_T", None, nullable=True),
-        StructureMember("Name", "TEXT", None, nullable=True),
+        _NAME,
     )
     __slots__ = ("Data", "DataSize", "Name", "memory")
 
@@ -75,37 +84,21 @@ class DML_CONSTANT_DATA_GRAPH_NODE_DESC(_Named):
 class DML_INPUT_GRAPH_EDGE_DESC(_Named):
     """An edge from an input of the graph to an input of a node."""
 
-    MEMBERS = (
-        StructureMember("GraphInputIndex", "UINT"),
-        StructureMember("ToNodeIndex", "UINT"),
-        StructureMember("ToNodeInputIndex", "UINT"),
-        StructureMember("Name", "TEXT", None, nullable=True),
-    )
+    MEMBERS = _indices("GraphInputIndex", "ToNodeIndex", "ToNodeInputIndex")
     __slots__ = ("GraphInputIndex", "Name", "ToNodeIndex", "ToNodeInputIndex")
 
 
 class DML_OUTPUT_GRAPH_EDGE_DESC(_Named):
     """An edge from an output of a node to an output of the graph."""
 
-    MEMBERS = (
-        StructureMember("FromNodeIndex", "UINT"),
-        StructureMember("FromNodeOutputIndex", "UINT"),
-        StructureMember("GraphOutputIndex", "UINT"),
-        StructureMember("Name", "TEXT", None, nullable=True),
-    )
+    MEMBERS = _indices("FromNodeIndex", "FromNodeOutputIndex", "GraphOutputIndex")
     __slots__ = ("FromNodeIndex", "FromNodeOutputIndex", "GraphOutputIndex", "Name")
 
 
 class DML_INTERMEDIATE_GRAPH_EDGE_DESC(_Named):
     """An edge from an output of a node to an input of a node."""
 
-    MEMBERS = (
-        StructureMember("FromNodeIndex", "UINT"),
-        StructureMember("FromNodeOutputIndex", "UINT"),
-        StructureMember("ToNodeIndex", "UINT"),
-        StructureMember("ToNodeInputIndex", "UINT"),
-        StructureMember("Name", "TEXT", None, nullable=True),
-    )
+    MEMBERS = _indices("FromNodeIndex", "FromNodeOutputIndex", "ToNodeIndex", "ToNodeInputIndex")
     __slots__ = ("FromNodeIndex", "FromNodeOutputIndex", "Name", "ToNodeIndex", "ToNodeInputIndex")
 
 

@@ -25,39 +25,45 @@ __all__ = ["rounded_to", "running_product", "running_sum", "to_odd", "two_produc
 
 def running_sum(data: np.ndarray, axis: int, *, exclusive: bool, reverse: bool) -> np.ndarray:
     """The sum of the elements up to each place: ``exclusive`` without its own, ``reverse`` from the end."""
-    return _running(_sums, 0, data, axis, exclusive, reverse)
+    return _running(np.add, _sums, data, axis, exclusive, reverse)
 
 
 def running_product(data: np.ndarray, axis: int, *, exclusive: bool, reverse: bool) -> np.ndarray:
     """The product of the elements up to each place."""
-    return _running(_products, 1, data, axis, exclusive, reverse)
+    return _running(np.multiply, _products, data, axis, exclusive, reverse)
 
 
 def _running(
-    compute: Callable[[np.ndarray], np.ndarray],
-    neutral: int,
+    step: np.ufunc,
+    rounded_once: Callable[[np.ndarray, ElementType], np.ndarray],
     data: np.ndarray,
     axis: int,
     exclusive: bool,
     reverse: bool,
 ) -> np.ndarray:
+    """NumPy's own steps for integers, which wrap around; for floats what is rounded once."""
+    kind = element_type_of(data.dtype)
+    assert kind is not None
     turned = np.moveaxis(data, axis, -1)
     if reverse:
         turned = turned[..., ::-1]
     result = np.empty(turned.shape, data.dtype)
     first = 0
     if exclusive:
-        result[..., :1] = neutral
+        result[..., :1] = step.identity
         turned, first = turned[..., :-1], 1
     if turned.size:
         # A few rows at a time: their float64 numbers stay in the caches.
         rows, length = turned.shape[:-1], turned.shape[-1]
         flat = result.reshape(-1, result.shape[-1])
         given = turned.reshape(-1, length) if rows else turned[np.newaxis]
-        step = max(ROWS // length, 1)
+        count = max(ROWS // length, 1)
         with np.errstate(all="ignore"):
-            for start in range(0, len(given), step):
-                flat[start : start + step, first:] = compute(given[start : start + step])
+            for start in range(0, len(given), count):
+                some = given[start : start + count]
+                flat[start : start + count, first:] = (
+                    rounded_once(some, kind) if kind.is_float else step.accumulate(some, axis=-1, dtype=data.dtype)
+                )
     if reverse:
         result = result[..., ::-1]
     return np.ascontiguousarray(np.moveaxis(result, -1, axis))
@@ -77,12 +83,8 @@ def two_sum(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return total, (a - (total - part)) + (b - part)
 
 
-def _sums(data: np.ndarray) -> np.ndarray:
+def _sums(data: np.ndarray, kind: ElementType) -> np.ndarray:
     """Along the last axis."""
-    if data.dtype.kind in "iu":
-        return np.add.accumulate(data, axis=-1, dtype=data.dtype)
-    kind = element_type_of(data.dtype)
-    assert kind is not None
     added = data.astype(np.float64)
     parts: list[np.ndarray] = []
     while True:
@@ -184,12 +186,8 @@ BLOCK = 512
 UNIT = 2.0**-104
 
 
-def _products(data: np.ndarray) -> np.ndarray:
+def _products(data: np.ndarray, kind: ElementType) -> np.ndarray:
     """Along the last axis."""
-    if data.dtype.kind in "iu":
-        return np.multiply.accumulate(data, axis=-1, dtype=data.dtype)
-    kind = element_type_of(data.dtype)
-    assert kind is not None
     wide = data.astype(np.float64)
     is_number = np.isfinite(wide) & (wide != 0)
     # Zeros, infinities, NaN and signs follow from numbers whose magnitude is 1.
