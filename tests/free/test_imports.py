@@ -164,6 +164,7 @@ MAY_IMPORT = {
     "cli": {
         "accuracy",
         "curves",
+        "expression",
         "exporting",
         "catalog",
         "check",
