@@ -10,8 +10,9 @@ A rule's relative error has three parts, of which this adds up the largest of ea
   added to a larger number as a correction, its share of the result counts the roundings before the last addition;
 * what the reduction of the operand leaves: log(2) and pi/2 are constants of so many bits.
 
-Three tables: `PROMOTED`, uncompensated float64 for results of fewer bits, `CORRECTED`, sums of two float64, and `SHORT`, float32
-for results of 16 bits, where U is 2**-24. Terms of higher
+Four tables: `PROMOTED`, uncompensated float64 for results of fewer bits; `CORRECTED`, sums of two float64; `IN_WORDS`,
+such sums in float64's own kernels, which are good to as many bits as show; and `SHORT`, float32 for results of 16 bits, where U
+is 2**-24. Terms of higher
 order are covered by the last step, which rounds up by 1 %.
 tests/numerics/test_bounds.py compares each number with measured errors.
 """
@@ -32,7 +33,7 @@ from flint import arb, arb_series
 
 from ogive.expression import Format
 from ogive.numerics.elementary import coefficients as table
-from ogive.numerics.elementary import fast, fast_coefficients, long_coefficients, pairs
+from ogive.numerics.elementary import fast, fast_coefficients, long_coefficients, pairs, word_coefficients
 from ogive.numerics.elementary.error_function import erfc_numbers, of_error_function
 from ogive.numerics.machine import LONG
 
@@ -247,19 +248,6 @@ def composed(function: Function, inner: Any) -> Any:
     for k in reversed(range(TERMS + 1)):
         value = value * step + outer[k]
     return value
-
-
-@cache
-def erfc_approximation() -> float:
-    first, second, *rest = table.ERFC[Format.F64]
-
-    def difference(t: Any) -> Any:
-        a = 4 * (1 + t) / (1 - t)
-        root = arb(2).sqrt()
-        exact = (1 + a * 9 / 8) * 2 * composed(scaled_tail, a * root)
-        return (at((first, *rest), t) + arb(second)) / exact - 1
-
-    return largest(difference, -1.0, 23.5 / 31.5 + 2.0**-20)
 
 
 def sine(form: Any) -> float:
@@ -563,20 +551,21 @@ TIMES, PLUS, PLUS_SMALLER, OVER = 6 * UNIT, 4 * UNIT, 12 * UNIT, 12 * UNIT
 NUMBER = 8 * UNIT
 
 
-def in_pairs(numbers: Sequence[Fraction], short: int, low: float, high: float) -> float:
+def in_pairs(numbers: Sequence[Fraction], short: int, low: float, high: float, rounded: float = U) -> float:
     """The largest relative error that rounding makes of `pairs.polynomial`.
 
-    The part in float64: Horner's rule, coefficients that were rounded, and the second word of the operand, which it lacks.
+    The part in float64: Horner's rule, coefficients that were ``rounded``, and the second word of the operand, which it
+    lacks.
     """
     worst = 0.0
     plain = [float(c) for c in numbers[short:]]
     for start, end in pieces(low, high):
         x, size = arb((start + end) / 2, (end - start) / 2), max(abs(start), abs(end))
-        value, slope, error = arb(plain[-1]), arb(0), U * abs(plain[-1])
+        value, slope, error = arb(plain[-1]), arb(0), rounded * abs(plain[-1])
         for c in reversed(plain[:-1]):
             slope = slope * x + value
             value = value * x + arb(c)
-            error = error * size + U * (float(abs(value).upper()) + abs(c))
+            error = error * size + U * float(abs(value).upper()) + rounded * abs(c)
         error += float(abs(slope).upper()) * size * U
         for number in reversed(numbers[:short]):
             product = float(abs(value * x).upper())
@@ -667,6 +656,11 @@ def sinh_long() -> float:
     """``(1 - w) cosh(r) + (1 + w) sinh(r)``: for n = 1 and the smallest r both are several times the sum."""
     s = in_pairs_of_series(lambda k: abs(pairs.of_sine(k)), 0.3467**2) + TIMES + TIMES * 0.04
     c = in_pairs_of_series(lambda k: abs(pairs.of_cosine(k)), 0.3467**2) + TIMES * 0.06
+    return sinh_of_parts(s, c) + REDUCED / R
+
+
+def sinh_of_parts(s: float, c: float) -> float:
+    """What errors of sinh(r) and cosh(r) make of the sum."""
     worst = 0.0
     for n in range(40):
         w = 4.0**-n
@@ -676,7 +670,7 @@ def sinh_long() -> float:
             worst = max(
                 worst, (parts[0] * (c + NUMBER) + abs(parts[1]) * (s + NUMBER) + NUMBER * size) / abs(sum(parts))
             )
-    return worst + REDUCED / R
+    return worst
 
 
 def erfc_polynomial_long() -> float:
@@ -886,6 +880,164 @@ def short() -> dict[str, float]:
     }
 
 
+# ---- two words of which the second is right as far as it shows (words.py)
+
+
+def of_words(name: str) -> list[Fraction]:
+    """The coefficients of a table, as they are stored."""
+    return [sum(map(Fraction, parts), Fraction(0)) for parts in getattr(word_coefficients, name)]
+
+
+def words_at(numbers: Sequence[Fraction], x: Any) -> Any:
+    value = 0 * x
+    for c in reversed(numbers):
+        value = value * x + arb(c.numerator) / arb(c.denominator)
+    return value
+
+
+def words_rounding(name: str, low: float, high: float, first: int = 0) -> float:
+    """What rounding makes of `words.polynomial`, whose coefficients are exact, from the first of these coefficients on."""
+    short = sum(len(parts) == 2 for parts in getattr(word_coefficients, name))
+    return in_pairs(of_words(name)[first:], short - first, low, high, rounded=0.0)
+
+
+def words_of_series(name: str, numbers: Callable[[int], Fraction], reach: float, ratio: float, scale: Any = 1) -> float:
+    """The relative error of a polynomial that is a power series for positive operands: what it leaves, and rounding."""
+    table = of_words(name)
+    left = largest(lambda z: words_at(table, z) / (scale * series(numbers, z, ratio)) - 1, 0.0, reach)
+    return left + words_rounding(name, 0.0, reach)
+
+
+#: What is left of an exponential's operand, and of its power of two: 2**-53 of what log(2) lacks 1,100 times.
+REDUCED_WORDS = 2.0**-85
+
+
+def exp_words() -> float:
+    table = of_words("EXP")
+    left = largest(lambda r: words_at(table, r) / series(factorial, r, 0.3) - 1, -R, R)
+    return left + words_rounding("EXP", -R, R) + REDUCED_WORDS + 2 * NUMBER
+
+
+def expm1_words() -> float:
+    """``2**n expm1(r) + (2**n - 1)``: the shares of both parts are largest for n = 1 and the smallest r."""
+    table = of_words("EXP")[1:]
+    left = largest(lambda r: words_at(table, r) / series(after(1, factorial), r, 0.3) - 1, -R, R)
+    share = 2 * abs(math.expm1(-R)) / abs(2 * math.exp(-R) - 1)
+    return share * (left + words_rounding("EXP", -R, R, 1) + REDUCED_WORDS + 3 * NUMBER) + 4 * NUMBER
+
+
+def log_words() -> float:
+    """The quotient s, its square and a product; a multiple of log(2), in 95 bits, is no smaller than 1.4 times the rest."""
+    reach = 4 * (3 - math.sqrt(8)) ** 2 * (1 + 2.0**-10)
+    part = words_of_series("LOG", lambda k: Fraction(1, (2 * k + 1) * 4**k), reach, 0.04)
+    return part + 6 * NUMBER + 2.0**-90
+
+
+def sine_words() -> float:
+    return words_of_series("SIN", lambda k: _odd_sine(k, -1), 0.6170, 0.3) + 2 * TIMES
+
+
+def cosine_words() -> float:
+    return words_of_series("COS", lambda k: _even_cosine(k, -1), 0.6170, 0.3) + 2 * TIMES
+
+
+def sinh_words() -> float:
+    """As `sinh_long`."""
+    s = words_of_series("SINH", lambda k: _odd_sine(k, 1), R * R, 0.1) + 2 * TIMES
+    c = words_of_series("COSH", lambda k: _even_cosine(k, 1), R * R, 0.1) + 2 * TIMES
+    return sinh_of_parts(s, c) + REDUCED_WORDS / R
+
+
+def asin_words() -> float:
+    """pi/2 less twice the part is as large as the part; its operand is a root."""
+    part = words_of_series("ASIN", _arcsine, 0.25 * (1 + 2.0**-20), 0.2501)
+    return 2 * (part + 4 * NUMBER) + 2 * PLUS_SMALLER
+
+
+def atan_words() -> float:
+    part = words_of_series("ATAN", lambda k: Fraction((-1) ** k, 2 * k + 1), 0.4141**2, 0.18)
+    return part + 6 * NUMBER + 2 * PLUS_SMALLER
+
+
+@cache
+def scaled_tail_words() -> float:
+    """E(a), a quotient of a polynomial in t, whose slope is at most 3/4 of it."""
+    table = of_words("ERFC")
+
+    def difference(t: Any) -> Any:
+        a = (3 * t + arb(11) / 4) / (1 - t)
+        exact = (1 + a * 3 / 4) * 2 * composed(scaled_tail, a * arb(2).sqrt())
+        return words_at(table, t) / exact - 1
+
+    low, high = -11 / 12, 24.75 / 30.5 + 2.0**-20
+    return largest(difference, low, high, 512) + words_rounding("ERFC", low, high) + 6 * NUMBER
+
+
+def erfc_words() -> float:
+    """E(a) times exp(-a**2), whose operand is a product of up to 756."""
+    return exp_words() + 756 * NUMBER + scaled_tail_words() + NUMBER
+
+
+def erf_words() -> float:
+    """By its series below 1/2; beyond 1 - erfc(a), where that is 0.48 at most."""
+    near = words_of_series("ERF", _error_function, 0.25, 0.2501, 2 / arb.pi().sqrt()) + 3 * TIMES
+    far = (exp_words() + scaled_tail_words() + NUMBER) * 0.4796 / 0.5204 + NUMBER
+    return max(near, far + NUMBER)
+
+
+def precise_log_words() -> float:
+    """`logarithm.precise_log`: what follows the fifth power is a single number, of which three roundings show."""
+    reach = (3 - math.sqrt(8)) ** 2 * 1.001
+    rest = of_rest("ATANH", Format.F64, lambda k: Fraction(1, 2 * k + 1), 3, reach, 0.04)
+    shown = reach**3 / 7 * 1.1
+    return rest + shown * (horner(table.ATANH[Format.F64], 0.0, reach) + 4 * U) + 16 * NUMBER + 2.0**-90
+
+
+def power_words() -> float:
+    """The error of the logarithm and of its product with y, of which y log(x) makes 746 times as much."""
+    return exp_words() + 746 * (precise_log_words() + NUMBER)
+
+
+def in_words() -> dict[str, float]:
+    exp, expm1, log, erfc, sinh = exp_words(), expm1_words(), log_words(), erfc_words(), sinh_words()
+    sin = max(sine_words(), cosine_words()) + 2 * PLUS + 2.0**-98
+    # Of asinh and acosh beyond 2**60 the part 1 / x is left.
+    log1p, of_large = log + 2 * PLUS, 2.0**-65
+    return {
+        "acos": asin_words(),
+        "acosh": log1p + 8 * NUMBER + of_large,
+        "asin": asin_words(),
+        "asinh": log1p + 8 * NUMBER + of_large,
+        "atan": atan_words(),
+        "atan2": atan_words() + 2 * NUMBER,
+        "atanh": log1p + 4 * NUMBER,
+        "cbrt": 2.0**-97,
+        "cos": sin,
+        "cosh": sinh,
+        "erf": erf_words(),
+        "erfc": erfc,
+        # The error of erf or erfc, as a share of y; the step's is below 2**-68.
+        "erfinv": 1.3 * max(erf_words(), erfc) + 2.0**-68,
+        "exp": exp,
+        "exp2": exp + TIMES,
+        "expm1": expm1,
+        "log": log,
+        "log10": log + 2 * NUMBER,
+        "log1p": log1p,
+        "log2": log + 2 * NUMBER,
+        # As `log_ndtr_long`; of the tail beyond 38.5 the series is below 2**-20.
+        "log_ndtr": 3 * erfc + 1.01 * log + 2.0**-70,
+        "logistic": exp + 2 * NUMBER,
+        "normal_tail": erfc + 756 * NUMBER,
+        "power": power_words(),
+        "sin": sin,
+        "sinh": sinh,
+        "tan": sine_words() + cosine_words() + 2 * PLUS + 2.0**-97,
+        # Beyond 38 it is 1, which is wrong by 2**-108.
+        "tanh": expm1 + 3 * NUMBER + 2.0**-108,
+    }
+
+
 HEADER = '''"""What each rule may be wrong by, relative to its result, of operands without an error.
 
 Written by accuracy/derive_bounds.py, which says how these are derived; change that, not this.
@@ -893,12 +1045,13 @@ Written by accuracy/derive_bounds.py, which says how these are derived; change t
 
 from __future__ import annotations
 
-__all__ = ["CORRECTED", "PROMOTED", "SHORT"]
+__all__ = ["CORRECTED", "IN_WORDS", "PROMOTED", "SHORT"]
 '''
 
 WHAT = {
     "PROMOTED": "Uncompensated float64 with the long polynomials, for results of fewer bits.",
     "CORRECTED": "Two right words of float64.",
+    "IN_WORDS": "Two words of float64 of which the second is right as far as it shows: float64's own kernels.",
     "SHORT": "Float32 with the rules of the fast contract, for results of 16 bits.",
 }
 
@@ -906,7 +1059,8 @@ WHAT = {
 def text() -> str:
     flint.ctx.prec = BITS
     parts = [HEADER]
-    for name, numbers in (("PROMOTED", promoted()), ("CORRECTED", corrected()), ("SHORT", short())):
+    tables = {"PROMOTED": promoted(), "CORRECTED": corrected(), "SHORT": short(), "IN_WORDS": in_words()}
+    for name, numbers in tables.items():
         lines = ""
         for function, value in numbers.items():
             # Two digits of the logarithm, upwards: so that one more piece of an interval changes nothing.

@@ -48,8 +48,6 @@ class Fit:
     powers: dict[str, Sequence[int]]
     in_float64: bool = False
     """Whether float32 results are computed in float64 with it; then its coefficients are float64 numbers too."""
-    first_in_two: bool = False
-    """Whether the first coefficient is kept to twice the precision; the table then begins with its two parts."""
 
 
 def nodes(interval: tuple[mp.mpf, mp.mpf], count: int) -> list[mp.mpf]:
@@ -157,12 +155,8 @@ def fitted(fit: Fit, form: str) -> tuple[list[mp.mpf], mp.mpf]:
     precision = PRECISION["F64" if fit.in_float64 else form]
     kept: list[mp.mpf] = []
     while len(kept) < len(powers):
-        parts = 2 if fit.first_in_two and not kept else 1
-        kept.append(round_to(best(fit, powers, kept)[0], parts * precision))
+        kept.append(round_to(best(fit, powers, kept)[0], precision))
     worst = max(abs(error_at(x, fit, powers, kept)) for x in nodes(fit.interval, 2001))
-    if fit.first_in_two:
-        high = round_to(kept[0], precision)
-        kept[:1] = [high, kept[0] - high]
     return kept, worst
 
 
@@ -205,26 +199,6 @@ def fits() -> list[Fit]:
         if abs(r) < mp.mpf(10) ** -15:
             return mp.mpf(1) / 2 + r / 6
         return (mp.expm1(r) - r) / r**2
-
-    def expm1_weight(r: mp.mpf) -> mp.mpf:
-        return r if abs(r) < mp.mpf(10) ** -15 else r**2 / mp.expm1(r)
-
-    def erfc_scaled() -> Fit:
-        middle, largest, degree = 4, mp.mpf("27.6"), 24
-
-        def function(t: mp.mpf) -> mp.mpf:
-            a = middle * (1 + t) / (1 - t)
-            return (1 + mp.mpf(9) / 8 * a) * mp.exp(a * a) * mp.erfc(a)
-
-        return Fit(
-            "ERFC",
-            "(1 + 9/8 a) exp(a**2) erfc(a) in t = (a - K) / (a + K), K = 4; relative error",
-            function,
-            lambda t: 1 / function(t),
-            (mp.mpf(-1), (largest - middle) / (largest + middle)),
-            {"F64": range(degree + 1)},
-            first_in_two=True,
-        )
 
     def erf_tail(x: mp.mpf) -> mp.mpf:
         root = mp.sqrt(x)
@@ -274,14 +248,6 @@ def fits() -> list[Fit]:
 
     return [
         Fit(
-            "EXPM1",
-            "(expm1(r) - r) / r**2 on |r| <= log(2) / 2; the error is relative to expm1(r)",
-            expm1_tail,
-            expm1_weight,
-            (-half_ln2, half_ln2),
-            {"F64": range(12)},
-        ),
-        Fit(
             "EXP",
             "(expm1(r) - r) / r**2 on |r| <= log(2) / 2, shorter; the error is relative to exp(r)",
             expm1_tail,
@@ -305,26 +271,25 @@ def fits() -> list[Fit]:
             (root_half - 1, 1 / root_half - 1),
             {"F64": range(20)},
         ),
-        erfc_scaled(),
         Fit(
             "ERF",
             "(erf(x) / x - 2 / sqrt(pi)) / x**2 in x**2, abs(x) <= 1/2; the error is relative to erf(x) / x",
             erf_tail,
             lambda x: x,
             (mp.mpf(10) ** -12, mp.mpf("0.2501")),
-            {"LONG": range(7), "F64": range(10)},
+            {"LONG": range(7)},
         ),
-        rest_of_series("SIN", mp.sin, {1: one}, mp.pi / 4, {"LONG": 5, "F64": 7}, "abs(x) <= pi / 4"),
-        rest_of_series("COS", mp.cos, {0: one, 2: -one / 2}, mp.pi / 4, {"LONG": 5, "F64": 6}, "abs(x) <= pi / 4"),
+        rest_of_series("SIN", mp.sin, {1: one}, mp.pi / 4, {"LONG": 5}, "abs(x) <= pi / 4"),
+        rest_of_series("COS", mp.cos, {0: one, 2: -one / 2}, mp.pi / 4, {"LONG": 5}, "abs(x) <= pi / 4"),
         rest_of_series("ASIN", mp.asin, {1: one}, one / 2, {"LONG": 10, "F64": 14}, "abs(x) <= 1/2"),
         rest_of_series("ATAN", mp.atan, {1: one}, mp.sqrt(2) - 1, {"F64": 12}, "abs(x) <= tan(pi / 8)"),
-        rest_of_series("SINH", mp.sinh, {1: one}, mp.log(2) / 2, {"LONG": 4, "F64": 6}, "abs(x) <= log(2) / 2"),
+        rest_of_series("SINH", mp.sinh, {1: one}, mp.log(2) / 2, {"LONG": 4}, "abs(x) <= log(2) / 2"),
         rest_of_series(
             "COSH",
             mp.cosh,
             {0: one, 2: one / 2},
             mp.log(2) / 2,
-            {"LONG": 4, "F64": 5},
+            {"LONG": 4},
             "abs(x) <= log(2) / 2",
         ),
         rest_of_series(

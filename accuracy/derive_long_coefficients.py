@@ -9,6 +9,7 @@ Chebyshev's nodes, which is within a few bits of the best one. All other functio
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
@@ -28,17 +29,17 @@ def scaled(t: mp.mpf) -> mp.mpf:
     return (1 + mp.mpf(9) / 8 * a) * mp.exp(a * a) * mp.erfc(a)
 
 
-def coefficients() -> list[mp.mpf]:
+def interpolated(function: Callable[[mp.mpf], mp.mpf], low: mp.mpf, high: mp.mpf, count: int) -> list[mp.mpf]:
     """Newton's divided differences at Chebyshev's nodes, multiplied out."""
-    middle, half = (HIGH + LOW) / 2, (HIGH - LOW) / 2
-    nodes = [middle + half * mp.cos(mp.pi * (2 * k + 1) / (2 * COUNT)) for k in range(COUNT)]
-    differences = [scaled(node) for node in nodes]
-    for step in range(1, COUNT):
-        for k in reversed(range(step, COUNT)):
+    middle, half = (high + low) / 2, (high - low) / 2
+    nodes = [middle + half * mp.cos(mp.pi * (2 * k + 1) / (2 * count)) for k in range(count)]
+    differences = list(map(function, nodes))
+    for step in range(1, count):
+        for k in reversed(range(step, count)):
             differences[k] = (differences[k] - differences[k - 1]) / (nodes[k] - nodes[k - step])
-    numbers = [mp.mpf(0)] * COUNT
+    numbers = [mp.mpf(0)] * count
     for difference, node in zip(reversed(differences), reversed(nodes), strict=True):
-        numbers = [(numbers[k - 1] if k else 0) - node * numbers[k] for k in range(COUNT)]
+        numbers = [(numbers[k - 1] if k else 0) - node * numbers[k] for k in range(count)]
         numbers[0] += difference
     return numbers
 
@@ -50,7 +51,7 @@ def exactly(value: mp.mpf) -> Fraction:
 
 def text() -> str:
     with mp.workprec(900):
-        numbers = [exactly(number) for number in coefficients()]
+        numbers = [exactly(number) for number in interpolated(scaled, LOW, HIGH, COUNT)]
     lines = []
     for k, number in enumerate(numbers):
         high = float(number)

@@ -56,10 +56,20 @@ class Values:
         return wrong, worst, compared
 
 
-def evaluated(root: Expression, operands: Sequence[np.ndarray], *, corrected: bool) -> Values:
-    """The formula in promoted or in corrected arithmetic with bounds."""
+def arithmetic_of(mode: str) -> Bounded:
+    """Arithmetic with bounds: "promoted", "corrected", or that of float64's own kernels, "in words"."""
+    return Bounded(
+        Format.F64,
+        goal=Format.F32 if mode == "promoted" else None,
+        is_long=mode == "corrected",
+        of_doubles=mode == "in words",
+    )
+
+
+def evaluated(root: Expression, operands: Sequence[np.ndarray], *, mode: str) -> Values:
+    """The formula in arithmetic with bounds."""
     types = [ELEMENT_TYPES[o.dtype.name] for o in operands]
-    m = Bounded(Format.F64, goal=None if corrected else Format.F32)
+    m = arithmetic_of(mode)
     value = m.unscaled(UntestedElements(m, tuple(types)).number(root))
     zero = m.number(0.0)
     margin = m.total(value) if value.error.is_known else m.number(math.inf)

@@ -38,7 +38,10 @@ def blocks_at_a_time(program: Program, target: Target) -> int:
     """How many blocks the first loop takes at a time; 1 if there is none."""
     tuning, block = target.tuning, block_size(program)
     registers = max(tuning.registers_at_a_time, tuning.elements_at_a_time // block)
-    if program.size > tuning.long_program:
+    is_long = program.size > tuning.long_program
+    if any(t.name == "float64" for t in program.outputs):  # in two words, which take twice the registers
+        is_long = program.size > tuning.long_program_of_doubles
+    if is_long:
         registers //= 2
     found = max(1, registers * target.vector_bytes // 64)
     # Groups of pairs are taken as a whole.

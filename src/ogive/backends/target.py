@@ -35,6 +35,8 @@ class Tuning:
     """The same in elements, if that is more. 32 registers hold 64 numbers of float64."""
     long_program: int
     """Programs of more instructions take half as many: they compile faster, and are short of registers anyway."""
+    long_program_of_doubles: int
+    """The same where results are float64."""
     bytes_fetched_ahead: int
     """Software prefetch: how far ahead of their use inputs are prefetched."""
     bytes_from_afar: int
@@ -50,6 +52,7 @@ class Tuning:
 SHARED = {
     "registers_at_a_time": 4,
     "long_program": 500,
+    "long_program_of_doubles": 80,
     "bytes_fetched_ahead": 4096,
     "bytes_from_afar": 1 << 21,
     "streamed_eighths": 9,

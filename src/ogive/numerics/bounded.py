@@ -16,6 +16,7 @@ for lower parts that are not normalised: of up to 2**-46 of the number. TwoSum a
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -26,17 +27,22 @@ from ogive.expression import STORAGE, Expression, Format, Operation, depends_on_
 from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import EXACT, UNKNOWN, Beyond, Bound
 from ogive.numerics.double_word import Arithmetic, DoubleWord
+from ogive.numerics.interval import EVERYTHING
 from ogive.numerics.rounded_results import normal_single_to_odd, single_to_odd, to_integer, to_odd
 from ogive.numerics.totals import Totals
 from ogive.numerics.truths import both, either, except_where
 
-__all__ = ["Bounded", "exact_operand", "exact_parameter"]
+__all__ = ["LOST", "NEXT_TO_NOTHING", "UNSEEN", "Bounded", "exact_operand", "exact_parameter"]
 
 #: Truth values of truth values.
 TRUTHS_OF_TRUTHS = frozenset({ops.AND, ops.OR, ops.EXCLUSIVE_OR, ops.NOT})
 
 #: What underflow loses, and more.
 LOST = 2.0**-1070
+
+#: What underflows on the way to a result of float64 that does not: less shows in the very smallest numbers alone. And up to
+#: which size a factor makes no more of it than that.
+UNSEEN, MODERATE = 2.0**-900, 2.0**60
 
 #: Below this an absolute bound is next to nothing: beside numbers 2**64 times as large it is a relative 2**-64.
 NEXT_TO_NOTHING = 2.0**-200
@@ -67,24 +73,34 @@ class Bounded(Totals):
         form: Format = Format.F64,
         goal: Format | None = None,
         *,
+        is_long: bool = True,
+        of_doubles: bool = False,
         knows_what_is_beyond_range: bool = False,
         is_of_rows: bool = False,
     ) -> None:
+        """``is_long``: whether two words are those of the second level, or those of float64's own kernels (words.py)."""
         if form is not self.computes_in:
             raise ValueError(f"bounds are known of float{self.computes_in.bits}, not of {form.value}")
         super().__init__(form, goal)
-        self.is_long = self.extended
+        self.is_long = self.extended and is_long
+        self.of_doubles = of_doubles
         self.unit = 2.0**-95 if self.extended else 2.0**-53
         #: What the nearest number of the format is wrong by, relative to a constant.
         self.rounding = 2.0**-105 if self.extended else 2.0**-53
         #: Beyond this a bound computed from an interval is worse than one that runs beside the value.
         self.useful = 2.0**-60 if self.extended else 2.0**-41
-        #: Beyond this double-word numbers may lose their lower parts.
-        self.safe = 2.0**900 if self.extended else 2.0**1020
+        #: Beyond this double-word numbers may lose their lower parts. Those of float64's own kernels have to reach its ends.
+        self.safe = 2.0**900 if self.is_long else math.inf if self.extended else 2.0**1020
+        self.overflow_is_known = False
+        """Whether results that overflow are meant to: that is no doubt then."""
         self.small = 2.0**-960 if self.extended else 2.0**-1022
         self.follows_zeros = self.extended and is_of_rows
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
         """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
+        #: What a bound with a static part becomes where one has to be relative.
+        self.share_of_static = 2.0**-64
+        if of_doubles:
+            self.share_of_static = 2.0**-110 if self.is_long else 2.0**-80
         self.doubts: dict[Expression, Expression] = {}
         """A truth value -> where it may be the wrong one."""
         self.known_doubts: dict[Expression, Expression | None] = {}
@@ -138,6 +154,26 @@ class Bounded(Totals):
         vast, exponent, doubt = found
         return replace(error, vast=vast, vast_exponent=exponent, doubt=either(error.doubt, doubt))
 
+    def error_scaled(self, a: DoubleWord, exponent: Expression) -> Bound:
+        error = self.error_of_mantissa(a)
+        absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
+        return replace(error, absolute=absolute, least=1.0, largest=2.0)
+
+    def with_moderate_size(self, a: DoubleWord) -> DoubleWord:
+        """The number with its power of two kept apart, where that may be large."""
+        if a.exponent is not None or a.high.operation is ops.CONSTANT:
+            return a
+        is_moderate = a.interval.within(-MODERATE, MODERATE) and a.interval.smallest_magnitude > 1 / MODERATE
+        return a if is_moderate else self.with_exponent(a)
+
+    def sum_of_scaled(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
+        """The sum of numbers that may have exponents, which has one."""
+        if a.exponent is None and b.exponent is None:
+            return self.add(a, b)
+        *numbers, exponent = self.with_common_exponent(a, b)
+        found = replace(self.add(*numbers), exponent=exponent, mantissa=EVERYTHING)
+        return replace(self.with_exponent(found), interval=a.interval + b.interval)
+
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         a, b = self._ready_for_product(a, b)
         result, x, y = self._product(a, b), a.error, b.error
@@ -155,12 +191,20 @@ class Bounded(Totals):
             bits = x.bits + y.bits if x.bits and y.bits and x.bits + y.bits <= self.precision else None
             unit = 0.0 if bits and in_range and largest < self.safe else self.unit
         relative = (x.relative + y.relative) * (SLACK if x.relative and y.relative else 1) + unit
-        static, absolute = 0.0, None
+        static, unseen = 0.0, None
+        absolute: Expression | None = None
         for part, other in ((a, b), (b, a)):
             if part.error.static:
                 product = part.error.static * other.error.largest * SLACK
                 if product <= self.next_to_nothing:
                     static += product
+                elif self._is_unseen(part.error.static) and other.interval.within(-MODERATE, MODERATE):
+                    static += part.error.static * MODERATE
+                elif self._is_unseen(part.error.static):
+                    # A running bound would cost more: with large factors the second level computes it.
+                    static += part.error.static * MODERATE
+                    is_large = self.less_(self.number(MODERATE), self.abs_(self._unscaled_high(other)))
+                    unseen = either(unseen, is_large)
                 else:
                     absolute = self._plus(absolute, self._magnitude(other), self._in_frame(part), SLACK)
             if part.error.absolute is not None:
@@ -171,10 +215,15 @@ class Bounded(Totals):
             absolute = self._plus(absolute, x.absolute, y.absolute)
         elif absolute is not None and (x.static or y.static):
             absolute = self.mul_(absolute, self.number(SLACK))
-        doubt = either(x.doubt, y.doubt, self._is_unknown_zero_times_infinity(a, b))
+        doubt = either(x.doubt, y.doubt, unseen, self._is_unknown_zero_times_infinity(a, b))
         if not in_range:
             bits = None
-            if result.exponent is None:
+            if self.is_own and result.exponent is not None:
+                # A tiny number beside a power of two that may be large: the second level computes what it loses.
+                size, zero = self.abs_(result.high), self.number(0.0)
+                is_tiny = both(self.less_(size, self.number(self.small)), self.less_(zero, size))
+                doubt = either(doubt, is_tiny)
+            if result.exponent is None or self.is_own:
                 static += self.lost
             else:
                 absolute = self._sum_of(absolute, self.number(self.lost))
@@ -219,6 +268,8 @@ class Bounded(Totals):
         for part, other in ((a, b), (b, a)):
             if not part.error.static or part.interval.smallest_magnitude > 0 or self.is_bounded(other.interval):
                 continue
+            if self._is_unseen(part.error.static):  # all large factors are in doubt
+                continue
             is_small = self.less_equal_(self._magnitude(part), self._in_frame(part))
             is_infinite = self.equal_(self._magnitude(other), self.number(math.inf))
             doubt = either(doubt, node(ops.AND, (is_small, is_infinite), None, Format.BIT))
@@ -250,15 +301,24 @@ class Bounded(Totals):
             if size and x.static / size * SLACK <= self.next_to_nothing:
                 static += x.static / size * SLACK
                 doubt = either(doubt, self._is_unknown_zero_by_zero(a, b))
+            elif self._is_unseen(x.static):
+                static += x.static * MODERATE
+                divisor = self.abs_(self._unscaled_high(b))
+                doubt = either(doubt, self.less_(divisor, self.number(1 / MODERATE)))
             else:
                 absolute = self._sum_of(absolute, self._in_frame(a))
         if y.absolute is not None:
             absolute = self._plus(absolute, self._magnitude(result), y.absolute)
-            certain = self.less_(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
-            doubt = either(doubt, except_where(self.not_(certain), either(y.vast, self._where_exact(b))))
+            uncertain = self.not_less(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
+            doubt = either(doubt, except_where(uncertain, either(y.vast, self._where_exact(b))))
         if absolute is not None:
             absolute = self.mul_(self.div_(absolute, self._magnitude(b)), self.number(1 + 2.0**-8))
-        if not in_range:
+        if not in_range and self.is_own:
+            # What the rest of a tiny dividend loses is divided too.
+            static += LOST * MODERATE
+            if not self._frame_least(b) > 1 / MODERATE:
+                doubt = either(doubt, self.less_(self._magnitude(b), self.number(1 / MODERATE)))
+        elif not in_range:
             if result.exponent is None:
                 static += self.lost
             else:
@@ -275,7 +335,16 @@ class Bounded(Totals):
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, self._of_two(error, found, result, a, b))
 
+    def error_of_mantissa(self, a: DoubleWord) -> Bound:
+        absolute = a.error.absolute
+        if a.error.static:
+            absolute = self._sum_of(absolute, self._in_frame(a))
+        least, largest = a.mantissa.smallest_magnitude, a.mantissa.largest_magnitude
+        return replace(a.error, static=0.0, absolute=absolute, least=least, largest=largest)
+
     def square_root(self, a: DoubleWord) -> DoubleWord:
+        if self.of_doubles and a.exponent is not None:
+            return self._root_of_scaled(a)
         a = self.without_static(self.unscaled(a))
         result, x = super().square_root(a), a.error
         if not x.is_known:
@@ -285,8 +354,8 @@ class Bounded(Totals):
         if self.extended and x.least < self.small:  # what is left of the radicand underflows
             doubt = either(doubt, self.less_(self._magnitude(a), self.number(self.small)))
         if x.absolute is not None:
-            certain = self.less_(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a))
-            doubt = either(doubt, except_where(self.not_(certain), self._where_exact(a)))
+            uncertain = self.not_less(self.mul_(x.absolute, self.number(2.0**10)), self._magnitude(a))
+            doubt = either(doubt, except_where(uncertain, self._where_exact(a)))
             absolute = self.div_(self.mul_(x.absolute, self.number(0.5 + 2.0**-9)), result.high)
         exactly = self.of_one_word(a)
         if exactly is not None:
@@ -473,8 +542,8 @@ class Bounded(Totals):
         margin = self._sum_of(self.total(a), self.total(b))
         assert margin is not None
         difference = Arithmetic.add(self, a, self.negate(b))
-        apart = self.less_(self.widened(margin), self.abs_(difference.high))
-        return either(doubt, except_where(self.not_(apart), self._where_exact(a, b)))
+        close = self.not_less(self.widened(margin), self.abs_(difference.high))
+        return either(doubt, except_where(close, self._where_exact(a, b)))
 
     def widened(self, margin: Expression) -> Expression:
         """A bound with what its own rounding may have lost."""
@@ -697,10 +766,28 @@ class Bounded(Totals):
                 a, error=replace(error, static=0.0, absolute=self._sum_of(error.absolute, self._in_frame(a)))
             )
         size = self._magnitude(a) if a.exponent is None else self.abs_(self.scale_(a.high, a.exponent))
-        certain = self.less_(self.number(error.static * 2.0**64), size)
-        relative = error.relative + 2.0**-64
-        doubt = either(error.doubt, except_where(self.not_(certain), self._where_exact(a)))
+        uncertain = self.not_less(self.number(error.static / self.share_of_static), size)
+        relative = error.relative + self.share_of_static
+        doubt = either(error.doubt, except_where(uncertain, self._where_exact(a)))
         return replace(a, error=replace(error, relative=relative, static=0.0, doubt=doubt))
+
+    def not_less(self, a: Expression, b: Expression) -> Expression:
+        """Whether a bound is not below a number. Beside NaN it is not either; but in float64's own kernels NaN is no doubt:
+        it comes from the operands, from outside a domain, or from what has overflowed, which is in doubt before.
+        """
+        return self.less_equal_(b, a) if self.is_own else self.not_(self.less_(a, b))
+
+    @property
+    def is_own(self) -> bool:
+        """Whether numbers are those of float64's own kernels."""
+        return self.extended and not self.is_long
+
+    def _is_unseen(self, static: float) -> bool:
+        """Whether a static bound shows in no result of float64 but the very smallest, also if it grows once more."""
+        return self.is_own and static * MODERATE <= UNSEEN
+
+    def _unscaled_high(self, a: DoubleWord) -> Expression:
+        return a.high if a.exponent is None else self.scale_(a.high, a.exponent)
 
     def _in_frame(self, a: DoubleWord) -> Expression:
         """The static part of a bound, without the exponent that is kept beside the number."""
@@ -722,10 +809,11 @@ class Bounded(Totals):
         relative, static, doubt = error.relative, error.static, error.doubt
         if static and interval.smallest_magnitude > 0 and static / interval.smallest_magnitude < 2.0**-20:
             relative, static = relative + static / interval.smallest_magnitude * SLACK, 0.0
-        if not largest < self.safe and result.exponent is None:
+        overflows = not largest < self.safe and result.exponent is None
+        if overflows and not (self.is_own and (self.overflow_is_known or error.is_exact)):
             most, size = self.number(self.safe), self.abs_(result.high)
             # NaN is what IEEE arithmetic says, but for two words, which may be infinities that cancel.
-            is_large = self.not_(self.less_(size, most)) if self.extended else self.less_equal_(most, size)
+            is_large = self.not_(self.less_(size, most)) if self.is_long else self.less_equal_(most, size)
             if self.knows_what_is_beyond_range:
                 return self._perhaps_vast(result, replace(error, relative=relative, static=static, least=least))
             doubt = either(doubt, is_large)
@@ -759,7 +847,7 @@ def exact_operand(kind: ElementType) -> Bound:
     if not kind.is_float:
         return Bound(bits=kind.bits, least=1.0, largest=2.0**kind.bits)
     if kind.name == "float64":
-        return replace(EXACT, bits=53, least=2.0**-1074)
+        return replace(EXACT, bits=53, least=2.0**-1074, largest=sys.float_info.max)
     precision = STORAGE[kind.name].precision
     bias = 15 if kind.name == "float16" else 127
     return Bound(bits=precision, least=2.0 ** (2 - bias - precision), largest=2.0 ** (bias + 1))

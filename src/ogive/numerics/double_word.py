@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, depends_on_elements, node
@@ -26,6 +27,10 @@ from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.machine import Machine
 
 __all__ = ["Arithmetic", "DoubleWord"]
+
+
+#: Beside this power of two a number is zero or infinite, whatever it is multiplied by.
+LARGEST_EXPONENT = 2.0**22
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,11 @@ class Arithmetic(Machine):
         interval = Interval.around(high) if low else Interval.point(high)
         return DoubleWord(self.number(high), self.number(low) if low else None, interval=interval)
 
+    @cached_property
+    def whole_numbers(self) -> dict[tuple[Expression, Expression], DoubleWord]:
+        """Of numbers whose power of two was kept apart (`with_exponent`): what they were."""
+        return {}
+
     def demoted(self, a: DoubleWord) -> DoubleWord:
         """A number of float64 as one of this format."""
         wide = Arithmetic(Format.F64)
@@ -109,6 +119,8 @@ class Arithmetic(Machine):
         """The same number with its exponent multiplied in."""
         if a.exponent is None:
             return a
+        if (a.high, a.exponent) in self.whole_numbers:
+            return self.whole_numbers[a.high, a.exponent]
         low = None if a.low is None else self.scale_(a.low, a.exponent)
         if low is not None and not self.is_bounded(a.interval):
             # Far beyond the largest number the lower part overflows as well, perhaps to the other infinity.
@@ -119,6 +131,72 @@ class Arithmetic(Machine):
     def scaled_error(self, error: Bound, exponent: Expression) -> Bound:
         """The bound of a number of which this exponent is multiplied in."""
         return error
+
+    def mantissa(self, a: DoubleWord) -> DoubleWord:
+        """The number without the power of two that is kept beside it."""
+        if a.exponent is None:
+            return a
+        return replace(a, exponent=None, interval=a.mantissa, error=self.error_of_mantissa(a))
+
+    def error_of_mantissa(self, a: DoubleWord) -> Bound:
+        """The bound of that."""
+        return a.error
+
+    def with_common_exponent(self, a: DoubleWord, b: DoubleWord) -> tuple[DoubleWord, DoubleWord, Expression]:
+        """Two numbers without the larger of their exponents, and that. A zero has none."""
+        zero, least = self.number(0.0), self.number(-LARGEST_EXPONENT)
+        exponents = []
+        for number in (a, b):
+            exponent = zero if number.exponent is None else number.exponent
+            exponents.append(self.select_(self.equal_(number.high, zero), least, exponent))
+        first, second = exponents
+        larger = self.select_(self.less_(first, second), second, first)
+        numbers = []
+        for number in (a, b):
+            rest = self.neg_(larger) if number.exponent is None else self.sub_(number.exponent, larger)
+            framed = replace(self.mantissa(number), exponent=rest, interval=number.stored | Interval.point(0.0))
+            numbers.append(self.unscaled(replace(framed, mantissa=number.stored)))
+        return numbers[0], numbers[1], larger
+
+    def with_exponent(self, a: DoubleWord) -> DoubleWord:
+        """A number with its power of two kept apart: 0 and infinity stay what they are."""
+        exponent = self._power_of_two(a.high)
+        down = self.neg_(exponent)
+        low = None if a.low is None else self.scale_(self.low_part(a), down)
+        error = self.error_scaled(a, down)
+        power = exponent if a.exponent is None else self.add_(a.exponent, exponent)
+        found = DoubleWord(self.scale_(a.high, down), low, power, a.interval, is_normal=a.is_normal, error=error)
+        if a.low is None and a.exponent is None:
+            found = replace(found, error=a.error)
+            self.whole_numbers[found.high, power] = a
+        return found
+
+    def error_scaled(self, a: DoubleWord, exponent: Expression) -> Bound:
+        """The bound of the number without its own exponent and with another one."""
+        return a.error
+
+    def _power_of_two(self, a: Expression) -> Expression:
+        """The exponent of a number, as a number."""
+        size = self.abs_(a)
+        is_small = self.less_(size, self.number(self.smallest_normal))
+        lift = float(self.precision + 1)
+        normal = self.select_(is_small, self.mul_(size, self.number(2.0**lift)), size)
+        # The last bits of a large number are an integer.
+        magic = self.number(self.magic)
+        field = node(ops.ADD, (self.shift_right_(self.bits_(normal), 52), self.bits_(magic)), None, self.integer)
+        exponent = self.sub_(self.sub_(self.from_bits_(field), magic), self.number(float(self.bias)))
+        return self.select_(is_small, self.sub_(exponent, self.number(lift)), exponent)
+
+    def _root_of_scaled(self, a: DoubleWord) -> DoubleWord:
+        """The square root of a number with a power of two beside it, of which half is kept."""
+        assert a.exponent is not None
+        half = self.round_even_(self.mul_(a.exponent, self.number(0.5)))
+        rest = self.fma_(half, self.number(-2.0), a.exponent)  # -1, 0 or 1
+        lies = Interval(a.mantissa.low / 2, a.mantissa.high * 2) if a.mantissa.low >= 0 else EVERYTHING
+        part = replace(self.mantissa(a), exponent=rest, interval=lies, mantissa=a.mantissa)
+        root = self.square_root(self.unscaled(part))
+        interval = Interval(max(a.interval.low, 0.0), max(a.interval.high, 0.0)).map(math.sqrt)
+        return replace(root, exponent=half, interval=interval, mantissa=root.interval)
 
     def single(self, a: DoubleWord) -> Expression:
         """The number, rounded once to the format."""
@@ -347,6 +425,8 @@ class Arithmetic(Machine):
         return DoubleWord(quotient, self.mul_(rest, reciprocal), exponent, interval, mantissa, is_number)
 
     def square_root(self, a: DoubleWord) -> DoubleWord:
+        if self.of_doubles and a.exponent is not None:
+            return self._root_of_scaled(a)
         a = self.unscaled(a)
         interval = Interval(max(a.interval.low, 0.0), max(a.interval.high, 0.0)).map(math.sqrt)
         root = self.sqrt_(a.high)

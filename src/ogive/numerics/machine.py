@@ -78,6 +78,10 @@ class Machine:
         result = round(value / unit) * unit
         return math.copysign(math.inf, value) if abs(result) > self.largest else float(result)
 
+    #: Whether results are float64 too: then powers of two are kept apart as far as they go, so that numbers on the way do
+    #: not leave the range that the result lies in.
+    of_doubles = False
+
     #: Whether the second words of elementary functions are right too (elementary/pairs.py).
     is_long = False
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,17 +19,19 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bounded import Bounded
+from ogive.numerics.truths import except_where
 from ogive.passes.cost import cost
 from ogive.passes.fast_path import fast_path
 from ogive.passes.rounds_once import rounds_once
 from ogive.passes.short_results import short_results
 from ogive.passes.tested import TestedReals
-from ogive.program import MASK, Number, Program, Source
+from ogive.passes.tested_doubles import TestedDoubles
+from ogive.program import MASK, Number, Program, Source, substituted
 
 if TYPE_CHECKING:
     from ogive.near_zero import Line
 
-__all__ = ["computes_in", "decider", "needs_test", "parameters_in", "repaired", "with_test"]
+__all__ = ["computes_in", "decider", "is_of_doubles", "needs_test", "parameters_in", "repaired", "with_test"]
 
 #: What neither level has a rule for with bounds.
 NO_TEST = frozenset({*ROW_NUMBERS, ops.INTEGER_POWER, ops.BIT_SHIFT_LEFT, ops.BIT_SHIFT_RIGHT, ops.BIT_COUNT})
@@ -46,6 +49,15 @@ def needs_test(
     if all(map(_is_quantized, roots)):
         return False
     return not rounds_once(roots, inputs, outputs)
+
+
+def is_of_doubles(roots: Sequence[Expression], inputs: Sequence[ElementType], outputs: Sequence[ElementType]) -> bool:
+    """Whether the formulas of elements have float64 results, which are tested too: not for the nearest number, but for
+    0.51 units in the last place (tested_doubles.py).
+    """
+    if not any(t.name == "float64" for t in outputs) or not all(t.name in ("float64", "bool") for t in outputs):
+        return False
+    return {current.operation for current in walk(*roots)}.isdisjoint(NO_TEST)
 
 
 def _is_quantized(root: Expression) -> bool:
@@ -83,11 +95,15 @@ def with_test(
     inputs, outputs = tuple(inputs), tuple(outputs)
     form = parameters_in(inputs, outputs)
     is_long = any(t.bits == 64 for t in (*inputs, *outputs))
-    arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
-    results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
-    short = short_results(roots, inputs, outputs, cost((*results, *(() if undecided is None else (undecided,)))))
-    if short is not None:
-        results, undecided = short
+    if is_of_doubles(roots, inputs, outputs):
+        arithmetic = Bounded(Format.F64, is_long=False, of_doubles=True)
+        results, undecided = TestedDoubles(arithmetic, inputs, form).tested_shortly(roots, outputs)
+    else:
+        arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
+        results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
+        short = short_results(roots, inputs, outputs, cost((*results, *(() if undecided is None else (undecided,)))))
+        if short is not None:
+            results, undecided = short
     source = Source(tuple(roots), arithmetic)
 
     def repair() -> Program:
@@ -112,13 +128,41 @@ def repaired(
     roots: Sequence[Expression], inputs: tuple[ElementType, ...], outputs: tuple[ElementType, ...], parameter_count: int
 ) -> Program:
     """The program of the second level."""
-    arithmetic = Bounded(Format.F64, knows_what_is_beyond_range=True)
-    reals = TestedReals(arithmetic, inputs, parameters_in(inputs, outputs))
-    results, undecided = reals.tested(roots, outputs)
+    form = parameters_in(inputs, outputs)
+    if is_of_doubles(roots, inputs, outputs):
+        doubles = TestedDoubles(Bounded(Format.F64, of_doubles=True), inputs, form)
+        results, undecided = doubles.tested(roots, outputs)
+        around_them = TestedDoubles(Bounded(Format.F64, of_doubles=True), inputs, form, is_beside=True)
+        _, around = around_them.tested(_beside(roots, inputs, parameter_count), outputs)
+        undecided = except_where(undecided, around)
+    else:
+        reals = TestedReals(Bounded(Format.F64, knows_what_is_beyond_range=True), inputs, form)
+        results, undecided = reals.tested(roots, outputs)
     mask = (
         node(ops.CONSTANT, (), 0, Format.U8) if undecided is None else node(ops.CONVERT, (undecided,), None, Format.U8)
     )
     return Program(inputs, (*outputs, MASK), (*results, mask), parameter_count=parameter_count)
+
+
+#: How far from an element its surroundings are looked at, relative to each operand.
+BESIDE = tuple(Fraction(1) + Fraction(k, 1 << 10) for k in (1, -2, 3, -5))
+
+
+def _beside(
+    roots: Sequence[Expression], inputs: tuple[ElementType, ...], parameter_count: int
+) -> tuple[Expression, ...]:
+    """The formulas a little beside the operands.
+
+    Enclosures are for few elements: those beside a zero of the formula, where two words lose all their bits. Where the
+    surroundings are undecided too, whole arrays may be: there the repair's results stay. So data cannot choose the price.
+    """
+    operands = {current.attribute: current for current in walk(*roots) if current.operation == ops.INPUT}
+    for i, operand in operands.items():
+        if inputs[i].is_float:
+            factor = node(ops.CONSTANT, (), BESIDE[i % len(BESIDE)], Format.NUMBER)
+            operands[i] = node(ops.MULTIPLY, (operand, factor), None, Format.NUMBER)
+    moved = [operands.get(i, node(ops.INPUT, (), i, Format.NUMBER)) for i in range(len(inputs))]
+    return substituted(roots, moved, 0, parameter_count)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, walk
 from ogive.limits import stored_in, with_limits
 from ogive.numerics.double_word import Arithmetic
-from ogive.passes.exact import computes_in, decider, needs_test, with_test
+from ogive.passes.exact import computes_in, decider, is_of_doubles, needs_test, with_test
 from ogive.passes.exact_rows import (
     decided_by_rows,
     needs_no_bounds,
@@ -69,6 +69,9 @@ def lower(
         computed = without_cancellation(roots)
         made = with_test(computed, inputs, outputs, parameter_count, decide=decider(roots, inputs, outputs))
         return fast(made, computed, inputs, outputs) if accuracy == "fast" else made
+    if not reduces and is_of_doubles(roots, inputs, outputs):
+        decide = decider(roots, inputs, outputs)
+        return with_test(without_cancellation(roots), inputs, outputs, parameter_count, decide=decide)
     is_fast = accuracy == "fast" and not any(t.name == "float64" for t in types)  # which both contracts have alike
     tested = rows_with_test(roots, inputs, outputs, parameter_count, reduces=reduces)
     has_rows = reduces or not {n.operation for n in walk(*roots)}.isdisjoint(ROW_NUMBERS)

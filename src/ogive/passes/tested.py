@@ -94,12 +94,21 @@ class TestedReals(RealLowering):
                 values[current] = values[among[0]]
                 continue
             (a, in_a), (b, in_b) = (values[operand] for operand in among)
-            condition = self.truth(current.operands[0])
-            undecided = either(self.m.doubt_of(condition), self._in_branch(condition, in_a, in_b))
+            condition = self._condition(current)
+            doubt = self._doubt_of_choice(current, condition)
+            undecided = either(doubt, self._in_branch(condition, in_a, in_b))
             values[current] = self.m.select_(condition, a, b), undecided
         value, undecided = values[root]
         value = self._canonical(root, value)
         return (value if value.format is storage else node(ops.CONVERT, (value,), None, storage)), undecided
+
+    def _condition(self, root: Expression) -> Expression:
+        """The truth value that a choice between results depends on."""
+        return self.truth(root.operands[0])
+
+    def _doubt_of_choice(self, root: Expression, condition: Expression) -> Expression | None:
+        """Where the wrong result may be chosen."""
+        return self.m.doubt_of(condition)
 
     def _in_branch(self, condition: Expression, a: Expression | None, b: Expression | None) -> Expression | None:
         """What is undecided of a choice: what is of the number that is chosen."""
@@ -332,7 +341,7 @@ class TestedReals(RealLowering):
     # ---- numbers
 
     def _number(self, root: Expression) -> DoubleWord:
-        if self.m.extended and root.operation in (ops.MULTIPLY, ops.DIVIDE):
+        if self.m.is_long and root.operation in (ops.MULTIPLY, ops.DIVIDE):
             return self._perhaps_exact(root)
         return super()._number(root)
 

@@ -21,11 +21,9 @@ __all__ = [
     "COSH",
     "COTH",
     "ERF",
-    "ERFC",
     "ERFINV_FAR",
     "ERFINV_NEAR",
     "EXP",
-    "EXPM1",
     "EXP_ADAPTED",
     "LOG1P",
     "LOG1P_QUOTIENT",
@@ -46,25 +44,6 @@ TWO_OVER_PI = Fraction(
     ),
     1 << 1198,
 )
-
-#: (expm1(r) - r) / r**2 on |r| <= log(2) / 2; the error is relative to expm1(r).
-EXPM1 = {
-    # largest error 2**-65.0
-    Format.F64: (
-        float.fromhex("0x1.0000000000000p-1"),
-        float.fromhex("0x1.5555555555555p-3"),
-        float.fromhex("0x1.5555555555555p-5"),
-        float.fromhex("0x1.1111111111351p-7"),
-        float.fromhex("0x1.6c16c16c16b80p-10"),
-        float.fromhex("0x1.a01a019edcd14p-13"),
-        float.fromhex("0x1.a01a01a330cebp-16"),
-        float.fromhex("0x1.71de3f208ada1p-19"),
-        float.fromhex("0x1.27e4e4efbdc90p-22"),
-        float.fromhex("0x1.ae535ee2960e7p-26"),
-        float.fromhex("0x1.1f620a527d04cp-29"),
-        float.fromhex("0x1.77daa9c8819a9p-33"),
-    ),
-}
 
 #: (expm1(r) - r) / r**2 on |r| <= log(2) / 2, shorter; the error is relative to exp(r).
 EXP = {
@@ -129,39 +108,6 @@ LOG1P = {
     ),
 }
 
-#: (1 + 9/8 a) exp(a**2) erfc(a) in t = (a - K) / (a + K), K = 4; relative error.
-ERFC = {
-    # largest error 2**-61.2
-    Format.F64: (
-        float.fromhex("0x1.81ca5c6ac35d4p-1"),
-        float.fromhex("-0x1.262a70a62f770p-56"),
-        float.fromhex("-0x1.88f7ef80ff627p-3"),
-        float.fromhex("0x1.ab6160c8dc482p-4"),
-        float.fromhex("-0x1.12e8a665fb25ep-5"),
-        float.fromhex("-0x1.2c41863364007p-7"),
-        float.fromhex("0x1.9b7c27f765fadp-6"),
-        float.fromhex("-0x1.82f2f2981f3d8p-6"),
-        float.fromhex("0x1.f4f0daa25a9d1p-7"),
-        float.fromhex("-0x1.e0b2882635c9ep-8"),
-        float.fromhex("0x1.452c052d44df9p-9"),
-        float.fromhex("-0x1.c8efa22e89ef4p-12"),
-        float.fromhex("-0x1.452bae2400247p-14"),
-        float.fromhex("0x1.39f84ae2f6f30p-14"),
-        float.fromhex("-0x1.e876beaa081dep-17"),
-        float.fromhex("-0x1.51213a8e4f33ep-18"),
-        float.fromhex("0x1.9721b1f2937f4p-19"),
-        float.fromhex("0x1.574b9a7dc3da0p-25"),
-        float.fromhex("-0x1.c668ebf219fbbp-22"),
-        float.fromhex("0x1.d1a8b82d4e1b7p-25"),
-        float.fromhex("0x1.e5ea3009d3410p-25"),
-        float.fromhex("-0x1.91f1a17242216p-27"),
-        float.fromhex("-0x1.17dfe99f449e3p-27"),
-        float.fromhex("0x1.2e868b8103e8fp-30"),
-        float.fromhex("0x1.14e77fe1b664ep-30"),
-        float.fromhex("0x1.fa143ed098b54p-34"),
-    ),
-}
-
 #: (erf(x) / x - 2 / sqrt(pi)) / x**2 in x**2, abs(x) <= 1/2; the error is relative to erf(x) / x.
 ERF = {
     # largest error 2**-50.2
@@ -173,19 +119,6 @@ ERF = {
         float.fromhex("-0x1.c01cffd2127f5p-11"),
         float.fromhex("0x1.f719c76c56a9bp-14"),
         float.fromhex("-0x1.c136c7b7028c8p-17"),
-    ),
-    # largest error 2**-65.0
-    Format.F64: (
-        float.fromhex("-0x1.812746b0379e7p-2"),
-        float.fromhex("0x1.ce2f21a042c7cp-4"),
-        float.fromhex("-0x1.b82ce31291006p-6"),
-        float.fromhex("0x1.565bcd11e972cp-8"),
-        float.fromhex("-0x1.c02db5aaed86bp-11"),
-        float.fromhex("0x1.f9a3a1ac312d1p-14"),
-        float.fromhex("-0x1.f4e80d1f696e7p-17"),
-        float.fromhex("0x1.bc33bebfb7d50p-20"),
-        float.fromhex("-0x1.81974f51c2749p-23"),
-        float.fromhex("0x1.cb740e7847878p-26"),
     ),
 }
 
@@ -199,16 +132,6 @@ SIN = {
         float.fromhex("0x1.71d7667410fcdp-19"),
         float.fromhex("-0x1.a95f34ee1213ap-26"),
     ),
-    # largest error 2**-63.2
-    Format.F64: (
-        float.fromhex("-0x1.5555555555555p-3"),
-        float.fromhex("0x1.1111111111069p-7"),
-        float.fromhex("-0x1.a01a019ffe508p-13"),
-        float.fromhex("0x1.71de3a339fa87p-19"),
-        float.fromhex("-0x1.ae642c445b06cp-26"),
-        float.fromhex("0x1.6109b11197217p-33"),
-        float.fromhex("-0x1.9ff55f402d456p-41"),
-    ),
 }
 
 #: What cos(x) has beyond x**2, divided by x**4: in x**2, abs(x) <= pi / 4; relative to cos(x).
@@ -220,15 +143,6 @@ COS = {
         float.fromhex("0x1.a019fa55f59bfp-16"),
         float.fromhex("-0x1.27e007178cb86p-22"),
         float.fromhex("0x1.1bbd1f74fb841p-29"),
-    ),
-    # largest error 2**-63.9
-    Format.F64: (
-        float.fromhex("0x1.555555555554bp-5"),
-        float.fromhex("-0x1.6c16c16c15004p-10"),
-        float.fromhex("0x1.a01a019c8c468p-16"),
-        float.fromhex("-0x1.27e4f7eed3b38p-22"),
-        float.fromhex("0x1.1ee9d996a1eb4p-29"),
-        float.fromhex("-0x1.8fa537ed3ea64p-37"),
     ),
 }
 
@@ -294,15 +208,6 @@ SINH = {
         float.fromhex("0x1.a0199b9f35aeap-13"),
         float.fromhex("0x1.72dab807d7fd2p-19"),
     ),
-    # largest error 2**-65.2
-    Format.F64: (
-        float.fromhex("0x1.5555555555555p-3"),
-        float.fromhex("0x1.1111111111385p-7"),
-        float.fromhex("0x1.a01a019ea26f7p-13"),
-        float.fromhex("0x1.71de407797e6cp-19"),
-        float.fromhex("0x1.ae4d029fc78d0p-26"),
-        float.fromhex("0x1.8266c0c25b02cp-33"),
-    ),
 }
 
 #: What cosh(x) has beyond x**2, divided by x**4: in x**2, abs(x) <= log(2) / 2; relative to cosh(x).
@@ -313,14 +218,6 @@ COSH = {
         float.fromhex("0x1.6c16c17ce8b36p-10"),
         float.fromhex("0x1.a019aab2a08fdp-16"),
         float.fromhex("0x1.28a0099c4b71fp-22"),
-    ),
-    # largest error 2**-70.0
-    Format.F64: (
-        float.fromhex("0x1.5555555555558p-5"),
-        float.fromhex("0x1.6c16c16c15006p-10"),
-        float.fromhex("0x1.a01a01ad7a754p-16"),
-        float.fromhex("0x1.27e4cc1bb73fep-22"),
-        float.fromhex("0x1.1f8bcc632f677p-29"),
     ),
 }
 

@@ -24,10 +24,10 @@ from functools import cache
 from math import factorial, isqrt
 
 from ogive import elementary_functions as functions
-from ogive.expression import Expression, Format
+from ogive.expression import Expression
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, long_coefficients, pairs
-from ogive.numerics.elementary.exponential import exp, exp_as_quotient
+from ogive.numerics.elementary import coefficients, long_coefficients, pairs, word_coefficients, words
+from ogive.numerics.elementary.exponential import FARTHEST, exp, exp_as_quotient
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
@@ -37,6 +37,9 @@ __all__ = ["erf", "erf_near_zero", "erfc", "normal_tail", "scaled_normal_tail"]
 #: K, and where erfc is so small that its product with any number that comes with it is zero after rounding.
 MIDDLE = 4.0
 ZERO = 27.5
+
+#: Of the coefficients of float64's own polynomial, for operands up to 27.5.
+RISING = words.rising(word_coefficients.ERFC, -11 / 12, 24.75 / 30.5)
 
 #: 2 / sqrt(pi), to 200 bits.
 TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E73, 1 << 200)
@@ -56,31 +59,31 @@ def _erfc_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
         bounded = m.clamped(a, 0.0, m.rounded(ZERO_IN_FLOAT64 * ROOT_HALF)).high
         larger = m.mul_(bounded, m.number(m.rounded(1 / ROOT_HALF)))
         return DoubleWord(_tail(m, larger, m.mul_(bounded, bounded), -1.0, 2.0), interval=Interval(0.0, 1.01))
-    a = m.clamped(a, 0.0, ZERO)
-    return m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
+    magnitude, a = a.high, m.clamped(a, 0.0, ZERO)
+    found = m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
+    if not m.of_doubles or found.exponent is None:
+        return found
+    # There it is less than all numbers: nothing, also if it is multiplied by the largest one.
+    is_nothing = m.less_(m.number(ZERO), magnitude)
+    return replace(found, exponent=m.select_(is_nothing, m.number(-FARTHEST), found.exponent))
 
 
 def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """E(a)."""
     if m.is_long:
         return _long_scaled(m, a)
-    first_high, first_low, *rest = coefficients.ERFC[Format.F64]
-    middle = m.number(MIDDLE)
-    # One division serves (a - K) / (a + K) and 1 / (1 + 9/8 a).
-    denominator = m.add(m.wide(Fraction(1)), m.multiply(m.wide(Fraction(9, 8)), a))
-    shifted = m.add_(a.high, middle)
-    reciprocal = m.div_(m.number(1.0), m.mul_(shifted, denominator.high))
-    difference, per_shifted = m.sub_(a.high, middle), m.mul_(denominator.high, reciprocal)
-    t = m.mul_(difference, per_shifted)
-    t = m.fma_(m.fma_(m.neg_(t), shifted, difference), per_shifted, t)
-    high, low = m.fast_two_sum(m.number(first_high), m.mul_(t, m.polynomial_(t, tuple(rest))))
-    inverse = m.mul_(shifted, reciprocal)
-    quotient = m.mul_(high, inverse)
-    missing = m.fma_(m.neg_(quotient), denominator.high, high)
-    missing = m.add_(missing, m.add_(low, m.number(first_low)))
-    if denominator.low is not None:
-        missing = m.fma_(m.neg_(quotient), denominator.low, missing)
-    return DoubleWord(quotient, m.mul_(missing, inverse), interval=Interval(0.02, 1.01))
+    one, number = m.number(1.0), (a.high, m.low_part(a))
+    # One division serves (a - 11/4) / (a + 3) and 1 / (1 + 3/4 a).
+    slope = m.mul_(a.high, m.number(0.75))
+    product = slope, m.fma_(a.high, m.number(0.75), m.neg_(slope))
+    product = product[0], m.fma_(number[1], m.number(0.75), product[1])
+    denominator = words.sum_of_any(m, one, product)
+    shifted, difference = (words.sum_of_any(m, m.number(middle), number) for middle in (3.0, -2.75))
+    reciprocal = m.div_(one, m.mul_(shifted[0], denominator[0]))
+    t = words.over(m, difference, shifted, m.mul_(denominator[0], reciprocal))
+    value = words.polynomial(m, *t, words.numbers(m, word_coefficients.ERFC), RISING)
+    quotient = words.over(m, value, denominator, m.mul_(shifted[0], reciprocal))
+    return DoubleWord(*quotient, interval=Interval(0.02, 1.01))
 
 
 @cache
@@ -161,6 +164,10 @@ def erf_near_zero(m: Arithmetic, a: DoubleWord) -> DoubleWord:
         of_square = pairs.series(m, pairs.times(m, number, number), of_error_function, 0.2501)
         factor = pairs.times(m, of_square, pairs.constant(m, TWO_OVER_ROOT_PI))
         return DoubleWord(*pairs.times(m, number, factor), interval=Interval(0.0, 0.53), is_normal=True)
+    if m.extended:
+        word = a.high, m.low_part(a)
+        of_word = words.polynomial(m, *words.square(m, *word), words.numbers(m, word_coefficients.ERF))
+        return DoubleWord(*words.times(m, word, of_word), interval=Interval(0.0, 0.53))
     square = m.mul_(a.high, a.high)
     series = m.mul_(square, m.polynomial_(square, coefficients.ERF[m.polynomials]))
     return m.multiply(a, m.add(m.wide(TWO_OVER_ROOT_PI), DoubleWord(series, interval=Interval(-0.1, 0.0))))

@@ -30,13 +30,14 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs
+from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
 from ogive.numerics.elementary.adapted import of_ninth_degree
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
 
 __all__ = [
     "EXACT_LOG_2",
+    "FARTHEST",
     "LOG2_E",
     "ROUNDED_LOG_2",
     "difference_of_powers",
@@ -50,6 +51,7 @@ __all__ = [
     "minus_log_2",
     "reduced_exponent",
     "whole_part",
+    "with_infinities",
 ]
 
 #: log(2), rounded: enough where float64 computes what is wanted in float32.
@@ -87,6 +89,29 @@ EXPM1_RANGE_IN_FLOAT64 = (-700.0, 700.0)
 EXP2_RANGE_IN_FLOAT64 = (-1000.0, 1020.0)
 
 
+#: Where results are float64 themselves, powers of two are kept apart up to here.
+FARTHEST = 2.0**20
+
+
+def in_range(m: Arithmetic, x: DoubleWord, low: float, high: float) -> DoubleWord:
+    """The operand moved to where a rule computes it."""
+    return m.clamped(x, -FARTHEST if low < -1000 else low, FARTHEST) if m.of_doubles else m.clamped(x, low, high)
+
+
+def with_infinities(m: Arithmetic, x: Expression, result: DoubleWord, below: float | None = None) -> DoubleWord:
+    """The result where the operand is finite; infinity at infinity, and ``below`` at minus infinity: of infinite operands
+    formulas are IEEE 754's arithmetic, step by step. The second level alone is asked for these.
+    """
+    if not (m.of_doubles and m.is_long):
+        return result
+    infinity, zero = m.number(math.inf), m.number(0.0)
+    high, low = result.high, m.low_part(result)
+    for end, value in ((math.inf, math.inf), *(() if below is None else ((-math.inf, below),))):
+        is_end = m.equal_(x, infinity if end > 0 else m.neg_(infinity))
+        high, low = m.select_(is_end, m.number(value), high), m.select_(is_end, zero, low)
+    return replace(result, high=high, low=low, mantissa=result.mantissa | Interval(0.0, math.inf), is_normal=False)
+
+
 def minus_log_2(m: Arithmetic, parts: dict[Format, tuple[str, str]]) -> tuple[Expression, Expression]:
     """The two parts of -log(2)."""
     high, low = parts[m.format]
@@ -110,30 +135,26 @@ def reduced_exponent(m: Arithmetic, x: DoubleWord) -> tuple[Expression, Expressi
     return n, r, lacking if x.low is None else m.add_(lacking, m.low_part(x))
 
 
-def _tail(m: Arithmetic, r: Expression, lacking: Expression) -> Expression:
-    """``expm1(r + lacking) - r``."""
-    tail = m.mul_(m.mul_(r, r), m.polynomial_(r, coefficients.EXPM1[Format.F64]))
-    # exp(r) lacking, with exp(r) as 1 + (r + tail).
-    return m.add_(m.fma_(lacking, m.add_(r, tail), lacking), tail)
-
-
 def exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The exponential function, with the power of two kept apart where it may underflow."""
     interval = x.interval.map(_exp)
     if not m.extended:
         return DoubleWord(exp_in_float64(m, m.clamped(x, *EXP_RANGE_IN_FLOAT64).high), interval=interval)
-    x = m.clamped(x, *EXP_RANGE)
+    operand, x = x.high, in_range(m, x, *EXP_RANGE)
     # Past the clamps the result is 0 and infinity.
     mantissa = Interval(0.7, 1.42)
     if m.is_long:
         n, less_one = _long_less_one(m, x)
         high, low = pairs.plus_smaller(m, pairs.single(m, m.number(1.0)), less_one)
-        return DoubleWord(high, low, n, interval, mantissa, is_normal=True)
+        return with_infinities(m, operand, DoubleWord(high, low, n, interval, mantissa, is_normal=True), 0.0)
     n, r, lacking = reduced_exponent(m, x)
-    tail = _tail(m, r, lacking)
-    one = m.number(1.0)
-    high, low = m.fast_two_sum(one, r)
-    return m.renormalised(DoubleWord(high, m.add_(low, tail), n, interval, mantissa))
+    return m.renormalised(DoubleWord(*_of_rest(m, r, lacking), n, interval, mantissa))
+
+
+def _of_rest(m: Arithmetic, r: Expression, lacking: Expression) -> tuple[Expression, Expression]:
+    """``exp(r + lacking)``."""
+    high, low = words.polynomial(m, r, None, words.numbers(m, word_coefficients.EXP))
+    return high, m.fma_(lacking, high, low)
 
 
 def long_reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, pairs.Pair]:
@@ -160,21 +181,20 @@ def exp2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         shifted = m.add_(bounded, m.number(m.magic))
         r = m.mul_(m.sub_(bounded, m.sub_(shifted, m.number(m.magic))), log2_high)
         return DoubleWord(m.times_power_of_two_(_series_in_float64(m, r), shifted), interval=interval)
-    x = m.clamped(x, *EXP2_RANGE)
+    operand, x = x.high, in_range(m, x, *EXP2_RANGE)
     n = m.sub_(m.add_(x.high, m.number(m.magic)), m.number(m.magic))
     rest = m.sub_(x.high, n)
     if m.is_long:
         part = m.two_sum(rest, m.low_part(x))
         less_one = pairs.exponential_less_one(m, pairs.times(m, part, pairs.constant(m, pairs.LOG_2)))
         value = pairs.plus_smaller(m, pairs.single(m, m.number(1.0)), less_one)
-        return DoubleWord(*value, n, interval, Interval(0.7, 1.42), is_normal=True)
+        found = DoubleWord(*value, n, interval, Interval(0.7, 1.42), is_normal=True)
+        return with_infinities(m, operand, found, 0.0)
     r = m.mul_(rest, log2_high)
     lacking = m.fma_(rest, log2_low, m.fma_(rest, log2_high, m.neg_(r)))
     if x.low is not None:
         lacking = m.fma_(m.low_part(x), log2_high, lacking)
-    tail = _tail(m, r, lacking)
-    high, low = m.fast_two_sum(m.number(1.0), r)
-    return m.renormalised(DoubleWord(high, m.add_(low, tail), n, interval, Interval(0.7, 1.42)))
+    return m.renormalised(DoubleWord(*_of_rest(m, r, lacking), n, interval, Interval(0.7, 1.42)))
 
 
 def _reduced_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0) -> tuple[Expression, Expression]:
@@ -228,12 +248,11 @@ def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """
     if not m.extended:
         return expm1_in_float64(m, x)
-    x = m.clamped(x, *EXPM1_RANGE)
+    operand, x = x.high, in_range(m, x, *EXPM1_RANGE)
     interval = x.interval.map(_expm1)
     if m.is_long:
-        return _long_expm1(m, x, interval)
+        return with_infinities(m, operand, _long_expm1(m, x, interval))
     n, r, lacking = reduced_exponent(m, x)
-    tail = _tail(m, r, lacking)
     may_be_large = m.format is Format.F64 and x.interval.high > MUCH_MORE_THAN_1
     halved = not may_be_large and not m.is_bounded(interval)
     one = m.number(0.5 if halved else 1.0)
@@ -249,13 +268,17 @@ def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     else:
         whole, lost = m.two_sum(one, minus)
     whole, lost = m.neg_(whole), m.neg_(lost)
-    value = m.fma_(scale, r, whole)
-    error = m.add_(m.fma_(scale, r, m.sub_(whole, value)), lost)
-    low = m.fma_(scale, tail, error)
+    # exp(r) - 1 is r exp1(r), and no smaller than a third of 2**n exp(r) - 1.
+    of_r = words.polynomial(m, r, None, words.numbers(m, word_coefficients.EXP[1:]))
+    part, rest = words.times(m, (r, None), of_r)
+    rest = m.fma_(lacking, m.add_(one, part), rest)
+    value, error = m.fast_two_sum(whole, m.mul_(scale, part))
+    low = m.fma_(scale, rest, m.add_(error, lost))
     if may_be_large:
         is_large = m.less_(m.number(MUCH_MORE_THAN_1), x.high)
-        high, rest = m.fast_two_sum(one, r)
-        value, low = m.select_(is_large, high, value), m.select_(is_large, m.add_(rest, tail), low)
+        of_rest = m.fast_two_sum(one, part)
+        of_rest = of_rest[0], m.add_(of_rest[1], rest)
+        value, low = (m.select_(is_large, a, b) for a, b in zip(of_rest, (value, low), strict=True))
         power = m.select_(is_large, n, m.number(0.0))
         mantissa = Interval(-1.0, math.exp(MUCH_MORE_THAN_1 + 1))
         return m.renormalised(DoubleWord(value, low, power, interval, mantissa))

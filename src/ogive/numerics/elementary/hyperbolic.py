@@ -22,12 +22,14 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive.expression import Expression
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs
+from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
 from ogive.numerics.elementary.exponential import (
+    FARTHEST,
     difference_of_powers,
     expm1,
     long_reduced,
     reduced_exponent,
+    with_infinities,
 )
 from ogive.numerics.interval import Interval
 
@@ -50,44 +52,45 @@ def sinh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     value = m.add(m.multiply(difference, c), m.multiply(sum_, s))
     largest = Interval(0.0, 2.2)
     magnitude = replace(value, exponent=exponent, interval=Interval(0.0, float("inf")), mantissa=largest)
-    return m.copy_sign(magnitude, x.high)
+    return m.copy_sign(with_infinities(m, m.abs_(x.high), magnitude), x.high)
 
 
 def cosh(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The hyperbolic cosine."""
-    exponent, sum_, difference, s, c = _parts(m, m.unscaled(x))
+    x = m.unscaled(x)
+    exponent, sum_, difference, s, c = _parts(m, x)
     value = m.add(m.multiply(sum_, c), m.multiply(difference, s))
-    return replace(value, exponent=exponent, interval=Interval(1.0, float("inf")), mantissa=Interval(0.7, 2.2))
+    found = replace(value, exponent=exponent, interval=Interval(1.0, float("inf")), mantissa=Interval(0.7, 2.2))
+    return with_infinities(m, m.abs_(x.high), found)
 
 
 def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, DoubleWord, DoubleWord, DoubleWord]:
     """``n - 1, 1 + w, 1 - w, sinh(r), cosh(r)``."""
-    clamped = m.clamped(m.absolute(x), 0.0, INFINITE)
+    clamped = m.clamped(m.absolute(x), 0.0, FARTHEST if m.of_doubles else INFINITE)
     if m.is_long:
         return _long_parts(m, clamped)
     n, r, lacking = reduced_exponent(m, clamped)
     one, half = m.number(1.0), m.number(0.5)
     exponent = m.sub_(n, one)
     w = m.scale_(one, m.mul_(n, m.number(-2.0)))
-    square = m.mul_(r, r)
-    s_factor = m.mul_(square, m.polynomial_(square, coefficients.SINH[m.polynomials]))
-    c_series = m.polynomial_(square, coefficients.COSH[m.polynomials])
     s_interval, c_interval = Interval(-0.36, 0.36), Interval(1.0, 1.07)
     if not m.extended:
+        square = m.mul_(r, r)
+        s_factor = m.mul_(square, m.polynomial_(square, coefficients.SINH[m.polynomials]))
+        c_series = m.polynomial_(square, coefficients.COSH[m.polynomials])
         s, c = m.fma_(r, s_factor, r), m.fma_(square, m.fma_(square, c_series, half), one)
         return exponent, DoubleWord(m.add_(one, w)), DoubleWord(m.sub_(one, w)), DoubleWord(s), DoubleWord(c)
-    s_low = m.fma_(lacking, m.fma_(square, half, one), m.mul_(r, s_factor))
-    c_high, c_low = m.fast_two_sum(one, m.mul_(square, half))
-    c_low = m.fma_(lacking, r, m.fma_(m.mul_(square, square), c_series, c_low))
-    c_low = m.fma_(half, m.fma_(r, r, m.neg_(square)), c_low)
+    z = words.square(m, r, lacking)
+    sine = words.odd(m, (r, lacking), z, words.numbers(m, word_coefficients.SINH))
+    cosine = words.polynomial(m, *z, words.numbers(m, word_coefficients.COSH))
     sum_ = DoubleWord(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0))
     difference = DoubleWord(*m.fast_two_sum(one, m.neg_(w)), interval=Interval(0.0, 1.0))
     return (
         exponent,
         sum_,
         difference,
-        DoubleWord(r, s_low, interval=s_interval),
-        DoubleWord(c_high, c_low, interval=c_interval),
+        DoubleWord(*sine, interval=s_interval),
+        DoubleWord(*cosine, interval=c_interval),
     )
 
 

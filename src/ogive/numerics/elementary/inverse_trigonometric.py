@@ -22,7 +22,7 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs
+from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
@@ -35,11 +35,8 @@ PI = 2 / coefficients.TWO_OVER_PI
 TAN_PI_8 = 0.4140625
 TAN_3_PI_8 = 2.4140625
 
-#: From here on atan is pi / 2 after rounding.
-LARGE = 2.0**60
-
-#: The same in two words.
-LONG_LARGE = 2.0**120
+#: From here on atan is pi / 2, in two words.
+LARGE = 2.0**120
 
 
 def asin(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -89,9 +86,9 @@ def _arcsine_of_part(m: Arithmetic, a: DoubleWord) -> tuple[Expression, DoubleWo
         missing = pairs.plus(m, number, pairs.negative(m, s))
         found = pairs.plus_smaller(m, pairs.single(m, value), pairs.over(m, missing, c))
         return is_large, DoubleWord(*found, interval=interval, is_normal=True)
-    if t.low is not None:  # the derivative is 1 / sqrt(1 - z)
-        low = m.add_(low, m.fma_(t.low, m.mul_(z, half), t.low))
-    return is_large, DoubleWord(t.high, low, interval=interval)
+    number = t.high, m.low_part(t)
+    table = words.numbers(m, word_coefficients.ASIN)
+    return is_large, DoubleWord(*words.odd(m, number, words.square(m, *number), table), interval=interval)
 
 
 def atan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -104,13 +101,12 @@ def atan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         t = m.divide(m.select(is_large, m.wide(-1.0), a), m.select(is_large, a, one))
         start = m.select(is_large, m.wide(PI / 2), m.wide(0.0))
         return m.copy_sign(_result(m, _sum(m, start, _arctangent_to_one(m, t)), 1.6), x.high)
-    largest = LONG_LARGE if m.is_long else LARGE
-    a = m.clamped(a, 0.0, largest)
+    a = m.clamped(a, 0.0, LARGE)
     is_middle, is_large = (m.less_(m.number(limit), a.high) for limit in (TAN_PI_8, TAN_3_PI_8))
     middle = replace(m.subtract(a, one), interval=Interval(-1.0, 1.5)), m.add(a, one)
     dividend = m.select(is_large, m.wide(-1.0), m.select(is_middle, middle[0], a))
     divisor = m.select(is_large, a, m.select(is_middle, middle[1], one))
-    t = m.divide(dividend, replace(divisor, interval=Interval(1.0, largest)))
+    t = m.divide(dividend, replace(divisor, interval=Interval(1.0, LARGE)))
     start = m.select(is_large, m.wide(PI / 2), m.select(is_middle, m.wide(PI / 4), m.wide(0.0)))
     return m.copy_sign(_result(m, _sum(m, start, _arctangent(m, t)), 1.6), x.high)
 
@@ -135,9 +131,9 @@ def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:
         distance = pairs.plus(m, c, pairs.times(m, number, s))
         found = pairs.plus_smaller(m, pairs.single(m, value), pairs.over(m, missing, distance))
         return DoubleWord(*found, interval=interval, is_normal=True)
-    if t.low is not None:  # the derivative is 1 / (1 + t**2)
-        low = m.add_(low, m.fma_(m.neg_(t.low), square, t.low))
-    return DoubleWord(t.high, low, interval=interval)
+    number = t.high, m.low_part(t)
+    table = words.numbers(m, word_coefficients.ATAN)
+    return DoubleWord(*words.odd(m, number, words.square(m, *number), table), interval=interval)
 
 
 def _sine_and_cosine(m: Arithmetic, r: Expression, reach: float) -> tuple[pairs.Pair, pairs.Pair]:
@@ -148,6 +144,8 @@ def _sine_and_cosine(m: Arithmetic, r: Expression, reach: float) -> tuple[pairs.
 
 def atan2(m: Arithmetic, y: DoubleWord, x: DoubleWord) -> DoubleWord:
     """The angle of the point (x, y): that of (larger, smaller) of the magnitudes, reflected."""
+    if m.of_doubles and not (y.exponent is None and x.exponent is None):
+        y, x, _ = m.with_common_exponent(y, x)
     y, x = m.renormalised(m.unscaled(y)), m.renormalised(m.unscaled(x))
     a, b = m.absolute(y), m.absolute(x)
     is_steep = m.less_(b.high, a.high)

@@ -16,6 +16,7 @@ R is ATANH of the coefficients.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
@@ -23,8 +24,8 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs
-from ogive.numerics.elementary.exponential import LOG_2, ROUNDED_LOG_2
+from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
+from ogive.numerics.elementary.exponential import FARTHEST, LOG_2, ROUNDED_LOG_2
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
@@ -41,8 +42,26 @@ ROOT_HALF = 0x3FE6A09E667F3BCD
 
 def log(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     """The natural logarithm."""
+    if m.of_doubles and x.exponent is not None:
+        return _of_scaled(m, x, lambda f, f_low, k: _assemble(m, f, f_low, k))
     x = m.renormalised(m.unscaled(x))
     return _with_special_cases(m, x, _assemble(m, *reduced(m, x)))
+
+
+def _of_scaled(
+    m: Arithmetic, x: DoubleWord, of_parts: Callable[[Expression, Expression | None, Expression], DoubleWord]
+) -> DoubleWord:
+    """A logarithm of a number with a power of two beside it, which is added to its own; infinite where that is vast."""
+    assert x.exponent is not None
+    number = m.renormalised(m.mantissa(x))
+    f, f_low, k = reduced(m, number)
+    found = _with_special_cases(m, number, of_parts(f, f_low, m.add_(k, x.exponent)))
+    vast, infinity, zero = m.number(FARTHEST / 2), m.number(math.inf), m.number(0.0)
+    is_vast, is_tiny = m.less_(vast, x.exponent), m.less_(x.exponent, m.neg_(vast))
+    high = m.select_(is_vast, infinity, m.select_(is_tiny, m.neg_(infinity), found.high))
+    either = node(ops.OR, (is_vast, is_tiny), None, Format.BIT)
+    low = None if found.low is None else m.select_(either, zero, found.low)
+    return replace(found, high=high, low=low, interval=x.interval.map(_log))
 
 
 def log2(m: Arithmetic, x: DoubleWord) -> DoubleWord:
@@ -57,17 +76,30 @@ def log10(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 def _to_base(m: Arithmetic, x: DoubleWord, per_log: Fraction, per_power_of_two: Fraction) -> DoubleWord:
     """``k per_power_of_two + log(1 + f) per_log``."""
+    if m.of_doubles and x.exponent is not None:
+        return _of_scaled(m, x, lambda f, f_low, k: _parts_to_base(m, f, f_low, k, per_log, per_power_of_two))
     x = m.renormalised(m.unscaled(x))
     f, f_low, k = reduced(m, x)
     if not m.extended:
         of_rest = quotient(m, f, coefficients.LOG1P_QUOTIENT[m.polynomials], m.mul_(f, m.number(m.rounded(per_log))))
         result = DoubleWord(m.fma_(k, m.number(m.rounded(per_power_of_two)), of_rest))
         return _with_special_cases(m, x, result)
+    return _with_special_cases(m, x, _parts_to_base(m, f, f_low, k, per_log, per_power_of_two))
+
+
+def _parts_to_base(
+    m: Arithmetic,
+    f: Expression,
+    f_low: Expression | None,
+    k: Expression,
+    per_log: Fraction,
+    per_power_of_two: Fraction,
+) -> DoubleWord:
     natural = DoubleWord(*_of_rest(m, f, f_low), interval=Interval(-0.35, 0.35))
     if m.is_long:
         rest = pairs.times(m, pairs.of_number(m, natural), pairs.constant(m, per_log))
         whole = pairs.times_log_2(m, k, per_power_of_two / pairs.LOG_2)
-        return _with_special_cases(m, x, DoubleWord(*pairs.plus_smaller(m, whole, rest), is_normal=True))
+        return DoubleWord(*pairs.plus_smaller(m, whole, rest), is_normal=True)
     scaled = m.renormalised(m.multiply(natural, m.wide(per_log)))
     # The first part is so short that its product with k is exact; the product is zero or larger than the rest.
     first = _shortened(per_power_of_two, m.precision - 12)
@@ -75,7 +107,7 @@ def _to_base(m: Arithmetic, x: DoubleWord, per_log: Fraction, per_power_of_two: 
     low = m.add_(low, m.low_part(scaled))
     if first != per_power_of_two:
         low = m.fma_(k, m.number(m.rounded(per_power_of_two - first)), low)
-    return _with_special_cases(m, x, m.renormalised(DoubleWord(high, low)))
+    return m.renormalised(DoubleWord(high, low))
 
 
 def _shortened(value: Fraction, bits: int) -> Fraction:
@@ -133,6 +165,9 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         result = _assemble(m, f, f_low, k)
     elif m.extended:
         f, f_low = m.two_sum(offset, m.mul_(x.high, scale))
+        if not total.interval.within(0.75, 2.75):
+            # 1 / 2**k - 1 has lost its smaller part where k is large.
+            f_low = m.add_(f_low, m.sub_(scale, m.add_(offset, one)))
         if x.low is not None:
             f_low = m.fma_(m.low_part(x), scale, f_low)
         result = _assemble(m, f, f_low, k)
@@ -233,13 +268,23 @@ def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Express
 def _of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:
     """``log1p(f + f_low)``."""
     if not m.is_long:
-        return _plain_of_rest(m, f, f_low)
+        return _words_of_rest(m, f, f_low)
     # One step of Newton's method: y + log1p(z), z = (1 + f) exp(-y) - 1, which is so small that two terms are enough.
     number = (f, m.number(0.0) if f_low is None else f_low)
     y = m.add_(*_plain_of_rest(m, f, f_low))
     power = pairs.exponential_less_one(m, pairs.single(m, m.neg_(y)))
     z = pairs.plus(m, pairs.plus(m, number, power), pairs.times(m, number, power))
     return pairs.plus_smaller(m, pairs.single(m, y), (z[0], m.fma_(m.mul_(z[0], m.number(-0.5)), z[0], z[1])))
+
+
+def _words_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:
+    """The same to 2**-60: s times a series in s**2, s = f / (1 + f / 2)."""
+    half = m.number(0.5)
+    divisor, rest = m.fast_two_sum(m.number(1.0), m.mul_(f, half))
+    dividend = f, m.number(0.0) if f_low is None else f_low
+    rest = rest if f_low is None else m.fma_(f_low, half, rest)
+    s = words.over(m, dividend, (divisor, rest), m.div_(m.number(1.0), divisor))
+    return words.odd(m, s, words.square(m, *s), words.numbers(m, word_coefficients.LOG))
 
 
 def _plain_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:

@@ -5,7 +5,7 @@ Written by accuracy/derive_bounds.py, which says how these are derived; change t
 
 from __future__ import annotations
 
-__all__ = ["CORRECTED", "PROMOTED", "SHORT"]
+__all__ = ["CORRECTED", "IN_WORDS", "PROMOTED", "SHORT"]
 
 #: Uncompensated float64 with the long polynomials, for results of fewer bits.
 PROMOTED: dict[str, float] = {
@@ -79,4 +79,36 @@ SHORT: dict[str, float] = {
     "logistic": 2.3677170167852278e-07,  # 2**-22.01
     "normal_tail": 9.27596042072569e-07,  # 2**-20.04
     "tanh": 4.037596284687653e-07,  # 2**-21.24
+}
+
+#: Two words of float64 of which the second is right as far as it shows: float64's own kernels.
+IN_WORDS: dict[str, float] = {
+    "acos": 2.8612266869435597e-19,  # 2**-61.6
+    "acosh": 6.227106260091566e-20,  # 2**-63.8
+    "asin": 2.8612266869435597e-19,  # 2**-61.6
+    "asinh": 6.227106260091566e-20,  # 2**-63.8
+    "atan": 1.4306133434717798e-19,  # 2**-62.6
+    "atan2": 1.4306133434717798e-19,  # 2**-62.6
+    "atanh": 3.337023618979869e-20,  # 2**-64.7
+    "cbrt": 6.763841470785882e-30,  # 2**-96.9
+    "cos": 7.153066717358899e-20,  # 2**-63.6
+    "cosh": 2.4908425040366266e-19,  # 2**-61.8
+    "erf": 4.04638558569942e-19,  # 2**-61.1
+    "erfc": 4.336808689942019e-19,  # 2**-61.0
+    "erfinv": 5.722453373887119e-19,  # 2**-60.6
+    "exp": 1.4306133434717798e-19,  # 2**-62.6
+    "exp2": 1.4306133434717798e-19,  # 2**-62.6
+    "expm1": 4.981685008073253e-19,  # 2**-60.8
+    "log": 3.337023618979869e-20,  # 2**-64.7
+    "log10": 3.337023618979869e-20,  # 2**-64.7
+    "log1p": 3.337023618979869e-20,  # 2**-64.7
+    "log2": 3.337023618979869e-20,  # 2**-64.7
+    "log_ndtr": 1.314674555426276e-18,  # 2**-59.4
+    "logistic": 1.4306133434717798e-19,  # 2**-62.6
+    "normal_tail": 4.336808689942019e-19,  # 2**-61.0
+    "power": 1.859230586390659e-18,  # 2**-58.9
+    "sin": 7.153066717358899e-20,  # 2**-63.6
+    "sinh": 2.4908425040366266e-19,  # 2**-61.8
+    "tan": 7.666467083416872e-20,  # 2**-63.5
+    "tanh": 4.981685008073253e-19,  # 2**-60.8
 }

@@ -43,7 +43,10 @@ def power(m: Arithmetic, x: DoubleWord, y: DoubleWord) -> DoubleWord:
     result = m.select(_and(is_negative, m.not_(whole)), nan, result)
     # -1 to the power of an infinity is 1, too.
     is_unit = _and(m.equal_(magnitude.high, one), m.equal_(m.abs_(y.high), infinity))
-    is_one = node(ops.OR, (m.equal_(y.high, zero), m.equal_(x.high, one)), None, Format.BIT)
+    is_base_one = m.equal_(x.high, one)
+    if m.of_doubles and x.low is not None:
+        is_base_one = _and(is_base_one, m.equal_(x.low, zero))
+    is_one = node(ops.OR, (m.equal_(y.high, zero), is_base_one), None, Format.BIT)
     return m.select(node(ops.OR, (is_one, is_unit), None, Format.BIT), m.wide(1.0), result)
 
 

@@ -17,9 +17,10 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
 from ogive.numerics import beyond_range, ties
 from ogive.numerics.bound import UNKNOWN, Beyond, Bound
-from ogive.numerics.bounded import NEXT_TO_NOTHING, SLACK, Bounded
+from ogive.numerics.bounded import LOST, NEXT_TO_NOTHING, SLACK, Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary.own_errors import CORRECTED, PROMOTED
+from ogive.numerics.elementary.exponential import FARTHEST
+from ogive.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
 from ogive.numerics.interval import Interval
 from ogive.numerics.truths import both, either, except_where
 
@@ -73,6 +74,8 @@ class Function:
     zero_at: float | None = None
     #: Whether the result of finite operands has a magnitude below 1.
     is_below_one: bool = False
+    #: Whether the rule adds an exponent to its result, in float64's own kernels.
+    takes_exponents: bool = False
     #: Whether the rule is saturated beyond the limits: what it returns there is beyond all element types but float64, as
     #: the exact value is.
     saturates: bool = False
@@ -232,6 +235,7 @@ FUNCTIONS |= {
     for name in ("asinh", "atan", "erf", "expm1", "log1p", "sinh", "tanh")
 }
 FUNCTIONS |= {name: replace(FUNCTIONS[name], is_of_square=True) for name in ("erfc", "log_ndtr", "normal_tail")}
+FUNCTIONS |= {name: replace(FUNCTIONS[name], takes_exponents=True) for name in ("log", "log2", "log10")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], is_below_one=True) for name in ("erf", "tanh")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=-math.inf) for name in ("exp", "exp2", "logistic")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=math.inf) for name in ("erfc", "normal_tail")}
@@ -288,7 +292,8 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
             return m.finished(result, m.error_of_extreme(result, *operands))
         if name == "remainder":
             return m.finished(result, _of_remainder(m, *operands))
-        relative = (CORRECTED if m.extended else PROMOTED).get(name, math.inf)
+        table = CORRECTED if m.is_long else IN_WORDS if m.extended else PROMOTED
+        relative = table.get(name, math.inf)
         if relative == math.inf:
             return result
         own = Bound(relative)
@@ -307,10 +312,12 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
 
 def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, operand: DoubleWord) -> DoubleWord:
     """The result with its bound: what the rule adds, its own, and what becomes of the operand's."""
-    u = m.unscaled(operand)
+    u = m.mantissa(operand) if function.takes_exponents and m.of_doubles else m.unscaled(operand)
     error = u.error
     doubt = either(error.doubt, own.doubt)
     limit = function.limits[m.extended]
+    if function.saturates and m.of_doubles and function.limits[1] < math.inf:
+        limit = FARTHEST
     is_single = error.bits is not None and error.bits <= 24
     u_low, u_high = max(u.interval.low, -error.largest), min(u.interval.high, error.largest)
     saturated: Expression | None = None
@@ -322,7 +329,9 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
     if not is_vast:
         doubt = either(doubt, saturated)
     relative, static, absolute = own.relative, own.static, None
-    if function.static and not is_single:
+    if static and m.of_doubles:  # whose power of two is kept apart, but for that of log_ndtr
+        static = LOST if result.exponent is None else 0.0
+    if function.static and not is_single and not (m.is_own and u.is_exact and error.is_exact):
         static += function.static if not m.extended else function.static * 2.0**-46
         if function.slope is not None:  # of the tangent: an error of the reduced angle
             absolute = m.mul_(m.number(static), function.slope(m, u.high, result.high))
@@ -353,7 +362,7 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             far = _far(m, function, u, change)
             if function.room is not None:
                 room = m.mul_(function.room(m, u.high, value), m.number(2.0**-10))
-                doubt = either(doubt, except_where(m.not_(m.less_(change, room)), either(error.vast, far, at_zero)))
+                doubt = either(doubt, except_where(m.not_less(change, room), either(error.vast, far, at_zero)))
             grown = m.mul_(change, m.number(1.01))
             if slope is not None:
                 grown = m.mul_(grown, slope(m, u.high, value))
@@ -444,9 +453,13 @@ def _beyond_one(m: Bounded, u: DoubleWord) -> Beyond:
     return Beyond(m.make(ops.COPY_SIGN, m.number(1.0), u.high), zero, is_above, is_below)
 
 
-def condition_within(function: Function, lies: Interval) -> float:
-    """No less than the condition number of operands in an interval; infinite where that is not bounded."""
+def condition_within(function: Function, lies: Interval, farthest: float = math.inf) -> float:
+    """No less than the condition number of operands in an interval; infinite where that is not bounded. Those of more than
+    1,000 are of saturated rules: ``farthest`` is the one of a rule that reaches farther.
+    """
     for interval, condition in function.conditions:
+        if condition > 1000 and farthest < math.inf:
+            condition = farthest
         if lies.within(interval.low, interval.high):
             size = lies.largest_magnitude
             most = 2 * size * size + 2 if function.is_of_square else max(2.0, size + 1)
@@ -459,7 +472,7 @@ def _change(m: Bounded, function: Function, u: DoubleWord, error: Bound, lies: I
     if error.is_relative:
         if function.is_logarithm:
             return error.relative * SLACK
-        change = condition_within(function, lies) * error.relative * SLACK
+        change = condition_within(function, lies, FARTHEST + 1 if m.of_doubles else math.inf) * error.relative * SLACK
         if change <= m.useful:
             return change
     total = m.total(u)
@@ -503,12 +516,13 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
         return replace(result, error=Bound(own.relative, doubt=m.always, nan=_nan_of_power(m, x, y)))
     absolute = None
     if change is not None:
-        doubt = either(doubt, m.not_(m.less_(change, m.number(2.0**-10))))
+        doubt = either(doubt, m.not_less(change, m.number(2.0**-10)))
         power = m.abs_(m.unscaled(replace(result, error=UNKNOWN)).high)
         absolute = m.mul_(m.mul_(change, power), m.number(1.01))
     if not m.extended and not (x.error.bits and x.error.bits <= 24):  # the rule takes subnormal numbers for normal ones
         doubt = either(doubt, m.less_(size, m.number(m.smallest_normal)))
-    return replace(result, error=Bound(relative, UNDERFLOW, absolute, doubt, nan=_nan_of_power(m, x, y)))
+    static = LOST if m.is_own else UNDERFLOW
+    return replace(result, error=Bound(relative, static, absolute, doubt, nan=_nan_of_power(m, x, y)))
 
 
 def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None:
@@ -530,6 +544,8 @@ def _largest_logarithm(m: Bounded, size: Expression) -> Expression:
 
 def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: DoubleWord) -> DoubleWord:
     """Relative errors add up, because abs(sin(a) cos(a)) is at most abs(a); absolute ones are divided by the distance."""
+    if m.of_doubles and not (y.exponent is None and x.exponent is None):
+        y, x, _ = m.with_common_exponent(y, x)
     y, x = m.unscaled(y), m.unscaled(x)
     doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast)
     relative = own.relative + (x.error.relative + y.error.relative) * SLACK
@@ -539,11 +555,12 @@ def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: Doub
         both = m.add_(*(m.number(0.0) if part is None else part for part in parts))
         a, b = m.abs_(x.high), m.abs_(y.high)
         distance = m.select_(m.less_(a, b), b, a)
-        doubt = either(doubt, m.not_(m.less_(m.mul_(both, m.number(2.0**10)), distance)))
+        doubt = either(doubt, m.not_less(m.mul_(both, m.number(2.0**10)), distance))
         doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, x, m.wide(0.0))))
         doubt = either(doubt, m.doubt_of(m.compare(ops.LESS, y, m.wide(0.0))))
         absolute = m.mul_(m.div_(both, distance), m.number(1.01))
-    return replace(result, error=Bound(relative, UNDERFLOW, absolute, doubt, nan=beyond_range.of_nan(x, y)))
+    static = LOST if m.is_own else UNDERFLOW
+    return replace(result, error=Bound(relative, static, absolute, doubt, nan=beyond_range.of_nan(x, y)))
 
 
 def _of_remainder(m: Bounded, x: DoubleWord, y: DoubleWord) -> Bound:

@@ -18,7 +18,7 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs
+from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
 from ogive.numerics.elementary.huge_angle import HUGE, reduced_huge_angle
 from ogive.numerics.interval import Interval
 
@@ -110,44 +110,58 @@ def _reduced_word(m: Arithmetic, x: Expression, lies: Interval) -> tuple[Express
 
 
 def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
-    square = m.mul_(r.high, r.high)
-    series = m.polynomial_(square, coefficients.SIN[m.polynomials])
-    one = m.number(1.0)
     if r.low is None:
+        square, one = m.mul_(r.high, r.high), m.number(1.0)
+        series = m.polynomial_(square, coefficients.SIN[m.polynomials])
         return DoubleWord(m.mul_(r.high, m.fma_(square, series, one)), interval=Interval(-0.71, 0.71))
     if m.is_long:
         pair = pairs.of_number(m, r)
         high, low = pairs.sine(m, pair, pairs.times(m, pair, pair), QUARTER)
         high = m.make(ops.COPY_SIGN, high, r.high)
         return DoubleWord(high, low, interval=Interval(-0.71, 0.71), is_normal=True)
-    factor = m.mul_(square, series)
-    high = m.fma_(r.high, factor, r.high)
-    low = m.fma_(r.high, factor, m.sub_(r.high, high))
-    low = m.fma_(r.low, m.fma_(square, m.number(-0.5), one), low)  # the derivative is the cosine
+    word = r.high, r.low
+    high, low = words.odd(m, word, words.square(m, *word), words.numbers(m, word_coefficients.SIN))
     # 0 + -0 has forgotten the sign.
     return DoubleWord(m.make(ops.COPY_SIGN, high, r.high), low, interval=Interval(-0.71, 0.71))
 
 
 def _cosine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
-    square = m.mul_(r.high, r.high)
-    series = m.polynomial_(square, coefficients.COS[m.polynomials])
-    one, minus_half = m.number(1.0), m.number(-0.5)
     if r.low is None:
+        square, one, minus_half = m.mul_(r.high, r.high), m.number(1.0), m.number(-0.5)
+        series = m.polynomial_(square, coefficients.COS[m.polynomials])
         return DoubleWord(m.fma_(square, m.fma_(square, series, minus_half), one), interval=Interval(0.7, 1.0))
     if m.is_long:
         pair = pairs.of_number(m, r)
         value = pairs.cosine(m, pairs.times(m, pair, pair), QUARTER)
         return DoubleWord(*value, interval=Interval(0.7, 1.0), is_normal=True)
-    high, low = m.fast_two_sum(one, m.mul_(square, minus_half))
-    low = m.fma_(m.mul_(square, square), series, low)
-    low = m.fma_(minus_half, m.fma_(r.high, r.high, m.neg_(square)), low)
-    low = m.fma_(m.neg_(r.high), r.low, low)
-    return DoubleWord(high, low, interval=Interval(0.7, 1.0))
+    value = words.polynomial(m, *words.square(m, r.high, r.low), words.numbers(m, word_coefficients.COS))
+    return DoubleWord(*value, interval=Interval(0.7, 1.0))
+
+
+def _sine_or_cosine(m: Arithmetic, is_cosine: Expression, r: DoubleWord) -> DoubleWord:
+    """``r S(z)`` or ``C(z)`` of the square z: the coefficients are chosen, and one polynomial computed."""
+    zero, one = m.number(0.0), m.number(1.0)
+    tables = (words.numbers(m, table) for table in (word_coefficients.COS, word_coefficients.SIN))
+    chosen: list[words.Coefficient] = []
+    for of_cosine, of_sine in zip(*tables, strict=True):
+        first = m.select_(is_cosine, of_cosine[0], of_sine[0])
+        seconds = [zero if len(c) < 2 or c[1] is None else c[1] for c in (of_cosine, of_sine)]
+        second = None if seconds == [zero, zero] else m.select_(is_cosine, *seconds)
+        chosen.append((first,) if len(of_cosine) == 1 else (first, second))
+    square = words.square(m, r.high, m.low_part(r))
+    word = m.select_(is_cosine, one, r.high), m.select_(is_cosine, zero, m.low_part(r))
+    high, low = words.times(m, word, words.polynomial(m, *square, chosen))
+    # 0 + -0 has forgotten the sign.
+    return DoubleWord(m.make(ops.COPY_SIGN, high, word[0]), low, interval=Interval(-1.0, 1.0))
 
 
 def _sine_of_quarters(m: Arithmetic, n: Expression, r: DoubleWord) -> DoubleWord:
     """``sin(n pi/2 + r)``."""
-    value = m.renormalised(m.select(_is_odd(m, n), _cosine(m, r), _sine(m, r)))
+    is_odd = _is_odd(m, n)
+    if m.extended and not m.is_long:
+        value = m.renormalised(_sine_or_cosine(m, is_odd, r))
+    else:
+        value = m.renormalised(m.select(is_odd, _cosine(m, r), _sine(m, r)))
     # The bit of n that is worth two goes to the last place.
     value = _with_sign_of_last_bit(m, value, m.shift_right_(n, 1))
     return replace(value, interval=Interval(-1.0, 1.0))

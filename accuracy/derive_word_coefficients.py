@@ -1,0 +1,215 @@
+"""Derive the polynomials of float64's own kernels: run it and compare, or --write the table.
+
+    python accuracy/derive_word_coefficients.py [--write]
+
+The first coefficients of each are sums of two float64, so that what they add up to is good to more bits than one float64
+has; what the others add is so small that their rounding does not show. The polynomials interpolate at Chebyshev's nodes,
+which is within a few bits of the best ones. Coefficients that are known fractions are kept: the others interpolate what
+these leave.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import NamedTuple
+
+import mpmath as mp
+from derive_long_coefficients import exactly, interpolated
+from derived_table import write_or_compare
+
+TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/word_coefficients.py"
+
+
+class Table(NamedTuple):
+    name: str
+    what: str
+    function: Callable[[mp.mpf], mp.mpf]
+    low: mp.mpf
+    high: mp.mpf
+    kept: tuple[Fraction, ...]
+    """The first coefficients, where they are known fractions."""
+    count: int
+    """How many others follow."""
+    in_two: int
+    """How many of all are sums of two float64."""
+
+
+#: Below this a function of zero is taken for its limit: at a node that is zero.
+TINY = mp.mpf(2) ** -100
+
+
+def of_square(function: Callable[[mp.mpf], mp.mpf]) -> Callable[[mp.mpf], mp.mpf]:
+    """``f(sqrt(z))``."""
+    return lambda z: function(mp.sqrt(abs(z) if abs(z) > TINY else TINY))
+
+
+def scaled_erfc(t: mp.mpf) -> mp.mpf:
+    a = (3 * t + mp.mpf(11) / 4) / (1 - t)
+    return (1 + mp.mpf(3) / 4 * a) * mp.exp(a * a) * mp.erfc(a)
+
+
+def tables() -> list[Table]:
+    one, half = Fraction(1), Fraction(1, 2)
+    r = mp.log(2) / 2 * (1 + mp.mpf(2) ** -10)
+    quarter = (mp.pi / 4 * (1 + mp.mpf(2) ** -10)) ** 2
+    zero = mp.mpf(0)
+
+    def away(x: mp.mpf) -> mp.mpf:
+        return x if abs(x) > TINY else TINY
+
+    def over(function: Callable[[mp.mpf], mp.mpf]) -> Callable[[mp.mpf], mp.mpf]:
+        return of_square(lambda x: function(x) / x)
+
+    return [
+        Table(
+            "EXP",
+            "exp(r) in r, abs(r) <= log(2) / 2",
+            mp.exp,
+            -r,
+            r,
+            (one, one, half),
+            11,
+            4,
+        ),
+        Table(
+            "LOG",
+            "log1p(f) / s in s**2, s = f / (1 + f / 2), sqrt(1/2) <= 1 + f <= sqrt(2)",
+            of_square(lambda x: 2 * mp.atanh(x / 2) / x),
+            zero,
+            (mp.mpf("0.3434")) ** 2,
+            (one, Fraction(1, 12)),
+            8,
+            2,
+        ),
+        Table(
+            "SIN",
+            "sin(x) / x in x**2, abs(x) <= pi / 4",
+            over(mp.sin),
+            zero,
+            quarter,
+            (one, Fraction(-1, 6), Fraction(1, 120)),
+            6,
+            3,
+        ),
+        Table(
+            "COS",
+            "cos(x) in x**2, abs(x) <= pi / 4",
+            of_square(mp.cos),
+            zero,
+            quarter,
+            (one, -half, Fraction(1, 24)),
+            6,
+            3,
+        ),
+        Table(
+            "SINH",
+            "sinh(x) / x in x**2, abs(x) <= log(2) / 2",
+            over(mp.sinh),
+            zero,
+            r * r,
+            (one, Fraction(1, 6)),
+            6,
+            2,
+        ),
+        Table(
+            "COSH",
+            "cosh(x) in x**2, abs(x) <= log(2) / 2",
+            of_square(mp.cosh),
+            zero,
+            r * r,
+            (one, half),
+            6,
+            2,
+        ),
+        Table(
+            "ASIN",
+            "asin(x) / x in x**2, abs(x) <= 1/2",
+            over(mp.asin),
+            zero,
+            mp.mpf("0.2501"),
+            (one, Fraction(1, 6), Fraction(3, 40)),
+            15,
+            3,
+        ),
+        Table(
+            "ATAN",
+            "atan(x) / x in x**2, abs(x) <= tan(pi / 8)",
+            over(mp.atan),
+            zero,
+            mp.mpf("0.1717"),
+            (one, Fraction(-1, 3), Fraction(1, 5)),
+            12,
+            3,
+        ),
+        Table(
+            "ERF",
+            "erf(x) / x in x**2, abs(x) <= 1/2",
+            of_square(lambda x: mp.erf(x) / x),
+            zero,
+            mp.mpf("0.2501"),
+            (),
+            12,
+            3,
+        ),
+        Table(
+            "ERFC",
+            "(1 + 3/4 a) exp(a**2) erfc(a) in t = (a - 11/4) / (a + 3), a <= 27.5",
+            scaled_erfc,
+            mp.mpf(-11) / 12,
+            mp.mpf("24.75") / mp.mpf("30.5"),
+            (),
+            27,
+            7,
+        ),
+    ]
+
+
+def numbers(table: Table) -> list[Fraction]:
+    kept = table.kept
+
+    def rest(x: mp.mpf) -> mp.mpf:
+        point = x if abs(x) > TINY or not kept else TINY
+        known = mp.fsum(mp.mpf(c.numerator) / c.denominator * point**k for k, c in enumerate(kept))
+        return (table.function(point) - known) / point ** len(kept)
+
+    return [*kept, *map(exactly, interpolated(rest, table.low, table.high, table.count))]
+
+
+def parts(value: Fraction, in_two: bool) -> tuple[float, ...]:
+    high = float(value)
+    low = float(value - Fraction(high))
+    return (high, low) if in_two else (high,)
+
+
+def text() -> str:
+    blocks = []
+    found = tables()
+    for table in found:
+        with mp.workprec(1600):
+            fractions = numbers(table)
+        rows = ""
+        for k, value in enumerate(fractions):
+            words = ", ".join(f'float.fromhex("{part.hex()}")' for part in parts(value, k < table.in_two))
+            rows += f"    ({words}{'' if k < table.in_two else ','}),\n"
+        blocks.append(f"#: {table.what}.\n{table.name} = (\n{rows})\n")
+    names = "\n".join(f'    "{name}",' for name in sorted(table.name for table in found))
+    return f'''"""The polynomials of float64's own kernels, lowest power first: sums of two float64 as far as that shows.
+
+Written by accuracy/derive_word_coefficients.py, which says how they are derived; change that, not this.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+{names}
+]
+
+''' + "\n".join(blocks)
+
+
+if __name__ == "__main__":
+    with mp.workprec(1600):
+        sys.exit(write_or_compare(__doc__, TARGET, text))

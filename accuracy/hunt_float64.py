@@ -1,0 +1,227 @@
+"""Hunt for float64 results that are off by more than 0.51 units in the last place: writes accuracy/float64.json.
+
+    python accuracy/hunt_float64.py [--count 10000] [--only NAME ...]
+
+Each row is an operator of elements, one of its derivatives (a name with ') or a formula of tests/textbooks.py. Its inputs
+are hunted: the neighbours of zeros of the function and of its derivative, of small numbers and of powers of two, exponents
+spread over the whole range, random bits, and ordinary data. The judge evaluates the formula, as it was written, in balls
+of Arb (python-flint) with as many bits as it takes: ``ogive.enclosure.exact_value``. Cases that were published as the
+hardest to round are judged as rows of their own. A second run replaces the rows that it measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import ogive
+from ogive.catalog import OPERATORS
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.enclosure import exact_value
+from ogive.errors import OgiveError
+from ogive.expression import Expression
+from ogive.operator import Operator
+from tests.textbooks import TEXTBOOKS
+
+DATA = Path(__file__).resolve().parent / "float64.json"
+
+#: What a result may be off by, in units in the last place.
+ALLOWED = 0.51
+
+#: The smallest unit in the last place.
+LEAST = Fraction(1, 1 << 1074)
+
+DIGITS = 40
+
+#: Parameters that have no default.
+PARAMETERS: dict[str, dict[str, float]] = {
+    "linear": {"alpha": 1.5, "beta": 0.5},
+    "parametric_softplus": {"alpha": 1.5, "beta": 0.5},
+    "softcap": {"cap": 1.5},
+    "threshold": {"min": 0.5},
+    "clamp": {"min": -1.0, "max": 1.0},
+}
+
+#: Inputs whose results lie nearest to a boundary of rounding: of Lefevre and Muller, "Worst cases for correct rounding of
+#: the elementary functions in double precision" (2001), and of the project CORE-MATH (Sibidanov, Zimmermann and Glondu,
+#: 2022), as exact numbers.
+HARDEST = {
+    "exp": ("0x1.9e9cbbfd6080bp-31", "0x1.005ae04256babp-1"),
+    "log": ("0x1.10cdb4aa1770bp-9", "0x1.c8fd435402433p-3", "0x1.bdd793fe7b41cp+7", "0x1.15956b273c365p+8"),
+    "sin": ("0x1.598bae9e632f6p-7", "0x1.1c63df63d59d0p-2", "0x1.d98c4c612718dp-1", "0x1.c1c27d6b9a3a1p+5"),
+    "cos": ("0x1.6b8a6273d7c21p+0", "0x1.34ec2f9fc9c00p+1", "0x1.c62c5d3d000c3p-6", "0x1.16e534ee36580p-4"),
+    "tan": ("0x1.c839011a23cb6p-9", "0x1.50486b2f87014p-5", "0x1.4c7ffc65facc3p+0", "0x1.ccaffe66878dbp+0"),
+    "tanh": ("0x1.0a90d36059a04p-6", "0x1.ac343b179fec4p-3", "0x1.291c601a05276p-2", "0x1.1375c272d441cp+1"),
+}
+
+
+class Row(NamedTuple):
+    """One function: results of arrays, and its formula."""
+
+    name: str
+    function: Callable[..., np.ndarray]
+    root: Expression
+    arity: int
+    parameters: dict[str, float]
+
+
+def rows() -> Iterator[Row]:
+    """The operators of elements, their derivatives, and the formulas of textbooks."""
+    double = ELEMENT_TYPES["float64"]
+    for name, op in OPERATORS.items():
+        signature = next((s for s in op.signatures if {*s.inputs, *s.outputs} == {double}), None)
+        if signature is None or op.is_row_wise or len(signature.outputs) != 1:
+            continue
+        given = PARAMETERS.get(name, {p.name: 0.75 for p in op.parameters if p.is_required})
+        yield from _row(name, op, given)
+        for number in range(op.inputs):
+            try:
+                derivative = ogive.grad(op, number)
+            except OgiveError:
+                continue
+            yield from _row(f"{name}'" if op.inputs == 1 else f"{name}' ({number})", derivative, given)
+    for name, textbook in TEXTBOOKS.items():
+        arity = len(textbook.domains)
+        names = ", ".join("abcd"[:arity])
+        formula = eval(f"lambda {names}: f(m, {names})", {"f": textbook.formula, "m": ogive.formula})
+        yield from _row(f"textbook: {name}", ogive.operator(formula), {})
+
+
+def _row(name: str, op: Operator, given: dict[str, float]) -> Iterator[Row]:
+    bound = op.bind(**given) if given else op
+    numbers = {p.name: float(p.default) for p in op.parameters if isinstance(p.default, (int, float))} | given
+    (root,) = op.formula(for_doubles=True)
+    yield Row(name, bound, root, op.inputs, numbers)
+
+
+def around(points: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
+    """Numbers next to these, and a little farther from them."""
+    chosen = rng.choice(points, count)
+    steps = np.round(np.exp2(rng.uniform(0, 40, count)) - 1) * rng.choice([-1.0, 1.0], count)
+    return np.asarray(chosen + steps * np.spacing(chosen))
+
+
+def zeros(function: Callable[[np.ndarray], np.ndarray], rng: np.random.Generator) -> np.ndarray:
+    """Neighbours of zeros of a function of one number: where its sign changes, found by halving."""
+    grid = np.unique(np.concatenate([rng.normal(0, 4, 2000), np.linspace(-40, 40, 801), np.geomspace(1e-6, 1e6, 200)]))
+    with np.errstate(all="ignore"):
+        signs = np.sign(function(grid))
+        places = np.flatnonzero((signs[1:] * signs[:-1]) < 0)[:60]
+        low, high = grid[places].copy(), grid[places + 1].copy()
+        first = signs[places]
+        for _ in range(1100):
+            middle = low + (high - low) / 2
+            same = np.sign(function(middle)) == first
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+            if np.all(np.nextafter(low, high) == high):
+                break
+    return np.unique(np.concatenate([low, high]))
+
+
+def hunted(row: Row, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """Inputs where results may be wrong."""
+
+    def ordinary(n: int) -> np.ndarray:
+        spread = np.ldexp(rng.uniform(1, 2, n), rng.integers(-1074, 1024, n)) * rng.choice([-1.0, 1.0], n)
+        near = np.array([0.25, 0.5, 1, 2, 4, math.pi / 2, math.pi, math.log(2) / 2, math.log(2), 6, 38, 700, 745])
+        parts = [
+            rng.normal(0, 1, n),
+            rng.normal(0, 10, n),
+            spread,
+            np.exp2(rng.uniform(-40, 10, n)) * rng.choice([-1.0, 1.0], n),
+            rng.integers(0, 1 << 63, n, dtype=np.int64).view(np.float64) * rng.choice([-1.0, 1.0], n),
+            around(np.concatenate([near, -near]), rng, n),
+        ]
+        return np.asarray(np.choose(rng.integers(0, len(parts), n), parts))
+
+    with np.errstate(all="ignore"):
+        operands = [ordinary(count) for _ in range(row.arity)]
+        if row.arity == 1:
+            step = 2.0**-20
+            function = row.function
+            found = [
+                zeros(function, rng),
+                zeros(lambda x: function(x * (1 + step)) - function(x * (1 - step)), rng),
+            ]
+            points = np.concatenate(found)
+            if points.size:
+                share = count // 3
+                operands[0][:share] = around(points, rng, share)
+                operands[0][: min(points.size, share)] = points[: min(points.size, share)]
+    return operands
+
+
+def judge(row: Row, operands: list[np.ndarray]) -> dict[str, Any]:
+    """The largest error in units in the last place, where it is, and how many are larger than is allowed."""
+    with np.errstate(all="ignore"):
+        results = np.asarray(row.function(*operands))
+    worst, place, beyond, subnormal, judged = Fraction(0), None, 0, 0, 0
+    for numbers in zip(results.tolist(), *(operand.tolist() for operand in operands), strict=True):
+        result, *inputs = numbers
+        if not all(map(math.isfinite, inputs)):
+            continue
+        try:
+            exact = exact_value(row.root, inputs, row.parameters, DIGITS)
+        except (OgiveError, ArithmeticError, ValueError):
+            continue
+        if not exact.is_finite():
+            continue
+        value = Fraction(exact)
+        if not math.isfinite(result):
+            if abs(value) < Fraction(1.7976931348623157e308):
+                beyond += 1
+                place = place or inputs
+            continue
+        judged += 1
+        exponent = math.frexp(float(value))[1] if abs(value) < 2**1023 else 1024
+        unit = max(Fraction(2) ** (exponent - 53), LEAST)
+        error = abs(Fraction(result) - value) / unit
+        if error > Fraction(ALLOWED):
+            beyond += 1
+            subnormal += abs(value) < Fraction(2) ** -1000
+        if error > worst:
+            worst, place = error, inputs
+    return {
+        "row": row.name,
+        "judged": judged,
+        "worst": round(float(min(worst, Fraction(10) ** 300)), 4),
+        "at": [float(x).hex() for x in place or ()],
+        "beyond": beyond,
+        "beyond below 2**-1000": int(subnormal),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=10_000, help="inputs of each row")
+    parser.add_argument("--only", nargs="*", help="these rows")
+    arguments = parser.parse_args()
+    known = {row["row"]: row for row in (json.loads(DATA.read_text()) if DATA.exists() else [])}
+
+    def keep(found: dict[str, Any]) -> None:
+        known[found["row"]] = found
+        print(found, flush=True)
+        DATA.write_text("[\n" + ",\n".join(map(json.dumps, known.values())) + "\n]\n", encoding="utf-8")
+
+    for row in rows():
+        if arguments.only and row.name not in arguments.only:
+            continue
+        seed = sum(map(ord, row.name))
+        keep(judge(row, hunted(row, arguments.count, np.random.default_rng(seed))))
+    for name, numbers in HARDEST.items():
+        if arguments.only and name not in arguments.only:
+            continue
+        op = OPERATORS[name]
+        (row,) = _row(f"hardest: {name}", op, {})
+        keep(judge(row, [np.array([float.fromhex(x) for x in numbers])]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+"""Results of float64 with a test: what may be off by more than 0.51 units in the last place is undecided.
+
+The first level computes in words (elementary/words.py), whose bounds leave so few elements open. In the second, which
+repairs them, powers of two are kept apart from the operands on: nothing overflows or underflows on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from ogive import elementary_functions as functions
+from ogive import operations as ops
+from ogive.dtypes import ElementType
+from ogive.expression import Expression, Format, Operation, is_extreme, node
+from ogive.numerics.bounded import UNSEEN, Bounded
+from ogive.numerics.double_word import DoubleWord
+from ogive.numerics.elementary.error_function import TWO_OVER_ROOT_PI
+from ogive.numerics.elementary.propagation import bounded
+from ogive.numerics.interval import EVERYTHING, Interval
+from ogive.numerics.truths import both, either
+from ogive.passes.tested import ROUNDED_TWICE, TestedReals
+from ogive.passes.untested_elements import UntestedElements
+
+__all__ = ["TestedDoubles"]
+
+#: A result is decided that is off by no more than 0.51 units in the last place: by so much beside 1/2, relative to itself.
+#: A unit is no less than 2**-53 of a number.
+ALLOWED = 0.0099 * 2.0**-53
+
+#: So near to zero f(u) is u, but for this share of it.
+LINEAR = 2.0**-110
+
+#: The second word of a number that is no smaller is good to 2**-68 of the number.
+SMALL = 2.0**-1005
+
+#: Up to which power of two a constant is multiplied as it is.
+MODERATE_POWER = 64
+
+#: The operations of IEEE 754 that round.
+ARITHMETIC = frozenset({ops.ADD, ops.SUBTRACT, ops.MULTIPLY, ops.DIVIDE, ops.SQUARE_ROOT})
+
+
+class TestedDoubles(TestedReals, UntestedElements):
+    """Elements of float64: rounded as without a test, and tested by the bound of what was rounded."""
+
+    def __init__(
+        self, arithmetic: Bounded, inputs: tuple[ElementType, ...], parameters: Format, *, is_beside: bool = False
+    ) -> None:
+        super().__init__(arithmetic, inputs, parameters)
+        self.is_beside = is_beside
+        """Whether all results are undecided that may be off by more than is allowed, and not those alone that may be
+        because of where they lie: so it is the same all around.
+        """
+        self.loses_bits = False
+        """Whether the result that is tested may have lost bits if it is small."""
+
+    # ---- results
+
+    def _tested(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
+        self.loses_bits = False
+        value, undecided = super()._tested(root, output)
+        if self.loses_bits:
+            size = self.m.abs_(value)
+            is_small = both(self.m.less_(size, self.m.number(SMALL)), self.m.less_(self.m.number(0.0), size))
+            undecided = either(undecided, is_small)
+        return value, undecided
+
+    def _condition(self, root: Expression) -> Expression:
+        """Between a number and a constant the rounded numbers choose, which is shorter."""
+        chosen = self._choice_after_rounding(root)
+        return super()._condition(root) if chosen is None else chosen
+
+    def _doubt_of_choice(self, root: Expression, condition: Expression) -> Expression | None:
+        """The larger one of two that nearly agree is right to float64, whichever."""
+        return None if is_extreme(root) else super()._doubt_of_choice(root, condition)
+
+    def _tested_float(self, root: Expression, storage: Format) -> tuple[Expression, Expression | None]:
+        """A number rounded to float64, and where it may be off by more than 0.51 units in the last place."""
+        m, value = self.m, self.finish(root)
+        if self._is_one_operation(root):
+            return value, None
+        number = self._with_bound(root)
+        error = number.error
+        if root.operation in ARITHMETIC and self._splits_operands:
+            value = m.single(number)
+        if not error.is_known or error.doubt is m.always:
+            return value, None  # no rule has a bound of it: it is as good as two words are
+        doubt = error.doubt
+        self.loses_bits |= self._loses_bits_of_small(root, number)
+        reach = error.absolute
+        if reach is not None and reach.operation is ops.CONSTANT and reach.attribute <= UNSEEN:
+            reach = None
+        if error.static > UNSEEN:
+            static = m.number(error.static)
+            static = static if number.exponent is None else m.scale_(static, m.neg_(number.exponent))
+            reach = static if reach is None else m.add_(reach, static)
+        beyond_allowed = error.relative + ROUNDED_TWICE - ALLOWED
+        if reach is None and beyond_allowed <= 0:
+            return value, doubt
+        magnitude = m.abs_(number.high)
+        share = m.number(beyond_allowed)
+        reach = m.mul_(magnitude, share) if reach is None else m.fma_(magnitude, share, m.mul_(reach, m.number(1.01)))
+        if self.is_beside:
+            return value, either(m.less_(m.number(0.0), reach), doubt)
+        low = m.low_part(number)
+        ends = [m.add_(number.high, end) for end in (m.sub_(low, reach), m.add_(low, reach))]
+        undecided = m.less_(*ends)
+        if number.exponent is not None:  # a subnormal result is rounded elsewhere
+            is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
+            undecided = node(ops.OR, (undecided, is_tiny), None, Format.BIT)
+        return value, either(undecided, doubt)
+
+    def _loses_bits_of_small(self, root: Expression, number: DoubleWord) -> bool:
+        """Whether small results have lost bits of the second word, or all."""
+        if self._splits_operands or number.low is None or number.exponent is not None:
+            return False
+        if root.operation.is_linear_at_zero and self.number(root.operands[0]).is_exact:
+            return False  # it returns its operand
+        return number.interval.smallest_magnitude < SMALL
+
+    def _with_bound(self, root: Expression) -> DoubleWord:
+        """The number of a root; that it overflows is no doubt of a result."""
+        operation = root.operation
+        if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
+            return bounded(operation, is_result=True)(self.m, *map(self.number, root.operands))
+        if operation not in ARITHMETIC:
+            return self.number(root)
+        self.m.overflow_is_known = True
+        number = self._operated(root)
+        self.m.overflow_is_known = False
+        return number
+
+    def _is_one_operation(self, root: Expression) -> bool:
+        """Whether a result of float64 is one operation of IEEE 754 on exact numbers (`UntestedElements._finished`)."""
+        operands, operation = root.operands, root.operation
+        if operation in (ops.NEGATE, ops.ABSOLUTE):
+            return self._is_one_operation(operands[0])
+        if operation in ARITHMETIC:
+            numbers = list(map(self.number, operands))
+            if all(n.is_exact and n.error.is_exact for n in numbers):
+                return True
+            if operation in (ops.ADD, ops.SUBTRACT):
+                for product, other in (operands, operands[::-1]):
+                    if product.operation is ops.MULTIPLY:
+                        parts = [self.number(n) for n in (*product.operands, other)]
+                        if all(n.is_exact and n.error.is_exact for n in parts):
+                            return True
+            return False
+        number = self.number(root)
+        return number.is_exact and number.error.is_exact and number.error.doubt is None
+
+    # ---- numbers
+
+    def _number(self, root: Expression) -> DoubleWord:
+        if root.operation in ARITHMETIC and self._splits_operands:
+            return self._operated(root)
+        if root.operation == ops.CONSTANT and isinstance(root.attribute, Fraction) and self._splits_operands:
+            return self._constant(root.attribute)
+        number = super()._number(root)
+        if root.operation == ops.MULTIPLY and root.operands[0] is root.operands[1]:
+            return replace(number, interval=Interval(max(number.interval.low, 0.0), max(number.interval.high, 0.0)))
+        return number
+
+    def _operated(self, root: Expression) -> DoubleWord:
+        """A sum, product, quotient or root."""
+        m, operation = self.m, root.operation
+        numbers = list(map(self.number, root.operands))
+        if self._splits_operands and operation in (ops.ADD, ops.SUBTRACT):
+            a, b = numbers
+            return m.sum_of_scaled(a, b if operation == ops.ADD else m.negate(b))
+        if self._splits_operands and operation in (ops.MULTIPLY, ops.DIVIDE):
+            numbers = list(map(m.with_moderate_size, numbers))
+        found: DoubleWord = getattr(m, operation)(*numbers)
+        return found
+
+    def _function(self, root: Expression, operands: Sequence[DoubleWord]) -> DoubleWord:
+        """Functions multiply the powers of two of their operands in; near zero the result keeps them instead."""
+        m, found = self.m, super()._function(root, operands)
+        near = self._near_zero(root.operation, operands) if self._splits_operands else None
+        if near is None or near.exponent is None:
+            return found
+        is_tiny = m.less_(m.abs_(m.unscaled(near).high), m.number(LINEAR))
+        if root.operation is functions.ATAN2:
+            is_tiny = both(is_tiny, m.less_(m.number(0.0), operands[1].high))
+        error = m.error_of_mantissa(near)
+        near = replace(near, error=replace(error, relative=error.relative + LINEAR))
+        found = replace(found, error=m.error_of_mantissa(replace(found, mantissa=found.stored)))
+        return replace(m.select(is_tiny, near, found), interval=found.interval)
+
+    def _near_zero(self, operation: Operation, operands: Sequence[DoubleWord]) -> DoubleWord | None:
+        """What a function that is zero at zero comes to beside it, but for a share `LINEAR`."""
+        if operation.is_linear_at_zero:
+            return operands[0]
+        if operation is functions.ERF:
+            return self.m.multiply(operands[0], self.m.wide(TWO_OVER_ROOT_PI))
+        if operation is functions.ERFINV:
+            return self.m.divide(operands[0], self.m.wide(TWO_OVER_ROOT_PI))
+        return self.m.divide(*operands) if operation is functions.ATAN2 else None
+
+    @property
+    def _splits_operands(self) -> bool:
+        """Whether powers of two are kept apart from the first: nothing leaves the range on the way, whatever it is."""
+        return self.m.of_doubles and self.m.is_long
+
+    def _input(self, root: Expression) -> DoubleWord:
+        number = super()._input(root)
+        if not self._splits_operands or self.inputs[root.attribute].name != "float64":
+            return number
+        return self.m.with_exponent(number)
+
+    def _constant(self, value: Fraction) -> DoubleWord:
+        """A constant with its power of two kept apart, where that is large."""
+        m, power = self.m, value.numerator.bit_length() - value.denominator.bit_length()
+        if abs(power) < MODERATE_POWER:
+            return m.wide(value)
+        number = m.wide(value / Fraction(2) ** power)
+        interval = Interval.around(float(value)) if abs(power) < m.bias else EVERYTHING
+        return replace(number, exponent=m.number(float(power)), interval=interval, mantissa=number.interval)

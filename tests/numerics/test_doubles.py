@@ -1,0 +1,114 @@
+"""float64: results within 0.51 units in the last place, in the range of the mathematics, judged by enclosures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ogive
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.enclosure import exact_value
+from ogive.operator import Operator
+
+ALLOWED = Fraction(51, 100)
+
+
+def error(op: Operator, *operands: float) -> Fraction:
+    """What a result is off by, in units in the last place."""
+    (root,) = op.formula(for_doubles=True)
+    numbers = {p.name: float(p.default) for p in op.parameters if isinstance(p.default, (int, float))}
+    exact = Fraction(exact_value(root, operands, numbers, 40))
+    with np.errstate(all="ignore"):
+        result = float(op(*map(np.float64, operands)))
+    assert math.isfinite(result)
+    unit = max(Fraction(2) ** (math.frexp(float(exact))[1] - 53), Fraction(1, 1 << 1074))
+    return abs(Fraction(result) - exact) / unit
+
+
+Formula = Callable[[Any], Any]
+
+#: Formulas that lost bits, or left the range, with operands where they did.
+FORMULAS: dict[str, tuple[Formula, tuple[float, ...]]] = {
+    "Gompertz": (lambda x: np.exp(-np.exp(-x)), (-5.93, -6.5, -3.2, 0.1, 2.0)),
+    "of constants": (lambda x: 2 * np.exp(-3 * np.exp(-0.7 * x)), (-5.0, -6.5, 1.0)),
+    "expm1 exp": (lambda x: np.expm1(x) * np.exp(-x), (1532.0, 800.0, 1e-300, -3.0)),
+    "sqrt exp": (lambda x: np.sqrt(np.exp(x)), (-800.0, -1400.0, 800.0, 1.5)),
+    "log cosh": (lambda x: np.log(np.cosh(x)), (720.0, 1e5, 3.0, -0.7)),
+    "atan2": (lambda x: np.arctan2(np.exp(x), 2 * np.exp(x)), (720.0, -800.0, 1.0)),
+    "hypot": (lambda x: np.hypot(np.exp(x), 1) / np.exp(x), (700.0, 1.0, -3.0)),
+    "gelu": (lambda x: 0.5 * x * (1 + ogive.erf(x / np.sqrt(2.0))), (-5.0, -8.0, -0.5, 3.0)),
+    "cosine": (lambda x: np.cos(np.exp(x)), (3.0, 10.0, 20.0)),
+    "sine": (lambda x: np.sin(x * x), (1e5, 3e7, 123.456)),
+    "nearly one": (lambda x: np.tanh(np.exp(x)), (-740.0, -1.0, 3.0)),
+    "Cauchy": (lambda x: 0.5 + np.arctan(x) / np.pi, (-3.0, 2.0, -1e5)),
+}
+
+
+@pytest.mark.parametrize("name", FORMULAS)
+def test_formulas_are_within_half_a_unit_and_a_hundredth(name: str) -> None:
+    formula, operands = FORMULAS[name]
+    op = ogive.operator(lambda x: formula(x))
+    for x in operands:
+        assert error(op, x) <= ALLOWED, x
+
+
+#: Derivatives beside their zeros, and functions where they were the worst.
+HARD: dict[str, tuple[Callable[[], Operator], tuple[float, ...]]] = {
+    "log_ndtr'": (lambda: ogive.grad(ogive.log_ndtr), (-30.0007, -5.0, 1.0)),
+    "gelu'": (lambda: ogive.grad(ogive.gelu), (-0.7517915246935645, -0.75)),
+    "swish'": (lambda: ogive.grad(ogive.swish), (-1.2784645427610738, -1.2785)),
+    "mish'": (lambda: ogive.grad(ogive.mish), (-1.1924312145154155, -1.1924)),
+    "serf'": (lambda: ogive.grad(ogive.serf), (-1.0, -0.99)),
+    "xielu": (lambda: ogive.xielu, (-2.4325, -2.43)),
+    "gelu": (lambda: ogive.gelu, (-1.3789562408188765, -37.5)),
+    "erf": (lambda: ogive.erf, (-7.886878083778927e-308, 0.3)),
+    "erfc": (lambda: ogive.erfc, (26.5, 0.058336027519473976)),
+    "tanh": (lambda: ogive.tanh, (0.18279201427720282, 1e-310)),
+}
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_operators_and_derivatives_are_too(name: str) -> None:
+    make, operands = HARD[name]
+    op = make()
+    for x in operands:
+        for near in (x, math.nextafter(x, math.inf), math.nextafter(x, -math.inf)):
+            assert error(op, near) <= ALLOWED, near
+
+
+def composed(outer: Formula, inner: Formula) -> Formula:
+    return lambda x: outer(inner(x))
+
+
+LARGEST = {"float64": 1.7976931348623157e308, "float32": 3.4028234e38, "bfloat16": 3.3e38, "float16": 65504.0}
+
+
+@pytest.mark.parametrize("function", ["sin", "cos", "tanh", "sigmoid", "erf"])
+@pytest.mark.parametrize("dtype", LARGEST)
+def test_bounded_functions_of_computed_operands_stay_in_their_range(function: str, dtype: str) -> None:
+    outer = getattr(ogive, function)
+    largest = LARGEST[dtype]
+    x = np.append(np.geomspace(1e-5, largest / 2, 700), largest).astype(ELEMENT_TYPES[dtype].numpy)
+    x = np.concatenate([x, -x])
+    for inner in (lambda a: a * 1.1, lambda a: a * a, lambda a: np.exp(a), lambda a: np.sinh(a) + a, lambda a: a**3):
+        result = ogive.operator(composed(outer, inner))(x).astype(np.float64)
+        known = result[~np.isnan(result)]
+        assert known.size > 30
+        assert np.all(np.abs(known) <= 1), (function, dtype)
+        if function == "sigmoid":
+            assert np.all(known >= 0)
+
+
+def test_data_cannot_choose_the_price() -> None:
+    """Where a formula cancels everywhere the second level's results stay; beside a zero enclosures are asked."""
+    op = ogive.operator(lambda x: x - np.tanh(x))
+    x = np.random.default_rng(1).uniform(1, 2, 20_000) * 1e-30
+    op(x)
+    row = next(row for row in ogive.runtime.statistics() if row.operator == op.name and "float64" in row.types)
+    assert row.repaired == x.size
+    assert row.enclosed == 0
