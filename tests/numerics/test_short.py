@@ -17,7 +17,7 @@ from flint import arb
 from ogive.expression import Format, constant, formula_node, walk
 from ogive.numerics.elementary.own_errors import SHORT
 from ogive.numerics.elementary.propagation import FUNCTIONS, condition_within
-from ogive.numerics.elementary.short import RULES
+from ogive.numerics.elementary.short_functions import RULES
 from ogive.numerics.interval import Interval
 from ogive.numerics.short import Short, TooShort
 

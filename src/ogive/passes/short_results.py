@@ -15,7 +15,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, depends_on_elements, node, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.double_word import DoubleWord
-from ogive.numerics.elementary.short import short_rule
+from ogive.numerics.elementary.short_functions import short_rule
 from ogive.numerics.short import Short, TooShort
 from ogive.numerics.truths import either, except_where
 from ogive.passes.cost import cost

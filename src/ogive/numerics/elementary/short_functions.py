@@ -39,7 +39,7 @@ ONE_AND_MORE = 1 + 2.0**-10
 
 
 @dataclass(frozen=True)
-class _Operand:
+class _ShortOperand:
     """What a function is computed of: a number, or a product of two that was not rounded."""
 
     m: Short
@@ -54,7 +54,7 @@ class _Operand:
         low, high = self.u.interval.low, self.u.interval.high
         return Interval(min(max(low, self.low), self.high), max(min(high, self.high), self.low))
 
-    def moved(self, low: float, high: float) -> _Operand:
+    def moved(self, low: float, high: float) -> _ShortOperand:
         """The operand moved into an interval around zero; of a product that is done by one factor."""
         return replace(self, low=low, high=high)
 
@@ -84,7 +84,7 @@ class _Operand:
 _Made = tuple[Expression, Interval, float, Expression | None]
 
 
-def _exp(x: _Operand, is_result: bool) -> _Made:
+def _exp(x: _ShortOperand, is_result: bool) -> _Made:
     m = x.m
     near = x.moved(-FAR, FAR)
     doubt = None if is_result and not m.is_wide else x.is_above(FAR)
@@ -96,14 +96,14 @@ def _exp(x: _Operand, is_result: bool) -> _Made:
     return fast.exp(m, near.argument()), near.interval.map(math.exp), static, doubt
 
 
-def _expm1(x: _Operand, is_result: bool) -> _Made:
+def _expm1(x: _ShortOperand, is_result: bool) -> _Made:
     m = x.m
     near = x.moved(FAR_BELOW_ZERO, FAR)
     doubt = None if is_result and not m.is_wide else x.is_above(FAR)
     return fast.expm1(m, near.argument()), near.interval.map(math.expm1), 0.0, doubt
 
 
-def _logistic(x: _Operand, is_result: bool) -> _Made:
+def _logistic(x: _ShortOperand, is_result: bool) -> _Made:
     m = x.m
     near = x.moved(-FAR, FAR)
     doubt = x.is_below(-FAR) if m.is_wide else None
@@ -112,7 +112,7 @@ def _logistic(x: _Operand, is_result: bool) -> _Made:
     return fast.logistic(m, near.argument()), Interval(lies.low, 1.0), static, doubt
 
 
-def _tanh(x: _Operand, is_result: bool) -> _Made:
+def _tanh(x: _ShortOperand, is_result: bool) -> _Made:
     m, lies = x.m, x.u.interval.map(math.tanh)
     near = x.moved(-fast.SATURATED, fast.SATURATED).argument()
     low = near.low
@@ -130,7 +130,7 @@ def _tanh(x: _Operand, is_result: bool) -> _Made:
     return number, Interval(max(lies.low, -1.0), min(lies.high, 1.0)), 0.0, None
 
 
-def _log1p(x: _Operand, is_result: bool) -> _Made:
+def _log1p(x: _ShortOperand, is_result: bool) -> _Made:
     m = x.m
     if not x.u.interval.within(0.0, ONE_AND_MORE):
         raise TooShort("log1p of other numbers than those from 0 to 1")
@@ -138,7 +138,7 @@ def _log1p(x: _Operand, is_result: bool) -> _Made:
     return fast.log1p_to_one(m, x.u.high), x.u.interval.map(math.log1p), static, None
 
 
-def _normal_tail(x: _Operand, is_result: bool) -> _Made:
+def _normal_tail(x: _ShortOperand, is_result: bool) -> _Made:
     m, lies = x.m, x.u.interval
     limit = fast.LIMITS["gaussian"]
     doubt = x.is_above(limit) if m.is_wide else None
@@ -149,7 +149,7 @@ def _normal_tail(x: _Operand, is_result: bool) -> _Made:
     return tail_on_both_sides(m, m.abs_(near), m.less_(near, m.number(0.0))), Interval(0.0, 1.0), static, doubt
 
 
-RULES: dict[str, Callable[[_Operand, bool], _Made]] = {
+RULES: dict[str, Callable[[_ShortOperand, bool], _Made]] = {
     "exp": _exp,
     "expm1": _expm1,
     "log1p": _log1p,
@@ -174,7 +174,7 @@ def short_rule(m: Short, operation: Operation, operand: DoubleWord, *, is_result
     if not operand.error.is_known:
         return replace(operand, error=UNKNOWN)
     factors = m.factors.get(operand.high) if name in OF_PRODUCT else None
-    number, lies, static, doubt = RULES[name](_Operand(m, operand, factors), is_result)
+    number, lies, static, doubt = RULES[name](_ShortOperand(m, operand, factors), is_result)
     error, more = operand.error, 0.0
     if factors is not None:
         error = replace(error, relative=0.0)  # the rule multiplies
