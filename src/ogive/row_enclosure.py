@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -38,18 +39,21 @@ def right_rows(
 ) -> list[float | int]:
     """The same of a formula of several tensors, over a row of each; a tensor of one number a row has one element.
 
-    ``wanted`` are the positions of the results that are computed; all by default.
+    ``wanted`` are the positions of the results that are computed; all by default. Of elements with the same operands one
+    is computed: constants cost as much as one number.
     """
-    places = range(_length(rows)) if wanted is None else wanted
+    alike = _alike(root, rows)
+    wanted = range(_length(rows)) if wanted is None else wanted
+    places = list(dict.fromkeys(alike[i] for i in wanted))
     results: dict[int, float | int] = {}
 
     def compute(rules: Any) -> Any:
-        return _row(root, rows, parameters, rules, [i for i in places if i not in results])
+        return Rows(rules, rows, parameters, alike).value(root, [i for i in places if i not in results])
 
     def accept(values: Any, is_last: bool) -> list[float | int]:
         """Each element is decided once, with as many bits as it takes."""
         if isinstance(values, Common):
-            return [rounded(values.value, kind, False, is_last)] * len(places)
+            return [rounded(values.value, kind, False, is_last)] * len(wanted)
         undecided: Undecided | None = None
         for i, value in values.items():
             try:
@@ -58,7 +62,7 @@ def right_rows(
                 undecided = found if undecided is None or isinstance(undecided, Negligible) else undecided
         if undecided is not None:
             raise undecided
-        return [results[i] for i in places]
+        return [results[alike[i]] for i in wanted]
 
     (root,) = with_limits([root], kind if kind.is_float else ELEMENT_TYPES["float64"])
     found: list[float | int] = decided(compute, accept)
@@ -100,6 +104,27 @@ def right_total(
         return rules.settled(rules.divide(total, of_number(divisor)))
 
     found: float = decided(compute, lambda value, is_last: rounded(value, kind, False, is_last))
+    return found
+
+
+def _alike(root: Expression, rows: Sequence[Sequence[float | int]]) -> list[int]:
+    """For each position that of the first element with the same operands, which has the same results.
+
+    Formulas that ask for the first element tell that from the others: these are alike from the second one on.
+    """
+    length = _length(rows)
+    every = [row if len(row) == length else [row[0]] * length for row in rows]
+    has_first = any(n.operation in (ops.ROW_FIRST, ops.ROW_INDEX) for n in walk(root))
+    found: list[int] = []
+    firsts: dict[tuple[Any, ...], int] = {}
+    others: dict[tuple[Any, ...], int] = {}
+    for i, operands in enumerate(zip(*every, strict=True)):
+        key = tuple((x, math.copysign(1, x)) for x in operands)
+        if key in firsts:
+            found.append(others.setdefault(key, i) if has_first else firsts[key])
+        else:
+            firsts[key] = i
+            found.append(i)
     return found
 
 
@@ -153,9 +178,17 @@ class Common:
 class Rows:
     """The values of formulas over rows, in a domain. A row of one element is what the others have one of."""
 
-    def __init__(self, domain: Domain, rows: Sequence[Sequence[Any]], parameters: Mapping[str, float]) -> None:
+    def __init__(
+        self,
+        domain: Domain,
+        rows: Sequence[Sequence[Any]],
+        parameters: Mapping[str, float],
+        alike: Sequence[int] | None = None,
+    ) -> None:
         self.domain, self.rows, self.parameters = domain, rows, parameters
-        self.every = range(_length(rows))
+        self.length = _length(rows)
+        self.every = Counter(range(self.length) if alike is None else alike)
+        """The elements that are computed, and how many are like each."""
 
     def value(self, root: Expression, wanted: Sequence[int]) -> Any:
         """The value of a graph at the wanted elements, by position, or its `Common` value.
@@ -167,14 +200,14 @@ class Rows:
         values: dict[Expression, Any] = {}
         for current in walk(root):
             operands = [values[operand] for operand in current.operands]
-            places = self.every if current in of_all else wanted
+            places = list(self.every) if current in of_all else wanted
             if current.operation == ops.ROW_COUNT:
-                values[current] = Common(self.domain.number(len(self.every)))
+                values[current] = Common(self.domain.number(self.length))
             elif not current.operands:
                 values[current] = self._leaf(current, places)
             elif current in reduced:
                 (operand,) = operands
-                row = [operand.value if isinstance(operand, Common) else operand[i] for i in self.every]
+                row = {i: operand.value if isinstance(operand, Common) else operand[i] for i in self.every}
                 values[current] = self._reduced(current.operation, row)
             else:
                 values[current] = self._of_operands(current.operation, operands, places)
@@ -185,7 +218,7 @@ class Rows:
             given = self.parameters[n.attribute[1]] if n.operation == ops.PARAMETER else n.attribute
             return Common(self.domain.leaf(n, given))
         row = self.rows[n.attribute]
-        if len(row) < len(self.every):
+        if len(row) < self.length:
             return Common(self.domain.leaf(n, row[0]))
         return {i: self.domain.leaf(n, row[i]) for i in places}
 
@@ -197,24 +230,27 @@ class Rows:
             for i in places
         }
 
-    def _reduced(self, operation: Operation, row: list[Any]) -> Any:
+    def _reduced(self, operation: Operation, row: dict[int, Any]) -> Any:
         domain = self.domain
         if operation in (ops.ROW_FIRST, ops.ROW_INDEX):
-            first = next((i for i, truth in enumerate(row) if domain.holds(truth)), None)
+            first = next((i for i, truth in row.items() if domain.holds(truth)), None)
             if operation == ops.ROW_FIRST:
-                return {i: domain.applied(ops.EQUAL, [domain.number(i == first), domain.number(1)]) for i in self.every}
+                return {i: domain.applied(ops.EQUAL, [domain.number(i == first), domain.number(1)]) for i in row}
             return Common(domain.number(math.inf if first is None else first))
         if operation == ops.ROW_SUM:
-            add, total = domain.rule(ops.ADD), domain.number(0)
-            for value in row:
-                total = add(total, value)
+            add, multiply, total = domain.rule(ops.ADD), domain.rule(ops.MULTIPLY), domain.number(0)
+            for i, value in row.items():
+                count = self.every[i]
+                total = add(total, value if count == 1 else multiply(domain.number(count), value))
             return Common(domain.settled(total))
-        if operation == ops.ROW_THRESHOLD:
-            return Common(self._threshold(row))
-        if operation == ops.ROW_PRODUCT:
-            return Common(domain.settled(self._product(row)))
-        extreme, found = domain.rule(LARGER if operation == ops.ROW_MAX else SMALLER), row[0]
-        for value in row[1:]:
+        if operation in (ops.ROW_THRESHOLD, ops.ROW_PRODUCT):
+            every = [value for i, value in row.items() for _ in range(self.every[i])]
+            return Common(
+                self._threshold(every) if operation == ops.ROW_THRESHOLD else domain.settled(self._product(every))
+            )
+        extreme, values = domain.rule(LARGER if operation == ops.ROW_MAX else SMALLER), iter(row.values())
+        found = next(values)
+        for value in values:
             found = extreme(found, value)
         return Common(found)
 

@@ -63,12 +63,9 @@ def with_nan(generator, count, kind):
 
 #: Of which families elements are left. Gradients of rows with one or two numbers are zero by an identity.
 LEFT = {
-    "vjp(log_softmax)": {"constant"},
-    "vjp(sparsemax)": {family for family in FAMILIES if family not in ("padded with -inf", "one-hot", "zero")},
-    "vjp(layer_normalization)": {"constant", "alternating"},
+    "vjp(layer_normalization)": {"alternating"},
     "vjp(lp_normalization)": {"constant", "alternating"},
     "vjp(mean_variance_normalization)": {"one-hot", "alternating"},
-    "softmax of thirds": {"huge"},
     "softmax times x": {"subnormal"},
     "silu over the root mean square": {"normal, width 1e4", "huge"},
     "sum of tanh": {"alternating"},

@@ -12,7 +12,7 @@ from typing import Any
 from ogive import formula as f
 from ogive.catalog import OPERATORS
 from ogive.catalog.more_activations import tanhshrink
-from ogive.catalog.normalisation import deviation, distance, mean_of_row, root_mean_square
+from ogive.catalog.normalisation import distance, mean_of_row
 from ogive.differentiation.partials import is_infinite
 from ogive.expression import Term
 from ogive.formula import where
@@ -342,14 +342,13 @@ def _softmin(gradient: Any, x: Any) -> Any:
 
 
 def _standardize(gradient: Any, x: Any, *, epsilon: Any) -> Any:
-    away, root, _ = deviation(x, epsilon)
-    return _beside_mean(gradient, away / root) / root
+    away, square, root = _away(x, epsilon)
+    return _beside_mean(gradient, away, square) / root
 
 
 def _layer_normalization(gradient: Any, x: Any, scale: Any, bias: Any, *, epsilon: Any) -> tuple[Any, ...]:
-    away, root, _ = deviation(x, epsilon)
-    y = away / root
-    return _beside_mean(gradient * scale, y) / root, gradient * y, gradient
+    away, square, root = _away(x, epsilon)
+    return _beside_mean(gradient * scale, away, square) / root, gradient * (away / root), gradient
 
 
 def _mean_variance_normalization(gradient: Any, x: Any) -> Any:
@@ -357,22 +356,31 @@ def _mean_variance_normalization(gradient: Any, x: Any) -> Any:
     return where(differ, _standardize(gradient, x, epsilon=0), 0)
 
 
-def _beside_mean(gradient: Any, y: Any) -> Any:
-    """What is left of a gradient beside its mean and its part along results of mean 0 and variance 1."""
-    return distance(gradient) - y * mean_of_row(gradient * y)
+def _away(x: Any, epsilon: Any) -> tuple[Any, Any, Any]:
+    """Distances from the mean; the mean of their squares and a small number; the root of that."""
+    away = distance(x)
+    square = mean_of_row(away * away) + epsilon
+    return away, square, f.square_root(square)
+
+
+def _beside_mean(gradient: Any, away: Any, square: Any) -> Any:
+    """What is left of a gradient beside its mean and its part along the distances from the mean."""
+    return distance(gradient) - away * (mean_of_row(gradient * away) / square)
 
 
 def _rms_normalization(gradient: Any, x: Any, scale: Any, *, epsilon: Any) -> tuple[Any, ...]:
-    root = root_mean_square(x, epsilon)
-    y, of_y = x / root, gradient * scale
-    return (of_y - y * mean_of_row(of_y * y)) / root, gradient * y
+    square, of_y = mean_of_row(x * x) + epsilon, gradient * scale
+    root = f.square_root(square)
+    return (of_y - x * (mean_of_row(of_y * x) / square)) / root, gradient * (x / root)
 
 
 def _lp_normalization(gradient: Any, x: Any, *, p: int) -> Any:
-    norm = f.square_root(f.row_sum(x * x)) if p == 2 else f.row_sum(f.absolute(x))
-    y = x / norm
-    slope = y if p == 2 else where(x > 0, 1, where(x < 0, -1, 0))
-    of_x = (gradient - slope * f.row_sum(gradient * y)) / norm
+    if p == 2:
+        square = f.row_sum(x * x)
+        of_x = (gradient - x * (f.row_sum(gradient * x) / square)) / f.square_root(square)
+    else:
+        norm, sign = f.row_sum(f.absolute(x)), where(x > 0, 1, where(x < 0, -1, 0))
+        of_x = (gradient - sign * (f.row_sum(gradient * x) / norm)) / norm
     return where(f.equal(f.row_max(f.absolute(x)), 0), gradient, of_x)
 
 

@@ -227,7 +227,7 @@ class Bounded(Totals):
                 static += self.lost
             else:
                 absolute = self._sum_of(absolute, self.number(self.lost))
-        exactly = self._are_exact(a, b) if is_scaled else self.of_one_word(a, b)
+        exactly = self.are_exact(a, b) if is_scaled else self.of_one_word(a, b)
         if exactly is not None and not in_range:
             has_room: Expression | None = self.less_(self.number(self.small), self.abs_(result.high))
             if self.follows_zeros:
@@ -323,7 +323,7 @@ class Bounded(Totals):
                 static += self.lost
             else:
                 absolute = self._sum_of(absolute, self.number(self.lost))
-        keeps_sign, exactly = self._both_keep_signs(a, b), self._are_exact(a) if divides_by_power and in_range else None
+        keeps_sign, exactly = self._both_keep_signs(a, b), self.are_exact(a) if divides_by_power and in_range else None
         if self.follows_zeros and (static or absolute is not None):
             exactly = either(exactly, self._zero_of(a, b))
         found = beyond_range.of_quotient(self, a, b)
@@ -403,7 +403,7 @@ class Bounded(Totals):
 
     def _exactly_where(self, condition: Expression, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Where the one of two numbers that is chosen is exact."""
-        return self._chosen(condition, self._are_exact(a), self._are_exact(b))
+        return self._chosen(condition, self.are_exact(a), self.are_exact(b))
 
     def error_of_choice(self, choice: DoubleWord, a: DoubleWord, b: DoubleWord) -> Bound:
         if not choice.error.is_known or a.exponent or b.exponent:
@@ -439,12 +439,12 @@ class Bounded(Totals):
 
     def _exactly_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Where both are exact, or the result is an exact one that lies clearly beyond the other."""
-        found = self._are_exact(a, b)
+        found = self.are_exact(a, b)
         if found is not None or not (self.extended and a.error.is_known and b.error.is_known):
             return found
         apart = self._are_apart(a, b)
         for part in (a, b):
-            exactly = self._are_exact(part)
+            exactly = self.are_exact(part)
             if exactly is not None:
                 found = either(found, both(exactly, both(apart, self.equal_(result.high, part.high))))
         return found
@@ -594,11 +594,6 @@ class Bounded(Totals):
 
     # ---- doubts
 
-    @property
-    def always(self) -> Expression:
-        """The doubt that is always there."""
-        return node(ops.CONSTANT, (), True, Format.BIT)
-
     def doubt_of(self, truth: Expression) -> Expression | None:
         """Where a truth value may be the wrong one."""
         for current in walk(truth, operands=self._unknown_truths):  # without recursion
@@ -649,17 +644,6 @@ class Bounded(Totals):
 
     # ---- exact results
 
-    def of_one_word(self, *operands: DoubleWord) -> Expression | None:
-        """Where a sum or product is exact: of exact numbers of one word each. None for nowhere.
-
-        So results that are ties are known to be. Plain float64 need not know: ties are repaired.
-        """
-        everywhere = self._are_exact(*operands)
-        for operand in operands:
-            if everywhere is not None and operand.low is not None:
-                everywhere = both(everywhere, self.equal_(operand.low, self.number(0.0)))
-        return everywhere
-
     def _zero_of(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Where a is exactly zero and b is a number with a known sign: then product and quotient are that zero."""
         exactly = self.where_zero(a)
@@ -669,9 +653,22 @@ class Bounded(Totals):
         assert has_sign is not None
         return both(exactly, both(has_sign, self.is_finite_(b.high)))
 
+    def where_exact_quotient(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """Where the quotient of exact numbers without exponents is a number of one word; None for nowhere."""
+        exactly = self._where_exact(b)
+        both_exact = self.are_exact(a)
+        if exactly is None or both_exact is None:
+            return None
+        high = self.div_(a.high, b.high)
+        rest = self.add_(self.fma_(self.neg_(high), b.high, a.high), self.low_part(a))
+        zero = self.number(0.0)
+        has_room = either(self.less_(self.number(self.small), self.abs_(a.high)), self.equal_(a.high, zero))
+        assert has_room is not None
+        return both(both(exactly, both_exact), both(has_room, self.equal_(rest, zero)))
+
     def where_zero(self, a: DoubleWord) -> Expression | None:
         """Where a number is exactly zero; None for nowhere."""
-        exactly = self._are_exact(a)
+        exactly = self.are_exact(a)
         if exactly is None:
             return None
         if a.high.operation is ops.CONSTANT:
@@ -684,16 +681,6 @@ class Bounded(Totals):
     def _where_exact(self, *operands: DoubleWord) -> Expression | None:
         """Where numbers are exact, whatever their bounds; None where that is not followed."""
         return self.of_one_word(*operands) if self.follows_zeros else None
-
-    def _are_exact(self, *operands: DoubleWord) -> Expression | None:
-        """Where all these numbers are exact; None for nowhere."""
-        everywhere = self.always
-        for operand in operands:
-            exactly = self.always if operand.error.is_exact else operand.error.exactly
-            if exactly is None or not self.extended:
-                return None
-            everywhere = both(everywhere, exactly)
-        return everywhere
 
     # ---- parts of bounds
 

@@ -82,7 +82,7 @@ class Short(Bounded):
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
         result = super().multiply(a, b)
-        zeros = [zero for zero in map(self._are_exact, (a, b)) if zero is not None]
+        zeros = [zero for zero in map(self.are_exact, (a, b)) if zero is not None]
         result = replace(result, error=replace(result.error, exactly=either(*zeros)))
         if a.error.is_exact and b.error.is_exact and not result.error.is_exact:
             if not depends_on_elements(b.high):
@@ -101,9 +101,9 @@ class Short(Bounded):
 
     def of_one_word(self, *operands: DoubleWord) -> Expression | None:
         """Where a sum is zero, as the exact one is: that of zeros. Sparse data have many."""
-        return self._are_exact(*operands)
+        return self.are_exact(*operands)
 
-    def _are_exact(self, *operands: DoubleWord) -> Expression | None:
+    def are_exact(self, *operands: DoubleWord) -> Expression | None:
         """Where all are zero, as the exact numbers are. That bounds include what underflow loses would hide it."""
         everywhere = self.always
         for operand in operands:
@@ -117,7 +117,7 @@ class Short(Bounded):
 
     def _closeness(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
         doubt = either(a.error.doubt, b.error.doubt)
-        return either(doubt, except_where(super()._closeness(a, b), self._are_exact(a, b)))
+        return either(doubt, except_where(super()._closeness(a, b), self.are_exact(a, b)))
 
     def negate(self, a: DoubleWord) -> DoubleWord:
         result = super().negate(a)

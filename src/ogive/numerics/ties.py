@@ -137,6 +137,18 @@ def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
             return chosen(m, m.equal_(found.low, zero), sum_, by_sign)
     if a.error.is_exact or b.error.is_exact:
         return None
+    found = _of_inexact(m, a, b)
+    for exact, other in ((a, b), (b, a)):
+        where = m.of_one_word(exact) if m.follows_zeros else None
+        if where is not None:  # it is exact at some elements
+            sides = (both(where, side) for side in signs(m, other))
+            found = _or(m, Beyond(exact.high, zero, *sides), found)
+    return found
+
+
+def _of_inexact(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
+    """Beyond what one of two numbers lies beyond, or the sum of what both lie beyond."""
+    zero = m.number(0.0)
     for one, other in ((a, b), (b, a)):
         found = one.error.beyond
         if found is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from ogive.expression import Expression
+from ogive import operations as ops
+from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
+from ogive.numerics.truths import both
 
 __all__ = ["Totals"]
 
@@ -14,6 +16,32 @@ class Totals(Arithmetic):
     #: Whether bounds say where products, quotients and functions are exactly zero, and on which side of zero they are
     #: where they have underflowed. Sums of rows need to know.
     follows_zeros = False
+
+    @property
+    def always(self) -> Expression:
+        """The doubt that is always there."""
+        return node(ops.CONSTANT, (), True, Format.BIT)
+
+    def of_one_word(self, *operands: DoubleWord) -> Expression | None:
+        """Where a sum or product is exact: of exact numbers of one word each. None for nowhere.
+
+        So results that are ties are known to be. Plain float64 need not know: ties are repaired.
+        """
+        everywhere = self.are_exact(*operands)
+        for operand in operands:
+            if everywhere is not None and operand.low is not None:
+                everywhere = both(everywhere, self.equal_(operand.low, self.number(0.0)))
+        return everywhere
+
+    def are_exact(self, *operands: DoubleWord) -> Expression | None:
+        """Where all these numbers are exact; None for nowhere."""
+        everywhere = self.always
+        for operand in operands:
+            exactly = self.always if operand.error.is_exact else operand.error.exactly
+            if exactly is None or not self.extended:
+                return None
+            everywhere = both(everywhere, exactly)
+        return everywhere
 
     def total(self, a: DoubleWord) -> Expression | None:
         """The whole bound of a number beside which there is no exponent, as one number; None for 0."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, constant, is_extreme, node, walk
-from ogive.passes.row_numbers import CHOICES, row_exponential
+from ogive.passes.row_numbers import CHOICES, multiple, row_exponential
 
 __all__ = ["without_cancellation", "without_sums"]
 
@@ -113,7 +113,8 @@ def _of_sum_beside_largest(a: Expression) -> Expression:
     parts = row_exponential(power)
     if parts is None or is_smaller.operation != ops.LESS or is_smaller.operands != parts or not _is_zero(zero):
         return a
-    if {n.operation for n in walk(parts[0])} <= CHOICES:
+    known = multiple(parts[0])
+    if {n.operation for n in walk(parts[0] if known is None else known[0])} <= CHOICES:
         return a
     others = _of(ops.ROW_SUM, node(ops.SELECT, (is_smaller, constant(0), constant(1)), None, Format.NUMBER))
     is_count = counted.operation == ops.SUBTRACT and _is_one(counted.operands[1]) and counted.operands[0] is others

@@ -18,12 +18,13 @@ elements near enough to have an exponential other than zero (Sterbenz).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import cast
 
 from ogive import operations as ops
 from ogive.elementary_functions import EXP
-from ogive.expression import REDUCTIONS, ROW_NUMBERS, Expression, Format, Term, formula_node, lift, node, walk
+from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, Term, formula_node, lift, node, walk
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients
 from ogive.numerics.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
@@ -37,6 +38,8 @@ __all__ = [
     "exponential",
     "from_largest",
     "kept_of_largest",
+    "multiple",
+    "multiple_beside_extreme",
     "product_of_row",
     "reductions_by_stage",
     "replaced",
@@ -139,6 +142,38 @@ def summed_exponential(root: Expression) -> tuple[Expression, Expression] | None
         return row_exponential(root)
     is_zero = [operand.operation == ops.CONSTANT and not operand.attribute for operand in root.operands[1:]]
     return row_exponential(root.operands[2 if is_zero[0] else 1]) if any(is_zero) else None
+
+
+def multiple(root: Expression) -> tuple[Expression, Callable[[Expression], Expression]] | None:
+    """(x, what makes the same of another number) if this is x times a positive constant, or divided by one."""
+    if root.operation not in (ops.MULTIPLY, ops.DIVIDE):
+        return None
+    for place in (0, 1) if root.operation == ops.MULTIPLY else (0,):
+        constant = root.operands[1 - place]
+        if constant.operation == ops.CONSTANT and 0 < constant.attribute < math.inf:
+
+            def made(other: Expression, place: int = place, constant: Expression = constant) -> Expression:
+                operands = (other, constant) if place == 0 else (constant, other)
+                return node(root.operation, operands, None, Format.NUMBER)
+
+            return root.operands[place], made
+    return None
+
+
+def multiple_beside_extreme(root: Expression) -> Expression | None:
+    """Of multiples beside the largest or smallest one: the same comparison of what they are multiples of, or the multiple of
+    its difference. These are exact where that is.
+    """
+    if len(root.operands) != 2:
+        return None
+    for place, (element, found) in enumerate((root.operands, root.operands[::-1])):
+        parts = multiple(element) if found.operation in EXTREMES and found.operands[0] is element else None
+        if parts is not None:
+            x, made = parts
+            extreme = node(found.operation, (x,), None, Format.NUMBER)
+            same = node(root.operation, (x, extreme) if place == 0 else (extreme, x), None, root.format)
+            return made(same) if root.operation == ops.SUBTRACT else same if root.format is Format.TRUTH else None
+    return None
 
 
 def weighted_exponential(root: Expression) -> tuple[Expression, Expression] | None:

@@ -9,7 +9,7 @@ inexact numbers of one sign it is next to nothing beside the sum. Errors of the 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import reduce
@@ -42,6 +42,8 @@ from ogive.passes.row_numbers import (
     OPEN_TRUTH,
     SUM_OF_EXPONENTIALS,
     exponential,
+    multiple,
+    multiple_beside_extreme,
     product_of_row,
     row_exponential,
     threshold_of_row,
@@ -169,6 +171,10 @@ class TestedRows(RowLowering, TestedReals):
             self._look_for_infinities()
         self.rows.row_values[root] = self.row_values[root] = len(self.made)
         operand = root.operands[0]
+        parts = multiple(operand) if root.operation in EXTREMES else None
+        if parts is not None:
+            self._extreme_of_multiples(root, *parts)
+            return
         if root.operation in (ops.ROW_FIRST, ops.ROW_INDEX):
             truth = self.truth(operand)
             number, doubt = self._new("row_first", truth), self._any(self.m.doubt_of(truth))
@@ -185,6 +191,20 @@ class TestedRows(RowLowering, TestedReals):
         else:
             self.sums[root] = self._sum(operand, value)
             self._look_at_weights(root, value)
+
+    def _extreme_of_multiples(self, root: Expression, x: Expression, made: Callable[[Expression], Expression]) -> None:
+        """The multiple of the largest or smallest number that elements are multiples of."""
+        extreme = node(root.operation, (x,), None, Format.NUMBER)
+        if extreme not in self.row_values:
+            self._reduce_to(extreme, is_kept=False)
+
+        def finish() -> None:
+            self.sums[root] = self.rows.number(made(extreme))
+
+        if extreme in self.sums:
+            finish()
+        else:
+            self.later.append(finish)
 
     def _look_for_infinities(self) -> None:
         """Add up ``x - x`` of all operands: that is NaN of NaN and of infinities."""
@@ -481,7 +501,7 @@ class TestedRows(RowLowering, TestedReals):
         if not m.extended:
             return self._short_sum(operand, value, has_one_sign=has_one_sign)
         relative, absolute, static = 0.0, None, 0.0
-        exactly = self.m.of_one_word(value) if self.m.follows_zeros else None
+        exactly = self.m.are_exact(value) if self.m.follows_zeros else None
         needs_lost = self.m.extended and (exactly is not None or error.is_exact or not has_one_sign)
         parts = self._total(value.high, needs_lost=needs_lost, in_groups=not self.m.extended)
         if needs_lost:
@@ -496,8 +516,11 @@ class TestedRows(RowLowering, TestedReals):
         lies = SUM_OF_EXPONENTIALS if row_exponential(operand) else EVERY_SUM[interval.low >= 0, interval.high <= 0]
         total = DoubleWord(*parts, interval=lies, low_is_number=False)
         if value.low is not None:  # of at most 2**-46 of the higher part
-            low = DoubleWord(*self._total(self.m.low_part(value)), low_is_number=False)
+            low = DoubleWord(*self._total(self.m.low_part(value), needs_lost=exactly is not None), low_is_number=False)
             bare = Arithmetic.add(m, total, low)
+            if exactly is not None:
+                lost = self._found(len(self.made) - 1)
+                exactly = both(exactly, both(m.equal_(lost, m.number(0.0)), self._is_added_exactly(total, low)))
             total = replace(m.renormalised(bare), interval=total.interval)
             relative += SUM_OF_ONE_SIGN
         if (value.low is not None and not has_one_sign) or (error.relative and not has_one_sign):
@@ -527,6 +550,15 @@ class TestedRows(RowLowering, TestedReals):
         return replace(
             total, error=Bound(relative, static, absolute, doubt, None, least, largest, None, exactly, beyond)
         )
+
+    def _is_added_exactly(self, a: DoubleWord, b: DoubleWord) -> Expression:
+        """Whether the sum of two numbers of two words is one, because no more than one of three lower words is there."""
+        m = self.rows.m
+        rest = m.two_sum(a.high, b.high)[1]
+        first, second, third = (m.equal_(word, m.number(0.0)) for word in (rest, m.low_part(a), m.low_part(b)))
+        found = either(both(first, second), both(first, third), both(second, third))
+        assert found is not None
+        return found
 
     def _look_at_weights(self, root: Expression, total: DoubleWord) -> None:
         """A sum of weighted exponentials that have underflowed is in doubt; in the repair it has the sign of a scaled sum.
@@ -649,6 +681,15 @@ class TestedRows(RowLowering, TestedReals):
                 return DoubleWord(value, interval=Interval(0.0, 2.0), error=error)
         if root.operation == EXP and root.operands[0].operation == ops.SUBTRACT:
             return self._of_masked(root.operands[0], super()._number(root))
+        if root.operation == ops.SUBTRACT and root.operands[0] is root.operands[1] and self.m.follows_zeros:
+            of_both = self.m.unscaled(self.number(root.operands[0]))
+            zero = self.m.sub_(of_both.high, of_both.high)  # or NaN, as IEEE arithmetic has it
+            return DoubleWord(zero, error=Bound(doubt=of_both.error.doubt, bits=1, least=1.0))
+        same = multiple_beside_extreme(root)
+        if same is not None and root.operation == ops.SUBTRACT:
+            distance = self.number(same)
+            is_largest = root.operands[1].operation == ops.ROW_MAX
+            return replace(distance, interval=Interval(-math.inf, 0.0)) if is_largest else distance
         equal = self._equal_to_extreme(root)
         if equal is not None and root.operation == ops.SUBTRACT:
             return self._exact_where(equal, super()._number(root))
@@ -668,6 +709,9 @@ class TestedRows(RowLowering, TestedReals):
     def _truth(self, root: Expression) -> Expression:
         if self.rows is not self and self._is_of_row(root):
             return self.rows.truth(root)
+        same = multiple_beside_extreme(root)
+        if same is not None:
+            return self.truth(same)
         truth, m = super()._truth(root), self.m
         of_first = self.sums[root].error.doubt if root.operation == ops.ROW_FIRST else None
         if of_first is not None:
@@ -732,9 +776,13 @@ class TestedRows(RowLowering, TestedReals):
         m = self.m
         found = m.divide(a, b)
         x, y = a.error, b.error
-        known = x.is_known and y.is_known and y.is_exact and b.low is None and a.exponent is None and b.exponent is None
-        if not known or x.relative or x.static or x.least < 2.0**-900 or b.interval.low < 0 or x.doubt is not None:
+        if a.exponent is not None or b.exponent is not None or not (x.is_known and y.is_known):
             return found
+        exactly = m.where_exact_quotient(a, b)
+        known = y.is_exact and b.low is None
+        if not known or x.relative or x.static or x.least < 2.0**-900 or b.interval.low < 0 or x.doubt is not None:
+            exactly = either(exactly, found.error.exactly)
+            return replace(found, error=replace(found.error, exactly=exactly))
         high = m.div_(a.high, b.high)
         rest = m.fma_(m.neg_(high), b.high, a.high)
         low = m.div_(m.add_(rest, m.low_part(a)), b.high)
@@ -742,9 +790,6 @@ class TestedRows(RowLowering, TestedReals):
         if x.absolute is not None:
             absolute = m.fma_(m.div_(x.absolute, b.high), m.number(ROOM), absolute)
         high, low = m.two_sum(high, m.select_(m.is_finite_(high), low, m.number(0.0)))
-        exactly = m.of_one_word(a) if m.follows_zeros else None
-        if exactly is not None:
-            exactly = both(exactly, m.equal_(rest, m.number(0.0)))
         error = Bound(0.0, 0.0, absolute, y.doubt, None, 0.0, x.largest, exactly=exactly, beyond=found.error.beyond)
         return DoubleWord(high, low, interval=a.interval, low_is_number=False, error=error)
 

@@ -350,6 +350,12 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
             error, doubt = u.error, either(doubt, u.error.doubt)
     is_relative = error.is_exact and result.exponent is None
     at_zero = m.where_zero(u) if m.follows_zeros and function.is_linear_at_zero and not is_relative else None
+    if m.follows_zeros and function.name in ties.VALUES_AT_ZERO:
+        at_zero = m.where_zero(u)
+        if at_zero is not None:
+            number = m.unscaled(replace(result, error=UNKNOWN))
+            is_value = m.equal_(number.high, m.number(ties.VALUES_AT_ZERO[function.name][0]))
+            at_zero = both(at_zero, both(is_value, m.equal_(m.low_part(number), m.number(0.0))))
     if not error.is_exact:
         change = _change(m, function, replace(u, error=error), error, lies)
         if isinstance(change, float) and not function.is_logarithm:
