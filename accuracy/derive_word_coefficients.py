@@ -31,7 +31,7 @@ class Table(NamedTuple):
     high: mp.mpf
     kept: tuple[Fraction, ...]
     """The first coefficients, where they are known fractions."""
-    count: int
+    others: int
     """How many others follow."""
     in_two: int
     """How many of all are sums of two float64."""
@@ -175,7 +175,7 @@ def numbers(table: Table) -> list[Fraction]:
         known = mp.fsum(mp.mpf(c.numerator) / c.denominator * point**k for k, c in enumerate(kept))
         return (table.function(point) - known) / point ** len(kept)
 
-    return [*kept, *map(exactly, interpolated(rest, table.low, table.high, table.count))]
+    return [*kept, *map(exactly, interpolated(rest, table.low, table.high, table.others))]
 
 
 def parts(value: Fraction, in_two: bool) -> tuple[float, ...]:

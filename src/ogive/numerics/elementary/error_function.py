@@ -169,7 +169,7 @@ def erf_near_zero(m: Arithmetic, a: DoubleWord) -> DoubleWord:
         of_word = words.polynomial(m, *words.square(m, *word), words.numbers(m, word_coefficients.ERF))
         return DoubleWord(*words.times(m, word, of_word), interval=Interval(0.0, 0.53))
     square = m.mul_(a.high, a.high)
-    series = m.mul_(square, m.polynomial_(square, coefficients.ERF[m.polynomials]))
+    series = m.mul_(square, m.polynomial_(square, coefficients.ERF[LONG]))
     return m.multiply(a, m.add(m.wide(TWO_OVER_ROOT_PI), DoubleWord(series, interval=Interval(-0.1, 0.0))))
 
 

@@ -32,6 +32,7 @@ from ogive.numerics.elementary.exponential import (
     with_infinities,
 )
 from ogive.numerics.interval import Interval
+from ogive.numerics.machine import LONG
 
 __all__ = ["cosh", "sinh", "tanh"]
 
@@ -76,8 +77,8 @@ def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, Double
     s_interval, c_interval = Interval(-0.36, 0.36), Interval(1.0, 1.07)
     if not m.extended:
         square = m.mul_(r, r)
-        s_factor = m.mul_(square, m.polynomial_(square, coefficients.SINH[m.polynomials]))
-        c_series = m.polynomial_(square, coefficients.COSH[m.polynomials])
+        s_factor = m.mul_(square, m.polynomial_(square, coefficients.SINH[LONG]))
+        c_series = m.polynomial_(square, coefficients.COSH[LONG])
         s, c = m.fma_(r, s_factor, r), m.fma_(square, m.fma_(square, c_series, half), one)
         return exponent, DoubleWord(m.add_(one, w)), DoubleWord(m.sub_(one, w)), DoubleWord(s), DoubleWord(c)
     z = words.square(m, r, lacking)

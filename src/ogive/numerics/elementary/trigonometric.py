@@ -21,6 +21,7 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
 from ogive.numerics.elementary.huge_angle import HUGE, reduced_huge_angle
 from ogive.numerics.interval import Interval
+from ogive.numerics.machine import LONG
 
 __all__ = ["cos", "sin", "tan"]
 
@@ -112,7 +113,7 @@ def _reduced_word(m: Arithmetic, x: Expression, lies: Interval) -> tuple[Express
 def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
     if r.low is None:
         square, one = m.mul_(r.high, r.high), m.number(1.0)
-        series = m.polynomial_(square, coefficients.SIN[m.polynomials])
+        series = m.polynomial_(square, coefficients.SIN[LONG])
         return DoubleWord(m.mul_(r.high, m.fma_(square, series, one)), interval=Interval(-0.71, 0.71))
     if m.is_long:
         pair = pairs.of_number(m, r)
@@ -128,7 +129,7 @@ def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
 def _cosine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
     if r.low is None:
         square, one, minus_half = m.mul_(r.high, r.high), m.number(1.0), m.number(-0.5)
-        series = m.polynomial_(square, coefficients.COS[m.polynomials])
+        series = m.polynomial_(square, coefficients.COS[LONG])
         return DoubleWord(m.fma_(square, m.fma_(square, series, minus_half), one), interval=Interval(0.7, 1.0))
     if m.is_long:
         pair = pairs.of_number(m, r)
