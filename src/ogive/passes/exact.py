@@ -101,10 +101,11 @@ def with_test(
     else:
         arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
         results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
-        short = short_results(roots, inputs, outputs, cost((*results, *(() if undecided is None else (undecided,)))))
-        if short is not None:
-            results, undecided = short
+    short = short_results(roots, inputs, outputs, cost((*results, *(() if undecided is None else (undecided,)))))
     source = Source(tuple(roots), arithmetic)
+    computed = roots
+    if short is not None:
+        arithmetic, computed, results, undecided = short
 
     def repair() -> Program:
         return repaired(roots, inputs, outputs, parameter_count)
@@ -115,7 +116,7 @@ def with_test(
         results,
         parameter_count=parameter_count,
         fast_path=fast_path(
-            roots, inputs, outputs, arithmetic, (*results, *(() if undecided is None else (undecided,)))
+            computed, inputs, outputs, arithmetic, (*results, *(() if undecided is None else (undecided,)))
         ),
         source=source,
         undecided=undecided,

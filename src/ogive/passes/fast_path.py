@@ -19,10 +19,12 @@ from ogive.numerics.bounded import Bounded
 from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
+from ogive.numerics.short import Short, TooShort
 from ogive.numerics.truths import either
 from ogive.passes.cost import cost
+from ogive.passes.short_results import ShortReals
 from ogive.passes.tested import TestedReals
-from ogive.program import FastPath, Program, substituted
+from ogive.program import FastPath, Program, stored_operand, substituted
 
 __all__ = ["fast_path", "fast_path_of_steps"]
 
@@ -30,6 +32,9 @@ __all__ = ["fast_path", "fast_path_of_steps"]
 #: overflows that float64 computes for float32. Below the second exp() is a normal number of float32. Below the third
 #: formulas decide which of their own branches to take: gelu and softplus have a fast path by it alone.
 LIMITS = (256.0, 87.25, 60.0, 36.0)
+
+#: The same for results of 16 bits, whose rules in float32 hold up to smaller operands.
+SHORT_LIMITS = (80.0, 12.75)
 
 #: Smaller operands take the long path, zeros too: then results are normal numbers of float32, and their test is short.
 LEAST = 2.0**-40
@@ -51,21 +56,38 @@ def fast_path(
     results: Sequence[Expression],
 ) -> FastPath | None:
     """The shorter form of the results, and of the tests of these, where there is one that is worth a comparison."""
-    if len(inputs) != 1 or not _is_of_singles(inputs, outputs) or not isinstance(arithmetic, Bounded):
+    if len(inputs) != 1 or not isinstance(arithmetic, Bounded):
         return None
+    is_short = isinstance(arithmetic, Short)
+    if not is_short and not _is_of_singles(inputs, outputs):
+        return None
+    operand = stored_operand(node(ops.INPUT, (), 0, Format.NUMBER), tuple(inputs))
+    if is_short:
+        operand = node(ops.CONVERT, (operand,), None, Format.F32)
+    smallest = 0.0 if is_short else LEAST
     best, least = None, cost(results) - WORTHWHILE
-    for limit in LIMITS:
-        reals = _ReducedReals(arithmetic, tuple(inputs), limit, least=LEAST)
-        found, undecided = reals.tested_shortly(roots, outputs)
+    for limit in SHORT_LIMITS if is_short else LIMITS:
+        reals: _Reduced
+        if isinstance(arithmetic, Short):
+            reals = _ReducedShort(Short(arithmetic.goal), tuple(inputs), limit)
+            try:
+                found, undecided = reals.tested(roots, outputs)
+            except TooShort:
+                continue
+        else:
+            reals = _ReducedReals(arithmetic, tuple(inputs), limit, least=LEAST)
+            found, undecided = reals.tested_shortly(roots, outputs)
         least_limit = SINGLE.number(limit)
         for other in reals.limits():
             least_limit = SINGLE.select_(SINGLE.less_(other, least_limit), other, least_limit)
         # As unsigned integers, numbers below the least are larger than all others.
-        least_limit = SINGLE.select_(SINGLE.less_(least_limit, SINGLE.number(LEAST)), SINGLE.number(LEAST), least_limit)
-        magnitude, most = (
-            node(ops.SUBTRACT, (bits, _bits(SINGLE.number(LEAST))), None, Format.U32)
-            for bits in (_magnitude(node(ops.INPUT, (), 0, Format.F32)), _bits(least_limit))
-        )
+        magnitude, most = _magnitude(operand), _bits(least_limit)
+        if smallest:
+            bottom = SINGLE.number(smallest)
+            least_limit = SINGLE.select_(SINGLE.less_(least_limit, bottom), bottom, least_limit)
+            magnitude, most = (
+                node(ops.SUBTRACT, (bits, _bits(bottom)), None, Format.U32) for bits in (magnitude, _bits(least_limit))
+            )
         candidate = FastPath(magnitude, most, found, limit, undecided)
         price = _price(candidate)
         if price < least:
@@ -183,7 +205,7 @@ def _known(program: Program, largest: Sequence[float | None], least: Sequence[fl
     results, undecided = program.results, program.undecided
     if isinstance(source.arithmetic, Bounded):
         results, undecided = reals.tested_shortly(roots, program.outputs)
-    limits = reals.limits() if isinstance(reals, _ReducedReals) else ()
+    limits = reals.limits() if isinstance(reals, _Reduced) else ()
     smallest = tuple(map(reals.least_result, roots))
     return _Known(results, tuple(map(reals.largest_result, roots)), smallest, tuple(limits), undecided)
 
@@ -260,7 +282,7 @@ class _KnownReals(TestedReals):
         return current.operation.never_makes_nan
 
 
-class _ReducedReals(_KnownReals):
+class _Reduced(_KnownReals):
     """What is needed only where the operand, and its products with parameters, are smaller than a limit."""
 
     def __init__(
@@ -281,6 +303,8 @@ class _ReducedReals(_KnownReals):
         """From which magnitudes of the operand on its products with parameters are too large."""
         m = self.m
         quotients = [m.div_(m.number(self.limit), m.abs_(self.number(scale).high)) for scale in self.scales.values()]
+        if m.format is Format.F32:
+            return quotients
         return [node(ops.CONVERT, (quotient,), None, Format.F32) for quotient in quotients]
 
     def _input(self, root: Expression) -> DoubleWord:
@@ -293,6 +317,23 @@ class _ReducedReals(_KnownReals):
             return value
         self.scales[root] = scale
         return replace(value, interval=self.products_lie)
+
+
+class _ReducedReals(_Reduced):
+    """The same in float64."""
+
+
+class _ReducedShort(_Reduced, ShortReals):
+    """The same of results of 16 bits in float32."""
+
+    def _number(self, root: Expression) -> DoubleWord:
+        value = super()._number(root)
+        if root not in self.scales:
+            return value
+        # The product is as small as its interval says, and so it does not overflow.
+        doubt = either(*(self.numbers[operand].error.doubt for operand in root.operands))
+        most = self.products_lie.largest_magnitude
+        return replace(value, error=replace(value.error, doubt=doubt, largest=min(value.error.largest, most)))
 
 
 def _around_zero(limit: float) -> Interval:

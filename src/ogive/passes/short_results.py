@@ -50,8 +50,8 @@ def short_results(
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
     most: float,
-) -> tuple[tuple[Expression, ...], Expression | None] | None:
-    """The results and where they are undecided; None where float64 costs less, or has to compute them.
+) -> tuple[Short, list[Expression], tuple[Expression, ...], Expression | None] | None:
+    """The arithmetic, what it computes, the results and where they are undecided; None where float64 costs less, or has to compute them.
 
     ``most`` is what float64 costs.
     """
@@ -62,12 +62,13 @@ def short_results(
         return None
     m = Short(STORAGE[outputs[0].name])
     try:
-        results, undecided = ShortReals(m, tuple(inputs), Format.F32).tested(without_sums(roots), outputs)
+        products = without_sums(roots)
+        results, undecided = ShortReals(m, tuple(inputs), Format.F32).tested(products, outputs)
     except TooShort:
         return None
     if cost((*results, *(() if undecided is None else (undecided,)))) >= most:
         return None
-    return results, undecided
+    return m, products, results, undecided
 
 
 class ShortReals(TestedReals):
