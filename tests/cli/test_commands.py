@@ -274,4 +274,7 @@ def test_show_says_which_level_decides(ogive, tmp_path):
     assert set(shares) == set(FAMILIES)
     assert shares["zero"].startswith("levels    the kernel 100 %:")
     assert shares["normal, width 1"].startswith("levels    enclosures 100 %:")
+    (named,) = [line for line in out.splitlines() if line.startswith("identity")]
+    assert named.startswith("identity  no number of bits decides results, which are taken as exact: normal, width 1; ")
+    assert not [line for line in ogive("show", "gelu")[1].splitlines() if line.startswith("identity")]
     assert not [line for line in ogive("show", "bit_count")[1].splitlines() if line.startswith("levels")]

@@ -23,6 +23,20 @@ FORMULAS = {
     "log(1 + exp(x))": lambda x: np.log(1 + np.exp(x)),
     "log(exp(x) + 1)": lambda x: np.log(np.exp(x) + 1),
     "log(cosh(x))": lambda x: np.log(np.cosh(x)),
+    "exp(x) - 1": lambda x: np.exp(x) - 1,
+    "1 - exp(x)": lambda x: 1 - np.exp(x),
+    "log1p(exp(x))": lambda x: np.log1p(np.exp(x)),
+    "log(1 + 3 x)": lambda x: np.log(1 + 3 * x),
+    "log2(x + 1)": lambda x: np.log2(x + 1),
+    "log10(1 - x)": lambda x: np.log10(1 - x),
+    "log((1 + x) / (1 - x))": lambda x: np.log((1 + x) / (1 - x)),
+    "softclip": lambda x: np.log((1 + np.exp(2 * x)) / (1 + np.exp(2 * (x - 1)))) / 2,
+    "exp(x) / (1 + exp(x))": lambda x: np.exp(x) / (1 + np.exp(x)),
+    "exp(-x) / (1 + exp(-x))**2": lambda x: np.exp(-x) / (1 + np.exp(-x)) ** 2,
+    "tanh by exponentials": lambda x: (np.exp(x) - np.exp(-x)) / (np.exp(x) + np.exp(-x)),
+    "x + sqrt(x * x + 4)": lambda x: x + np.sqrt(x * x + 4),
+    "sqrt(x + 1) - sqrt(x)": lambda x: np.sqrt(x + 1) - np.sqrt(x),
+    "sqrt(x) - sqrt(x + 0.25)": lambda x: np.sqrt(x) - np.sqrt(x + 0.25),
     "gelu": lambda x: 0.5 * x * (1 + ogive.erf(x / np.sqrt(2.0))),
     "gelu by tanh": lambda x: 0.5 * x * (1 + np.tanh(0.79788456 * (x + 0.044715 * x**3))),
     "phish": lambda x: x * np.tanh(0.5 * x * (1 + ogive.erf(x / np.sqrt(2.0)))),
@@ -90,4 +104,6 @@ def test_float64_keeps_its_digits(name):
     x = np.random.default_rng(3).normal(0, 6, 100)
     op = ogive.operator(FORMULAS[name])
     found, exact = op(x), correctly_rounded(op, x)
-    assert np.all(np.abs(found - exact) <= 2 * np.spacing(np.abs(exact)))
+    numbers = ~np.isnan(exact)
+    assert np.array_equal(np.isnan(found), ~numbers)
+    assert np.all(np.abs(found - exact)[numbers] <= 2 * np.spacing(np.abs(exact))[numbers])

@@ -164,6 +164,7 @@ MAY_IMPORT = {
     "cli": {
         "accuracy",
         "curves",
+        "enclosure",
         "expression",
         "exporting",
         "catalog",

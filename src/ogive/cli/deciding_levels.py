@@ -14,7 +14,7 @@ from ogive.operator import Operator
 from ogive.runtime import statistics
 from ogive.signature import Signature
 
-__all__ = ["FAMILIES", "drawn", "numbers_of", "shares", "signature_of"]
+__all__ = ["FAMILIES", "drawn", "identities", "numbers_of", "shares", "signature_of"]
 
 Generator = np.random.Generator
 
@@ -136,6 +136,34 @@ def shares(op: Operator, dtype: str = "float32") -> dict[str, tuple[float, float
             if time.perf_counter() - begin > SECONDS:
                 break
     return found
+
+
+#: Of a family, the numbers of which one is looked at, and the share of enclosures from which on that is done.
+LOOKED_AT, MANY = 8, 0.1
+
+
+def identities(op: Operator, found: dict[str, tuple[float, float, float]], dtype: str = "float32") -> list[str]:
+    """The families on which no number of bits decides results, as of ``sin(x)**2 + cos(x)**2 - 1``: that is taken for 0.
+
+    ``found`` are `shares`.
+    """
+    from ogive.enclosure import right_result
+
+    signature = signature_of(op, dtype)
+    if signature is None or op.is_row_wise:
+        return []
+    numbers = op.checked_parameters(numbers_of(op))
+    roots = op.formula(**{p.name: numbers[p.name] for p in op.parameters if p.choices})
+    outputs = list(zip(roots, signature.outputs, strict=True))
+    named = []
+    for seed, family in enumerate(FAMILIES):
+        if found[family][2] < MANY:
+            continue
+        arrays = drawn(family, signature, LOOKED_AT, seed)
+        elements = dict.fromkeys(zip(*(array.tolist() for array in arrays), strict=True))
+        if any(not right_result(root, element, numbers, kind)[1] for element in elements for root, kind in outputs):
+            named.append(family)
+    return named
 
 
 def _counted() -> tuple[int, int, int]:

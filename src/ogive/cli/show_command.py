@@ -11,7 +11,7 @@ import numpy as np
 from rich.console import Console
 
 from ogive.catalog.fast_errors import errors
-from ogive.cli.deciding_levels import shares
+from ogive.cli.deciding_levels import identities, shares
 from ogive.cli.list_command import rounded_up, short_types
 from ogive.cli.operator_argument import OperatorName, find
 from ogive.cli.plot import PLOT_OR_TERMINAL, plot_operator
@@ -79,8 +79,13 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None, pic
         console.print(f"bound     {line}", markup=False)
     for line in _contracts(op):
         console.print(line, markup=False)
-    for line in _levels(op):
+    found = shares(op)
+    for line in _levels(found):
         console.print(f"levels    {line}", markup=False)
+    if named := identities(op, found):
+        console.print(
+            f"identity  no number of bits decides results, which are taken as exact: {'; '.join(named)}", markup=False
+        )
     for p in op.parameters:
         allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
         default = "required" if p.is_required else f"default {p.default!r}"
@@ -121,11 +126,11 @@ def _bound_text(bound: Bound) -> str:
     }[bound.kind]
 
 
-def _levels(op: Operator) -> list[str]:
+def _levels(found: dict[str, tuple[float, float, float]]) -> list[str]:
     """Which share of float32 elements each level decides, by the data: a line for families that are alike."""
     by_text: dict[str, list[str]] = {}
-    for family, found in shares(op).items():
-        parts = zip(found, ("the kernel", "the repair", "enclosures"), strict=True)
+    for family, levels in found.items():
+        parts = zip(levels, ("the kernel", "the repair", "enclosures"), strict=True)
         text = ", ".join(f"{level} {_percent(share)}" for share, level in parts if share)
         by_text.setdefault(text, []).append(family)
     if list(by_text) == ["the kernel 100 %"]:

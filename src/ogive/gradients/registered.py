@@ -54,9 +54,8 @@ def _bell(u: Any) -> Term:
 def _gelu(x: Any, *, approximate: str) -> Any:
     v = _within(x, 40)
     if approximate == "none":
-        # Below -38.68 no format holds more than the sign.
         slope = f.normal_tail(-v) + v * (f.exp(-(v * v) / 2) / f.square_root(2 * f.pi))
-        return where(x < -38.68, f.copy_sign(0, x), slope)
+        return where(x < -2, -f.absolute(slope), slope)  # far below, no format holds more than the sign
     scale = 2 * f.square_root(2 / f.pi)
     u = v * (scale * (1 + 0.044715 * (v * v)))
     slope = scale * (1 + 3 * 0.044715 * (v * v))
@@ -188,7 +187,8 @@ def _squareplus_b(x: Any, *, b: Any) -> Any:
 def _serf(x: Any) -> Any:
     v = _within(x, FAR)
     rises = f.maximum(v, 0) + f.log1p(f.exp(-f.absolute(v)))
-    return f.erf(rises) + v * f.logistic(v) * (f.exp(-(rises * rises)) * (2 / f.square_root(f.pi)))
+    slope = f.erf(rises) + v * f.logistic(v) * (f.exp(-(rises * rises)) * (2 / f.square_root(f.pi)))
+    return where(v < -2, -f.absolute(slope), slope)
 
 
 def _hard_mish(x: Any) -> Any:

@@ -40,8 +40,8 @@ LEAST, FRESH, SATURATED = 600, 890, 2000
 #: What is added to vast numbers, or compared with them, has to be smaller.
 ORDINARY = 2.0**500
 
-#: Factors have such a magnitude at least: subnormal numbers of float32 do. Dividends have at most the second one.
-SMALLEST_FACTOR, LARGEST_DIVIDEND = 150, 2.0**260
+#: Factors have such a magnitude at least: subnormal numbers of float32 do. Dividends lie so far below what divides them.
+SMALLEST_FACTOR, BELOW_VAST = 150, 340
 
 #: More than what is divided by a vast number.
 NEXT_TO_NOTHING = 2.0**-330
@@ -146,9 +146,10 @@ def of_quotient(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
         is_small = m.less_(_magnitude(m, b), m.number(2.0**SMALLEST_FACTOR))
         if exponent >= LEAST:
             vast = _where(_only(a, b), both(is_small, _certain(m, b, 2.0**-900)))
-    is_small = m.less_(_magnitude(m, a), m.number(LARGEST_DIVIDEND))
+    most = m.number(2.0 ** (min(b.error.vast_exponent, FRESH) - BELOW_VAST))
+    is_small = m.less_(_magnitude(m, a), most)
     if a.error.absolute is not None:
-        is_small = both(is_small, m.less_(a.error.absolute, m.number(LARGEST_DIVIDEND)))
+        is_small = both(is_small, m.less_(a.error.absolute, most))
     nothing = _where(_only(b, a), is_small)
     return vast, exponent, except_where(either(a.error.vast, b.error.vast), either(vast, nothing))
 
@@ -176,10 +177,14 @@ def of_comparison(m: Totals, a: DoubleWord, b: DoubleWord) -> Expression | None:
 
 
 def of_nothing(m: Totals, result: DoubleWord, *operands: DoubleWord) -> Expression | None:
-    """Where exact numbers of one word have no sum, product or quotient: inf - inf, inf * 0, 0/0."""
-    if not all(o.error.is_exact and o.low is None and o.error.doubt is None and o.error.vast is None for o in operands):
-        return None
-    return m.not_(m.equal_(result.high, result.high))
+    """Where numbers have no sum, product or quotient: inf - inf, inf * 0, 0/0, of exact numbers of one word or zeros."""
+    found: Expression | None = m.not_(m.equal_(result.high, result.high))
+    for operand in operands:
+        if not (operand.error.is_exact and operand.low is None):
+            is_zero = m.is_zero(operand)
+            found = None if found is None or is_zero is None else both(found, is_zero)
+        found = except_where(found, either(operand.error.doubt, operand.error.vast))
+    return found
 
 
 def outside(m: Totals, u: DoubleWord, below: float = -math.inf, above: float = math.inf) -> Expression | None:

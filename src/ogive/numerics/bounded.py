@@ -95,6 +95,7 @@ class Bounded(Totals):
         """Whether results that overflow are meant to: that is no doubt then."""
         self.small = 2.0**-960 if self.extended else 2.0**-1022
         self.follows_zeros = self.extended and is_of_rows
+        self.follows_exactness = knows_what_is_beyond_range and not of_doubles
         self.knows_what_is_beyond_range = knows_what_is_beyond_range
         """Whether bounds say which numbers are vast or NaN (beyond_range.py). Else these are in doubt."""
         #: What a bound with a static part becomes where one has to be relative.
@@ -136,7 +137,7 @@ class Bounded(Totals):
                 for part, share in ((a, first), (b, second)):
                     absolute = self._plus(absolute, self._magnitude(part), share)
         keeps_sign = self._both_keep_signs(a, b) if same_sign else self._keeps_sign_of_sum(a, b)
-        doubt, exactly = either(x.doubt, y.doubt), self.of_one_word(a, b)
+        doubt, exactly = either(x.doubt, y.doubt), self._exactly_added(a, b)
         beyond = ties.of_sum(self, a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
         return self._made(result, self._of_two(error, beyond_range.of_sum(self, a, b), result, a, b))
@@ -175,7 +176,7 @@ class Bounded(Totals):
         return replace(self.with_exponent(found), interval=a.interval + b.interval)
 
     def multiply(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
-        a, b = self._ready_for_product(a, b)
+        operands, (a, b) = (a, b), self._ready_for_product(a, b)
         result, x, y = self._product(a, b), a.error, b.error
         if not (x.is_known and y.is_known):
             return replace(result, error=UNKNOWN)
@@ -229,14 +230,16 @@ class Bounded(Totals):
                 absolute = self._sum_of(absolute, self.number(self.lost))
         exactly = self.are_exact(a, b) if is_scaled else self.of_one_word(a, b)
         if exactly is not None and not in_range:
-            has_room: Expression | None = self.less_(self.number(self.small), self.abs_(result.high))
+            has_room: Expression | None = self._has_room(result.high)
             if self.follows_zeros:
                 is_zero = (self.equal_(factor.high, self.number(0.0)) for factor in dict.fromkeys((a, b)))
                 has_room = either(has_room, *is_zero)
             assert has_room is not None
-            exactly = None if result.exponent is not None else both(exactly, has_room)
+            is_followed = self.follows_exactness or result.exponent is None
+            exactly = both(exactly, has_room) if is_followed else None
         if self.follows_zeros and (static or absolute is not None):
             exactly = either(exactly, *(self._zero_of(*pair) for pair in ((a, b), (b, a))))
+        exactly = either(exactly, self._exactly_zero(result, *operands))
         keeps_sign = self._both_keep_signs(a, b)
         beyond = ties.of_product(self, a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly, beyond)
@@ -249,8 +252,7 @@ class Bounded(Totals):
         rest = self.fma_(self.neg_(high), by, dividend.high)
         exactly = self.of_one_word(dividend)
         if exactly is not None:
-            has_room = self.less_(self.number(self.small), self.abs_(high))
-            exactly = both(exactly, both(has_room, self.equal_(rest, self.number(0.0))))
+            exactly = both(exactly, both(self._has_room(high), self.equal_(rest, self.number(0.0))))
         if dividend.low is not None:
             rest = self.add_(rest, self.low_part(dividend))
         low = self.low_part(replace(number, low=self.div_(rest, by), low_is_number=False))
@@ -285,7 +287,7 @@ class Bounded(Totals):
         return both(self.less_equal_(self._magnitude(a), self._in_frame(a)), is_zero)
 
     def divide(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
-        b = self.without_static(b)
+        operands, b = (a, b), self._without_static_divisor(a, b)
         result, x, y = super().divide(a, b), a.error, b.error
         if not (x.is_known and y.is_known):
             return replace(result, error=UNKNOWN)
@@ -296,6 +298,7 @@ class Bounded(Totals):
         unit = 0.0 if divides_by_power else self.unit if depends_on_elements(b.high) else 2 * self.unit
         relative = (x.relative + y.relative) * SLACK + unit
         static, absolute, doubt = 0.0, x.absolute, either(x.doubt, y.doubt)
+        zero = self.is_zero(b) if self.follows_exactness and x.is_relative else None
         if x.static:
             size = y.least if b.exponent is None else 0.0
             if size and x.static / size * SLACK <= self.next_to_nothing:
@@ -310,9 +313,10 @@ class Bounded(Totals):
         if y.absolute is not None:
             absolute = self._plus(absolute, self._magnitude(result), y.absolute)
             uncertain = self.not_less(self.mul_(y.absolute, self.number(2.0**10)), self._magnitude(b))
-            doubt = either(doubt, except_where(uncertain, either(y.vast, self._where_exact(b))))
+            doubt = either(doubt, except_where(uncertain, either(y.vast, zero, self._where_exact(b))))
         if absolute is not None:
             absolute = self.mul_(self.div_(absolute, self._magnitude(b)), self.number(1 + 2.0**-8))
+            absolute = absolute if zero is None else self.select_(zero, self.number(0.0), absolute)
         if not in_range and self.is_own:
             # What the rest of a tiny dividend loses is divided too.
             static += LOST * MODERATE
@@ -323,7 +327,9 @@ class Bounded(Totals):
                 static += self.lost
             else:
                 absolute = self._sum_of(absolute, self.number(self.lost))
-        keeps_sign, exactly = self._both_keep_signs(a, b), self.are_exact(a) if divides_by_power and in_range else None
+        keeps_sign, exactly = self._both_keep_signs(a, b), self._exactly_divided(result, a, b)
+        if divides_by_power and in_range:
+            exactly = self.are_exact(a)
         if self.follows_zeros and (static or absolute is not None):
             exactly = either(exactly, self._zero_of(a, b))
         found = beyond_range.of_quotient(self, a, b)
@@ -333,7 +339,7 @@ class Bounded(Totals):
                 absolute = self.select_(b.error.vast, self.number(0.0), absolute)
         beyond = ties.of_ratio(self, a, b, is_sure=not static and absolute is None) if self.extended else None
         error = Bound(relative, static, absolute, doubt, None, least, largest, keeps_sign, exactly, beyond)
-        return self._made(result, self._of_two(error, found, result, a, b))
+        return self._made(result, self._of_two(error, found, result, *operands))
 
     def error_of_mantissa(self, a: DoubleWord) -> Bound:
         absolute = a.error.absolute
@@ -440,7 +446,10 @@ class Bounded(Totals):
     def _exactly_of_extreme(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
         """Where both are exact, or the result is an exact one that lies clearly beyond the other."""
         found = self.are_exact(a, b)
-        if found is not None or not (self.extended and a.error.is_known and b.error.is_known):
+        are_known = a.error.is_known and b.error.is_known
+        if not (self.extended and are_known) or (found is not None and not self.follows_exactness):
+            return found
+        if a.error.is_exact and b.error.is_exact:
             return found
         apart = self._are_apart(a, b)
         for part in (a, b):
@@ -507,7 +516,9 @@ class Bounded(Totals):
         return replace(result, error=replace(result.error, beyond=None))
 
     def copy_sign(self, magnitude: DoubleWord, sign: Expression) -> DoubleWord:
-        return replace(super().copy_sign(magnitude, sign), error=replace(magnitude.error, keeps_sign=None, beyond=None))
+        keeps_sign = self.always if self.follows_exactness else None  # where it is not in doubt
+        error = replace(magnitude.error, keeps_sign=keeps_sign, beyond=None)
+        return replace(super().copy_sign(magnitude, sign), error=error)
 
     def compare(self, operation: Operation, a: DoubleWord, b: DoubleWord) -> Expression:
         truth = super().compare(operation, a, b)
@@ -582,11 +593,20 @@ class Bounded(Totals):
         # The result may underflow, and of double-word numbers the lower part.
         static = error.static if error.least >= self.small else error.static + self.lost
         absolute = None if error.absolute is None else self.scale_(error.absolute, exponent)
-        return replace(error, static=static, absolute=absolute)
+        exactly = None if self.follows_exactness else error.exactly
+        return replace(error, static=static, absolute=absolute, exactly=exactly)
 
     def unscaled(self, a: DoubleWord) -> DoubleWord:
-        result = super().unscaled(a)
+        result = self.unscaled_result(a)
         return result if result is a or not a.error.is_known else self._made(result, result.error)
+
+    def unscaled_result(self, a: DoubleWord) -> DoubleWord:
+        """The same number with its exponent multiplied in, infinite where float64 cannot hold it."""
+        result, exactly = super().unscaled(a), a.error.exactly
+        if result is a or exactly is None or not self.follows_exactness:
+            return result
+        exactly = both(exactly, either(self._has_room(result.high), self.equal_(a.high, self.number(0.0))) or exactly)
+        return replace(result, error=replace(result.error, exactly=exactly))
 
     def finished(self, result: DoubleWord, error: Bound) -> DoubleWord:
         """What a rule has made, with its bound."""
@@ -598,8 +618,19 @@ class Bounded(Totals):
         """Where a truth value may be the wrong one."""
         for current in walk(truth, operands=self._unknown_truths):  # without recursion
             if current not in self.doubts and current.operation in TRUTHS_OF_TRUTHS:
-                self.known_doubts.setdefault(current, either(*map(self._known_doubt, current.operands)))
+                self.known_doubts.setdefault(current, self._doubt_of_truths(current))
         return self._known_doubt(truth)
+
+    def _doubt_of_truths(self, truth: Expression) -> Expression | None:
+        """Where a truth value made of others is in doubt: not where one that is known decides it."""
+        doubts = [self._known_doubt(operand) for operand in truth.operands]
+        found = either(*doubts)
+        if found is None or not self.follows_exactness or truth.operation not in (ops.AND, ops.OR):
+            return found
+        for operand, doubt in zip(truth.operands, doubts, strict=True):
+            decides = self.not_(operand) if truth.operation == ops.AND else operand
+            found = except_where(found, except_where(decides, doubt))
+        return found
 
     def _known_doubt(self, truth: Expression) -> Expression | None:
         return self.doubts.get(truth) or self.known_doubts.get(truth)
@@ -681,6 +712,42 @@ class Bounded(Totals):
     def _where_exact(self, *operands: DoubleWord) -> Expression | None:
         """Where numbers are exact, whatever their bounds; None where that is not followed."""
         return self.of_one_word(*operands) if self.follows_zeros else None
+
+    def _exactly_added(self, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """Where a sum of exact numbers is exact: of one word each, or where no sum of lower parts is rounded."""
+        if not self.follows_exactness:
+            return self.of_one_word(a, b)
+        exactly = self.are_exact(a, b)
+        lows = [part for part in (a.low, b.low) if part is not None]
+        if exactly is None or not lows:
+            return exactly
+        _, low = self.two_sum(a.high, b.high)
+        for part in lows:
+            low, rest = self.two_sum(low, part)
+            exactly = both(exactly, self.equal_(rest, self.number(0.0)))
+        return exactly
+
+    def _has_room(self, value: Expression) -> Expression:
+        """Where nothing of a product or quotient has underflowed."""
+        return self.less_(self.number(self.small), self.abs_(value))
+
+    def _exactly_zero(self, result: DoubleWord, *operands: DoubleWord) -> Expression | None:
+        """Where a product or quotient is zero, because one of these is."""
+        if not self.follows_exactness:
+            return None
+        zero = either(*map(self.is_zero, operands))
+        return None if zero is None else both(zero, self.equal_(result.high, self.number(0.0)))
+
+    def _exactly_divided(self, result: DoubleWord, a: DoubleWord, b: DoubleWord) -> Expression | None:
+        """Where a quotient of numbers of one word is exact."""
+        exactly = self.of_one_word(a, b) if self.follows_exactness else None
+        if exactly is not None:
+            rest = self.fma_(self.neg_(result.high), b.high, a.high)
+            has_room = both(self._has_room(result.high), self._has_room(a.high))
+            exactly = both(
+                both(exactly, self.is_finite_(result.high)), both(has_room, self.equal_(rest, self.number(0.0)))
+            )
+        return either(exactly, self._exactly_zero(result, a))
 
     # ---- parts of bounds
 
@@ -776,6 +843,16 @@ class Bounded(Totals):
     def _unscaled_high(self, a: DoubleWord) -> Expression:
         return a.high if a.exponent is None else self.scale_(a.high, a.exponent)
 
+    def _without_static_divisor(self, a: DoubleWord, b: DoubleWord) -> DoubleWord:
+        """A divisor whose bound has no static part. Where it is exactly zero there is no doubt: the quotient is infinite."""
+        divisor, zero = (
+            self.without_static(b),
+            self.is_zero(b) if self.follows_exactness and a.error.is_relative else None,
+        )
+        if divisor is b or zero is None:
+            return divisor
+        return replace(divisor, error=replace(divisor.error, doubt=except_where(divisor.error.doubt, zero)))
+
     def _in_frame(self, a: DoubleWord) -> Expression:
         """The static part of a bound, without the exponent that is kept beside the number."""
         static = self.number(a.error.static)
@@ -794,6 +871,8 @@ class Bounded(Totals):
         least = max(error.least, interval.smallest_magnitude * (1 - 2.0**-20))
         largest = min(error.largest, interval.largest_magnitude * (1 + 2.0**-20))
         relative, static, doubt = error.relative, error.static, error.doubt
+        if self.follows_exactness and error.exactly is not None and error.absolute is not None:
+            error = replace(error, absolute=self.select_(error.exactly, self.number(0.0), error.absolute))
         if static and interval.smallest_magnitude > 0 and static / interval.smallest_magnitude < 2.0**-20:
             relative, static = relative + static / interval.smallest_magnitude * SLACK, 0.0
         overflows = not largest < self.safe and result.exponent is None

@@ -66,6 +66,9 @@ class DoubleWord:
 class Arithmetic(Machine):
     """The operations of real numbers on wide ones."""
 
+    #: Whether bounds say where numbers are exact as elements happen to be: in the repair of elements.
+    follows_exactness = False
+
     def wide(self, value: Fraction | float) -> DoubleWord:
         """A constant, to twice the precision of the format."""
         if isinstance(value, float):

@@ -10,17 +10,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ogive import operations as ops
-from ogive.expression import Expression
+from ogive.expression import Expression, Format, node
 from ogive.numerics.bound import Beyond
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.totals import Totals
-from ogive.numerics.truths import both, either, nowhere
+from ogive.numerics.truths import both, either, except_where, nowhere
 
 __all__ = [
     "LINES",
     "VALUES_AT_ZERO",
     "Sides",
     "chosen",
+    "exactness",
     "near",
     "near_zero",
     "of_multiple",
@@ -97,13 +98,20 @@ def signs(m: Totals, a: DoubleWord) -> tuple[Expression, Expression]:
     return above, below
 
 
+def exactness(a: DoubleWord) -> Expression | None:
+    """Where a number is known to be the exact one, in doubt or not; None for nowhere."""
+    return node(ops.CONSTANT, (), True, Format.BIT) if a.error.is_exact else a.error.exactly
+
+
 def near(m: Totals, a: DoubleWord) -> Beyond | None:
     """What a number lies beyond; of an exact one of two words that is its first word."""
-    if a.error.beyond is not None or not a.error.is_exact or a.low is None or a.exponent is not None:
-        return a.error.beyond
+    where, found = exactness(a) if m.follows_exactness or a.error.is_exact else None, a.error.beyond
+    if where is None or a.low is None or a.exponent is not None or (a.error.is_exact and found is not None):
+        return found
     a = m.renormalised(a)
     low, zero = m.low_part(a), m.number(0.0)
-    return Beyond(a.high, zero, m.less_(zero, low), m.less_(low, zero))
+    first = Beyond(a.high, zero, m.less_(zero, low), m.less_(low, zero))
+    return first if a.error.is_exact else chosen(m, both(where, m.not_(m.equal_(low, zero))), first, found)
 
 
 def chosen(m: Totals, condition: Expression, a: Beyond | None, b: Beyond | None) -> Beyond | None:
@@ -125,16 +133,10 @@ def chosen(m: Totals, condition: Expression, a: Beyond | None, b: Beyond | None)
 
 def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
     """Beyond the exact part of a sum, or the sum of what both parts lie beyond or are."""
-    zero = m.number(0.0)
     for exact, other in ((a, b), (b, a)):
         is_rounded = not other.error.is_exact or (exact.low is None and other.low is not None)
         if exact.error.is_exact and is_rounded:
-            by_sign = _beside(m, exact, other)
-            found = other.error.beyond
-            if found is None or exact.low is not None:
-                return by_sign
-            sum_ = Beyond(*m.two_sum(exact.high, found.high), found.is_above, found.is_below)
-            return chosen(m, m.equal_(found.low, zero), sum_, by_sign)
+            return _beside_exact(m, exact, other)
     if a.error.is_exact or b.error.is_exact:
         return None
     found = _of_inexact(m, a, b)
@@ -142,12 +144,26 @@ def of_sum(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
         where = m.of_one_word(exact) if m.follows_zeros else None
         if where is not None:  # it is exact at some elements
             sides = (both(where, side) for side in signs(m, other))
-            found = _or(m, Beyond(exact.high, zero, *sides), found)
+            found = _or(m, Beyond(exact.high, m.number(0.0), *sides), found)
+        if exact.error.exactly is not None and m.follows_exactness:
+            found = chosen(m, exact.error.exactly, _beside_exact(m, exact, other), found)
     return found
 
 
+def _beside_exact(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
+    by_sign, found = _beside(m, exact, other), other.error.beyond
+    if found is None or exact.low is not None:
+        return by_sign
+    sum_ = Beyond(*m.two_sum(exact.high, found.high), found.is_above, found.is_below)
+    return chosen(m, both(m.equal_(found.low, m.number(0.0)), _says(found)), sum_, by_sign) or by_sign
+
+
+def _says(found: Beyond) -> Expression:
+    """Whether it says something: on which side."""
+    return either(found.is_above, found.is_below) or nowhere()
+
+
 def _of_inexact(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
-    """Beyond what one of two numbers lies beyond, or the sum of what both lie beyond."""
     zero = m.number(0.0)
     for one, other in ((a, b), (b, a)):
         found = one.error.beyond
@@ -158,7 +174,7 @@ def _of_inexact(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
             if second is None or other is one:
                 return by_sign
             is_single = both(m.equal_(found.low, zero), m.equal_(second.low, zero))
-            is_single = both(is_single, m.not_(m.equal_(second.high, zero)))
+            is_single = both(both(is_single, m.not_(m.equal_(second.high, zero))), _says(second))
             sides = both(found.is_above, second.is_above), both(found.is_below, second.is_below)
             return chosen(m, is_single, Beyond(*m.two_sum(found.high, second.high), *sides), by_sign)
     return None
@@ -172,44 +188,72 @@ def _beside(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
 
 
 def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
-    """Of an exact number of one word and one that lies beyond another; or beyond zero."""
+    """Of an exact number of one word and one that lies beyond another; of two that lie beyond others, or are those; or zero."""
     for factor, other in ((a, b), (b, a)):
         if factor.error.is_exact and factor.is_exact:
             found = near(m, other)
             if found is not None:
                 return of_multiple(m, found, factor.high)
-    first, second, by_signs = _size(m, a), _size(m, b), _of_signs(m, a, b)
+    (first, second), by_signs = _sizes(m, a, b), _of_signs(m, a, b)
     if first is None or second is None:
         return by_signs
     high = m.mul_(first.high, second.high)
-    grows, shrinks = both(first.grows, second.grows), both(first.shrinks, second.shrinks)
-    return _or(m, _of_size(m, high, m.fma_(first.high, second.high, m.neg_(high)), grows, shrinks), by_signs)
+    low = m.fma_(first.high, second.high, m.neg_(high))
+    grows, shrinks = first.with_(second.grows, second.stays, 1), first.with_(second.shrinks, second.stays, -1)
+    return _or(m, _of_size(m, high, low, grows, shrinks), by_signs)
 
 
 @dataclass(frozen=True)
 class _Size:
-    """What a number is or lies beyond, one word that is not zero, and whether its magnitude is larger or smaller."""
+    """One word that is not zero, and where a number is of a larger or smaller magnitude, or is that."""
 
     high: Expression
     grows: Expression
     shrinks: Expression
+    stays: Expression | None
+
+    def with_(self, moves: Expression, stays: Expression | None, side: int) -> Expression:
+        """Where this and another factor make the product larger, or smaller: none the other way, and one at least."""
+        found = both(self.grows if side > 0 else self.shrinks, either(moves, stays) or moves)
+        return found if self.stays is None else either(found, both(self.stays, moves)) or found
 
 
-def _size(m: Totals, a: DoubleWord) -> _Size | None:
-    """The size of a number that lies beyond another one, of the same sign."""
-    found = a.error.beyond
-    if found is None:
+def _sizes(m: Totals, a: DoubleWord, b: DoubleWord, *, divides: bool = False) -> tuple[_Size | None, _Size | None]:
+    """The sizes of two numbers, of which one may lie beyond another; else there is nothing to say."""
+    is_exact = divides and a.error.is_exact and a.exponent is None
+    a, b = m.unscaled(a), m.unscaled(b)
+    if _near(m, a) is None and _near(m, b) is None:
+        return None, None
+    return _size(m, a, is_exact=is_exact), _size(m, b)
+
+
+def _near(m: Totals, a: DoubleWord) -> Beyond | None:
+    return near(m, a) if m.follows_exactness else a.error.beyond
+
+
+def _size(m: Totals, a: DoubleWord, *, is_exact: bool = False) -> _Size | None:
+    """The size of a number without exponent that is exact, or lies beyond one of the same sign."""
+    zero, found = m.number(0.0), _near(m, a)
+    exact = exactness(a) if m.follows_exactness or is_exact else None
+    if found is None and exact is None:
         return None
-    zero = m.number(0.0)
-    positive, negative = signs(m, m.unscaled(a))
-    is_single = m.equal_(found.low, zero)
-    positive = both(both(positive, m.less_(zero, found.high)), is_single)
-    negative = both(both(negative, m.less_(found.high, zero)), is_single)
-    grows = either(both(positive, found.is_above), both(negative, found.is_below))
-    shrinks = either(both(positive, found.is_below), both(negative, found.is_above))
-    assert grows is not None
-    assert shrinks is not None
-    return _Size(found.high, grows, shrinks)
+    stays = None
+    if exact is not None:
+        stays = both(exact, m.not_(m.equal_(a.high, zero)))
+        if a.low is not None:
+            stays = both(stays, m.equal_(m.low_part(a), zero))
+    if found is None:
+        return _Size(a.high, nowhere(), nowhere(), stays)
+    is_single, known = m.equal_(found.low, zero), signs(m, a)
+    positive = both(both(known[0], m.less_(zero, found.high)), is_single)
+    negative = both(both(known[1], m.less_(found.high, zero)), is_single)
+    moves = []
+    for first, second in ((found.is_above, found.is_below), (found.is_below, found.is_above)):
+        side = except_where(either(both(positive, first), both(negative, second)), stays)
+        assert side is not None
+        moves.append(side)
+    grows, shrinks = moves
+    return _Size(found.high if stays is None else m.select_(stays, a.high, found.high), grows, shrinks, stays)
 
 
 def _of_size(m: Totals, high: Expression, low: Expression, grows: Expression, shrinks: Expression) -> Beyond:
@@ -225,28 +269,16 @@ def _of_size(m: Totals, high: Expression, low: Expression, grows: Expression, sh
 
 
 def of_ratio(m: Totals, a: DoubleWord, b: DoubleWord, *, is_sure: bool) -> Beyond | None:
-    """Of an exact number of one word, or one that lies beyond such a number, by one that lies beyond another.
-
-    Else beyond zero, but for a quotient whose sign is sure.
-    """
-    divisor, by_signs = _size(m, b), None if is_sure else _of_signs(m, a, b)
-    if divisor is None:
+    """Of numbers of one word, and of such that lie beyond these. Else beyond zero, but for a quotient whose sign is sure."""
+    (dividend, divisor), by_signs = _sizes(m, a, b, divides=True), None if is_sure else _of_signs(m, a, b)
+    if dividend is None or divisor is None:
         return by_signs
-    if a.error.is_exact and a.exponent is None:
-        dividend, grows, shrinks = a.high, divisor.shrinks, divisor.grows
-        if a.low is not None:
-            is_single = m.equal_(m.low_part(a), m.number(0.0))
-            grows, shrinks = both(grows, is_single), both(shrinks, is_single)
-    else:
-        size = _size(m, a)
-        if size is None:
-            return by_signs
-        dividend = size.high
-        grows, shrinks = both(size.grows, divisor.shrinks), both(size.shrinks, divisor.grows)
-    high = m.div_(dividend, divisor.high)
-    is_whole = m.equal_(m.fma_(m.neg_(high), divisor.high, dividend), m.number(0.0))
-    is_whole = both(is_whole, m.less_(m.number(SMALLEST), m.abs_(dividend)))
-    return _or(m, _of_size(m, high, m.number(0.0), both(is_whole, grows), both(is_whole, shrinks)), by_signs)
+    high = m.div_(dividend.high, divisor.high)
+    is_whole = m.equal_(m.fma_(m.neg_(high), divisor.high, dividend.high), m.number(0.0))
+    is_whole = both(is_whole, m.less_(m.number(SMALLEST), m.abs_(dividend.high)))
+    grows = both(is_whole, dividend.with_(divisor.shrinks, divisor.stays, 1))
+    shrinks = both(is_whole, dividend.with_(divisor.grows, divisor.stays, -1))
+    return _or(m, _of_size(m, high, m.number(0.0), grows, shrinks), by_signs)
 
 
 def _of_signs(m: Totals, a: DoubleWord, b: DoubleWord) -> Beyond | None:
@@ -266,9 +298,7 @@ def _or(m: Totals, first: Beyond, second: Beyond | None) -> Beyond:
     """The first where that says something, and else the second."""
     if second is None:
         return first
-    says = either(first.is_above, first.is_below)
-    assert says is not None
-    found = chosen(m, says, first, second)
+    found = chosen(m, _says(first), first, second)
     assert found is not None
     return found
 

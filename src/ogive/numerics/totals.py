@@ -69,3 +69,12 @@ class Totals(Arithmetic):
         elif factor > 1 + 2.0**-30:
             share = self.mul_(share, self.number(factor))
         return self.mul_(size, share) if total is None else self.fma_(size, share, total)
+
+    def is_zero(self, a: DoubleWord) -> Expression | None:
+        """Where a number is zero, exactly, as one is that a relative error leaves zero; None for nowhere."""
+        exactly = self.always if a.error.is_relative else a.error.exactly
+        if exactly is None or a.interval.smallest_magnitude > 0:
+            return None
+        for part in (a.high, a.low):
+            exactly = exactly if part is None else both(exactly, self.equal_(part, self.number(0.0)))
+        return exactly

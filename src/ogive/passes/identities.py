@@ -1,13 +1,15 @@
 """Identities: forms of a formula in which nothing cancels or overflows, of the same value everywhere.
 
 People write ``1 + erf(u)``, whose tail lies far below the last bit of 1, and ``log(1 + exp(u))``, which overflows. As
-``erfc(-u)`` and ``max(u, 0) + log1p(exp(-abs(u)))`` the kernels compute them at the price of ordinary elements. Each rule
-holds for every real number and for infinities, and keeps the sign of a zero; enclosures decide by the formula itself.
+``erfc(-u)`` and ``max(u, 0) + log1p(exp(-abs(u)))`` the kernels compute them at the price of ordinary elements. So it is with
+``exp(u) - 1``, ``log(1 + u)``, and quotients of exponentials. Each rule holds for every real number and for infinities, and
+keeps the sign of a zero; enclosures decide by the formula itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 from ogive import elementary_functions as functions
@@ -16,6 +18,9 @@ from ogive.expression import Expression, Format, Operation, constant, is_extreme
 from ogive.passes.row_numbers import CHOICES, multiple, row_exponential
 
 __all__ = ["without_cancellation", "without_sums"]
+
+#: Logarithms and their bases. The natural one's is not used.
+LOGARITHMS: Mapping[Operation, int] = {functions.LOG: 0, functions.LOG2: 2, functions.LOG10: 10}
 
 
 def without_cancellation(roots: Sequence[Expression]) -> list[Expression]:
@@ -67,16 +72,27 @@ def _better(a: Expression) -> Expression:
         for one, other in (a.operands, a.operands[::-1]):
             if _is_one(one):
                 return _one_and(other, a)
+            if other.operation == ops.SQUARE_ROOT:
+                return _beside_root(one, other, a)
         return _of_sum_beside_largest(a)
     if a.operation == ops.SUBTRACT and _is_one(a.operands[0]):
         return _one_less(a.operands[1], a)
     if a.operation == ops.SUBTRACT and _is_one(a.operands[1]) and a.operands[0].operation == functions.COSH:
         half = _of(functions.SINH, _times(Fraction(1, 2), a.operands[0].operands[0]))
         return _times(2, _product(half, half))
-    if a.operation == functions.LOG:
+    if a.operation == ops.SUBTRACT and _is_one(a.operands[1]) and a.operands[0].operation == functions.EXP:
+        return _of_no_negative_zero(_of(functions.EXPM1, a.operands[0].operands[0]))
+    if a.operation == ops.SUBTRACT:
+        return _difference_of_roots(a)
+    if a.operation in LOGARITHMS:
         return _logarithm(a.operands[0], a)
     if a.operation == functions.EXP and a.operands[0].operation == ops.SUBTRACT:
         return _exponential_beside_smallest(a.operands[0], a)
+    if a.operation == functions.LOG1P and a.operands[0].operation == functions.EXP:
+        v = a.operands[0].operands[0]
+        return a if _is_never_positive(v) else _softplus(v)
+    if a.operation == ops.DIVIDE:
+        return _quotient_of_exponentials(a)
     return a
 
 
@@ -129,6 +145,8 @@ def _one_less(u: Expression, a: Expression) -> Expression:
         return _times(2, _of(functions.LOGISTIC, _times(-2, u.operands[0])))
     if u.operation == functions.LOGISTIC:
         return _of(functions.LOGISTIC, _negative(u.operands[0]))
+    if u.operation == functions.EXP:
+        return _of(ops.SUBTRACT, constant(0), _of(functions.EXPM1, u.operands[0]))
     if u.operation == functions.COS:
         half = _of(functions.SIN, _times(Fraction(1, 2), u.operands[0]))
         return _times(2, _product(half, half))
@@ -140,22 +158,127 @@ def _one_less(u: Expression, a: Expression) -> Expression:
 
 
 def _logarithm(u: Expression, a: Expression) -> Expression:
-    """``log(u)``."""
-    if u.operation == functions.COSH:
+    """``log(u)``, ``log2(u)`` or ``log10(u)``."""
+    is_natural = a.operation == functions.LOG
+    if is_natural and u.operation == functions.COSH:
         size = _of(ops.ABSOLUTE, u.operands[0])
         half = _of(functions.SINH, _times(Fraction(1, 2), size))
         near = _of(functions.LOG1P, _times(2, _product(half, half)))
         rest = _of(functions.LOG1P, _of(functions.EXP, _times(-2, size)))
         far = _of(ops.ADD, size, _of(ops.SUBTRACT, rest, _of(functions.LOG, constant(2))))
-        is_near = node(ops.LESS, (size, constant(1)), None, Format.TRUTH)
-        return node(ops.SELECT, (is_near, near, far), None, Format.NUMBER)
-    if u.operation == ops.ADD:
-        for one, other in (u.operands, u.operands[::-1]):
-            if _is_one(one) and other.operation == functions.EXP:
-                v = other.operands[0]
-                rest = _of(functions.LOG1P, _of(functions.EXP, _negative(_of(ops.ABSOLUTE, v))))
-                return _of(ops.ADD, _of(functions.LARGER, v, constant(0)), rest)
+        return _where(node(ops.LESS, (size, constant(1)), None, Format.TRUTH), near, far)
+    if is_natural and u.operation == ops.DIVIDE:
+        return _logarithm_of_quotient(u, a)
+    v = _one_less_than(u)
+    if v is None:
+        return a
+    if is_natural and v.operation == functions.EXP:
+        return _softplus(v.operands[0])
+    logarithm = _of(functions.LOG1P, v)
+    if not is_natural:
+        logarithm = _of(ops.DIVIDE, logarithm, _of(functions.LOG, constant(LOGARITHMS[a.operation])))
+    return _of_no_negative_zero(logarithm)
+
+
+def _logarithm_of_quotient(quotient: Expression, a: Expression) -> Expression:
+    """``log((1 + u) / (1 - u))``, and ``log((1 + exp(u)) / (1 + exp(v)))``."""
+    p, q = quotient.operands
+    u, v = _one_less_than(p), _one_less_than(q)
+    if u is None:
+        return a
+    if q.operation == ops.SUBTRACT and _is_one(q.operands[0]) and q.operands[1] is u:
+        return _of_no_negative_zero(_times(2, _of(functions.ATANH, u)))
+    if v is None or not u.operation == v.operation == functions.EXP:
+        return a
+    (first, second) = (_softplus(w.operands[0]).operands for w in (u, v))
+    largest, rest = (_of(ops.SUBTRACT, *pair) for pair in zip(first, second, strict=True))
+    size = _of(ops.ABSOLUTE, _of(ops.ADD, largest, rest))
+    return _of(ops.COPY_SIGN, size, _of(ops.SUBTRACT, u.operands[0], v.operands[0]))
+
+
+def _is_never_positive(v: Expression) -> bool:
+    """Whether a number is one less than zero, or zero, by how it is written."""
+    if v.operation == ops.MULTIPLY:
+        return any(
+            c.operation == ops.CONSTANT and c.attribute < 0 and size.operation == ops.ABSOLUTE
+            for c, size in (v.operands, v.operands[::-1])
+        )
+    return v.operation == ops.NEGATE and v.operands[0].operation == ops.ABSOLUTE
+
+
+def _softplus(v: Expression) -> Expression:
+    """``log(1 + exp(v))``."""
+    rest = _of(functions.LOG1P, _of(functions.EXP, _negative(_of(ops.ABSOLUTE, v))))
+    return _of(ops.ADD, _of(functions.LARGER, v, constant(0)), rest)
+
+
+def _quotient_of_exponentials(a: Expression) -> Expression:
+    """The logistic function, its derivative and tanh. At infinity these are no numbers: inf/inf."""
+    p, q = a.operands
+    if p.operation == functions.EXP:
+        u = p.operands[0]
+        of = u
+        if _one_less_than(q) is p:
+            value = _of(functions.LOGISTIC, u)
+        elif (root := _squared(q)) is not None and _one_less_than(root) is p:
+            value = _product(_of(functions.LOGISTIC, u), _of(functions.LOGISTIC, _negative(u)))
+        else:
+            return a
+    elif p.operation == ops.SUBTRACT and q.operation == ops.ADD and set(p.operands) == set(q.operands):
+        first, second = p.operands
+        if not first.operation == second.operation == functions.EXP:
+            return a
+        u, v = first.operands[0], second.operands[0]
+        if v.operation != ops.NEGATE or v.operands[0] is not u:
+            return a
+        of, value = _of(ops.ABSOLUTE, u), _of_no_negative_zero(_of(functions.TANH, u))
+    else:
+        return a
+    is_infinite = node(ops.EQUAL, (of, constant(math.inf)), None, Format.TRUTH)
+    return _where(is_infinite, constant(math.nan), value)
+
+
+def _beside_root(u: Expression, root: Expression, a: Expression) -> Expression:
+    """``u + sqrt(u * u + c)``, c positive: ``c / (sqrt(u * u + c) - u)`` below zero, but at -inf."""
+    radicand = root.operands[0]
+    if radicand.operation != ops.ADD:
+        return a
+    for square, c in (radicand.operands, radicand.operands[::-1]):
+        if (
+            _squared(square) is u
+            and c.operation == ops.CONSTANT
+            and isinstance(c.attribute, Fraction)
+            and c.attribute > 0
+        ):
+            is_negative = node(ops.LESS, (u, constant(0)), None, Format.TRUTH)
+            is_finite = node(ops.LESS, (constant(-math.inf), u), None, Format.TRUTH)
+            where = node(ops.AND, (is_negative, is_finite), None, Format.TRUTH)
+            return _where(where, _of(ops.DIVIDE, c, _of(ops.SUBTRACT, root, u)), a)
     return a
+
+
+def _difference_of_roots(a: Expression) -> Expression:
+    """``sqrt(u + c) - sqrt(u)``: the difference of the radicands by the sum of the roots, which is not zero."""
+    first, second = a.operands
+    if not first.operation == second.operation == ops.SQUARE_ROOT:
+        return a
+    p, q = first.operands[0], second.operands[0]
+    for radicand, other in ((p, q), (q, p)):
+        constants = [c for c in radicand.operands if c.operation == ops.CONSTANT and c.attribute]
+        if radicand.operation == ops.ADD and other in radicand.operands and constants:
+            return _of(ops.DIVIDE, _of(ops.SUBTRACT, p, q), _of(ops.ADD, first, second))
+    return a
+
+
+def _one_less_than(a: Expression) -> Expression | None:
+    """What a is one and this."""
+    if a.operation == ops.SUBTRACT and _is_one(a.operands[0]):
+        return _negative(a.operands[1])
+    if a.operation == ops.ADD:
+        for one, other in (a.operands, a.operands[::-1]):
+            if _is_one(one):
+                return other
+    return None
 
 
 def _squared(u: Expression) -> Expression | None:
@@ -165,6 +288,15 @@ def _squared(u: Expression) -> Expression | None:
     if u.operation == functions.POWER and u.operands[1].operation == ops.CONSTANT and u.operands[1].attribute == 2:
         return u.operands[0]
     return None
+
+
+def _where(condition: Expression, a: Expression, b: Expression) -> Expression:
+    return node(ops.SELECT, (condition, a, b), None, Format.NUMBER)
+
+
+def _of_no_negative_zero(a: Expression) -> Expression:
+    """The number, with 0 for -0: a difference of equal numbers is 0."""
+    return _of(ops.ADD, a, constant(0))
 
 
 def _times(factor: Fraction | int, u: Expression) -> Expression:

@@ -123,8 +123,14 @@ class RealLowering:
                 choice = m.select(self.truth(condition), self.numbers[a], self.numbers[b])
                 if not is_extreme(root):
                     return choice
-                error = m.error_of_choice(choice, self.numbers[a], self.numbers[b])
-                return replace(choice, interval=self._interval_of_extreme(root), error=error)
+                error, interval = (
+                    m.error_of_choice(choice, self.numbers[a], self.numbers[b]),
+                    self._interval_of_extreme(root),
+                )
+                if m.follows_exactness:
+                    largest = min(error.largest, interval.largest_magnitude * (1 + 2.0**-20))
+                    error = replace(error, largest=largest)
+                return replace(choice, interval=interval, error=error)
             case ops.COPY_SIGN:
                 magnitude, sign = (self.numbers[operand] for operand in root.operands)
                 magnitude = m.doubted_by_sign(magnitude, sign)

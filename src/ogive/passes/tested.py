@@ -16,7 +16,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.numerics.bound import Beyond, Bound
 from ogive.numerics.bounded import NEXT_TO_NOTHING, Bounded
-from ogive.numerics.double_word import Arithmetic, DoubleWord
+from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.rounded_results import normal_single_to_odd, single_to_odd, to_integer, to_odd
 from ogive.numerics.truths import both, either, except_where
@@ -178,7 +178,7 @@ class TestedReals(RealLowering):
         number = self.number(root)
         if operation.is_elementary and operation.lowering is not None and not operation.returns_operand:
             number = bounded(operation, is_result=True)(m, *map(self.number, root.operands))
-        number = Arithmetic.unscaled(m, number)
+        number = m.unscaled_result(number)
         if number.low is None or number.error.largest < m.safe or not number.error.is_known:
             return number
         # Two words of which one is infinite are no number: in their place comes one that is as infinite in the result.
@@ -237,7 +237,7 @@ class TestedReals(RealLowering):
             reach = m.number(static) if reach is None else m.add_(reach, m.number(static))
         magnitude = m.abs_(number.high)
         may_cancel = number.interval.low < 0 < number.interval.high
-        kept = error.keeps_sign
+        kept = m.keeps_sign(number) if m.follows_exactness else error.keeps_sign
         may_cancel = may_cancel and kept is not m.always
         if reach is not None and error.absolute is not None and may_cancel and not static and error.static:
             # But where terms nearly cancel it may be more than the number, and decides the sign of its zero. In float64 a
@@ -262,9 +262,11 @@ class TestedReals(RealLowering):
             ends = [self._moved(end, error.beyond, side) for end, side in zip(ends, (1, -1), strict=True)]
             if m.follows_zeros:  # a zero that nothing is added to may have the wrong sign, of both
                 ends = [self._moved(end, error.beyond, side) for end, side in zip(ends, (-1, 1), strict=True)]
-        if kept is not None:  # a zero has the sign of the number
-            zero = m.make(ops.COPY_SIGN, m.number(0.0), number.high)
-            ends = [(m.select_(both(kept, m.equal_(end, zero)), zero, end), low) for end, low in ends]
+        if kept is not None:  # no end lies beyond zero, and a zero has the sign of the number
+            sign, zero = (m.make(ops.COPY_SIGN, m.number(size), number.high) for size in (1.0, 0.0))
+            for side, (end, low) in enumerate(ends):
+                crosses = both(kept, m.less_equal_(m.mul_(end, sign), m.number(0.0)))
+                ends[side] = m.select_(crosses, zero, end), m.select_(crosses, zero, low)
         return [DoubleWord(*end, interval=number.interval, is_normal=True) for end in ends]
 
     def beyond(self, number: DoubleWord, error: Bound) -> DoubleWord:

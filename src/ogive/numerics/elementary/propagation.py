@@ -32,6 +32,9 @@ UNDERFLOW = 2.0**-980
 #: A power whose relative error is larger has no bound.
 LARGEST_OF_POWERS = 2.0**-20
 
+#: Powers of larger exponents are vast: their products with two numbers of float32 are.
+VAST_POWER = 1300.0
+
 #: What becomes of vast operands: a vast number, the limit, or what nobody knows.
 Vast = Literal["vast", "limit", "unknown"]
 
@@ -40,6 +43,15 @@ FAR = 8192.0
 
 #: Functions that are not linear at zero by their rules' errors, and have the operand's sign up to this magnitude.
 SIGN_OF_OPERAND = {"asin": math.inf, "atanh": math.inf, "sin": 3.0, "tan": 1.5}
+
+#: Where functions have results that are exact.
+EXACT_AT = {
+    **dict.fromkeys(("log", "log2", "log10", "acosh", "acos"), 1.0),
+    **dict.fromkeys(("exp", "exp2", "cos", "cosh", "logistic", "erfc", "normal_tail"), 0.0),
+}
+ZERO_AT_ZERO = frozenset(
+    ("asin", "asinh", "atan", "atanh", "cbrt", "erf", "erfinv", "expm1", "log1p", "sin", "sinh", "tan", "tanh")
+)
 
 Everything = Interval(-math.inf, math.inf)
 
@@ -291,7 +303,7 @@ def bounded(operation: Operation, *, is_result: bool = False) -> Callable[..., D
         if name in ("larger", "smaller"):
             return m.finished(result, m.error_of_extreme(result, *operands))
         if name == "remainder":
-            return m.finished(result, _of_remainder(m, *operands))
+            return m.finished(result, _of_remainder(m, result, *operands))
         table = CORRECTED if m.is_long else IN_WORDS if m.extended else PROMOTED
         relative = table.get(name, math.inf)
         if relative == math.inf:
@@ -384,11 +396,37 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         keeps_sign = m.keeps_sign(u)
         if keeps_sign is not None:
             keeps_sign = both(keeps_sign, m.less_(m.abs_(u.high), m.number(SIGN_OF_OPERAND[function.name])))
+    if (
+        m.follows_exactness and function.name in ZERO_AT_ZERO
+    ):  # and grows there: a rule's interval may lie a little below
+        low, high = max(result.interval.low, 0.0) if u_low >= 0 else result.interval.low, result.interval.high
+        periodic = function.name in ("sin", "tan") and u_high > 1.5
+        result = result if periodic else replace(result, interval=Interval(low, max(low, high)))
     beyond = ties.near_zero(m, function.name, u, _beyond(m, function, u)) if m.extended else None
-    made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, at_zero, beyond)
+    exactly = _exactly_at_points(m, function.name, u) if m.follows_exactness else at_zero
+    if exactly is not None and result.low is not None and function.name in ("erfc", "normal_tail"):
+        result = replace(result, low=m.select_(exactly, m.number(0.0), result.low))  # the rule is off by a last bit
+    made = Bound(relative, static, absolute, doubt, None, least, function.largest, keeps_sign, exactly, beyond)
     if m.knows_what_is_beyond_range:
         made = _beyond_range(m, function, made, u, saturated if is_vast else None)
     return replace(result, error=made)
+
+
+def _exactly_at_points(m: Bounded, name: str, u: DoubleWord) -> Expression | None:
+    """Where the result is exact: log(1), exp(0), and exp2 of integers."""
+    if name in ZERO_AT_ZERO:
+        return m.is_zero(u)
+    where = ties.exactness(u)
+    if EXACT_AT.get(name) == 0 and name != "exp2":
+        return m.is_zero(u)
+    if name not in EXACT_AT or where is None:
+        return None
+    if u.low is not None:
+        where = both(where, m.equal_(u.low, m.number(0.0)))
+    if name == "exp2":
+        is_whole = m.equal_(u.high, m.make(ops.ROUND_EVEN, u.high))
+        return both(where, both(is_whole, m.less_(m.abs_(u.high), m.number(900.0))))
+    return both(where, m.equal_(u.high, m.number(EXACT_AT[name])))
 
 
 def _far(m: Bounded, function: Function, u: DoubleWord, change: Expression) -> Expression | None:
@@ -438,7 +476,7 @@ def _beyond(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
     near = u.error.beyond
     if not function.is_linear_at_zero or near is None or (near.high is zero and near.low is zero):
         return near if function.is_linear_at_zero else None
-    if not m.follows_zeros:
+    if not (m.follows_zeros or m.follows_exactness):
         return None
     at_zero = both(m.equal_(near.high, zero), m.equal_(near.low, zero))
     return Beyond(zero, zero, both(at_zero, near.is_above), both(at_zero, near.is_below))
@@ -528,7 +566,39 @@ def _of_power(m: Bounded, own: Bound, result: DoubleWord, x: DoubleWord, y: Doub
     if not m.extended and not (x.error.bits and x.error.bits <= 24):  # the rule takes subnormal numbers for normal ones
         doubt = either(doubt, m.less_(size, m.number(m.smallest_normal)))
     static = LOST if m.is_own else UNDERFLOW
-    return replace(result, error=Bound(relative, static, absolute, doubt, nan=_nan_of_power(m, x, y)))
+    error = Bound(relative, static, absolute, doubt, nan=_nan_of_power(m, x, y))
+    if m.follows_exactness and y.error.is_exact:
+        error = replace(error, keeps_sign=m.keeps_sign(x), beyond=_beside_one(m, x, y) if x.error.is_exact else None)
+        zero = m.is_zero(x)
+        if zero is not None:
+            zero = both(zero, m.less_(m.number(0.0), y.high))
+            result, error = _zero_where(m, zero, result), replace(error, exactly=zero)
+    if m.follows_exactness and result.exponent is not None:
+        error = replace(error, vast=m.less_(m.number(VAST_POWER), result.exponent), vast_exponent=int(VAST_POWER) - 10)
+    return replace(result, error=error)
+
+
+def _beside_one(m: Bounded, x: DoubleWord, y: DoubleWord) -> Beyond | None:
+    """Powers of positive numbers lie above 1 or below it, as near as they may be."""
+    if x.low is not None or y.low is not None:
+        return None
+    zero, one = m.number(0.0), m.number(1.0)
+    larger, smaller = m.less_(one, x.high), both(m.less_(zero, x.high), m.less_(x.high, one))
+    positive, negative = m.less_(zero, y.high), m.less_(y.high, zero)
+    above = either(both(larger, positive), both(smaller, negative))
+    below = either(both(larger, negative), both(smaller, positive))
+    assert above is not None
+    assert below is not None
+    return Beyond(one, zero, above, below)
+
+
+def _zero_where(m: Bounded, where: Expression, a: DoubleWord) -> DoubleWord:
+    """The number, or zero of its sign: an exponential underflows with a mantissa that is not zero."""
+    high, low = (
+        None if part is None else m.select_(where, m.mul_(part, m.number(0.0)), part) for part in (a.high, a.low)
+    )
+    assert high is not None
+    return replace(a, high=high, low=low, mantissa=a.stored | Interval.point(0.0))
 
 
 def _nan_of_power(m: Bounded, x: DoubleWord, y: DoubleWord) -> Expression | None:
@@ -569,12 +639,13 @@ def _of_atan2(m: Bounded, own: Bound, result: DoubleWord, y: DoubleWord, x: Doub
     return replace(result, error=Bound(relative, static, absolute, doubt, nan=beyond_range.of_nan(x, y)))
 
 
-def _of_remainder(m: Bounded, x: DoubleWord, y: DoubleWord) -> Bound:
+def _of_remainder(m: Bounded, result: DoubleWord, x: DoubleWord, y: DoubleWord) -> Bound:
     """Exact of exact single numbers; in doubt of all others. It is a multiple of the last bit of y, or x."""
     is_exact = x.error.is_exact and y.error.is_exact and x.low is None and y.low is None
     doubt = either(x.error.doubt, y.error.doubt, x.error.vast, y.error.vast) if is_exact else m.always
     bits = max(x.error.bits, y.error.bits) if x.error.bits and y.error.bits else None
-    return Bound(0.0, 0.0, None, doubt, bits, 0.0, min(x.error.largest, y.error.largest))
+    nan = beyond_range.of_nothing(m, result, x, y) if is_exact and m.knows_what_is_beyond_range else None
+    return Bound(0.0, 0.0, None, doubt, bits, 0.0, min(x.error.largest, y.error.largest), nan=nan)
 
 
 OF_TWO: dict[str, Callable[..., DoubleWord]] = {"atan2": _of_atan2, "power": _of_power}

@@ -1,0 +1,69 @@
+"""No data are a cliff: of each family next to no element is left to enclosures. The times are those of benchmarks/cliffs.py."""
+
+import numpy as np
+import pytest
+
+from benchmarks.cliffs import functions
+from ogive.cli.deciding_levels import drawn, numbers_of, signature_of
+from ogive.runtime.decide import Decider
+
+FUNCTIONS = functions()
+COUNT = 2048
+#: An enclosure takes 0.1 ms, and 50 ns an element are allowed.
+MOST = COUNT // 500
+
+#: One function for each kind of data that once was a cliff, in float32 and bfloat16.
+ONCE = {
+    "log((1 + exp(u)) / (1 + exp(v)))": ("softclip", "normal, width 1e4"),
+    "exp(u) / (1 + exp(u))": ("sigmoid by quotient", "huge"),
+    "tanh by exponentials": ("tanh by exponentials", "normal, width 1e4"),
+    "exp(u) - 1": ("elu, formula", "subnormal"),
+    "log((1 + u) / (1 - u))": ("Fisher's z", "subnormal"),
+    "log(1 + u)": ("mu-law", "subnormal"),
+    "log1p(exp(u))": ("mish, formula", "huge"),
+    "u + sqrt(u * u + c)": ("squareplus, formula", "huge"),
+    "a difference of roots": ("difference of roots", "huge"),
+    "a quotient by a vast number": ("Planck", "huge"),
+    "vast powers": ("vjp(pow)", "normal, width 1e4"),
+    "comparisons that do not matter": ("grad(pow)", "huge"),
+    "signs of underflowed numbers": ("grad(gelu)", "saturated"),
+    "signs of underflowed sums": ("vjp(serf)", "huge"),
+    "0/0": ("vjp(mod)", "one-hot"),
+    "a number by zero": ("vjp(cbrt)", "one-hot"),
+    "zero factors": ("vjp(scaled_tanh)", "one-hot"),
+    "products that are exact here and there": ("vjp(selu)", "integers"),
+    "exact logarithms of exact quotients": ("Nernst", "integers"),
+    "exact values at zero": ("vjp(gelu)", "integers"),
+    "beside a product of parameters": ("parametric_softplus", "normal, width 1e4"),
+    "beside a multiple of parameters": ("vjp(parametric_softplus)", "subnormal"),
+}
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The operands that enclosures were asked for, each combination once."""
+    found = {}
+
+    def decide(self, operands, place, elements, parameters):
+        found[elements] = [operand[place] for operand in operands]
+        return
+
+    monkeypatch.setattr(Decider, "_decided", decide)
+    return found
+
+
+def check(name, family, dtype, asked):
+    op = FUNCTIONS[name]()
+    signature = None if op is None or op.is_row_wise else signature_of(op, dtype)
+    if signature is None:
+        return
+    with np.errstate(all="ignore"):
+        op(*drawn(family, signature, COUNT, 1), **numbers_of(op))
+    assert len(asked) <= MOST, f"{len(asked)} of {COUNT}, first {list(asked.values())[:3]}"
+    asked.clear()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("kind", ONCE)
+def test_what_once_was_a_cliff_is_none(kind, dtype, asked):
+    check(*ONCE[kind], dtype, asked)
