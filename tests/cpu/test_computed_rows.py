@@ -131,6 +131,19 @@ def test_a_logarithm_of_a_sum_beside_huge_elements_is_finite():
     assert np.all(np.isfinite(ogive.row_operator(lambda x: f.row_log_sum_exp(f.exp(x)))(x)))
 
 
+@pytest.mark.parametrize("row", [[89.0, 88.0, 3.0], [3.0, 700.0, -1.0]])
+def test_the_largest_of_vast_elements_is_the_largest_in_float64(row):
+    """exp(89) is rounded as a number of the row, and by far more than 1: beside that it must not lie below itself."""
+    shares = ogive.row_operator(lambda x: ogive.softmax(f.exp(x)))
+    below = ogive.row_operator(lambda x: f.exp(x) - f.row_max(f.exp(x)))
+    is_largest = np.array(row) == max(row)
+    with np.errstate(all="ignore"):
+        assert np.array_equal(shares(np.array([row]))[0], is_largest)
+        found = below(np.array([row]))[0]
+    assert np.array_equal(found == 0, is_largest)
+    assert np.all(found[~is_largest] < -1e37)
+
+
 def of_many_sums(count):
     """A formula that reduces rows to so many sums, of terms with a rounding error each."""
 

@@ -33,6 +33,9 @@ from ogive.program import Program, Reduction, Summation
 
 __all__ = ["UntestedRows", "untested_rows"]
 
+#: Computed elements of such magnitudes lose more than next to nothing to rounding.
+VAST = 2.0**40
+
 #: Powers of two beyond this make zero and infinity of every mantissa.
 LARGEST_EXPONENT = 2200.0
 
@@ -254,7 +257,27 @@ class UntestedRows(RowLowering, UntestedElements):
                 varying, is_negated, common = parts
                 element = self.numbers[varying]
                 return self.m.add(self.m.negate(element) if is_negated else element, self._of_row(common))
-        return super()._number(root)
+        beside = self._beside_vast_extreme(root) if root.operation == ops.SUBTRACT else None
+        return super()._number(root) if beside is None else beside
+
+    def _beside_vast_extreme(self, root: Expression) -> DoubleWord | None:
+        """A computed element beside the largest or smallest of its row, which is rounded: where that is vast, so is the element.
+
+        Else the largest element may lie far below itself, and its exponential be zero. Of smaller numbers what the largest has
+        lost moves all differences alike.
+        """
+        m = self.m
+        numbers = [self.number(operand) for operand in root.operands]
+        for i, (element, found) in enumerate((root.operands, root.operands[::-1])):
+            is_own = found.operation in EXTREMES and found.operands[0] is element
+            if is_own and not m.bounded and not numbers[i].is_exact:
+                value = m.renormalised(m.unscaled(numbers[i]))
+                is_vast = m.less_(m.number(VAST), m.abs_(numbers[1 - i].high))
+                high = m.select_(is_vast, self.finish(element), value.high)
+                low = m.select_(is_vast, m.number(0.0), m.low_part(value))
+                numbers[i] = replace(value, high=high, low=low, is_normal=True)
+                return m.subtract(*numbers)
+        return None
 
     def _compared(self, root: Expression) -> Sequence[DoubleWord]:
         """Two numbers as they are compared: beside the largest of its row an element is rounded as that was.
