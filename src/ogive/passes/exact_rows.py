@@ -91,7 +91,9 @@ def needs_no_bounds(roots: Sequence[Expression]) -> bool:
 def decided_by_rows(made: Program, with_place: Callable[[], Program], *, reduces: bool) -> Program:
     """A program whose every row enclosures compute: right, and some microseconds an element.
 
-    That is for formulas of more reductions with their bounds than a kernel has room for.
+    That is for formulas of more reductions with their bounds than a kernel has room for, and of those that no bound is known of:
+    of what is reduced, or of a threshold of numbers that are not known to lie a few below the largest. No operator of the
+    catalogue is one.
 
     ``with_place`` makes the same program with one more output, which has no result yet: the mask of the repair.
     """
