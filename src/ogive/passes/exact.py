@@ -103,9 +103,13 @@ def with_test(
         results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
     short = short_results(roots, inputs, outputs, cost((*results, *(() if undecided is None else (undecided,)))))
     source = Source(tuple(roots), arithmetic)
-    computed = roots
+    path = fast_path(roots, inputs, outputs, arithmetic, (*results, *(() if undecided is None else (undecided,))))
     if short is not None:
-        arithmetic, computed, results, undecided = short
+        single, computed, found, doubt = short
+        path = fast_path(computed, inputs, outputs, single, (*found, *(() if doubt is None else (doubt,))))
+        if path is None:
+            results, undecided = found, doubt
+        # Else float64 computes blocks with large operands, of which float32 would leave many to the repair.
 
     def repair() -> Program:
         return repaired(roots, inputs, outputs, parameter_count)
@@ -115,9 +119,7 @@ def with_test(
         outputs,
         results,
         parameter_count=parameter_count,
-        fast_path=fast_path(
-            computed, inputs, outputs, arithmetic, (*results, *(() if undecided is None else (undecided,)))
-        ),
+        fast_path=path,
         source=source,
         undecided=undecided,
         repair=None if undecided is None else repair,

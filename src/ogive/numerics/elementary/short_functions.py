@@ -28,6 +28,10 @@ __all__ = ["short_rule"]
 #: Up to this magnitude of its operand exp is a normal number of float32.
 FAR = 87.0
 
+#: More than exp and logistic are where their operand is moved to -FAR. Exactly they may be zero there, which makes NaN of infinity:
+#: numbers up to a static bound are in doubt beside that.
+AT_LIMIT = 2.0**-125
+
 #: Below this expm1 is -1 to more than float32 holds.
 FAR_BELOW_ZERO = -30.0
 
@@ -92,8 +96,9 @@ def _exp(x: _ShortOperand, is_result: bool) -> _Made:
     if m.is_wide:
         doubt = either(doubt, x.is_below(-FAR))
     elif x.u.interval.low < -FAR:
-        static = math.exp(-FAR)
-    return fast.exp(m, near.argument()), near.interval.map(math.exp), static, doubt
+        static = AT_LIMIT
+    lies = near.interval.map(math.exp)
+    return fast.exp(m, near.argument()), Interval(0.0 if static else lies.low, lies.high), static, doubt
 
 
 def _expm1(x: _ShortOperand, is_result: bool) -> _Made:
@@ -107,9 +112,9 @@ def _logistic(x: _ShortOperand, is_result: bool) -> _Made:
     m = x.m
     near = x.moved(-FAR, FAR)
     doubt = x.is_below(-FAR) if m.is_wide else None
-    static = math.exp(-FAR) if not m.is_wide and x.u.interval.low < -FAR else 0.0
+    static = AT_LIMIT if not m.is_wide and x.u.interval.low < -FAR else 0.0
     lies = near.interval.map(lambda u: 1 / (1 + math.exp(-u)))
-    return fast.logistic(m, near.argument()), Interval(lies.low, 1.0), static, doubt
+    return fast.logistic(m, near.argument()), Interval(0.0 if static else lies.low, 1.0), static, doubt
 
 
 def _tanh(x: _ShortOperand, is_result: bool) -> _Made:
