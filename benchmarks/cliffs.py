@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -130,11 +129,11 @@ class _Timed:
         try:
             with np.errstate(all="ignore"), _limited(time_out):
                 self.op(*arrays, **self.numbers)
+            taken = time.thread_time() - begin
         except TimeoutError:
-            return max(time_out, time.thread_time() - begin)
-        finally:
-            self.enclosed = _enclosed() - before
-        return time.thread_time() - begin
+            taken = max(time_out, time.thread_time() - begin)
+        self.enclosed = _enclosed() - before  # which takes as long as there are kernels
+        return taken
 
     def ordinary(self) -> float:
         """Nanoseconds an element of ordinary data, of which few are repaired."""
@@ -144,19 +143,26 @@ class _Timed:
     def cell(self, family: str, limit: float) -> tuple[float, int]:
         """Nanoseconds an element, and of how many. The first call compiles; a cell beyond the limit is timed again."""
         self.seconds(family, FIRST, 60.0)
-        taken = self.seconds(family, FEW)
-        if taken >= SLOW:  # the first one may compile what nothing asked for before, for longer than the time-out
-            if not self.enclosed:
-                self.seconds(family, FEW, 60.0)
-            taken = min(taken, self.seconds(family, FEW))
+        taken = self._without_compiling(family, FEW)
         if taken >= SLOW:
-            return taken / FEW * 1e9, FEW
-        taken = math.inf
-        for _ in range(CALLS):
-            taken = min(taken, self.seconds(family, COUNT))
+            return min(taken, self.seconds(family, FEW)) / FEW * 1e9, FEW
+        taken = self._without_compiling(family, COUNT)
+        for _ in range(CALLS - 1):
             if taken <= limit * 1e-9 * COUNT or taken >= TIME_OUT:
                 break
+            taken = min(taken, self.seconds(family, COUNT))
         return taken / COUNT * 1e9, COUNT
+
+    def _without_compiling(self, family: str, count: int) -> float:
+        """CPU time of a call. One that took long without enclosures compiled what nothing asked for before: the repair.
+
+        A call that is given up compiles it in vain, so the next one may take as long as it needs.
+        """
+        taken = self.seconds(family, count)
+        if taken < SLOW or self.enclosed:
+            return taken
+        self.seconds(family, count, 60.0)
+        return self.seconds(family, count)
 
 
 def _enclosed() -> int:

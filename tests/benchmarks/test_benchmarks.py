@@ -3,6 +3,7 @@
 import inspect
 import json
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -326,3 +327,33 @@ def test_the_exit_status_says_whether_there_are_cliffs(monkeypatch, tmp_path):
     assert "allowed: without --operator, --family and --quick" in refused.output
     few = CliRunner().invoke(main, ["--section", "cliffs", "--operator", "relu", "--family", "zero"])
     assert "1 cells, " in few.output
+
+
+def _busy(seconds):
+    begin = time.thread_time()
+    while time.thread_time() - begin < seconds:
+        pass
+
+
+def test_counting_is_no_part_of_the_time_of_a_cell(monkeypatch):
+    """There are as many rows to count as kernels: the more a process has, the longer that takes."""
+    count = cliffs._enclosed
+    monkeypatch.setattr(cliffs, "_enclosed", lambda: _busy(0.05) or count())
+    timed = cliffs._Timed(ogive.relu, cliffs.signature_of(ogive.relu, "float32"))
+    timed.seconds("zero", 16, 60.0)
+    assert timed.seconds("zero", 16) < 0.02
+
+
+def test_compiling_is_no_part_of_the_time_of_a_cell(monkeypatch):
+    """The repair is compiled at the first element that needs it, for longer than a call may take."""
+    timed = cliffs._Timed(ogive.relu, cliffs.signature_of(ogive.relu, "float32"))
+    calls = []
+
+    def seconds(family, count, time_out=cliffs.TIME_OUT):
+        is_compiled = (cliffs.COUNT, 60.0) in calls
+        calls.append((count, time_out))
+        return 1e-5 if is_compiled or count < cliffs.COUNT else cliffs.TIME_OUT
+
+    monkeypatch.setattr(timed, "seconds", seconds)
+    nanoseconds, _ = timed.cell("zero", 50.0)
+    assert nanoseconds < 50
