@@ -45,6 +45,12 @@ FORMULAS: dict[str, tuple[Formula, tuple[float, ...]]] = {
     "cosine": (lambda x: np.cos(np.exp(x)), (3.0, 10.0, 20.0)),
     "sine": (lambda x: np.sin(x * x), (1e5, 3e7, 123.456)),
     "nearly one": (lambda x: np.tanh(np.exp(x)), (-740.0, -1.0, 3.0)),
+    "scaled tail": (lambda x: np.exp(x * x) * ogive.erfc(x), (1.0, 27.4, 27.6, 30.0, 500.0)),
+    "Mills": (lambda x: ogive.ndtr(x) * np.exp(x * x / 2), (-1.0, -38.0, -39.0, -45.0, -500.0)),
+    "gelu' times a large number": (
+        lambda x: 1e300 * (ogive.ndtr(x) + x * np.exp(-x * x / 2) / np.sqrt(2 * np.pi)),
+        (-40.0,),
+    ),
     "Cauchy": (lambda x: 0.5 + np.arctan(x) / np.pi, (-3.0, 2.0, -1e5)),
 }
 

@@ -53,17 +53,17 @@ class TestedDoubles(TestedReals, UntestedElements):
         """Whether all results are undecided that may be off by more than is allowed, and not those alone that may be
         because of where they lie: so it is the same all around.
         """
-        self.loses_bits = False
-        """Whether the result that is tested may have lost bits if it is small."""
+        self.small = 0.0
+        """Results that are tested may have lost bits if they are smaller than this."""
 
     # ---- results
 
     def _tested(self, root: Expression, output: ElementType) -> tuple[Expression, Expression | None]:
-        self.loses_bits = False
+        self.small = 0.0
         value, undecided = super()._tested(root, output)
-        if self.loses_bits:
+        if self.small:
             size = self.m.abs_(value)
-            is_small = both(self.m.less_(size, self.m.number(SMALL)), self.m.less_(self.m.number(0.0), size))
+            is_small = both(self.m.less_(size, self.m.number(self.small)), self.m.less_(self.m.number(0.0), size))
             undecided = either(undecided, is_small)
         return value, undecided
 
@@ -88,7 +88,9 @@ class TestedDoubles(TestedReals, UntestedElements):
         if not error.is_known or error.doubt is m.always:
             return value, None  # no rule has a bound of it: it is as good as two words are
         doubt = error.doubt
-        self.loses_bits |= self._loses_bits_of_small(root, number)
+        if self._loses_bits_of_small(root, number):
+            unseen = error.static if error.static <= UNSEEN else 0.0  # what is more is a part of the reach
+            self.small = max(self.small, SMALL, unseen * 2.0**62)
         reach = error.absolute
         if reach is not None and reach.operation is ops.CONSTANT and reach.attribute <= UNSEEN:
             reach = None

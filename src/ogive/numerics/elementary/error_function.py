@@ -38,6 +38,14 @@ __all__ = ["erf", "erf_near_zero", "erfc", "normal_tail", "scaled_normal_tail"]
 MIDDLE = 4.0
 ZERO = 27.5
 
+#: Beyond this erfc is nothing for the second level of float64: less than 2**-700,000.
+FAR_TAIL = 700.0
+
+#: The odd double factorials (2 k - 1)!!, of an asymptotic series that loses less than 2**-105 beyond ZERO; and how many of them
+#: are taken in two words.
+FAR_SERIES = tuple(Fraction(factorial(2 * k), 2**k * factorial(k)) for k in range(16))
+FAR_SHORT = 9
+
 #: Of the coefficients of float64's own polynomial, for operands up to 27.5.
 RISING = words.rising(word_coefficients.ERFC, -11 / 12, 24.75 / 30.5)
 
@@ -59,13 +67,30 @@ def _erfc_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
         bounded = m.clamped(a, 0.0, m.rounded(ZERO_IN_FLOAT64 * ROOT_HALF)).high
         larger = m.mul_(bounded, m.number(m.rounded(1 / ROOT_HALF)))
         return DoubleWord(_tail(m, larger, m.mul_(bounded, bounded), -1.0, 2.0), interval=Interval(0.0, 1.01))
-    magnitude, a = a.high, m.clamped(a, 0.0, ZERO)
-    found = m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
-    if not m.of_doubles or found.exponent is None:
-        return found
-    # There it is less than all numbers: nothing, also if it is multiplied by the largest one.
-    is_nothing = m.less_(m.number(ZERO), magnitude)
-    return replace(found, exponent=m.select_(is_nothing, m.number(-FARTHEST), found.exponent))
+    if not m.of_doubles:
+        a = m.clamped(a, 0.0, ZERO)
+        return m.multiply(exp(m, m.negate(m.multiply(a, a))), _scaled(m, a))
+    # Beyond ZERO it is less than all numbers, and nothing unless it is multiplied: that the second level computes.
+    end = FAR_TAIL if m.is_long else ZERO
+    magnitude, near, a = a.high, m.clamped(a, 0.0, ZERO), m.clamped(a, 0.0, end)
+    scaled = _scaled(m, near)
+    if m.is_long:
+        scaled = m.select(m.less_(m.number(ZERO), magnitude), _far_scaled(m, a), scaled)
+    found = m.multiply(exp(m, m.negate(m.multiply(a, a))), scaled)
+    exponent = m.number(0.0) if found.exponent is None else found.exponent
+    is_nothing = m.less_(m.number(end), magnitude)
+    return replace(found, exponent=m.select_(is_nothing, m.number(-FARTHEST), exponent))
+
+
+def _far_scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
+    """E(a) beyond ZERO, by the asymptotic series of ``a sqrt(pi) exp(a**2) erfc(a)`` in ``1 / (2 a**2)``: the first term that
+    is left out is more than what is lost.
+    """
+    number = pairs.of_number(m, m.clamped(a, ZERO, FAR_TAIL))
+    z = pairs.over(m, pairs.single(m, m.number(-0.5)), pairs.times(m, number, number))
+    value = pairs.polynomial(m, z, FAR_SERIES, FAR_SHORT)
+    value = pairs.times(m, value, pairs.constant(m, TWO_OVER_ROOT_PI / 2))
+    return DoubleWord(*pairs.over(m, value, number), interval=Interval(0.0, 0.03), is_normal=True)
 
 
 def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:

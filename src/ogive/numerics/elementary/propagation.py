@@ -29,6 +29,9 @@ __all__ = ["FUNCTIONS", "bounded", "condition_within", "of_one", "rule_of"]
 #: Where a function underflows its result is wrong by this at most.
 UNDERFLOW = 2.0**-980
 
+#: The exponential of a square of up to FAR_TAIL**2 magnifies the square's error, 2**-102 or less, as much.
+FAR_TAIL_ERROR = 2.0**-80
+
 #: A power whose relative error is larger has no bound.
 LARGEST_OF_POWERS = 2.0**-20
 
@@ -342,7 +345,9 @@ def of_one(m: Bounded, function: Function, own: Bound, result: DoubleWord, opera
         doubt = either(doubt, saturated)
     relative, static, absolute = own.relative, own.static, None
     if static and m.of_doubles:  # whose power of two is kept apart, but for that of log_ndtr
-        static = LOST if result.exponent is None else 0.0
+        is_tail = function.name in ("erfc", "normal_tail")
+        static = LOST if result.exponent is None or (is_tail and m.is_own) else 0.0
+        relative = max(relative, FAR_TAIL_ERROR) if is_tail and m.is_long else relative
     if function.static and not is_single and not (m.is_own and u.is_exact and error.is_exact):
         static += function.static if not m.extended else function.static * 2.0**-46
         if function.slope is not None:  # of the tangent: an error of the reduced angle
