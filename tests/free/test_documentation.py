@@ -73,7 +73,7 @@ def public_modules():
         if not name.rpartition(".")[2].startswith("_"):
             try:
                 modules.append(importlib.import_module(name))
-            except (ImportError, ogive.OgiveError):  # a package that is optional is not installed
+            except (ImportError, ogive.errors.OgiveError):  # a package that is optional is not installed
                 continue
     return modules
 
