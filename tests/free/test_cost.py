@@ -83,8 +83,9 @@ def program(name: str, dtype: str, **parameters: float) -> Program:
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("name", ["exp", "mish", "swiglu", "swish", "tanh"])
-def test_formulas_of_several_roundings_are_computed_in_float64_and_tested(name, dtype):
-    assert Format.F64 in formats(name, dtype)
+def test_formulas_of_several_roundings_are_computed_wide_and_tested(name, dtype):
+    """Results of 32 bits in float64, shorter ones in float32, with large operands left to float64."""
+    assert dtype != "float32" or Format.F64 in formats(name, dtype)
     assert program(name, dtype).undecided is not None
 
 
@@ -164,7 +165,8 @@ def test_no_cost_decides_a_bit_of_the_catalogue(tuning):
         with np.errstate(all="ignore"):
             results = [make_ufunc(op.name, p, parameters=parameters)(*arrays) for p in (usual_one, other)]
         assert_same_bits(*results, *arrays)
-    assert changed < 20
+    # A share of the programs of 16 bits: short results are taken where they cost less.
+    assert 0 < changed < len(FLOATS) / 4
 
 
 UNARY = [f.exp, f.tanh, f.logistic, f.log1p, f.square_root, f.absolute]

@@ -18,10 +18,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, depends_on_elements, node
+from ogive.forking import cached_property
 from ogive.numerics.bound import UNKNOWN, Bound
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.machine import Machine

@@ -59,8 +59,10 @@ class Short(Bounded):
     def number(self, value: float | Fraction) -> Expression:
         """A constant; a bound that is no number of float32 is rounded upwards."""
         if isinstance(value, float) and not self.holds(value):
-            nearest = np.float32(value) if value < self.largest else np.float32(math.inf)
-            value = float(nearest if float(nearest) >= value else np.nextafter(nearest, np.float32(math.inf)))
+            with np.errstate(all="ignore"):  # the caller's modes are for the caller's numbers
+                nearest = np.float32(value) if value < self.largest else np.float32(math.inf)
+                above = np.nextafter(nearest, np.float32(math.inf))
+            value = float(nearest if float(nearest) >= value else above)
         return super().number(value)
 
     def wide(self, value: Fraction | float) -> DoubleWord:

@@ -26,6 +26,7 @@ from ogive.numerics.elementary import fast_slopes as slopes
 from ogive.numerics.elementary.fast_slopes import is_power_of_two
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
+from ogive.passes.cost import cost
 from ogive.program import Program, stored_operand
 
 __all__ = ["fast"]
@@ -136,7 +137,7 @@ def fast(
     undecided = exact.undecided
     if undecided is not None:  # of an element that is not computed exactly nothing is in doubt
         undecided = node(ops.SELECT_RARE, (is_unusual, undecided, is_unusual), None, Format.BIT)
-    return Program(
+    made = Program(
         tuple(inputs),
         tuple(outputs),
         results,
@@ -145,6 +146,8 @@ def fast(
         repair=exact.repair,
         decide=exact.decide,
     )
+    # Results of 16 bits are computed in float32 under both contracts.
+    return made if cost(made.roots) < cost(exact.roots) else exact
 
 
 def _results(
