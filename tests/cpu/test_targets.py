@@ -15,7 +15,15 @@ from ogive.backends.llvm import emit, entries
 from ogive.backends.target import TARGETS, host_target, runnable_targets
 from ogive.errors import CompileError
 from ogive.runtime.kernels import make_ufunc
-from tests.inputs import CASE_IDS, CASES, OF_ROWS, assert_same_bits, named, operands
+from tests.inputs import (
+    CASE_IDS,
+    CASES,
+    OF_ROWS,
+    assert_same_bits,
+    expect_other_bits_with_open_parameters,
+    named,
+    operands,
+)
 
 IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 RUNNABLE = list(runnable_targets().values())
@@ -29,7 +37,8 @@ def program(op, signature):
 @pytest.mark.matrix("op.name")
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=CASE_IDS)
-def test_same_bits_on_every_instruction_set(op, signature, target):
+def test_same_bits_on_every_instruction_set(op, signature, target, request):
+    expect_other_bits_with_open_parameters(op, signature, request)
     compiled, required = program(op, signature)
     arrays = operands(signature, 3000)
     result = make_ufunc(op.name, compiled, target)(*arrays)
