@@ -2,7 +2,7 @@
 PYTHON ?= .venv/bin/python
 export PATH := $(dir $(abspath $(PYTHON))):$(PATH)
 
-.PHONY: help develop lint types stubs pages programs warnings test test-quick test-all mutants check sanitize aarch64 free-threaded export site links
+.PHONY: help develop lint types stubs pages programs warnings test test-quick test-all mutants check sanitize aarch64 free-threaded export opencl site links
 
 help:  ## list the commands
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -66,6 +66,9 @@ free-threaded:  ## threads in a Python without its lock, built from Debian's sou
 
 export:  ## every exported function on every architecture that can be run here
 	OGIVE_EXPORT_ALL=1 $(PYTHON) -m pytest -q tests/exporting
+
+opencl:  ## every kernel on an OpenCL device (needs pyopencl, and pocl-opencl-icd where there is no other)
+	OGIVE_OPENCL_ALL=1 $(PYTHON) -m pytest -q -n auto --matrices=whole tests/devices
 
 site:  ## the documentation site, in build/site/html, with its links checked (needs the extra `site`)
 	$(PYTHON) -m website build/site
