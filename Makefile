@@ -43,7 +43,7 @@ QUICK = tests/free tests/messages tests/numerics/test_machine.py tests/engine/te
 	tests/engine/test_fusion.py tests/directml/test_binding.py tests/directml/test_tensor.py tests/webnn/test_checks.py \
 	tests/golden/test_near_zero.py tests/cpu/test_ties.py
 
-test-quick:  ## the tests that take half a minute together, before a commit
+test-quick:  ## the tests that take a minute together, before a commit
 	$(PYTHON) -m pytest -q -n auto $(QUICK)
 
 mutants:  ## which tests notice that code is wrong at one place; nothing else may run in this checkout meanwhile
