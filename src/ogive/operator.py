@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping
+from functools import update_wrapper
 from itertools import count, islice, product
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self, overload
 
@@ -53,7 +54,7 @@ from ogive.trace import check_function, results_of, trace
 if TYPE_CHECKING:
     from ogive.program import Program
 
-__all__ = ["ADVISERS", "Operator", "advice_on", "operator"]
+__all__ = ["ADVISERS", "Operator", "advice_on", "check_is_operator", "named_like", "operator"]
 
 #: What to write for a parameter of another library, given an operator and the name there; the catalogue's tables fill it in.
 ADVISERS: list[Callable[[str, str], str]] = []
@@ -729,6 +730,24 @@ def _key(values: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(
         (name, value, type(value), type(value) is float and math.copysign(1, value)) for name, value in values.items()
     )
+
+
+def check_is_operator(subject: str, operator: Any) -> None:
+    """Refuse what is no operator: ``subject`` says who asks."""
+    if not isinstance(operator, Operator):
+        way_out = "Make an operator of a formula with @ogive.operator"
+        raise ArgumentError(message(subject, f"operator is {described(operator)}", "an operator", way_out))
+
+
+def named_like(operator: Operator, call: Callable[..., Any], module: str, arrays: str) -> Callable[..., Any]:
+    """The call with the operator's name, signature and documentation: the same on other arrays, by a module's ``function``."""
+    update_wrapper(call, operator.function)
+    call.__name__ = call.__qualname__ = operator.name
+    call.__module__ = module
+    call.__signature__ = operator.__signature__  # type: ignore[attr-defined]
+    about = (inspect.getdoc(operator.function) or "").partition(">>>")[0]  # without its examples, of NumPy's arrays
+    call.__doc__ = f"{operator.name} on {arrays} (see {module}.function).\n\n{about}".rstrip()
+    return call
 
 
 def check_at_once(made: Operator) -> None:

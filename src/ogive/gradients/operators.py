@@ -15,7 +15,7 @@ from ogive.gradients.derivatives import derivatives, gradients, row_gradients
 from ogive.gradients.recognised import recognised
 from ogive.gradients.registered import ROW_RULES, Rule, is_of_catalogue, rules_of
 from ogive.gradients.summing import Gradients, ReductionGradients, RowGradients
-from ogive.operator import Operator
+from ogive.operator import Operator, check_is_operator
 from ogive.signature import Signature
 
 __all__ = ["grad", "value_and_grad", "vjp"]
@@ -52,7 +52,7 @@ def grad(operator: Operator, wrt: int | str = 0) -> Operator:
     >>> ogive.grad(ogive.elu, "alpha")([-1.0, 1.0])
     array([-0.63212056,  0.        ])
     """
-    _check_operator("ogive.grad", operator)
+    check_is_operator("ogive.grad", operator)
     name = _argument("ogive.grad", operator, wrt)
     return _derived(operator, ("grad", name), lambda base: _make_grad(base, name, with_value=False))
 
@@ -66,7 +66,7 @@ def value_and_grad(operator: Operator, wrt: int | str = 0) -> Operator:
     >>> ogive.value_and_grad(ogive.tanh)([0.0, 1.0])
     (array([0.        , 0.76159416]), array([1.        , 0.41997434]))
     """
-    _check_operator("ogive.value_and_grad", operator)
+    check_is_operator("ogive.value_and_grad", operator)
     name = _argument("ogive.value_and_grad", operator, wrt)
     return _derived(operator, ("value_and_grad", name), lambda base: _make_grad(base, name, with_value=True))
 
@@ -92,18 +92,12 @@ def vjp(operator: Operator, wrt: Iterable[str] | None = None) -> Operator:
     >>> of_x, float(of_slope)
     (array([0.1, 1. , 0.1]), -6.0)
     """
-    _check_operator("ogive.vjp", operator)
+    check_is_operator("ogive.vjp", operator)
     wanted = _wanted(operator, wrt)
     return _derived(operator, ("vjp", *wanted), lambda base: _make_vjp(base, wanted))
 
 
 # ---- what is asked for
-
-
-def _check_operator(subject: str, operator: Any) -> None:
-    if not isinstance(operator, Operator):
-        way_out = "Make an operator of a formula with @ogive.operator"
-        raise ArgumentError(message(subject, f"operator is {described(operator)}", "an operator", way_out))
 
 
 def _argument(subject: str, operator: Operator, wrt: int | str) -> str:

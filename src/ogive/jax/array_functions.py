@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable
-from functools import lru_cache, update_wrapper
+from functools import lru_cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ogive.errors import ArgumentError, ShapeError, described, message
+from ogive.errors import ShapeError, message
 from ogive.jax.elements import elementwise
 from ogive.jax.operands import broadcast_shape, check_names, is_array, opened, typed
 from ogive.jax.row_functions import rowwise
-from ogive.operator import Operator
+from ogive.operator import Operator, check_is_operator, named_like
 from ogive.row_operator import RowOperator, RowReduction
 
 __all__ = ["function"]
@@ -46,26 +45,13 @@ def function(operator: Operator) -> Callable[..., Any]:
     >>> print(jax.jit(jax.grad(lambda gate: gated_jax(2.0, gate)))(0.0))
     0.5
     """
-    _check_operator(operator)
+    check_is_operator("ogive.jax.function", operator)
 
     def call(*tensors: Any, **keywords: Any) -> Any:
         check_names(operator, tensors, keywords)
         return _call(operator, tensors, keywords)
 
-    update_wrapper(call, operator.function)
-    call.__name__ = call.__qualname__ = operator.name
-    call.__module__ = "ogive.jax"
-    call.__signature__ = operator.__signature__  # type: ignore[attr-defined]
-    about = inspect.getdoc(operator.function) or ""  # without its examples, which are of NumPy's arrays
-    call.__doc__ = f"{operator.name} on JAX's arrays (see ogive.jax.function).\n\n{about.partition('>>>')[0]}".rstrip()
-    return call
-
-
-def _check_operator(operator: Any) -> None:
-    if not isinstance(operator, Operator):
-        what = f"operator is {described(operator)}"
-        way_out = "Make an operator of a formula with @ogive.operator"
-        raise ArgumentError(message("ogive.jax.function", what, "an operator", way_out))
+    return named_like(operator, call, "ogive.jax", "JAX's arrays")
 
 
 def _call(operator: Operator, tensors: tuple[Any, ...], keywords: dict[str, Any]) -> Any:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import inspect
 from collections.abc import Callable, Sequence
-from functools import lru_cache, update_wrapper
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -26,7 +25,7 @@ from ogive.errors import (
 )
 from ogive.opencl.hardware import first_line, why_not
 from ogive.opencl.kernels import Operand, kernel
-from ogive.operator import Operator, advice_on
+from ogive.operator import Operator, advice_on, check_is_operator, named_like
 from ogive.signature import NUMPY_KEYWORDS, Signature
 
 __all__ = ["function", "of_rows"]
@@ -57,28 +56,14 @@ def function(operator: Operator) -> Callable[..., Any]:
     >>> on_device.__name__
     'gelu'
     """
-    _check_operator(operator)
+    check_is_operator("ogive.opencl.function", operator)
+    if operator.is_row_wise:
+        raise UnsupportedError(of_rows(operator.name))
 
     def call(*tensors: Any, queue: cl.CommandQueue | None = None, **keywords: Any) -> Any:
         return _Call(operator, tensors, queue, keywords).results()
 
-    update_wrapper(call, operator.function)
-    call.__name__ = call.__qualname__ = operator.name
-    call.__module__ = "ogive.opencl"
-    call.__signature__ = operator.__signature__  # type: ignore[attr-defined]
-    about = inspect.getdoc(operator.function) or ""  # without its examples, which are of NumPy's arrays
-    text = about.partition(">>>")[0]
-    call.__doc__ = f"{operator.name} on pyopencl's arrays (see ogive.opencl.function).\n\n{text}".rstrip()
-    return call
-
-
-def _check_operator(operator: Any) -> None:
-    if not isinstance(operator, Operator):
-        what = f"operator is {described(operator)}"
-        way_out = "Make an operator of a formula with @ogive.operator"
-        raise ArgumentError(message("ogive.opencl.function", what, "an operator", way_out))
-    if operator.is_row_wise:
-        raise UnsupportedError(of_rows(operator.name))
+    return named_like(operator, call, "ogive.opencl", "pyopencl's arrays")
 
 
 def _kind(tensor: Any) -> Any:
@@ -208,12 +193,16 @@ class _Call:
 
     # ---- computing
 
+    def _on_host(self, *operands: np.ndarray) -> tuple[Any, ...]:
+        """The operator's results on NumPy's arrays, of the elements that the device leaves open."""
+        found = self.operator(*operands, **self.values)
+        return found if isinstance(found, tuple) else (found,)
+
     def results(self) -> Any:
         operator, signature, queue = self.operator, self.signature, self.queue
         choices = tuple((p.name, self.values[p.name]) for p in operator.parameters if p.choices)
         numbers = [self.values[p.name] for p in operator.numeric_parameters]
         given = tuple(kind for _, kind in self.operands)
-        on_host = operator.bind(**self.values)
         try:
             made = [Array(queue, self.shape, t.numpy, allocator=self.arrays[0].allocator) for t in signature.outputs]
             if made[0].size:
@@ -224,7 +213,7 @@ class _Call:
                     [operand for operand, _ in self.operands],
                     [array.base_data for array in made],
                     numbers,
-                    lambda *operands: found if isinstance(found := on_host(*operands), tuple) else (found,),
+                    self._on_host,
                     [event for array in self.arrays for event in array.events],
                 )
                 for array in made:

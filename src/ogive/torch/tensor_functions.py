@@ -15,7 +15,7 @@ from ogive._native import TensorCall, inherit_vectorcall
 from ogive.catalog import OPERATORS
 from ogive.catalog.other_names import parameter_here
 from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message, suggestion
-from ogive.operator import Operator
+from ogive.operator import Operator, check_is_operator
 from ogive.torch.eager import call, recorded
 from ogive.torch.exchange import ELEMENT_TYPE_OF, call_arguments, function_modes
 from ogive.torch.registry import entry, is_taken
@@ -55,10 +55,7 @@ def wrap(operator: Any) -> TensorFunction:
     >>> torch.func.vmap(torch.func.grad(function))(x.detach())
     tensor([0.1000, 1.0000])
     """
-    if not isinstance(operator, Operator):
-        way_out = "Make an operator of a formula with @ogive.operator"
-        what = f"operator is {described(operator)}"
-        raise ArgumentError(message("ogive.torch.wrap", what, "an operator", way_out))
+    check_is_operator("ogive.torch.wrap", operator)
     made: TensorFunction | None = operator.__dict__.get("_on_tensors")
     if made is None or made.operator is not operator:  # that of another contract
         made = _make(operator)
