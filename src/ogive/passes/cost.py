@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ogive import operations as ops
 from ogive.expression import OPERATIONS, Expression, eager_operands, is_extreme, varying, walk
 
-__all__ = ["cost"]
+__all__ = ["cost", "with_undecided"]
 
 #: Instructions that take longer than a multiplication, or not as long. A conversion between float32 and float64 also
 #: takes a register apart, or joins two.
@@ -30,6 +30,11 @@ def cost(roots: Sequence[Expression]) -> float:
     extremes = set(filter(is_extreme, nodes))
     conditions = {n.operands[0] for n in extremes}
     return sum(_width(n) if n in extremes else _cost(n) for n in nodes if n not in conditions)
+
+
+def with_undecided(results: Sequence[Expression], undecided: Expression | None) -> tuple[Expression, ...]:
+    """What a level computes of an element: its results, and where they are undecided."""
+    return (*results, *(() if undecided is None else (undecided,)))
 
 
 def _cost(current: Expression) -> float:

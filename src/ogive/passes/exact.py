@@ -20,7 +20,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import ROW_NUMBERS, Expression, Format, node, walk
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.truths import except_where
-from ogive.passes.cost import cost
+from ogive.passes.cost import with_undecided
 from ogive.passes.fast_path import fast_path
 from ogive.passes.rounds_once import rounds_once
 from ogive.passes.short_results import short_results
@@ -101,12 +101,13 @@ def with_test(
     else:
         arithmetic = Bounded(Format.F64, goal=None if is_long else Format.F32)
         results, undecided = TestedReals(arithmetic, inputs, form).tested_shortly(roots, outputs)
-    short = short_results(roots, inputs, outputs, cost((*results, *(() if undecided is None else (undecided,)))))
     source = Source(tuple(roots), arithmetic)
-    path = fast_path(roots, inputs, outputs, arithmetic, (*results, *(() if undecided is None else (undecided,))))
-    if short is not None:
+    short = short_results(roots, inputs, outputs, with_undecided(results, undecided))
+    if short is None:
+        path = fast_path(roots, inputs, outputs, arithmetic, with_undecided(results, undecided))
+    else:
         single, computed, found, doubt = short
-        path = fast_path(computed, inputs, outputs, single, (*found, *(() if doubt is None else (doubt,))))
+        path = fast_path(computed, inputs, outputs, single, with_undecided(found, doubt))
         if path is None:
             results, undecided = found, doubt
         # Else float64 computes blocks with large operands, of which float32 would leave many to the repair.

@@ -16,12 +16,12 @@ from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, constant, depends_on_elements, node, walk
 from ogive.numerics.bounded import Bounded
-from ogive.numerics.double_word import Arithmetic, DoubleWord
+from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import Machine
 from ogive.numerics.short import Short, TooShort
 from ogive.numerics.truths import either
-from ogive.passes.cost import cost
+from ogive.passes.cost import cost, with_undecided
 from ogive.passes.short_results import ShortReals
 from ogive.passes.tested import TestedReals
 from ogive.program import FastPath, Program, stored_operand, substituted
@@ -52,11 +52,11 @@ def fast_path(
     roots: Sequence[Expression],
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
-    arithmetic: Arithmetic,
+    arithmetic: Bounded,
     results: Sequence[Expression],
 ) -> FastPath | None:
     """The shorter form of the results, and of the tests of these, where there is one that is worth a comparison."""
-    if len(inputs) != 1 or not isinstance(arithmetic, Bounded):
+    if len(inputs) != 1:
         return None
     is_short = isinstance(arithmetic, Short)
     if not is_short and not _is_of_singles(inputs, outputs):
@@ -64,10 +64,9 @@ def fast_path(
     operand = stored_operand(node(ops.INPUT, (), 0, Format.NUMBER), tuple(inputs))
     if is_short:
         operand = node(ops.CONVERT, (operand,), None, Format.F32)
-    smallest = 0.0 if is_short else LEAST
     best, least = None, cost(results) - WORTHWHILE
     for limit in SHORT_LIMITS if is_short else LIMITS:
-        reals: _Reduced
+        reals: _ReducedReals
         if isinstance(arithmetic, Short):
             reals = _ReducedShort(Short(arithmetic.goal), tuple(inputs), limit)
             try:
@@ -82,8 +81,8 @@ def fast_path(
             least_limit = SINGLE.select_(SINGLE.less_(other, least_limit), other, least_limit)
         # As unsigned integers, numbers below the least are larger than all others.
         magnitude, most = _magnitude(operand), _bits(least_limit)
-        if smallest:
-            bottom = SINGLE.number(smallest)
+        if not is_short:
+            bottom = SINGLE.number(LEAST)
             least_limit = SINGLE.select_(SINGLE.less_(least_limit, bottom), bottom, least_limit)
             magnitude, most = (
                 node(ops.SUBTRACT, (bits, _bits(bottom)), None, Format.U32) for bits in (magnitude, _bits(least_limit))
@@ -128,7 +127,7 @@ def fast_path_of_steps(
     All other steps are computed as ever. So the bits are the same.
     """
     paths = [program.fast_path for program, _ in steps if program.fast_path is not None]
-    price = cost([*(careful[i] for i in outputs), *(() if undecided is None else (undecided,))])
+    price = cost(with_undecided([careful[i] for i in outputs], undecided))
     checked = _inputs_to_check(inputs, steps)
     if not paths or not checked or price > MOST_COST_OF_STEPS:  # nothing to check: all such steps are of constants
         return None
@@ -205,7 +204,7 @@ def _known(program: Program, largest: Sequence[float | None], least: Sequence[fl
     results, undecided = program.results, program.undecided
     if isinstance(source.arithmetic, Bounded):
         results, undecided = reals.tested_shortly(roots, program.outputs)
-    limits = reals.limits() if isinstance(reals, _Reduced) else ()
+    limits = reals.limits() if isinstance(reals, _ReducedReals) else ()
     smallest = tuple(map(reals.least_result, roots))
     return _Known(results, tuple(map(reals.largest_result, roots)), smallest, tuple(limits), undecided)
 
@@ -282,7 +281,7 @@ class _KnownReals(TestedReals):
         return current.operation.never_makes_nan
 
 
-class _Reduced(_KnownReals):
+class _ReducedReals(_KnownReals):
     """What is needed only where the operand, and its products with parameters, are smaller than a limit."""
 
     def __init__(
@@ -319,11 +318,7 @@ class _Reduced(_KnownReals):
         return replace(value, interval=self.products_lie)
 
 
-class _ReducedReals(_Reduced):
-    """The same in float64."""
-
-
-class _ReducedShort(_Reduced, ShortReals):
+class _ReducedShort(_ReducedReals, ShortReals):
     """The same of results of 16 bits in float32."""
 
     def _number(self, root: Expression) -> DoubleWord:

@@ -18,7 +18,7 @@ from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.short_functions import short_rule
 from ogive.numerics.short import Short, TooShort
 from ogive.numerics.truths import either, except_where
-from ogive.passes.cost import cost
+from ogive.passes.cost import cost, with_undecided
 from ogive.passes.identities import without_sums
 from ogive.passes.tested import TestedReals
 
@@ -49,11 +49,11 @@ def short_results(
     roots: Sequence[Expression],
     inputs: Sequence[ElementType],
     outputs: Sequence[ElementType],
-    most: float,
+    long: Sequence[Expression],
 ) -> tuple[Short, list[Expression], tuple[Expression, ...], Expression | None] | None:
     """The arithmetic, what it computes, the results and where they are undecided; None where float64 costs less, or has to compute them.
 
-    ``most`` is what float64 costs.
+    ``long`` is what float64 computes.
     """
     if not any(n.operation.lowering is not None and depends_on_elements(n) for n in walk(*roots)):
         return None  # of sums and products float64 leaves next to nothing undecided, also beside ties
@@ -66,7 +66,7 @@ def short_results(
         results, undecided = ShortReals(m, tuple(inputs), Format.F32).tested(products, outputs)
     except TooShort:
         return None
-    if cost((*results, *(() if undecided is None else (undecided,)))) >= most:
+    if cost(with_undecided(results, undecided)) >= cost(long):
         return None
     return m, products, results, undecided
 
