@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from ogive import operations as ops
-from ogive.conversion import converted
 from ogive.dtypes import ElementType
 from ogive.error_functions import compiled_error_function, context, to_long_double
 from ogive.errors import UnsupportedError
@@ -26,7 +25,6 @@ __all__ = [
     "correctly_rounded",
     "evaluate",
     "evaluate_exactly",
-    "to_element",
     "to_long_double",
 ]
 
@@ -273,9 +271,3 @@ def correctly_rounded(value: Any, kind: ElementType, *, modular: bool = False) -
 
 #: Significant bits and the largest exponent of each floating-point element type.
 _FLOATS = {"float16": (11, 15), "bfloat16": (8, 127), "float32": (24, 127), "float64": (53, 1023)}
-
-
-def to_element(values: Sequence[Any], kind: ElementType, *, modular: bool = False) -> np.ndarray:
-    """Exact numbers as an array of the element type, each as `correctly_rounded` has it."""
-    rounded = [correctly_rounded(value, kind, modular=modular) for value in values]
-    return converted(np.array(rounded, dtype=object), kind.numpy)

@@ -30,10 +30,6 @@ def _has(node: NodeProto, place: int) -> bool:
     return len(node.input) > place and bool(node.input[place])
 
 
-def _attribute(node: NodeProto, name: str, default: int) -> int:
-    return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
-
-
 # ---- ONNX's own
 
 
