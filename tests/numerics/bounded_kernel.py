@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import flint
 import numpy as np
 from flint import arb
 
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.expression import STORAGE, Expression, Format, node, walk
+from ogive.expression import STORAGE, Expression, Format, formula_node, node, walk
 from ogive.numerics.bound import Bound
 from ogive.numerics.bounded import Bounded
 from ogive.numerics.short import Short
@@ -27,6 +28,27 @@ BITS = 600
 
 def operand(index: int = 0) -> Any:
     return node("input", (), index, Format.NUMBER)
+
+
+class Kinds(NamedTuple):
+    """What formulas are drawn of: names of operations, and constants."""
+
+    unary: Sequence[str]
+    binary: Sequence[str]
+    constants: Sequence[Any]
+
+
+def drawn(depth: int, source: random.Random, kinds: Kinds) -> Any:
+    """A formula of one operand, of so many operations one inside the other at most."""
+    if depth == 0 or source.random() < 0.1:
+        return operand() if source.random() < 0.75 else source.choice(kinds.constants)
+    kind = source.random()
+    if kind < 0.5:
+        return formula_node(source.choice(kinds.unary), drawn(depth - 1, source, kinds))
+    a, b = drawn(depth - 1, source, kinds), drawn(depth - 1, source, kinds)
+    if kind < 0.93:
+        return formula_node(source.choice(kinds.binary), a, b)
+    return formula_node("select", formula_node("less", a, b), *(drawn(depth - 1, source, kinds) for _ in range(2)))
 
 
 @dataclass(frozen=True)

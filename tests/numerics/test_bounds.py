@@ -25,7 +25,7 @@ from ogive.passes.untested_elements import UntestedElements
 from ogive.program import Program
 from ogive.runtime.kernels import make_ufunc
 
-from .bounded_kernel import Values, arithmetic_of, evaluated, exactly, operand
+from .bounded_kernel import Kinds, Values, arithmetic_of, drawn, evaluated, exactly, operand
 
 MODES = {"promoted": PROMOTED, "corrected": CORRECTED, "in words": IN_WORDS}
 ONE = sorted(set(PROMOTED) - {"atan2", "power"})
@@ -118,19 +118,8 @@ def test_every_rule_has_a_bound() -> None:
 
 UNARY = (*ONE, "square_root", "negate", "absolute")
 BINARY = ("add", "subtract", "multiply", "divide", "add", "subtract", "multiply", "atan2", "power", "larger", "smaller")
-CONSTANTS = [Fraction(c) for c in ("1/2", "1", "2", "1/3", "3", "1e10", "-1", "1/10", "1e-20")]
-
-
-def formula(depth: int, source: random.Random) -> Any:
-    if depth == 0 or source.random() < 0.1:
-        return operand() if source.random() < 0.75 else constant(source.choice(CONSTANTS))
-    kind = source.random()
-    if kind < 0.5:
-        return formula_node(source.choice(UNARY), formula(depth - 1, source))
-    a, b = formula(depth - 1, source), formula(depth - 1, source)
-    if kind < 0.93:
-        return formula_node(source.choice(BINARY), a, b)
-    return formula_node("select", formula_node("less", a, b), formula(depth - 1, source), formula(depth - 1, source))
+CONSTANTS = [constant(Fraction(c)) for c in ("1/2", "1", "2", "1/3", "3", "1e10", "-1", "1/10", "1e-20")]
+KINDS = Kinds(UNARY, BINARY, CONSTANTS)
 
 
 def elements() -> np.ndarray:
@@ -146,7 +135,7 @@ def elements() -> np.ndarray:
 @pytest.mark.parametrize("seed", range(40))
 def test_the_exact_value_of_a_random_formula_lies_within_its_bound(seed: int, mode: str) -> None:
     source = random.Random(seed)
-    root, x = formula(source.randint(1, 4), source), elements()
+    root, x = drawn(source.randint(1, 4), source, KINDS), elements()
     if not any(n.operation == "input" for n in walk(root)):
         root = formula_node("add", root, operand())
     values = evaluated(root, [x], mode=mode)

@@ -22,7 +22,7 @@ from ogive.numerics.interval import Interval
 from ogive.numerics.short import Short, TooShort
 
 from .bounded_kernel import FUNCTIONS as EXACT_FUNCTIONS
-from .bounded_kernel import Values, evaluated_shortly, exactly, operand
+from .bounded_kernel import Kinds, Values, drawn, evaluated_shortly, exactly, operand
 
 TYPES = (np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16))
 
@@ -102,18 +102,7 @@ def test_no_condition_number_is_larger_than_it_says(name: str, limit: float) -> 
 UNARY = (*sorted(RULES), "negate", "absolute", "square_root")
 BINARY = ("add", "subtract", "multiply", "divide", "multiply")
 CONSTANTS = [constant(c) for c in (1, 2, 3, -1, 10)]
-
-
-def formula(depth: int, source: random.Random) -> Any:
-    if depth == 0 or source.random() < 0.1:
-        return operand() if source.random() < 0.75 else source.choice(CONSTANTS)
-    kind = source.random()
-    if kind < 0.5:
-        return formula_node(source.choice(UNARY), formula(depth - 1, source))
-    a, b = formula(depth - 1, source), formula(depth - 1, source)
-    if kind < 0.93:
-        return formula_node(source.choice(BINARY), a, b)
-    return formula_node("select", formula_node("less", a, b), formula(depth - 1, source), formula(depth - 1, source))
+KINDS = Kinds(UNARY, BINARY, CONSTANTS)
 
 
 @pytest.mark.parametrize("dtype", TYPES, ids=str)
@@ -123,7 +112,7 @@ def test_the_exact_value_of_a_random_formula_lies_within_its_bound(seed: int, dt
     compared = 0
     x = every(dtype, 60, seed)
     while not compared:
-        root = formula(source.randint(1, 4), source)
+        root = drawn(source.randint(1, 4), source, KINDS)
         if not any(n.operation == "input" for n in walk(root)):
             continue
         try:
