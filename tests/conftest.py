@@ -68,3 +68,18 @@ def threads():
     before = ogive.get_num_threads()
     yield ogive.set_num_threads
     ogive.set_num_threads(before)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The operands that enclosures were asked for: each combination once, as they are remembered."""
+    from ogive.runtime.decide import Decider
+
+    found = {}
+
+    def decide(self, operands, place, elements, parameters):
+        found[elements] = [operand[place] for operand in operands]
+        return
+
+    monkeypatch.setattr(Decider, "_decided", decide)
+    return found

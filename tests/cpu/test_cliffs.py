@@ -5,7 +5,6 @@ import pytest
 
 from benchmarks.cliffs import functions
 from ogive.cli.deciding_levels import drawn, numbers_of, signature_of
-from ogive.runtime.decide import Decider
 
 FUNCTIONS = functions()
 COUNT = 2048
@@ -37,19 +36,6 @@ ONCE = {
     "beside a product of parameters": ("parametric_softplus", "normal, width 1e4"),
     "beside a multiple of parameters": ("vjp(parametric_softplus)", "subnormal"),
 }
-
-
-@pytest.fixture
-def asked(monkeypatch):
-    """The operands that enclosures were asked for, each combination once."""
-    found = {}
-
-    def decide(self, operands, place, elements, parameters):
-        found[elements] = [operand[place] for operand in operands]
-        return
-
-    monkeypatch.setattr(Decider, "_decided", decide)
-    return found
 
 
 def check(name, family, dtype, asked):
