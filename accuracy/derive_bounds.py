@@ -864,7 +864,7 @@ def normal_tail_short() -> float:
     rounding = of_less * math.expm1(SHORT_R) / math.exp(-SHORT_R) + SINGLE_UNIT * 2.0**-8
     reduction = MOST_SHORT_POWERS * SHORT_LOG_2_ERROR
     of_polynomials = squares_short(above, limit) + squares_short(below, limit)
-    # Of numbers of either sign, 1 less a tail of 1/2 at most is rounded once more.
+    # For numbers of either sign 1 less a tail of at most 1/2 is rounded once more.
     return quotient + polynomial + rounding + reduction + of_polynomials + 3 * SINGLE_UNIT
 
 
@@ -908,7 +908,7 @@ def words_of_series(name: str, numbers: Callable[[int], Fraction], reach: float,
     return left + words_rounding(name, 0.0, reach)
 
 
-#: What is left of an exponential's operand, and of its power of two: 2**-53 of what log(2) lacks 1,100 times.
+#: The reduction of an exponential's operand leaves an error: 2**-53 of what log(2) lacks, 1,100 times.
 REDUCED_WORDS = 2.0**-85
 
 
@@ -1001,7 +1001,7 @@ def power_words() -> float:
 def in_words() -> dict[str, float]:
     exp, expm1, log, erfc, sinh = exp_words(), expm1_words(), log_words(), erfc_words(), sinh_words()
     sin = max(sine_words(), cosine_words()) + 2 * PLUS + 2.0**-98
-    # Of asinh and acosh beyond 2**60 the part 1 / x is left.
+    # Beyond 2**60 asinh and acosh leave out the part 1 / x.
     log1p, of_large = log + 2 * PLUS, 2.0**-65
     return {
         "acos": asin_words(),

@@ -32,7 +32,7 @@ from tests.textbooks import TEXTBOOKS
 
 DATA = Path(__file__).resolve().parent / "float64.json"
 
-#: What a result may be off by, in units in the last place.
+#: A result may be off by so many units in the last place.
 ALLOWED = 0.51
 
 #: The smallest unit in the last place.

@@ -163,8 +163,8 @@ def hunted() -> str:
     judged = sum(row["judged"] for row in rows)
     text = (
         f"The hunt has {len(rows)} rows: {len(operators)} operators and derivatives of them, the formulas of textbooks "
-        f"and the published cases. Of {judged:,} results {sum(row['beyond'] for row in rows):,} "
-        f"are off by more than 0.51 units, in these rows. All others have none.\n\n"
+        f"and the published cases. It judged {judged:,} results, and "
+        f"{sum(row['beyond'] for row in rows):,} of them are off by more than 0.51 units: those of the rows below.\n\n"
     )
     cells = [
         [f"`{row['row']}`", f"{row['judged']:,}", f"{row['beyond']:,}", f"{row['beyond below 2**-1000']:,}", _size(row)]
