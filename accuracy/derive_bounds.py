@@ -144,14 +144,8 @@ def of_rest(
 # ---- what polynomials leave
 
 
-@cache
-def exp_approximation(name: str, form: Any, relative_to: str) -> float:
-    """Of exp or expm1, for a polynomial that is (expm1(r) - r) / r**2."""
-    return exp_polynomial(getattr(table, name)[form], R, relative_to)
-
-
 def exp_polynomial(coefficients: Sequence[float], reach: float, relative_to: str) -> float:
-    """The same of these coefficients, for reduced operands up to a magnitude."""
+    """Of exp or expm1, for a polynomial that is (expm1(r) - r) / r**2, and reduced operands up to a magnitude."""
 
     def difference(r: Any) -> Any:
         rest = at(coefficients, r) - series(after(2, factorial), r, 0.3)
