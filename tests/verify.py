@@ -1,17 +1,20 @@
 """What a well-formed graph is: conditions that hold for every node, and the rule of each kind of node.
 
-Tests run it after every pass, so that a pass which breaks a graph is named at once.
+Tests run it after every pass, so that a pass which breaks a graph is named at once. Of programs it also says whether
+a result depends on an estimate, whose bits differ from machine to machine, without a test that sees the estimate too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from ogive.errors import OgiveError
 from ogive.expression import Expression, walk
 from ogive.operations import OPERATIONS
+from ogive.program import Program
 
-__all__ = ["MalformedGraph", "verify"]
+__all__ = ["MalformedGraph", "verify", "verify_program"]
 
 
 class MalformedGraph(OgiveError, AssertionError):
@@ -34,3 +37,24 @@ def verify(*roots: Expression, stage: Literal["formula", "primitive"]) -> None:
                 f"{stage} graph: {current.operation} of {[operand.format.value for operand in current.operands]} "
                 f"gives {current.format.value} with attribute {current.attribute!r}"
             )
+
+
+def verify_program(program: Program) -> None:
+    """The same of all graphs of a program; and of results that could differ between machines."""
+    verify(*program.roots, stage="primitive")
+    verify(*program.tests, stage="primitive")
+    _verify_estimates("results", program.results, program.undecided)
+    if program.fast_path is not None:
+        fast = program.fast_path
+        verify(fast.magnitude, fast.limit, *fast.results, stage="primitive")
+        _verify_estimates("results of the fast path", fast.results, fast.undecided)
+    reduced = [reduction.value for stage in program.stages for reduction in stage.reductions]
+    if program.undecided is None:  # what is reduced is part of any test of what follows
+        _verify_estimates("numbers of a row", reduced, None)
+
+
+def _verify_estimates(what: str, results: Sequence[Expression], test: Expression | None) -> None:
+    seen = set() if test is None else set(walk(test))
+    for current in walk(*results):
+        if OPERATIONS[current.operation].is_estimate and current not in seen:
+            raise MalformedGraph(f"{what} depend on {current.operation}, which no rounding test sees")

@@ -274,8 +274,8 @@ def node(operation: Operation, operands: tuple[Expression, ...], attribute: Any,
 
     (What comes from outside has texts: pickles, and the Python that `python` writes.)
     """
-    # NaN and -0.0 as keys: by their text. 1 == 1.0 == Fraction(1) must be three keys.
-    shown = repr(attribute) if isinstance(attribute, float | int | Fraction) else attribute
+    # NaN and -0.0 as keys: by their text, in tables too. 1 == 1.0 == Fraction(1) must be three keys.
+    shown = repr(attribute) if isinstance(attribute, float | int | Fraction | tuple) else attribute
     key = (operation, tuple(map(id, operands)), shown, form)
     found = _table.get(key)
     if found is None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import operator as python
+import struct
 from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, dataclass_transform
@@ -88,6 +89,8 @@ class Operation(str):
     """Whether it returns one of its operands, but for the sign."""
     never_makes_nan: bool = False
     """Whether it makes no NaN of numbers, infinities among them."""
+    is_estimate: bool = False
+    """Whether machines differ in its bits, so that no result may depend on it but one that a rounding test decides."""
     is_step: bool = False
     """Whether it jumps where its operand is rounded."""
     cost: float = 1.0
@@ -227,6 +230,23 @@ def _shifts(n: Any) -> bool:
 
 def _selects_by_bit(n: Any) -> bool:
     return n.operands[0].format is Format.BIT and _selects(n)
+
+
+def _is_table(n: Any) -> bool:
+    (index,), numbers = _formats(n), n.attribute
+    return (
+        n.format is Format.F32
+        and index in (Format.I32, Format.U32)
+        and (isinstance(numbers, tuple) and len(numbers) in (8, 16, 32))
+        and all(isinstance(x, float) and math.isfinite(x) and _is_single(x) for x in numbers)
+    )
+
+
+def _is_single(value: float) -> bool:
+    try:
+        return bool(struct.unpack("<f", struct.pack("<f", value))[0] == value)
+    except OverflowError:
+        return False
 
 
 def _converts(n: Any) -> bool:
@@ -573,4 +593,11 @@ SCALE_BY_POWER_OF_TWO = Operation("scale_by_power_of_two", 2, in_programs=_is_re
 #: what rounding loses is too small for the format, either one.
 MULTIPLY_TO_ODD = Operation(
     "multiply_to_odd", 2, in_programs=lambda n: _is_real(n) and n.format is Format.F32, cost=7.5
+)
+#: A number of float32 out of a table of 8, 16 or 32, which is the attribute: that whose place is the lowest 3, 4 or 5 bits of
+#: an integer of 32 bits. The other bits do not count.
+TABLE = Operation("table", 1, result="attribute", in_programs=_is_table)
+#: Of float32: 1 / x with a relative error below 2**-14, where abs(x) lies between 2**-126 and 2**126; elsewhere anything.
+RECIPROCAL_ESTIMATE = Operation(
+    "reciprocal_estimate", 1, in_programs=lambda n: _is_real(n) and n.format is Format.F32, is_estimate=True
 )

@@ -20,6 +20,7 @@ from ogive.backends.link import Image, link
 from ogive.backends.llvm import emit, entries
 from ogive.backends.target import TARGETS
 from ogive.runtime.kernels import make_ufunc
+from tests.cpu import test_tables as tables
 from tests.inputs import CASE_IDS, CASES, ROW_CASE_IDS, ROW_CASES, assert_same_bits, operands
 
 AARCH64 = TARGETS["aarch64"]
@@ -166,6 +167,13 @@ BITS = test_the_bits_of_this_machine
 
 def test_there_is_something_to_compare():
     assert len(ALL) == len(CASES) + len(ROW_CASES) > 0
+
+
+def test_tables_and_estimates(tmp_path):
+    made, arrays = tables.program(), tables.operands(1328)
+    image = link(object_code(emit(made, AARCH64), AARCH64), entries(made))
+    (found,) = run_all([Job(image, arrays, [np.dtype(np.float32)] * len(made.results))], tmp_path)
+    tables.judge(found[:-1], *arrays, place=1328)  # the one parameter is the number of elements
 
 
 # ---- every reference that the linker understands

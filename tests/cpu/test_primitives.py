@@ -161,6 +161,10 @@ def evaluate(root, values):
                 result = scale(*operands_, form)
             case "multiply_to_odd":
                 result = multiply_to_odd(*operands_)
+            case "table":
+                result = NUMPY[form](n.attribute[int(operands_[0]) % len(n.attribute)])
+            case "reciprocal_estimate":
+                result = NUMPY[form](1) / operands_[0]
             case unknown:
                 raise AssertionError(f"the interpreter does not know {unknown}")
         done[n] = result

@@ -5,6 +5,7 @@ import pytest
 from ogive.backends.c_like import CUDA
 from ogive.backends.device_text import kernel_text
 from ogive.catalog import OPERATORS
+from tests.cpu import test_tables as tables
 from tools.compile_cuda import FUSED, LOOSE, Compiler, complaints, library, main
 
 CASES = [(op, signature) for op in OPERATORS.values() if not op.is_row_wise for signature in op.signatures]
@@ -33,6 +34,11 @@ def test_the_compiler_takes_it(op, signature, compiler):
     found, size = complaints(compiler, program_of(op, signature))
     assert found == []
     assert size > 1000
+
+
+def test_tables_and_estimates(compiler):
+    found, _ = complaints(compiler, tables.program())
+    assert found == []
 
 
 def test_a_text_that_is_wrong_is_found(compiler):

@@ -16,6 +16,7 @@ from ogive.catalog import OPERATORS
 from ogive.errors import ArgumentError, DeviceError, DTypeError, ParameterError, ShapeError, UnsupportedError
 from ogive.exporting.digest import elements, fnv
 from ogive.operator import Operator
+from tests.cpu import test_tables as tables
 from tests.random_formulas import grown
 
 cl = pytest.importorskip("pyopencl", reason="not installed: pyopencl (pip install 'ogive[opencl]')")
@@ -69,6 +70,16 @@ def assert_same(found: Any, expected: Any) -> None:
 def test_there_are_cases():
     assert len(EVERY_CASE) > 700
     assert len({op.name for op, _ in CASES}) > 80
+
+
+def test_tables_and_estimates(queue):
+    made, arrays = tables.program(), tables.operands(1000)
+    given = [on_device(queue, array) for array in arrays]
+    results = [cla.empty(queue, 1000, np.float32) for _ in made.results]
+    kernel = kernels.Kernel(queue.context, queue.device, made, made.inputs)
+    operands = [(array.base_data, 0, (1,)) for array in given]
+    kernel.run(queue, (1000,), operands, [result.base_data for result in results], [tables.PLACE], None, []).wait()
+    tables.judge([result.get() for result in results], *arrays)
 
 
 @pytest.mark.matrix("op.name")

@@ -51,6 +51,8 @@ class Dialect:
     """What stands before the result of a function of the text's own."""
     names: Mapping[str, str]
     """Functions by the name that `ROWS` gives them, where the language has them. The others are of c_support.py."""
+    table: str
+    """What begins the definition of a table of constants."""
     arithmetic: Mapping[str, str]
     """Of floating-point numbers: ``{0} + {1}`` and its kin, by operation and letter of the type (``add f``)."""
 
@@ -134,6 +136,16 @@ class Text:
                     self.need(other)
             self.support[name] = self._translated(text)
         return f"ogive_{name}"
+
+    def table(self, numbers: Sequence[float]) -> str:
+        """Have a table of constants in the text; its name."""
+        texts = [bare(self.literal(Format.F32, x)) for x in numbers]
+        rows = "".join(f"    {', '.join(texts[k : k + 4])},\n" for k in range(0, len(texts), 4))
+        if (known := f"table of\n{rows}") not in self.support:
+            name = f"ogive_table{sum(key.startswith('table of') for key in self.support)}"
+            head = f"{self.dialect.table} {self.dialect.type(Format.F32)} {name}[{len(texts)}]"
+            self.support[known] = f"{head} = {{\n{rows}}};\n"
+        return self.support[known].partition("[")[0].rpartition(" ")[2]
 
     def _translated(self, text: str) -> str:
         for name, known in self.dialect.names.items():
@@ -279,11 +291,11 @@ def bare(text: str) -> str:
 Row = Callable[..., str]
 
 
-def _arithmetic(symbol: str) -> Row:
+def _arithmetic(symbol: str, operation: ops.Operation) -> Row:
     def row(t: Text, n: Expression, a: str, b: str) -> str:
         form = n.format
         if form.is_float:
-            pattern = t.dialect.arithmetic.get(f"{n.operation} {LETTERS[form]}")
+            pattern = t.dialect.arithmetic.get(f"{operation} {LETTERS[form]}")
             return pattern.format(bare(a), bare(b)) if pattern else f"({a} {symbol} {b})"
         return t.integer(form, f"{t.wide(form, a)} {symbol} {t.wide(form, b)}")
 
@@ -400,11 +412,21 @@ def _multiply_to_odd(t: Text, n: Expression, a: str, b: str) -> str:
     return t.call("multiply_to_odd", a, b)
 
 
+def _table(t: Text, n: Expression, index: str) -> str:
+    return f"{t.table(n.attribute)}[{index} & {len(n.attribute) - 1}]"
+
+
+def _reciprocal_estimate(t: Text, n: Expression, a: str) -> str:
+    return _divide(t, n, t.literal(n.format, 1.0), a)
+
+
+_divide = _arithmetic("/", ops.DIVIDE)
+
 ROWS: dict[str, Row] = {
-    "add": _arithmetic("+"),
-    "subtract": _arithmetic("-"),
-    "multiply": _arithmetic("*"),
-    "divide": _arithmetic("/"),
+    "add": _arithmetic("+", ops.ADD),
+    "subtract": _arithmetic("-", ops.SUBTRACT),
+    "multiply": _arithmetic("*", ops.MULTIPLY),
+    "divide": _divide,
     "quotient": _quotient("/"),
     "remainder": _quotient("%"),
     "negate": _negate,
@@ -434,6 +456,8 @@ ROWS: dict[str, Row] = {
     "bitcast": _bitcast,
     "scale_by_power_of_two": _function("scale"),
     "multiply_to_odd": _multiply_to_odd,
+    "table": _table,
+    "reciprocal_estimate": _reciprocal_estimate,
 }
 
 
@@ -507,6 +531,7 @@ ISO_C = Dialect(
 """,
     "OGIVE_INLINE",
     {},
+    "static const",
     {},
 )
 
@@ -539,6 +564,7 @@ OPENCL = Dialect(
         )
         for name, known in rows.items()
     },
+    "__constant",
     {},
 )
 
@@ -570,6 +596,7 @@ CUDA = Dialect(
         )
         for name, known in rows.items()
     },
+    "static __device__ const",
     {
         f"{operation} {letter}": f"__{prefix}{word}_rn({{0}}, {{1}})"
         for operation, word in {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "div"}.items()

@@ -6,10 +6,13 @@ These are common to all targets. llvm.py lays the rows of a target over them: wh
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+
 from ogive.backends.writer import TYPES, Row, Writer, first_finding, natural_alignment
 from ogive.expression import Expression, Format
 
-__all__ = ["ROWS", "made_odd", "product_lost"]
+__all__ = ["ROWS", "made_odd", "product_lost", "singles"]
 
 
 def _input(e: Writer, n: Expression) -> str:
@@ -171,6 +174,36 @@ def made_odd(e: Writer, lost: str, cut: str, bits: str) -> str:
     return e.cast("bitcast", e.choose(is_inexact, integer, odd, bits), integer, form)
 
 
+def _table(e: Writer, n: Expression, index: str) -> str:
+    """A load for each lane, from an array of the module's own."""
+    numbers = n.attribute
+    name = f"@table.{struct.pack(f'>{len(numbers)}f', *numbers).hex()}"
+    kind = f"[{len(numbers)} x {TYPES[Format.F32]}]"
+    e.definitions[name] = f"{name} = private unnamed_addr constant {kind} [{singles(numbers)}]"
+    place = e.binary("and", Format.I32, index, e.literal(Format.I32, len(numbers) - 1))
+    address = e.emit(f"getelementptr {TYPES[Format.F32]}, ptr {name}, {e.type(Format.I32)} {place}")
+    form = e.type(Format.F32)
+    if e.lanes == 1:
+        return e.emit(f"load {form}, ptr {address}, align 4")
+    gather, mask = f"llvm.masked.gather.v{e.block}f32.v{e.block}p0", f"<{e.block} x i1>"
+    addresses = f"<{e.block} x ptr>"
+    e.declarations[gather] = f"declare {form} @{gather}({addresses}, i32, {mask}, {form})"
+    return e.emit(
+        f"call {form} @{gather}({addresses} {address}, i32 4, {mask} splat (i1 true), {form} zeroinitializer)"
+    )
+
+
+def singles(numbers: Sequence[float]) -> str:
+    """The elements of a constant array or vector of float32."""
+    doubles = (struct.unpack("<Q", struct.pack("<d", x))[0] for x in numbers)
+    return ", ".join(f"{TYPES[Format.F32]} 0x{bits:016x}" for bits in doubles)
+
+
+def _reciprocal_estimate(e: Writer, n: Expression, a: str) -> str:
+    """A quotient: where it is one instruction, an estimate of 12 bits and a step of Newton's are no faster beside others."""
+    return e.binary("fdiv", n.format, e.literal(n.format, 1.0), a)
+
+
 def _convert(e: Writer, n: Expression, a: str) -> str:
     source, result = n.operands[0].format, n.format
     if source is Format.BF16:
@@ -241,4 +274,6 @@ ROWS: dict[str, Row] = {
     "bitcast": _bitcast,
     "scale_by_power_of_two": _scale,
     "multiply_to_odd": _multiply_to_odd,
+    "table": _table,
+    "reciprocal_estimate": _reciprocal_estimate,
 }

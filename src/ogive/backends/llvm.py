@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from ogive.backends.accumulators import accumulators
+from ogive.backends.arm import NEON
 from ogive.backends.blocks import block_size
 from ogive.backends.columns import ColumnWriter
 from ogive.backends.instructions import ROWS
@@ -20,7 +21,7 @@ from ogive.backends.row_records import MOST_AHEAD, finding_slot, mark_slot, work
 from ogive.backends.software import FUSED, HALF, ROUNDING
 from ogive.backends.target import Target
 from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Row, natural_alignment
-from ogive.backends.x86 import AVX512
+from ogive.backends.x86 import AVX2, AVX512
 from ogive.expression import Expression, Format, varying, walk
 from ogive.program import Program
 
@@ -29,7 +30,9 @@ __all__ = ["METADATA", "Parts", "emit", "entries", "parts"]
 
 #: By the names that targets use (`Target.tables`).
 TABLES: dict[str, dict[str, Row]] = {
+    "avx2": AVX2,
     "avx512": AVX512,
+    "neon": NEON,
     "fma in software": FUSED,
     "half in software": HALF,
     "rounding in software": ROUNDING,

@@ -1,16 +1,16 @@
-"""What AVX-512 has one instruction for, with the same bits as the common rows."""
+"""What AVX2 and AVX-512 have one instruction for, or a few, with the same bits as the common rows."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from ogive.backends import instructions as common
 from ogive.backends.writer import TYPES, Row, Writer
 from ogive.expression import Expression, Format
 
-__all__ = ["AVX512"]
+__all__ = ["AVX2", "AVX512"]
 
 #: The bits of the longest registers, and the rounding modes that their instructions name: the environment's, and towards
 #: zero without a flag.
@@ -100,9 +100,73 @@ def _cut_off_register(e: Writer, kind: str, lanes: int, a: str, b: str) -> str:
     return e.emit(f"call {kind} @{name}({kind} {a}, {kind} {b}, i32 {TOWARDS_ZERO})")
 
 
+# ---- tables, which registers hold
+
+
+def _table_of_eights(e: Writer, n: Expression, index: str) -> str:
+    """vpermps, which takes the lowest 3 bits of the index; of longer tables several, of which the other bits choose."""
+    if e.lanes * Format.F32.bits < 256:
+        return common.ROWS["table"](e, n, index)
+    parts = e.taken_apart(Format.I32, index, 8)
+    return e.put_together(Format.F32, [_register_of_eights(e, n.attribute, part) for part in parts], 8)
+
+
+def _register_of_eights(e: Writer, numbers: Sequence[float], index: str) -> str:
+    name, kind, whole = "llvm.x86.avx2.permps", "<8 x float>", "<8 x i32>"
+    e.declarations[name] = f"declare {kind} @{name}({kind}, {whole})"
+    eights = [f"{kind} <{common.singles(numbers[k : k + 8])}>" for k in range(0, len(numbers), 8)]
+    found = [e.emit(f"call {kind} @{name}({eight}, {whole} {index})") for eight in eights]
+    bit = 3
+    while len(found) > 1:  # by the index's bit in the place of the sign, as vblendvps takes it
+        shifted = e.emit(f"shl {whole} {index}, splat (i32 {31 - bit})")
+        upper = e.emit(f"icmp slt {whole} {shifted}, zeroinitializer")
+        pairs = zip(found[1::2], found[::2], strict=True)
+        found = [e.emit(f"select <8 x i1> {upper}, {kind} {a}, {kind} {b}") for a, b in pairs]
+        bit += 1
+    return found[0]
+
+
+def _table(e: Writer, n: Expression, index: str) -> str:
+    if e.lanes * Format.F32.bits < LONGEST:
+        return _table_of_eights(e, n, index)
+    parts = e.taken_apart(Format.I32, index, 16)
+    return e.put_together(Format.F32, [_register_of_sixteens(e, n.attribute, part) for part in parts], 16)
+
+
+def _register_of_sixteens(e: Writer, numbers: Sequence[float], index: str) -> str:
+    """AVX-512 takes the lowest 4 or 5 bits of the index: a table of 8 is there twice."""
+    kind, whole = "<16 x float>", "<16 x i32>"
+    filled = [*numbers, *numbers] if len(numbers) < 16 else numbers
+    first, *rest = (f"{kind} <{common.singles(filled[k : k + 16])}>" for k in range(0, len(filled), 16))
+    if not rest:
+        name = "llvm.x86.avx512.permvar.sf.512"
+        e.declarations[name] = f"declare {kind} @{name}({kind}, {whole})"
+        return e.emit(f"call {kind} @{name}({first}, {whole} {index})")
+    name = "llvm.x86.avx512.vpermi2var.ps.512"
+    e.declarations[name] = f"declare {kind} @{name}({kind}, {whole}, {kind})"
+    return e.emit(f"call {kind} @{name}({first}, {whole} {index}, {rest[0]})")
+
+
+def _reciprocal_estimate(e: Writer, n: Expression, a: str) -> str:
+    """Of 14 bits at least."""
+    if e.lanes * n.format.bits < 256:
+        return common.ROWS["reciprocal_estimate"](e, n, a)
+    return _on_registers(e, n.format, partial(_reciprocal_register, e), a)
+
+
+def _reciprocal_register(e: Writer, kind: str, lanes: int, a: str) -> str:
+    name, mask = f"llvm.x86.avx512.rcp14.ps.{32 * lanes}", f"i{lanes}"
+    e.declarations[name] = f"declare {kind} @{name}({kind}, {kind}, {mask})"
+    return e.emit(f"call {kind} @{name}({kind} {a}, {kind} zeroinitializer, {mask} -1)")
+
+
+AVX2: dict[str, Row] = {"table": _table_of_eights}
+
 AVX512: dict[str, Row] = {
     "select": _select,
     "select_rare": _select,
     "scale_by_power_of_two": _scale,
     "multiply_to_odd": _multiply_to_odd,
+    "table": _table,
+    "reciprocal_estimate": _reciprocal_estimate,
 }
