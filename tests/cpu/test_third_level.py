@@ -93,6 +93,23 @@ def test_tiny_numbers_are_decided_as_enclosures_do(name, parameters):
     assert line_of(root, named, (SINGLE, SINGLE)) is not None
 
 
+@pytest.mark.parametrize("op", [ogive.vjp(ogive.silu), ogive.vjp(ogive.squareplus), ogive.grad(ogive.swiglu)])
+def test_tiny_numbers_beside_factors_are_decided_at_once(op, asked):
+    """``g * f'(x)`` of tiny x lies beside ``g * f'(0)``, whatever g: every other subnormal result beside a tie."""
+    random = np.random.default_rng(1)
+    tiny = (random.integers(1, 1 << 20, 64) * random.choice([-1, 1], 64) * 2.0**-149).astype(np.float32)
+    factor = np.concatenate([random.integers(-99, 100, 32) * 2.0**-149, random.standard_normal(32)]).astype(np.float32)
+    operands = [tiny, factor] if op.name.startswith("swiglu") else [factor, tiny]
+    found = op(*operands)
+    assert not asked
+    (root,) = op.formula()
+    named = {p.name: p.default for p in op.numeric_parameters}
+    expected = [
+        right_result(root, [float(v) for v in pair], named, SINGLE, bits=32)[0] for pair in zip(*operands, strict=True)
+    ]
+    assert np.array_equal(found.view(np.uint32), np.array(expected, np.float32).view(np.uint32))
+
+
 @ogive.operator
 def third(x):
     return x * Fraction(11, 48) + Fraction(1, 2)

@@ -154,8 +154,16 @@ def _beside_exact(m: Totals, exact: DoubleWord, other: DoubleWord) -> Beyond:
     by_sign, found = _beside(m, exact, other), other.error.beyond
     if found is None or exact.low is not None:
         return by_sign
-    sum_ = Beyond(*m.two_sum(exact.high, found.high), found.is_above, found.is_below)
-    return chosen(m, both(m.equal_(found.low, m.number(0.0)), _says(found)), sum_, by_sign) or by_sign
+    zero = m.number(0.0)
+    high, low = m.two_sum(exact.high, found.high)
+    # A number beyond one of two words, on the side of the second, lies beyond the first; which may be a tie.
+    one_word = m.equal_(low, zero)
+    above, below = (
+        both(side, either(one_word, m.less_(*ends)) or one_word)
+        for side, ends in ((found.is_above, (zero, low)), (found.is_below, (low, zero)))
+    )
+    sum_ = Beyond(high, zero, above, below)
+    return chosen(m, both(m.equal_(found.low, zero), _says(sum_)), sum_, by_sign) or by_sign
 
 
 def _says(found: Beyond) -> Expression:

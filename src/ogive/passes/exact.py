@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -176,7 +177,7 @@ class Decision:
     compute: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]]
     used: frozenset[int]
     """The operands that the formula depends on."""
-    line: Callable[[Sequence[float]], Line | None]
+    line: Callable[[tuple[float, ...]], Line | None]
     """The line beside which its results lie next to zero, given the parameters."""
 
     def __call__(self, operands: Sequence[Number], parameters: Sequence[float]) -> tuple[Number, ...]:
@@ -211,11 +212,12 @@ def decider(
                 for position, name in names
             }
 
-    def line(parameters: Sequence[float]) -> Line | None:
-        from ogive.near_zero import line_of
+    @lru_cache(maxsize=64)
+    def line(parameters: tuple[float, ...]) -> Line | None:
+        from ogive.near_zero import line_beside_factors
 
-        if len(roots) != 1 or used != {0} or outputs[0].name != "float32":
+        if len(roots) != 1 or outputs[0].name != "float32":
             return None
-        return line_of(roots[0], named(parameters), (inputs[0], outputs[0]))
+        return line_beside_factors(roots[0], used, named(parameters), inputs, outputs[0])
 
     return Decision(decide, used, line)

@@ -104,14 +104,17 @@ class Decider:
     ) -> np.ndarray:
         """Decide all tiny operands at once, where the formula lies beside a line there; the places that are left."""
         line_of = getattr(self.decide, "line", None)
-        if line_of is None or len(self.used) != 1 or not self.inputs[self.used[0]].is_float:
+        if line_of is None or not all(self.inputs[i].is_float for i in self.used):
             return places
-        x = operands[self.used[0]][places].astype(np.float64)
-        line = line_of(parameters) if np.abs(x).min() <= TINY else None
+        given = {i: operands[i][places].astype(np.float64) for i in self.used}
+        line = line_of(parameters) if min(np.abs(x).min() for x in given.values()) <= TINY else None
         if line is None:
             return places
+        x = given[line.operand]
         is_tiny = (np.abs(x) <= line.limit) & (x != 0)
-        results[0][places[is_tiny]] = line.values(x[is_tiny])
+        for factor in line.factors:
+            is_tiny &= np.isfinite(given[factor]) & (given[factor] != 0)
+        results[0][places[is_tiny]] = line.values(x[is_tiny], *(given[factor][is_tiny] for factor in line.factors))
         return np.asarray(places[~is_tiny])
 
     def _keys(self, operands: Sequence[np.ndarray], places: np.ndarray) -> np.ndarray:
