@@ -147,7 +147,8 @@ def _part_of_fmax(a: Any, b: Any) -> Any:
 
 
 def _part_of_power_of_two(a: Any, b: Any) -> Any:
-    return f.logistic((a - b) * f.log_2)
+    """``2**a / (2**a + 2**b)``; of whole numbers powers of two are exact, and results beside ties are decided."""
+    return 1 / (1 + f.exp2(b - a))
 
 
 def _one_per_cosh_squared(u: Any) -> Any:

@@ -23,6 +23,7 @@ __all__ = [
     "NEXT_TO_NOTHING",
     "SATURATED",
     "Found",
+    "certain",
     "least_exponent",
     "of_comparison",
     "of_extreme",
@@ -112,7 +113,7 @@ def _magnitude(m: Totals, a: DoubleWord) -> Expression:
     return m.abs_(a.high if a.exponent is None else m.scale_(a.high, a.exponent))
 
 
-def _certain(m: Totals, a: DoubleWord, least: float) -> Expression:
+def certain(m: Totals, a: DoubleWord, least: float = 0.0) -> Expression:
     """Whether the exact number has the machine's sign and half of its magnitude, which is at least that."""
     size = _magnitude(m, a)
     found = m.less_equal_(m.number(least), size)
@@ -127,12 +128,17 @@ def of_product(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
     """Of vast numbers, and of vast ones and others that are not smaller than numbers of float32."""
     if a.error.vast is None and b.error.vast is None:
         return None
-    exponent = least_exponent(a, b) - SMALLEST_FACTOR - 1
-    vast = _both_vast(a, b)
-    if exponent >= LEAST:
-        for one, other in ((a, b), (b, a)):
-            if one.error.vast is not None:
-                vast = either(vast, _where(_only(one, other), _certain(m, other, 2.0**-SMALLEST_FACTOR)))
+    if a is b:
+        return _found(a.error.vast, 2 * a.error.vast_exponent - 1, a.error.vast)
+    vast, exponent = _both_vast(a, b), 2 * least_exponent(a, b) - 1
+    for one, other in ((a, b), (b, a)):
+        if one.error.vast is not None:
+            # A constant is no smaller than itself.
+            smallest = max(0.0, other.error.least) if other.error.is_exact else 0.0
+            power = min(SMALLEST_FACTOR, max(0, 1 - math.frexp(smallest)[1])) if smallest else SMALLEST_FACTOR
+            if one.error.vast_exponent - power - 1 >= LEAST:
+                exponent = min(exponent, one.error.vast_exponent - power - 1)
+                vast = either(vast, _where(_only(one, other), certain(m, other, 2.0**-power)))
     return _found(vast, exponent, a.error.vast, b.error.vast)
 
 
@@ -145,7 +151,7 @@ def of_quotient(m: Totals, a: DoubleWord, b: DoubleWord) -> Found | None:
         exponent = a.error.vast_exponent - SMALLEST_FACTOR - 1
         is_small = m.less_(_magnitude(m, b), m.number(2.0**SMALLEST_FACTOR))
         if exponent >= LEAST:
-            vast = _where(_only(a, b), both(is_small, _certain(m, b, 2.0**-900)))
+            vast = _where(_only(a, b), both(is_small, certain(m, b, 2.0**-900)))
     most = m.number(2.0 ** (min(b.error.vast_exponent, FRESH) - BELOW_VAST))
     is_small = m.less_(_magnitude(m, a), most)
     if a.error.absolute is not None:

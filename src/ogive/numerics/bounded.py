@@ -243,7 +243,8 @@ class Bounded(Totals):
         keeps_sign = self._both_keep_signs(a, b)
         beyond = ties.of_product(self, a, b) if self.extended else None
         error = Bound(relative, static, absolute, doubt, bits, least, largest, keeps_sign, exactly, beyond)
-        return self._made(result, self._of_two(error, beyond_range.of_product(self, a, b), result, a, b))
+        error = self._of_two(error, beyond_range.of_product(self, a, b), result, a, b)
+        return self._made(result, error, factors=(a, b))
 
     def as_quotient(self, number: DoubleWord, dividend: DoubleWord, divisor: float) -> DoubleWord:
         """The number again, as the quotient of a number and a whole one: which says where it is exact."""
@@ -571,7 +572,8 @@ class Bounded(Totals):
             margin = self.mul_(self.abs_(value), self.number(2.0**-52))
             margin = margin if total is None else self.fma_(total, self.number(1 + 2.0**-30), margin)
             ends = (self.make(operation, self.sub_(value, margin)), self.make(operation, self.add_(value, margin)))
-            doubt = either(doubt, self.not_(self.equal_(*ends)))
+            exactly = self.of_one_word(a) if self.follows_exactness else None
+            doubt = either(doubt, except_where(self.not_(self.equal_(*ends)), exactly))
         return self._made(result, Bound(0.0, 0.0, None, doubt, x.bits, 1.0, x.largest + 1, nan=x.nan))
 
     def wide(self, value: Fraction | float) -> DoubleWord:
@@ -865,8 +867,11 @@ class Bounded(Totals):
     def _frame_largest(self, a: DoubleWord) -> float:
         return min(math.inf if a.exponent is not None else a.error.largest, a.stored.largest_magnitude)
 
-    def _made(self, result: DoubleWord, error: Bound) -> DoubleWord:
-        """The result with its bound: static parts of it as relative ones where that can be, and overflow in doubt."""
+    def _made(self, result: DoubleWord, error: Bound, factors: tuple[DoubleWord, ...] = ()) -> DoubleWord:
+        """The result with its bound: static parts of it as relative ones where that can be, and overflow in doubt.
+
+        ``factors``: of which it is the product.
+        """
         interval = result.interval
         least = max(error.least, interval.smallest_magnitude * (1 - 2.0**-20))
         largest = min(error.largest, interval.largest_magnitude * (1 + 2.0**-20))
@@ -881,17 +886,22 @@ class Bounded(Totals):
             # NaN is what IEEE arithmetic says, but for two words, which may be infinities that cancel.
             is_large = self.not_(self.less_(size, most)) if self.is_long else self.less_equal_(most, size)
             if self.knows_what_is_beyond_range:
-                return self._perhaps_vast(result, replace(error, relative=relative, static=static, least=least))
+                return self._perhaps_vast(
+                    result, replace(error, relative=relative, static=static, least=least), factors
+                )
             doubt = either(doubt, is_large)
             largest = min(largest, self.safe)
         made = replace(error, relative=relative, static=static, doubt=doubt, least=least, largest=largest)
         return replace(result, error=made)
 
-    def _perhaps_vast(self, result: DoubleWord, error: Bound) -> DoubleWord:
+    def _perhaps_vast(self, result: DoubleWord, error: Bound, factors: tuple[DoubleWord, ...]) -> DoubleWord:
         """The result, which is vast where the machine's number is large; NaN is in doubt where that is not certain."""
         is_large = self.less_equal_(self.number(self.safe), self.abs_(result.high))
         if error.absolute is not None:
             certain = self.less_(self.mul_(error.absolute, self.number(2.0)), self.abs_(result.high))
+            if factors:  # where the product overflows, its bound does, too
+                first, second = (beyond_range.certain(self, factor) for factor in factors)
+                certain = either(certain, both(first, second)) or certain
             is_large, in_doubt = both(is_large, certain), both(is_large, self.not_(certain))
             error = replace(error, doubt=either(error.doubt, except_where(in_doubt, error.vast)))
         is_nan = except_where(self.not_(self.equal_(result.high, result.high)), error.nan)

@@ -8,6 +8,7 @@ keeps the sign of a zero; enclosures decide by the formula itself.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -68,6 +69,8 @@ def _smaller(a: Expression, b: Expression) -> Expression:
 def _better(a: Expression) -> Expression:
     if a.format is not Format.NUMBER or len(a.operands) not in (1, 2):
         return a
+    if a.operation in (ops.ADD, ops.SUBTRACT) and (shares := _of_equal_shares(a)) is not None:
+        return shares
     if a.operation == ops.ADD:
         for one, other in (a.operands, a.operands[::-1]):
             if _is_one(one):
@@ -103,6 +106,19 @@ def _exponential_beside_smallest(distance: Expression, a: Expression) -> Express
         return a
     opposite = _negative(x)
     return _of(functions.EXP, _of(ops.SUBTRACT, opposite, _of(ops.ROW_MAX, opposite)))
+
+
+def _of_equal_shares(a: Expression) -> Expression | None:
+    """``c + c * u`` and ``c - c * u`` as c times one of the forms of ``1 + u`` and ``1 - u``; None where there is none."""
+    pairs = (a.operands, a.operands[::-1]) if a.operation == ops.ADD else (a.operands,)
+    for share, product in pairs:
+        if share.operation != ops.CONSTANT or product.operation != ops.MULTIPLY or not share.attribute:
+            continue
+        for c, u in (product.operands, product.operands[::-1]):
+            if c is share:
+                found = _one_and(u, a) if a.operation == ops.ADD else _one_less(u, a)
+                return None if found is a else _product(share, found)
+    return None
 
 
 def _one_and(u: Expression, a: Expression) -> Expression:
@@ -212,8 +228,38 @@ def _softplus(v: Expression) -> Expression:
     return _of(ops.ADD, _of(functions.LARGER, v, constant(0)), rest)
 
 
+def _quotient_by_expm1(a: Expression) -> Expression | None:
+    """``r * exp(u) / (exp(u) - 1)`` as ``r / -expm1(-u)``, and ``r / (4 sinh(u / 2)**2)`` of a square: neither is inf/inf."""
+    p, q = a.operands
+    root = _squared(q)
+    is_squared = root is not None
+    root = q if root is None else root
+    if root.operation != ops.ADD or root.operands[0].operation != functions.EXPM1 or not _is_zero(root.operands[1]):
+        return None
+    u = root.operands[0].operands[0]
+    factors = _factors(p)
+    exponential = _of(functions.EXP, u)
+    others = [factor for factor in factors if factor is not exponential]
+    if len(others) != len(factors) - 1:
+        return None
+    rest = functools.reduce(_product, others) if others else constant(1)
+    half = _of(functions.SINH, _times(Fraction(1, 2), u))
+    divisor = _times(4, _product(half, half)) if is_squared else _negative(_of(functions.EXPM1, _negative(u)))
+    value = _of(ops.DIVIDE, rest, divisor)
+    at_zero, at_infinity = (node(ops.EQUAL, (u, constant(end)), None, Format.TRUTH) for end in (0, math.inf))
+    return _where(at_zero, _of(ops.DIVIDE, rest, constant(0)), _where(at_infinity, constant(math.nan), value))
+
+
+def _factors(a: Expression) -> list[Expression]:
+    if a.operation != ops.MULTIPLY:
+        return [a]
+    return [factor for operand in a.operands for factor in _factors(operand)]
+
+
 def _quotient_of_exponentials(a: Expression) -> Expression:
     """The logistic function, its derivative and tanh. At infinity these are no numbers: inf/inf."""
+    if (found := _quotient_by_expm1(a)) is not None:
+        return found
     p, q = a.operands
     if p.operation == functions.EXP:
         u = p.operands[0]

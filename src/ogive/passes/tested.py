@@ -314,9 +314,9 @@ class TestedReals(RealLowering):
             number = replace(number, high=high, low=low, error=Bound(doubt=number.error.doubt))
         result = self._cut(self.beyond(number, number.error), output)
         if not number.error.is_known or number.error.is_exact:
-            return result, number.error.doubt if number.error.is_known else m.always
+            return result, self._open(number.error, None) if number.error.is_known else m.always
         low, high = (self._cut(end, output) for end in self._ends(number, number.error))
-        return result, either(differ(low, high), number.error.doubt)
+        return result, self._open(number.error, differ(low, high))
 
     def _is_whole(self, root: Expression) -> bool:
         """Whether this is an integer by its formula."""

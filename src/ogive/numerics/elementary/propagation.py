@@ -22,7 +22,7 @@ from ogive.numerics.double_word import Arithmetic, DoubleWord
 from ogive.numerics.elementary.exponential import FARTHEST
 from ogive.numerics.elementary.own_errors import CORRECTED, IN_WORDS, PROMOTED
 from ogive.numerics.interval import Interval
-from ogive.numerics.truths import both, either, except_where
+from ogive.numerics.truths import both, either, except_where, nowhere
 
 __all__ = ["FUNCTIONS", "bounded", "condition_within", "of_one", "rule_of"]
 
@@ -87,6 +87,8 @@ class Function:
     underflows: bool = False
     #: Where a positive function is zero, -inf or inf; None of others.
     zero_at: float | None = None
+    #: What it is nearly at the other end, and always below.
+    other_limit: float | None = None
     #: Whether the result of finite operands has a magnitude below 1.
     is_below_one: bool = False
     #: Whether the rule adds an exponent to its result, in float64's own kernels.
@@ -254,6 +256,10 @@ FUNCTIONS |= {name: replace(FUNCTIONS[name], takes_exponents=True) for name in (
 FUNCTIONS |= {name: replace(FUNCTIONS[name], is_below_one=True) for name in ("erf", "tanh")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=-math.inf) for name in ("exp", "exp2", "logistic")}
 FUNCTIONS |= {name: replace(FUNCTIONS[name], zero_at=math.inf) for name in ("erfc", "normal_tail")}
+FUNCTIONS |= {
+    name: replace(FUNCTIONS[name], other_limit=limit)
+    for name, limit in (("logistic", 1.0), ("normal_tail", 1.0), ("erfc", 2.0))
+}
 FUNCTIONS |= {
     name: replace(FUNCTIONS[name], domain=domain)
     for name, domain in (
@@ -477,7 +483,17 @@ def _beyond(m: Bounded, function: Function, u: DoubleWord) -> Beyond | None:
     if function.zero_at is not None:  # positive, also where it has underflowed
         end = m.number(function.zero_at)
         is_above = m.less_(end, u.high) if function.zero_at < 0 else m.less_(u.high, end)
-        return Beyond(zero, zero, is_above, m.not_(m.always))
+        beyond_zero = Beyond(zero, zero, is_above, nowhere())
+        if function.other_limit is None or not m.follows_exactness:
+            return beyond_zero
+        size, opposite = m.abs_(u.high), m.less_(u.high, zero) if function.zero_at > 0 else m.less_(zero, u.high)
+        is_finite = m.less_(size, m.number(math.inf))
+        is_far = both(opposite, m.less_(m.number(1.0), size))
+        total = m.total(u)
+        if total is not None:
+            is_far = both(is_far, m.less_(total, m.number(0.5)))
+        below_limit = Beyond(m.number(function.other_limit), zero, nowhere(), is_finite)
+        return ties.chosen(m, is_far, below_limit, beyond_zero)
     near = u.error.beyond
     if not function.is_linear_at_zero or near is None or (near.high is zero and near.low is zero):
         return near if function.is_linear_at_zero else None
