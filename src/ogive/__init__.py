@@ -23,11 +23,13 @@ from ogive.catalog.normalisation import *
 from ogive.catalog.rounding import *
 from ogive.catalog.rowwise import *
 from ogive.catalog.trigonometry import *
+from ogive.errors import OgiveError
 from ogive.operator import ADVISERS, Operator, operator
 from ogive.row_operator import RowOperator, RowReduction, row_operator
 from ogive.runtime.threads import get_num_threads, register_threadpoolctl, set_num_threads, threads
 
 __all__ = [
+    "OgiveError",
     "Operator",
     "RowOperator",
     "RowReduction",

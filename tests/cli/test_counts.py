@@ -86,4 +86,4 @@ def test_without_python_flint(ogive, monkeypatch):  # noqa: F811
     status, out, err = ogive("accuracy", "tanh", "--count", "--dtype", "float16")
     enclosure._flint.cache_clear()
     assert status == 0, err
-    assert " 0 " in out
+    assert " 0\n" in out

@@ -2103,7 +2103,7 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
             "an unknown command",
             'cli("zzz")',
             "CommandLineError",
-            "status 2: ogive: there is no command 'zzz'; allowed: accuracy, check, devices, export, judge, list, run, show, split, vectors",
+            "status 2: ogive: there is no command 'zzz'; allowed: accuracy, check, devices, doctor, export, judge, list, run, show, split, vectors",
         ),
         (
             "no operator",

@@ -10,7 +10,31 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Errors", "errors", "measured"]
+__all__ = ["UNMEASURED", "Errors", "errors", "measured"]
+
+#: Whose float32 results of the fast contract differ from the exact ones, by an error that is in no row.
+UNMEASURED = frozenset(
+    [
+        "expm1",
+        "fast_gelu",
+        "gelu_tanh",
+        "glu",
+        "layer_normalization",
+        "log_sigmoid",
+        "log_softmax",
+        "logsumexp",
+        "lp_normalization",
+        "mean_variance_normalization",
+        "quick_gelu",
+        "rms_normalization",
+        "softcap",
+        "softmax",
+        "softmin",
+        "standardize",
+        "tanhshrink",
+        "xielu",
+    ]
+)
 
 
 class Errors(NamedTuple):
@@ -30,7 +54,7 @@ def measured() -> tuple[dict[str, Any], ...]:
 
 
 def errors(name: str, dtype: str = "float32") -> tuple[Errors, ...]:
-    """The errors of an operator of the catalogue, those of its defaults first; none where both contracts are the same.
+    """The errors of an operator of the catalogue, those of its defaults first; none where both contracts are the same, and for UNMEASURED.
 
     >>> [each.parameters for each in errors("swish")]
     [{}, {'alpha': 1.703125}]

@@ -40,6 +40,7 @@ COMMANDS = {
     "accuracy": "Measure the error of operators over every input.",
     "check": "Check what a DirectML device of a feature level would refuse of a model.",
     "devices": "List what Ogive computes on: this processor, and OpenCL devices.",
+    "doctor": "Describe this installation for a report: versions, targets, devices, cache, threads, compiler.",
     "export": "Write an operator or a model as a C function: header and object file, for any target.",
     "judge": "Judge anybody's implementation of an operator: its errors in ULP, and where they come from.",
     "list": "List the operators: what both standards call them, and their element types.",
@@ -140,7 +141,7 @@ def _status(arguments: list[str]) -> int:
     except click.UsageError as error:
         # What click itself has found says little: the help says the rest.
         is_from_click = type(error) is not click.UsageError or error.format_message().startswith("Got unexpected")
-        _complain(error.format_message() + (_way_out(error) if is_from_click else ""))
+        _complain(error.format_message() + (_way_out(error, arguments) if is_from_click else ""))
     except click.ClickException as error:
         _complain(error.format_message())
     except click.Abort:
@@ -179,8 +180,11 @@ _CHECK = ". Check the path and its permissions"
 _OF_PATHS = (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError)
 
 
-def _way_out(error: click.UsageError) -> str:
-    path = "ogive" if error.ctx is None else error.ctx.command_path
+def _way_out(error: click.UsageError, arguments: list[str]) -> str:
+    if error.ctx is None:  # an option without its value is found before there is a context
+        path = " ".join(["ogive", *[word for word in arguments if word in COMMANDS][:1]])
+    else:
+        path = error.ctx.command_path
     return f"{'' if error.format_message().endswith('.') else '.'} Try '{path} --help'"
 
 

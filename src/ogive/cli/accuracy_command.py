@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -12,15 +14,13 @@ from typing import Any
 import click
 import numpy as np
 from rich.progress import MofNCompleteColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 from ogive.accuracy import BINS, ErrorReport, Misrounded, count_misrounded, fingerprint, sample, sample_rows, sweep
 from ogive.accuracy.measure import changed_parameters
 from ogive.accuracy.report import key, load
 from ogive.cli.operator_argument import OperatorName, find, own
 from ogive.cli.plot import PLOT, check_matplotlib, plot_errors
-from ogive.cli.terminal import console, print_json, progress
+from ogive.cli.terminal import Column, print_json, print_table, progress, say, singular
 from ogive.contracts import CONTRACTS
 from ogive.dtypes import FLOATS, NUMBERS, ElementType, element_type
 from ogive.operator import Operator
@@ -31,6 +31,9 @@ __all__ = ["command", "read_parameter"]
 
 #: How many inputs are sampled by default.
 SAMPLES = 10_000_000
+
+#: How long many operators will take is tried with so many of a kind, on so many inputs each.
+TRIED, TRIED_INPUTS = 5, 1 << 18
 
 
 @click.command()
@@ -149,6 +152,8 @@ def command(
     _refuse_counts({name: each[0].is_sampled for name, each in measurements.items()}, dtype, samples, exhaustive)
     stride = 1 if exhaustive or kind.bits < 32 else 128
     samples = samples or SAMPLES
+    if not operators:
+        _announce([each for contestants in measurements.values() for each in contestants], stride, samples, workers)
     found: dict[str, dict[str, ErrorReport]] = {}
     with progress(MofNCompleteColumn(), TimeRemainingColumn()) as display:
         for name, contestants in measurements.items():
@@ -169,27 +174,25 @@ def command(
     if as_json:
         print_json({"bins": list(BINS), "reports": [asdict(report) for report in reports]})
         return 0
-    out = console()
     if peers:
-        out.print(_side_by_side(found, ["ogive", *peers]))
+        _print_side_by_side(found, ["ogive", *peers])
         note = "the largest error in ULP; -: the peer does not have it"
     else:
-        out.print(_table(reports, digest))
+        _print_errors(reports, digest)
         first = reports[0]
         note = f"{first.dtype}, {first.count:,} inputs per operator; misrounded: results that are not the nearest {first.dtype}"
-    out.print(Text(note), soft_wrap=True)
+    say(note)
     mine = [contestants[0].op for contestants in measurements.values() if contestants[0].is_own]
     if any(isinstance(op, RowOperator) for op in mine):
-        out.print(Text("rows are compared with long double: where terms of a formula cancel, errors are estimates"))
+        say("rows are compared with long double: where terms of a formula cancel, errors are estimates")
     if any(not isinstance(op, RowOperator) for op in mine):
-        note = "the largest error is exact; where terms of a formula cancel, the counts are estimates"
-        out.print(Text(note), soft_wrap=True)
+        say("the largest error is exact; where terms of a formula cancel, the counts are estimates")
     if histogram or (histogram is None and len(chosen) == 1):
         for report in reports:
-            out.print(Text(f"\n{report.operator}, {report.dtype}, {report.by}"), soft_wrap=True)
-            out.print(_histogram(report))
+            say(f"\n{report.operator}, {report.dtype}, {report.by}")
+            _print_histogram(report)
     if picture is not None:
-        out.print(Text(f"\nwrote {picture}"), soft_wrap=True)
+        say(f"\nwrote {picture}")
     return 0
 
 
@@ -250,6 +253,32 @@ class Measurement:
         return report
 
 
+def _announce(measurements: Sequence[Measurement], stride: int, samples: int, workers: int) -> None:
+    """Say on standard error what will be measured, and about how long that takes."""
+    totals, kind = [measurement.total(stride, samples) for measurement in measurements], measurements[0].kind
+    seconds = 0.0
+    for is_sampled in (False, True):
+        alike = [i for i, measurement in enumerate(measurements) if measurement.is_sampled == is_sampled]
+        tried = alike[:: max(1, len(alike) // TRIED)]
+        rates = [_seconds_of_an_input(measurements[i], min(TRIED_INPUTS, totals[i]), workers) for i in tried]
+        seconds += sum(totals[i] for i in alike) * (statistics.fmean(rates) if rates else 0)
+    minutes = seconds / 60
+    size = f"{min(totals):,}" if min(totals) == max(totals) else f"{min(totals):,} to {max(totals):,}"
+    about = f"about {minutes:,.0f} minutes" if minutes >= 1.5 else "about a minute or less"
+    click.echo(
+        f"ogive: measuring {singular(len(measurements), 'operator')} in {kind.name}, on {size} inputs each: {about}. "
+        "Name operators to measure these alone. --save FOLDER keeps what is done if you interrupt",
+        err=True,
+    )
+
+
+def _seconds_of_an_input(measurement: Measurement, count: int, workers: int) -> float:
+    for _ in range(2):  # the first time compiles
+        begin = time.perf_counter()
+        measurement.run(max(1, (1 << measurement.kind.bits) // count), count, workers, lambda _: None)
+    return (time.perf_counter() - begin) / count
+
+
 def _obstacle(op: Operator, dtype: str, values: dict[str, Any]) -> str:
     """Why an operator cannot be measured; empty if it can."""
     if not any({t.name for t in (*s.inputs, *s.outputs)} == {dtype} for s in op.signatures):
@@ -301,38 +330,30 @@ def read_parameter(text: str) -> tuple[str, Any]:
         return name, value  # one of several formulas; the operator refuses what is none
 
 
-def _table(reports: list[ErrorReport], digest: bool) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("operator", "largest error", "at", "misrounded", *(["digest"] if digest else [])):
-        table.add_column(title, justify="right" if title == "misrounded" else "left", no_wrap=True)
+def _print_errors(reports: list[ErrorReport], digest: bool) -> None:
+    titles = "operator", "largest error", "at", "misrounded", *(("digest",) if digest else ())
+    rows = []
     for r in reports:
         digits = 17 if r.dtype == "float64" else 9
         place = ", ".join(f"{value:.{digits}g}" for value in r.worst_input) if r.worst > 0 else ""
-        table.add_row(
-            r.operator, f"{r.worst:.4f} ULP", place, f"{r.misrounded:,}", *([r.digest[:16]] if digest else [])
+        rows.append(
+            [r.operator, f"{r.worst:.4f} ULP", place, f"{r.misrounded:,}", *([r.digest[:16]] if digest else [])]
         )
-    return table
+    print_table([Column(title, title == "misrounded") for title in titles], rows)
 
 
-def _side_by_side(found: dict[str, dict[str, ErrorReport]], names: list[str]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    table.add_column("operator", no_wrap=True)
-    for name in names:
-        table.add_column(name, justify="right", no_wrap=True)
-    for operator, reports in found.items():
-        cells = [f"{reports[name].worst:.4g}" if name in reports else "-" for name in names]
-        table.add_row(operator, *cells)
-    return table
+def _print_side_by_side(found: dict[str, dict[str, ErrorReport]], names: list[str]) -> None:
+    rows = (
+        [operator, *(f"{reports[name].worst:.4g}" if name in reports else "-" for name in names)]
+        for operator, reports in found.items()
+    )
+    print_table([Column("operator"), *(Column(name, is_number=True) for name in names)], rows)
 
 
-def _histogram(report: ErrorReport) -> Table:
-    table = Table(box=None, header_style="bold")
-    table.add_column("error up to", justify="right")
-    table.add_column("results", justify="right")
-    for bound, count in zip(BINS, report.histogram, strict=True):
-        if count:
-            table.add_row(f"{bound:g} ULP", f"{count:,}")
-    return table
+def _print_histogram(report: ErrorReport) -> None:
+    columns = [Column("error up to", is_number=True), Column("results", is_number=True)]
+    bins = zip(BINS, report.histogram, strict=True)
+    print_table(columns, ([f"{bound:g} ULP", f"{count:,}"] for bound, count in bins if count))
 
 
 #: How many inputs are taken where there are too many.
@@ -361,30 +382,26 @@ def print_counts(
     if as_json:
         print_json({"counts": [asdict(each) for each in found]})
         return
-    out = console()
-    out.print(_table_of_counts(found))
+    texts, numbers = ("operator", "at"), ("not correctly rounded", "wrong sign of zero", "farthest")
+    print_table(
+        [Column(title, title in numbers) for title in (texts[0], *numbers, texts[1])], map(_row_of_counts, found)
+    )
     first = found[0]
     note = f"{first.dtype}, {first.count:,} inputs each"
     if any(each.undecided for each in found):
         note += f"; {sum(each.undecided for each in found):,} undecided values were taken as exact"
-    out.print(Text(note), soft_wrap=True)
+    say(note)
     if len(found) == 1:
         for example in first.first:
             given = ", ".join(_shown(value, kind.name) for value in example.inputs)
-            line = f"  {given} -> {_shown(example.result, kind.name)}, right is {_shown(example.right, kind.name)}"
-            out.print(Text(line), soft_wrap=True)
+            say(f"  {given} -> {_shown(example.result, kind.name)}, right is {_shown(example.right, kind.name)}")
 
 
-def _table_of_counts(found: list[Misrounded]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("operator", "not correctly rounded", "wrong sign of zero", "farthest", "at"):
-        table.add_column(title, justify="left" if title in ("operator", "at") else "right", no_wrap=True)
-    for each in found:
-        worst = each.worst
-        place = ", ".join(_shown(value, each.dtype) for value in worst.inputs) if worst else ""
-        steps = f"{worst.steps:,.0f} step{'s' if worst.steps != 1 else ''}" if worst else ""
-        table.add_row(each.operator, f"{each.misrounded:,}", f"{each.zero_signs:,}" if worst else "", steps, place)
-    return table
+def _row_of_counts(each: Misrounded) -> list[str]:
+    worst = each.worst
+    place = ", ".join(_shown(value, each.dtype) for value in worst.inputs) if worst else ""
+    steps = f"{worst.steps:,.0f} step{'s' if worst.steps != 1 else ''}" if worst else ""
+    return [each.operator, f"{each.misrounded:,}", f"{each.zero_signs:,}" if worst else "", steps, place]
 
 
 def _shown(value: float, dtype: str) -> str:

@@ -6,11 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from rich.table import Table
-from rich.text import Text
 
 from ogive.check import Finding, Report, check
-from ogive.cli.terminal import FEATURE_LEVEL, as_option, console, print_json, singular
+from ogive.cli.terminal import FEATURE_LEVEL, Column, as_option, print_json, print_table, say, singular
 
 __all__ = ["command"]
 
@@ -46,12 +44,12 @@ def command(model: Path, feature_level: str, refused_only: bool, as_json: bool) 
             row["reasons"] = [as_option(reason) for reason in row["reasons"]]
         print_json(data)
     else:
-        out = console()
         groups = _groups(report, refused_only=refused_only)
         if groups:
-            out.print(_table(report, groups))
+            titles = "where", "operator", "DirectML", "lowest level", f"at {report.feature_level}"
+            print_table([Column(title) for title in titles], map(_row, groups))
         for line in (*_reasons(groups), _summary(report)):
-            out.print(Text(line), soft_wrap=True)
+            say(line)
     return 1 if report.refused or report.open else 0
 
 
@@ -69,16 +67,10 @@ def _where(group: list[Finding]) -> str:
     return group[0].place + (f" and {more:,} more" if more else "")
 
 
-def _table(report: Report, groups: list[list[Finding]]) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("where", "operator", "DirectML", "lowest level", f"at {report.feature_level}"):
-        table.add_column(title, overflow="fold")
-    for group in groups:
-        finding = group[0]
-        lowest = "-" if finding.verdict in ("nothing", "outside") else finding.lowest_level or "none"
-        cells = _where(group), finding.operator, finding.directml or "-", lowest, _WORDS[finding.verdict]
-        table.add_row(*map(Text, cells))  # names of a model are no markup
-    return table
+def _row(group: list[Finding]) -> tuple[str, ...]:
+    finding = group[0]
+    lowest = "-" if finding.verdict in ("nothing", "outside") else finding.lowest_level or "none"
+    return _where(group), finding.operator, finding.directml or "-", lowest, _WORDS[finding.verdict]
 
 
 def _reasons(groups: list[list[Finding]]) -> Iterator[str]:

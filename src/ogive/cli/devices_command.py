@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import click
-from rich.table import Table
 
 from ogive.backends.target import host_target
-from ogive.cli.terminal import console
+from ogive.cli.terminal import Column, print_table, say
 from ogive.errors import MissingPackageError
 from ogive.runtime.threads import get_num_threads
 
-__all__ = ["command"]
+__all__ = ["command", "device_lines"]
 
 
 @click.command()
@@ -20,25 +19,31 @@ def command() -> int:
     The processor computes everything. OpenCL devices compute element-wise operators (ogive.opencl), if they round float32
     and float64 as IEEE 754 says. Each is tried with a small kernel.
     """
-    rows = [("cpu", host_target().name, f"{get_num_threads()} threads", "yes")]
-    reason = ""
+    rows, reason = _rows()
+    print_table([Column(title, is_list=True) for title in ("device", "name", "about", "computes")], rows)
+    if reason:
+        say(reason)
+    return 0
+
+
+def device_lines() -> list[str]:
+    """A line for each device, and for what keeps Ogive from finding others."""
+    rows, reason = _rows()
+    lines = [f"{device}: {name}, {about}; computes: {computes}" for device, name, about, computes in rows]
+    return [*lines, reason] if reason else lines
+
+
+def _rows() -> tuple[list[tuple[str, str, str, str]], str]:
+    """The devices, and why there are no others."""
+    rows, reason = [("cpu", host_target().name, f"{get_num_threads()} threads", "yes")], ""
     try:
         from ogive.opencl import devices
     except MissingPackageError as error:
-        reason = str(error)
-    else:
-        for device in devices():
-            computes = f"no: it {device.why_not}" if device.why_not else "element-wise operators"
-            about = f"{device.memory / 2**30:.1f} GiB, {device.platform}"
-            rows.append((f"opencl:{device.number}", device.name, about, computes))
-        if len(rows) == 1:
-            reason = "ogive.opencl: no driver is installed. Install your device's, or one of the processor (Debian: pocl-opencl-icd)"
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("device", "name", "about", "computes"):
-        table.add_column(title)
-    for row in rows:
-        table.add_row(*row)
-    console().print(table)
-    if reason:
-        click.echo(reason)
-    return 0
+        return rows, str(error)
+    for device in devices():
+        computes = f"no: it {device.why_not}" if device.why_not else "element-wise operators"
+        about = f"{device.memory / 2**30:.1f} GiB, {device.platform}"
+        rows.append((f"opencl:{device.number}", device.name, about, computes))
+    if len(rows) == 1:
+        reason = "ogive.opencl: no driver is installed. Install your device's, or one of the processor (Debian: pocl-opencl-icd)"
+    return rows, reason

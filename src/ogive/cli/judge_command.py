@@ -9,14 +9,11 @@ from pathlib import Path
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.progress import MofNCompleteColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 from ogive.cli.accuracy_command import read_parameter
 from ogive.cli.operator_argument import OperatorName, find
-from ogive.cli.terminal import console, print_json, progress
+from ogive.cli.terminal import Column, print_json, print_table, progress, say
 from ogive.dtypes import NUMBERS
 from ogive.errors import DTypeError, UnsupportedError
 from ogive.golden import Specification, of_operator
@@ -237,48 +234,46 @@ def _subject(
 
 
 def _print(found: list[Judgement], missing: int) -> None:
-    out = console()
     if len(found) == 1:
-        _print_one(out, found[0])
+        _print_one(found[0])
         return
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("operator", "largest error", "not nearest", "of", "verdict", "cause"):
-        table.add_column(
-            title, justify="right" if title in ("largest error", "not nearest", "of") else "left", no_wrap=True
-        )
-    for j in found:
-        verdict = "within" if j.within_budget else "beyond"
-        cause = j.causes[0].text if j.causes and not j.within_budget else ""
-        table.add_row(j.title, f"{j.worst_ulp:,.4g} ULP", f"{j.not_nearest:,}", f"{j.count:,}", verdict, Text(cause))
-    out.print(table)
+    numbers = "largest error", "not nearest", "of"
+    print_table(
+        [Column(title, title in numbers) for title in ("operator", *numbers, "verdict")]
+        + [Column("cause", is_list=True)],
+        map(_row, found),
+    )
     beyond = sum(not j.within_budget for j in found)
     absent = f"; it does not have {missing} more" if missing else ""
-    out.print(Text(f"{found[0].subject}: {len(found)} judged, {beyond} beyond the budget{absent}"), soft_wrap=True)
+    say(f"{found[0].subject}: {len(found)} judged, {beyond} beyond the budget{absent}")
 
 
-def _print_one(out: Console, j: Judgement) -> None:
-    def line(text: str) -> None:
-        out.print(Text(text), soft_wrap=True)
+def _row(j: Judgement) -> tuple[str, ...]:
+    verdict = "within" if j.within_budget else "beyond"
+    cause = j.causes[0].text if j.causes and not j.within_budget else ""
+    return j.title, f"{j.worst_ulp:,.4g} ULP", f"{j.not_nearest:,}", f"{j.count:,}", verdict, cause
 
-    line(f"{j.subject} {j.subject_version}: {j.title}, {j.inputs}".replace(" :", ":"))
+
+def _print_one(j: Judgement) -> None:
+    say(f"{j.subject} {j.subject_version}: {j.title}, {j.inputs}".replace(" :", ":"))
     if j.worst is not None:
         at = ", ".join(f"{v:.9g}" for v in j.worst.inputs)
-        line(f"largest error: {j.worst_ulp:,.6g} ULP at {at}: {j.worst.result:.9g}, right is {j.worst.right:.9g}")
-    line(f"largest distance: {j.worst_steps:,.0f} numbers of the type")
-    line(f"not nearest: {j.not_nearest:,} of {j.count:,}")
+        say(f"largest error: {j.worst_ulp:,.6g} ULP at {at}: {j.worst.result:.9g}, right is {j.worst.right:.9g}")
+    say(f"largest distance: {j.worst_steps:,.0f} numbers of the type")
+    say(f"not nearest: {j.not_nearest:,} of {j.count:,}")
     for name, policy in j.policies.items():
         if policy.count:
-            line(f"{name}: {policy.count:,} ({POLICIES[name]})")
+            say(f"{name}: {policy.count:,} ({POLICIES[name]})")
     if j.reversals:
-        line(f"order: {j.reversals:,} pairs of neighbours have results in the wrong order")
+        say(f"order: {j.reversals:,} pairs of neighbours have results in the wrong order")
     if j.symmetry and j.asymmetric:
-        line(f"symmetry: {j.asymmetric:,} results are not {j.symmetry}")
+        say(f"symmetry: {j.asymmetric:,} results are not {j.symmetry}")
     for text in j.dependence.found:
-        line(text)
+        say(text)
     if j.nanoseconds:
-        line(f"time: {np.format_float_positional(j.nanoseconds, trim='-')} ns an element")
+        say(f"time: {np.format_float_positional(j.nanoseconds, trim='-')} ns an element")
     for cause in j.causes:
-        line(f"cause: {cause.text}")
+        say(f"cause: {cause.text}")
     for text in j.beyond:
-        line(f"beyond the budget: {text}")
-    line("within the budget" if j.within_budget else "beyond the budget")
+        say(f"beyond the budget: {text}")
+    say("within the budget" if j.within_budget else "beyond the budget")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import click
-from rich.table import Table
 
-from ogive.catalog.fast_errors import errors
-from ogive.cli.terminal import console
+from ogive.catalog.fast_errors import UNMEASURED, errors
+from ogive.cli.terminal import Column, print_table, say, singular
 from ogive.dtypes import BOOLEAN, FLOATS, SIGNED, UNSIGNED
 from ogive.errors import suggestion
 from ogive.operator import Operator
@@ -28,10 +27,9 @@ FAMILIES = {
 @click.command()
 @click.argument("pattern", required=False, default="")
 def command(pattern: str) -> int:
-    """List the operators: their names elsewhere, their element types, and the errors of both contracts.
+    """List the operators: their names elsewhere, their element types, and the errors of the fast contract.
 
-    The errors are the largest measured ones of float32, in ULP, with the default parameters; "=" where the fast contract
-    is the exact one. `ogive accuracy OPERATOR` measures them.
+    The lines below the table explain its columns. `ogive accuracy OPERATOR` measures errors.
 
     PATTERN keeps those with this text in one of their names: swish for silu.
     """
@@ -48,17 +46,31 @@ def command(pattern: str) -> int:
         hint = advice(pattern) or suggestion(pattern, known)
         what = f"no operator has {pattern!r} in its names"
         raise click.UsageError(f"{what}. {hint}" if hint else f"{what}; {allowed}")
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("operator", "ONNX", "DirectML", "exact", "fast", "element types", "other names"):
-        table.add_column(title, no_wrap=title not in ("element types", "other names"))
-    for op in sorted(rows, key=lambda op: op.name):
-        table.add_row(
-            op.name, op.onnx or "-", op.directml or "-", *_errors(op), short_types(op), " ".join(others[op.name])
-        )
-    table.caption = f"floats: {', '.join(t.name for t in FLOATS)}; exact, fast: the largest errors in float32, ULP"
-    table.caption_justify = "left"
-    console().print(table)
+    titles = "operator", "ONNX", "DirectML", "fast", "element types", "other names"
+    print_table(
+        [Column(title, title == "fast", title in titles[-2:]) for title in titles],
+        (
+            (op.name, op.onnx or "-", op.directml or "-", _fast(op), short_types(op), " ".join(others[op.name]))
+            for op in sorted(rows, key=lambda op: op.name)
+        ),
+    )
+    click.echo()
+    own = sum(op.name in OPERATORS for op in rows)
+    filled_in = f", and {singular(len(rows) - own, 'name')} of others with numbers filled in" if own < len(rows) else ""
+    say(singular(own, "operator") + filled_in)
+    for title, text in _COLUMNS.items():
+        say(f"{title:<13}  {text}", indent=15)
     return 0
+
+
+#: What the columns mean.
+_COLUMNS = {
+    "fast": "the largest measured error of the fast contract in float32, in ULP; =: the same results as the exact "
+    "contract, which is correctly rounded (0.5 ULP at most); -: not measured",
+    "floats": ", ".join(t.name for t in FLOATS),
+    "int8-64": ", ".join(t.name for t in SIGNED),
+    "uint8-64": ", ".join(t.name for t in UNSIGNED),
+}
 
 
 def _names(op: Operator, others: tuple[str, ...]) -> list[str]:
@@ -66,12 +78,10 @@ def _names(op: Operator, others: tuple[str, ...]) -> list[str]:
     return [op.name, op.onnx or "", op.directml or "", *others]
 
 
-def _errors(op: Operator) -> tuple[str, str]:
-    """The largest errors of both contracts; what is correctly rounded is off by half a unit at most."""
+def _fast(op: Operator) -> str:
+    """The largest error of the fast contract."""
     found = errors(op.name)
-    if not found:
-        return "", "="
-    return "0.50", f"{rounded_up(found[0].fast):.2f}"
+    return f"{rounded_up(found[0].fast):.2f}" if found else "-" if op.name in UNMEASURED else "="
 
 
 def rounded_up(value: float) -> float:

@@ -52,7 +52,7 @@ def find(name: str) -> Operator:
         return named(ours) if ours in ALIASES else OPERATORS[ours]
     if known := advice(name):
         raise click.UsageError(f"there is no operator {name!r}. {known}")
-    near = difflib.get_close_matches(wanted, {*OPERATORS, *ALIASES}, 3)
+    near = difflib.get_close_matches(wanted, {*OPERATORS, *ALIASES}, 3, 0.65)
     hint = (
         f"did you mean {' or '.join(near)}?" if near else "allowed: the names that `ogive list` prints, or module:name"
     )

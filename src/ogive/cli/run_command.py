@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,10 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from rich.console import Console
 from rich.progress import Progress
-from rich.table import Table
-from rich.text import Text
 
 from ogive.cli.outputs import KeptOutputs, OutputFolder, read_array
 from ogive.cli.summary import Change, Summary, change, has_numbers, histogram, summary
@@ -21,12 +19,16 @@ from ogive.cli.terminal import (
     FEATURE_LEVEL,
     MEMORY,
     PICTURES,
+    TERMINAL,
     WIDTH,
+    Column,
     ModelCommand,
     console,
     picture,
     print_json,
+    print_table,
     progress,
+    say,
     singular,
 )
 from ogive.contracts import CONTRACTS
@@ -38,7 +40,7 @@ __all__ = ["command"]
 
 
 @click.command(cls=ModelCommand)
-@click.argument("model", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("model", type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path))
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="ONNX: an input and its value.")
 @click.option(
     "--output",
@@ -89,7 +91,8 @@ def command(
     MODEL is an .onnx file. The command prints what ran, and for every input and output its range, the number of zeros,
     NaN and infinities, and a picture of its distribution. With --output it writes each output to NAME.npy in that folder.
 
-    MODEL can also be a .json file in the format of DxDispatch, which says itself what to run and what to print.
+    MODEL can also be a .json file in the format of DxDispatch, which says itself what to run and what to print. With -
+    the command reads an ONNX model from a pipe.
 
     `ogive run MODEL --help` also prints the inputs and outputs of that model.
     """
@@ -171,7 +174,8 @@ def _run_onnx(
     given = {name: read_array(file) for name, file in files.items()}
     with progress() as display:
         task = display.add_task(f"loading {path.name}", total=None)
-        model = load(path, memory_limit=memory_limit, accuracy=accuracy, partial=partial)
+        source = sys.stdin.buffer.read() if str(path) == TERMINAL else path
+        model = load(source, memory_limit=memory_limit, accuracy=accuracy, partial=partial)
         given = {name: _with_type(model, name, array) for name, array in given.items()}
         with KeptOutputs() if folder is None else OutputFolder(folder) as outputs:
             display.update(task, description="computing")
@@ -314,8 +318,7 @@ def _draw(pairs: list[tuple[_InputArray, np.ndarray]]) -> None:
 
 
 def _show(path: Path, model: Model | PartialModel, seconds: list[float], tensors: list[_InputArray]) -> None:
-    out = console()
-    about = model.about
+    out, about = console(), model.about
     names = ", ".join(f"{name} x{count}" if count > 1 else name for name, count in sorted(about.operators.items()))
     opsets = ", ".join(f"{domain} {version}" for domain, version in about.opsets.items())
     nodes = singular(sum(about.operators.values()), "node") + (f" ({names})" if names else "")
@@ -327,22 +330,22 @@ def _show(path: Path, model: Model | PartialModel, seconds: list[float], tensors
         "time": f"{_median(seconds) * 1e3:.3f} ms, " + (how if len(seconds) > 1 else "compiling included"),
     }
     for title, text in lines.items():
-        out.print(Text(f"{title:<6} {text}"), soft_wrap=True)
-    out.print()
-    out.print(table(tensors))
+        say(f"{title:<6} {text}", indent=7)
+    click.echo()
+    _print_tensors(tensors)
     for tensor in tensors:
-        _show_change(out, tensor)
+        _show_change(tensor)
     for tensor in tensors:
         if tensor.counts is not None:
-            out.print(Text(f"\n{tensor.name}, how many elements (logarithmic)"), soft_wrap=True)
-            for line in picture(tensor.counts, tensor.low, tensor.high, out.encoding):
-                out.print(Text(line), soft_wrap=True)
+            say(f"\n{tensor.name}, how many elements (logarithmic)")
+            for line in picture(tensor.counts, tensor.low, tensor.high, out.encoding, columns=out.width):
+                click.echo(line)
     results = [tensor for tensor in tensors if tensor.role == "output"]
     written = [path for tensor in results for path in (tensor.file, tensor.picture) if path is not None]
     if written:
-        out.print()
+        click.echo()
     for file in written:
-        out.print(Text(f"wrote {file}"), soft_wrap=True)
+        say(f"wrote {file}")
 
 
 def _how(model: Model | PartialModel) -> str:
@@ -368,38 +371,35 @@ def _one_line(text: str) -> str:
     return words if len(words) <= 300 else words[:300] + "..."
 
 
-def _show_change(out: Console, tensor: _InputArray) -> None:
+def _show_change(tensor: _InputArray) -> None:
     if tensor.change is None:
         return
     zero, count = tensor.change.became_zero, tensor.summary.count
     share = f" ({100 * zero / count:.1f} %)" if zero else ""
     what = f"{zero:,} of {count:,} elements became 0{share}, {tensor.change.changed_signs:,} changed sign"
-    out.print(Text(f"{tensor.name} beside {tensor.compared_with}: {what}"), soft_wrap=True)
+    say(f"{tensor.name} beside {tensor.compared_with}: {what}")
 
 
 #: How a table calls what a tensor is for.
 _ROLES = {"input": "in", "output": "out"}
 
 
-def table(tensors: list[_InputArray]) -> Table:
+def _print_tensors(tensors: list[_InputArray]) -> None:
     """A row for each tensor. The range is that of finite numbers."""
-    shown = Table(box=None, header_style="bold", pad_edge=False)
     has_roles = len({tensor.role for tensor in tensors}) > 1
-    titles = "name", "shape", "dtype", "smallest", "largest", "zeros", "NaN", "inf", "-inf"
-    for title in (*([""] if has_roles else []), *titles):
-        is_text = title in ("", "name", "shape", "dtype")
-        shown.add_column(title, justify="left" if is_text else "right", overflow="fold")
+    texts, numbers = ("name", "shape", "dtype"), ("smallest", "largest", "zeros", "NaN", "inf", "-inf")
+    columns = [Column(""), *map(Column, texts)][not has_roles :] + [Column(title, is_number=True) for title in numbers]
+    rows = []
     for tensor in tensors:
         s = tensor.summary
         ends = ["-" if end is None else f"{end:.6g}" if isinstance(end, float) else str(end)
                 for end in (s.smallest, s.largest)]  # fmt: skip
-        numbers = [
+        counts = [
             "-" if n is None else f"{n:,}" for n in (s.zeros, s.nan, s.positive_infinities, s.negative_infinities)
         ]
         shape = " x ".join(map(str, s.shape)) or "scalar"
-        cells = tensor.name, shape, s.dtype, *ends, *numbers
-        shown.add_row(*map(Text, ([_ROLES[tensor.role]] if has_roles else []) + list(cells)))
-    return shown
+        rows.append([_ROLES.get(tensor.role, ""), tensor.name, shape, s.dtype, *ends, *counts][not has_roles :])
+    print_table(columns, rows)
 
 
 def _json_report(
@@ -456,9 +456,8 @@ def _run_json(
             "resources": [tensor.as_json() for tensor in tensors],
         })  # fmt: skip
     elif tensors:
-        out = console()
-        out.print()
-        out.print(table(tensors))
+        click.echo()
+        _print_tensors(tensors)
 
 
 def _values(resource: Any) -> np.ndarray | None:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 import numpy as np
-from rich.console import Console
 
-from ogive.catalog.fast_errors import errors
+from ogive.catalog.fast_errors import UNMEASURED, errors
 from ogive.cli.deciding_levels import identities, shares
 from ogive.cli.list_command import rounded_up, short_types
 from ogive.cli.operator_argument import OperatorName, find
 from ogive.cli.plot import PLOT_OR_TERMINAL, plot_operator
-from ogive.cli.terminal import TERMINAL
+from ogive.cli.terminal import TERMINAL, console, say
 from ogive.curves import Curve, Drawing, drawing
 from ogive.dtypes import ElementType
 from ogive.expression import REDUCTIONS, Expression, Format, walk
@@ -58,42 +57,44 @@ def command(operator: str, asm: bool, dtype: str | None, target: str | None, pic
         plot_operator(op, picture)
         click.echo(f"wrote {picture}")
         return 0
-    console = Console(highlight=False, soft_wrap=True)
     if asm:
         click.echo(_assembly(op, dtype or "float32", target))
         return 0
-    from ogive.catalog.other_names import names_of
-    from ogive.show import formula
-
-    results = "\n".join(formula(root, op.tensors) for root in op.formula())
-    console.print(f"[bold]{op.name}[/bold]\n")
-    console.print(f"  {results}\n".replace("\n", "\n  "), markup=False)
-    summary = (op.function.__doc__ or "").strip().split("\n\n")
-    console.print(summary[0] + "\n", markup=False)
-    console.print(f"ONNX      {op.onnx or '-'}", markup=False)
-    console.print(f"DirectML  {op.directml or '-'}", markup=False)
-    if others := names_of(op.name):
-        console.print(f"elsewhere {', '.join(others)}", markup=False)
-    console.print(f"types     {short_types(op)}", markup=False)
-    for line in _bounds(op):
-        console.print(f"bound     {line}", markup=False)
-    for line in _contracts(op):
-        console.print(line, markup=False)
-    found = shares(op)
-    for line in _levels(found):
-        console.print(f"levels    {line}", markup=False)
-    if named := identities(op, found):
-        console.print(
-            f"identity  no number of bits decides results, which are taken as exact: {'; '.join(named)}", markup=False
-        )
-    for p in op.parameters:
-        allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
-        default = "required" if p.is_required else f"default {p.default!r}"
-        console.print(f"{p.name:<9} {default}; {allowed}", markup=False)
+    say(op.name, style="bold")
+    if summary := (op.function.__doc__ or "").strip().split("\n\n")[0]:
+        say("\n" + " ".join(summary.replace("``", "").split()))
+    click.echo()
+    for title, text in _facts(op):
+        say(f"{title:<11} {text}", indent=12)
     if op.inputs == 1 and any(signature.outputs[0].is_float for signature in op.signatures):
         drawn = drawing(op, with_derivative=False)
         click.echo("\n" + _curve(drawn, drawn.curves[0]))
     return 0
+
+
+def _facts(op: Operator) -> Iterator[tuple[str, str]]:
+    """What is known of an operator, a line for each."""
+    from ogive.catalog.other_names import names_of
+    from ogive.show import formula
+
+    yield "ONNX", op.onnx or "-"
+    yield "DirectML", op.directml or "-"
+    if others := names_of(op.name):
+        yield "elsewhere", ", ".join(others)
+    yield "types", short_types(op)
+    for p in op.parameters:
+        allowed = ", ".join(map(repr, p.choices)) if p.choices else p.constraint.allowed
+        yield p.name, f"{'required' if p.is_required else f'default {p.default!r}'}; {allowed}"
+    lines = [line for root in op.formula() for line in formula(root, op.tensors).splitlines()]
+    yield from zip(("computed as", *[""] * len(lines)), lines, strict=False)
+    for line in _bounds(op):
+        yield "bound", line
+    yield from _contracts(op)
+    found = shares(op)
+    for line in _levels(found):
+        yield "levels", line
+    if named := identities(op, found):
+        yield "identity", f"no number of bits decides results, which are taken as exact: {'; '.join(named)}"
 
 
 def _bounds(op: Operator) -> list[str]:
@@ -147,21 +148,22 @@ def _percent(share: float) -> str:
     return f"{min(max(share, 0.0001), 0.9999):.2%}".replace("%", " %")
 
 
-def _contracts(op: Operator) -> list[str]:
+def _contracts(op: Operator) -> Iterator[tuple[str, str]]:
     """What both contracts give in float32; of own formulas, that the fast one has no bound."""
     from ogive.catalog import OPERATORS
 
-    if OPERATORS.get(op.name) is not op:
-        return ["fast      no bound of its error is stated: measure it with `ogive accuracy --accuracy fast`"]
     found = errors(op.name)
-    if not found:
-        return ["fast      the same as exact"]
-    lines = ["exact     correctly rounded in float32"]
+    if OPERATORS.get(op.name) is not op:
+        yield "fast", "no bound of its error is stated: measure it with `ogive accuracy --accuracy fast`"
+    elif not found and op.name not in UNMEASURED:
+        yield "fast", "the same as exact"
+    else:
+        yield "exact", "correctly rounded in float32"
+    if op.name in UNMEASURED:
+        yield "fast", "other results in float32, of which no error was measured"
     for each in found:
         values = ", ".join(f"{name} = {value}" for name, value in each.parameters.items())
-        about = f", {values}" if values else ""
-        lines.append(f"fast      {rounded_up(each.fast):.2f} ULP in float32{about}")
-    return lines
+        yield "fast", f"{rounded_up(each.fast):.2f} ULP in float32{f', {values}' if values else ''}"
 
 
 def _assembly(op: Operator, dtype: str, target: str | None) -> str:
@@ -180,8 +182,8 @@ def _assembly(op: Operator, dtype: str, target: str | None) -> str:
     )
 
 
-#: Columns of a curve without its frame.
-CURVE_WIDTH = 64
+#: Columns of a curve without its frame, and of what stands beside it.
+CURVE_WIDTH, _BESIDE = 64, 14
 
 
 def _in_the_terminal(op: Operator) -> str:
@@ -199,11 +201,12 @@ def _curve(drawn: Drawing, curve: Curve) -> str:
     import uniplot
 
     low, high = drawn.heights([curve])
+    width = max(16, min(CURVE_WIDTH, console().width - _BESIDE))
     text = uniplot.plot_to_string(
         xs=curve.x,
         ys=np.where((curve.y >= low) & (curve.y <= high), curve.y, np.nan),
         lines=not drawn.is_integer,
-        width=CURVE_WIDTH,
+        width=width,
         height=15,
         x_min=drawn.low,
         x_max=drawn.high,
@@ -214,17 +217,17 @@ def _curve(drawn: Drawing, curve: Curve) -> str:
         y_gridlines=[0],
     )
     lines = text.splitlines() if isinstance(text, str) else list(text)
-    return "\n".join(line.rstrip() for line in [*lines, _axis(drawn.low, drawn.high)])
+    return "\n".join(line.rstrip() for line in [*lines, _axis(drawn.low, drawn.high, width)])
 
 
-def _axis(low: float, high: float) -> str:
-    """Five numbers below a curve, each in the middle below its place."""
-    line = [" "] * (CURVE_WIDTH + 4)
-    for i in range(5):
+def _axis(low: float, high: float, width: int) -> str:
+    """Five numbers below a curve, or three, each in the middle below its place."""
+    line = [" "] * (width + 4)
+    for i in range(0, 5, 1 if width > 40 else 2):
         number = low + i * (high - low) / 4
         text = f"{number:g}"
         # The frame takes one column at the left.
-        middle = 1 + round(i / 4 * (CURVE_WIDTH - 1))
+        middle = 1 + round(i / 4 * (width - 1))
         begin = max(0, middle - (len(text) - 1) // 2 - len(text) // 2 * (number < 0))
         line[begin : begin + len(text)] = text
     return "".join(line)

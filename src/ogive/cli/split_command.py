@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
-from rich.text import Text
 
-from ogive.cli.terminal import console, print_json
+from ogive.cli.terminal import Column, print_json, print_table, say
 
 if TYPE_CHECKING:
     from ogive.onnx import Part
@@ -42,10 +40,11 @@ def command(model: Path, output: Path | None, as_json: bool) -> int:
         rows = [_row(part, name if output else None) for part, name in zip(parts, files, strict=True)]
         print_json({"parts": rows})
     else:
-        out = console()
-        out.print(_table(parts, files if output else None))
+        titles = "part", "computed by", "operators", "inputs", "outputs", *(("file",) if output else ())
+        columns = [Column(title, is_list=title in ("operators", "inputs", "outputs")) for title in titles]
+        print_table(columns, (_cells(i, part, files if output else None) for i, part in enumerate(parts)))
         for reason in grouped(reason for part in parts for reason in part.reasons):
-            out.print(Text(f"refused: {reason}"), soft_wrap=True)
+            say(f"refused: {reason}")
     return 0 if all(part.is_ogive for part in parts) else 1
 
 
@@ -65,12 +64,7 @@ def _row(part: Part, file: str | None) -> dict[str, Any]:
     }
 
 
-def _table(parts: tuple[Part, ...], files: list[str] | None) -> Table:
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("part", "computed by", "operators", "inputs", "outputs", *(("file",) if files else ())):
-        table.add_column(title, overflow="fold")
-    for i, part in enumerate(parts):
-        cells = [str(i), "Ogive" if part.is_ogive else "another runtime", _operators(part)]
-        cells += [", ".join(part.inputs), ", ".join(part.outputs), *([files[i]] if files else ())]
-        table.add_row(*map(Text, cells))  # names of a model are no markup
-    return table
+def _cells(i: int, part: Part, files: list[str] | None) -> tuple[str, ...]:
+    names = ", ".join(part.inputs), ", ".join(part.outputs)
+    by = "Ogive" if part.is_ogive else "another runtime"
+    return (str(i), by, _operators(part), *names, *([files[i]] if files else ()))

@@ -6,15 +6,17 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Timer
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, ProgressColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from ogive.errors import MissingPackageError, OgiveError, UnsupportedError
 
@@ -24,12 +26,15 @@ __all__ = [
     "MEMORY",
     "PICTURES",
     "TERMINAL",
+    "Column",
     "ModelCommand",
     "as_option",
     "console",
     "picture",
     "print_json",
+    "print_table",
     "progress",
+    "say",
     "singular",
 ]
 
@@ -50,6 +55,96 @@ def console() -> Console:
     """Standard output; in a pipe as wide as the text is."""
     found = Console(highlight=False)
     return found if found.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+
+
+def say(text: str, *, style: str = "", indent: int = 0) -> None:
+    """Print text. In a terminal lines are broken between words, the next ones indented; a word is never broken."""
+    out = console()
+    for line in text.split("\n"):
+        for part in _lines(line, out.width, indent):
+            out.print(Text(part, style), soft_wrap=True)
+
+
+def _lines(text: str, width: int, indent: int = 0) -> list[str]:
+    """The lines of a text that is broken at blanks. A word that is longer than a line has one of its own.
+
+    >>> _lines("silu swish hard_swish", 12, 2)
+    ['silu swish', '  hard_swish']
+    """
+    if cell_len(text) <= width:
+        return [text]
+    words = text.lstrip().split(" ")
+    lines = [" " * (len(text) - len(text.lstrip())) + words[0]]
+    for word in words[1:]:
+        if cell_len(lines[-1]) + 1 + cell_len(word) > width and lines[-1].strip():
+            lines.append(" " * indent + word)
+        else:
+            lines[-1] += f" {word}"
+    return [line.rstrip() for line in lines]
+
+
+class Column(NamedTuple):
+    """A column of a table."""
+
+    title: str
+    is_number: bool = False
+    """Whether its cells end below each other."""
+    is_list: bool = False
+    """Whether a cell is words of which some may stand on a line of their own."""
+
+
+#: Blanks between two columns. A list is as wide as this, or as its longest word.
+_GAP, _LIST_WIDTH = 2, 16
+
+
+def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> None:
+    """Print a row on a line. Where the terminal is too narrow for that, a row is a block with a line for each column.
+
+    No word is broken, so no number is. A list is shortened first: the rest of its words stand below.
+    """
+    out = console()
+    cells = [list(row) for row in rows]
+    widths = [
+        max(cell_len(cell) for cell in (column.title, *(row[i] for row in cells))) for i, column in enumerate(columns)
+    ]
+    least = [
+        max(map(cell_len, (_LIST_WIDTH * " ", *(word for row in cells for word in row[i].split(" ")))))
+        if column.is_list
+        else widths[i]
+        for i, column in enumerate(columns)
+    ]
+    for i in sorted(range(len(columns)), key=lambda i: least[i] - widths[i]):
+        excess = sum(widths) + _GAP * (len(columns) - 1) - out.width
+        if excess > 0:
+            widths[i] = max(min(widths[i], least[i]), widths[i] - excess)
+    if sum(widths) + _GAP * (len(columns) - 1) > out.width:
+        _print_blocks(out, columns, cells)
+        return
+    for number, row in enumerate([[column.title for column in columns], *cells]):
+        parts = [_lines(cell, width) for cell, width in zip(row, widths, strict=True)]
+        for j in range(max(map(len, parts))):
+            line = (
+                _padded(part[j] if j < len(part) else "", width, at_end=column.is_number)
+                for part, width, column in zip(parts, widths, columns, strict=True)
+            )
+            out.print(Text((_GAP * " ").join(line).rstrip(), "" if number else "bold"), soft_wrap=True)
+
+
+def _print_blocks(out: Console, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> None:
+    """A block for each row, without the cells that are empty."""
+    margin = max(cell_len(column.title) for column in columns) + _GAP
+    for row in rows:
+        for column, cell in zip(columns, row, strict=True):
+            for j, part in enumerate(_lines(cell, max(out.width - margin, 1)) if cell not in ("", "-") else ()):
+                line = Text(_padded("" if j else column.title, margin), "bold")
+                out.print(line + Text(part, "not bold"), soft_wrap=True)
+        out.print()
+
+
+def _padded(text: str, width: int, *, at_end: bool = False) -> str:
+    """A text with blanks, as wide as a column."""
+    blanks = " " * (width - cell_len(text))
+    return blanks + text if at_end else text + blanks
 
 
 @contextmanager
@@ -219,8 +314,10 @@ HEIGHT, WIDTH = 3, 60
 _BLOCKS, _ASCII = " ▁▂▃▄▅▆▇█", " .:|"
 
 
-def picture(counts: Sequence[int], low: float, high: float, encoding: str | None) -> list[str]:
+def picture(counts: Sequence[int], low: float, high: float, encoding: str | None, *, columns: int = WIDTH) -> list[str]:
     r"""The lines of a histogram, with the ends of its range below. Heights are logarithms of the counts.
+
+    Neighbours are added where there are more counts than columns.
 
     >>> print("\n".join(picture([1, 10, 1000, 0, 1], -1, 1, "utf-8")))
       █
@@ -229,6 +326,8 @@ def picture(counts: Sequence[int], low: float, high: float, encoding: str | None
     -1  1
     """
     blocks = _BLOCKS if _can_write(_BLOCKS, encoding) else _ASCII
+    if len(counts) > columns:
+        counts = [sum(counts[i * len(counts) // columns : (i + 1) * len(counts) // columns]) for i in range(columns)]
     full, largest = len(blocks) - 1, max(counts, default=0)
     # One element is still seen: its height is that of the smallest step, or more.
     scale = HEIGHT * full / math.log1p(largest) if largest else 0

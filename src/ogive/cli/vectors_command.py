@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
-from rich.text import Text
 
 from ogive.cli.accuracy_command import read_parameter
 from ogive.cli.operator_argument import OperatorName, find
-from ogive.cli.terminal import console, print_json, singular
+from ogive.cli.terminal import print_json, say, singular
 from ogive.dtypes import ELEMENT_TYPES
 from ogive.golden import make, of_operator, regimes
 from ogive.golden.formats import FORMATS, write
@@ -145,9 +144,8 @@ def command(
     if as_json:
         print_json({"sets": [vectors.manifest for vectors, _ in written]})
         return 0
-    out = console()
     for vectors, paths in written:
         sizes = sum(case.elements for case in vectors.cases)
         line = f"{vectors.name}: {singular(sizes, 'result')} in {singular(len(vectors.cases), 'case')}"
-        out.print(Text(f"{line}, {singular(len(paths), 'file')}, {paths[0]}"), soft_wrap=True)
+        say(f"{line}, {singular(len(paths), 'file')}, {paths[0]}")
     return 0

@@ -28,7 +28,7 @@ from ogive.backends.target import TARGETS, Target
 from ogive.runtime.cache import decode, encode, key, sha256
 from ogive.runtime.engine_files import engine_files
 
-__all__ = ["FOLDER", "digest_of_files", "load", "packed"]
+__all__ = ["FOLDER", "digest_of_files", "has_pack", "load", "packed"]
 
 MAGIC = b"OGIVE-PACK-4\n\0\0\0"
 _HEAD = struct.Struct("<16s32s32sII")  # what it is, two digests of the engine's files, numbers of keys and of blocks
@@ -211,6 +211,11 @@ def _opened(target: str) -> _Pack | None:
     if not is_good:
         pack.close()
     return pack if is_good else None
+
+
+def has_pack(target: str) -> bool:
+    """Whether kernels of a target come with the package."""
+    return _opened(target) is not None
 
 
 def _is_of_these_files(content: bytes, sizes: bytes, written: float) -> bool:
