@@ -31,7 +31,7 @@ from ogive.engine.computation import Formula, under
 from ogive.errors import OgiveError, message
 from ogive.runtime import wheel_kernels
 from ogive.runtime.engine_files import engine_files, is_of_engine
-from ogive.runtime.kernels import identity_of_columns, identity_of_repair, kept_or_made
+from ogive.runtime.kernels import identity_of_columns, identity_of_repair, identity_of_retry, kept_or_made
 
 if TYPE_CHECKING:
     from ogive.program import Program
@@ -63,11 +63,13 @@ def make_pack(target: Target, formulas: Sequence[Formula] | None = None) -> byte
     for formula in formulas or catalogue():
         program, identity = formula.program, formula.identity
         known = _add(kernels, identity, program, target)
-        if known["repaired"]:
-            assert program.repair is not None
-            _add(repairs, identity_of_repair(identity), program.repair(), target)
+        before = program
+        for later in program.later:
+            of_later = identity_of_retry if before.retry is not None else identity_of_repair
+            _add(repairs, identity := of_later(identity), later, target)
+            before = later
         if known["columns"]:
-            _add(kernels, identity_of_columns(identity), program, target, of_columns=True)
+            _add(kernels, identity_of_columns(formula.identity), program, target, of_columns=True)
     files = {name: Path(path).read_bytes() for name, path in engine_files().items()}
     return wheel_kernels.packed(kernels, repairs, files)
 

@@ -141,6 +141,9 @@ class Program:
     repair: Callable[[], Program] | None = field(default=None, compare=False)
     """Makes the program that computes undecided elements again, with more bits. It has one more result, an uint8 that is 1
     where it could not decide either. Programs that decide everything need none."""
+    retry: Callable[[], Program] | None = field(default=None, compare=False)
+    """Makes a program of the same results that computes undecided elements before the repair: with a test of its own, and
+    with a repair, which is this one's too."""
     decide: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]] | None = field(
         default=None, compare=False
     )
@@ -164,6 +167,14 @@ class Program:
         results = range(len(self.inputs), len(self.inputs) + len(self.outputs))
         undecided = self.undecided
         return undecided is not None and self.row_operands.issuperset(results) and undecided not in varying([undecided])
+
+    @property
+    def later(self) -> tuple[Program, ...]:
+        """The programs that compute undecided elements again, in their order. The last is the repair, unless the retry decides all."""
+        if self.retry is not None:
+            retry = self.retry()
+            return retry, *retry.later
+        return () if self.repair is None else (self.repair(),)
 
     @property
     def tests(self) -> list[Expression]:
@@ -199,7 +210,7 @@ class Program:
             test = () if fast.undecided is None else (fast.undecided,)
             parts.append(python(fast.magnitude, fast.limit, *fast.results, *test))
         if self.repair is not None:
-            parts.append(self.repair().text)
+            parts.append((self.retry or self.repair)().text)
         return "\n".join(parts)
 
     @property

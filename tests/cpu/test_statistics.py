@@ -19,7 +19,7 @@ ORDINARY = (np.random.default_rng(0).standard_normal(20_000) * 3).astype(np.floa
 def counted(name, types="float32 -> float32"):
     rows = [row for row in ogive.runtime.statistics() if (row.operator, row.types) == (name, types)]
     assert len(rows) <= 1
-    return rows[0] if rows else Statistics(name, types, 0, 0, 0, 0.0)
+    return rows[0] if rows else Statistics(name, types, 0, 0, 0, 0, 0.0)
 
 
 def rise(name, call, types="float32 -> float32"):
@@ -127,7 +127,7 @@ def test_the_table_is_printed_when_the_process_ends(value, is_printed):
         return
     head, titles, row = done.stderr.splitlines()
     assert head == "ogive: elements that each level decided"
-    assert titles.split() == ["operator", "types", "elements", "repaired", "enclosed", "seconds"]
+    assert titles.split() == ["operator", "types", "elements", "retried", "repaired", "enclosed", "seconds"]
     assert row.startswith("gelu      float32 -> float32      1000")
 
 
@@ -139,13 +139,15 @@ def test_the_table_says_when_there_is_nothing():
 
 
 def test_the_table():
-    text = table([Statistics("f", "float32 -> float32", 200, 20, 1, 0.5)])
+    text = table([Statistics("f", "float32 -> float32", 200, 40, 20, 1, 0.5)])
     assert text.splitlines()[1].split() == [
         "f",
         "float32",
         "->",
         "float32",
         "200",
+        "40",
+        "(20.00%)",
         "20",
         "(10.00%)",
         "1",

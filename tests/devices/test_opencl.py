@@ -16,6 +16,7 @@ from ogive.catalog import OPERATORS
 from ogive.errors import ArgumentError, DeviceError, DTypeError, ParameterError, ShapeError, UnsupportedError
 from ogive.exporting.digest import elements, fnv
 from ogive.operator import Operator
+from tests.cpu import test_retry as retry
 from tests.cpu import test_tables as tables
 from tests.random_formulas import grown
 
@@ -80,6 +81,22 @@ def test_tables_and_estimates(queue):
     operands = [(array.base_data, 0, (1,)) for array in given]
     kernel.run(queue, (1000,), operands, [result.base_data for result in results], [tables.PLACE], None, []).wait()
     tables.judge([result.get() for result in results], *arrays)
+
+
+def test_a_chain_of_kernels(queue):
+    """The retry and the repair compute in the work item; what they leave is listed."""
+    made, x = retry.chain(), retry.data(3000, 0.1)
+    kernel, result = kernels.Kernel(queue.context, queue.device, made, made.inputs), cla.empty(queue, 3000, np.float32)
+    listed_ones: list[np.ndarray] = []
+
+    def on_host(elements):
+        listed_ones.append(elements)
+        return [elements * retry.FACTORS[3]]
+
+    operand = (on_device(queue, x).base_data, 0, (1,))
+    kernel.run(queue, (3000,), [operand], [result.base_data], [], on_host, []).wait()
+    np.testing.assert_array_equal(result.get(), retry.expected(x))
+    assert sorted(np.concatenate(listed_ones)) == sorted(x[x > retry.LATER[2]])
 
 
 @pytest.mark.matrix("op.name")

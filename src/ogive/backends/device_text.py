@@ -1,7 +1,7 @@
 """Element-wise programs as kernels of a device: one work item an element, in OpenCL C or CUDA C++.
 
 The text has two kernels. ``ogive_elements`` computes elements. Where the program's rounding test leaves one open, the
-repair computes it again, in the same work item; where that leaves it open too, its place and its operands go into a list.
+retry and the repair compute it again, in the same work item; where these leave it open too, its place and its operands go into a list.
 The host computes those few, and ``ogive_put`` puts their results into place.
 
 Operands may lie anyhow: ``layout`` has the number of dimensions, the shape, and for each operand the place of its first
@@ -75,12 +75,12 @@ class _Kernels:
         self.given = tuple(given)
         self.program, self.dialect, self.words = program, dialect, _WORDS[dialect.name]
         self.support: dict[str, str] = {}
-        self.repair = None if program.repair is None else program.repair()
+        self.later = program.later
         self.inputs, self.outputs = range(len(program.inputs)), range(len(program.outputs))
         self.parameters = [f"const double p{k}" for k in range(program.parameter_count)]
 
     def text(self) -> str:
-        again = [] if self.repair is None else [self._again(self.repair)]
+        again = [self._again(number, program) for number, program in enumerate(self.later)]
         functions = [*again, self._elements(), self._put()]
         return "\n".join([self.dialect.before, *self.support.values(), *functions])
 
@@ -98,12 +98,14 @@ class _Kernels:
         text.support = self.support
         return text.statements(roots)
 
-    def _again(self, repair: Program) -> str:
+    def _again(self, number: int, program: Program) -> str:
+        """The function of a later program; whether it leaves the element open."""
         given = [f"const {self._type(t)} x{k}" for k, t in enumerate(self.program.inputs)]
         given += [f"{self._type(t)} *y{k}" for k, t in enumerate(self.program.outputs)]
-        lines, values = self._statements(repair.results)
+        test = node(ops.CONSTANT, (), 0, Format.BIT) if program.undecided is None else program.undecided
+        lines, values = self._statements([*program.results, test][: len(self.outputs) + 1])
         lines += [f"*y{k} = {bare(values[k])};" for k in self.outputs]
-        head = f"static {'__device__ ' if self.dialect is CUDA else ''}int ogive_again"
+        head = f"static {'__device__ ' if self.dialect is CUDA else ''}int ogive_again{number or ''}"
         return _function(f"{head}({', '.join([*given, *self.parameters])})", [*lines, f"return {bare(values[-1])};"])
 
     def _elements(self) -> str:
@@ -115,7 +117,7 @@ class _Kernels:
         arguments += self.parameters
         tests = [] if program.undecided is None else [program.undecided]
         statements, values = self._statements([*program.results, *tests])
-        is_listed = self.repair is not None and bool(tests)
+        is_listed = bool(self.later and tests)
         words = set(re.findall(r"\w+", " ".join([*statements, *values])))
         read = [k for k in self.inputs if is_listed or f"x{k}" in words]
         lines = [f"const {long} item = ({long})({self.words.number});", "if (item >= n) {", "    return;", "}"]
@@ -128,8 +130,9 @@ class _Kernels:
             arguments += [f"{self._pointer(t, is_read=False)}open{k}" for k, t in enumerate(program.inputs)]
             given = [f"x{k}" for k in self.inputs] + [f"&y{k}" for k in self.outputs]
             given += [f"p{k}" for k in range(program.parameter_count)]
+            again = [f"ogive_again{number or ''}({', '.join(given)})" for number in range(len(self.later))]
             lines += [
-                f"if ({bare(values[-1])} && ogive_again({', '.join(given)})) {{",
+                f"if ({' && '.join([values[-1], *again])}) {{",
                 f"    const {uint} slot = {self.words.append.format('count')};",
                 "    if (slot < room) {",
                 f"        places[slot] = ({uint})item;",

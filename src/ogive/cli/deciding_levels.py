@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -114,8 +115,8 @@ def numbers_of(op: Operator) -> dict[str, Any]:
 COUNT, FIRST, SECONDS = 4096, 256, 0.02
 
 
-def shares(op: Operator, dtype: str = "float32") -> dict[str, tuple[float, float, float]]:
-    """By family: which share of elements kernel, repair and enclosures decide. Empty where there is no such type.
+def shares(op: Operator, dtype: str = "float32") -> dict[str, tuple[float, ...]]:
+    """By family: which share of elements kernel, retry, repair and enclosures decide. Empty where there is no such type.
 
     Rows have 256 elements.
     """
@@ -130,9 +131,11 @@ def shares(op: Operator, dtype: str = "float32") -> dict[str, tuple[float, float
             with np.errstate(all="ignore"):
                 op(*arrays, **numbers)
             after = _counted()
-            elements, repaired, enclosed = (a - b for a, b in zip(after, before, strict=True))
+            elements, *left, enclosed = (a - b for a, b in zip(after, before, strict=True))
             elements = elements or 1  # a kernel without a repair counts nothing
-            found[family] = 1 - repaired / elements, (repaired - enclosed) / elements, enclosed / elements
+            left[0] = max(left)  # a kernel without a retry leaves all to the repair
+            levels = [elements, *left, enclosed, 0]
+            found[family] = tuple((a - b) / elements for a, b in pairwise(levels))
             if time.perf_counter() - begin > SECONDS:
                 break
     return found
@@ -142,7 +145,7 @@ def shares(op: Operator, dtype: str = "float32") -> dict[str, tuple[float, float
 LOOKED_AT, MANY = 8, 0.1
 
 
-def identities(op: Operator, found: dict[str, tuple[float, float, float]], dtype: str = "float32") -> list[str]:
+def identities(op: Operator, found: dict[str, tuple[float, ...]], dtype: str = "float32") -> list[str]:
     """The families on which no number of bits decides results, as of ``sin(x)**2 + cos(x)**2 - 1``: that is taken for 0.
 
     ``found`` are `shares`.
@@ -157,7 +160,7 @@ def identities(op: Operator, found: dict[str, tuple[float, float, float]], dtype
     outputs = list(zip(roots, signature.outputs, strict=True))
     named = []
     for seed, family in enumerate(FAMILIES):
-        if found[family][2] < MANY:
+        if found[family][-1] < MANY:
             continue
         arrays = drawn(family, signature, LOOKED_AT, seed)
         elements = dict.fromkeys(zip(*(array.tolist() for array in arrays), strict=True))
@@ -166,6 +169,6 @@ def identities(op: Operator, found: dict[str, tuple[float, float, float]], dtype
     return named
 
 
-def _counted() -> tuple[int, int, int]:
-    rows = statistics()
-    return sum(row.elements for row in rows), sum(row.repaired for row in rows), sum(row.enclosed for row in rows)
+def _counted() -> tuple[int, ...]:
+    """Elements, and how many of them were retried, repaired and enclosed, of all kernels."""
+    return tuple(map(sum, zip((0, 0, 0, 0), *(row[2:6] for row in statistics()), strict=True)))

@@ -127,11 +127,11 @@ def _bound_text(bound: Bound) -> str:
     }[bound.kind]
 
 
-def _levels(found: dict[str, tuple[float, float, float]]) -> list[str]:
+def _levels(found: dict[str, tuple[float, ...]]) -> list[str]:
     """Which share of float32 elements each level decides, by the data: a line for families that are alike."""
     by_text: dict[str, list[str]] = {}
     for family, levels in found.items():
-        parts = zip(levels, ("the kernel", "the repair", "enclosures"), strict=True)
+        parts = zip(levels, ("the kernel", "the retry", "the repair", "enclosures"), strict=True)
         text = ", ".join(f"{level} {_percent(share)}" for share, level in parts if share)
         by_text.setdefault(text, []).append(family)
     if list(by_text) == ["the kernel 100 %"]:

@@ -46,7 +46,9 @@ class _Functions:
         self.parameters = [f"double {name}" for name in interface.parameters]
 
     def texts(self) -> list[str]:
-        again = [] if self.interface.repair is None else [self._again(self.interface.repair)]
+        interface = self.interface
+        again = [] if interface.retry is None else [self._again(interface.retry, is_retry=True)]
+        again += [] if interface.repair is None else [self._again(interface.repair)]
         return [*again, self._chunk(), self._contiguous(), self._strided()]
 
     def _statements(self, roots: Sequence[Expression], read: Callable[[int], str]) -> tuple[list[str], list[str]]:
@@ -62,15 +64,20 @@ class _Functions:
         text.support = self.support
         return text.statements(roots)
 
-    def _again(self, repair: Program) -> str:
-        """The function of one element, with more bits."""
+    def _again(self, program: Program, *, is_retry: bool = False) -> str:
+        """The function of one element, with more bits. That of a retry says whether the element is open still."""
         results = [f"{C_TYPES[o.type.name]} *{o.name}" for o in self.outputs]
         given = [f"const {C_TYPES[o.type.name]} {o.name}" for o in self.inputs]
-        lines, values = self._statements(repair.results[: len(self.outputs)], lambda k: self.inputs[k].name)
-        lines += [f"*{o.name} = {bare(value)};" for o, value in zip(self.outputs, values, strict=True)]
+        roots = [*program.results[: len(self.outputs)], *program.tests[:1]]
+        lines, values = self._statements(roots, lambda k: self.inputs[k].name)
+        lines += [f"*{o.name} = {bare(value)};" for o, value in zip(self.outputs, values, strict=False)]
+        name, title, kind = "again", "One element again, with more bits.", "void"
+        if is_retry:
+            lines.append(f"return {bare(values[-1]) if program.tests else 0};")
+            name, title, kind = "retry", "One element again; whether it is open still.", "int"
         lines = [*self._unused(lines), *lines]
-        head = f"static void {self.interface.name}_again({', '.join([*given, *results, *self.parameters])})"
-        return _function("One element again, with more bits.", head, lines)
+        head = f"static {kind} {self.interface.name}_{name}({', '.join([*given, *results, *self.parameters])})"
+        return _function(title, head, lines)
 
     def _chunk(self) -> str:
         """The loop over a chunk."""
@@ -84,10 +91,12 @@ class _Functions:
             before = [f"uint8_t is_open[{CHUNK}];", "int any = 0;"]
             lines += [f"is_open[i] = (uint8_t){values[-1]};", "any |= is_open[i];"]
             arguments = [f"{o.name}[i]" for o in self.inputs] + [f"&{o.name}[i]" for o in self.outputs]
-            call = f"{name}_again({', '.join([*arguments, *self.interface.parameters])});"
+            given = ", ".join([*arguments, *self.interface.parameters])
+            call = f"{name}_again({given});"
+            condition = "is_open[i]" if self.interface.retry is None else f"is_open[i] && {name}_retry({given})"
             after = [
                 "for (size_t i = 0; any && i < n; i++) {",
-                "    if (is_open[i]) {",
+                f"    if ({condition}) {{",
                 f"        {call}",
                 "    }",
                 "}",

@@ -10,22 +10,24 @@ distances from element to element in bytes, the parameters. It has two parts:
 Both compute by `_blocks`, and nothing else calls a kernel.
 
 A program with a rounding test marks elements that it could not decide: one in some hundred or thousand. The repair computes
-them again, with more bits. Marked elements are gathered until they fill a block of the repair, or no more come. It needs their
-operands, so elements go through the buffers where a result overlaps an operand. What the repair cannot decide either (few but
+them again, with more bits; before it a retry does, where there is one, which marks what is left to the repair. Marked elements
+are gathered until they fill a block of the repair, or no more come. It needs their operands, so elements go through the buffers where a result overlaps an operand. What the repair cannot decide either (few but
 ties, docs/export.md) keeps the repair's result, one of the two neighbours of the exact number: enclosures need Python.
 """
 
 from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
 
 from ogive.backends.blocks import block_size
 from ogive.backends.function_text import FunctionText
 from ogive.backends.target import Target
 from ogive.exporting.interface import Interface
 
-__all__ = ["REPAIR", "copied", "run_function"]
+__all__ = ["REPAIR", "RETRY", "copied", "run_function"]
 
-#: What the names of the repair's functions begin with, behind those of the function itself.
-REPAIR = "repair."
+#: What the names of the repair's functions begin with, and of the retry's, behind those of the function itself.
+REPAIR, RETRY = "repair.", "retry."
 
 #: Bytes of all buffers together, so far as single blocks do not need more: stacks of 4 KiB a frame need no probes.
 BUFFERS = 3072
@@ -53,8 +55,8 @@ class _ElementsRun:
         self.operands = interface.operands
         self.sizes = [operand.type.itemsize for operand in self.operands]
         self.block = block_size(interface.program)
-        self.repair = interface.repair
-        self.together = 0 if self.repair is None else block_size(self.repair)
+        self.repair, self.retry = interface.repair, interface.retry
+        self.together = max((block_size(later) for later in (self.retry, self.repair) if later is not None), default=0)
         room = BUFFERS
         if self.repair is not None:
             room -= self.together * (sum(self.sizes) + 1 + 8) + MARKED_AT_ONCE // 8
@@ -171,19 +173,40 @@ class _ElementsRun:
         """The function that computes a block of gathered elements again, and puts the results where they belong."""
         head = "(ptr %places, ptr %again, ptr %numbers, i64 %count, ptr %values)"
         f = FunctionText(f"define internal void @{self.prefix}repaired{head} nounwind noinline")
-        given = f"ptr %again, i64 {self.together}, ptr %values, i64 0, ptr null"
-        f.line(f"call void @{self.prefix}{REPAIR}stage0({given})")
+        given = f"ptr %again, i64 {self.together}, ptr %values, i64 0, ptr"
+        if self.retry is None:
+            f.line(f"call void @{self.prefix}{REPAIR}stage0({given} null)")
+            self._put_back(f, "-1")
+        else:
+            flags = f.emit("alloca i64, align 8")
+            f.store("i64", "0", flags, 8)
+            f.line(f"call void @{self.prefix}{RETRY}stage0({given} {flags})")
+            self._put_back(f, "-1")
+            if self.retry.repair is not None:
+                marks = f.load("i64", flags, 8)
+                with f.when(f.do("icmp ne", marks, "0")):
+                    f.line(f"call void @{self.prefix}{REPAIR}stage0({given} null)")
+                    self._put_back(f, marks)
+        f.end("ret void")
+        return f.text
+
+    def _put_back(self, f: FunctionText, marks: str) -> None:
+        """Put the results of those gathered elements into place whose bits are set."""
         pointer = self.target.pointer_bytes
         for k, (operand, size) in enumerate(zip(self.operands, self.sizes, strict=True)):
             if not operand.is_input:
                 place = f.load("ptr", f.item("ptr", "%places", k), pointer)
                 again = f.load("ptr", f.item("ptr", "%again", k), pointer)
-                with f.loop("0", "%count", "1") as i:
+                with f.loop("0", "%count", "1") as i, self._where(f, marks, i):
                     number = f.load("i64", f.item("i64", "%numbers", i), 8)
                     item = f.load(f"i{8 * size}", f.at(again, f.do("mul", i, str(size))), size)
                     f.store(f"i{8 * size}", item, f.at(place, f.do("mul", number, str(size))), size)
-        f.end("ret void")
-        return f.text
+
+    def _where(self, f: FunctionText, marks: str, number: str) -> AbstractContextManager[None]:
+        """Lines for elements of this number whose bit is set; -1 has all bits."""
+        if marks == "-1":
+            return nullcontext()
+        return f.when(f.do("icmp ne", f.do("and", f.do("lshr", marks, number), "1"), "0"))
 
     def _staged(self, begin: str) -> None:
         """Compute the elements from ``begin`` on through buffers."""

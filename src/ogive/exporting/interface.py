@@ -61,6 +61,11 @@ class Interface:
         """What computes elements again that the program cannot decide; None if it decides all."""
         return None if self.program.repair is None else self.program.repair()
 
+    @cached_property
+    def retry(self) -> Program | None:
+        """What computes elements again before the repair does, if there is such a program. Rows have none yet."""
+        return None if self.program.retry is None or self.is_row_wise else self.program.retry()
+
     @property
     def entries(self) -> tuple[str, ...]:
         """The names that the object file defines."""

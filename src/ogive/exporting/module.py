@@ -31,10 +31,11 @@ def module_text(interfaces: Sequence[Interface], targets: Sequence[Target], trip
             made = parts(interface.program, target, prefix, "internal", level)
             header |= dict.fromkeys(made.declarations)
             functions += made.functions
-            if interface.repair is not None:
-                again = parts(interface.repair, target, f"{prefix}{driver.REPAIR}", "internal", level)
-                header |= dict.fromkeys(again.declarations)
-                functions += again.functions
+            for name, later in ((driver.RETRY, interface.retry), (driver.REPAIR, interface.repair)):
+                if later is not None:
+                    again = parts(later, target, f"{prefix}{name}", "internal", level)
+                    header |= dict.fromkeys(again.declarations)
+                    functions += again.functions
             if len(attributes) == level:
                 attributes.append(_for_level(made.attributes, target) if len(targets) > 1 else made.attributes)
             loops = row_driver if interface.is_row_wise else driver

@@ -6,7 +6,7 @@ the trips through memory. The fast paths of the programs become one (fast_path.p
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
@@ -15,7 +15,7 @@ from ogive.numerics.truths import either
 from ogive.passes.fast_path import fast_path_of_steps
 from ogive.program import MASK, Number, Program, substituted
 
-__all__ = ["fuse"]
+__all__ = ["fuse", "retry_of_steps"]
 
 
 def fuse(
@@ -57,8 +57,19 @@ def fuse(
         fast_path=fast_path_of_steps(inputs, steps, outputs, values, undecided),
         undecided=undecided,
         repair=None if undecided is None else lambda: _repair(inputs, steps, outputs),
+        retry=retry_of_steps(steps, lambda found: fuse(inputs, found, outputs)),
         decide=lambda operands, parameters: _decide(steps, outputs, operands, parameters),
     )
+
+
+def retry_of_steps(
+    steps: Sequence[tuple[Program, Sequence[int]]],
+    fused: Callable[[Sequence[tuple[Program, Sequence[int]]]], Program],
+) -> Callable[[], Program] | None:
+    """The retry of fused programs: of each step its own, or what it is where it has none."""
+    if all(program.retry is None for program, _ in steps):
+        return None
+    return lambda: fused([(program if program.retry is None else program.retry(), given) for program, given in steps])
 
 
 def _repair(

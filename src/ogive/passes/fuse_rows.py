@@ -16,6 +16,7 @@ from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node, walk
 from ogive.numerics.truths import either
 from ogive.passes.cost import cost
+from ogive.passes.fuse import retry_of_steps
 from ogive.program import MASK, Number, Program, Reduction, Stage
 
 __all__ = ["fuse_rows"]
@@ -48,7 +49,11 @@ def fuse_rows(
         joint.add(program, operands)
     made = joint.program(outputs)
     if made.undecided is not None:
-        made = replace(made, repair=lambda: _repair(inputs, row_inputs, steps, outputs, of_row=made.marks_rows))
+        made = replace(
+            made,
+            repair=lambda: _repair(inputs, row_inputs, steps, outputs, of_row=made.marks_rows),
+            retry=retry_of_steps(steps, lambda found: fuse_rows(inputs, row_inputs, found, outputs)),
+        )
     return replace(made, decide_row=partial(_decide, steps, outputs))
 
 

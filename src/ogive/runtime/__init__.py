@@ -2,7 +2,7 @@
 
 >>> import ogive.runtime
 >>> ogive.runtime.statistics()  # doctest: +SKIP
-[Statistics(operator='softmax', types='float32 -> float32', elements=8192, repaired=4096, enclosed=0, seconds=0.0)]
+[Statistics(operator='softmax', types='float32 -> float32', elements=8192, retried=0, repaired=4096, enclosed=0, seconds=0.0)]
 """
 
 from __future__ import annotations

@@ -28,8 +28,11 @@ class Statistics(NamedTuple):
     """The types of operands and results, as ``float32 -> float32``."""
     elements: int
     """How many elements were computed."""
+    retried: int
+    """How many of them a first kernel in shorter arithmetic left to a second one; 0 where there is one kernel. Of row operators
+    all elements of a row count if one is undecided, here and below."""
     repaired: int
-    """How many of them the kernel left undecided. Of row operators all elements of a row count if one is undecided."""
+    """How many of them these kernels left undecided."""
     enclosed: int
     """How many of those the repair left undecided, so that enclosures were asked."""
     seconds: float
@@ -48,7 +51,7 @@ def note(kernel: _native.Kernel, inputs: Sequence[ElementType], outputs: Sequenc
 def statistics() -> list[Statistics]:
     """How many elements each level has decided since the process began, the operator first that took enclosures longest.
 
-    ``elements - repaired`` elements were decided by the kernel, ``repaired - enclosed`` by its repair, and ``enclosed`` by
+    ``elements - repaired`` elements were decided by kernels, ``repaired - enclosed`` by its repair, and ``enclosed`` by
     enclosures, which took ``seconds`` in all threads together. Enclosures remember results, so that equal elements are computed once.
 
     The list has a row for every operator and combination of types whose kernels have a repair and have run. Kernels
@@ -70,21 +73,21 @@ def statistics() -> list[Statistics]:
         if kernel is None or types is None or not kernel.counts[0]:
             continue
         names = " -> ".join(", ".join(kind.name for kind in side) for side in types)
-        total = sums.setdefault((kernel.name or "?", names), [0, 0, 0, 0])
+        total = sums.setdefault((kernel.name or "?", names), [0] * len(kernel.counts))
         for i, count in enumerate(kernel.counts):
             total[i] += count
     rows = [
-        Statistics(name, types, elements, repaired, enclosed, nanoseconds / 1e9)
-        for (name, types), (elements, repaired, enclosed, nanoseconds) in sums.items()
+        Statistics(name, types, *elements, nanoseconds / 1e9)
+        for (name, types), (*elements, nanoseconds) in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row.seconds, -row.enclosed, -row.repaired, row.operator, row.types))
 
 
 def table(rows: Sequence[Statistics]) -> str:
     """The rows as text."""
-    lines = [("operator", "types", "elements", "repaired", "enclosed", "seconds")]
+    lines = [("operator", "types", "elements", "retried", "repaired", "enclosed", "seconds")]
     for row in rows:
-        shares = (f"{n} ({n / row.elements:.2%})" for n in (row.repaired, row.enclosed))
+        shares = (f"{n} ({n / row.elements:.2%})" for n in (row.retried, row.repaired, row.enclosed))
         lines.append((row.operator, row.types, str(row.elements), *shares, f"{row.seconds:.3f}"))  # type: ignore[arg-type]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     padded = (

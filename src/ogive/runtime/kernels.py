@@ -28,7 +28,8 @@ __all__ = ["compiled", "make_kernel", "make_ufunc"]
 
 #: What a kernel wants to know: its code, the elements it takes at a time, the reductions of each stage, the sizes
 #: of rows kept between stages, from how many elements on threads pay, from how many eighths of the last cache on
-#: results are written past it, the kernel that computes again what the code leaves undecided, and the one for columns.
+#: results are written past it, the kernel that computes again what the code leaves undecided (a repair or a retry), and the
+#: one for columns.
 Resolved = tuple[
     _native.Code,
     int,
@@ -110,6 +111,7 @@ def kept_or_made(
         "scratch": [f.bits // 8 for f in program.scratch],
         "threshold": int(target.tuning.parallel_cost / max(price, target.tuning.smallest_cost)),
         "repaired": program.undecided is not None and not of_columns,
+        "retried": program.retry is not None,
         "columns": takes_columns(program) and not of_columns,
         "marks rows": program.marks_rows,
     }
@@ -121,6 +123,11 @@ def kept_or_made(
 def identity_of_repair(identity: str) -> str:
     """The identity of the kernel that computes again what another one leaves undecided."""
     return f"repair of\n{identity}"
+
+
+def identity_of_retry(identity: str) -> str:
+    """The identity of the kernel that computes such elements before the repair does."""
+    return f"retry of\n{identity}"
 
 
 def identity_of_columns(identity: str) -> str:
@@ -139,11 +146,13 @@ def make_kernel(
     make_identity: Callable[[], str] | None = None,
     decide: Decider | RowDecider | None = None,
     of_columns: bool = False,
+    is_first: bool = True,
 ) -> _native.Kernel:
     """A kernel for operands of these types; its program is asked for when it is first called.
 
     ``row_operands`` are the operands of a row-wise kernel that have one number a row. ``of_columns`` asks for the code of
-    rows that are columns, which another kernel calls (runtime/native/rows.c).
+    rows that are columns, which another kernel calls (runtime/native/rows.c). Kernels that are not ``is_first`` are called by
+    those whose undecided elements they compute, which count for them.
 
     ``make_identity`` gives a text that says as much as the program, and is made faster: if the cache knows what
     was made of it, the program is not made again.
@@ -162,9 +171,23 @@ def make_kernel(
         code = _native.Code(image.code, image.entries, image.imports)
         stages = (*map(tuple, known["stages"]), ())
         streamed = chosen.tuning.streamed_eighths
-        repair = repair_of(target, known["marks rows"]) if known["repaired"] else None
+        again = None
+        if known["repaired"]:
+            again = retry_of(target) if known["retried"] else repair_of(target, known["marks rows"])
         columns = columns_of(target) if known["columns"] else None
-        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, repair, columns
+        return code, known["block"], stages, tuple(known["scratch"]), known["threshold"], streamed, again, columns
+
+    def retry_of(target: Target | None) -> _native.Kernel:
+        return make_kernel(
+            inputs,
+            outputs,
+            lambda: _retry_of(make_program()),
+            target,
+            row_wise=row_wise,
+            row_operands=of_row,
+            make_identity=None if make_identity is None else lambda: identity_of_retry(make_identity()),
+            is_first=False,
+        )
 
     def repair_of(target: Target | None, marks_rows: bool) -> _native.Kernel:
         return make_kernel(
@@ -180,6 +203,7 @@ def make_kernel(
                 if row_wise
                 else Decider(inputs, outputs, lambda: make_program().decide)
             ),
+            is_first=False,
         )
 
     def columns_of(target: Target | None) -> _native.Kernel:
@@ -192,11 +216,12 @@ def make_kernel(
             row_operands=of_row,
             make_identity=None if make_identity is None else lambda: identity_of_columns(make_identity()),
             of_columns=True,
+            is_first=False,
         )
 
     sizes = tuple(t.itemsize for t in inputs), tuple(t.itemsize for t in outputs)
     kernel = _native.Kernel(*sizes, resolve, row_wise, tuple(sorted(of_row)), decide)
-    if decide is None and not of_columns:
+    if is_first:
         note(kernel, inputs, outputs)
     return kernel
 
@@ -204,6 +229,11 @@ def make_kernel(
 def _repair_of(program: Program) -> Program:
     assert program.repair is not None
     return program.repair()
+
+
+def _retry_of(program: Program) -> Program:
+    assert program.retry is not None
+    return program.retry()
 
 
 def make_ufunc(

@@ -106,19 +106,27 @@ static npy_intp staged_elements(npy_intp bytes, npy_intp block) {
     return most / unit * unit;
 }
 
-/* Whether this is a kernel that can repair the results of the other; 0, or -1 with an error set. */
+/* Whether this is a kernel that can repair the results of the other, or compute them again with a test of its own; 0, or -1
+ * with an error set. A retry has no code yet: so kernels cannot lead back to one another. */
 static int check_repair(const OgiveKernel *kernel, PyObject *object, Py_ssize_t block) {
     const OgiveKernel *repair = (OgiveKernel *)object;
     int suits = Py_TYPE(object) == ogive_kernel_type && kernel->row_wise == repair->row_wise &&
-                (kernel->row_wise || block % 8 == 0) && repair->inputs == kernel->inputs &&
-                repair->outputs == kernel->outputs + 1;
+                (kernel->row_wise || block % 8 == 0) && repair->inputs == kernel->inputs;
     for (int k = 0; suits && k < kernel->inputs + kernel->outputs; ++k) {
         suits = repair->itemsizes[k] == kernel->itemsizes[k] && repair->of_row[k] == kernel->of_row[k];
     }
-    if (!suits || repair->itemsizes[kernel->inputs + kernel->outputs] != 1) {
+    if (suits && ogive_is_retry(repair, kernel)) {
+        if (repair != kernel && atomic_load(&repair->function) == NULL && kernel->retries < OGIVE_MOST_RETRIES) {
+            return 0;
+        }
+        PyErr_Format(PyExc_ValueError, "Kernel: a retry is a kernel without code yet; %d in a chain are possible",
+                     OGIVE_MOST_RETRIES);
+        return -1;
+    }
+    if (!suits || repair->outputs != kernel->outputs + 1 || repair->itemsizes[kernel->inputs + kernel->outputs] != 1) {
         PyErr_SetString(PyExc_ValueError,
-                        "Kernel: a repair is a kernel of the same operands and one result more, of 1 byte; and the block of "
-                        "what it repairs is a multiple of 8");
+                        "Kernel: a repair is a kernel of the same operands and one result more, of 1 byte, or of the same "
+                        "results; and the block of what it repairs is a multiple of 8");
         return -1;
     }
     return 0;
@@ -195,6 +203,9 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
     kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
     kernel->code = Py_NewRef(code);
     kernel->repair = repair == Py_None ? NULL : (OgiveKernel *)Py_NewRef(repair);
+    if (kernel->repair != NULL && ogive_is_retry(kernel->repair, kernel)) {
+        kernel->repair->retries = kernel->retries + 1;
+    }
     kernel->columns = columns == Py_None ? NULL : (OgiveKernel *)Py_NewRef(columns);
     atomic_store(&kernel->function, kernel->functions[0]);
     return 0;
@@ -367,8 +378,8 @@ static PyObject *kernel_counts(PyObject *object, void *unused) {
     for (int i = 0; i < OGIVE_COUNTING_THREADS; ++i) {
         computed += atomic_load_explicit(&counts->computed[i][0], memory_order_relaxed);
     }
-    return Py_BuildValue("LLLL", (long long)computed, (long long)atomic_load(&counts->repaired),
-                         (long long)atomic_load(&counts->asked), (long long)atomic_load(&counts->nanoseconds));
+    return Py_BuildValue("LLLLL", (long long)computed, (long long)atomic_load(&counts->retried),
+                         (long long)atomic_load(&counts->repaired), (long long)atomic_load(&counts->asked), (long long)atomic_load(&counts->nanoseconds));
 }
 
 static PyMethodDef kernel_methods[] = {
@@ -380,7 +391,7 @@ static PyGetSetDef kernel_getset[] = {
     {"prepared", kernel_is_prepared, NULL, "Whether the code is there.", NULL},
     {"name", kernel_name, NULL, "The name of the first ufunc that was made of it, or None.", NULL},
     {"counts", kernel_counts, NULL,
-     "Of a kernel with a repair: elements computed, of them repaired, asked of `decide`, and the nanoseconds that it took.", NULL},
+     "Of a kernel with a repair: elements computed, of them retried, repaired, asked of `decide`, and its nanoseconds.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
@@ -396,7 +407,8 @@ static PyType_Slot kernel_slots[] = {
                 "is called when it is first needed; it returns the Code, the number of elements that the code\n"
                 "takes at a time, the reductions of each stage, the sizes of rows kept between stages, from how many\n"
                 "elements on threads pay, from how many eighths of the last cache on streaming does, the Kernel that\n"
-                "computes again what the code flags as undecided, or None, and the Kernel that computes the same where\n"
+                "computes again what the code flags as undecided (a repair has a mask as its last result; a retry has the\n"
+                "same results and a repair of its own), or None, and the Kernel that computes the same where\n"
                 "rows are the columns of a matrix, or None. `decide` is such a kernel's: it is called as\n"
                 "decide(inputs, outputs, mask, parameters), with bytes, and returns the outputs as bytes."},
     {Py_tp_new, kernel_new},

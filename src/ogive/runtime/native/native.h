@@ -46,8 +46,10 @@
 
 #ifdef _MSC_VER
 #define OGIVE_THREAD_LOCAL __declspec(thread)
+#define OGIVE_APART __declspec(noinline) /* a function whose frame its callers do without */
 #else
 #define OGIVE_THREAD_LOCAL _Thread_local
+#define OGIVE_APART __attribute__((noinline))
 #endif
 
 /* What the interpreter's lock guards in other builds of Python, the object's own lock guards in a free-threaded one. No
@@ -109,11 +111,13 @@ enum ogive_reduction {
 
 /* How many elements each level of a kernel with a repair has computed. Threads add to numbers of their own, which costs no
  * locked instruction; the first number is that of all threads for which there is none. */
+#define OGIVE_MOST_RETRIES 1 /* each takes 40 KiB of the stack */
 #define OGIVE_COUNTING_THREADS 16
 #define OGIVE_NUMBERS_OF_A_LINE 8
 
 typedef struct {
     _Atomic int64_t computed[OGIVE_COUNTING_THREADS][OGIVE_NUMBERS_OF_A_LINE]; /* lines of the cache that threads don't share */
+    _Atomic int64_t retried;
     _Atomic int64_t repaired;
     _Atomic int64_t asked;       /* of `decide` */
     _Atomic int64_t nanoseconds; /* that `decide` took */
@@ -127,9 +131,11 @@ typedef struct OgiveKernel {
     /* () -> (Code, block, stages, scratch, parallel threshold, streaming threshold, repair, columns); called once, then
      * dropped */
     PyObject *resolve;
-    /* Of a kernel whose code flags what it cannot decide: the one that computes such elements again. It has one more
-     * result, an uint8 that is not 0 where it could not decide either. */
+    /* Of a kernel whose code flags what it cannot decide: the one that computes such elements again. A repair has one more
+     * result, an uint8 that is not 0 where it could not decide either. A retry has the same results, flags what it cannot
+     * decide, and has a repair of its own. */
     struct OgiveKernel *repair;
+    int retries; /* how many kernels of the chain are before a retry: at most OGIVE_MOST_RETRIES */
     /* Of a row-wise kernel whose results depend on no order: its code for rows that are the columns of a matrix. */
     struct OgiveKernel *columns;
     PyObject *decide;  /* of a repair: computes what it could not decide (see repair.c) */
@@ -208,6 +214,10 @@ typedef struct {
 
 /* Computes `count` elements, whole blocks, as `function` does, and again what it could not decide of the first `valid`. */
 void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_intp valid, _Bool streams);
+/* Whether what computes elements of the other kernel again is a retry. */
+static inline int ogive_is_retry(const OgiveKernel *next, const OgiveKernel *kernel) {
+    return next->outputs == kernel->outputs;
+}
 /* The code of the kernel's repair; NULL where it cannot be had, which the call will say. */
 ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repair);
 /* What the repair left open: `elements` of every operand and result, one after the other, and where in the mask. */

@@ -2,8 +2,9 @@
  *
  * A kernel that has a repair computes with a bound of its error, and flags the elements whose result that bound leaves
  * open: a few in a thousand or fewer. They are gathered, computed again by the repair, which has more bits, and put back.
- * What the repair flags in its turn goes to Python (`decide`), which has as many bits as it takes. Rows are repaired as a
- * whole (rows.c).
+ * What the repair flags in its turn goes to Python (`decide`), which has as many bits as it takes. In the place of the repair
+ * there may be a retry: a kernel of the same results, with a test and a repair of its own. Rows are repaired as a whole
+ * (rows.c).
  */
 #include "native.h"
 #include "streaming.h"
@@ -14,6 +15,9 @@
 /* Elements between two looks at the flags: their inputs are then still in the cache nearby. */
 #define CHUNK 4096
 #define FEWEST_IN_PLACE 64
+
+/* The most undecided elements that are gathered. */
+#define MOST_GATHERED 1024
 
 /* ---- exceptions ------------------------------------------------------------------------------ */
 
@@ -190,12 +194,12 @@ static inline void copy_element(char *to, const char *from, npy_intp size) {
 
 /* The place of the first element of a batch with the same operands, for each flagged one. Others keep no mark, so that
  * Python is asked once about padding, constants and zeros. Returns how many marks are gone. `table` has room for twice
- * as many as a chunk: open addressing of a place and one, 0 where it is free. */
+ * as many as are gathered: open addressing of a place and one, 0 where it is free. */
 static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers, npy_intp count, uint16_t *first,
                                  uint16_t *table) {
     char *mask = buffers[repair->inputs + repair->outputs - 1];
     npy_intp gone = 0;
-    memset(table, 0, 2 * CHUNK * sizeof *table);
+    memset(table, 0, 2 * MOST_GATHERED * sizeof *table);
     for (npy_intp i = 0; i < count; ++i) {
         first[i] = (uint16_t)i;
         if (mask[i] == 0) {
@@ -209,7 +213,7 @@ static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers
             hash ^= hash >> 29;
         }
         for (uint64_t at = hash;; ++at) {
-            uint16_t *entry = &table[at % (2 * CHUNK)];
+            uint16_t *entry = &table[at % (2 * MOST_GATHERED)];
             if (*entry == 0) {
                 *entry = (uint16_t)(i + 1);
                 break;
@@ -231,15 +235,15 @@ static npy_intp keep_first_marks(const OgiveKernel *repair, char *const *buffers
     return gone;
 }
 
-/* Has Python decide what the repair flagged of a batch. Threads with small stacks call this: 24 KiB lie elsewhere. */
+/* Has Python decide what the repair flagged of a batch. Threads with small stacks call this: 6 KiB lie elsewhere. */
 static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *const *buffers, npy_intp count) {
-    uint16_t *const first = malloc(3 * CHUNK * sizeof *first); /* NULL: Python is asked about each */
+    uint16_t *const first = malloc(3 * MOST_GATHERED * sizeof *first); /* NULL: Python is asked about each */
     npy_intp elements[OGIVE_MAX_OPERANDS + 1];
     const int operands = repair->inputs + repair->outputs;
     for (int k = 0; k < operands; ++k) {
         elements[k] = count;
     }
-    const npy_intp gone = first == NULL ? 0 : keep_first_marks(repair, buffers, count, first, first + CHUNK);
+    const npy_intp gone = first == NULL ? 0 : keep_first_marks(repair, buffers, count, first, first + MOST_GATHERED);
     atomic_fetch_add_explicit(&call->kernel->counts.asked, gone, memory_order_relaxed);
     ogive_decide(call, repair, buffers, elements);
     for (npy_intp i = 0; gone > 0 && i < count; ++i) {
@@ -251,89 +255,218 @@ static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *c
     free(first);
 }
 
-/* Computes the elements with these numbers again. */
-static void repair_elements(ogive_call *call, void *const *pointers, const uint16_t *numbers, npy_intp count) {
-    OgiveKernel *repair = call->kernel->repair;
-    const ogive_kernel_function function = ogive_repair_function(call, repair);
-    if (function == NULL) {
-        return;
-    }
-    atomic_fetch_add_explicit(&call->kernel->counts.repaired, count, memory_order_relaxed);
-    const int operands = repair->inputs + repair->outputs;
-    _Alignas(64) char staging[OGIVE_STAGING_BYTES];
+/* ---- the chain of kernels -------------------------------------------------------------------- */
+
+/* What one kernel of the chain computes: elements that lie one after the other. */
+typedef struct {
+    ogive_call *call;
+    OgiveKernel *kernel;
+    ogive_kernel_function function;
+    void *const *pointers;
+    npy_intp count, valid; /* whole blocks, and those of them that are wanted */
+    npy_intp chunk;        /* elements between two looks at the flags */
+    _Bool streams;
+    char **held;        /* buffers of a chunk of those results that lie over inputs; NULL where none do */
+    npy_intp held_from; /* the first element of the chunk whose results lie there yet */
+} level;
+
+/* Undecided elements of several chunks, which the next kernel of the chain takes together. */
+typedef struct {
+    OgiveKernel *next;
+    npy_intp count, room;
+    npy_intp places[MOST_GATHERED]; /* in the operands of the level */
     char *buffers[OGIVE_MAX_OPERANDS + 1];
-    for (npy_intp begin = 0; begin < count; begin += repair->staged) {
-        const npy_intp some = count - begin < repair->staged ? count - begin : repair->staged;
-        const npy_intp padded = (some + repair->block - 1) / repair->block * repair->block;
-        char *cursor = staging;
-        for (int k = 0; k < operands; ++k) {
-            const npy_intp size = repair->itemsizes[k];
-            buffers[k] = cursor;
-            cursor += padded * size;
-            if (k < repair->inputs) {
-                for (npy_intp i = 0; i < some; ++i) {
-                    copy_element(buffers[k] + i * size, (const char *)pointers[k] + numbers[begin + i] * size, size);
-                }
-                memset(buffers[k] + some * size, 0, (size_t)((padded - some) * size));
-            }
+    _Alignas(64) char memory[OGIVE_STAGING_BYTES];
+} heap;
+
+static void compute_level(level *work);
+
+static void begin_heap(heap *found) {
+    const OgiveKernel *next = found->next;
+    found->room = next->staged < MOST_GATHERED ? next->staged : MOST_GATHERED;
+    char *cursor = found->memory;
+    for (int k = 0; k < next->inputs + next->outputs; ++k) {
+        found->buffers[k] = cursor;
+        cursor += found->room * next->itemsizes[k];
+    }
+}
+
+/* Has the next kernel compute what was gathered, and puts the results into place. */
+static void empty_heap(const level *work, heap *found) {
+    ogive_call *call = work->call;
+    OgiveKernel *next = found->next;
+    ogive_counts *counts = &call->kernel->counts;
+    const npy_intp count = found->count, padded = (count + next->block - 1) / next->block * next->block;
+    const ogive_kernel_function function = atomic_load_explicit(&next->function, memory_order_acquire);
+    found->count = 0;
+    for (int k = 0; k < next->inputs; ++k) {
+        const npy_intp size = next->itemsizes[k];
+        memset(found->buffers[k] + count * size, 0, (size_t)((padded - count) * size));
+    }
+    if (ogive_is_retry(next, work->kernel)) {
+        atomic_fetch_add_explicit(&counts->retried, count, memory_order_relaxed);
+        compute_level(&(level){call, next, function, (void *const *)found->buffers, padded, count, CHUNK, 0, NULL, 0});
+    } else {
+        atomic_fetch_add_explicit(&counts->repaired, count, memory_order_relaxed);
+        function((void *const *)found->buffers, padded, call->loop->parameters, 2 * padded, NULL);
+        if (count > 0 && memchr(found->buffers[next->inputs + next->outputs - 1], 1, (size_t)count) != NULL) {
+            decide_elements(call, next, found->buffers, count);
         }
-        function((void *const *)buffers, padded, call->loop->parameters, 2 * padded, NULL);
-        const char *mask = buffers[operands - 1];
-        if (memchr(mask, 1, (size_t)some) != NULL) {
-            decide_elements(call, repair, buffers, some);
-        }
-        for (int k = repair->inputs; k < operands - 1; ++k) {
-            const npy_intp size = repair->itemsizes[k];
-            for (npy_intp i = 0; i < some; ++i) {
-                copy_element((char *)pointers[k] + numbers[begin + i] * size, buffers[k] + i * size, size);
-            }
+    }
+    if (work->streams) {
+        ogive_stream_end();
+    }
+    for (int k = next->inputs; k < next->inputs + work->kernel->outputs; ++k) {
+        const npy_intp size = next->itemsizes[k];
+        char *held = work->held == NULL ? NULL : work->held[k];
+        for (npy_intp i = 0; i < count; ++i) {
+            const npy_intp place = found->places[i];
+            char *to = held != NULL && place >= work->held_from ? held + (place - work->held_from) * size
+                                                                : (char *)work->pointers[k] + place * size;
+            copy_element(to, found->buffers[k] + i * size, size);
         }
     }
 }
 
-/* The numbers of the flagged elements. */
-static npy_intp find_flagged(const unsigned char *flags, npy_intp valid, uint16_t *numbers) {
+/* The flags of 64 elements of a chunk, from one on. */
+static uint64_t flags_at(const unsigned char *flags, npy_intp at, npy_intp valid) {
+    uint64_t word;
+    memcpy(&word, flags + at / 8, sizeof word);
+    return valid - at < 64 ? word & (((uint64_t)1 << (valid - at)) - 1) : word;
+}
+
+static npy_intp flagged(const unsigned char *flags, npy_intp valid) {
     npy_intp found = 0;
-    for (npy_intp at = 0; at < valid; at += 64) {
-        uint64_t word;
-        memcpy(&word, flags + at / 8, sizeof word);
-        if (valid - at < 64) {
-            word &= ((uint64_t)1 << (valid - at)) - 1;
-        }
-        for (npy_intp i = at; word != 0; ++i, word >>= 1) {
-            while ((word & 0xFF) == 0) {
-                word >>= 8;
-                i += 8;
-            }
-            if (word & 1) {
-                numbers[found++] = (uint16_t)i;
-            }
-        }
+    for (npy_intp at = 0; at < valid; at += 64) { /* the bits of two, of four, of a byte added up, then all bytes */
+        uint64_t word = flags_at(flags, at, valid);
+        word -= word >> 1 & 0x5555555555555555u;
+        word = (word & 0x3333333333333333u) + (word >> 2 & 0x3333333333333333u);
+        word = (word + (word >> 4)) & 0x0F0F0F0F0F0F0F0Fu;
+        found += (npy_intp)(word * 0x0101010101010101u >> 56);
     }
     return found;
 }
 
-static int any_flagged(const unsigned char *flags, npy_intp valid) {
+/* Whether the next kernel, which has a test too, had better compute a whole chunk than gathered elements of it. */
+static int is_retried_whole(const level *work, const OgiveKernel *next, const unsigned char *flags, npy_intp count,
+                            npy_intp valid) {
+    return ogive_is_retry(next, work->kernel) && count % next->block == 0 && 4 * flagged(flags, valid) > valid;
+}
+
+/* The operands of the chunk that begins at an element. */
+static void find_chunk(const level *work, npy_intp at, void **places) {
+    const OgiveKernel *kernel = work->kernel;
+    for (int k = 0; k < kernel->inputs + kernel->outputs; ++k) {
+        places[k] = (char *)work->pointers[k] + at * kernel->itemsizes[k];
+    }
+    for (int k = kernel->inputs; work->held != NULL && k < kernel->inputs + kernel->outputs; ++k) {
+        places[k] = work->held[k] != NULL ? work->held[k] : places[k];
+    }
+}
+
+/* Puts the results of a chunk that lie in buffers over its inputs, which nobody needs any more. */
+static void let_go(level *work, npy_intp count) {
+    const OgiveKernel *kernel = work->kernel;
+    for (int k = kernel->inputs; work->held != NULL && k < kernel->inputs + kernel->outputs; ++k) {
+        if (work->held[k] != NULL) {
+            const npy_intp size = kernel->itemsizes[k];
+            memcpy((char *)work->pointers[k] + work->held_from * size, work->held[k], (size_t)(count * size));
+        }
+    }
+    work->held_from += count;
+}
+
+/* Gathers the flagged elements of a chunk. */
+static void gather(const level *work, heap *found, npy_intp at, npy_intp count, npy_intp valid, const unsigned char *flags) {
+    OgiveKernel *next = found->next;
+    const npy_intp before = found->count;
+    const int inputs = work->kernel->inputs;
+    int is_asked = 0;
+    void *places[OGIVE_MAX_OPERANDS];
+    find_chunk(work, at, places);
+    for (npy_intp begin = 0; begin < valid; begin += 64) {
+        uint64_t word = flags_at(flags, begin, valid);
+        for (npy_intp i = begin; word != 0; ++i, word >>= 1) {
+            while ((word & 0xFF) == 0) {
+                word >>= 8;
+                i += 8;
+            }
+            if ((word & 1) == 0) {
+                continue;
+            }
+            if (found->count == found->room) {
+                if (!is_asked && is_retried_whole(work, next, flags, count, valid)) {
+                    const ogive_kernel_function function = atomic_load_explicit(&next->function, memory_order_acquire);
+                    found->count = before;
+                    atomic_fetch_add_explicit(&work->call->kernel->counts.retried, valid, memory_order_relaxed);
+                    compute_level(&(level){work->call, next, function, places, count, valid, CHUNK, 0, NULL, 0});
+                    return;
+                }
+                is_asked = 1;
+                empty_heap(work, found);
+            }
+            for (int k = 0; k < inputs; ++k) {
+                const npy_intp size = next->itemsizes[k];
+                copy_element(found->buffers[k] + found->count * size, (const char *)places[k] + i * size, size);
+            }
+            found->places[found->count++] = at + i;
+        }
+    }
+}
+
+/* Computes the chunk that begins at an element; whether any of its elements is flagged. */
+static int run_chunk(const level *work, npy_intp at, npy_intp count, npy_intp valid, unsigned char *flags) {
+    void *places[OGIVE_MAX_OPERANDS];
+    find_chunk(work, at, places);
+    memset(flags + (count - 1) / 64 * 8, 0, 8); /* the code writes the flags of `count` elements only */
+    work->function(places, count, work->call->loop->parameters, 2 * work->call->total + work->streams, flags);
     uint64_t all = 0;
-    for (npy_intp at = 0; at < valid; at += 64) {
+    for (npy_intp i = 0; i < valid; i += 64) {
         uint64_t word;
-        memcpy(&word, flags + at / 8, sizeof word);
+        memcpy(&word, flags + i / 8, sizeof word);
         all |= word;
     }
     return all != 0;
 }
 
-static void compute_chunk(ogive_call *call, void *const *pointers, npy_intp count, npy_intp valid, _Bool streams) {
-    _Alignas(64) unsigned char flags[CHUNK / 8];
-    memset(flags + (count - 1) / 64 * 8, 0, 8); /* the code writes the flags of `count` elements only */
-    call->function(pointers, count, call->loop->parameters, 2 * call->total + streams, flags);
-    if (any_flagged(flags, valid)) {
-        uint16_t numbers[CHUNK];
-        const npy_intp found = find_flagged(flags, valid, numbers);
-        if (streams) {
-            ogive_stream_end();
+/* The chunks from an element on, whose first is computed and has flagged elements. Its frame is large. */
+static OGIVE_APART void finish_level(level *work, npy_intp at, unsigned char *flags) {
+    OgiveKernel *next = work->kernel->repair;
+    const int is_there = ogive_repair_function(work->call, next) != NULL; /* else the call has the exception */
+    heap found;
+    found.next = next;
+    found.count = 0;
+    if (is_there) {
+        begin_heap(&found);
+    }
+    for (int is_flagged = 1; at < work->count; at += work->chunk) {
+        const npy_intp count = work->count - at < work->chunk ? work->count - at : work->chunk;
+        const npy_intp valid = work->valid - at < count ? work->valid - at : count;
+        if ((is_flagged || run_chunk(work, at, count, valid, flags)) && is_there) {
+            gather(work, &found, at, count, valid, flags);
         }
-        repair_elements(call, pointers, numbers, found);
+        is_flagged = 0;
+        let_go(work, count);
+    }
+    if (found.count > 0) {
+        empty_heap(work, &found);
+    }
+}
+
+static void compute_level(level *work) {
+    _Alignas(64) unsigned char flags[CHUNK / 8];
+    if (work->kernel->repair == NULL) { /* it decides all */
+        work->function(work->pointers, work->count, work->call->loop->parameters, 2 * work->call->total, NULL);
+        return;
+    }
+    for (npy_intp at = 0; at < work->count; at += work->chunk) {
+        const npy_intp count = work->count - at < work->chunk ? work->count - at : work->chunk;
+        const npy_intp valid = work->valid - at < count ? work->valid - at : count;
+        if (run_chunk(work, at, count, valid, flags)) {
+            finish_level(work, at, flags);
+            return;
+        }
+        let_go(work, count);
     }
 }
 
@@ -347,49 +480,42 @@ static int is_in_place(const OgiveKernel *kernel, void *const *pointers, int res
     return 0;
 }
 
+/* The same where results lie over inputs, so many bytes of an element: they go through buffers, because what is computed
+ * again needs the inputs. */
+static OGIVE_APART void compute_in_place(level *work, npy_intp bytes) {
+    _Alignas(64) char buffer[OGIVE_STAGING_BYTES];
+    char *held[OGIVE_MAX_OPERANDS], *cursor = buffer;
+    const OgiveKernel *kernel = work->kernel;
+    npy_intp chunk = OGIVE_STAGING_BYTES / 4 / bytes / FEWEST_IN_PLACE * FEWEST_IN_PLACE;
+    chunk = chunk < FEWEST_IN_PLACE ? FEWEST_IN_PLACE : chunk;
+    work->chunk = chunk > CHUNK ? CHUNK : chunk; /* the flags have room for so many, whatever the size of elements */
+    work->streams = 0;
+    work->held = held;
+    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
+        held[k] = NULL;
+        if (is_in_place(kernel, work->pointers, k)) {
+            held[k] = cursor;
+            cursor += work->chunk * kernel->itemsizes[k];
+        }
+    }
+    compute_level(work);
+}
+
 void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_intp valid, _Bool streams) {
-    const OgiveKernel *kernel = call->kernel;
-    const int operands = kernel->inputs + kernel->outputs;
+    OgiveKernel *kernel = call->kernel;
     if (kernel->repair == NULL) {
         call->function(pointers, count, call->loop->parameters, 2 * call->total + streams, NULL);
         return;
     }
-    ogive_count(call->kernel, valid);
-    /* In place, results go through a buffer: to repair them, the inputs are needed. */
-    _Alignas(64) char buffer[OGIVE_STAGING_BYTES];
-    char *buffers[OGIVE_MAX_OPERANDS];
-    npy_intp bytes = 0, chunk = CHUNK;
-    for (int k = kernel->inputs; k < operands; ++k) {
-        buffers[k] = is_in_place(kernel, pointers, k) ? buffer : NULL;
-        bytes += buffers[k] == NULL ? 0 : kernel->itemsizes[k];
+    ogive_count(kernel, valid);
+    level work = {call, kernel, call->function, pointers, count, valid, CHUNK, streams, NULL, 0};
+    npy_intp bytes = 0;
+    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
+        bytes += is_in_place(kernel, pointers, k) ? kernel->itemsizes[k] : 0;
     }
     if (bytes > 0) {
-        chunk = OGIVE_STAGING_BYTES / 4 / bytes / FEWEST_IN_PLACE * FEWEST_IN_PLACE;
-        chunk = chunk < FEWEST_IN_PLACE ? FEWEST_IN_PLACE : chunk;
-        chunk = chunk > CHUNK ? CHUNK : chunk; /* the flags have room for so many, whatever the size of elements */
-        char *cursor = buffer;
-        for (int k = kernel->inputs; k < operands; ++k) {
-            if (buffers[k] != NULL) {
-                buffers[k] = cursor;
-                cursor += chunk * kernel->itemsizes[k];
-            }
-        }
-    }
-    for (npy_intp at = 0; at < count; at += chunk) {
-        const npy_intp some = count - at < chunk ? count - at : chunk;
-        const npy_intp of_them = valid - at < some ? valid - at : some;
-        void *places[OGIVE_MAX_OPERANDS];
-        for (int k = 0; k < operands; ++k) {
-            places[k] = (char *)pointers[k] + at * kernel->itemsizes[k];
-            if (k >= kernel->inputs && buffers[k] != NULL) {
-                places[k] = buffers[k];
-            }
-        }
-        compute_chunk(call, places, some, of_them, streams && bytes == 0);
-        for (int k = kernel->inputs; bytes > 0 && k < operands; ++k) {
-            if (buffers[k] != NULL) {
-                memcpy((char *)pointers[k] + at * kernel->itemsizes[k], buffers[k], (size_t)(some * kernel->itemsizes[k]));
-            }
-        }
+        compute_in_place(&work, bytes);
+    } else {
+        compute_level(&work);
     }
 }

@@ -332,21 +332,24 @@ static size_t scratch_bytes(const OgiveKernel *kernel, npy_intp count) {
     return bytes;
 }
 
-/* Computes a row again, which the repair can: all of it, with the mask of what it leaves open. 0, or -1 if memory ran out. */
-static int repair_row(const row_group *group, intptr_t row, int threads) {
+/* Computes a row again, all of it: by the repair of a kernel, with the mask of what it leaves open, or by its retry. 1 if the
+ * row's repair has to follow, 0 if not, -1 if memory ran out. */
+static int compute_row_again(const row_group *group, intptr_t row, int threads, const OgiveKernel *kernel,
+                             double (*records)[ROWS_AT_ONCE]) {
     ogive_call *call = group->call;
-    OgiveKernel *repair = group->kernel->repair;
+    OgiveKernel *repair = kernel->repair;
     if (ogive_repair_function(call, repair) == NULL) {
         return 0; /* the call has the exception */
     }
-    atomic_fetch_add_explicit(&call->kernel->counts.repaired, group->count, memory_order_relaxed);
-    const int operands = repair->inputs + repair->outputs, mask = operands - 1;
-    const npy_intp marks = repair->of_row[mask] ? 1 : group->count;
+    const int is_retry = ogive_is_retry(repair, kernel);
+    ogive_counts *counts = &call->kernel->counts;
+    atomic_fetch_add_explicit(is_retry ? &counts->retried : &counts->repaired, group->count, memory_order_relaxed);
+    const int operands = repair->inputs + repair->outputs, mask = is_retry ? operands : operands - 1;
+    const npy_intp marks = is_retry ? 0 : repair->of_row[mask] ? 1 : group->count;
     char *memory = malloc((size_t)marks + 64 + scratch_bytes(repair, group->count));
     if (memory == NULL) {
         return -1;
     }
-    _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
     const int used = group->parameter_count + 1 + 2 * reductions_of(repair) + OGIVE_MAX_AHEAD + 2;
     memset(records, 0, (size_t)used * sizeof *records);
     for (int i = 0; i <= group->parameter_count; ++i) {
@@ -361,11 +364,23 @@ static int repair_row(const row_group *group, intptr_t row, int threads) {
     }
     place_scratch(&one, memory + (marks + 63) / 64 * 64, 1);
     const int failed = run_stages(&one, 1, threads);
-    if (failed == 0 && memchr(memory, 1, (size_t)marks) != NULL) {
+    if (failed == 0 && marks > 0 && memchr(memory, 1, (size_t)marks) != NULL) {
         ogive_decide(call, repair, buffers, elements);
     }
     free(memory);
-    return failed;
+    return failed != 0 ? -1 : is_retry && repair->repair != NULL && records[mark_slot(&one)][0] != 0;
+}
+
+/* Computes a row again by one kernel of the chain after the other, until one decides it. 0, or -1 if memory ran out. */
+static int repair_row(const row_group *group, intptr_t row, int threads) {
+    _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
+    const OgiveKernel *kernel = group->kernel;
+    int found = 1;
+    while (found == 1) {
+        found = compute_row_again(group, row, threads, kernel, records);
+        kernel = kernel->repair;
+    }
+    return found;
 }
 
 /* The first `rows` rows of the group, of which it may be known that they are undecided. 0, or -1 if memory ran out. */
@@ -698,7 +713,8 @@ static int takes_any_segments(const OgiveKernel *kernel) {
 /* Whether a kernel makes nothing but one number a row, which is also all that is tested. */
 static int makes_numbers_of_rows(const OgiveKernel *kernel) {
     const OgiveKernel *repair = kernel->repair;
-    const int tests_rows = repair == NULL || repair->of_row[repair->inputs + repair->outputs - 1];
+    const int tests_rows =
+        repair == NULL || (!ogive_is_retry(repair, kernel) && repair->of_row[repair->inputs + repair->outputs - 1]);
     return kernel->scratches == 0 && !kernel->has_repeats && !has_results_of_elements(kernel) && tests_rows;
 }
 

@@ -1,0 +1,273 @@
+"""The chain of kernels: what each computes of elements, rows and fused steps, wherever these lie.
+
+Each kernel of these chains multiplies by another number, so that results tell which of them computed an element.
+"""
+
+import ctypes
+import shutil
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ogive
+import ogive.runtime
+from ogive import _native
+from ogive import operations as ops
+from ogive.backends.compiler import object_code
+from ogive.backends.target import host_target
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.exporting.c_source import source_text
+from ogive.exporting.interface import Interface, Operand
+from ogive.exporting.module import module_text
+from ogive.expression import Expression, Format, node
+from ogive.passes.fuse import fuse
+from ogive.program import MASK, Program, Reduction, Stage
+from ogive.runtime.kernels import make_ufunc
+from tests.verify import verify_program
+
+SINGLE = ELEMENT_TYPES["float32"]
+
+#: What kernel, retry, repair and enclosures multiply by; and the bits of elements from which on each passes an element on.
+FACTORS = np.float32([2, 3, 5, 7])
+LATER = 3.0, 7.0, 11.0
+
+
+def constant(value: float) -> Expression:
+    return node(ops.CONSTANT, (), value, Format.F32)
+
+
+def is_passed_on(x: Expression, level: int) -> Expression:
+    """Whether x, an integer, is above what a level decides."""
+    return node(ops.LESS, (constant(LATER[level]), x), None, Format.BIT)
+
+
+def chain(*, retried: bool = True) -> Program:
+    x = node(ops.INPUT, (), 0, Format.F32)
+    results = [(node(ops.MULTIPLY, (x, constant(float(factor))), None, Format.F32),) for factor in FACTORS[:3]]
+    mask = node(ops.CONVERT, (is_passed_on(x, 2),), None, Format.U8)
+    repair = Program((SINGLE,), (SINGLE, MASK), (*results[2], mask))
+    last = {"repair": lambda: repair, "decide": lambda operands, _: (operands[0] * float(FACTORS[3]),)}
+    retry = Program((SINGLE,), (SINGLE,), results[1], undecided=is_passed_on(x, 1), **last)
+    again = {"retry": lambda: retry} if retried else {}
+    return Program((SINGLE,), (SINGLE,), results[0], undecided=is_passed_on(x, 0), **last, **again)
+
+
+def expected(x: np.ndarray, *, retried: bool = True) -> np.ndarray:
+    level = np.sum([x > later for later in LATER], axis=0)
+    return x * FACTORS[level if retried else np.where(level == 1, 2, level)]
+
+
+def judge(found: np.ndarray, x: np.ndarray) -> None:
+    """Where many elements of a chunk are undecided, the retry computes the others too."""
+    decided = (x <= LATER[0]) & (found == x * FACTORS[1])
+    np.testing.assert_array_equal(found, np.where(decided, found, expected(x)))
+
+
+def data(count: int, rare: float) -> np.ndarray:
+    """Integers of which so many go to each of the later levels."""
+    random = np.random.default_rng(count)
+    share = np.array([1 - 3 * rare, rare, rare, rare])
+    return (random.choice(4, count, p=share) * 4 + random.integers(0, 4, count)).astype(np.float32)
+
+
+@pytest.fixture(scope="module")
+def ufunc():
+    verify_program(chain())
+    return make_ufunc("chain", chain())
+
+
+@pytest.mark.parametrize("rare", [0.0, 0.002, 0.1, 1 / 3])
+@pytest.mark.parametrize("count", [1, 16, 33, 4096, 5000, 70_001])
+def test_each_level_computes_what_the_one_before_leaves(ufunc, count, rare):
+    x = data(count, rare)
+    judge(ufunc(x), x)
+    kept = x.copy()
+    assert ufunc(kept, out=kept) is kept
+    judge(kept, x)
+
+
+def test_layouts(ufunc):
+    x = data(60_000, 0.05)
+    for array in (x[::3], x[::-1], x.reshape(200, 300).T, np.broadcast_to(x[:300], (200, 300))):
+        np.testing.assert_array_equal(ufunc(array), expected(array))
+    out = np.zeros((200, 600), np.float32)
+    ufunc(x.reshape(200, 300), out=out[:, ::2])
+    np.testing.assert_array_equal(out[:, ::2], expected(x.reshape(200, 300)))
+    ufunc(x[::2], out=x[::2])
+    np.testing.assert_array_equal(x[::2], expected(data(60_000, 0.05)[::2]))
+
+
+def test_chunks_that_go_on_as_a_whole(ufunc):
+    """Where most elements are undecided, the retry takes the chunk; others before and behind it are gathered."""
+    x = data(6 * 4096, 0.01)
+    x[4096:8192] = data(4096, 0.2)
+    x[3 * 4096 : 4 * 4096 + 100] = 5
+    found = ufunc(x)
+    judge(found, x)
+    is_retried = (found == x * FACTORS[1])[(x > 0) & (x <= LATER[0])].reshape(-1)
+    chunk = (np.arange(x.size) // 4096)[(x > 0) & (x <= LATER[0])]
+    assert set(chunk[is_retried]) == {1}
+    assert is_retried[chunk == 1].all()
+
+
+def test_threads_and_streams(ufunc, threads):
+    ogive.set_num_threads(3)
+    x = data(3_000_001, 0.01)
+    np.testing.assert_array_equal(ufunc(x), expected(x))
+    right = expected(x)
+    np.testing.assert_array_equal(ufunc(x, out=x), right)
+
+
+def test_without_a_retry_the_repair_comes_next():
+    x = data(10_000, 0.1)
+    np.testing.assert_array_equal(make_ufunc("chain", chain(retried=False))(x), expected(x, retried=False))
+
+
+def test_a_retry_that_decides_all():
+    made = chain()
+    whole = replace(made.retry(), undecided=None, repair=None)
+    x = data(20_000, 0.01)
+    found = make_ufunc("chain", replace(made, retry=lambda: whole))(x)
+    np.testing.assert_array_equal(found, x * np.where(x > LATER[0], FACTORS[1], FACTORS[0]))
+
+
+def test_levels_are_counted():
+    ufunc = make_ufunc("counted chain", chain())
+    x = data(50_000, 0.02)
+    ufunc(x)
+    (row,) = (row for row in ogive.runtime.statistics() if row.operator == "counted chain")
+    assert row[2:6] == (x.size, *(int((x > later).sum()) for later in LATER))
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_fused_steps_are_retried_together(both):
+    """As often as one of them has a retry; of a step without one the kernel computes again."""
+    made = fuse((SINGLE,), [(chain(retried=both), [0]), (chain(), [1])], [2])
+    verify_program(made)
+    x = data(20_000, 0.01)
+    right, is_open = np.zeros_like(x), np.ones(x.size, bool)
+    firsts = (FACTORS[0], FACTORS[1] if both else FACTORS[0], FACTORS[2], FACTORS[3])
+    for level, (first, second) in enumerate(zip(firsts, FACTORS, strict=True)):
+        right[is_open] = (x * first * second)[is_open]
+        if level < 3:
+            later = LATER[0] if level == 1 and not both else LATER[level]
+            is_open &= (x > later) | (x * first > LATER[level])
+    found = make_ufunc("fused", made)(x)
+    decided = found == x * firsts[1] * FACTORS[1]  # of chunks that the retry took as a whole
+    np.testing.assert_array_equal(found[~decided], right[~decided])
+    retry = made.retry()
+    assert retry.retry is None
+    assert retry.repair().text == made.repair().text
+
+
+def row_chain() -> Program:
+    """The same of rows: the sum of a row times the factor of the kernel that computed it."""
+    x = node(ops.INPUT, (), 0, Format.F32)
+    wide = node(ops.CONVERT, (x,), None, Format.F64)
+    stage = Stage((Reduction("row_max", wide),))
+    largest = node(ops.ROW_VALUE, (), (0, 0), Format.F64)
+    single = node(ops.CONVERT, (largest,), None, Format.F32)
+
+    def made(level: int) -> tuple[Expression, Expression]:
+        factor = constant(float(FACTORS[level]))
+        product = node(ops.MULTIPLY, (x, factor), None, Format.F32)
+        return product, is_passed_on(single, level)
+
+    result, undecided = made(0)
+    again, still = made(1)
+    last, open_ = made(2)
+    mask = node(ops.CONVERT, (open_,), None, Format.U8)
+    repair = Program((SINGLE,), (SINGLE, MASK), (last, mask), (stage,))
+
+    def decide(rows, parameters, wanted=None):
+        return ([x * float(FACTORS[3]) for x in rows[0]],)
+
+    ends = {"repair": lambda: repair, "decide_row": decide, "is_tested": True}
+    retry = Program((SINGLE,), (SINGLE,), (again,), (stage,), undecided=still, **ends)
+    return Program((SINGLE,), (SINGLE,), (result,), (stage,), undecided=undecided, retry=lambda: retry, **ends)
+
+
+@pytest.mark.parametrize("length", [7, 300, 9000])
+def test_rows_are_retried_as_a_whole(length):
+    ufunc = make_ufunc(f"rows of {length}", row_chain())
+    x = data(20 * length, 0.1 / length).reshape(20, length)
+    x[:4, 0] = 2, 6, 10, 14
+    level = np.sum([x.max(axis=1, keepdims=True) > later for later in LATER], axis=0)
+    right = x * FACTORS[level]
+    np.testing.assert_array_equal(ufunc(x), right)
+    (row,) = (row for row in ogive.runtime.statistics() if row.operator == f"rows of {length}")
+    assert row[2:6] == (x.size, *(length * int((level > k).sum()) for k in range(3)))
+    np.testing.assert_array_equal(ufunc(x.T.copy().T), right)
+    np.testing.assert_array_equal(ufunc(x, out=x), right)
+
+
+def test_a_chain_has_an_end():
+    """Kernels that lead back to one another, or are many, are refused."""
+    code = _native.Code(b"\xc3" * 16, (0,), ())
+
+    def answer(again):
+        return lambda: (code, 16, ((),), (), 100, 9, again())
+
+    own = []
+    own.append(_native.Kernel((4,), (4,), answer(lambda: own[0])))
+    with pytest.raises(ValueError, match="a retry is a kernel without code yet; 1 in a chain are possible"):
+        own[0].prepare()
+    compiled = _native.Kernel((4,), (4,), answer(lambda: None))
+    compiled.prepare()
+    with pytest.raises(ValueError, match="a retry is a kernel without code yet"):
+        _native.Kernel((4,), (4,), answer(lambda: compiled)).prepare()
+    last = _native.Kernel((4,), (4,), answer(lambda: None))
+    middle = _native.Kernel((4,), (4,), answer(lambda: last))
+    _native.Kernel((4,), (4,), answer(lambda: middle)).prepare()
+    with pytest.raises(ValueError, match="1 in a chain are possible"):
+        middle.prepare()
+
+
+@pytest.mark.parametrize("sizes", [((4,), (4, 2)), ((8,), (4,)), ((4,), (4,) * 3), ((4, 4), (4,))])
+def test_what_computes_again_has_the_same_operands(sizes):
+    again = _native.Kernel(*sizes, None)
+    answer = _native.Code(b"\xc3" * 16, (0,), ()), 16, ((),), (), 100, 9, again
+    with pytest.raises(ValueError, match="a repair is a kernel of the same operands and one result more"):
+        _native.Kernel((4,), (4,), lambda: answer).prepare()
+
+
+# ---- other runtimes
+
+
+def of_exported(x: np.ndarray) -> np.ndarray:
+    """Nothing is enclosed there: the repair's results stay."""
+    return expected(np.minimum(x, LATER[2])) / np.minimum(x, LATER[2]) * x
+
+
+def called(library, x: np.ndarray) -> np.ndarray:
+    found = np.empty_like(x)
+    ctypes.CDLL(str(library)).chain(
+        *(ctypes.c_void_p(a.ctypes.data) for a in (x, found)), *map(ctypes.c_size_t, (0, x.size))
+    )
+    in_place = x.copy()
+    pointer = ctypes.c_void_p(in_place.ctypes.data)
+    ctypes.CDLL(str(library)).chain(pointer, pointer, *map(ctypes.c_size_t, (0, x.size)))
+    np.testing.assert_array_equal(in_place, found)
+    return found
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="not installed: gcc (Debian: gcc)")
+@pytest.mark.parametrize("form", ["c", "object"])
+@pytest.mark.parametrize("rare", [0.01, 0.3])
+def test_exported_code(form, rare, tmp_path):
+    operands = (Operand("x", SINGLE, is_input=True), Operand("y", SINGLE, is_input=False))
+    interface = Interface("chain", "A chain of kernels.", operands, (), chain())
+    if form == "c":
+        file = tmp_path / "chain.c"
+        (tmp_path / "chain.h").write_text("#include <stddef.h>\n")
+        file.write_text(source_text("chain", [interface]))
+    else:
+        file, target = tmp_path / "chain.o", host_target()
+        file.write_bytes(object_code(module_text([interface], [target], target.triple), target))
+    library = tmp_path / "chain.so"
+    command = ["gcc", "-std=c11", "-O1", "-Wall", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-o", library, file]
+    subprocess.run(command, check=True)
+    x = data(5003, rare) + 1
+    np.testing.assert_array_equal(called(library, x), of_exported(x))
