@@ -99,8 +99,12 @@ class TestedReals(RealLowering):
             undecided = either(doubt, self._in_branch(condition, in_a, in_b))
             values[current] = self.m.select_(condition, a, b), undecided
         value, undecided = values[root]
+        return self._stored(root, value, storage), undecided
+
+    def _stored(self, root: Expression, value: Expression, storage: Format) -> Expression:
+        """The result in the format of its element type."""
         value = self._canonical(root, value)
-        return (value if value.format is storage else node(ops.CONVERT, (value,), None, storage)), undecided
+        return value if value.format is storage else node(ops.CONVERT, (value,), None, storage)
 
     def _condition(self, root: Expression) -> Expression:
         """The truth value that a choice between results depends on."""

@@ -50,7 +50,7 @@ from ogive.passes.row_numbers import (
     weighted_exponential,
     within_row,
 )
-from ogive.passes.tested import TestedReals, differ
+from ogive.passes.tested import ROUNDED, TestedReals, differ
 from ogive.program import Reduction, Stage, Summation, stored_operand
 
 __all__ = ["RowsInTwoWords", "TestedRows", "UnboundedError"]
@@ -135,6 +135,8 @@ class TestedRows(RowLowering, TestedReals):
         """The largest or smallest number of a row -> which elements are known to equal it."""
         self.sizes: dict[Expression, Expression] = {}
         """What is summed -> about the sum of its magnitudes."""
+        self.rounded_to_16_bits: set[Expression] = set()
+        """Numbers of float32 that are numbers of 16 bits already."""
         self.differences: int | None = None
         """The reduction that is zero if all operands of a row are finite, and NaN if not."""
 
@@ -839,10 +841,48 @@ class TestedRows(RowLowering, TestedReals):
         self, number: DoubleWord, error: Bound, storage: Format
     ) -> tuple[Expression, Expression | None]:
         """Rows are long, and repaired as a whole: so the test is sharp."""
+        if not self.m.extended and error.absolute is None and error.static <= NEXT_TO_NOTHING:
+            return self._rounded_to_16_bits(number.high, error, storage)
         low, high = (
             node(ops.CONVERT, (self._rounded(end, storage),), None, storage) for end in self._ends(number, error)
         )
         return self._rounded(self.beyond(number, error), storage), either(differ(low, high), error.doubt)
+
+    def _rounded_to_16_bits(
+        self, value: Expression, error: Bound, storage: Format
+    ) -> tuple[Expression, Expression | None]:
+        """A number with a relative bound, rounded by an addition to its bits, which tells ties, too.
+
+        Subnormal numbers are moved to where float64 has as many bits too many as beside normal ones.
+        """
+        m = self.m
+        lacking = Format.F64.precision - storage.precision
+        reach = math.ceil((error.relative + ROUNDED) * 2.0**Format.F64.precision) + 1
+        least, size = m.number(SMALLEST_NORMAL[storage]), m.abs_(value)
+        is_small = m.less_(size, least)
+        size = m.select_(is_small, m.add_(size, least), size)
+        bits = node(ops.BITCAST, (size,), None, Format.U64)
+        moved = node(ops.ADD, (bits, _long((1 << (lacking - 1)) + reach)), None, Format.U64)
+        rest = node(ops.AND, (moved, _long((1 << lacking) - 1)), None, Format.U64)
+        upper = node(ops.AND, (moved, _long((1 << 64) - (1 << lacking))), None, Format.U64)
+        rounded = node(ops.BITCAST, (upper,), None, Format.F64)
+        rounded = m.select_(is_small, m.sub_(rounded, least), rounded)
+        rounded = m.make(ops.COPY_SIGN, rounded, value)
+        undecided = node(ops.LESS, (rest, _long(2 * reach + 1)), None, Format.BIT)
+        found = node(ops.CONVERT, (rounded,), None, Format.F32)
+        self.rounded_to_16_bits.add(found)
+        return found, either(undecided, error.doubt)
+
+    def _stored(self, root: Expression, value: Expression, storage: Format) -> Expression:
+        if storage is not Format.BF16 or value not in self.rounded_to_16_bits:
+            return super()._stored(root, value, storage)
+        bits = node(ops.BITCAST, (self._canonical(root, value),), None, Format.U32)
+        upper = node(ops.CONVERT, (node(ops.SHIFT_RIGHT, (bits,), 16, Format.U32),), None, Format.U16)
+        return node(ops.BITCAST, (upper,), None, Format.BF16)
+
+
+def _long(value: int) -> Expression:
+    return node(ops.CONSTANT, (), value, Format.U64)
 
 
 class RowsInTwoWords(TestedRows):
@@ -903,6 +943,9 @@ class RowsInTwoWords(TestedRows):
         number = self.number(element)
         return number.is_exact and number.error.is_exact
 
+
+#: The smallest normal numbers of 16 bits.
+SMALLEST_NORMAL = {Format.F16: 2.0**-14, Format.BF16: 2.0**-126}
 
 #: What is known of the error of exponentials and their sum. It is proven; what they are found to be wrong by is far less.
 TWO_UNITS = 2.0**-52
