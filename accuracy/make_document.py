@@ -1,4 +1,4 @@
-"""Write docs/accuracy.md and its picture from the measurements in accuracy: results, misrounded.json and float32.json.
+"""Write docs/tables/accuracy.md, and the picture of docs/accuracy.md, from the measurements in accuracy: results, misrounded.json and float32.json.
 
     python accuracy/make_document.py [--no-picture]
 
@@ -27,8 +27,8 @@ RESULTS = ROOT / "accuracy" / "results"
 COUNTS = ROOT / "accuracy" / "misrounded.json"
 EVERY_FLOAT32 = ROOT / "accuracy" / "float32.json"
 HUNTED = ROOT / "accuracy" / "float64.json"
-TEXT = ROOT / "accuracy" / "accuracy.md.in"
-DOCUMENT = ROOT / "docs" / "accuracy.md"
+TEXT = ROOT / "accuracy" / "tables.md.in"
+DOCUMENT = ROOT / "docs" / "tables" / "accuracy.md"
 PICTURE = ROOT / "docs" / "accuracy.svg"
 
 DTYPES = ("float16", "bfloat16", "float32", "float64")

@@ -1,4 +1,4 @@
-"""Measure the errors of float32 derivatives: Ogive's, PyTorch's and JAX's, and write them into docs/gradients.md.
+"""Measure the errors of float32 derivatives: Ogive's, PyTorch's and JAX's, and write them into docs/tables/derivatives.md.
 
     python accuracy/measure_derivatives.py [--stride 1021]
 
@@ -23,7 +23,7 @@ from ogive.accuracy.ulp import error_in_ulp
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "accuracy/derivatives.json"
-PAGE = ROOT / "docs/gradients.md"
+PAGE = ROOT / "docs/tables/derivatives.md"
 BEGIN, END = "<!-- derivatives: begin -->\n", "<!-- derivatives: end -->\n"
 STEP = 1 << 18
 Derivative = Callable[[np.ndarray], np.ndarray]

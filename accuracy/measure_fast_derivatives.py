@@ -1,4 +1,4 @@
-"""Measure the errors of float32 derivatives under the fast contract, and write them into docs/gradients.md.
+"""Measure the errors of float32 derivatives under the fast contract, and write them into docs/tables/derivatives.md.
 
     python accuracy/measure_fast_derivatives.py [--stride 61]
 

@@ -2,7 +2,7 @@
 
 Everybody computes on the same number of threads; medians of interleaved rounds are compared. The figures are
 printed as tables and, with --json, written to a file, from which ``python -m benchmarks.report`` makes the
-tables and the pictures of docs/performance.md.
+tables and the pictures of docs/tables/performance.md.
 """
 
 from __future__ import annotations

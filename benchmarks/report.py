@@ -1,4 +1,4 @@
-"""``python -m benchmarks.report``: the tables and the picture of docs/performance.md, from the figures of a run.
+"""``python -m benchmarks.report``: the tables and the picture of docs/tables/performance.md, from the figures of a run.
 
 The document holds a pair of comments for every section; what stands between them is replaced. Figures of kernels that
 have changed since they were measured are left out.
@@ -18,19 +18,19 @@ from benchmarks.cases import ARRAY_SECTIONS, cases
 from benchmarks.kernels import Row, current
 from benchmarks.models import model_cases
 from benchmarks.startup import SECTIONS as STARTUP
-from benchmarks.tables import Table, duration, geometric_mean, ratio, size_name, tables
+from benchmarks.tables import Table, geometric_mean, ratio, size_name, tables
 
 HERE = Path(__file__).parent
 
 
 @click.command(help=(__doc__ or "").split("\n\n", 1)[1])
 @click.option("--json", "file", type=click.Path(exists=True, path_type=Path), default=HERE / "results.json")
-@click.option("--document", type=click.Path(exists=True, path_type=Path), default=HERE.parent / "docs/performance.md")
-@click.option("--readme", type=click.Path(exists=True, path_type=Path), default=HERE.parent / "README.md")
-def main(file: Path, document: Path, readme: Path) -> None:
+@click.option(
+    "--document", type=click.Path(exists=True, path_type=Path), default=HERE.parent / "docs/tables/performance.md"
+)
+def main(file: Path, document: Path) -> None:
     data = json.loads(file.read_text())
-    for path in (document, readme):
-        path.write_text(filled(path.read_text(), data))
+    document.write_text(filled(document.read_text(), data))
     picture = document.with_suffix(".png")
     print(f"{document}: filled; {_draw(_all_float32(data), picture)}")
 
@@ -41,7 +41,6 @@ def filled(text: str, data: dict[str, Any]) -> str:
     parts = {n: "\n".join(map(_markdown, tables(n, found.get(n, [])))) or _NOTHING for n in _SECTIONS}
     parts["machine"] = _machine(data)
     parts["summary"] = _summary(found)
-    parts["figures"] = _figures(found)
     parts["picture"] = "![Ratios by size](performance.png)" if _all_float32(data) else ""
     for name, content in parts.items():
         pattern = re.compile(f"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
@@ -50,23 +49,6 @@ def filled(text: str, data: dict[str, Any]) -> str:
 
 
 _SECTIONS = (*ARRAY_SECTIONS, "models", "price", "cliffs", *STARTUP)
-
-
-def _figures(sections: dict[str, list[Row]]) -> str:
-    """The lines of the README's table."""
-    lines = []
-    for row in sections.get("float32", []):
-        if (row["operator"], row["elements"], row["in_place"]) == ("celu", 16, False):
-            torch = row["seconds"]["torch"] / row["seconds"]["ogive"]
-            command = "`python -m benchmarks --section float32 --operator celu`"
-            call = "a call on 16 float32 elements, `ogive.celu(x, alpha=1.5, out=y)`"
-            time = f"{duration(row['seconds']['ogive'])}, {torch:.0f} times faster than PyTorch"
-            lines.append(f"| {call} | {time} | {command} |")
-    by_name = {row["name"]: row["seconds"] for row in sections.get("start", [])}
-    if "import ogive" in by_name:
-        time = duration(by_name["import ogive"] - next(iter(by_name.values())))
-        lines.append(f"| `import ogive` on top of `import numpy` | {time} | `python -m benchmarks --section start` |")
-    return "\n".join(["| time | | measured with |", "|---|---|---|", *lines]) if lines else ""
 
 
 #: In the place of a section's tables.

@@ -1,4 +1,4 @@
-"""The page docs/names.md: what other libraries call our operators."""
+"""The page docs/tables/names.md: what other libraries call our operators."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ def markdown() -> str:
         "",
         "<!-- Made by `make pages`; do not edit. -->",
         "",
-        "What a function of another library is called here: `import ogive; ogive.silu`. `ogive list` and `ogive show`",
-        "know all these names. What is no operator, and what to do then, is [at the end](#not-operators).",
+        "Each function of another library, and its name here: `import ogive; ogive.silu`. `ogive list` and `ogive show` know",
+        "all these names. [The end](#not-operators) lists functions that are no operators.",
+        "[From other libraries](../names.md) says where a parameter differs.",
         "",
     ]
     for library, names in OTHER_NAMES.items():

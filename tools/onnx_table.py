@@ -1,4 +1,4 @@
-"""The table of operators, versions and types in docs/onnx.md."""
+"""The page docs/tables/onnx.md: operators, versions and types."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ from itertools import groupby
 from ogive.onnx.data_types import DATA_TYPES
 from ogive.onnx.node_support import Support, supported
 
-__all__ = ["markdown", "renewed"]
-
-BEGIN, END = "<!-- begin of the generated table -->\n", "<!-- end of the generated table -->\n"
+__all__ = ["markdown"]
 
 #: Words for types that mostly come together.
 FAMILIES = {
@@ -25,22 +23,25 @@ FAMILIES = {
 }
 
 
+_ABOVE = """# ONNX's operators
+
+<!-- Made by `make pages`; do not edit. -->
+
+[ONNX](../onnx.md) is the guide. Ten operators that ONNX defines by functions are computed by the words of the standard, not by
+those functions, which round after every step: AffineGrid, BlackmanWindow, CenterCropPad, DynamicQuantizeLinear,
+HammingWindow, HannWindow, NegativeLogLikelihoodLoss, RotaryEmbedding, SoftmaxCrossEntropyLoss and the normalisations.
+"""
+
+
 def markdown() -> str:
-    """The table: a row for versions of an operator that take the same types."""
-    lines = ["| operator | versions | element types | not taken |", "|---|---|---|---|"]
+    """The page: a row for versions of an operator that take the same types."""
+    lines = [_ABOVE, "| operator | versions | element types | not taken |", "|---|---|---|---|"]
     for operator, rows in groupby(supported(), key=lambda row: row.operator):
         for (taken, refused), same in groupby(rows, key=_described):
             versions = ", ".join(str(row.version) for row in same)
             lines.append(f"| {operator} | {versions} | {taken} | {refused} |")
     words = "; ".join(f"*{word}*: {', '.join(types)}" for word, types in FAMILIES.items())
     return "\n".join(lines) + f"\n\n{words}.\n"
-
-
-def renewed(text: str) -> str:
-    """A document with its table as it should be."""
-    before, rest = text.split(BEGIN)
-    _, after = rest.split(END)
-    return before + BEGIN + "\n" + markdown() + "\n" + END + after
 
 
 def _described(row: Support) -> tuple[str, str]:

@@ -1,22 +1,22 @@
-"""Renew what is generated in docs/: ``python -m tools.pages``. It writes names.md, and the tables in onnx.md and webnn.md."""
+"""Renew the pages of docs/tables that are made of the package's data: ``python -m tools.pages``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from tools import names_page, onnx_table, webnn_table
+from tools import directml_table, names_page, onnx_table, webnn_table
 
 __all__ = ["renew"]
 
-DOCS = Path(__file__).parents[1] / "docs"
+TABLES = Path(__file__).parents[1] / "docs" / "tables"
 
 
 def renew() -> None:
     """Write the pages anew."""
-    (DOCS / "names.md").write_text(names_page.markdown(), encoding="utf-8")
-    for name, table in (("onnx.md", onnx_table), ("webnn.md", webnn_table)):
-        page = DOCS / name
-        page.write_text(table.renewed(page.read_text(encoding="utf-8")), encoding="utf-8")
+    for name, page in (("names.md", names_page), ("onnx.md", onnx_table), ("directml.md", directml_table)):
+        (TABLES / name).write_text(page.markdown(), encoding="utf-8")
+    webnn = TABLES / "webnn.md"
+    webnn.write_text(webnn_table.renewed(webnn.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The table of operators in docs/webnn.md: the data of `ogive.webnn.operator_table`, and the remarks that the page has."""
+"""The table of operators in docs/tables/webnn.md: the data of `ogive.webnn.operator_table`, and the remarks that the page has."""
 
 from __future__ import annotations
 

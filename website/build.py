@@ -44,7 +44,7 @@ def gather(source: Path, only: Sequence[str] | None = None) -> None:
         shutil.copy(ROOT / name, source / page)
     operators.write(source / "operators", only)
     (source / "api.md").write_text(api.page(), encoding="utf-8")
-    for path in source.glob("*.md"):
+    for path in [*source.glob("*.md"), *source.glob("tables/*.md")]:
         text = path.read_text(encoding="utf-8")
         path.write_text(_linked(text, path, source), encoding="utf-8")
     write_navigation(source)
@@ -52,17 +52,16 @@ def gather(source: Path, only: Sequence[str] | None = None) -> None:
 
 def _linked(text: str, page: Path, source: Path) -> str:
     """Links as they are in the repository become links of the site; those to files outside of it become their names."""
+    place = ROOT / ("" if page.name in FROM_ROOT.values() else "docs") / page.relative_to(source).parent
 
     def replaced(found: re.Match[str]) -> str:
         title, target, part = found[1], found[2], found[3] or ""
         if re.match(r"[a-z]+:", target):
             return found[0]
-        place = FROM_ROOT.get(target.removeprefix("../"), "index.md" if target == "../README.md" else "")
-        if place:
-            return f"[{title}]({place}{part if place != 'index.md' else ''})"
-        target = target.removeprefix("docs/")
-        if target.startswith("../") or not (source / target).exists():
-            return f"{title} (`{os.path.normpath(target).replace('../', '')}`)"
-        return f"[{title}]({target}{part})"
+        file = (place / target).resolve().relative_to(ROOT).as_posix()
+        named = "index.md" if file == "README.md" else FROM_ROOT.get(file, file.removeprefix("docs/"))
+        if not (source / named).exists():
+            return f"{title} (`{file}`)"
+        return f"[{title}]({os.path.relpath(source / named, page.parent)}{part})"
 
     return re.sub(r"(?<!!)\[([^\]]*)\]\(([^)#\s]+)(#[^)]*)?\)", replaced, text)

@@ -8,54 +8,21 @@ __all__ = ["SECTIONS", "write_navigation"]
 
 #: Heading -> pages, as their files are called without ``.md``.
 SECTIONS: dict[str, tuple[str, ...]] = {
-    "Start": (
-        "start-numpy",
-        "start-pytorch",
-        "start-onnx",
-        "start-directml",
-        "installing",
-        "when-not",
-        "promises",
-        "examples",
+    "Start": ("start-numpy", "torch", "onnx", "directml", "installing", "names"),
+    "Operators": ("operators/index", "api", "tables/names"),
+    "Use": ("arrays", "own-operators", "gradients", "jax", "onnxruntime", "webnn", "export", "commands"),
+    "Judge": ("accuracy", "performance", "judge"),
+    "Tables": (
+        "tables/accuracy",
+        "tables/performance",
+        "tables/derivatives",
+        "tables/onnx",
+        "tables/webnn",
+        "tables/directml",
+        "tables/detection",
     ),
-    "Operators": ("operators/index", "names", "migration", "types", "accuracy", "api"),
-    "Own operators": ("own-operators", "gradients"),
-    "Arrays and models": (
-        "arrays",
-        "dask",
-        "torch",
-        "jax",
-        "opencl",
-        "onnx",
-        "onnxruntime",
-        "webnn",
-        "directml",
-        "directml-python",
-        "dxdispatch",
-        "check",
-    ),
-    "Running": (
-        "commands",
-        "environment",
-        "threads",
-        "performance",
-        "export",
-        "native",
-        "judge",
-        "detection",
-        "golden",
-    ),
-    "Help": ("troubleshooting", "glossary", "measuring"),
-    "Contributing": (
-        "architecture",
-        "lowering",
-        "engine",
-        "runtime",
-        "adding-an-operator",
-        "contributing",
-        "changelog",
-        "security",
-    ),
+    "Help": ("troubleshooting", "glossary"),
+    "Contribute": ("contributing", "architecture", "lowering", "changelog", "security"),
 }
 
 #: Pages that are reached otherwise.
@@ -64,7 +31,9 @@ HIDDEN = ("index",)
 
 def write_navigation(folder: Path) -> None:
     """Write a page for each section, of the pages that are in the folder, and list the sections on the front page."""
-    there = {str(path.relative_to(folder).with_suffix("")) for path in folder.glob("*.md")}
+    there = {
+        str(path.relative_to(folder).with_suffix("")) for path in [*folder.glob("*.md"), *folder.glob("tables/*.md")]
+    }
     there |= {"operators/index"} if (folder / "operators" / "index.md").exists() else set()
     known = {page for pages in SECTIONS.values() for page in pages}
     sections = {**SECTIONS, "More": tuple(sorted(there - known - set(HIDDEN)))}

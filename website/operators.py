@@ -297,7 +297,7 @@ def _accuracy(op: Operator) -> list[str]:
     command = f"ogive accuracy {op.name}" + (" --exhaustive" if op.inputs == 1 and not op.is_row_wise else "")
     about = (
         "The largest error in units in the last place (ULP), with the default parameters. 0.5 is the nearest number. "
-        f"[How it is measured](../accuracy.md). To measure it again: `{command}`."
+        f"[How it is measured](../accuracy.md#measure-it). To measure it again: `{command}`."
     )
     return ["## Accuracy", _table(["", *DTYPES], rows), about]
 
@@ -341,7 +341,7 @@ def _aliased(name: str) -> str:
 
 def _names(op: Operator) -> list[str]:
     rows = [[library, f"`{names}`"] for library, names in other_names(op).items()]
-    about = "[Names of other libraries](../names.md) says where a parameter differs."
+    about = "[Names of other libraries](../tables/names.md) says where a parameter differs."
     return ["## Names elsewhere", _table(["library", "name"], rows), about] if rows else []
 
 

@@ -63,7 +63,7 @@ def speed(operator: str) -> list[str]:
     parts.append(
         "The median time of a call that returns a new array or fills `out=`. In brackets: the peer's time divided by "
         f"Ogive's, so above 1 Ogive is faster. Measured on {machine['processor']}, {data['threads']} threads each, "
-        f"{machine['date']}. [How it is measured](../performance.md)."
+        f"{machine['date']}. [How it is measured](../performance.md#measure-it)."
     )
     return [*parts, f"To measure again: {', '.join(commands)}."]
 

@@ -1,4 +1,4 @@
-"""The table of derivatives in docs/gradients.md is what accuracy/measure_derivatives.py has measured."""
+"""The table of derivatives in docs/tables/derivatives.md is what accuracy/measure_derivatives.py has measured."""
 
 import importlib.util
 import json

@@ -24,7 +24,7 @@ from benchmarks.tables import SHORT, best_peer, duration, geometric_mean, ratio,
 from ogive.cli.deciding_levels import FAMILIES, drawn, signature_of
 from ogive.peers.expressions import JAX, NUMEXPR, ONNX, TORCH, TORCH_IN_PLACE, TORCH_INTO
 
-DOCUMENT = Path(report.__file__).parent.parent / "docs/performance.md"
+DOCUMENT = Path(report.__file__).parent.parent / "docs/tables/performance.md"
 ALL = {section: cases(section, (), (), 2) for section in ARRAY_SECTIONS}
 
 #: What is no operator of its own in Ogive.
@@ -132,12 +132,8 @@ def test_the_report_fills_the_document(tmp_path):
     document.write_text(
         "a\n<!-- begin float32 -->\nold\n<!-- end float32 -->\n<!-- begin summary -->\n<!-- end summary -->\n"
     )
-    readme = tmp_path / "README.md"
-    readme.write_text("<!-- begin figures -->\n<!-- end figures -->\n")
     for _ in range(2):  # twice the same
-        result = CliRunner().invoke(
-            report.main, ["--json", str(file), "--document", str(document), "--readme", str(readme)]
-        )
+        result = CliRunner().invoke(report.main, ["--json", str(file), "--document", str(document)])
         assert result.exit_code == 0, result.output
         text = document.read_text()
         assert "old" not in text
@@ -221,10 +217,9 @@ def test_every_model_has_kernels_of_its_own():
     assert digests["gelu"] != digests["gelu by erf"]
 
 
-@pytest.mark.parametrize("document", [DOCUMENT, DOCUMENT.parent.parent / "README.md"], ids=lambda path: path.name)
-def test_the_documents_have_the_figures_of_these_kernels(document):
+def test_the_document_has_the_figures_of_these_kernels():
     data = json.loads((Path(report.__file__).parent / "results.json").read_text())
-    text = document.read_text()
+    text = DOCUMENT.read_text()
     assert report.filled(text, data) == text, "run: python -m benchmarks.report"
 
 

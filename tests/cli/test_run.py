@@ -79,10 +79,11 @@ def test_the_example(ogive, tmp_path):  # noqa: F811
     assert f"{zeros:,} of {y.size:,} elements became 0 ({100 * zeros / y.size:.1f} %), 0 changed sign" in out
 
 
-def test_the_readme_shows_what_its_main_command_prints(ogive, tmp_path, monkeypatch):  # noqa: F811
+def test_the_guide_shows_what_the_main_command_prints(ogive, tmp_path, monkeypatch):  # noqa: F811
     readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
     (words,) = re.findall(r"^python3 -m venv .*ogive (run .*)$", readme, re.MULTILINE)
-    (shown,) = re.findall(r"^```text\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    document = (EXAMPLES.parent / "docs" / "onnx.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"^```text\n(out  .*?)^```$", document, re.MULTILINE | re.DOTALL)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(EXAMPLES)
     monkeypatch.setattr("ogive.cli.terminal._can_write", lambda *_: True)  # whatever the tests' terminal can

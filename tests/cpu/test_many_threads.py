@@ -155,7 +155,7 @@ def in_a_small_thread(kib, **environment):
 @pytest.mark.skipif(not sys.platform.startswith(("linux", "darwin")), reason="stacks of POSIX threads")
 @pytest.mark.parametrize("kib", [128, 256])
 def test_a_thread_with_a_small_stack_compiles(kib):
-    """On another stack: LLVM takes more than that. docs/threads.md says what computing takes, 256 KiB."""
+    """On another stack: LLVM takes more than that. docs/performance.md says what computing takes, 256 KiB."""
     assert in_a_small_thread(kib) == (0, "True\n", "")
 
 

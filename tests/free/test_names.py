@@ -13,7 +13,7 @@ from ogive.catalog.aliases import ALIASES, Own
 from ogive.catalog.other_names import OTHER_NAMES, WITHOUT, advice, called, names_of
 from tools.names_page import markdown
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "names.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "names.md"
 X = np.array([-30.0, -6.5, -3.0, -1.0, -0.5, -0.3, -0.0, 0.0, 0.2, 0.5, 0.51, 1.0, 2.5, 3.0, 6.0, 8.0])
 
 

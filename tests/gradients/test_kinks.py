@@ -1,4 +1,4 @@
-"""The tables of docs/gradients.md say what derivatives are at kinks: all of it is computed here, and in PyTorch."""
+"""The tables of docs/tables/derivatives.md say what derivatives are at kinks: all of it is computed here, and in PyTorch."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ import ogive
 from ogive.catalog import OPERATORS
 from ogive.dtypes import element_type
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "gradients.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "tables" / "derivatives.md"
 
 
 def rows():

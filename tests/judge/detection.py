@@ -1,6 +1,6 @@
 """How many defects the judge finds, with which causes; and what ONNX's own tests and tolerances find beside.
 
-``python -m tests.judge.detection`` prints the table; ``python -m tests.judge.detection docs/detection.md`` writes it.
+``python -m tests.judge.detection`` prints the table; ``python -m tests.judge.detection docs/tables/detection.md`` writes it.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def document() -> str:
         "and are caught with `--max-not-nearest 0`. A cause is right where it is among those that are named, or is a policy of "
         "memory and process that is broken; the first one is shown. The last column says whether ONNX's own tests of the operator, with their inputs in the defect's type, exact expected results and "
         "ONNX's tolerances (rtol 1e-3, atol 1e-7), would fail (`none`: there is no such test). "
-        "`python -m tests.judge.detection docs/detection.md` writes this page.\n\n" + table()
+        "`python -m tests.judge.detection docs/tables/detection.md` writes this page.\n\n" + table()
     )
 
 

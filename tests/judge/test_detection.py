@@ -32,7 +32,7 @@ def test_the_defect_is_caught(defect):
 
 
 def test_the_document_has_every_defect():
-    text = (Path(__file__).resolve().parents[2] / "docs" / "detection.md").read_text(encoding="utf-8")
+    text = (Path(__file__).resolve().parents[2] / "docs" / "tables" / "detection.md").read_text(encoding="utf-8")
     for defect in DEFECTS:
         caught = "yes" if defect.budget == Budget() else "nearest"
         assert re.search(

@@ -20,11 +20,11 @@ def blocks(language):
     return re.findall(rf"^```{language}\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
 
 
-def test_programs_run():
-    programs = blocks("python")
-    assert len(programs) == 2
-    for program in programs:
-        exec(compile(program, "docs/judge.md", "exec"), {})
+def test_programs_run_in_order():
+    scope = {}
+    for program in blocks("python"):
+        exec(compile(program, "docs/judge.md", "exec"), scope)
+    assert scope["found"].operator == "Erf"
 
 
 def test_the_c_function_is_found_out(tmp_path, monkeypatch, capsys):

@@ -17,7 +17,7 @@ import pytest
 import ogive
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 #: Blocks with a test elsewhere: commands with what they print (test_console.py), differences (test_documents.py), budgets
 #: (tests/judge/test_document.py).
@@ -86,13 +86,13 @@ def blocks(text):
             for indent, language, content in found]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_block_says_what_it_is(path):
     for language, content in blocks(path.read_text(encoding="utf-8")):
         assert language in LANGUAGES, content
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_session_is_in_a_block(path):
     # Markdown takes >>> for a quotation in a quotation in a quotation.
     text = re.sub(r"^( *)```.*?^\1```$", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
@@ -111,7 +111,7 @@ def need(program):
 
 
 @pytest.mark.matrix(share=8)
-@pytest.mark.parametrize("path", pages_with("python"), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", pages_with("python"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_programs_of_a_page_run_in_order(path, tmp_path):
     program = "\n".join(
         content for language, content in blocks(path.read_text(encoding="utf-8")) if language == "python"
@@ -125,7 +125,7 @@ def test_the_programs_of_a_page_run_in_order(path, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("path", pages_with("pycon"), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", pages_with("pycon"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_sessions_of_a_page_print_what_it_says(path):
     text = "\n".join(content for language, content in blocks(path.read_text(encoding="utf-8")) if language == "pycon")
     need(text)

@@ -10,7 +10,7 @@ import pytest
 from ogive.cli import main
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ("dxdispatch.md", "check.md")
+DOCUMENTS = ("directml.md",)
 
 
 def blocks(name, language):
@@ -34,8 +34,8 @@ def comparable(text):
     return [line.rstrip() for line in text.splitlines()]
 
 
-def test_both_documents_have_commands():
-    assert {name for name, _, _ in COMMANDS} == set(DOCUMENTS)
+def test_there_are_commands():
+    assert len(COMMANDS) > 2
 
 
 @pytest.mark.parametrize(("name", "command", "shown"), COMMANDS, ids=[command for _, command, _ in COMMANDS])
@@ -46,10 +46,3 @@ def test_commands_print_what_is_shown(examples, capsys, name, command, shown):
         main(arguments)
     captured = capsys.readouterr()
     assert comparable(captured.out + captured.err) == comparable(shown)
-
-
-def test_programs_run(examples, capsys):
-    (program,) = blocks("dxdispatch.md", "python")
-    exec(compile(program, "docs/dxdispatch.md", "exec"), {})
-    assert "Running on 'Ogive (DML_FEATURE_LEVEL_5_1)'" in capsys.readouterr().out
-    assert (examples / "y.npy").exists()

@@ -2,8 +2,6 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from importlib import metadata
 from pathlib import Path
 
@@ -21,12 +19,6 @@ def blocks(text, language):
     return [content for named, content in pairs if named == language]
 
 
-def test_the_operator_of_the_guide_does_what_its_page_says():
-    (program,) = blocks((ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8"), "python")
-    test = "assert np.allclose(soft_clip([-3.0, 0.5, 2.0], limit=1.5), [-2.53972077, 0.5, 1.93152311])"
-    subprocess.run([sys.executable, "-W", "error", "-"], input=f"{program}\n{test}\n", text=True, check=True, cwd=ROOT)
-
-
 def test_the_commands_of_the_readme_are_one_line_each():
     install, test = blocks(README, "sh")[:2]
     assert install.count("\n") == test.count("\n") == 1
@@ -41,6 +33,14 @@ def test_the_readme_counts_the_operators():
     assert 0 < len(OPERATORS) - int(count) <= 20, "the count in README.md is far from the operators that there are"
 
 
+def test_the_documents_stay_short():
+    """Each page answers one question; tables that are looked up lie in a folder of their own."""
+    pages = list((ROOT / "docs").glob("*.md"))
+    words = [word for page in pages for word in page.read_text(encoding="utf-8").split() if re.search(r"\w", word)]
+    assert 0 < len(pages) <= 22
+    assert len(words) <= 20_000
+
+
 def named_commands():
     lines = [line for block in blocks(COMMANDS_PAGE, "sh") for line in block.splitlines()]
     return {shlex.split(line)[1] for line in lines if line.startswith("ogive ")}
@@ -50,18 +50,6 @@ def test_the_page_of_commands_names_all_of_them():
     from ogive.cli import COMMANDS
 
     assert named_commands() == set(COMMANDS)
-
-
-def test_the_diff_of_the_last_operator_is_what_is_in_the_sources():
-    (diff,) = blocks((ROOT / "docs" / "adding-an-operator.md").read_text(encoding="utf-8"), "diff")
-    text, added = "", 0
-    for line in diff.splitlines():
-        if line.startswith("+++ b/"):
-            text = (ROOT / line.removeprefix("+++ b/")).read_text(encoding="utf-8")
-        elif line.startswith("+"):
-            assert line[1:] + "\n" in text, line
-            added += 1
-    assert added > 30
 
 
 def test_type_checkers_find_the_types():
@@ -88,7 +76,7 @@ def test_the_version_stands_in_one_place():
     assert ogive.__version__ == installed == version
 
 
-@pytest.mark.parametrize("name", ["architecture", "lowering", "engine", "runtime", "glossary"])
+@pytest.mark.parametrize("name", ["architecture", "lowering", "glossary"])
 def test_the_files_that_a_page_names_exist(name):
     """By their paths in the package, in the repository, or by their names alone."""
     text = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")

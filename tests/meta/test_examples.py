@@ -73,8 +73,22 @@ def test_training_with_an_activation_of_ones_own(capsys):
     assert f"right: {share:.1%} of 1,000 new points" in capsys.readouterr().out
 
 
+def test_the_readme_shows_what_its_example_finds(monkeypatch):
+    pytest.importorskip("flint", reason="python-flint, which has the exact results, is not installed")
+    module = script("why.py")
+    monkeypatch.setattr(module, "times", lambda calls: [0.0] * len(calls))
+    monkeypatch.setattr(module, "torch", None)  # other libraries' results depend on the machine
+    readme = (EXAMPLES.parent / "README.md").read_text(encoding="utf-8")
+    ours = [row for row in module.rows() if row[1] == "Ogive"]
+    assert [(name, wrong) for name, _, wrong, *_ in ours if wrong] == [("gelu.fast", 1207)]
+    for name, by, wrong, largest, _ in ours:
+        assert f"\n{name:18}{by:10}{wrong:14,}{largest:12.3g} ULP" in readme
+    assert module.digest() == module.DIGEST
+    assert readme.count(module.DIGEST) == 4
+
+
 def test_every_example_is_listed():
-    page = (EXAMPLES.parent / "docs" / "examples.md").read_text(encoding="utf-8")
+    page = (EXAMPLES.parent / "docs" / "start-numpy.md").read_text(encoding="utf-8")
     for path in EXAMPLES.iterdir():
         if (path.suffix in (".py", ".c") and path.name != "make_model.py") or (
             path.is_dir() and path.name[0] not in "._"

@@ -9,7 +9,7 @@ import ogive
 
 torch = pytest.importorskip("torch", reason="the table is about it")
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "names.md").read_text(encoding="utf-8")
 TABLE = PAGE.split("## torch.nn.functional")[1].split("## ")[0]
 ROWS = re.findall(r"^\| `(.+?)` \| `(.+?)` \|(.*?)\|$", TABLE, re.MULTILINE)
 

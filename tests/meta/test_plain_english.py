@@ -17,7 +17,7 @@ from tests.messages.wrong_calls import WRONG_CALLS
 
 ROOT = Path(__file__).resolve().parents[2]
 RULES = tomllib.loads(Path(__file__).with_name("plain_english.toml").read_text(encoding="utf-8"))
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 #: The packages and modules that users import, and what some of them need.
 PACKAGES = [
@@ -80,7 +80,7 @@ def complaints(paragraphs, name):
     return found
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_page(path):
     assert complaints(prose(path.read_text(encoding="utf-8")), path.name) == []
 

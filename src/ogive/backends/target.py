@@ -4,7 +4,7 @@ Code depends on the level alone, not on the model of the processor, so what a ca
 machine of that level, and what one machine computes can be tested on another.
 
 A target's `Tuning` is what was measured to be fast on it, and decides no bit of a result. The rows were measured on the
-processor of docs/performance.md (x86-64-v4); `python -m benchmarks` measures again. A change of a number may make kernels
+processor of docs/tables/performance.md (x86-64-v4); `python -m benchmarks` measures again. A change of a number may make kernels
 faster or slower, and needs no other test than that.
 """
 

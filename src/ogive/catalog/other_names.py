@@ -1,4 +1,4 @@
-"""What other libraries call our operators: a table for each library. tools/names_page.py makes docs/names.md of them."""
+"""What other libraries call our operators: a table for each library. tools/names_page.py makes docs/tables/names.md of them."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def address(
 
     ``what``, ``dtype`` and ``choices`` are those of `export`, whose header declares the function; ``strided`` asks for
     the function with distances. ctypes, cffi and compilers call it; it needs no interpreter and no lock of
-    it. docs/native.md has examples.
+    it. docs/export.md has examples.
 
     Raises ArgumentError, DTypeError or ParameterError for what has no such function, CompileError without LLVM.
 

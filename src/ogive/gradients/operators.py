@@ -35,7 +35,7 @@ def grad(operator: Operator, wrt: int | str = 0) -> Operator:
     has the contract of the operator (``ogive.grad(ogive.gelu.fast)`` is fast), and has a derivative itself. An operator
     of several results gives a derivative of each.
 
-    At a kink it has the value that docs/gradients.md lists, which is PyTorch's where PyTorch has the operator; in a
+    At a kink it has the value that docs/tables/derivatives.md lists, which is PyTorch's where PyTorch has the operator; in a
     formula of one's own every comparison is decided just left of the point. A branch that is not taken has no effect.
     Where an operand is NaN, comparisons are false, as in the formula itself.
 
@@ -326,5 +326,5 @@ def _documentation(
         lines += ["", "::", "", *("    " + line for line in text.splitlines())]
     if chosen:
         lines += ["", "The formula is that of " + ", ".join(f"{k}={v!r}" for k, v in defaults.items()) + "."]
-    lines += ["", f"Made of the formula of {source.name} by ogive.gradients. At kinks: docs/gradients.md."]
+    lines += ["", f"Made of the formula of {source.name} by ogive.gradients. At kinks: docs/tables/derivatives.md."]
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 """The derivatives that are written by hand, for two reasons: kinks, and forms that would cancel or overflow.
 
 A rule has the arguments of the operator, its choices among them, and gives the derivative with respect to one of them.
-At a kink it follows PyTorch where PyTorch has the operator; docs/gradients.md has the table.
+At a kink it follows PyTorch where PyTorch has the operator; docs/tables/derivatives.md has the table.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Support:
 def supported() -> tuple[Support, ...]:
     """Every version of every operator that Ogive has, with its types, in the order of names and versions.
 
-    Operators that ONNX defines by functions of others are not listed; docs/onnx.md names those that load.
+    Operators that ONNX defines by functions of others are not listed; docs/tables/onnx.md names those that load.
 
     >>> [row.version for row in ogive.onnx.supported() if row.operator == "Relu"]
     [1, 6, 13, 14]

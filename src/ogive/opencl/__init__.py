@@ -1,4 +1,4 @@
-"""Every element-wise operator as a function on pyopencl's arrays: ``ogive.opencl.gelu(x)`` (docs/opencl.md).
+"""Every element-wise operator as a function on pyopencl's arrays: ``ogive.opencl.gelu(x)`` (docs/arrays.md).
 
 ``hardware.py`` says which devices are there and what they can. ``functions.py`` makes the functions, and reads what a call was
 given. ``kernels.py`` compiles and runs the kernels; ogive.backends.device_text has their text.

@@ -1,7 +1,7 @@
 """What a program costs: an estimate of its time, to choose between two that compute the same bits.
 
 The unit is the time of one fused multiply-add on a register of float32; the costs are throughputs of loops of one
-instruction on 12 registers, measured on the processor of docs/performance.md. No cost decides a bit of a result.
+instruction on 12 registers, measured on the processor of docs/tables/performance.md. No cost decides a bit of a result.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class OperatorRule:
     options: dict[str, Any] = field(default_factory=dict)
     """The options besides the label, with their defaults; None: absent."""
     onnx: str = ""
-    """The operator of ONNX that does the same; the notes of docs/webnn.md say where they differ."""
+    """The operator of ONNX that does the same; the notes of docs/tables/webnn.md say where they differ."""
 
 
 def _unary(onnx: str, types: tuple[str, ...] = FLOATS, operand: str = "input", **options: Any) -> OperatorRule:

@@ -7,7 +7,7 @@
  *
  * A worker that has just finished spins for a while before it sleeps, so that calls in a row find it awake. A caller
  * that finds the pool busy (another Python thread is computing) runs its job alone. After a fork the child starts with
- * no workers. Workers never touch Python. docs/threads.md says what a user sees of all this.
+ * no workers. Workers never touch Python. docs/performance.md says what a user sees of all this.
  */
 #include "native.h"
 
@@ -61,7 +61,7 @@ static void wake_all(condition_type *c) { pthread_cond_broadcast(c); }
 #define PIECES 8
 /* How many of the next threads a worker helps; the caller helps all. */
 #define NEIGHBOURS 4
-/* Bytes of a worker's stack: docs/threads.md says so. A worker's loops take 150 KiB, and the last level of results runs
+/* Bytes of a worker's stack: docs/performance.md says so. A worker's loops take 150 KiB, and the last level of results runs
  * Python. */
 #define WORKER_STACK (1 << 20)
 /* A job of fewer grains is short: it does not pay to wake a thread for one that comes alone. */
