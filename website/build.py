@@ -18,6 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 #: Files of the root that are pages.
 FROM_ROOT = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md", "SECURITY.md": "security.md"}
 
+#: What a page begins with that the search leaves out: every name stands in the list of changes.
+NOT_FOUND = "---\nnosearch: true\n---\n\n"
+
 
 def build(folder: Path, only: Sequence[str] | None = None) -> int:
     """Write the site to a folder: Sphinx's exit status."""
@@ -41,7 +44,8 @@ def gather(source: Path, only: Sequence[str] | None = None) -> None:
     shutil.rmtree(source, ignore_errors=True)
     shutil.copytree(ROOT / "docs", source)
     for name, page in FROM_ROOT.items():
-        shutil.copy(ROOT / name, source / page)
+        text = (ROOT / name).read_text(encoding="utf-8")
+        (source / page).write_text(NOT_FOUND + text if page == "changelog.md" else text, encoding="utf-8")
     operators.write(source / "operators", only)
     (source / "api.md").write_text(api.page(), encoding="utf-8")
     for path in [*source.glob("*.md"), *source.glob("tables/*.md")]:

@@ -23,6 +23,7 @@ html_title = f"Ogive {version}"
 html_static_path = ["static"]
 html_css_files = ["ogive.css"]
 html_js_files = ["ogive.js"]
+html_use_index = False
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options: dict[str, Any] = {
@@ -36,6 +37,6 @@ html_theme_options: dict[str, Any] = {
     "pygments_light_style": "default",
     "pygments_dark_style": "github-dark",
 }
-html_sidebars = {"**": ["sidebar-nav-bs"]}
+html_sidebars = {"**": ["sidebar-nav-bs"], "operators/index": []}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

@@ -9,10 +9,11 @@ __all__ = ["SECTIONS", "write_navigation"]
 #: Heading -> pages, as their files are called without ``.md``.
 SECTIONS: dict[str, tuple[str, ...]] = {
     "Start": ("start-numpy", "torch", "onnx", "directml", "installing", "names"),
-    "Operators": ("operators/index", "api", "tables/names"),
-    "Use": ("arrays", "own-operators", "gradients", "jax", "onnxruntime", "webnn", "export", "commands"),
+    "Operators": ("operators/index",),
+    "Use": ("arrays", "own-operators", "gradients", "jax", "onnxruntime", "webnn", "export", "commands", "api"),
     "Judge": ("accuracy", "performance", "judge"),
     "Tables": (
+        "tables/names",
         "tables/accuracy",
         "tables/performance",
         "tables/derivatives",
@@ -40,7 +41,9 @@ def write_navigation(folder: Path) -> None:
     names = []
     for heading, listed in sections.items():
         pages = [page for page in listed if page in there]
-        if pages:
+        if len(pages) == 1:
+            names += pages
+        elif pages:
             name = f"section-{heading.lower().replace(' ', '-')}"
             names.append(name)
             text = f"# {heading}\n\n{_toctree(pages, hidden=False)}"

@@ -28,12 +28,28 @@ def figure(drawn: Drawing) -> str:
     parts = [_panel(drawn, drawn.curves, drawn.name, "value")]
     if drawn.derivatives:
         parts.append(_panel(drawn, drawn.derivatives, f"the derivative of {drawn.name}", "derivative"))
+    parts += _differences(drawn)
     labels = [curve.label for curve in drawn.curves]
     legend = "".join(
         f'<li class="og-key og-key-{i % 4 + 1}">{html.escape(label)}</li>' for i, label in enumerate(labels) if label
     )
     keys = f'<ul class="og-legend">{legend}</ul>' if legend else ""
     return f'<div class="og-figure">{"".join(parts)}</div>{keys}'
+
+
+def _differences(drawn: Drawing) -> list[str]:
+    """A panel of the differences, where the curves cover each other."""
+    first, *others = drawn.curves
+    low, high = drawn.heights(drawn.curves)
+    differences = [Curve(other.label, other.x, other.y - first.y) for other in others]
+    largest = max((float(np.nanmax(np.abs(each.y))) for each in differences), default=0.0)
+    if not 0 < largest < 0.02 * (high - low):
+        return []
+    power = math.floor(math.log10(largest))
+    scaled = [Curve(each.label, each.x, each.y / 10.0**power) for each in differences]
+    title = f"the difference from {first.label}"
+    exponent = str(power).replace("-", "−")
+    return [_panel(drawn, scaled, title, f"{title}, times 10<sup>{exponent}</sup>", number=1)]
 
 
 def thumbnail(drawn: Drawing) -> str:
@@ -69,10 +85,11 @@ class _Place:
         return self.margin_top + (self.high - value) / (self.high - self.low) * height
 
 
-def _panel(drawn: Drawing, curves: Sequence[Curve], title: str, caption: str) -> str:
+def _panel(drawn: Drawing, curves: Sequence[Curve], title: str, caption: str, number: int = 0) -> str:
+    """A picture with axes; the first curve has the colour of this number."""
     low, high = drawn.heights(list(curves))
     place = _Place(drawn.low, drawn.high, low, high, (WIDTH, HEIGHT), (LEFT, BOTTOM, TOP, RIGHT))
-    lines = "".join(_line(place, curve, i, drawn, step=1) for i, curve in enumerate(curves))
+    lines = "".join(_line(place, curve, i, drawn, step=1) for i, curve in enumerate(curves, number))
     return (
         f'<figure><svg class="og-plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{html.escape(title)}">'
         f"<title>{html.escape(title)}</title>{_grid(place)}{_zeros(place)}{lines}</svg>"

@@ -21,11 +21,12 @@ from ogive.curves import drawing
 from ogive.directml.data import OPERATOR_TYPES, facts
 from ogive.operator import Operator
 from ogive.peers.peer_functions import PEERS
+from website.definition import definition
 from website.drawing import figure, thumbnail
 from website.latex import aligned, legend
 from website.speed import speed
 
-__all__ = ["index", "page", "sections"]
+__all__ = ["all_names", "index", "page", "sections"]
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "accuracy" / "results"
@@ -70,31 +71,39 @@ def sections() -> dict[str, list[Operator]]:
 
 
 def index(names: Collection[str]) -> str:
-    """These operators with their curves, and a field that keeps those with some text in a name."""
-    parts = ["# Operators", "", _FIELD, ""]
-    chosen = {heading: [op for op in ops if op.name in names] for heading, ops in sections().items()}
-    for heading, ops in chosen.items():
-        if not ops:
-            continue
-        cards = "\n".join(_card(op) for op in ops)
-        parts += [f"## {heading}", "", f'<div class="og-cards">\n{cards}\n</div>', ""]
-    pages = "\n".join(op.name for ops in chosen.values() for op in ops)
-    parts += ["```{toctree}\n:hidden:\n", pages, "```", ""]
-    return "\n".join(parts)
+    """These operators with their curves in one list, and what keeps some of them: a field for text, a button for each group."""
+    groups = {op.name: heading for heading, ops in sections().items() for op in ops}
+    chosen = sorted(names)
+    headings = [heading for heading in sections() if heading in {groups[name] for name in chosen}]
+    buttons = "".join(f'<button class="og-group" aria-pressed="false">{heading}</button>' for heading in headings)
+    cards = "\n".join(_card(OPERATORS[name], groups[name]) for name in chosen)
+    listed = "\n".join(chosen)
+    return "\n".join(
+        [
+            *("# Operators", "", _FIELD, ""),
+            *(f'<div class="og-groups" role="group" aria-label="Groups of operators">{buttons}</div>', ""),
+            *(
+                f'<div class="og-cards">\n{cards}\n</div>',
+                "",
+                '<p class="og-none" hidden>No operator has this name.</p>',
+                "",
+            ),
+            *("```{toctree}\n:hidden:\n", listed, "```", ""),
+        ]
+    )
 
 
 _FIELD = (
-    f"{len(OPERATORS)} operators. Each page has the formula, the curve and its derivative, parameters, types by standard "
-    "and version, special cases, and the measured error and speed beside other libraries'.\n\n"
+    f"{len(OPERATORS)} operators. Each page has the definition, the curve and its derivative, parameters, types by standard "
+    "and version, special cases, and the measured error and speed of other libraries too.\n\n"
     '<input id="og-filter" type="search" placeholder="name in Ogive, ONNX, DirectML, PyTorch ..." '
     'aria-label="Keep the operators with this text in a name">'
 )
 
 
-def _card(op: Operator) -> str:
-    names = " ".join([op.name, op.onnx or "", op.directml or "", *other_names(op).values()]).lower()
+def _card(op: Operator, group: str) -> str:
     return (
-        f'<a class="og-card" href="{op.name}.html" data-names="{html.escape(names)}">'
+        f'<a class="og-card" href="{op.name}.html" data-names="{html.escape(" ".join(all_names(op)))}" data-group="{group}">'
         f"{thumbnail(drawing(op, with_derivative=False))}<span>{op.name.replace('_', '_<wbr>')}</span></a>"
     )
 
@@ -107,8 +116,9 @@ def page(op: Operator) -> str:
     paragraphs = _paragraphs(op)
     parts = [
         f"# {op.name}",
+        f"```{{index}} {', '.join(f'! {name}' for name in all_names(op))}\n```",
         _text(paragraphs[0]),
-        *_formulas(op),
+        *_definition(op),
         figure(drawing(op)),
         *map(_text, _remarks(paragraphs)),
         *_example(op.name, paragraphs),
@@ -146,6 +156,23 @@ def _text(paragraph: str) -> str:
 
 def _link(name: str) -> str:
     return f"[`{name}`]({name}.md)" if name in OPERATORS else f"`{name}`"
+
+
+def _sentence(op: Operator) -> str:
+    """The first paragraph of the docstring."""
+    return " ".join(_paragraphs(op)[0].split())
+
+
+def _definition(op: Operator) -> list[str]:
+    """The docstring's definition, large, and the form that is computed behind it; or that form alone."""
+    text = definition(_sentence(op), op.tensors, is_row_wise=op.is_row_wise)
+    computed = _formulas(op)
+    if text is None or computed[0] == f"```{{math}}\n{text}\n```":
+        return ['<div class="og-definition">', *computed, "</div>"]
+    return [
+        *('<div class="og-definition">', f"```{{math}}\n{text}\n```", "</div>"),
+        *('<details class="og-computed"><summary>The form that is computed</summary>', *computed, "</details>"),
+    ]
 
 
 def _formulas(op: Operator) -> list[str]:
@@ -331,6 +358,17 @@ def other_names(op: Operator) -> dict[str, str]:
             if op.name in (own, _aliased(own)):
                 found.setdefault(library, []).append(name)
     return {library: ", ".join(names) for library, names in found.items()}
+
+
+def all_names(op: Operator) -> list[str]:
+    """Every name of the operator, in lower case: its own, those of the standards, of other libraries, and special cases of it."""
+    aliases = {name for name, alias in ALIASES.items() if alias.operator == op.name}
+    names = {op.name, *(name for name in (op.onnx, op.directml) if name), *aliases}
+    for table in OTHER_NAMES.values():
+        names |= {
+            name for name, ours in table.items() if (ours if isinstance(ours, str) else ours[0]) in {op.name, *aliases}
+        }
+    return sorted({name.lower() for name in names})
 
 
 def _aliased(name: str) -> str:

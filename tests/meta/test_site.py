@@ -1,6 +1,7 @@
 """The documentation site: every operator's page can be made, and a part of the site is built and looked at."""
 
 import doctest
+import json
 import re
 import shutil
 import subprocess
@@ -20,6 +21,7 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from benchmarks.kernels import current
 from benchmarks.tables import duration
 from website import links, operators
+from website.definition import definition
 from website.latex import aligned
 from website.speed import CHOICES, SECTIONS, figures, speed
 
@@ -33,7 +35,7 @@ def test_every_operator_has_a_page(op):
     text = operators.page(op)
     assert text.startswith(f"# {op.name}\n")
     assert "```{math}\n" in text
-    assert text.count("<svg") in (1, 2)
+    assert text.count("<svg") in (1, 2, 3)
     for heading in ("## Example", "## Arguments", "## Types", "## Speed", "## Source"):
         assert heading in text
     assert ("### ONNX" in text) == bool(operators._onnx_versions().get(op.onnx))
@@ -111,8 +113,33 @@ def test_the_example_of_a_page_runs_by_itself(name):
     assert doctest.DocTestRunner().run(test).failed == 0
 
 
-def test_the_index_has_a_picture_of_every_operator():
+@pytest.mark.parametrize(
+    ("sentence", "text"),
+    [
+        ("Sine: ``sin(x) ** 2``, exactly.", r"y = \sin\left(x\right)^{2}"),
+        ("Half: ``x / 2`` where x >= 0, 0 elsewhere.",
+         r"y = \begin{cases} \frac{x}{2} & \text{if } x \ge 0 \\ 0 & \text{otherwise} \end{cases}"),
+        ("Square: ``-x * x``.", r"y = -x\, x"),
+        ("Share: ``x / sum(x)``.", r"y_i = \frac{x_i}{\sum_j x_j}"),
+        ("Error function: ``2 / sqrt(pi)`` times an integral.", None),
+        ("In words.", None),
+    ],
+)  # fmt: skip
+def test_definitions_of_docstrings_as_latex(sentence, text):
+    assert definition(sentence, ["x"], is_row_wise="sum" in sentence) == text
+
+
+def test_almost_every_operator_has_its_definition_first():
+    found = [definition(operators._sentence(op), op.tensors, is_row_wise=op.is_row_wise) for op in OPERATORS.values()]
+    assert 0 < len([text for text in found if text is None]) < 12
+    for text in filter(None, found):
+        assert tex2mathml(text, as_block=True).startswith("<math")
+
+
+def test_the_index_has_a_picture_of_every_operator_in_the_order_of_names():
     text = operators.index(list(OPERATORS))
+    names = re.findall(r'href="(\w+)\.html"', text)
+    assert names == sorted(OPERATORS)
     for name in OPERATORS:
         assert f'href="{name}.html"' in text
     assert text.count("<svg") == len(OPERATORS)
@@ -182,10 +209,27 @@ def test_the_command_that_checks_links(site, tmp_path):
     assert "has no pages" in done.stderr
 
 
-def test_the_search_finds_operators_and_pages(site):
+def test_the_search_finds_every_name_of_an_operator_first(site):
     text = (site / "searchindex.js").read_text(encoding="utf-8")
-    for word in ("operators/celu", "start-numpy", "troubleshoot"):
-        assert word in text
+    index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
+    pages = index["docnames"]
+    assert {"operators/celu", "start-numpy", "troubleshooting", "changelog"} <= set(pages)
+    for name in SHOWN:
+        for each in operators.all_names(OPERATORS[name]):
+            # An entry that is marked as the main one comes before all that is found in texts.
+            assert [pages.index(f"operators/{name}"), "index-0", True] in index["indexentries"][each]
+    found = [pages[place] for term in ("opset", "kernel") for place in _places(index["terms"][term])]
+    assert "architecture" in found
+    assert "changelog" not in found
+
+
+def _places(found):
+    return found if isinstance(found, list) else [found]
+
+
+def test_names_of_other_libraries_belong_to_operators():
+    for name, op in {"silu": "swish", "relu6": "clamp", "logsumexp": "logsumexp", "expit": "sigmoid"}.items():
+        assert name in operators.all_names(OPERATORS[op])
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: chromium)")
