@@ -56,14 +56,12 @@ def fast_path(
     results: Sequence[Expression],
 ) -> FastPath | None:
     """The shorter form of the results, and of the tests of these, where there is one that is worth a comparison."""
-    if len(inputs) != 1:
-        return None
     is_short = isinstance(arithmetic, Short)
-    if not is_short and not _is_of_singles(inputs, outputs):
+    if not inputs or (len(inputs) != 1 if is_short else not _is_of_singles(inputs, outputs)):
         return None
-    operand = stored_operand(node(ops.INPUT, (), 0, Format.NUMBER), tuple(inputs))
+    operands = [stored_operand(node(ops.INPUT, (), i, Format.NUMBER), tuple(inputs)) for i in range(len(inputs))]
     if is_short:
-        operand = node(ops.CONVERT, (operand,), None, Format.F32)
+        operands = [node(ops.CONVERT, (operands[0],), None, Format.F32)]
     best, least = None, cost(results) - WORTHWHILE
     for limit in SHORT_LIMITS if is_short else LIMITS:
         reals: _ReducedReals
@@ -79,15 +77,15 @@ def fast_path(
         least_limit = SINGLE.number(limit)
         for other in reals.limits():
             least_limit = SINGLE.select_(SINGLE.less_(other, least_limit), other, least_limit)
-        # As unsigned integers, numbers below the least are larger than all others.
-        magnitude, most = _magnitude(operand), _bits(least_limit)
-        if not is_short:
+        magnitudes, most = [_magnitude(operand) for operand in operands], _bits(least_limit)
+        if not is_short:  # as unsigned integers, numbers below the least are larger than all others
             bottom = SINGLE.number(LEAST)
             least_limit = SINGLE.select_(SINGLE.less_(least_limit, bottom), bottom, least_limit)
-            magnitude, most = (
-                node(ops.SUBTRACT, (bits, _bits(bottom)), None, Format.U32) for bits in (magnitude, _bits(least_limit))
+            *magnitudes, most = (
+                node(ops.SUBTRACT, (bits, _bits(bottom)), None, Format.U32)
+                for bits in (*magnitudes, _bits(least_limit))
             )
-        candidate = FastPath(magnitude, most, found, limit, undecided)
+        candidate = FastPath(_largest(magnitudes), most, found, limit, undecided)
         price = _price(candidate)
         if price < least:
             best, least = candidate, price
@@ -104,6 +102,14 @@ def _bits(single: Expression) -> Expression:
 
 def _magnitude(operand: Expression) -> Expression:
     return _bits(SINGLE.abs_(operand))
+
+
+def _largest(magnitudes: Sequence[Expression]) -> Expression:
+    largest, *others = magnitudes
+    for other in others:
+        is_larger = node(ops.LESS, (largest, other), None, Format.BIT)
+        largest = node(ops.SELECT, (is_larger, other, largest), None, Format.U32)
+    return largest
 
 
 def _price(path: FastPath) -> float:
@@ -154,10 +160,7 @@ def fast_path_of_steps(
                 most = SINGLE.number(SINGLE.rounded(Fraction(_around_zero(largest[operands[0]] or 0.0).high)))
                 least_limit = SINGLE.select_(SINGLE.less_(most, other), least_limit, SINGLE.number(0.0))
         first = end
-    magnitude = _magnitude(values[checked[0]])
-    for other in (_magnitude(values[i]) for i in checked[1:]):
-        is_larger = node(ops.LESS, (magnitude, other), None, Format.BIT)
-        magnitude = node(ops.SELECT, (is_larger, other, magnitude), None, Format.U32)
+    magnitude = _largest([_magnitude(values[i]) for i in checked])
     found = FastPath(magnitude, _bits(least_limit), tuple(values[i] for i in outputs), limit, either(*tests))
     return found if _price(found) < price - WORTHWHILE else None
 
@@ -282,7 +285,7 @@ class _KnownReals(TestedReals):
 
 
 class _ReducedReals(_KnownReals):
-    """What is needed only where the operand, and its products with parameters, are smaller than a limit."""
+    """What is needed only where operands, and their products with parameters, are smaller than a limit."""
 
     def __init__(
         self,
@@ -296,7 +299,7 @@ class _ReducedReals(_KnownReals):
         self.least = least
         self.limit = limit
         self.products_lie = _around_zero(limit)
-        super().__init__(arithmetic, inputs, [_around_zero(largest or limit)])
+        super().__init__(arithmetic, inputs, [_around_zero(largest or limit)] * len(inputs))
 
     def limits(self) -> list[Expression]:
         """From which magnitudes of the operand on its products with parameters are too large."""
