@@ -6,7 +6,7 @@ first; a tensor of a subclass, or one that a mode or a transformation of torch.f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -18,13 +18,45 @@ from ogive.torch.exchange import ORDINARY, dispatch_modes, is_batch, is_profiled
 from ogive.torch.registry import by_registry
 from ogive.torch.tensor_operator import TensorOperator, node
 
-__all__ = ["call", "recorded"]
+__all__ = ["call", "recording"]
 
 _records = torch.is_grad_enabled
 
 Results = Sequence[torch.Tensor]
-Call = tuple[TensorOperator, tuple[Any, ...]]
-"""An operator, and the values of its parameters."""
+
+
+class Made:
+    """What a recorded call computed: an operator and the values of its parameters; and how gradients are computed.
+
+    ``given`` are those parameters that the call named: without the others, which are at their defaults, calls are short.
+    """
+
+    __slots__ = ("_ways", "apply", "given", "operator", "values")
+
+    def __init__(self, operator: TensorOperator, values: tuple[Any, ...], given: dict[str, Any] | None = None) -> None:
+        self.operator, self.values = operator, values
+        self.given = operator.keywords(values) if given is None else given
+        # Function.apply itself first asks torch.func, which costs 2 us.
+        kind: Any = super(torch.autograd.Function, node(_Recorded, operator))
+        self.apply: Callable[..., Any] = kind.apply
+        self._ways: dict[tuple[bool, ...], tuple[TensorOperator, tuple[int, ...]]] = {}
+
+    def gradients(self, needed: tuple[bool, ...], operands: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
+        """The gradients of the tensors, None where none is needed. The operands are those of the results, and the tensors."""
+        way = self._ways.get(needed)
+        if way is None:
+            wanted = self.operator.wanted(needed)
+            way = self._ways[needed] = self.operator.gradient(wanted), wanted
+        gradient, wanted = way
+        found: Any = NotImplemented
+        if not is_dynamo_compiling():
+            found = gradient.short(*operands, **self.given)
+        if found is NotImplemented:
+            found = _one_or_all(call(gradient, operands, self.values))
+        if len(needed) == 1:
+            return None, found
+        each = iter(_results(found))
+        return None, *(next(each) if i in wanted else None for i in range(len(needed)))
 
 
 def call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Results:
@@ -36,16 +68,26 @@ def call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tupl
     if forward_ad._current_level >= 0 or _is_watched(tensors):
         return _by_registry(operator, tensors, values)
     if _records() and any(tensor.requires_grad for tensor in tensors) and operator.differentiable:
-        return _results(node(_Recorded, operator).apply((operator, values), None, *tensors))
+        return _results(node(_Recorded, operator).apply((Made(operator, values),), *tensors))
     return at_once(operator, tensors, values)
 
 
-def recorded(made_by: Call, result: Any, tensors: Sequence[torch.Tensor]) -> Any:
-    """The result of ordinary tensors, which autograd is to record."""
-    if is_transformed() is not None:
-        return _one_or_all(call(made_by[0], tensors, made_by[1]))
-    # Function.apply itself first asks torch.func, which costs 2 us.
-    return super(torch.autograd.Function, node(_Recorded, made_by[0])).apply(made_by, (result,), *tensors)
+def recording(operator: TensorOperator, values: Callable[[dict[str, Any]], tuple[Any, ...]]) -> Callable[..., Any]:
+    """What gives results of ordinary tensors that autograd is to record: (result, *tensors, **parameters) to the result."""
+    usual: list[Made] = []
+
+    def record(result: Any, *tensors: torch.Tensor, **given: Any) -> Any:
+        if given or not usual:
+            made = Made(operator, values(given), given)
+            if not given:
+                usual.append(made)
+        else:
+            made = usual[0]
+        if is_transformed() is not None:
+            return _one_or_all(call(operator, tensors, made.values))
+        return made.apply((made, result), *tensors)
+
+    return record
 
 
 def at_once(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tuple[Any, ...]) -> Results:
@@ -79,36 +121,20 @@ def _one_or_all(found: Results) -> Any:
     return found[0] if len(found) == 1 else tuple(found)
 
 
-def _gradients(made_by: Call, ctx: Any, gradients: tuple[torch.Tensor, ...]) -> tuple[Any, ...]:
-    operator, values = made_by
-    wanted = operator.wanted(ctx.needs_input_grad[2:])
-    gradient, operands = operator.gradient(wanted), (*gradients, *ctx.saved_tensors)
-    found: Any = NotImplemented
-    if not is_dynamo_compiling():
-        found = gradient.short(*operands, **gradient.keywords(values))
-    if found is NotImplemented:
-        found = _one_or_all(call(gradient, operands, values))
-    if len(operator.tensors) == 1:
-        return None, None, found
-    each = iter(_results(found))
-    return None, None, *(next(each) if i in wanted else None for i in range(len(operator.tensors)))
-
-
 class _Recorded(torch.autograd.Function):
-    """A call that autograd records: of tensors whose results are there, in a tuple, or None."""
+    """A call that autograd records, of tensors whose results may be there: they stand behind what made them."""
 
     @staticmethod
-    def forward(ctx: Any, made_by: Call, computed: tuple[Any] | None, *tensors: torch.Tensor) -> Any:
-        ctx.made_by = made_by
+    def forward(ctx: Any, made: tuple[Any, ...], *tensors: torch.Tensor) -> Any:
+        ctx.made = made[0]
         ctx.to_save = tensors  # as save_for_backward does, a call less
-        if computed is not None:
-            return computed[0]
-        operator, values = made_by
-        return _one_or_all(at_once(operator, tensors, values))
+        if len(made) > 1:
+            return made[1]
+        return _one_or_all(at_once(made[0].operator, tensors, made[0].values))
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        return _gradients(ctx.made_by, ctx, gradients)
+        return ctx.made.gradients(ctx.needs_input_grad[1:], (*gradients, *ctx.saved_tensors))
 
 
 class _Transformed(torch.autograd.Function):
@@ -129,7 +155,8 @@ class _Transformed(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        return _gradients((ctx.operator, ctx.values), ctx, gradients)
+        operands = (*gradients, *ctx.saved_tensors)
+        return None, *Made(ctx.operator, ctx.values).gradients(ctx.needs_input_grad[2:], operands)
 
     @staticmethod
     def jvp(ctx: Any, _operator: None, _values: None, *tangents: torch.Tensor | None) -> Any:

@@ -16,7 +16,7 @@ from ogive.catalog import OPERATORS
 from ogive.catalog.other_names import parameter_here
 from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message, suggestion
 from ogive.operator import Operator, check_is_operator
-from ogive.torch.eager import call, recorded
+from ogive.torch.eager import call, recording
 from ogive.torch.exchange import ELEMENT_TYPE_OF, call_arguments, function_modes
 from ogive.torch.registry import entry, is_taken
 from ogive.torch.tensor_operator import TensorOperator, with_operands
@@ -94,11 +94,7 @@ def _make(operator: Operator) -> TensorFunction:
     bounds, halves = getattr(operator, "rewritten", None), getattr(operator, "halves", None)
     keeps_integers = _is_one_of(operator, KEEP_INTEGERS)
 
-    usual = (plain, _plain_values(operator, defaults)) if len(defaults) == len(parameters) else None
-
-    def record(result: Any, tensors: tuple[torch.Tensor, ...], given: dict[str, Any]) -> Any:
-        made_by = (plain, _plain_values(operator, {**defaults, **given})) if given or usual is None else usual
-        return recorded(made_by, result, tensors)
+    record = recording(plain, lambda given: _plain_values(operator, {**defaults, **given}))
 
     def general(tensors: tuple[Any, ...], out: Any, given: dict[str, Any]) -> Any:
         if bounds is not None:
@@ -394,7 +390,7 @@ def _written(operator: Operator, results: Sequence[torch.Tensor], out: Any, oper
         if target.shape != result.shape:
             what = f"out has the shape {tuple(target.shape)}, the result {tuple(result.shape)}"
             raise OutputError(message(operator.name, what, "equal shapes"))
-        if not torch.can_cast(result.dtype, target.dtype):
+        if result.dtype != target.dtype and not torch.can_cast(result.dtype, target.dtype):
             what = f"out has dtype {target.dtype}, the result {result.dtype}"
             raise OutputError(message(operator.name, what, "types that the result can be cast to"))
         target.copy_(result)

@@ -70,7 +70,7 @@ typedef struct dl_api {
 #define MAX_KEYWORDS 16
 #define MAX_TENSORS 8 /* of a call: others go the general way */
 #define ALONE 1024    /* as many elements are never shared out to threads */
-#define SHORT_BYTES 65536   /* results of as many bytes have memory of malloc, longer ones NumPy's, which knows large pages */
+#define SHORT_BYTES (1 << 21)   /* results of as many bytes have memory of malloc, longer ones NumPy's, which knows large pages */
 
 typedef struct {
     PyObject_HEAD
@@ -438,7 +438,7 @@ typedef struct {
     TensorExchange *exchange; /* NULL: no call is taken */
     PyObject *operator;
     PyObject *names;  /* a frozenset: the parameters, which are numbers or text */
-    PyObject *record; /* (result, tensors, keywords) -> the result, whose gradient is recorded; or None */
+    PyObject *record; /* (result, *tensors, **keywords) -> the result, whose gradient is recorded; or None */
     int inputs;
     int row_wise;
     int dtypes;
@@ -524,13 +524,11 @@ static int are_plain(const TensorCall *self, PyObject *names, PyObject *const *v
 
 /* Takes the reference to the result. */
 static PyObject *call_record(const TensorCall *self, PyObject *result, PyObject *const *args, PyObject *names) {
-    PyObject *tensors = ogive_argument_tuple(args, self->inputs);
-    PyObject *keywords = ogive_keywords_dict(names, args + self->inputs), *recorded = NULL;
-    if (tensors != NULL && keywords != NULL) {
-        recorded = PyObject_CallFunctionObjArgs(self->record, result, tensors, keywords, NULL);
-    }
-    Py_XDECREF(tensors);
-    Py_XDECREF(keywords);
+    PyObject *stack[1 + MAX_TENSORS + MAX_KEYWORDS];
+    const Py_ssize_t count = self->inputs + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    stack[0] = result;
+    memcpy(stack + 1, args, sizeof *stack * (size_t)count);
+    PyObject *recorded = PyObject_Vectorcall(self->record, stack, (size_t)self->inputs + 1, names);
     Py_DECREF(result);
     return recorded;
 }
