@@ -42,6 +42,11 @@ CASES = [
     ("LogSoftmax", {"dim": 1}),
     ("Softmin", {"dim": -1}),
     ("Softmax2d", {}),
+    ("LayerNorm", {"normalized_shape": 6}),
+    ("LayerNorm", {"normalized_shape": (4, 6), "bias": False}),
+    ("LayerNorm", {"normalized_shape": 6, "elementwise_affine": False}),
+    ("RMSNorm", {"normalized_shape": (4, 6), "eps": 1e-6}),
+    ("RMSNorm", {"normalized_shape": 6, "elementwise_affine": False}),
 ]
 KINKS = [0.0, -0.0, 0.5, -0.5, 0.75, -0.75, 1.0, -1.0, -2.0, 2.0, 3.0, -3.0, 6.0, 25.0, -25.0]
 INPLACE = ("ReLU", "LeakyReLU", "ELU", "CELU", "SELU", "SiLU", "Mish", "Hardtanh", "ReLU6", "Hardsigmoid", "Hardswish")
@@ -95,7 +100,8 @@ def test_there_is_a_module_for_each_of_torchs_activations():
     from torch.nn.modules import activation
 
     left_out = {"RReLU", "MultiheadAttention"}
-    assert set(nn.__all__) == set(activation.__all__) - left_out
+    others = {"LayerNorm", "RMSNorm", "QuickGELU", "ClippedGELU", "HardMish"}
+    assert set(nn.__all__) - others == set(activation.__all__) - left_out
 
 
 def test_replace():
@@ -123,6 +129,118 @@ def test_replace_leaves_subclasses_alone():
 
     model = ogive_torch.replace(torch.nn.Sequential(Mine(), nn.ReLU()))
     assert [type(module) for module in model] == [Mine, nn.ReLU]
+
+
+class _Elsewhere(torch.nn.Module):
+    """A class of another package that is called so, and computes this."""
+
+    def __init__(self, function, **attributes):
+        super().__init__()
+        self.function = function
+        self.__dict__.update(attributes)
+
+    def forward(self, x):
+        return self.function(x)
+
+
+def elsewhere(package, name, function, **attributes):
+    kind = type(name, (_Elsewhere,), {"__module__": f"{package}.layers"})
+    return kind(function, **attributes)
+
+
+def test_replace_knows_classes_of_other_packages_by_name_and_formula():
+    gelu, tanh = torch.nn.functional.gelu, torch.tanh
+    modules = [
+        elsewhere("transformers", "GELUActivation", gelu),
+        elsewhere("transformers", "NewGELUActivation", lambda x: gelu(x, approximate="tanh")),
+        elsewhere("transformers", "ClippedGELUActivation", lambda x: gelu(x).clip(-1, 2), min=-1, max=2),
+        elsewhere("timm", "HardSwish", lambda x: x.mul_((x + 3).clamp(0, 6) / 6), inplace=True),
+        elsewhere("transformers", "GELUActivation", lambda x: gelu(x) + 1e-3),
+        elsewhere("timm", "Tanh", lambda x: x.tanh_()),
+        elsewhere("somewhere", "GELUActivation", gelu),
+        elsewhere("timm", "QuickGELU", tanh),
+    ]
+    modules[0].register_forward_hook(lambda module, args, result: result + 1)
+    model = ogive_torch.replace(torch.nn.Sequential(*modules))
+    assert [type(module).__name__ for module in model[:4]] == ["GELU", "GELU", "ClippedGELU", "Hardswish"]
+    assert [module is other for module, other in zip(model[4:], modules[4:], strict=True)] == [True] * 4
+    x = torch.linspace(-3, 3, 7)
+    torch.testing.assert_close(model[0](x), gelu(x) + 1)
+    assert model[3](x) is x
+    assert repr(model.ogive_report) == "\n".join(
+        [
+            "replaced 4 of 7 modules",
+            "  1 transformers: GELUActivation by GELU",
+            "  1 transformers: NewGELUActivation by GELU",
+            "  1 transformers: ClippedGELUActivation by ClippedGELU",
+            "  1 timm: HardSwish by Hardswish",
+            "left 1 transformers: GELUActivation: on a sample of numbers its results are others, or lie elsewhere",
+            "left 1 timm: Tanh: on a sample of numbers its results are others, or lie elsewhere",
+            "left 1 timm: QuickGELU: on a sample of numbers its results are others, or lie elsewhere",
+        ]
+    )
+
+
+def test_replace_takes_normalisations_where_it_is_asked_to():
+    weight = torch.nn.Parameter(torch.rand(8))
+    llama = elsewhere(
+        "transformers", "LlamaRMSNorm", lambda x: weight * x / (x * x).mean(-1, keepdim=True).add(1e-6).sqrt()
+    )
+    llama.weight, llama.variance_epsilon = weight, 1e-6
+    model = torch.nn.Sequential(llama, torch.nn.LayerNorm(8), torch.nn.ReLU())
+    x = torch.randn(3, 8)
+    expected = model(x)
+    report = ogive_torch.replace(model).ogive_report
+    assert [(row.name, row.places) for row in report.replaced] == [("torch.nn.ReLU", ("2",))]
+    assert [row.note for row in report.left] == ["normalisations=True replaces it"] * 2
+    ogive_torch.replace(model, normalisations=True)
+    assert [type(module) for module in model] == [nn.RMSNorm, nn.LayerNorm, nn.ReLU]
+    assert model[0].weight is weight
+    torch.testing.assert_close(model(x), expected)
+
+
+class Functional(torch.nn.Module):
+    def forward(self, x):
+        y = torch.nn.functional.leaky_relu(self.inner(x), 0.25, inplace=True)
+        return torch.nn.functional.softmax(y, dim=-1) + torch.threshold(x, 0.0, -0.0) + x.relu()
+
+    def inner(self, x):
+        return torch.nn.functional.gelu(torch.nn.functional.layer_norm(x, (4,)))
+
+
+def test_functions_are_replaced_by_a_mode():
+    model, x = Functional(), torch.randn(3, 4)
+    expected = model(x)
+    with pytest.warns(
+        UserWarning, match="nothing was replaced. replaced 0 of 0 modules\ncalls of functions that are torch"
+    ):
+        report = ogive_torch.replace(model).ogive_report
+    assert report.calls == {"leaky_relu": 1, "softmax": 1, "gelu": 1, "layer_norm": 1}
+    model = ogive_torch.replace(model, functional=True, normalisations=True)
+    found = model(x)
+    torch.testing.assert_close(found, expected)
+    assert model.ogive_report.calls == dict.fromkeys(("leaky_relu", "softmax", "gelu", "layer_norm", "relu"), 1)
+    copied = pickle.loads(pickle.dumps(model))
+    assert torch.equal(copied(x), found)
+    assert (copied.ogive_report.calls["gelu"], model.ogive_report.calls["gelu"]) == (2, 1)
+    torch._dynamo.reset()
+    assert torch.equal(torch.compile(model, fullgraph=True, backend="aot_eager")(x), found)
+    with pytest.warns(UserWarning, match="nothing was replaced"):
+        ogive_torch.replace(model, accuracy="fast")
+    assert "forward" not in vars(model)
+
+
+def test_the_mode_leaves_to_torch_what_it_cannot_compute():
+    with ogive_torch.functional_mode(accuracy="fast") as mode:
+        assert torch.relu(torch.tensor([-1, 2])).tolist() == [0, 2]
+        assert torch.tanh(torch.tensor([1j])).is_complex()
+        with pytest.raises(RuntimeError, match="halving dimension"):
+            torch.nn.functional.glu(torch.ones(3))
+        value = torch.nn.functional.hardtanh(torch.tensor([5.0]), -2, max_val=3)
+    assert value.item() == 3
+    assert mode.calls == {"hardtanh": 1}
+    with pytest.raises(ParameterError, match=r"ogive.torch.functional_mode"):
+        ogive_torch.functional_mode("quick")
 
 
 def test_compiled_and_pickled_modules():

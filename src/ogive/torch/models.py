@@ -5,72 +5,153 @@ That is the bodies of the ONNX functions that `ogive.onnx.export` makes.
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 
 from ogive.contracts import checked
 from ogive.errors import ArgumentError, MissingPackageError, described, message
 from ogive.torch import nn
+from ogive.torch.functional_mode import FunctionalForward, calls_in, functional_mode
+from ogive.torch.known_classes import NORMALISATIONS, class_name, looked_for, replacement
 from ogive.torch.registry import entries
 from ogive.torch.tensor_operator import TensorOperator
 
-__all__ = ["onnx_translations", "replace"]
+__all__ = ["Report", "Row", "onnx_translations", "replace"]
 
 
-def replace(model: Any, *, accuracy: str | None = None) -> Any:
-    """The model, with Ogive's modules in place of the activations of ``torch.nn`` in its tree.
+class Row(NamedTuple):
+    """Modules of one class, in a :class:`Report`."""
+
+    name: str
+    """Their class, such as ``torch.nn.GELU``, or ``timm: HardMish``."""
+    note: str
+    """The class that took their places, or why none did."""
+    places: tuple[str, ...]
+    """Their names in the model, as in ``named_modules``."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What :func:`replace` replaced and what it left, by name and count. Printed, it is a short text."""
+
+    replaced: tuple[Row, ...]
+    left: tuple[Row, ...]
+    """Activations, softmax and normalisations of torch, transformers or timm that are as they were."""
+    calls: Counter[str]
+    """Calls of torch's functions. With ``functional=True`` it counts those that Ogive computed, run by run. Without, it
+    has those that were found in the code of ``forward``, and are torch's."""
+    functional: bool
+
+    def __repr__(self) -> str:
+        count, left = (sum(len(row.places) for row in rows) for rows in (self.replaced, self.left))
+        lines = [f"replaced {count} of {count + left} modules"]
+        lines += [f"  {len(row.places)} {row.name} by {row.note}" for row in self.replaced]
+        lines += [f"left {len(row.places)} {row.name}: {row.note}" for row in self.left]
+        calls = ", ".join(f"{name} {times}" for name, times in self.calls.most_common())
+        if self.functional:
+            lines.append(f"calls of functions that Ogive computed so far: {calls or 'none'}")
+        elif calls:
+            lines.append(f"calls of functions that are torch's: {calls}; functional=True replaces them, too")
+        return "\n".join(lines)
+
+
+def replace(model: Any, *, accuracy: str | None = None, functional: bool = False, normalisations: bool = False) -> Any:
+    """The model, with Ogive's modules in place of activations and softmax in its tree.
 
     The model itself is changed and returned; if it is an activation itself, another module is returned. Parameters,
-    buffers, hooks and names stay the same, so optimizers and state dicts go on. Modules of subclasses of torch's classes
-    stay as they are, and so do calls of functions in ``forward``: ``torch.nn.functional.gelu(x)`` is not found.
+    buffers, hooks and names stay the same, so optimizers and state dicts go on. ``model.ogive_report`` is a
+    :class:`Report` of what was replaced and what was left; a UserWarning says so where nothing was.
+
+    Classes of torch.nn are known, and those of transformers and timm by their names. The latter are compared with
+    Ogive's on a sample of numbers first. Modules of other subclasses stay as they are.
 
     >>> import torch, ogive.torch
-    >>> ogive.torch.replace(torch.nn.Sequential(torch.nn.Linear(1, 2), torch.nn.CELU(1.5)))[1]
-    CELU(alpha=1.5)
-    >>> type(_).__module__
-    'ogive.torch.nn'
+    >>> model = ogive.torch.replace(torch.nn.Sequential(torch.nn.Linear(1, 2), torch.nn.CELU(1.5), torch.nn.RReLU()))
+    >>> model[1], type(model[1]).__module__
+    (CELU(alpha=1.5), 'ogive.torch.nn')
+    >>> model.ogive_report
+    replaced 1 of 2 modules
+      1 torch.nn.CELU by CELU
+    left 1 torch.nn.RReLU: it draws random numbers
 
     ``accuracy`` names a contract, "exact" or "fast": then modules of Ogive are replaced by those of this contract, too.
 
     >>> type(ogive.torch.replace(torch.nn.CELU(), accuracy="fast")).__module__
     'ogive.torch.nn.fast'
 
+    ``functional=True`` runs the model's ``forward`` within :class:`functional_mode`, which finds calls of functions.
+    ``normalisations=True`` replaces LayerNorm and RMSNorm, too; docs/torch.md says what that costs.
+
     Raises ArgumentError if the model is no module, ParameterError for another contract.
     """
-    classes = _classes(accuracy)
+    ours = nn
+    if accuracy is not None:
+        checked("ogive.torch.replace", accuracy)
+        ours = getattr(nn, accuracy)
     if not isinstance(model, torch.nn.Module):
         what = f"model is {described(model)}"
         raise ArgumentError(message("ogive.torch.replace", what, "a torch.nn.Module"))
+    own = {getattr(source, name): name for source in (nn, nn.exact, nn.fast) for name in nn.__all__}
     known: dict[torch.nn.Module, torch.nn.Module] = {}  # a module that stands in two places does so afterwards
+    rows: dict[tuple[bool, str, str], list[str]] = {}
+    kinds: dict[type, None] = {}
+    is_there = False
 
-    def replaced(module: torch.nn.Module) -> torch.nn.Module:
+    def replaced(module: torch.nn.Module, place: str) -> torch.nn.Module:
+        nonlocal is_there
         if module in known:
             return known[module]
-        ours = classes.get(type(module))
-        if ours is not None:
-            made: torch.nn.Module = ours.__new__(ours)
+        kind = type(module)
+        name = own.get(kind)
+        is_there = is_there or name is not None
+        made: torch.nn.Module | str | None = None
+        if name is not None and accuracy is not None:
+            made = getattr(ours, name).__new__(getattr(ours, name))
             made.__dict__.update(module.__dict__)
+        elif name is None and (looks := set(looked_for(module))):
+            is_left = not normalisations and not looks.isdisjoint(NORMALISATIONS)
+            made = "normalisations=True replaces it" if is_left else replacement(module, ours)
+        if isinstance(made, torch.nn.Module):
+            rows.setdefault((True, class_name(kind), type(made).__name__), []).append(place)
             known[module] = made
             return made
+        if made is not None:
+            rows.setdefault((False, class_name(kind), made), []).append(place)
         known[module] = module
-        for name, child in module._modules.items():
+        if name is None and class_name(kind).partition(".")[0] != "torch":
+            kinds[kind] = None
+        for child_name, child in module._modules.items():
             if child is not None:
-                module._modules[name] = replaced(child)
+                module._modules[child_name] = replaced(child, f"{place}.{child_name}".lstrip("."))
         return module
 
-    return replaced(model)
-
-
-def _classes(accuracy: str | None) -> dict[type, Any]:
-    """Classes of torch, and with a contract those here of all contracts, to the classes that take their places."""
-    if accuracy is None:
-        return {getattr(torch.nn, name): getattr(nn, name) for name in nn.__all__}
-    checked("ogive.torch.replace", accuracy)
-    ours = getattr(nn, accuracy)
-    sources = (torch.nn, nn, nn.exact, nn.fast)
-    return {getattr(source, name): getattr(ours, name) for source in sources for name in nn.__all__}
+    found = replaced(model, "")
+    forward = found.__dict__.pop("forward", None)
+    if isinstance(forward, FunctionalForward):
+        forward = forward.forward if "forward" in vars(forward.forward) else None
+    if forward is not None:
+        found.__dict__["forward"] = forward
+    calls: Counter[str] = Counter()
+    if functional:
+        mode = functional_mode(accuracy, normalisations=normalisations)
+        found.__dict__["forward"] = FunctionalForward(found.forward, mode)
+        calls = mode.calls
+    else:
+        for kind in kinds:
+            calls += calls_in(kind)
+    each = [(was, Row(name, note, tuple(places))) for (was, name, note), places in rows.items()]
+    report = Report(
+        tuple(row for was, row in each if was), tuple(row for was, row in each if not was), calls, functional
+    )
+    found.__dict__["ogive_report"] = report
+    if not (report.replaced or is_there or functional):
+        warnings.warn(f"ogive.torch.replace: nothing was replaced. {report!r}", UserWarning, stacklevel=2)
+    return found
 
 
 def onnx_translations() -> dict[Any, Callable[..., Any]]:

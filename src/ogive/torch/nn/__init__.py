@@ -1,5 +1,7 @@
 """The activations of ``torch.nn``, computed by Ogive: the same names, arguments, representations and state.
 
+LayerNorm and RMSNorm are here too, and QuickGELU, ClippedGELU and HardMish, which models of other packages have.
+
 Each is a subclass of torch's own class, so that a model changes by its import:
 
 >>> import torch, ogive.torch
@@ -16,6 +18,7 @@ At kinks the derivatives are torch's. RReLU, which draws random numbers, and Mul
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -33,15 +36,20 @@ __all__ = [
     "GELU",
     "GLU",
     "SELU",
+    "ClippedGELU",
+    "HardMish",
     "Hardshrink",
     "Hardsigmoid",
     "Hardswish",
     "Hardtanh",
+    "LayerNorm",
     "LeakyReLU",
     "LogSigmoid",
     "LogSoftmax",
     "Mish",
     "PReLU",
+    "QuickGELU",
+    "RMSNorm",
     "ReLU",
     "ReLU6",
     "SiLU",
@@ -98,13 +106,17 @@ class PReLU(torch.nn.PReLU):
 
     _function = wrap(OPERATORS["prelu"])
 
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        weight = self.weight
+    @classmethod
+    def computed(cls, input: Tensor, weight: Tensor) -> Tensor:  # noqa: A002
+        """As ``torch.nn.functional.prelu`` takes its arguments."""
         if weight.numel() > 1 and input.ndim > 1:
             weight = weight.reshape(-1, *(1,) * (input.ndim - 2))
         elif input.ndim == 0:
             weight = weight.reshape(())
-        return self._function(input, weight)
+        return cls._function(input, weight)
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        return self.computed(input, self.weight)
 
 
 class ELU(torch.nn.ELU):
@@ -141,6 +153,31 @@ class GELU(torch.nn.GELU):
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return self._function(input, approximate=self.approximate)
+
+
+class QuickGELU(torch.nn.Module):
+    """The GELU of CLIP: ``x / (1 + exp(-1.702 * x))``."""
+
+    _function = wrap(OPERATORS["swish"])
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        return self._function(input, alpha=1.702)
+
+
+class ClippedGELU(torch.nn.Module):
+    """``ClippedGELU(min, max)``: ``min(max(GELU(x), min), max)``, rounded once."""
+
+    _function = wrap(formulas.clipped_gelu)
+
+    def __init__(self, min: float, max: float) -> None:  # noqa: A002
+        super().__init__()
+        self.min, self.max = min, max
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        return self._function(input, min=self.min, max=self.max)
+
+    def extra_repr(self) -> str:
+        return f"min={self.min}, max={self.max}"
 
 
 class SiLU(torch.nn.SiLU):
@@ -242,6 +279,19 @@ class Hardswish(torch.nn.Hardswish):
         return _activated(self, input)
 
 
+class HardMish(torch.nn.Module):
+    """``HardMish(inplace=False)``: ``x / 2 * min(max(x + 2, 0), 2)``."""
+
+    _function = wrap(OPERATORS["hard_mish"])
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        self.inplace = inplace
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        return _activated(self, input)
+
+
 class Hardshrink(torch.nn.Hardshrink):
     """``torch.nn.Hardshrink(lambd=0.5)``: 0 where -lambd <= x <= lambd, x elsewhere."""
 
@@ -327,6 +377,68 @@ class Softmin(torch.nn.Softmin):
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
         return self._function(input, dim=_dim("softmin", self.dim, input))
+
+
+class LayerNorm(torch.nn.LayerNorm):
+    """``torch.nn.LayerNorm(normalized_shape, eps=1e-05, elementwise_affine=True, bias=True)``, rounded once."""
+
+    _function = wrap(OPERATORS["layer_normalization"])
+
+    @classmethod
+    def computed(
+        cls,
+        input: Tensor,  # noqa: A002
+        normalized_shape: Sequence[int],
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-5,
+    ) -> Any:
+        """As ``torch.nn.functional.layer_norm`` takes its arguments."""
+        found = _normalised(cls._function, input, normalized_shape, ((weight, 1.0), (bias, 0.0)), eps)
+        return found if found is NotImplemented else found.to(input.dtype)
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        found: Any = self.computed(input, self.normalized_shape, self.weight, self.bias, self.eps)
+        return super().forward(input) if found is NotImplemented else found
+
+
+class RMSNorm(torch.nn.RMSNorm):
+    """``torch.nn.RMSNorm(normalized_shape, eps=None, elementwise_affine=True)``, rounded once."""
+
+    _function = wrap(OPERATORS["rms_normalization"])
+
+    @classmethod
+    def computed(
+        cls,
+        input: Tensor,  # noqa: A002
+        normalized_shape: Sequence[int],
+        weight: Tensor | None = None,
+        eps: float | None = None,
+    ) -> Any:
+        """As ``torch.nn.functional.rms_norm`` takes its arguments."""
+        epsilon = torch.finfo(input.dtype).eps if eps is None else eps
+        return _normalised(cls._function, input, normalized_shape, ((weight, 1.0),), epsilon)
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002
+        found: Any = self.computed(input, self.normalized_shape, self.weight, self.eps)
+        return super().forward(input) if found is NotImplemented else found
+
+
+def _normalised(
+    function: Any,
+    input: Tensor,  # noqa: A002
+    shape: Sequence[int],
+    weights: Sequence[tuple[Tensor | None, float]],
+    epsilon: float,
+) -> Any:
+    """Rows of the last axes, with numbers for the weights that there are none of; torch refuses other shapes."""
+    axes = len(shape)
+    if not axes or tuple(input.shape[-axes:]) != tuple(shape):
+        return NotImplemented
+    rows = input.flatten(-axes) if axes > 1 else input
+    given = [rows.new_full(rows.shape[-1:], number) if w is None else w.flatten() for w, number in weights]
+    found = function(rows, *given, epsilon=epsilon)
+    return found.reshape(input.shape) if axes > 1 else found
 
 
 def _dim(name: str, dim: int | None, input: Tensor) -> int:  # noqa: A002
