@@ -25,7 +25,7 @@ _records = torch.is_grad_enabled
 Results = Sequence[torch.Tensor]
 
 
-class Made:
+class RecordedCall:
     """What a recorded call computed: an operator and the values of its parameters; and how gradients are computed.
 
     ``given`` are those parameters that the call named: without the others, which are at their defaults, calls are short.
@@ -68,17 +68,17 @@ def call(operator: TensorOperator, tensors: Sequence[torch.Tensor], values: tupl
     if forward_ad._current_level >= 0 or _is_watched(tensors):
         return _by_registry(operator, tensors, values)
     if _records() and any(tensor.requires_grad for tensor in tensors) and operator.differentiable:
-        return _results(node(_Recorded, operator).apply((Made(operator, values),), *tensors))
+        return _results(node(_Recorded, operator).apply((RecordedCall(operator, values),), *tensors))
     return at_once(operator, tensors, values)
 
 
 def recording(operator: TensorOperator, values: Callable[[dict[str, Any]], tuple[Any, ...]]) -> Callable[..., Any]:
     """What gives results of ordinary tensors that autograd is to record: (result, *tensors, **parameters) to the result."""
-    usual: list[Made] = []
+    usual: list[RecordedCall] = []
 
     def record(result: Any, *tensors: torch.Tensor, **given: Any) -> Any:
         if given or not usual:
-            made = Made(operator, values(given), given)
+            made = RecordedCall(operator, values(given), given)
             if not given:
                 usual.append(made)
         else:
@@ -156,7 +156,7 @@ class _Transformed(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         operands = (*gradients, *ctx.saved_tensors)
-        return None, *Made(ctx.operator, ctx.values).gradients(ctx.needs_input_grad[2:], operands)
+        return None, *RecordedCall(ctx.operator, ctx.values).gradients(ctx.needs_input_grad[2:], operands)
 
     @staticmethod
     def jvp(ctx: Any, _operator: None, _values: None, *tangents: torch.Tensor | None) -> Any:

@@ -29,53 +29,53 @@ WITHOUT_COUNTERPART = MappingProxyType(
 )
 
 
-class _Known(NamedTuple):
+class _KnownClass(NamedTuple):
     name: str
     """The class of ogive.torch.nn."""
     arguments: dict[str, Any] = {}  # noqa: RUF012
     """Attributes of the new module, beside those of the old one."""
 
 
-_TANH = _Known("GELU", {"approximate": "tanh"})
+_TANH = _KnownClass("GELU", {"approximate": "tanh"})
 
 #: By package, and by patterns of the names of classes.
-KNOWN: dict[str, dict[str, _Known]] = {
+KNOWN: dict[str, dict[str, _KnownClass]] = {
     "transformers": {
-        "GELUActivation": _Known("GELU", {"approximate": "none"}),
+        "GELUActivation": _KnownClass("GELU", {"approximate": "none"}),
         "NewGELUActivation": _TANH,
         "FastGELUActivation": _TANH,
         "AccurateGELUActivation": _TANH,
         "GELUTanh": _TANH,
         "PytorchGELUTanh": _TANH,
-        "QuickGELUActivation": _Known("QuickGELU"),
-        "ClippedGELUActivation": _Known("ClippedGELU"),
-        "SiLUActivation": _Known("SiLU", {"inplace": False}),
-        "MishActivation": _Known("Mish", {"inplace": False}),
-        "*RMSNorm": _Known("RMSNorm"),
-        "*T5LayerNorm": _Known("RMSNorm"),
-        "SwitchTransformersLayerNorm": _Known("RMSNorm"),
-        "Pix2StructLayerNorm": _Known("RMSNorm"),
-        "Pop2PianoLayerNorm": _Known("RMSNorm"),
+        "QuickGELUActivation": _KnownClass("QuickGELU"),
+        "ClippedGELUActivation": _KnownClass("ClippedGELU"),
+        "SiLUActivation": _KnownClass("SiLU", {"inplace": False}),
+        "MishActivation": _KnownClass("Mish", {"inplace": False}),
+        "*RMSNorm": _KnownClass("RMSNorm"),
+        "*T5LayerNorm": _KnownClass("RMSNorm"),
+        "SwitchTransformersLayerNorm": _KnownClass("RMSNorm"),
+        "Pix2StructLayerNorm": _KnownClass("RMSNorm"),
+        "Pop2PianoLayerNorm": _KnownClass("RMSNorm"),
     },
     "timm": {
-        "GELU": _Known("GELU", {"approximate": "none"}),
+        "GELU": _KnownClass("GELU", {"approximate": "none"}),
         "GELUTanh": _TANH,
-        "QuickGELU": _Known("QuickGELU"),
-        "Swish": _Known("SiLU"),
-        "SwishMe": _Known("SiLU", {"inplace": False}),
-        "Mish": _Known("Mish", {"inplace": False}),
-        "MishMe": _Known("Mish", {"inplace": False}),
-        "Sigmoid": _Known("Sigmoid"),
-        "Tanh": _Known("Tanh"),
-        "HardSigmoid": _Known("Hardsigmoid"),
-        "HardSigmoidMe": _Known("Hardsigmoid", {"inplace": False}),
-        "HardSwish": _Known("Hardswish"),
-        "HardSwishMe": _Known("Hardswish", {"inplace": False}),
-        "HardMish": _Known("HardMish"),
-        "HardMishMe": _Known("HardMish", {"inplace": False}),
-        "PReLU": _Known("PReLU"),
-        "LayerNorm": _Known("LayerNorm"),
-        "RmsNorm": _Known("RMSNorm"),
+        "QuickGELU": _KnownClass("QuickGELU"),
+        "Swish": _KnownClass("SiLU"),
+        "SwishMe": _KnownClass("SiLU", {"inplace": False}),
+        "Mish": _KnownClass("Mish", {"inplace": False}),
+        "MishMe": _KnownClass("Mish", {"inplace": False}),
+        "Sigmoid": _KnownClass("Sigmoid"),
+        "Tanh": _KnownClass("Tanh"),
+        "HardSigmoid": _KnownClass("Hardsigmoid"),
+        "HardSigmoidMe": _KnownClass("Hardsigmoid", {"inplace": False}),
+        "HardSwish": _KnownClass("Hardswish"),
+        "HardSwishMe": _KnownClass("Hardswish", {"inplace": False}),
+        "HardMish": _KnownClass("HardMish"),
+        "HardMishMe": _KnownClass("HardMish", {"inplace": False}),
+        "PReLU": _KnownClass("PReLU"),
+        "LayerNorm": _KnownClass("LayerNorm"),
+        "RmsNorm": _KnownClass("RMSNorm"),
     },
 }
 
@@ -99,7 +99,7 @@ def looked_for(module: torch.nn.Module) -> Iterator[str]:
             yield kind.__name__
 
 
-def _known(kind: type) -> _Known | None:
+def _known(kind: type) -> _KnownClass | None:
     rows = KNOWN.get(kind.__module__.partition(".")[0], {})
     return next((row for pattern, row in rows.items() if fnmatchcase(kind.__name__, pattern)), None)
 
@@ -130,7 +130,7 @@ def _with_state(kind: Any, module: torch.nn.Module, attributes: dict[str, Any]) 
     return made
 
 
-def _attributes(module: torch.nn.Module, known: _Known) -> dict[str, Any]:
+def _attributes(module: torch.nn.Module, known: _KnownClass) -> dict[str, Any]:
     if known.name != "RMSNorm":
         return dict(known.arguments)
     found = module.__dict__

@@ -21,11 +21,11 @@ from ogive.torch.known_classes import NORMALISATIONS, class_name, looked_for, re
 from ogive.torch.registry import entries
 from ogive.torch.tensor_operator import TensorOperator
 
-__all__ = ["Report", "Row", "onnx_translations", "replace"]
+__all__ = ["ModulesOfClass", "Replacements", "onnx_translations", "replace"]
 
 
-class Row(NamedTuple):
-    """Modules of one class, in a :class:`Report`."""
+class ModulesOfClass(NamedTuple):
+    """Modules of one class, in a :class:`Replacements`."""
 
     name: str
     """Their class, such as ``torch.nn.GELU``, or ``timm: HardMish``."""
@@ -36,11 +36,11 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Report:
+class Replacements:
     """What :func:`replace` replaced and what it left, by name and count. Printed, it is a short text."""
 
-    replaced: tuple[Row, ...]
-    left: tuple[Row, ...]
+    replaced: tuple[ModulesOfClass, ...]
+    left: tuple[ModulesOfClass, ...]
     """Activations, softmax and normalisations of torch, transformers or timm that are as they were."""
     calls: Counter[str]
     """Calls of torch's functions. With ``functional=True`` it counts those that Ogive computed, run by run. Without, it
@@ -65,7 +65,7 @@ def replace(model: Any, *, accuracy: str | None = None, functional: bool = False
 
     The model itself is changed and returned; if it is an activation itself, another module is returned. Parameters,
     buffers, hooks and names stay the same, so optimizers and state dicts go on. ``model.ogive_report`` is a
-    :class:`Report` of what was replaced and what was left; a UserWarning says so where nothing was.
+    :class:`Replacements` of what was replaced and what was left; a UserWarning says so where nothing was.
 
     Classes of torch.nn are known, and those of transformers and timm by their names. The latter are compared with
     Ogive's on a sample of numbers first. Modules of other subclasses stay as they are.
@@ -144,8 +144,8 @@ def replace(model: Any, *, accuracy: str | None = None, functional: bool = False
     else:
         for kind in kinds:
             calls += calls_in(kind)
-    each = [(was, Row(name, note, tuple(places))) for (was, name, note), places in rows.items()]
-    report = Report(
+    each = [(was, ModulesOfClass(name, note, tuple(places))) for (was, name, note), places in rows.items()]
+    report = Replacements(
         tuple(row for was, row in each if was), tuple(row for was, row in each if not was), calls, functional
     )
     found.__dict__["ogive_report"] = report
