@@ -1,7 +1,7 @@
 /* A C program that computes with Ogive's kernels, without Python:
  *
  *   ogive export celu softmax --name activations
- *   cc -o program program.c activations.o && ./program
+ *   cc -O3 -march=native -o program program.c activations.c && ./program
  */
 #include "activations.h"
 

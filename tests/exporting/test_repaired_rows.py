@@ -1,7 +1,6 @@
 """Rows that the rounding test of exported code cannot decide: repaired, they have the bits of the operator."""
 
 import ctypes
-import subprocess
 import sys
 
 import numpy as np
@@ -9,7 +8,7 @@ import pytest
 
 import ogive
 from ogive.exporting.interface import Interface
-from tests.exporting.test_programs import LEVEL, LEVELS, ON, need
+from tests.exporting.test_programs import need
 from tests.inputs import assert_same_bits
 
 POINTER, SIZE, STEP = ctypes.c_void_p, ctypes.c_size_t, ctypes.c_ssize_t
@@ -55,13 +54,25 @@ def expected(what, *x):
     return found.reshape(len(x[0]), -1)
 
 
-def called(address, *operands, begin=0, end=None, scratch=None):
+def library(what, folder, name="rows"):
+    """A shared library with the function, compiled by this machine's compiler."""
+    need("cc")
+    if sys.platform != "linux":
+        pytest.skip("the library is linked for Linux")
+    ogive.export(what, form="shared", name=name).write(folder)
+    made = ctypes.CDLL(str(folder / f"lib{name}.so"))
+    asks = getattr(made, f"{name}_scratch")
+    asks.restype, asks.argtypes = SIZE, [SIZE]
+    return made
+
+
+def called(function, *operands, begin=0, end=None, scratch=None):
     """The rows from ``begin`` on of contiguous operands, the result last."""
-    declared = ctypes.CFUNCTYPE(None, *[POINTER] * len(operands), SIZE, SIZE, SIZE, POINTER)
+    function.restype, function.argtypes = None, [*[POINTER] * len(operands), SIZE, SIZE, SIZE, POINTER]
     rows, count = operands[0].shape
     scratch = np.empty(1 << 24, np.uint8) if scratch is None else scratch
     places = [operand.ctypes.data for operand in operands]
-    declared(address)(*places, begin, rows if end is None else end, count, scratch.ctypes.data)
+    function(*places, begin, rows if end is None else end, count, scratch.ctypes.data)
     return operands[-1]
 
 
@@ -69,27 +80,27 @@ def result_of(name, x):
     return np.empty((len(x), 1) if name in NUMBERS else x.shape, np.float32)
 
 
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize(("name", "seed", "shape"), CASES)
-def test_rows_have_the_operators_bits(name, seed, shape, monkeypatch):
+def test_rows_have_the_operators_bits(name, seed, shape, tmp_path, monkeypatch):
+    """Also over the operand, in parts."""
     what, x = made(name), elements(name, seed, shape)
     right = expected(what, x)
-    assert_same_bits(called(ogive.address(what), x, result_of(name, x)), right)
+    rows = library(what, tmp_path).rows
+    assert_same_bits(called(rows, x, result_of(name, x)), right)
+    if name not in NUMBERS:
+        place = x.copy()
+        called(rows, place, place, end=len(x) // 3)
+        assert_same_bits(called(rows, place, place, begin=len(x) // 3), right)
     # The same code without its repair is wrong somewhere: the comparison says something.
     monkeypatch.setattr(Interface, "repair", None)
-    assert (called(ogive.address(what), x, result_of(name, x)) != right).any()
+    without = library(what, tmp_path, "unrepaired").unrepaired
+    assert (called(without, x, result_of(name, x)) != right).any()
 
 
-@pytest.mark.parametrize(("name", "seed", "shape"), [case for case in CASES if case[0] not in NUMBERS])
-def test_results_over_operands(name, seed, shape):
-    what, x = made(name), elements(name, seed, shape)
-    right = expected(what, x)
-    place = x.copy()
-    called(ogive.address(what), place, place, end=len(x) // 3)
-    assert_same_bits(called(ogive.address(what), place, place, begin=len(x) // 3), right)
-
-
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("name", ["softmin", "logsumexp"])
-def test_rows_that_lie_apart(name):
+def test_rows_that_lie_apart(name, tmp_path):
     """From the last row to the first, and elements from the last to the first."""
     seed, shape = next(case[1:] for case in CASES if case[0] == name)
     what, x = made(name), elements(name, seed, shape)
@@ -98,82 +109,36 @@ def test_rows_that_lie_apart(name):
     rows, count = shape
     y = result_of(name, np.empty((rows, 2 * count), np.float32))
     one = [STEP] if name in NUMBERS else [STEP, STEP]
-    declared = ctypes.CFUNCTYPE(None, POINTER, STEP, STEP, POINTER, *one, SIZE, SIZE, SIZE, POINTER)
+    function = library(what, tmp_path).rows_strided
+    function.argtypes = [POINTER, STEP, STEP, POINTER, *one, SIZE, SIZE, SIZE, POINTER]
     steps = [y.strides[0], 8][: len(one)]
     scratch, last = np.empty(1 << 24, np.uint8), turned.ctypes.data + turned.nbytes - 4
-    address = ogive.address(what, strided=True)
-    declared(address)(last, -4 * count, -4, y.ctypes.data, *steps, 0, rows, count, scratch.ctypes.data)
+    function(last, -4 * count, -4, y.ctypes.data, *steps, 0, rows, count, scratch.ctypes.data)
     assert_same_bits(np.ascontiguousarray(y[:, ::2]), right)
 
 
-def test_numbers_of_rows_in_place():
+def test_numbers_of_rows_in_place(tmp_path):
     """A result over an operand that has one number a row."""
     text = "axes = Constant<value_ints=[1]>() s = ReduceSum(x, axes) y = Mul(s, scale)"
     what = model(text, "float[N,M] x, float[N,1] scale", 1)
     x = elements("ReduceSum", 3, (5000, 16))
     scale = elements("scale", 4, (5000, 1))
     right = expected(what, x, scale)
-    assert_same_bits(called(ogive.address(what), x, scale, scale), right)
+    assert_same_bits(called(library(what, tmp_path).rows, x, scale, scale), right)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the library is linked for Linux")
+@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("name", ["softmin", "logsumexp"])
 def test_scratch_memory_is_enough(name, tmp_path):
     """Beyond as many bytes as the function asks for, nothing is written."""
-    need("cc")
     seed, shape = next(case[1:] for case in CASES if case[0] == name)
     what, x = made(name), elements(name, seed, shape)
-    ogive.export(what, form="shared", name="rows").write(tmp_path)
-    library = ctypes.CDLL(str(tmp_path / "librows.so"))
-    asks = library.rows_scratch
-    asks.restype, asks.argtypes = SIZE, [SIZE]
-    size = asks(shape[1])
+    rows = library(what, tmp_path)
+    size = rows.rows_scratch(shape[1])
     for ahead in (0, 1, 63):
         memory = np.full(size + 256, 0xA5, np.uint8)
         place = (-memory.ctypes.data) % 64 + ahead
-        function = ctypes.cast(library.rows, POINTER).value
-        found = called(function, x, result_of(name, x), scratch=memory[place:])
+        found = called(rows.rows, x, result_of(name, x), scratch=memory[place:])
         assert_same_bits(found, expected(what, x))
         assert (memory[:place] == 0xA5).all()
         assert (memory[place + size :] == 0xA5).all()
-
-
-PROGRAM = """
-#include "rows.h"
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static float x[ROWS * COUNT], expected[RESULTS], y[RESULTS];
-
-int main(void) {
-    FILE *file = fopen("numbers", "rb");
-    void *scratch = malloc(rows_scratch(COUNT));
-    if (file == NULL || scratch == NULL || fread(x, sizeof x, 1, file) != 1 || fread(expected, sizeof expected, 1, file) != 1) {
-        return 2;
-    }
-    rows(x, y, 0, ROWS, COUNT, scratch);
-    return memcmp(y, expected, sizeof y) != 0;
-}
-"""
-
-
-@pytest.mark.matrix(share=4)
-@pytest.mark.parametrize("target", ON)
-@pytest.mark.parametrize(("name", "seed", "shape"), [CASES[0], CASES[1], CASES[2], CASES[5]])
-def test_on_every_architecture(target, name, seed, shape, tmp_path):
-    """C programs that read the elements, and the right results."""
-    compiler, emulator = ON[target]
-    if target in LEVELS and LEVELS[target] > LEVEL:
-        pytest.skip(f"{target} needs Linux on a processor of that level")
-    need(compiler[0], *emulator[:1])
-    what, x = made(name), elements(name, seed, shape)
-    right = expected(what, x)
-    ogive.export(what, target=target, name="rows").write(tmp_path)
-    (tmp_path / "numbers").write_bytes(x.tobytes() + right.tobytes())
-    (tmp_path / "program.c").write_text(PROGRAM)
-    sizes = {"ROWS": shape[0], "COUNT": shape[1], "RESULTS": right.size}
-    defined = [f"-D{size}={number}" for size, number in sizes.items()]
-    command = [*compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", *defined, "-o", "program", "program.c", "rows.o"]
-    subprocess.run(command, cwd=tmp_path, check=True)
-    assert subprocess.run([*emulator, "./program"], cwd=tmp_path, check=False).returncode == 0

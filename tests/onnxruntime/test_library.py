@@ -164,11 +164,11 @@ def test_what_is_no_operator(tmp_path):
 
 
 def test_without_a_compiler(tmp_path, monkeypatch):
-    from ogive.onnxruntime import custom_operators as module
+    from ogive.exporting import building
 
-    monkeypatch.setattr(module.shutil, "which", lambda _: None)
-    monkeypatch.setattr(module, "find_spec", lambda _: None)
-    expected = r"^ogive\.onnxruntime\.library: no C compiler was found\. Install a C compiler, or the package ziglang"
+    monkeypatch.setattr(building.shutil, "which", lambda _: None)
+    monkeypatch.setattr(building, "find_spec", lambda _: None)
+    expected = r"^ogive\.onnxruntime\.library: no C compiler for this machine was found\. Install a C compiler or the package ziglang"
     with pytest.raises(CompileError, match=expected):
         ogive.onnxruntime.library(tmp_path / "x.so", [ogive.relu], ["float32"])
 

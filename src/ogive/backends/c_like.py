@@ -73,9 +73,22 @@ class Text:
         """The functions of the text's own that were called, by name, each after those that it calls."""
         self._count = 0
 
-    def statements(self, roots: Sequence[Expression]) -> tuple[list[str], list[str]]:
-        """The statements that compute these values, and the expression of each."""
-        roots = _settled(roots)
+    def named(self, roots: Sequence[Expression]) -> tuple[list[str], dict[Expression, str]]:
+        """The statements that compute these values, and the name of each."""
+        lines, values = self.statements(roots)
+        found = dict(zip(roots, values, strict=True))
+        for root, value in found.items():
+            if not value.isidentifier() and root.operation != ops.CONSTANT:
+                found[root] = self._new_name(root, value, lines)
+        return lines, found
+
+    def statements(
+        self, roots: Sequence[Expression], known: Mapping[Expression, str] | None = None
+    ) -> tuple[list[str], list[str]]:
+        """The statements that compute these values, and the expression of each. ``known`` are values that have a name."""
+        known = known or {}
+        given, count = _settled([*roots, *known]), len(roots)
+        roots = given[:count]
         uses: dict[Expression, int] = {}
         for current in walk(*roots):
             for operand in set(current.operands):
@@ -83,8 +96,10 @@ class Text:
         for root in roots:
             uses[root] = uses.get(root, 0) + 1
         self._lines: list[str] = []
-        found: dict[Expression, str] = {}
-        for current in walk(*roots):
+        found: dict[Expression, str] = dict(zip(given[count:], known.values(), strict=True))
+        for current in walk(*roots, operands=lambda n: () if n in found else n.operands):
+            if current in found:
+                continue
             # Compilers vectorise a choice between values, not one between computations; and they take & of two calls for &&.
             if current.operation in CHOICES or current.format is Format.BIT:
                 for operand in current.operands[1:]:
@@ -102,10 +117,13 @@ class Text:
     def _name(self, n: Expression, found: dict[Expression, str]) -> None:
         """Have a value in a statement of its own, unless it is a name or a constant already."""
         if n.operands and not found[n].isidentifier():
-            self._count += 1
-            name = f"{LETTERS.get(n.format, 'i')}{self._count}"
-            self._lines.append(f"const {self.dialect.type(n.format)} {name} = {bare(found[n])};")
-            found[n] = name
+            found[n] = self._new_name(n, found[n], self._lines)
+
+    def _new_name(self, n: Expression, value: str, lines: list[str]) -> str:
+        self._count += 1
+        name = f"{LETTERS.get(n.format, 'i')}{self._count}"
+        lines.append(f"const {self.dialect.type(n.format)} {name} = {bare(value)};")
+        return name
 
     def _expression(self, n: Expression, operands: list[str]) -> str:
         if n.operation == "constant":
@@ -146,6 +164,13 @@ class Text:
             head = f"{self.dialect.table} {self.dialect.type(Format.F32)} {name}[{len(texts)}]"
             self.support[known] = f"{head} = {{\n{rows}}};\n"
         return self.support[known].partition("[")[0].rpartition(" ")[2]
+
+    def written(self, text: str) -> str:
+        """A text in the words of c_support.py, in this language; what it calls of these functions stands before it."""
+        for name in SUPPORT:
+            if f"ogive_{name}(" in text and name not in self.dialect.names:
+                self.need(name)
+        return self._translated(text)
 
     def _translated(self, text: str) -> str:
         for name, known in self.dialect.names.items():
@@ -525,8 +550,12 @@ ISO_C = Dialect(
 /* Some functions are for processors without fused multiply-add, and are not called on others. */
 #if defined(__GNUC__)
 #define OGIVE_INLINE static inline __attribute__((unused))
+#define OGIVE_APART __attribute__((noinline))
+#define OGIVE_RARE __attribute__((cold))
 #else
 #define OGIVE_INLINE static inline
+#define OGIVE_APART
+#define OGIVE_RARE
 #endif
 """,
     "OGIVE_INLINE",

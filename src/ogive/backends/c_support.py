@@ -136,8 +136,9 @@ FUNCTION float ogive_fma_f(float a, float b, float c) {
 }
 """
 
-#: Boldo and Melquiond, Emulation of FMA and correctly rounded sums, IEEE Transactions on Computers 57 (2008), as in
-#: fused_multiply_add.py, which has the reasons.
+#: Boldo and Melquiond, Emulation of FMA and correctly rounded sums, IEEE Transactions on Computers 57 (2008):
+#: the product as an exact sum of two, and c, with one rounding. Where something on the way might overflow or be too small, and for
+#: infinities and NaN, it does the same with the numbers between 1 and 2, and puts the exponent back.
 _FMA_D = """\
 #if !OGIVE_HAS_FMA
 /* What rounding lost of a product, by Dekker. */

@@ -12,7 +12,7 @@ from ogive.backends.target import Target
 from ogive.errors import CompileError, MissingPackageError, message
 from ogive.forking import hold_over_fork, no_fork
 
-__all__ = ["assembly", "default_triple", "need_assembler_of_x86", "object_code", "version"]
+__all__ = ["assembly", "object_code", "version"]
 
 
 @cache
@@ -47,21 +47,6 @@ def version() -> str:
     return str(llvmlite.__version__)
 
 
-def default_triple() -> str:
-    """What LLVM calls this system."""
-    return str(_llvm().get_default_triple())
-
-
-@cache
-def need_assembler_of_x86() -> None:
-    """Make LLVM ready for `cpuid`, which it has no function for. llvmlite has the assembler of this machine alone."""
-    llvm = _llvm()
-    if not llvm.get_default_triple().startswith(("x86_64", "amd64", "i686")):
-        what = "code that asks for the level of x86-64 needs LLVM's assembler of it, which is missing on this machine"
-        raise CompileError(message("llvmlite", what, way_out="Export each level: target='x86-64-v3'"))
-    llvm.initialize_native_asmparser()
-
-
 def _machine(target: Target) -> Any:
     return (
         _llvm()
@@ -70,10 +55,8 @@ def _machine(target: Target) -> Any:
             cpu=target.processor,
             features=target.features,
             opt=2,
-            # WebAssembly has one way to lie in memory, that of its linker.
-            reloc="static" if target.architecture.startswith("wasm") else "pic",
+            reloc="pic",
             codemodel="small",
-            abiname=target.abi,
         )
     )
 

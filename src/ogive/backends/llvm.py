@@ -18,14 +18,14 @@ from ogive.backends.columns import ColumnWriter
 from ogive.backends.instructions import ROWS
 from ogive.backends.loops import CpuLoops, loops_of
 from ogive.backends.row_records import MOST_AHEAD, finding_slot, mark_slot, work_of
-from ogive.backends.software import FUSED, HALF, ROUNDING
+from ogive.backends.software import HALF, ROUNDING
 from ogive.backends.target import Target
 from ogive.backends.writer import ROWS_AT_ONCE, TYPES, Row, natural_alignment
 from ogive.backends.x86 import AVX2, AVX512
 from ogive.expression import Expression, Format, varying, walk
 from ogive.program import Program
 
-__all__ = ["METADATA", "Parts", "emit", "entries", "parts"]
+__all__ = ["emit", "entries"]
 
 
 #: By the names that targets use (`Target.tables`).
@@ -33,7 +33,6 @@ TABLES: dict[str, dict[str, Row]] = {
     "avx2": AVX2,
     "avx512": AVX512,
     "neon": NEON,
-    "fma in software": FUSED,
     "half in software": HALF,
     "rounding in software": ROUNDING,
 }
@@ -61,46 +60,20 @@ def entries(program: Program) -> list[str]:
     return [f"stage{i}" for i in range(len(program.stages) + 1)]
 
 
-@dataclass(frozen=True)
-class Parts:
-    """The text of a program's functions, before they become a module."""
-
-    declarations: tuple[str, ...]
-    """What they call: intrinsics, and functions of the module's own."""
-    functions: tuple[str, ...]
-    attributes: str
-    """Of the functions, as a numbered group."""
-
-
 #: What the functions' texts refer to by number.
 METADATA = ('!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}")
 
 
 def emit(program: Program, target: Target, *, of_columns: bool = False) -> str:
     """The module whose functions (`entries`) compute a program: for a multiple of `block_size` elements, or for columns."""
-    made = parts(program, target, of_columns=of_columns)
-    header = [f'target triple = "{target.triple}"', *made.declarations]
-    return "\n".join([*header, *made.functions, made.attributes, *METADATA, ""])
-
-
-def parts(
-    program: Program, target: Target, prefix: str = "", linkage: str = "", group: int = 0, *, of_columns: bool = False
-) -> Parts:
-    """The functions of a program, whose names begin with ``prefix``, for a module with others beside them.
-
-    ``group`` is the number of their attributes, ``linkage`` LLVM's word for who may call them.
-    """
-    rows = rows_of(target)
-    define = f"define {linkage} void" if linkage else "define void"
-    names = [prefix + name for name in entries(program)]
-    writer_class = ColumnWriter if of_columns else _StageFunction
-    writers = [writer_class(target, block_size(program), program, rows, define, group) for _ in names]
+    names, writer_class = entries(program), ColumnWriter if of_columns else _StageFunction
+    writers = [writer_class(target, block_size(program), program, rows_of(target)) for _ in names]
     functions = [writer.function(name, i) for i, (writer, name) in enumerate(zip(writers, names, strict=True))]
-    declarations = {
-        text: None for writer in writers for text in (*writer.declarations.values(), *writer.definitions.values())
-    }
-    attributes = f'{ATTRIBUTES} "tune-cpu"="{target.tuning.scheduled_for}"'
-    return Parts(tuple(declarations), tuple(functions), f"attributes #{group} = {{ {attributes} }}")
+    declarations = dict.fromkeys(
+        text for writer in writers for text in (*writer.declarations.values(), *writer.definitions.values())
+    )
+    attributes = f'attributes #0 = {{ {ATTRIBUTES} "tune-cpu"="{target.tuning.scheduled_for}" }}'
+    return "\n".join([f'target triple = "{target.triple}"', *declarations, *functions, attributes, *METADATA, ""])
 
 
 @dataclass

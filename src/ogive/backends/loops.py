@@ -70,23 +70,21 @@ class CpuLoops(Nodes):
         """The beginning of the function. One that is a stage of rows has a loop over them."""
         slots = [f"  %slot{k} = getelementptr ptr, ptr %operands, i64 {k}" for k in range(operands)]
         if not self.program.stages:
-            loads = [
-                f"  %operand{k} = load ptr, ptr %slot{k}, align {self.target.pointer_bytes}" for k in range(operands)
-            ]
+            loads = [f"  %operand{k} = load ptr, ptr %slot{k}, align 8" for k in range(operands)]
             parameters = "ptr %operands, i64 %count, ptr %values, i64 %hints, ptr %flags"
             bits = sum(STORAGE[t.name].bits for t in (*self.program.inputs, *self.program.outputs))
             return [
-                *(f"{self.define} @{name}({parameters}) #{self.group} {{", "begin:", *slots, *loads),
+                *(f"define void @{name}({parameters}) #0 {{", "begin:", *slots, *loads),
                 "  %stream = trunc i64 %hints to i1",
                 "  %total = lshr i64 %hints, 1",
                 f"  %many = icmp ugt i64 %total, {self.target.tuning.bytes_from_afar * 8 // bits}",
                 "  %from_afar = or i1 %many, %stream",
             ]
         parameters = "ptr %operands, i64 %count, ptr %records, i64 %rows, ptr %steps, i64 %first"
-        lines = [f"{self.define} @{name}({parameters}) #{self.group} {{", "entry:", *slots]
+        lines = [f"define void @{name}({parameters}) #0 {{", "entry:", *slots]
         for k in range(operands):
             lines += [
-                f"  %base{k} = load ptr, ptr %slot{k}, align {self.target.pointer_bytes}",
+                f"  %base{k} = load ptr, ptr %slot{k}, align 8",
                 f"  %place{k} = getelementptr i64, ptr %steps, i64 {k}",
                 f"  %step{k} = load i64, ptr %place{k}, align 8",
             ]

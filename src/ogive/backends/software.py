@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from ogive.backends import instructions as common
-from ogive.backends.fused_multiply_add import functions, name_of
-from ogive.backends.writer import TYPES, Row, Writer
+from ogive.backends.writer import Row, Writer
 from ogive.expression import Expression, Format
 
-__all__ = ["FUSED", "HALF", "ROUNDING"]
+__all__ = ["HALF", "ROUNDING"]
 
 
 def _rounding(name: str) -> Row:
@@ -81,20 +80,6 @@ def _single_to_half(e: Writer, a: str) -> str:
     half = e.cast("trunc", e.binary("or", u32, result, sign), u32, Format.U16)
     return e.cast("bitcast", half, Format.U16, Format.F16)
 
-
-def _fma(e: Writer, n: Expression, a: str, b: str, c: str) -> str:
-    """A call for each register: of a function of the module's own."""
-    form = n.format
-    lanes = 1 if e.lanes == 1 else min(e.block, e.target.vector_bytes * 8 // form.bits)
-    kind = TYPES[form] if lanes == 1 else f"<{lanes} x {TYPES[form]}>"
-    e.definitions |= functions(form, lanes)
-    parts = [(a, b, c)] if lanes == 1 else zip(*(e.taken_apart(form, x, lanes) for x in (a, b, c)), strict=True)
-    found = [e.emit(f"call {kind} @{name_of(form, lanes)}({kind} {x}, {kind} {y}, {kind} {z})") for x, y, z in parts]
-    return found[0] if lanes == 1 else e.put_together(form, found, lanes)
-
-
-#: ``a * b + c`` with one rounding.
-FUSED: dict[str, Row] = {"fma": _fma}
 
 #: Between float16 and float32.
 HALF: dict[str, Row] = {"convert": _convert}

@@ -19,7 +19,7 @@ from ogive import _native
 from ogive.errors import CompileError, message
 from ogive.records import record
 
-__all__ = ["EXPORT_ONLY", "TARGETS", "TUNINGS", "Target", "host_target", "runnable_targets"]
+__all__ = ["TARGETS", "TUNINGS", "Target", "host_target", "runnable_targets"]
 
 
 @record()
@@ -66,9 +66,6 @@ TUNINGS = {
     "x86-64-v3": Tuning("x86-64-v3", elements_at_a_time=0, **SHARED),
     "x86-64-v4": Tuning("znver4", elements_at_a_time=64, **SHARED),
     "aarch64": Tuning("generic", elements_at_a_time=0, **SHARED),
-    # Not measured.
-    "riscv64": Tuning("generic-rv64", elements_at_a_time=0, **SHARED),
-    "wasm32": Tuning("generic", elements_at_a_time=0, **SHARED),
 }
 
 
@@ -83,9 +80,6 @@ class Target:
     vector_bytes: int
     tables: tuple[str, ...] = ()
     """The tables of instructions over the common one (llvm.py): later ones go before earlier ones."""
-    pointer_bytes: int = 8
-    abi: str = ""
-    """The calling convention, where the triple leaves it open."""
     only_triple: str = ""
     """Of code for elsewhere; without it, code is for this system."""
     level: int = 1
@@ -117,17 +111,6 @@ TARGETS = {
         Target("aarch64", "aarch64", "generic", "+reserve-x18", 16, ("neon",)),
     )
 }
-
-#: Targets of exported code (exporting/) alone, which no process of this package runs itself.
-EXPORT_ONLY = {
-    row.name: row
-    for row in (
-        Target("riscv64", "riscv64", "generic-rv64", "+m,+a,+f,+d,+c", 16,
-            ("half in software", "rounding in software"), abi="lp64d", only_triple="riscv64-unknown-linux-gnu"),
-        Target("wasm32", "wasm32", "generic", "+simd128,+bulk-memory,+nontrapping-fptoint,+sign-ext,+mutable-globals", 16,
-            ("half in software", "fma in software"), pointer_bytes=4, only_triple="wasm32-unknown-unknown"),
-    )
-}  # fmt: skip
 
 
 def runnable_targets() -> dict[str, Target]:

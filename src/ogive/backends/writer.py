@@ -47,15 +47,11 @@ class Writer:
     program: Program
     rows: Mapping[str, Row]
     """What writes each primitive on the target (llvm.py)."""
-    define: str = "define void"
-    """How its definition begins: with its linkage."""
-    group: int = 0
-    """The number of its attributes in the module."""
     lines: list[str] = field(default_factory=list)
     invariant_lines: list[str] = field(default_factory=list)
     declarations: dict[str, str] = field(default_factory=dict)
     definitions: dict[str, str] = field(default_factory=dict)
-    """Functions of the module's own that instructions call."""
+    """Tables of the module's own that instructions read."""
     names: dict[Expression, str] = field(default_factory=dict)
     scalars: dict[Expression, str] = field(default_factory=dict)
     counter: int = 0

@@ -10,7 +10,6 @@ import click
 from ogive.cli.operator_argument import find, own
 from ogive.errors import ParameterError, message
 from ogive.exporting.exported import FORMS, Exported, export
-from ogive.exporting.places import NAMES
 
 __all__ = ["command", "snippet"]
 
@@ -21,28 +20,32 @@ __all__ = ["command", "snippet"]
 @click.option(
     "--output", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="The folder."
 )
+@click.option("--form", "--format", type=click.Choice(FORMS), default=None, help="What the code comes as. Default: c.")
 @click.option(
-    "--form", "--format", type=click.Choice(FORMS), default="object", help="What the code comes as. Default: object."
+    "--build",
+    "triple",
+    default=None,
+    metavar="TRIPLE",
+    help="Compile it, by a compiler that is there: for native, aarch64-linux-gnu, wasm32-wasi.",
 )
-@click.option("--target", type=click.Choice(NAMES), default=None, help="The instruction set. Default: this machine's.")
-@click.option("--triple", default=None, help="Another system, such as x86_64-pc-windows-msvc or arm64-apple-macos.")
+@click.option("--processor", default=None, help="What compiled code may count on, such as x86-64-v3.")
 @click.option("--name", default=None, help="The name of the function, or of the library of several.")
 @click.option("--choose", multiple=True, metavar="NAME=VALUE", help="A parameter that selects a formula.")
 @click.option("--self-test", is_flag=True, help="Write a C program that checks the function.")
-@click.option("--build", type=click.Choice(("cmake", "meson")), default=None, help="Print how to build with it.")
+@click.option("--lines", type=click.Choice(("cmake", "meson")), default=None, help="Print the lines of a build.")
 def command(
     what: tuple[str, ...],
     dtype: str | None,
     folder: Path,
-    form: str,
-    target: str | None,
+    form: str | None,
     triple: str | None,
+    processor: str | None,
     name: str | None,
     choose: tuple[str, ...],
     self_test: bool,
-    build: str | None,
+    lines: str | None,
 ) -> int:
-    """Write an operator or a model as a C function: header and object file, or a file in C, for any target.
+    """Write an operator or a model as a C function: a header, and a file in C or what a compiler makes of it.
 
     WHAT is an operator's name; one of your own, as module:name or file.py:name; or an ONNX model that is one kernel.
     Several become one library.
@@ -52,17 +55,17 @@ def command(
     exported = export(
         found if len(found) > 1 else found[0],
         dtype,
-        form=form,
-        target=target,
+        form=form or ("c" if triple is None and processor is None else "object"),
         triple=triple,
+        processor=processor,
         name=name,
         choices=choices or None,
         self_test=self_test,
     )
     paths = exported.write(folder)
     _print(exported, paths)
-    if build is not None:
-        click.echo("\n" + snippet(exported, build))
+    if lines is not None:
+        click.echo("\n" + snippet(exported, lines))
     return 0
 
 
@@ -132,10 +135,10 @@ def snippet(exported: Exported, tool: str) -> str:
     """The lines for ``cmake`` or ``meson``.
 
     >>> import ogive
-    >>> print(snippet(ogive.export(ogive.relu, target="aarch64"), "meson"))
-    # meson.build, beside ogive_relu_float32.h, ogive_relu_float32.o
+    >>> print(snippet(ogive.export(ogive.relu), "meson"))
+    # meson.build, beside ogive_relu_float32.h, ogive_relu_float32.c
     ogive_relu_float32 = declare_dependency(
-        objects: files('ogive_relu_float32.o'),
+        link_with: static_library('ogive_relu_float32', 'ogive_relu_float32.c', c_args: ['-O3', '-ffp-contract=off', '-fno-math-errno']),
         include_directories: include_directories('.'))
     executable('program', 'program.c', dependencies: ogive_relu_float32)
     <BLANKLINE>

@@ -3,17 +3,22 @@
 An element-wise function is a loop over chunks. A chunk is computed into a buffer, so that a result may be written over an
 operand; elements whose rounding test leaves them open are computed again, with more bits, by a function of single
 elements. Compilers vectorise the loop.
+
+A row-wise function is a function for each stage of its program (backends/c_rows.py), and a description of them, by which
+the loops of backends/row_stages.h and row_loop.h go: the first is the one that the runtime compiles.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+from ogive import backends
 from ogive.backends.c_like import ISO_C, Text, bare
-from ogive.errors import CompileError, message
+from ogive.backends.c_rows import StageText, kernel_record, loop_text
 from ogive.exporting.interface import C_TYPES, Interface, Operand
-from ogive.expression import Expression
+from ogive.expression import Expression, Format
 from ogive.program import Program
 
 __all__ = ["source_text"]
@@ -22,18 +27,50 @@ __all__ = ["source_text"]
 CHUNK = 256
 
 
+#: What describes a row-wise function, in the fields that backends/row_stages.h reads.
+ROW_KERNEL = """\
+typedef void ogive_stage(char *const *operands, intptr_t count, double *record, intptr_t first);
+
+typedef struct ogive_row_kernel {
+    int inputs, outputs, scratches, stages;
+    ogive_stage *functions[OGIVE_MAX_STAGES];
+    intptr_t itemsizes[OGIVE_MAX_OPERANDS];
+    char of_row[OGIVE_MAX_OPERANDS];
+    int reductions_of[OGIVE_MAX_STAGES];
+    char repeats[OGIVE_MAX_STAGES];
+    enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS];
+    const struct ogive_row_kernel *repair; /* what computes a row again, with more bits */
+} ogive_row_kernel;
+"""
+
+ROW_WORDS = {
+    "OGIVE_MEMORY": "",
+    "OGIVE_RUN_STAGE(kernel, stage, operands, count, records, rows, steps, first)":
+        "(kernel)->functions[stage](operands, count, &(records)[0][0], first)",
+}  # fmt: skip
+
+
 def source_text(name: str, interfaces: Sequence[Interface]) -> str:
     """The file of these functions, whose header is ``NAME.h``."""
-    support: dict[str, str] = {}
-    functions: list[str] = []
-    for interface in interfaces:
-        if interface.is_row_wise:
-            way_out = "Export it in another form: object, assembly, llvm, static or shared"
-            what = f"{interface.name} is a function of rows, which form c does not have yet"
-            raise CompileError(message("ogive.export", what, way_out=way_out))
-        functions += _Functions(interface, support).texts()
-    helpers = [support[each] for each in support]
-    return "\n".join([f'#include "{name}.h"\n', ISO_C.before, *helpers, *functions])
+    text = Text(ISO_C, lambda n: "")
+    rows = [interface.program for interface in interfaces if interface.is_row_wise]
+    loop = [loop_text(text, rows, ROW_WORDS, ROW_KERNEL), _header(Path(__file__).parent / "row_loop.h")] if rows else []
+    functions = [
+        one
+        for interface in interfaces
+        for one in (_RowFunctions if interface.is_row_wise else _Functions)(interface, text.support).texts()
+    ]
+    environment = _header(Path(backends.__file__).parent / "floating_point.h")
+    helpers = [text.support[each] for each in text.support]
+    return "\n".join([f'#include "{name}.h"\n', ISO_C.before, environment, *helpers, *loop, *functions])
+
+
+def _header(path: Path) -> str:
+    """A file that is included once here, without what guards it."""
+    lines = path.read_text("utf-8").splitlines()
+    guard = f"OGIVE_{path.stem.upper()}_H"
+    first = next((k for k, line in enumerate(lines) if line.endswith(f"#define {guard}")), None)
+    return "\n".join([*(lines if first is None else [*lines[: first - 1], *lines[first + 1 : -1]]), ""])
 
 
 class _Functions:
@@ -76,7 +113,9 @@ class _Functions:
             lines.append(f"return {bare(values[-1]) if program.tests else 0};")
             name, title, kind = "retry", "One element again; whether it is open still.", "int"
         lines = [*self._unused(lines), *lines]
-        head = f"static {kind} {self.interface.name}_{name}({', '.join([*given, *results, *self.parameters])})"
+        head = (
+            f"static OGIVE_RARE {kind} {self.interface.name}_{name}({', '.join([*given, *results, *self.parameters])})"
+        )
         return _function(title, head, lines)
 
     def _chunk(self) -> str:
@@ -104,7 +143,7 @@ class _Functions:
         before = [*self._unused([*lines, *after]), *before]
         loop = ["for (size_t i = 0; i < n; i++) {", *(f"    {line}" for line in lines), "}"]
         pointers = [f"{o.c_type}restrict {o.name}" for o in self.interface.operands]
-        head = f"static void {name}_chunk({', '.join([*pointers, 'size_t n', *self.parameters])})"
+        head = f"static OGIVE_APART void {name}_chunk({', '.join([*pointers, 'size_t n', *self.parameters])})"
         return _function(f"At most {CHUNK} elements.", head, [*before, *loop, *after])
 
     def _unused(self, lines: Sequence[str]) -> list[str]:
@@ -128,7 +167,9 @@ class _Functions:
     def _contiguous(self) -> str:
         stores = [f"memcpy({o.name} + at, {o.name}_chunk, n * sizeof *{o.name});" for o in self.outputs]
         inside = [self._call([f"{o.name} + at" for o in self.inputs]), *stores]
-        return _function("", self._entry(strided=False), [*self._buffers(self.outputs), *_chunks(inside)])
+        return _function(
+            "", self._entry(strided=False), [*self._buffers(self.outputs), *_in_environment(_chunks(inside))]
+        )
 
     def _strided(self) -> str:
         loads = [
@@ -141,7 +182,65 @@ class _Functions:
         ]
         inside = [*_each(loads), self._call([f"{o.name}_chunk" for o in self.inputs]), *_each(stores)]
         buffers = self._buffers([*self.inputs, *self.outputs])
-        return _function("", self._entry(strided=True), [*buffers, *_chunks(inside)])
+        return _function("", self._entry(strided=True), [*buffers, *_in_environment(_chunks(inside))])
+
+
+class _RowFunctions(_Functions):
+    """The functions of one interface that takes rows: one for each stage, and what describes them."""
+
+    def texts(self) -> list[str]:
+        interface = self.interface
+        own = f"{interface.name}_program"
+        later = interface.program.later if interface.repair is not None else ()
+        names = [f"{interface.name}_again{number or ''}" for number in range(len(later))]
+        again: list[str] = []
+        next_one = "NULL"
+        for name, program in reversed(list(zip(names, later, strict=True))):
+            again += self._program(name, program, next_one)
+            next_one = f"&{name}"
+        repair = next_one
+        size = _function(
+            "", f"size_t {interface.name}_scratch(size_t count)", [f"return ogive_rows_scratch(&{own}, count);"]
+        )
+        entries = [self._rows(own, strided=strided) for strided in (False, True)]
+        return [*again, *self._program(own, interface.program, repair), *entries, size]
+
+    def _program(self, name: str, program: Program, repair: str) -> list[str]:
+        text = Text(ISO_C, lambda n: "")
+        text.support = self.support
+        constants = {k: text.literal(Format.F64, value) for k, value in enumerate(self.interface.constants)}
+        unread = frozenset(range(len(self.interface.operands), len(program.inputs) + len(program.outputs)))
+        names = [f"{name}_stage{k}" for k in range(len(program.stages) + 1)]
+        begin = f"static {'' if program is self.interface.program else 'OGIVE_RARE '}void"
+        found = []
+        for k, function in enumerate(names):
+            head = f"{begin} {function}(char *const *operands, intptr_t count, double *record, intptr_t first)"
+            found.append(StageText(program, k, text, parameters=constants, unread=unread).function(head))
+        described = kernel_record(program, f"{{{', '.join(names)}}}", repair)
+        return [*found, f"static const ogive_row_kernel {name} = {described};\n"]
+
+    def _rows(self, program: str, *, strided: bool) -> str:
+        operands = self.interface.operands
+        sizes = [f"(ptrdiff_t)sizeof *{o.name}" for o in operands]
+        rows = [size if o.of_row else f"{size} * (ptrdiff_t)count" for o, size in zip(operands, sizes, strict=True)]
+        if strided:
+            rows = [f"{o.name}_row" for o in operands]
+            sizes = [size if o.of_row else f"{o.name}_step" for o, size in zip(operands, sizes, strict=True)]
+        values = self.interface.parameters
+        lines = [
+            f"char *const operands[] = {{{', '.join(f'(char *){o.name}' for o in operands)}}};",
+            f"const ptrdiff_t rows[] = {{{', '.join(rows)}}}, steps[] = {{{', '.join(sizes)}}};",
+            f"const double parameters[] = {{{', '.join(values or ['0.0'])}}};",
+        ]
+        count = self.interface.program.parameter_count
+        given = f"operands, rows, steps, begin, end, count, parameters, {count}, scratch"
+        call = [f"ogive_rows(&{program}, {given});"]
+        return _function("", self._entry(strided=strided), [*lines, *_in_environment(call)])
+
+
+def _in_environment(lines: Sequence[str]) -> list[str]:
+    """In the default environment, after which the caller's comes back."""
+    return ["const ogive_fp_state saved = ogive_fp_enter();", *lines, "ogive_fp_leave(saved);"]
 
 
 def _each(lines: Sequence[str]) -> list[str]:

@@ -63,8 +63,8 @@ class Interface:
 
     @cached_property
     def retry(self) -> Program | None:
-        """What computes elements again before the repair does, if there is such a program. Rows have none yet."""
-        return None if self.program.retry is None or self.is_row_wise else self.program.retry()
+        """What computes elements again before the repair does, if there is such a program."""
+        return None if self.program.retry is None else self.program.retry()
 
     @property
     def entries(self) -> tuple[str, ...]:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +15,11 @@ import numpy as np
 from ogive.catalog import activations, rowwise
 from ogive.contracts import checked
 from ogive.engine.computation import under
-from ogive.errors import ArgumentError, CompileError, UnsupportedError, message
+from ogive.errors import ArgumentError, UnsupportedError, message
+from ogive.exporting.building import HERE, OPTIONS, compiled, compilers
 from ogive.exporting.exported import export_sources
 from ogive.exporting.given import source_of
 from ogive.exporting.interface import Interface
-from ogive.exporting.places import place
 from ogive.exporting.sources import ExportSource
 from ogive.operator import Operator
 
@@ -64,7 +61,7 @@ def library(
     what: Iterable[Any] | None = None,
     dtypes: Sequence[str] = _FLOATS,
     *,
-    target: str | None = None,
+    processor: str | None = None,
     domain: str = DOMAIN,
     accuracy: str | None = None,
 ) -> Path:
@@ -73,8 +70,8 @@ def library(
     ``what`` are operators: the catalogue's, by ONNX's name (``Celu``), or your own, by theirs; without it the activations
     and softmax, log_softmax, hardmax. Each has the element types of ``dtypes`` that it takes. Numeric parameters are
     attributes of type float, a parameter that selects a formula is one of type string, and operators of rows have the
-    attribute ``axis``. Operands are broadcast. ``target`` is that of ``ogive.export``, ``accuracy`` the contract: exact or
-    fast. It needs llvmlite, and a C compiler or the package ziglang.
+    attribute ``axis``. Operands are broadcast. ``processor`` is what the library may count on, x86-64-v3 for example,
+    by default this machine; ``accuracy`` is the contract: exact or fast. It needs a C compiler or the package ziglang.
 
     Raises ArgumentError for what is no operator, ParameterError for another contract, CompileError without a compiler.
 
@@ -95,7 +92,7 @@ def library(
     if not made:
         what_is = f"no operator takes {', '.join(dtypes)}"
         raise ArgumentError(message("ogive.onnxruntime.library", what_is, "operators, and types that they take"))
-    return build(Path(path), made, target, domain)
+    return build(Path(path), made, processor, domain)
 
 
 def _usual() -> list[Operator]:
@@ -127,11 +124,10 @@ def _source(op: Operator, dtype: str, choices: Mapping[str, Any], contract: str)
 # ---- C
 
 
-def build(path: Path, made: Sequence[CustomOperator], target: str | None, domain: str = DOMAIN) -> Path:
+def build(path: Path, made: Sequence[CustomOperator], processor: str | None, domain: str = DOMAIN) -> Path:
     """The library of these operators."""
     sources = list({s.interface.name: s for custom in made for s in custom.sources}.values())
-    where = place(target, None)
-    exported = export_sources(sources, where, "object", "kernels", self_test=False)
+    exported = export_sources(sources, "kernels", self_test=False)
     common = (Path(__file__).parent / "custom_operators.c").read_text(encoding="utf-8")
     parts = [common, '#include "kernels.h"\n', *map(_thunks, sources)]
     parts += [_entry(number, custom) for number, custom in enumerate(made)]
@@ -142,27 +138,23 @@ def build(path: Path, made: Sequence[CustomOperator], target: str | None, domain
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         exported.write(folder)
-        code = next(file for file in exported.files if not file.endswith(".h"))
         (folder / "library.c").write_text("\n".join(parts), encoding="utf-8")
-        _compile(folder, ["library.c", code], path)
+        march = f"-march={processor or 'native'}"
+        subject = "ogive.onnxruntime.library"
+        options = [
+            *OPTIONS,
+            march,
+            "-shared",
+            "-fPIC",
+            "-fvisibility=hidden",
+            "-o",
+            "library.so",
+            "library.c",
+            "kernels.c",
+        ]
+        compiled(subject, compilers(subject, HERE), options, folder)
+        shutil.move(folder / "library.so", path)
     return path
-
-
-def _compile(folder: Path, files: Sequence[str], to: Path) -> None:
-    commands = [[found] for found in map(shutil.which, ("cc", "gcc", "clang")) if found]
-    if find_spec("ziglang") is not None:
-        commands.append([sys.executable, "-m", "ziglang", "cc"])
-    said = "no C compiler was found"
-    options = ["-O2", "-std=c11", "-shared", "-fPIC", "-fvisibility=hidden", "-o", "library.so"]
-    for command in commands:
-        run = subprocess.run([*command, *options, *files], cwd=folder, capture_output=True, text=True, check=False)
-        if run.returncode == 0:
-            shutil.move(folder / "library.so", to)
-            return
-        wrong = [line for line in run.stderr.splitlines() if "error" in line]
-        said = f"{command[0]}: {wrong[0] if wrong else 'failed'}"
-    way_out = "Install a C compiler, or the package ziglang: pip install ziglang"
-    raise CompileError(message("ogive.onnxruntime.library", said, way_out=way_out))
 
 
 def _text(text: str) -> str:

@@ -67,7 +67,7 @@ def replace(
     model: ModelProto | str | os.PathLike[str],
     library: str | os.PathLike[str],
     *,
-    target: str | None = None,
+    processor: str | None = None,
     accuracy: str | None = None,
     rows: bool = False,
 ) -> Replaced:
@@ -77,7 +77,7 @@ def replace(
     Hardmax along the last axis, with element-wise nodes beside it whose operands have its shape: correctly rounded, in about
     twice the time of ONNX Runtime's own. The results have the bits of
     ``ogive.onnx.load(model)`` in the nodes that were replaced; all others are ONNX Runtime's, unchanged.
-    ``library`` is where the library is written; ``target`` is that of ``ogive.export``, ``accuracy`` is the contract:
+    ``library`` is where the library is written; ``processor`` is what it may count on (x86-64-v3), ``accuracy`` is the contract:
     exact or fast. Element types that ONNX Runtime
     has no kernels for (bfloat16, and float64 of many operators) work where all their nodes are replaced.
 
@@ -104,7 +104,7 @@ def replace(
     del result.graph.node[:]
     result.graph.node.extend(nodes)
     result.opset_import.append(helper.make_opsetid(DOMAIN, 1))
-    path = build(Path(library), list(made.values()), target)
+    path = build(Path(library), list(made.values()), processor)
     return Replaced(result, path, len(gone), len(operators))
 
 

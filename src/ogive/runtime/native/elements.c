@@ -6,7 +6,7 @@
  */
 #include "native.h"
 #include "copies.h"
-#include "floating_point.h"
+#include "../../backends/floating_point.h"
 #include "streaming.h"
 
 /* ---- one range of a loop -------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  */
 #include "native.h"
 #include "copies.h"
-#include "floating_point.h"
+#include "../../backends/floating_point.h"
 #include "streaming.h"
 
 #define TILE_ROW 64       /* elements along the results' axis where an input lies along the other */

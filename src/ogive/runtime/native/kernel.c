@@ -2,7 +2,7 @@
 #include "native.h"
 
 #include <structmember.h>
-#include "floating_point.h"
+#include "../../backends/floating_point.h"
 
 #include <string.h>
 
@@ -382,6 +382,13 @@ static PyObject *kernel_counts(PyObject *object, void *unused) {
                          (long long)atomic_load(&counts->repaired), (long long)atomic_load(&counts->asked), (long long)atomic_load(&counts->nanoseconds));
 }
 
+static PyObject *kernel_addresses(PyObject *object, void *unused) {
+    (void)unused;
+    const OgiveKernel *self = (OgiveKernel *)object;
+    PyUFuncGenericFunction loop = self->row_wise ? ogive_row_loop : ogive_element_loop;
+    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)loop, (unsigned long long)(uintptr_t)object);
+}
+
 static PyMethodDef kernel_methods[] = {
     {"prepare", kernel_prepare, METH_NOARGS, "Compile now what would be compiled at the first call."},
     {NULL, NULL, 0, NULL},
@@ -389,6 +396,8 @@ static PyMethodDef kernel_methods[] = {
 
 static PyGetSetDef kernel_getset[] = {
     {"prepared", kernel_is_prepared, NULL, "Whether the code is there.", NULL},
+    {"addresses", kernel_addresses, NULL, "Of the loop of a ufunc that runs it, and of the kernel: for machine code that calls it.",
+     NULL},
     {"name", kernel_name, NULL, "The name of the first ufunc that was made of it, or None.", NULL},
     {"counts", kernel_counts, NULL,
      "Of a kernel with a repair: elements computed, of them retried, repaired, asked of `decide`, and its nanoseconds.", NULL},

@@ -40,9 +40,11 @@
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef _MSC_VER
 #define OGIVE_THREAD_LOCAL __declspec(thread)
@@ -102,12 +104,21 @@ typedef void (*ogive_row_function)(void *const *operands, intptr_t count, double
 #define OGIVE_PARTS_ASIDE 4
 #define OGIVE_ELEMENTS_TOGETHER 1024 /* of a column: so many are reduced in one order, by as many calls as it takes */
 
-/* How a stage of a row-wise kernel makes one number of a row. */
-enum ogive_reduction {
-    OGIVE_MAXIMUM, OGIVE_MINIMUM, OGIVE_SUM, OGIVE_FIRST, OGIVE_LOST,
-    OGIVE_PRODUCT, OGIVE_REST, /* (mantissa, exponent), and what it has beside them: (low word, what was lost) */
-    OGIVE_WHOLE_MAXIMUM, OGIVE_WHOLE_MINIMUM, OGIVE_WHOLE_SUM, OGIVE_WHOLE_PRODUCT /* the bits of 64-bit integers */
-};
+/* How rows are reduced, in the words that exported C has too. */
+#define FUNCTION static inline
+#define ogive_fabs_d fabs
+#define ogive_fma_d fma
+static inline uint64_t ogive_bits_of_double(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+static inline double ogive_double_of_bits(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+#include "../../backends/row_reductions.h"
 
 /* How many elements each level of a kernel with a repair has computed. Threads add to numbers of their own, which costs no
  * locked instruction; the first number is that of all threads for which there is none. */

@@ -1,25 +1,16 @@
 /* The loop of a row-wise operator (softmax and its kin), a gufunc of signature (n)->(n); of what has one number a row,
  * which an operand or a result may have, the signature is (1).
  *
- * Its code is a sequence of stages. Every stage but the last goes over the row and reduces it to numbers
- * (its largest element, a sum, the first position where something holds), which it leaves in the row's record
- * for the later stages. A row is cut into segments of fixed length; a segment is reduced by the code in
- * one fixed order, and the segments are combined here, one after the other. So a sum does not depend on the
- * machine, on the layout, or on how many threads share the segments.
- *
- * Some stages use the numbers that they have found themselves, zeros at first. They run until these stay the same.
+ * backends/row_stages.h has what one row goes through. Here are many rows: threads, layouts, columns, repairs.
  */
 #include "native.h"
-#include "floating_point.h"
+#include "../../backends/floating_point.h"
 
-#include <math.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 #include <stdlib.h>
-#include <string.h>
 
-#define SEGMENT 16384 /* elements; a multiple of every block */
 #define LARGEST_SCRATCH ((size_t)64 << 20)
 /* Parameters, the length of the row, two numbers per reduction, what a stage computes of them, and room for the lanes of its reductions, which
  * wait there until all rows are through. */
@@ -27,295 +18,81 @@
 #define WITH_LANES (RECORD_SIZE + OGIVE_LANES_ASIDE * OGIVE_MAX_OF_A_STAGE)
 #define ROWS_AT_ONCE OGIVE_ROWS_AT_ONCE
 
-/* ---- numbers that are combined -------------------------------------------------------------- */
+/* ---- the stages of rows --------------------------------------------------------------------- */
 
-/* A sum as an unevaluated sum of two; other reductions use `high` alone. */
+#define OGIVE_ROW_KERNEL OgiveKernel
+#define OGIVE_MEMORY
+#define OGIVE_ALIGNED _Alignas(64)
+#define OGIVE_RECORDS WITH_LANES
+#define OGIVE_UNUSED(operand, unused) (char *)&(unused)
+#define OGIVE_RUN_STAGE(kernel, stage, operands, count, records, rows, steps, first) \
+    ((ogive_row_function)(kernel)->functions[stage])((void *const *)(operands), count, &(records)[0][0], rows, steps, first)
+#define OGIVE_RUN_SEGMENTS run_segments
+
+struct ogive_row_group;
+static int run_segments(const struct ogive_row_group *group, intptr_t row, int stage, int slot, int kind, intptr_t segments,
+                        ogive_partial *found);
+
+#include "../../backends/row_stages.h"
+
+/* The segments of a stage of a row. Threads share them where the group has room for what each of them finds. */
 typedef struct {
-    double high, low;
-} partial;
-
-static partial of_whole_numbers(enum ogive_reduction kind, partial a, partial b) {
-    int64_t x, y;
-    memcpy(&x, &a.high, sizeof x);
-    memcpy(&y, &b.high, sizeof y);
-    switch (kind) {
-        case OGIVE_WHOLE_MAXIMUM: x = y > x ? y : x; break;
-        case OGIVE_WHOLE_MINIMUM: x = y < x ? y : x; break;
-        case OGIVE_WHOLE_SUM: x = (int64_t)((uint64_t)x + (uint64_t)y); break;
-        default: x = (int64_t)((uint64_t)x * (uint64_t)y); break;
-    }
-    memcpy(&a.high, &x, sizeof x);
-    return a;
-}
-
-/* A product's mantissa and exponent; with `rest`, its low word and the sum of what was lost. */
-static partial combined_products(partial a, partial b, partial *rest, const partial *next) {
-    double product = a.high * b.high, power = 0;
-    if (isfinite(product) && product != 0) {
-        int exponent;
-        const double mantissa = frexp(product, &exponent); /* from 1/2 */
-        power = exponent - 1;
-        if (rest != NULL) {
-            const double lost = fma(a.high, b.high, -product);
-            const double low = lost + (rest->high * b.high + a.high * next->high);
-            *rest = (partial){ldexp(low, 1 - exponent), rest->low + next->low + fabs(lost)};
-        }
-        product = 2 * mantissa;
-    } else if (rest != NULL) {
-        *rest = (partial){0, 0};
-    }
-    return (partial){product, a.low + b.low + power};
-}
-
-/* NaN in either makes NaN, whichever comes first. */
-static partial combined(enum ogive_reduction kind, partial a, partial b) {
-    switch (kind) {
-        case OGIVE_MAXIMUM: return a.high < b.high || b.high != b.high ? b : a;
-        case OGIVE_MINIMUM: return b.high < a.high || b.high != b.high ? b : a;
-        case OGIVE_FIRST: return b.high < a.high ? b : a;
-        case OGIVE_LOST: return (partial){a.high + b.high, 0};
-        case OGIVE_WHOLE_MAXIMUM:
-        case OGIVE_WHOLE_MINIMUM:
-        case OGIVE_WHOLE_SUM:
-        case OGIVE_WHOLE_PRODUCT: return of_whole_numbers(kind, a, b);
-        default: break;
-    }
-    /* TwoSum; compiled without contraction. */
-    double sum = a.high + b.high, t = sum - a.high;
-    double lost = (a.high - (sum - t)) + (b.high - t);
-    double low = lost + (a.low + b.low);
-    double high = sum + low;
-    /* After an overflow the corrections are NaN: the sum alone is right then. */
-    return isfinite(high) ? (partial){high, low - (high - sum)} : (partial){sum, 0};
-}
-
-/* What may be lost when two sums are combined, and more. */
-static double lost_of(partial a, partial b, partial total) {
-    const double sum = a.high + b.high, t = sum - a.high;
-    const double lost = (a.high - (sum - t)) + (b.high - t);
-    return fabs(lost) + fabs(a.low) + fabs(b.low) + fabs(total.low);
-}
-
-/* The reductions of a stage of all segments, into those of the first one. */
-static void combine_segments(const enum ogive_reduction *kinds, int reductions, partial *found, npy_intp segments) {
-    double lost = 0;
-    for (int r = 0; r < reductions; ++r) {
-        partial total = found[r];
-        if (kinds[r] == OGIVE_PRODUCT) {
-            const int has_rest = r + 1 < reductions && kinds[r + 1] == OGIVE_REST;
-            for (npy_intp s = 1; s < segments; ++s) {
-                const partial *next = found + s * reductions + r;
-                total = combined_products(total, *next, has_rest ? found + r + 1 : NULL, next + has_rest);
-            }
-            found[r] = total;
-            r += has_rest;
-            continue;
-        }
-        if (kinds[r] == OGIVE_LOST) { /* of the sum before */
-            total.high += lost;
-        }
-        lost = 0;
-        for (npy_intp s = 1; s < segments; ++s) {
-            const partial before = total, next = found[s * reductions + r];
-            total = combined(kinds[r], before, next);
-            lost += kinds[r] == OGIVE_SUM ? lost_of(before, next, total) : 0;
-        }
-        found[r] = total;
-    }
-}
-
-/* ---- rows that lie alike --------------------------------------------------------------------- */
-
-/* Some rows, contiguous each; and their records, which the stages read and write. */
-typedef struct {
-    const OgiveKernel *kernel;
-    char *operands[OGIVE_MAX_OPERANDS]; /* of the first row; the kernel's own rows follow the outputs */
-    intptr_t steps[OGIVE_MAX_OPERANDS]; /* from row to row */
-    npy_intp count;                     /* elements of a row */
-    int parameter_count;
-    double (*records)[ROWS_AT_ONCE];
-    ogive_call *call; /* of the whole loop */
-} row_group;
-
-static void run_stage(const row_group *group, int stage, void *const *operands, npy_intp count,
-                      double (*records)[ROWS_AT_ONCE], intptr_t rows, npy_intp first) {
-    const ogive_row_function function = (ogive_row_function)group->kernel->functions[stage];
-    function(operands, count, &records[0][0], rows, group->steps, first);
-}
-
-/* The segments of a row. */
-typedef struct {
-    const row_group *group;
+    const ogive_row_group *group;
     intptr_t row;
-    int stage;
-    int slot;       /* where the findings of the stage begin */
-    partial *found; /* of all segments */
-    _Atomic(int) *undecided;
+    int stage, slot, kind;
+    _Atomic(int) undecided;
 } segment_context;
 
-static char *row_operand(const row_group *group, intptr_t row, int operand) {
-    return group->operands[operand] + row * group->steps[operand];
-}
-
-/* Of all stages together. */
-static int reductions_of(const OgiveKernel *kernel) {
-    int reductions = 0;
-    for (int s = 0; s < kernel->stages; ++s) {
-        reductions += kernel->reductions_of[s];
-    }
-    return reductions;
-}
-
-/* Where a row's record says whether a result is undecided. */
-static int mark_slot(const row_group *group) {
-    return group->parameter_count + 1 + 2 * reductions_of(group->kernel) + OGIVE_MAX_AHEAD;
-}
-
-static void run_segments(const segment_context *context, intptr_t begin, intptr_t end) {
-    const row_group *group = context->group;
-    const OgiveKernel *kernel = group->kernel;
-    const int reductions = kernel->reductions_of[context->stage];
-    _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
-    double unused;
-    memset(records, 0, RECORD_SIZE * sizeof *records);
-    for (int i = 0; i < context->slot; ++i) {
-        records[i][0] = group->records[i][context->row];
-    }
-    for (intptr_t s = begin; s < end; ++s) {
-        const npy_intp first = s * SEGMENT, left = group->count - first;
-        void *pointers[OGIVE_MAX_OPERANDS];
-        for (int k = 0; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
-            char *operand = row_operand(group, context->row, k);
-            if (!kernel->of_row[k]) {
-                pointers[k] = operand + first * kernel->itemsizes[k];
-            } else { /* a result is written by the first segment: the others have the same one */
-                pointers[k] = k < kernel->inputs || s == 0 ? (void *)operand : (void *)&unused;
-            }
-        }
-        for (int i = context->slot; kernel->repeats[context->stage] && i < context->slot + 2 * reductions; ++i) {
-            records[i][0] = group->records[i][context->row]; /* of all segments, from the turn before */
-        }
-        run_stage(group, context->stage, pointers, left < SEGMENT ? left : SEGMENT, records, 1, first);
-        for (int r = 0; r < reductions; ++r) {
-            const int slot = context->slot + 2 * r;
-            context->found[s * reductions + r] = (partial){records[slot][0], records[slot + 1][0]};
-        }
-        if (context->stage == kernel->stages - 1 && kernel->repair != NULL && records[mark_slot(group)][0] != 0) {
-            atomic_store_explicit(context->undecided, 1, memory_order_relaxed);
-        }
-    }
-}
-
 static void run_shared_segments(void *opaque, intptr_t begin, intptr_t end) {
+    segment_context *context = opaque;
+    const ogive_row_group *group = context->group;
+    ogive_partial *found = group->caller;
     ogive_fp_state saved = ogive_fp_enter();
-    run_segments(opaque, begin, end);
+    for (intptr_t s = begin; s < end; ++s) {
+        if (ogive_run_segments(group, context->row, context->stage, context->slot, context->kind, s, s + 1,
+                               found + s * OGIVE_MAX_OF_A_STAGE)) {
+            atomic_store_explicit(&context->undecided, 1, memory_order_relaxed);
+        }
+    }
     ogive_fp_leave(saved);
 }
 
-static int has_results_of_elements(const OgiveKernel *kernel) {
-    int found = 0;
-    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
-        found |= !kernel->of_row[k];
+static int run_segments(const ogive_row_group *group, intptr_t row, int stage, int slot, int kind, intptr_t segments,
+                        ogive_partial *found) {
+    const ogive_partial *of_all = group->caller;
+    if (of_all == NULL) {
+        return ogive_run_segments(group, row, stage, slot, kind, 0, segments, found);
     }
-    return found;
+    const int reductions = group->kernel->reductions_of[stage];
+    segment_context context = {group, row, stage, slot, kind, 0};
+    ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
+    memcpy(found, of_all, (size_t)reductions * sizeof *found);
+    for (intptr_t s = 1; s < segments; ++s) {
+        ogive_join(group->kernel->reductions + kind, reductions, found, of_all + s * OGIVE_MAX_OF_A_STAGE);
+    }
+    return atomic_load(&context.undecided);
 }
 
-/* Newton's method for the threshold of a row divides the product of what is left and the slope by 4 each time. So
- * numbers of float64 need at most half as many turns. */
-#define MOST_TURNS 2048
-
-/* What a stage that repeats has found before. */
-typedef struct {
-    int slot, size, turns; /* of the numbers of its reductions: the first, and how many */
-    double numbers[2 * OGIVE_MAX_REDUCTIONS][ROWS_AT_ONCE];
-} findings;
-
-/* Sets the numbers of a stage that repeats to zero. */
-static void begin_findings(const row_group *group, int stage, int slot, int size, findings *before) {
-    if (group->kernel->repeats[stage]) {
-        before->slot = slot;
-        before->size = size;
-        before->turns = 0;
-        memset(group->records[slot], 0, (size_t)size * sizeof *group->records);
-        memset(before->numbers, 0, (size_t)size * sizeof *before->numbers);
-    }
-}
-
-/* Whether a stage runs again: its numbers differ from those before, which they replace. */
-static int runs_again(const row_group *group, int stage, findings *before) {
-    if (!group->kernel->repeats[stage]) {
-        return 0;
-    }
-    const size_t bytes = (size_t)before->size * sizeof *before->numbers;
-    if (memcmp(before->numbers, group->records[before->slot], bytes) == 0) {
-        return 0;
-    }
-    memcpy(before->numbers, group->records[before->slot], bytes);
-    return ++before->turns < MOST_TURNS;
-}
-
-/* All stages of one long row; with `threads` its segments are shared out. Combining is arithmetic too: the caller has
- * entered the floating-point environment. */
-static void run_long_row(const row_group *group, intptr_t row, partial *found, int threads) {
-    const OgiveKernel *kernel = group->kernel;
-    npy_intp segments = (group->count + SEGMENT - 1) / SEGMENT;
-    _Atomic(int) undecided = 0;
-    for (int stage = 0, kind = 0; stage < kernel->stages; ++stage) {
-        const int reductions = kernel->reductions_of[stage], slot = group->parameter_count + 1 + 2 * kind;
-        if (stage == kernel->stages - 1 && !has_results_of_elements(kernel) && kernel->repair == NULL) {
-            segments = 1; /* nothing is left to do for elements */
+/* The first `rows` rows of the group, but for what is undecided. 0, or -1 if memory ran out. Joining is arithmetic too: the
+ * caller has entered the floating-point environment. */
+static int run_stages(const ogive_row_group *group, intptr_t rows, int threads) {
+    ogive_row_group shared = *group;
+    if (threads && group->count > OGIVE_SEGMENT) {
+        const size_t segments = (size_t)((group->count + OGIVE_SEGMENT - 1) / OGIVE_SEGMENT);
+        shared.caller = malloc(sizeof(ogive_partial) * segments * OGIVE_MAX_OF_A_STAGE);
+        if (shared.caller == NULL) {
+            return -1;
         }
-        segment_context context = {group, row, stage, slot, found, &undecided};
-        findings before;
-        begin_findings(group, stage, slot, 2 * reductions, &before);
-        do {
-            if (threads) {
-                ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
-            } else {
-                run_segments(&context, 0, segments);
-            }
-            combine_segments(kernel->reductions + kind, reductions, found, segments);
-            for (int r = 0; r < reductions; ++r) {
-                group->records[slot + 2 * r][row] = found[r].high;
-                group->records[slot + 2 * r + 1][row] = found[r].low;
-            }
-        } while (runs_again(group, stage, &before));
-        kind += reductions;
     }
-    group->records[mark_slot(group)][row] = atomic_load(&undecided);
-}
-
-/* The first `rows` rows of the group, but for what is undecided. 0, or -1 if memory ran out. */
-static int run_stages(const row_group *group, intptr_t rows, int threads) {
-    const OgiveKernel *kernel = group->kernel;
-    if (group->count <= SEGMENT) { /* stage by stage: what one row waits for, another row computes */
-        for (int stage = 0, slot = group->parameter_count + 1; stage < kernel->stages; ++stage) {
-            const int size = 2 * kernel->reductions_of[stage];
-            findings before;
-            begin_findings(group, stage, slot, size, &before);
-            do {
-                run_stage(group, stage, (void *const *)group->operands, group->count, group->records, rows, 0);
-            } while (runs_again(group, stage, &before));
-            slot += size;
-        }
-        return 0;
-    }
-    const size_t segments = (size_t)((group->count + SEGMENT - 1) / SEGMENT);
-    partial *found = malloc(sizeof(partial) * segments * OGIVE_MAX_REDUCTIONS);
-    if (found == NULL) {
-        return -1;
-    }
-    for (intptr_t row = 0; row < rows; ++row) {
-        run_long_row(group, row, found, threads);
-    }
-    free(found);
+    ogive_run_stages(&shared, rows);
+    free(shared.caller);
     return 0;
 }
 
 /* ---- all rows ------------------------------------------------------------------------------- */
 
 /* Where the rows lie that the kernel keeps between stages: one after the other in `scratch`. */
-static void place_scratch(row_group *group, char *scratch, intptr_t rows) {
+static void place_scratch(ogive_row_group *group, char *scratch, intptr_t rows) {
     const OgiveKernel *kernel = group->kernel;
     for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
         group->operands[k] = scratch;
@@ -334,9 +111,8 @@ static size_t scratch_bytes(const OgiveKernel *kernel, npy_intp count) {
 
 /* Computes a row again, all of it: by the repair of a kernel, with the mask of what it leaves open, or by its retry. 1 if the
  * row's repair has to follow, 0 if not, -1 if memory ran out. */
-static int compute_row_again(const row_group *group, intptr_t row, int threads, const OgiveKernel *kernel,
-                             double (*records)[ROWS_AT_ONCE]) {
-    ogive_call *call = group->call;
+static int compute_row_again(const ogive_row_group *group, ogive_call *call, intptr_t row, int threads,
+                             const OgiveKernel *kernel, double (*records)[ROWS_AT_ONCE]) {
     OgiveKernel *repair = kernel->repair;
     if (ogive_repair_function(call, repair) == NULL) {
         return 0; /* the call has the exception */
@@ -350,16 +126,16 @@ static int compute_row_again(const row_group *group, intptr_t row, int threads, 
     if (memory == NULL) {
         return -1;
     }
-    const int used = group->parameter_count + 1 + 2 * reductions_of(repair) + OGIVE_MAX_AHEAD + 2;
+    const int used = group->parameter_count + 1 + 2 * ogive_reductions_of(repair) + OGIVE_MAX_AHEAD + 2;
     memset(records, 0, (size_t)used * sizeof *records);
     for (int i = 0; i <= group->parameter_count; ++i) {
         records[i][0] = group->records[i][row];
     }
-    row_group one = {.kernel = repair, .count = group->count, .parameter_count = group->parameter_count, .records = records};
+    ogive_row_group one = {.kernel = repair, .count = group->count, .parameter_count = group->parameter_count, .records = records};
     char *buffers[OGIVE_MAX_OPERANDS + 1];
     npy_intp elements[OGIVE_MAX_OPERANDS + 1];
     for (int k = 0; k < operands; ++k) {
-        buffers[k] = one.operands[k] = k == mask ? memory : row_operand(group, row, k);
+        buffers[k] = one.operands[k] = k == mask ? memory : ogive_row_operand(group, row, k);
         elements[k] = repair->of_row[k] ? 1 : group->count;
     }
     place_scratch(&one, memory + (marks + 63) / 64 * 64, 1);
@@ -368,29 +144,29 @@ static int compute_row_again(const row_group *group, intptr_t row, int threads, 
         ogive_decide(call, repair, buffers, elements);
     }
     free(memory);
-    return failed != 0 ? -1 : is_retry && repair->repair != NULL && records[mark_slot(&one)][0] != 0;
+    return failed != 0 ? -1 : is_retry && repair->repair != NULL && records[ogive_mark_slot(&one)][0] != 0;
 }
 
 /* Computes a row again by one kernel of the chain after the other, until one decides it. 0, or -1 if memory ran out. */
-static int repair_row(const row_group *group, intptr_t row, int threads) {
+static int repair_row(const ogive_row_group *group, ogive_call *call, intptr_t row, int threads) {
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
     const OgiveKernel *kernel = group->kernel;
     int found = 1;
     while (found == 1) {
-        found = compute_row_again(group, row, threads, kernel, records);
+        found = compute_row_again(group, call, row, threads, kernel, records);
         kernel = kernel->repair;
     }
     return found;
 }
 
 /* The first `rows` rows of the group, of which it may be known that they are undecided. 0, or -1 if memory ran out. */
-static int run_group(const row_group *group, intptr_t rows, int threads, int is_undecided) {
+static int run_group(const ogive_row_group *group, ogive_call *call, intptr_t rows, int threads, int is_undecided) {
     int failed = is_undecided ? 0 : run_stages(group, rows, threads);
     if (group->kernel->repair != NULL) {
-        const int mark = mark_slot(group);
+        const int mark = ogive_mark_slot(group);
         for (intptr_t row = 0; row < rows && failed == 0; ++row) {
             if (is_undecided || group->records[mark][row] != 0) {
-                failed = repair_row(group, row, threads);
+                failed = repair_row(group, call, row, threads);
             }
         }
     }
@@ -418,16 +194,15 @@ static void begin_records(const rows_context *context, double (*records)[ROWS_AT
 }
 
 /* Rows without operands as yet; their records have the parameters and the length. */
-static row_group new_group(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
+static ogive_row_group new_group(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
     const OgiveLoopData *loop = context->loop;
-    const int used = loop->parameter_count + 1 + 2 * reductions_of(loop->kernel) + OGIVE_MAX_AHEAD + 2;
+    const int used = loop->parameter_count + 1 + 2 * ogive_reductions_of(loop->kernel) + OGIVE_MAX_AHEAD + 2;
     memset(records, 0, (size_t)used * sizeof *records); /* short rows would feel the rest */
     begin_records(context, records);
-    return (row_group){.kernel = loop->kernel,
+    return (ogive_row_group){.kernel = loop->kernel,
                        .count = context->count,
                        .parameter_count = loop->parameter_count,
-                       .records = records,
-                       .call = context->call};
+                       .records = records};
 }
 
 /* A row that is written last may serve as the kernel's scratch row until then. */
@@ -555,7 +330,7 @@ static void copy_part(void *opaque, intptr_t begin, intptr_t end) {
 /* The same of one long row, whose parts threads share. */
 static void copy_long_row(layout to, layout from, npy_intp count, npy_intp size) {
     row_copy copy = {to, from, size};
-    ogive_pool_run(copy_part, &copy, count, SEGMENT, OGIVE_ELEMENTS_OF_LINES);
+    ogive_pool_run(copy_part, &copy, count, OGIVE_SEGMENT, OGIVE_ELEMENTS_OF_LINES);
 }
 
 /* Rows [begin, end) through a buffer: several rows at a time, because where elements of a row lie apart,
@@ -583,7 +358,7 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
         return;
     }
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
-    row_group rows_of = new_group(context, records);
+    ogive_row_group rows_of = new_group(context, records);
     place_scratch(&rows_of, scratch + gathered, group);
     for (intptr_t at = begin; at < end; at += group) {
         intptr_t rows = end - at < group ? end - at : group;
@@ -613,7 +388,7 @@ static void run_gathered_rows(rows_context *context, intptr_t begin, intptr_t en
                 rows_of.steps[k] = buffers[k].row;
             }
         }
-        if (run_group(&rows_of, rows, threads, is_undecided) < 0) {
+        if (run_group(&rows_of, context->call, rows, threads, is_undecided) < 0) {
             atomic_store(&context->failed, 1);
         }
         for (int k = kernel->inputs; k < operands; ++k) {
@@ -646,7 +421,7 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
         return;
     }
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
-    row_group rows_of = new_group(context, records);
+    ogive_row_group rows_of = new_group(context, records);
     if (of_one > 0) {
         place_scratch(&rows_of, scratch, group);
     }
@@ -661,7 +436,7 @@ static void run_contiguous_rows(rows_context *context, intptr_t begin, intptr_t 
             rows_of.operands[operands] = rows_of.operands[kernel->inputs];
             rows_of.steps[operands] = rows_of.steps[kernel->inputs];
         }
-        if (run_group(&rows_of, end - at < group ? end - at : group, threads, 0) < 0) {
+        if (run_group(&rows_of, context->call, end - at < group ? end - at : group, threads, 0) < 0) {
             atomic_store(&context->failed, 1);
         }
     }
@@ -701,7 +476,7 @@ static int is_in_place(const rows_context *context, intptr_t rows) {
 
 /* Whether results are the same whatever the segments: sums and products of float64 have one order, and no test. */
 static int takes_any_segments(const OgiveKernel *kernel) {
-    const int reductions = reductions_of(kernel);
+    const int reductions = ogive_reductions_of(kernel);
     for (int r = 0; r < reductions && kernel->repair == NULL; ++r) {
         if (kernel->reductions[r] == OGIVE_SUM || kernel->reductions[r] == OGIVE_PRODUCT) {
             return 0;
@@ -715,7 +490,7 @@ static int makes_numbers_of_rows(const OgiveKernel *kernel) {
     const OgiveKernel *repair = kernel->repair;
     const int tests_rows =
         repair == NULL || (!ogive_is_retry(repair, kernel) && repair->of_row[repair->inputs + repair->outputs - 1]);
-    return kernel->scratches == 0 && !kernel->has_repeats && !has_results_of_elements(kernel) && tests_rows;
+    return kernel->scratches == 0 && !kernel->has_repeats && !ogive_has_results_of_elements(kernel) && tests_rows;
 }
 
 static int has_columns(const rows_context *context, intptr_t rows) {
@@ -733,9 +508,9 @@ static int has_columns(const rows_context *context, intptr_t rows) {
 }
 
 typedef struct {
-    row_group groups[COLUMNS_AT_ONCE / ROWS_AT_ONCE];
+    ogive_row_group groups[COLUMNS_AT_ONCE / ROWS_AT_ONCE];
     layout buffers[OGIVE_MAX_OPERANDS];
-    partial found[COLUMNS_AT_ONCE][2 * OGIVE_MAX_REDUCTIONS]; /* so far, and of the latest part */
+    ogive_partial found[COLUMNS_AT_ONCE][2 * OGIVE_MAX_REDUCTIONS]; /* so far, and of the latest part */
     npy_intp part;                                             /* elements of a column that are taken at a time */
 } column_block;
 
@@ -757,20 +532,22 @@ static void run_stage_of_columns(const rows_context *context, column_block *bloc
             }
         }
         for (intptr_t begin = 0; begin < columns; begin += ROWS_AT_ONCE) {
-            const row_group *group = &block->groups[begin / ROWS_AT_ONCE];
+            const ogive_row_group *group = &block->groups[begin / ROWS_AT_ONCE];
             const intptr_t rows = columns - begin < ROWS_AT_ONCE ? columns - begin : ROWS_AT_ONCE;
-            run_stage(group, stage, (void *const *)group->operands, count, group->records, rows, first);
+            OGIVE_RUN_STAGE(kernel, stage, group->operands, count, group->records, rows, group->steps, first);
             for (intptr_t row = 0; row < rows && has_parts; ++row) {
-                partial *found = block->found[begin + row], *latest = first == 0 ? found : found + reductions;
+                ogive_partial *found = block->found[begin + row], *latest = first == 0 ? found : found + reductions;
                 for (int r = 0; r < reductions; ++r) {
-                    latest[r] = (partial){group->records[slot + 2 * r][row], group->records[slot + 2 * r + 1][row]};
+                    latest[r] = ogive_pair(group->records[slot + 2 * r][row], group->records[slot + 2 * r + 1][row]);
                 }
-                combine_segments(kernel->reductions + kind, reductions, found, first == 0 ? 1 : 2);
+                if (first > 0) {
+                    ogive_join(kernel->reductions + kind, reductions, found, latest);
+                }
             }
         }
     }
     for (intptr_t column = 0; column < columns && has_parts; ++column) {
-        const row_group *group = &block->groups[column / ROWS_AT_ONCE];
+        const ogive_row_group *group = &block->groups[column / ROWS_AT_ONCE];
         for (int r = 0; r < reductions; ++r) {
             group->records[slot + 2 * r][column % ROWS_AT_ONCE] = block->found[column][r].high;
             group->records[slot + 2 * r + 1][column % ROWS_AT_ONCE] = block->found[column][r].low;
@@ -786,12 +563,12 @@ static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
         bytes += kernel->of_row[k] ? 0 : kernel->itemsizes[k];
     }
     intptr_t most = end - begin < COLUMNS_AT_ONCE ? end - begin : COLUMNS_AT_ONCE;
-    npy_intp part = SEGMENT;
+    npy_intp part = OGIVE_SEGMENT;
     if (takes_any_segments(kernel)) {
         part = BYTES_OF_COLUMNS / (bytes * most) / OGIVE_ELEMENTS_OF_LINES * OGIVE_ELEMENTS_OF_LINES;
-        part = part < OGIVE_ELEMENTS_OF_LINES ? OGIVE_ELEMENTS_OF_LINES : part < SEGMENT ? part : SEGMENT;
+        part = part < OGIVE_ELEMENTS_OF_LINES ? OGIVE_ELEMENTS_OF_LINES : part < OGIVE_SEGMENT ? part : OGIVE_SEGMENT;
     } else {
-        part = context->count < SEGMENT ? context->count : SEGMENT;
+        part = context->count < OGIVE_SEGMENT ? context->count : OGIVE_SEGMENT;
         while (most > ROWS_AT_ONCE && most * part * bytes > BYTES_OF_LONG_COLUMNS) {
             most /= 2;
         }
@@ -825,7 +602,7 @@ static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
     for (intptr_t at = begin; at < end; at += most) {
         const intptr_t columns = end - at < most ? end - at : most;
         for (size_t g = 0; g < groups; ++g) {
-            row_group *group = &block->groups[g];
+            ogive_row_group *group = &block->groups[g];
             const intptr_t row = (intptr_t)g * ROWS_AT_ONCE;
             for (int k = 0; k < operands; ++k) {
                 group->steps[k] = kernel->of_row[k] ? context->steps[k] : block->buffers[k].row;
@@ -836,7 +613,7 @@ static void run_columns(rows_context *context, intptr_t begin, intptr_t end) {
         for (int stage = 0, kind = 0; stage < kernel->stages; kind += kernel->reductions_of[stage++]) {
             run_stage_of_columns(context, block, stage, kind, at, columns);
         }
-        const int mark = mark_slot(&block->groups[0]);
+        const int mark = ogive_mark_slot(&block->groups[0]);
         for (intptr_t c = 0; c < columns && kernel->repair != NULL; ++c) {
             if (block->groups[c / ROWS_AT_ONCE].records[mark][c % ROWS_AT_ONCE] != 0) {
                 run_gathered_rows(context, at + c, at + c + 1, 0, 1);
@@ -927,7 +704,7 @@ typedef struct {
     char *shared[OGIVE_MAX_OPERANDS]; /* the repeated elements, of operands that all columns share; else NULL */
     intptr_t steps[OGIVE_MAX_OPERANDS + 1]; /* from element to element; then between the records of 16 columns each */
     double (*records)[ROWS_AT_ONCE];
-    partial (*found)[2 * OGIVE_MAX_REDUCTIONS]; /* of each column, where it is long: so far, and of the latest elements */
+    ogive_partial (*found)[2 * OGIVE_MAX_REDUCTIONS]; /* of each column, where it is long: so far, and of the latest elements */
 } strip;
 
 static size_t record_size_of_columns(const OgiveLoopData *loop) {
@@ -936,7 +713,7 @@ static size_t record_size_of_columns(const OgiveLoopData *loop) {
     for (int s = 0; s < kernel->stages; ++s) {
         most = kernel->reductions_of[s] > most ? kernel->reductions_of[s] : most;
     }
-    return (size_t)(loop->parameter_count + 1 + 2 * reductions_of(kernel) + OGIVE_MAX_AHEAD + 2 + OGIVE_PARTS_ASIDE * most);
+    return (size_t)(loop->parameter_count + 1 + 2 * ogive_reductions_of(kernel) + OGIVE_MAX_AHEAD + 2 + OGIVE_PARTS_ASIDE * most);
 }
 
 /* The records of 16 columns from this one on. */
@@ -948,13 +725,15 @@ static double (*records_from(const strip *columns, intptr_t first))[ROWS_AT_ONCE
 static void join_columns(const OgiveKernel *kernel, const strip *columns, int reductions, int kind, int slot, int is_first,
                          int is_last) {
     for (intptr_t c = 0; c < columns->columns; ++c) {
-        partial *found = columns->found[c], *latest = is_first ? found : found + reductions;
+        ogive_partial *found = columns->found[c], *latest = is_first ? found : found + reductions;
         double(*records)[ROWS_AT_ONCE] = records_from(columns, c) + slot;
         const intptr_t lane = c % ROWS_AT_ONCE;
         for (int r = 0; r < reductions; ++r) {
-            latest[r] = (partial){records[2 * r][lane], records[2 * r + 1][lane]};
+            latest[r] = ogive_pair(records[2 * r][lane], records[2 * r + 1][lane]);
         }
-        combine_segments(kernel->reductions + kind, reductions, found, is_first ? 1 : 2);
+        if (!is_first) {
+            ogive_join(kernel->reductions + kind, reductions, found, latest);
+        }
         for (int r = 0; r < reductions && is_last; ++r) {
             records[2 * r][lane] = found[r].high;
             records[2 * r + 1][lane] = found[r].low;
@@ -991,7 +770,7 @@ static void run_stage_side_by_side(const rows_context *context, const strip *col
 /* Whether the largest or smallest element of one of 16 columns is a zero: of zeros of both signs the order says which. */
 static int has_zero_extreme(const rows_context *context, double (*records)[ROWS_AT_ONCE]) {
     const OgiveKernel *kernel = context->loop->kernel;
-    const int reductions = reductions_of(kernel), slot = context->loop->parameter_count + 1;
+    const int reductions = ogive_reductions_of(kernel), slot = context->loop->parameter_count + 1;
     int found = 0;
     for (int r = 0; r < reductions; ++r) {
         for (int c = 0; c < ROWS_AT_ONCE && kernel->reductions[r] <= OGIVE_MINIMUM; ++c) {
@@ -1005,7 +784,7 @@ static int has_zero_extreme(const rows_context *context, double (*records)[ROWS_
 static void run_strip(rows_context *context, strip *columns, intptr_t at, intptr_t count) {
     const OgiveKernel *kernel = context->loop->kernel;
     const int operands = kernel->inputs + kernel->outputs;
-    const int mark = context->loop->parameter_count + 1 + 2 * reductions_of(kernel) + OGIVE_MAX_AHEAD;
+    const int mark = context->loop->parameter_count + 1 + 2 * ogive_reductions_of(kernel) + OGIVE_MAX_AHEAD;
     columns->at = at;
     columns->columns = count;
     for (int k = 0; k < operands; ++k) {
@@ -1044,7 +823,7 @@ static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end
     most = most < 1 ? 1 : most > GROUPS_AT_ONCE ? GROUPS_AT_ONCE : most;
     most = (most > groups ? groups : most) * ROWS_AT_ONCE;
     const size_t of_records = record_size_of_columns(context->loop) * ROWS_AT_ONCE * sizeof(double);
-    const size_t of_found = context->count > OGIVE_ELEMENTS_TOGETHER ? sizeof(partial[2 * OGIVE_MAX_REDUCTIONS]) : 0;
+    const size_t of_found = context->count > OGIVE_ELEMENTS_TOGETHER ? sizeof(ogive_partial[2 * OGIVE_MAX_REDUCTIONS]) : 0;
     const size_t of_scratch = shares ? 0 : scratch_bytes(kernel, context->count);
     const size_t of_group = of_records + ROWS_AT_ONCE * (of_found + of_scratch);
     char *memory = malloc((size_t)most / ROWS_AT_ONCE * of_group + bytes_of_shared(context) + 64);
@@ -1067,7 +846,7 @@ static void run_side_by_side(rows_context *context, intptr_t begin, intptr_t end
     for (intptr_t c = 0; c < most; c += ROWS_AT_ONCE, cursor += of_records) {
         begin_records(context, (double(*)[ROWS_AT_ONCE])cursor);
     }
-    columns.found = (partial(*)[2 * OGIVE_MAX_REDUCTIONS])cursor;
+    columns.found = (ogive_partial(*)[2 * OGIVE_MAX_REDUCTIONS])cursor;
     cursor += (size_t)most * of_found;
     columns.steps[OGIVE_MAX_OPERANDS] = (intptr_t)of_records;
     for (int k = operands; k < operands + kernel->scratches; ++k) {
@@ -1142,7 +921,7 @@ void ogive_row_loop(char **args, const npy_intp *dimensions, const npy_intp *ste
     }
     if (all < kernel->parallel_threshold || threads < 2) {
         run_rows(&context, 0, rows);
-    } else if (rows < threads && (contiguous || count > SEGMENT)) { /* few long rows: threads share their segments */
+    } else if (rows < threads && (contiguous || count > OGIVE_SEGMENT)) { /* few long rows: threads share their segments */
         ogive_fp_state saved = ogive_fp_enter();
         if (contiguous) {
             run_contiguous_rows(&context, 0, rows, 1);

@@ -52,6 +52,20 @@ static inline void ogive_fp_leave(ogive_fp_state saved) {
 }
 #endif
 
+#elif defined(__riscv)
+typedef unsigned long ogive_fp_state; /* the mode and the flags */
+static inline ogive_fp_state ogive_fp_enter(void) {
+    ogive_fp_state saved, zero = 0;
+    __asm__ volatile("fscsr %0, %1" : "=r"(saved) : "r"(zero));
+    return saved;
+}
+static inline void ogive_fp_leave(ogive_fp_state saved) { __asm__ volatile("fscsr %0" : : "r"(saved)); }
+
+#elif defined(__wasm__)
+typedef int ogive_fp_state; /* there is no other environment */
+static inline ogive_fp_state ogive_fp_enter(void) { return 0; }
+static inline void ogive_fp_leave(ogive_fp_state saved) { (void)saved; }
+
 #else
 /* Elsewhere the C99 environment does the same, more slowly. */
 #include <fenv.h>

@@ -1,0 +1,357 @@
+"""Row-wise programs as text in C and its kin: a function for each stage (row_stages.h has the loop that calls them).
+
+A stage goes over the elements of a row, or of a segment of one, and leaves what it finds in the row's record. Element i is
+taken by lane i modulo the number of lanes, and the upper half of the lanes is joined with the lower half until one is
+left: the order of sums is that of backends/reductions.py, so their bits are the same.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ogive import operations as ops
+from ogive.backends.blocks import block_size, elements_of_a_group
+from ogive.backends.c_like import Dialect, Text, bare
+from ogive.backends.row_records import MOST_AHEAD, Work, mark_slot, work_of
+from ogive.backends.writer import first_finding
+from ogive.expression import EXTREMES, Expression, Format, varying, walk
+from ogive.program import Program, Reduction, Summation
+
+__all__ = ["StageText", "kernel_record", "loop_text"]
+
+#: The reductions by the names that row_reductions.h has for them.
+KINDS = {
+    "row_max": "OGIVE_MAXIMUM", "row_min": "OGIVE_MINIMUM", "row_sum": "OGIVE_SUM", "row_first": "OGIVE_FIRST",
+    "row_lost": "OGIVE_LOST", "row_product": "OGIVE_PRODUCT", "row_rest": "OGIVE_REST", "whole_max": "OGIVE_WHOLE_MAXIMUM",
+    "whole_min": "OGIVE_WHOLE_MINIMUM", "whole_sum": "OGIVE_WHOLE_SUM", "whole_product": "OGIVE_WHOLE_PRODUCT",
+}  # fmt: skip
+
+
+def loop_text(text: Text, programs: Sequence[Program], words: Mapping[str, str], kernel: str) -> str:
+    """The loop over the stages of these programs and of their repairs, in the text's language.
+
+    ``words`` are what row_stages.h wants to be defined before it, ``kernel`` is the struct that describes a program.
+    """
+    every = [one for program in programs for one in (program, *program.later)]
+    reductions = [sum(len(stage.reductions) for stage in program.stages) for program in every]
+    sizes = {
+        "OGIVE_ROWS_AT_ONCE": "1",
+        "OGIVE_MAX_OPERANDS": str(max(len(p.inputs) + len(p.outputs) + len(p.scratch) for p in every)),
+        "OGIVE_MAX_REDUCTIONS": str(max(reductions)),
+        "OGIVE_MAX_STAGES": str(max(len(p.stages) for p in every) + 1),
+        "OGIVE_MAX_AHEAD": str(MOST_AHEAD),
+        "OGIVE_RECORDS": str(max(mark_slot(program) for program in every) + 2),
+        "OGIVE_UNUSED(operand, unused)": "(operand)",
+        "OGIVE_ALIGNED": "",
+        "OGIVE_ROW_KERNEL": "ogive_row_kernel",
+    }
+    defined = "\n".join(f"#define {name} {meaning}".rstrip() for name, meaning in {**sizes, **words}.items())
+    here = Path(__file__).parent
+    reduced, stages = (text.written((here / f"row_{name}.h").read_text("utf-8")) for name in ("reductions", "stages"))
+    return "\n".join([reduced, defined, text.written(kernel), stages])
+
+
+def kernel_record(program: Program, functions: str, repair: str) -> str:
+    """The fields of the struct that describes a program."""
+
+    def listed(values: Sequence[object]) -> str:
+        return f"{{{', '.join(map(str, values))}}}"
+
+    sizes = [t.itemsize for t in (*program.inputs, *program.outputs)] + [form.bits // 8 for form in program.scratch]
+    stages = [*program.stages, None]
+    reductions = [KINDS[reduction.kind] for stage in program.stages for reduction in stage.reductions]
+    fields = [
+        f"{len(program.inputs)}, {len(program.outputs)}, {len(program.scratch)}, {len(stages)}",
+        functions,
+        listed(sizes),
+        listed([int(k in program.row_operands) for k in range(len(sizes))]),
+        listed([len(stage.reductions) if stage else 0 for stage in stages]),
+        listed([int(stage is not None and stage.repeats) for stage in stages]),
+        listed(reductions),
+        repair,
+    ]
+    return f"{{{', '.join(fields)}}}"
+
+
+@dataclass
+class StageText:
+    """The function of a stage, or behind the stages of what computes the results."""
+
+    program: Program
+    number: int
+    text: Text
+    """Of the language; its leaves are set here."""
+    memory: str = ""
+    """Stands before the type of a pointer to operands."""
+    restrict: str = "restrict "
+    parameters: Mapping[int, str] = field(default_factory=dict)
+    """What parameters are, where the record does not say it."""
+    unread: frozenset[int] = frozenset()
+    """Operands that nobody reads: the mask of a repair."""
+
+    @property
+    def dialect(self) -> Dialect:
+        return self.text.dialect
+
+    def function(self, head: str) -> str:
+        """The function: ``head`` names it, and the arguments operands, count, record and first."""
+        work = work_of(self.program, self.number)
+        self.text.leaf = self._leaf
+        stored = [place for place in work.stored if place[0] not in self.unread]
+        of_rows = [place for place in work.of_rows if place[0] not in self.unread]
+        test = self.program.undecided if self.number == len(self.program.stages) else None
+        reductions = [] if test is not None else list(work.reductions)
+        roots = [value for _, value in stored] + [reduction.value for reduction in reductions]
+        roots += [] if test is None else [test]
+        differing = varying(roots)
+        before = _before(roots, differing)
+        lines, known = self.text.named([*before, *(value for _, value in of_rows)])
+        lines += [f"{self._name(k)}[0] = {bare(known[value])};" for k, value in of_rows]
+        found = [
+            _Found(self.text, i, reduction, after, elements_of_a_group(self.program, 1))
+            for i, (reduction, after) in enumerate(
+                zip(reductions, [*(r.kind for r in reductions), ""][1:], strict=True)
+            )
+            if reduction.kind not in ("row_lost", "row_rest")
+        ]
+        inner, values = self.text.statements(roots, known)
+        inner += [f"{self._name(k)}[i] = {bare(value)};" for (k, _), value in zip(stored, values, strict=False)]
+        by_root = dict(zip(roots, values, strict=True))
+        if test is not None and test in differing:
+            inner.append(f"is_open |= {bare(by_root[test])};")
+        inner += [line for one in found for line in one.taken(by_root[one.reduction.value])]
+        lines += [line for one in found for line in one.begin()]
+        if test is not None:
+            lines.append(f"int is_open = {'0' if test in differing else bare(by_root[test])};")
+        if (inner and any(root in differing for root in roots)) or found:
+            lines += self._loop(inner, found)
+        lines += [line for one in found for line in one.end(work.slot)]
+        if test is not None:
+            lines.append(f"record[{mark_slot(self.program)}] = is_open;")
+        return self._whole(head, work, lines)
+
+    def _loop(self, inner: Sequence[str], found: Sequence[_Found]) -> list[str]:
+        if not found:
+            return ["for (intptr_t i = 0; i < count; i++) {", *(f"    {line}" for line in inner), "}"]
+        lanes = block_size(self.program)
+        return [
+            f"for (intptr_t at = 0; at < count; at += {lanes}) {{",
+            f"    const int n = count - at < {lanes} ? (int)(count - at) : {lanes};",
+            *(f"    {line}" for one in found for line in one.ahead(lanes)),
+            "    for (int j = 0; j < n; j++) {",
+            "        const intptr_t i = at + j;",
+            *(f"        {line}" for line in inner),
+            "    }",
+            "}",
+        ]
+
+    def _whole(self, head: str, work: Work, lines: Sequence[str]) -> str:
+        """The function around the lines, with the operands that they name."""
+        words = set(re.findall(r"\w+", " ".join(lines)))
+        first = []
+        for k, form in enumerate(work.operand_types):
+            if self._name(k) in words:
+                kind = f"{'const ' if k < len(self.program.inputs) else ''}{self.dialect.type(form)} *"
+                first.append(f"{self.memory}{kind}{self.restrict}{self._name(k)} = ({self.memory}{kind})operands[{k}];")
+        unused = [f"(void){name};" for name in ("operands", "count", "record", "first") if name not in words]
+        unused = [line for line in unused if line != "(void)operands;" or not first]
+        return "\n".join([f"{head} {{", *(f"    {line}" for line in (*first, *unused, *lines)), "}", ""])
+
+    def _name(self, operand: int) -> str:
+        inputs, results = len(self.program.inputs), len(self.program.inputs) + len(self.program.outputs)
+        letter, before = ("x", 0) if operand < inputs else ("y", inputs) if operand < results else ("kept", results)
+        return f"{letter}{operand - before}"
+
+    def _leaf(self, n: Expression) -> str:
+        if n.operation == ops.INPUT:
+            return f"{self._name(n.attribute)}[i]"
+        if n.operation == ops.ROW_INPUT:
+            return f"{self._name(n.attribute)}[0]"
+        if n.operation == ops.ROW_POSITION:
+            return "(double)(first + i)"
+        if n.operation == ops.ROW_LENGTH:
+            return f"record[{self.program.parameter_count}]"
+        if n.operation == ops.ROW_VALUE:
+            index, part = n.attribute
+            return f"record[{first_finding(self.program) + 2 * index + part}]"
+        position = n.attribute[0]
+        return self.parameters.get(position, f"record[{position}]")
+
+
+def _before(roots: Sequence[Expression], differing: set[Expression]) -> list[Expression]:
+    """What is the same for all elements and is met by what differs: computed once, before the loop."""
+    met = {operand: None for n in walk(*roots) if n in differing for operand in n.operands} | dict.fromkeys(roots)
+    return [n for n in met if n not in differing and n.operation != ops.CONSTANT]
+
+
+class _Found:
+    """What a stage finds: lanes in arrays, the statements that take an element in, and those that join the lanes."""
+
+    def __init__(self, text: Text, index: int, reduction: Reduction, after: str, group: int) -> None:
+        self.text, self.index, self.reduction, self.group = text, index, reduction, group
+        kind, value, summation = reduction.kind, reduction.value, reduction.summation
+        self.kind, self.lanes = kind, reduction.lanes
+        self.is_whole, self.is_extreme = value.format.is_integer, kind in EXTREMES
+        is_sum = kind == "row_sum"
+        is_count = is_sum and _counts(value)
+        self.from_one = summation is Summation.FROM_ONE and not is_count
+        self.in_pairs = summation is Summation.IN_PAIRS and not is_count
+        is_short = self.is_extreme or is_count or self.from_one or summation is Summation.ROUGH
+        self.form = value.format if is_short else Format.F64
+        is_compensated = is_sum and value.format is Format.F64 and not is_count
+        is_compensated &= summation not in (Summation.UNCOMPENSATED, Summation.ROUGH)
+        self.has_low, self.has_lost = is_compensated or self.from_one, after == "row_lost" and is_compensated
+        self.has_rest = after == "row_rest"
+        if self.is_whole:
+            self.form = Format(f"i{value.format.bits}")
+        self.name = f"{'sum' if is_sum else kind.partition('_')[2]}{index}"
+        self.lane = "j" if self.lanes == 16 else f"j % {self.lanes}"
+
+    @property
+    def parts(self) -> list[str]:
+        """The arrays of the lanes."""
+        more = (("low", self.has_low), ("lost", self.has_lost), ("rest", self.has_rest))
+        return [self.name, *(f"{self.name}_{word}" for word, is_there in more if is_there)]
+
+    def begin(self) -> list[str]:
+        """The arrays, and their values before the first element."""
+        kind = "ogive_partial" if self.kind == "row_product" else self.text.dialect.type(self.form)
+        lines = [f"{kind} {', '.join(f'{part}[{self.lanes}]' for part in self.parts)};"]
+        zero = "ogive_pair(0.0, 0.0)" if self.kind == "row_product" else self.text.literal(self.form, 0)
+        starts = [self._start(), *[zero] * (len(self.parts) - 1)]
+        lines += _each(self.lanes, [f"{part}[j] = {bare(s)};" for part, s in zip(self.parts, starts, strict=True)])
+        if self.in_pairs:
+            lines.append(f"{self.text.dialect.type(self.reduction.value.format)} {self.name}_pair[{self.lanes}];")
+        return [*lines, *([f"int {self.name}_nan = 0;"] if self.is_extreme else [])]
+
+    def _start(self) -> str:
+        if self.kind == "row_product":
+            return "ogive_pair(1.0, 0.0)"
+        end = 1 << self.form.bits - 1
+        starts: dict[str, float] = {"row_max": -math.inf, "row_sum": 1.0 if self.from_one else 0.0}
+        starts |= {"whole_sum": 0, "whole_product": 1, "whole_max": -end, "whole_min": end - 1}
+        return self.text.literal(self.form, starts.get(self.kind, math.inf))
+
+    def ahead(self, lanes: int) -> list[str]:
+        """What is asked once for so many elements: which of two that are added first they are."""
+        if not self.in_pairs:
+            return []
+        return [
+            f"const int {self.name}_is_paired = at < count / {self.group} * {self.group};",
+            f"const int {self.name}_is_second = at / {lanes} % 2 == 1;",
+        ]
+
+    def taken(self, value: str) -> list[str]:
+        """The statements that take in an element."""
+        lane, name = self.lane, f"v{self.index}"
+        if self.kind == "row_first":
+            value = f"({value} ? (double)(first + i) : {self.text.literal(Format.F64, math.inf)})"
+        taken = Format.F64 if self.kind == "row_first" else self.reduction.value.format
+        kind = self.text.dialect.type(self.form if self.is_whole else taken)
+        lines = [f"const {kind} {name} = {f'({kind}){value}' if self.is_whole else bare(value)};"]
+        if self.kind == "row_product":
+            rest = f"&{self.name}_rest[{lane}]" if self.has_rest else "0"
+            taken_in = f"ogive_product({self.name}[{lane}], ogive_as_product({name}), {rest}, "
+            return [*lines, f"{self.name}[{lane}] = {taken_in}ogive_pair(0.0, 0.0));"]
+        if self.is_extreme:
+            lines.append(f"{self.name}_nan |= {name} != {name};")
+        if self.in_pairs:
+            pair = f"{self.name}_pair[{lane}]"
+            total = f"{self.name}[{lane}]"
+            return [
+                *lines,
+                f"if (!{self.name}_is_paired) {{",
+                f"    {total} = {total} + {name};",
+                f"}} else if ({self.name}_is_second) {{",
+                f"    {total} = {total} + (double)({pair} + {name});",
+                "}",
+                f"{pair} = {name};",
+            ]
+        if taken is not self.form and not self.is_whole:
+            name = f"(double){name}"
+        return [*lines, *self._joined(lane, [name])]
+
+    def _joined(self, lane: str, other: Sequence[str]) -> list[str]:
+        """A lane with an element, or with the parts of another lane."""
+        a, b = f"{self.name}[{lane}]", other[0]
+        kind = self.text.dialect.type(self.form)
+        if self.is_whole and self.kind in ("whole_sum", "whole_product"):
+            wide = self.text.dialect.type(Format.U64)
+            return [f"{a} = ({kind})(({wide}){a} {'+' if self.kind == 'whole_sum' else '*'} ({wide}){b});"]
+        if self.kind != "row_sum":
+            return [f"{a} = {b} {'>' if self.kind.endswith('max') else '<'} {a} ? {b} : {a};"]
+        if not self.has_low:
+            return [f"{a} = {a} + {b};"]
+        low, lost, total = f"{self.name}_low[{lane}]", f"{self.name}_lost[{lane}]", f"t{self.index}"
+        lines = [f"const {kind} {total} = {a} + {b};"]
+        if self.from_one:
+            return [*lines, f"{low} = {low} + ({b} - ({total} - {a}));", f"{a} = {total};"]
+        off = f"e{self.index}"
+        lines += [
+            f"const {kind} s{self.index} = {total} - {a};",
+            f"const {kind} {off} = ({a} - ({total} - s{self.index})) + ({b} - s{self.index});",
+        ]
+        if self.has_lost:
+            size = self.text.call("fabs_d", off)
+            lines.append(f"{lost} = {lost} + {f'({size} + {other[2]})' if len(other) > 1 else size};")
+        lines.append(f"{low} = {low} + {f'({off} + {other[1]})' if len(other) > 1 else off};")
+        return [*lines, f"{a} = {total};"]
+
+    def end(self, slot: int) -> list[str]:
+        """The statements that join the lanes, and put what was found into the record."""
+        slot += 2 * self.index
+        if self.from_one:
+            return self._end_from_one(slot)
+        if self.kind == "row_product":
+            rest = (
+                (f"&{self.name}_rest[j]", f"{self.name}_rest[j + half]") if self.has_rest else ("0", f"{self.name}[0]")
+            )
+            join = [f"{self.name}[j] = ogive_product({self.name}[j], {self.name}[j + half], {', '.join(rest)});"]
+            lines = self._halves(join)
+            for k, part in enumerate(self.parts):
+                lines += [f"record[{slot + 2 * k}] = {part}[0].high;", f"record[{slot + 2 * k + 1}] = {part}[0].low;"]
+            return lines
+        parts = [f"{part}[j + half]" for part in self.parts]
+        lines = self._halves(self._joined("j", parts))
+        values = [f"{part}[0]" for part in self.parts]
+        if self.is_extreme:
+            values[0] = f"{self.name}_nan ? {self.text.literal(Format.F64, math.nan)} : {values[0]}"
+        if self.is_whole:
+            bits = f"({self.text.dialect.type(Format.U64)})({self.text.dialect.type(Format.I64)}){values[0]}"
+            values[0] = self.text.call("double_of_bits", bits)
+        values += ["0.0"] * (len(values) % 2)
+        return [*lines, *(f"record[{slot + k}] = {value};" for k, value in enumerate(values))]
+
+    def _halves(self, join: Sequence[str]) -> list[str]:
+        loop = ["    for (int j = 0; j < half; j++) {", *(f"        {line}" for line in join), "    }"]
+        return [f"for (int half = {self.lanes // 2}; half > 0; half /= 2) {{", *loop, "}"]
+
+    def _end_from_one(self, slot: int) -> list[str]:
+        """The sums began with one, in each lane."""
+        name, low = self.name, f"{self.name}_low"
+        return [
+            f"double {name}_all[{self.lanes}];",
+            *_each(self.lanes, [f"{name}_all[j] = {name}[j];"]),
+            *self._halves(
+                [f"{name}_all[j] = {name}_all[j] + {name}_all[j + half];", f"{low}[j] = {low}[j] + {low}[j + half];"]
+            ),
+            f"record[{slot}] = ({name}_all[0] - {float(self.lanes)}) + (double){low}[0];",
+            f"record[{slot + 1}] = 0.0;",
+        ]
+
+
+def _each(lanes: int, lines: Sequence[str]) -> list[str]:
+    return [f"for (int j = 0; j < {lanes}; j++) {{", *(f"    {line}" for line in lines), "}"]
+
+
+def _counts(value: Expression) -> bool:
+    """Whether this is 1 where a condition holds, or where it does not, and 0 elsewhere."""
+    return (
+        value.operation == ops.SELECT
+        and all(o.operation == ops.CONSTANT for o in value.operands[1:])
+        and {o.attribute for o in value.operands[1:]} == {0.0, 1.0}
+    )
