@@ -1,5 +1,6 @@
 """What every test session needs: a cache of its own, so that no test sees what other sessions compiled."""
 
+import gc
 import os
 import sys
 import tempfile
@@ -16,6 +17,17 @@ hypothesis.settings.register_profile("ogive", deadline=None)
 hypothesis.settings.load_profile("ogive")
 
 pytest_plugins = ["tests.matrices"]
+
+# Collecting makes tens of thousands of objects that live as long as the session. The collector of garbage would walk over
+# them again and again: that was half of the time of collecting.
+gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
+
 
 # Before the first import of ogive: kernels of earlier sessions must not be found, nor the user's folder touched.
 # Workers of one session share its cache, whose name they inherit: a kernel is compiled once.

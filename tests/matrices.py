@@ -6,7 +6,8 @@ A matrix is a test with a case for each operator, type, target and so on. Its ma
     @pytest.mark.parametrize(("op", "signature"), CASES)
 
 A run takes one case of each operator, by default. The seed decides which one. It is the hash of the tree of the last commit,
-so every commit tries other cases, and everybody tries the same ones for a commit. ``@pytest.mark.matrix(share=5)`` names no
+so every commit tries other cases, and everybody tries the same ones for a commit. All matrices take the same types of an
+operator, so that its kernel is compiled once. ``@pytest.mark.matrix(share=5)`` names no
 operator: a run takes a fifth of the cases. ``@pytest.mark.matrix()`` says neither: by default a run takes no case of such a sweep.
 
 ``--matrices whole`` runs every case, and ``--matrices rest`` those that a default run leaves out. ``--seed``, or
@@ -118,8 +119,17 @@ def left_in(items: Iterable[pytest.Item], seed: str, named: tuple[str, ...] = ()
     counts = [(group, 1) for group in groups.values()]
     counts += [(cases, -(-len(cases) // share)) for (_, share), cases in shares.items()]
     for cases, count in counts:
-        kept.update(heapq.nsmallest(count, cases, key=lambda item: place(seed, item.nodeid)))
+        kept.update(heapq.nsmallest(count, cases, key=lambda item: order_of(seed, item)))
     return kept
+
+
+def order_of(seed: str, item: pytest.Item) -> tuple[bytes, bytes]:
+    """An operator's types decide first: all matrices take the same, and what is compiled for one serves the others."""
+    case = item.nodeid.partition("[")[2].removesuffix("]")
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    if "op" in parameters and "signature" in parameters:
+        case = "-".join((parameters["op"].name, *(kind.name for kind in parameters["signature"].inputs)))
+    return place(seed, case), place(seed, item.nodeid)
 
 
 def operator_of(item: pytest.Item, path: str) -> object:

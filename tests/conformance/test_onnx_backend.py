@@ -96,6 +96,7 @@ TestOnnxPyTorchConverted = test_case("pytorch-converted")
 TestOnnxPyTorchOperator = test_case("pytorch-operator")
 
 
+@pytest.mark.matrix
 def test_the_tests_are_there():
     assert len(CASES["node"]) >= 1800
     assert len(IN_SCOPE["node"]) >= 700

@@ -76,6 +76,21 @@ def test_in_time_every_case_is_chosen():
     assert {item for n in range(60) for item in matrices.left_in(MATRIX, str(n))} == {*MATRIX}
 
 
+def test_all_matrices_take_the_same_types_of_an_operator():
+    cases = [(OPERATORS["celu"], signature) for signature in OPERATORS["celu"].signatures]
+    items = [
+        Item(f"{file}::test[celu-{n}-{target}]", ["op.name"], op=op, signature=signature, target=target)
+        for file in ("a.py", "b.py", "c.py")
+        for n, (op, signature) in enumerate(cases)
+        for target in ("x86-64", "aarch64")
+    ]
+    assert len(cases) > 2
+    for seed in "123456":
+        chosen = [item.callspec.params for item in matrices.left_in(items, seed)]
+        assert len(chosen) == 3
+        assert len({chosen_case["signature"] for chosen_case in chosen}) == 1
+
+
 def test_a_test_that_is_named_keeps_all_its_cases():
     named = ("test[relu", "test[1]")
     chosen = matrices.left_in([*MATRIX, *SWEEP], "first", named)
