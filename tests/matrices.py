@@ -7,17 +7,18 @@ A matrix is a test with a case for each operator, type, target and so on. Its ma
 
 A run takes one case of each operator, by default. The seed decides which one. It is the hash of the tree of the last commit,
 so every commit tries other cases, and everybody tries the same ones for a commit. All matrices take the same types of an
-operator, so that its kernel is compiled once. ``@pytest.mark.matrix(share=5)`` names no
-operator: a run takes a fifth of the cases. ``@pytest.mark.matrix()`` says neither: by default a run takes no case of such a sweep.
+operator, so that its kernel is compiled once. ``@pytest.mark.matrix(share=5)`` names no operator: a run takes a fifth of the
+cases. ``@pytest.mark.matrix(share=4, pool="slow")`` makes a matrix of many tests that each take seconds, of which a run takes a
+quarter. ``@pytest.mark.matrix()`` says neither: by default a run takes no case of such a sweep.
 
-``--matrices whole`` runs every case, and ``--matrices rest`` those that a default run leaves out. ``--seed``, or
-OGIVE_TEST_SEED in the environment, sets the seed. A test that the command line names (``file.py::test``) keeps all its cases.
+``--matrices further`` runs others: two more cases of each operator, twice as many more of a share, all others of a pool, and a
+quarter of a sweep. ``--matrices whole`` runs every case. ``--seed``, or OGIVE_TEST_SEED in the environment, sets the seed. A test
+that the command line names (``file.py::test``) keeps all its cases.
 """
 
 from __future__ import annotations
 
 import hashlib
-import heapq
 import os
 import subprocess
 from collections.abc import Iterable
@@ -28,7 +29,7 @@ import pytest
 
 MARKER = (
     'matrix(path), matrix(share=n): a run takes one case of each operator, to which the path, such as "op.name", leads '
-    "from an argument; or one case in n; with neither it takes no case"
+    "from an argument; or one case in n, of all tests with the same pool=name where there is one; with neither no case"
 )
 
 
@@ -36,9 +37,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("matrices", "matrices of operators, types and targets")
     group.addoption(
         "--matrices",
-        choices=("chosen", "rest", "whole"),
+        choices=("chosen", "further", "whole"),
         default="chosen",
-        help="of each matrix one case of each operator (chosen), all others (rest), or all cases (whole)",
+        help="of each matrix one case of each operator (chosen), two others (further), or all cases (whole)",
     )
     group.addoption(
         "--seed",
@@ -66,7 +67,7 @@ def description(config: pytest.Config) -> str:
     seed, mode = config.option.seed, config.option.matrices
     return {
         "chosen": f"matrices: one case of each operator; --seed={seed} chooses it; --matrices=whole runs all cases",
-        "rest": f"matrices: without the cases that --seed={seed} chooses",
+        "further": f"matrices: two cases of each operator beside the one that --seed={seed} chooses",
         "whole": "matrices: all cases",
     }[mode]
 
@@ -87,10 +88,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """After ``-k`` and ``-m``: the cases are chosen among those that are left."""
     if config.option.matrices == "whole":
         return
-    chosen = left_in(items, config.option.seed, always_run(config))
-    keeps = {"chosen": chosen.__contains__, "rest": lambda item: item not in chosen}[config.option.matrices]
-    config.hook.pytest_deselected(items=[item for item in items if not keeps(item)])
-    items[:] = filter(keeps, items)
+    chosen = left_in(items, config.option.seed, always_run(config), is_further=config.option.matrices == "further")
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = filter(chosen.__contains__, items)
 
 
 def always_run(config: pytest.Config) -> tuple[str, ...]:
@@ -101,31 +101,34 @@ def always_run(config: pytest.Config) -> tuple[str, ...]:
     return tuple(named)
 
 
-def left_in(items: Iterable[pytest.Item], seed: str, named: tuple[str, ...] = ()) -> set[pytest.Item]:
-    """The tests outside of matrices, and those that the seed chooses."""
-    kept, groups, shares = (
-        set(),
-        dict[tuple[str, object], list[pytest.Item]](),
-        dict[tuple[str, int], list[pytest.Item]](),
-    )
+def left_in(
+    items: Iterable[pytest.Item], seed: str, named: tuple[str, ...] = (), *, is_further: bool = False
+) -> set[pytest.Item]:
+    """The tests outside of matrices, and those that the seed chooses; or those that a further run takes."""
+    kept, groups = set[pytest.Item](), dict[tuple[str, object, int | None, bool], list[pytest.Item]]()
     for item in items:
         marker = item.get_closest_marker("matrix")
         if marker is None or item.nodeid.partition("::")[2].startswith(named):
             kept.add(item)
-        elif marker.args:
-            groups.setdefault((item.nodeid.partition("[")[0], operator_of(item, *marker.args)), []).append(item)
-        elif "share" in marker.kwargs:
-            shares.setdefault((item.nodeid.partition("[")[0], marker.kwargs["share"]), []).append(item)
-    counts = [(group, 1) for group in groups.values()]
-    counts += [(cases, -(-len(cases) // share)) for (_, share), cases in shares.items()]
-    for cases, count in counts:
-        kept.update(heapq.nsmallest(count, cases, key=lambda item: order_of(seed, item)))
+            continue
+        share, pool = marker.kwargs.get("share"), marker.kwargs.get("pool")
+        operator = operator_of(item, *marker.args) if marker.args else None
+        is_sweep = operator is share is None
+        together = pool or item.nodeid.partition("::" if is_sweep else "[")[0]
+        groups.setdefault((together, operator, share, bool(pool)), []).append(item)
+    if is_further:
+        kept.clear()
+    for (_, operator, share, is_pool), cases in groups.items():
+        count = 1 if operator is not None else 0 if share is None else -(-len(cases) // share)
+        ordered = sorted(cases, key=lambda item: order_of(seed, item))
+        further = len(cases) if is_pool else 2 * count or -(-len(cases) // 4)
+        kept.update(ordered[count : count + further] if is_further else ordered[:count])
     return kept
 
 
 def order_of(seed: str, item: pytest.Item) -> tuple[bytes, bytes]:
     """An operator's types decide first: all matrices take the same, and what is compiled for one serves the others."""
-    case = item.nodeid.partition("[")[2].removesuffix("]")
+    case = item.nodeid.partition("[")[2].removesuffix("]") or item.nodeid
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
     if "op" in parameters and "signature" in parameters:
         case = "-".join((parameters["op"].name, *(kind.name for kind in parameters["signature"].inputs)))

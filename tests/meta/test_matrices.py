@@ -20,9 +20,9 @@ TEST = f"{FILE}::test_stages_of_rows_are_well_formed"
 class Item:
     """A test as pytest collects it."""
 
-    def __init__(self, name, marker=None, share=None, **parameters):
+    def __init__(self, name, marker=None, share=None, pool=None, **parameters):
         self.nodeid = name
-        kwargs = {} if share is None else {"share": share}
+        kwargs = {name: value for name, value in (("share", share), ("pool", pool)) if value is not None}
         self.marker = None if marker is None else SimpleNamespace(args=tuple(marker), kwargs=kwargs)
         if parameters:
             self.callspec = SimpleNamespace(params=parameters)
@@ -64,6 +64,13 @@ def test_a_share_is_a_number_of_cases():
     assert len(chosen) == 3
     assert chosen == matrices.left_in(cases, "first") != matrices.left_in(cases, "other")
     assert {item for n in range(60) for item in matrices.left_in(cases, str(n))} == {*cases}
+
+
+def test_a_pool_is_a_matrix_of_several_tests():
+    tests = [Item(f"{file}.py::test_{n}", [], share=4, pool="slow") for file in "ab" for n in range(6)]
+    assert len(matrices.left_in(tests, "first")) == 3
+    assert {item for n in range(60) for item in matrices.left_in(tests, str(n))} == {*tests}
+    assert len(matrices.left_in(tests[:1], "first")) == 1  # who runs one file runs what it has
 
 
 def test_a_seed_chooses_the_same_cases_again_and_another_one_chooses_others():
@@ -125,12 +132,27 @@ def test_a_run_says_its_seed_and_its_workers_agree_on_it():
     assert re.search(rf"^{of_rows} passed", text, re.MULTILINE)
 
 
-def test_the_rest_is_what_a_run_leaves_out():
+def test_a_further_run_takes_other_cases():
+    def further(items):
+        return matrices.left_in(items, "first", is_further=True)
+
+    assert not further(ITEMS) & matrices.left_in(ITEMS, "first")
+    assert not further(ALONE)
+    assert [*map(operators_of, ([*MATRIX], further(MATRIX)))] == [
+        sorted(op.name for op in list(OPERATORS.values())[:12] for _ in range(count)) for count in (4, 2)
+    ]
+    assert {item for n in range(60) for item in matrices.left_in(MATRIX, str(n), is_further=True)} == {*MATRIX}
+    assert len(further([Item(f"c.py::test[{n}]", [], share=5, n=n) for n in range(50)])) == 20
+    assert len(further([Item(f"c.py::test_{n}", [], share=5, pool="slow") for n in range(50)])) == 40
+    assert len(further([Item(f"c.py::Test::test_{n}", []) for n in range(50)])) == 13
+
+
+def test_the_modes_take_cases_of_one_whole():
     text, chosen = run("--collect-only", FILE, OGIVE_TEST_SEED="first")
     assert "--seed=first chooses it" in text
-    _, rest = run("--collect-only", FILE, "--seed=first", "--matrices=rest")
+    _, further = run("--collect-only", FILE, "--seed=first", "--matrices=further")
     _, whole = run("--collect-only", TEST)
-    assert rest
+    assert further
     assert chosen
-    assert not chosen & rest
-    assert chosen | rest == whole
+    assert not chosen & further
+    assert chosen | further < whole
