@@ -38,7 +38,7 @@ warnings:  ## the native extension compiles without a warning (needs meson and n
 test:  ## the README's tests; `make test TESTS=tests/cpu/test_rows.py` for some
 	$(PYTHON) -m pytest -q $(or $(TESTS),-n auto tests --pyargs ogive)
 
-# What takes milliseconds a test, and the texts of all programs: the first look before a commit.
+# What takes milliseconds a test, and an eighth of the texts of all programs: the first look before a commit.
 QUICK = tests/free tests/messages tests/numerics/test_machine.py tests/engine/test_schedule.py tests/engine/test_fusion_groups.py \
 	tests/engine/test_fusion.py tests/directml/test_binding.py tests/directml/test_tensor.py tests/webnn/test_checks.py \
 	tests/golden/test_near_zero.py tests/cpu/test_ties.py
@@ -49,7 +49,7 @@ test-quick:  ## the tests that take a minute together, before a commit
 mutants:  ## which tests notice that code is wrong at one place; nothing else may run in this checkout meanwhile
 	$(PYTHON) -m tools.mutants
 
-test-all:  ## these, and every type and target of each operator
+test-all:  ## these, the slow tests, and every type and target of each operator
 	$(PYTHON) -m pytest -q -n auto --matrices=whole tests --pyargs ogive
 
 check:  ## everything that CI does, from a fresh .venv
@@ -65,7 +65,7 @@ free-threaded:  ## threads in a Python without its lock, built from Debian's sou
 	.ci/free-threaded
 
 export:  ## every exported function on every architecture that can be run here
-	OGIVE_EXPORT_ALL=1 $(PYTHON) -m pytest -q tests/exporting
+	OGIVE_EXPORT_ALL=1 $(PYTHON) -m pytest -q --matrices=whole tests/exporting
 
 opencl:  ## every kernel on an OpenCL device (needs pyopencl, and pocl-opencl-icd where there is no other)
 	OGIVE_OPENCL_ALL=1 $(PYTHON) -m pytest -q -n auto --matrices=whole tests/devices

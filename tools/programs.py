@@ -27,17 +27,21 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import ZIP_DEFLATED, ZipFile
+from zlib import crc32
 
 if TYPE_CHECKING:
     from ogive.expression import Expression
     from ogive.operator import Operator
     from ogive.program import Program
 
-__all__ = ["COMMAND", "FAMILIES", "altered", "digests", "kept", "programs"]
+__all__ = ["COMMAND", "FAMILIES", "PARTS", "altered", "digests", "kept", "programs"]
 
 ROOT = Path(__file__).parents[1]
 FILE = ROOT / "tests" / "programs.txt"
 COMMAND = "python -m tools.programs --write"
+
+#: Tests look at the programs in so many parts, which their names tell apart.
+PARTS = 8
 
 #: A name, and what lowers its program.
 Named = tuple[str, Callable[[], "Program"]]
@@ -168,10 +172,16 @@ def programs(family: str) -> Iterator[Named]:
 # ---- the file
 
 
-def digests(family: str) -> dict[str, str]:
-    """The digest of each program of a family."""
+def _is_of_part(name: str, part: int | None) -> bool:
+    return part is None or crc32(name.encode()) % PARTS == part
+
+
+def digests(family: str, part: int | None = None) -> dict[str, str]:
+    """The digest of each program of a family, or of one part of them."""
     found = {}
     for name, make in programs(family):
+        if not _is_of_part(name, part):
+            continue
         try:
             found[name] = make().digest[:12]
         except Exception as error:
@@ -180,10 +190,11 @@ def digests(family: str) -> dict[str, str]:
     return found
 
 
-def kept(family: str = "") -> dict[str, str]:
-    """The digests that the file has: of a family, or all."""
+def kept(family: str = "", part: int | None = None) -> dict[str, str]:
+    """The digests that the file has: of a family or one part of it, or all."""
     lines = [line.rsplit(" ", 1) for line in FILE.read_text().splitlines()] if FILE.exists() else []
-    return {name: digest for name, digest in lines if name.startswith(f"{family}/" if family else "")}
+    begin = f"{family}/" if family else ""
+    return {name: digest for name, digest in lines if name.startswith(begin) and _is_of_part(name, part)}
 
 
 def altered(before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 specification = importlib.util.spec_from_file_location("derivatives", ROOT / "accuracy/measure_derivatives.py")
@@ -20,6 +21,7 @@ def test_the_page_has_the_table():
     assert script.BEGIN + script.table(results) + script.END in script.PAGE.read_text()
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_ours_are_correctly_rounded_where_they_were_worst():
     results = json.loads(script.RESULTS.read_text())["operators"]
     for name, rows in results.items():

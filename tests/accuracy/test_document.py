@@ -50,6 +50,7 @@ def test_every_float32_is_counted():
     assert {row["count"] for row in EVERY_FLOAT32} == {1 << 32}
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("row", EVERY_FLOAT32, ids=lambda row: f"{row['operator']} {row['parameters']}")
 def test_no_float32_is_misrounded(row):
     op = OPERATORS.get(row["operator"])
@@ -107,7 +108,7 @@ def test_every_operator_of_one_tensor_is_counted_in_16_bits():
     assert set(wanted) <= counted
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize(
     "count", COUNTS, ids=lambda count: f"{count['operator']}-{count['dtype']}-{count['parameters']}"
 )
@@ -118,7 +119,7 @@ def test_operators_compute_what_was_counted(count):
     )
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8)
 @pytest.mark.parametrize("kept", HALVES.values(), ids=HALVES)
 def test_measuring_again_gives_the_same(kept):
     report = sweep(OPERATORS[kept.operator], element_type(kept.dtype), kept.parameters)
@@ -154,6 +155,7 @@ def test_pairs_were_counted():
     assert {row["operator"] for row in PAIRS} >= {"pow", "div", "atan2", "hypot", "prelu", "logaddexp"}
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("row", PAIRS, ids=lambda row: row["operator"])
 def test_no_pair_is_misrounded(row):
     assert row["misrounded"] == row["undecided"] == 0

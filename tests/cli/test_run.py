@@ -492,6 +492,7 @@ print(next(line for line in open("/proc/self/status") if line.startswith("VmHWM"
     return int(done.stdout.split()[-1]) << 10
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the peak is read from /proc")
 @pytest.mark.parametrize("is_written", [False, True])
 def test_memory(tmp_path, is_written):

@@ -103,7 +103,7 @@ def test_zeros_of_both_signs_at_the_top(kind):
     assert_same_bits(*columns_and_rows(twice_the_largest, x.astype(kind)))
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("target", RUNNABLE, ids=lambda t: t.name)
 @pytest.mark.parametrize("kind", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("name", ["sum", "product", "max", "l2", "log_sum_exp", "arg_max", "softmax"])

@@ -57,6 +57,7 @@ def errors(got, wanted):
     return np.abs(got.astype(np.float64) - wanted) / unit
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize(("name", "parameters", "bound"), BOUNDS, ids=IDS)
 def test_errors_keep_to_the_bound(name, parameters, bound):
     """float64 of the exact contract is the reference: it is off by 2**-29 of these units at most."""
@@ -128,6 +129,7 @@ def test_types_and_formulas_that_gain_nothing_are_exact(op):
             assert op.fast.program(signature) == op.exact.program(signature)
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_no_fast_program_costs_more_than_the_exact_one():
     """sparsemax had a program of its own that took twice the time, for the same bits."""
     differ = 0

@@ -10,9 +10,9 @@ from tests.cpu.test_targets import RUNNABLE, program
 from tests.inputs import CASE_IDS, CASES, ROW_CASES, assert_same_bits, expect_other_bits_with_open_parameters, operands
 
 
-def neighbour(kind):
+def neighbour(kind, of_floats="tanh"):
     """An operator that takes and gives this type, and changes most numbers."""
-    name = "logical_not" if kind.name == "bool" else "bitwise_not" if kind.is_integer else "tanh"
+    name = "logical_not" if kind.name == "bool" else "bitwise_not" if kind.is_integer else of_floats
     op = OPERATORS[name]
     return op, next(s for s in op.signatures if s.inputs[0] == kind)
 
@@ -25,7 +25,7 @@ def test_fusing_changes_no_bit(op, signature, request):
     compiled, required = program(op, signature)
     arrays = operands(signature, 1500)
     count = len(arrays)
-    before = [neighbour(kind) for kind in signature.inputs]
+    before = [neighbour(kind, "neg" if i else "tanh") for i, kind in enumerate(signature.inputs)]
     after, after_signature = neighbour(signature.outputs[0])
     steps = [(b.program(s), [i]) for i, (b, s) in enumerate(before)]
     steps.append((compiled, list(range(count, 2 * count))))

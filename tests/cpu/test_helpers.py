@@ -67,7 +67,7 @@ HELPERS: dict[str, tuple[Callable[[Any], Any], Callable[[float], Any]]] = {
 }
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=10)
 @pytest.mark.parametrize("name", HELPERS)
 def test_helpers_of_numbers_beyond_the_type(name: str) -> None:
     formula, exact = HELPERS[name]

@@ -164,6 +164,7 @@ def in_numpy(formula: Formula, *arrays: np.ndarray) -> np.ndarray:
     return np.asarray(formula(*arrays)).astype(np.float64)
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
 @pytest.mark.parametrize("name", OF_ONE)
 def test_of_one(name):
@@ -184,6 +185,7 @@ def test_of_two(name):
     assert off_by(got, wanted)[worst] <= 2, (PAIRS[0][worst], PAIRS[1][worst], got[worst], wanted[worst])
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
 @pytest.mark.parametrize("name", [*OF_ONE, *OF_TWO])
 def test_in_float32(name):
@@ -268,7 +270,7 @@ LIMITS: dict[str, Formula] = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=7)
 @pytest.mark.filterwarnings("ignore:.*encountered:RuntimeWarning")
 @pytest.mark.parametrize("kind", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("asked", LIMITS)

@@ -6,6 +6,7 @@ It works on one element, in NumPy's scalars and in fractions: slow, and nothing 
 import math
 import struct
 from fractions import Fraction
+from functools import cache
 
 import ml_dtypes  # noqa: F401
 import numpy as np
@@ -24,15 +25,17 @@ def rounded(value: Fraction, form: Format):
     kind = NUMPY[form]
     if value == 0:
         return kind(0)
-    precision, smallest = (24, -149) if form is Format.F32 else (53, -1074)
-    exponent = abs(value).numerator.bit_length() - value.denominator.bit_length()
-    if Fraction(2) ** exponent > abs(value):
+    precision, smallest, largest = (24, -149, 128) if form is Format.F32 else (53, -1074, 1024)
+    numerator, denominator = abs(value.numerator), value.denominator
+    exponent = numerator.bit_length() - denominator.bit_length()
+    if numerator << max(-exponent, 0) < denominator << max(exponent, 0):
         exponent -= 1
-    unit = Fraction(2) ** max(exponent - precision + 1, smallest)
-    result = round(value / unit) * unit
-    if abs(result) >= Fraction(2) ** (128 if form is Format.F32 else 1024):
-        return kind(math.inf if value > 0 else -math.inf)
-    return kind(float(result)) if result else math.copysign(1, value) * kind(0)
+    unit = max(exponent - precision + 1, smallest)
+    denominator <<= max(unit, 0)
+    count, rest = divmod(numerator << max(-unit, 0), denominator)
+    count += 2 * rest > denominator or (2 * rest == denominator and count % 2)
+    size = math.inf if count.bit_length() + unit > largest else math.ldexp(count, unit)
+    return kind(size if value > 0 else -size)
 
 
 def fma(a, b, c, form):
@@ -51,7 +54,8 @@ def fma(a, b, c, form):
 def scale(a, n, form):
     if not np.isfinite(a) or a == 0 or np.isnan(n):
         return a if not np.isnan(n) else NUMPY[form](np.nan)
-    return rounded(Fraction(float(a)) * Fraction(2) ** int(n), form)
+    power = Fraction(1 << int(n)) if n >= 0 else Fraction(1, 1 << -int(n))
+    return rounded(Fraction(float(a)) * power, form)
 
 
 def multiply_to_odd(a, b):
@@ -90,9 +94,14 @@ def bitcast(value, source: Format, result: Format):
     return NUMPY[result](struct.unpack("<" + codes[result], struct.pack("<" + codes[source], value))[0])
 
 
+@cache
+def in_order(root):
+    return [*walk(root)]
+
+
 def evaluate(root, values):
     done = {}
-    for n in walk(root):
+    for n in in_order(root):
         operands_ = [done[o] for o in n.operands]
         form = n.format
         source = n.operands[0].format if n.operands else form

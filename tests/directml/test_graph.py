@@ -540,6 +540,7 @@ def random_graphs(draw):
     return made, [a if i in read else None for i, a in enumerate(arrays)], [values_of[o] for o in order]
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 @settings(max_examples=150, deadline=None)
 @given(random_graphs())
 def test_any_graph_has_the_bits_of_running_node_by_node(case):
@@ -760,6 +761,7 @@ numbers = st.one_of(small, small, small, st.just(2**32 - 1))
 edges = st.lists(st.tuples(numbers, numbers, numbers, numbers), max_size=8)
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(st.sampled_from(["relu", "add", "constant", "half"]), max_size=5), edges, edges, edges, numbers, numbers

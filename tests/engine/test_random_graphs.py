@@ -11,6 +11,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
@@ -286,6 +287,7 @@ def some_arrays(inputs, seed):
     return made
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 @settings(
     max_examples=int(ASKED) if ASKED else 60,
     derandomize=not ASKED,

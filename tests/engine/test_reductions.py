@@ -40,7 +40,7 @@ def exact(name, row):
     return sums[name]()
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("name", ["sum", "mean", "l1", "sum_square", "l2", "max", "min"])
 @pytest.mark.parametrize("kind", FLOATS, ids=lambda k: k.name)
 @pytest.mark.parametrize("length", LENGTHS)

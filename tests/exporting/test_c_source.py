@@ -115,6 +115,7 @@ def test_the_digests_of_this_machine(compiler, first, tmp_path):
     assert other == UNDECIDED & set(exported.digests)
 
 
+@pytest.mark.matrix(share=8, pool="exports")
 def test_own_formulas_gradients_and_bound_operators(tmp_path):
     @ogive.operator
     def gated(x, y):
@@ -129,6 +130,7 @@ def test_own_formulas_gradients_and_bound_operators(tmp_path):
     assert len(found) == 4
 
 
+@pytest.mark.matrix(share=8, pool="exports")
 def test_no_library_is_called(tmp_path):
     """But for memcpy, which compilers have of their own."""
     export_sources(functions()[::3], "everything", self_test=False).write(tmp_path)

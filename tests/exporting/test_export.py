@@ -175,6 +175,7 @@ def model(text):
     return ogive.onnx.load(onnx.parser.parse_model(header + text + "}"))
 
 
+@pytest.mark.matrix(share=8, pool="exports")
 def test_models_of_one_kernel(tmp_path):
     fused = model("h = LeakyRelu<alpha=0.5>(x) g = Mul(h, z)  y = Softmax(g)")
     exported = ogive.export(fused, name="fused", self_test=True)
@@ -223,6 +224,7 @@ def test_address():
 # ---- the command
 
 
+@pytest.mark.matrix(share=8, pool="exports")
 def test_command(tmp_path):
     arguments = [
         "export",
@@ -254,6 +256,7 @@ def test_snippets():
         snippet(exported, "bazel")
 
 
+@pytest.mark.matrix(share=8, pool="exports")
 def test_the_example_in_c(tmp_path):
     if shutil.which("cc") is None or sys.platform != "linux":
         pytest.skip("cc is not installed, or this is not Linux")

@@ -32,6 +32,7 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
+@pytest.mark.matrix(share=8, pool="exports")
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: chromium)")
 def test_the_page_computes(tmp_path):
     pytest.importorskip("ziglang", reason="the package ziglang, which compiles for WebAssembly, is not installed")

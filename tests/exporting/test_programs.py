@@ -65,7 +65,7 @@ FLUSH = {
 }
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=8, pool="exports")
 @pytest.mark.parametrize("target", ON)
 def test_the_callers_environment_does_not_matter_and_comes_back(target, tmp_path):
     """Every rounding mode, with flush-to-zero where there is one, and a flag that was set before."""
@@ -82,7 +82,7 @@ def test_the_callers_environment_does_not_matter_and_comes_back(target, tmp_path
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=8, pool="exports")
 @pytest.mark.parametrize(("form", "library"), [("static", "libsome.a"), ("shared", "libsome.so")])
 def test_libraries(form, library, tmp_path):
     need("cc", "ar")
@@ -142,7 +142,7 @@ int main(void) {
 """
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=8, pool="exports")
 @pytest.mark.parametrize(("more", "said"), [("0", ""), ("50", "data race")])
 def test_threads(more, said, tmp_path):
     """Threads that take a range each, of elements and of rows, in place too. Ranges that overlap are reported."""

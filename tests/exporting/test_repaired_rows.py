@@ -80,7 +80,7 @@ def result_of(name, x):
     return np.empty((len(x), 1) if name in NUMBERS else x.shape, np.float32)
 
 
-@pytest.mark.matrix(share=4)
+@pytest.mark.matrix(share=8, pool="exports")
 @pytest.mark.parametrize(("name", "seed", "shape"), CASES)
 def test_rows_have_the_operators_bits(name, seed, shape, tmp_path, monkeypatch):
     """Also over the operand, in parts."""
@@ -98,7 +98,7 @@ def test_rows_have_the_operators_bits(name, seed, shape, tmp_path, monkeypatch):
     assert (called(without, x, result_of(name, x)) != right).any()
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=8, pool="exports")
 @pytest.mark.parametrize("name", ["softmin", "logsumexp"])
 def test_rows_that_lie_apart(name, tmp_path):
     """From the last row to the first, and elements from the last to the first."""
@@ -117,6 +117,7 @@ def test_rows_that_lie_apart(name, tmp_path):
     assert_same_bits(np.ascontiguousarray(y[:, ::2]), right)
 
 
+@pytest.mark.matrix(share=8, pool="exports")
 def test_numbers_of_rows_in_place(tmp_path):
     """A result over an operand that has one number a row."""
     text = "axes = Constant<value_ints=[1]>() s = ReduceSum(x, axes) y = Mul(s, scale)"
@@ -127,7 +128,7 @@ def test_numbers_of_rows_in_place(tmp_path):
     assert_same_bits(called(library(what, tmp_path).rows, x, scale, scale), right)
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=8, pool="exports")
 @pytest.mark.parametrize("name", ["softmin", "logsumexp"])
 def test_scratch_memory_is_enough(name, tmp_path):
     """Beyond as many bytes as the function asks for, nothing is written."""

@@ -5,11 +5,13 @@ import pytest
 from tools import programs
 
 
+@pytest.mark.matrix(share=8, pool="programs")
+@pytest.mark.parametrize("part", range(programs.PARTS))
 @pytest.mark.parametrize("family", programs.FAMILIES)
-def test_programs_are_as_they_were(family):
-    found = programs.digests(family)
-    assert found, f"{family} has no programs"
-    lines = programs.altered(programs.kept(family), found)
+def test_programs_are_as_they_were(family, part):
+    found = programs.digests(family, part)
+    assert found, f"{family} has no programs in part {part}"
+    lines = programs.altered(programs.kept(family, part), found)
     assert not lines, "\n".join(
         [
             "these programs are lowered to other texts than tests/programs.txt has:",

@@ -509,7 +509,7 @@ def test_wrong_calls(arguments, text):
     assert text in found.output
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(pool="slowest")
 @pytest.mark.parametrize(("kind", "least"), [("float16", 60), ("int8", 8)])
 def test_all_one_operand_rows_of_ogive(capsys, kind, least):
     """Ogive's own kernels against golden data: all operators of one tensor. bfloat16 takes 45 s more, by the same command."""
@@ -563,6 +563,7 @@ def test_a_sweep_finds_what_a_kernel_has_wrong():
     assert others.arrays[0][others.wrong] == x[100]
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_a_sweep_finds_the_same_on_any_number_of_threads(monkeypatch):
     """Of every 4,099th float32, with a wrong tail and wrong NaN: each count, example, bin and cause."""
 

@@ -138,6 +138,7 @@ def test_a_sweep_of_everything_stops_at_a_crash(library, monkeypatch):
 # ---- functions of numbers, rows, other types
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_functions_of_one_number(library):
     assert judge(f"{library}:one", "exp", signature="float f(float v)").within_budget
     found = judge(f"{library}:one_crashes", "exp", signature="float f(float x)")

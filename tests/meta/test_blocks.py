@@ -125,6 +125,7 @@ def test_the_programs_of_a_page_run_in_order(path, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("path", pages_with("pycon"), ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_sessions_of_a_page_print_what_it_says(path):
     text = "\n".join(content for language, content in blocks(path.read_text(encoding="utf-8")) if language == "pycon")
@@ -175,7 +176,7 @@ def given(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.matrix(share=8)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize(("path", "command"), RUN, ids=[f"{path.name}: {command}" for path, command in RUN])
 def test_a_command_of_a_page(path, command, given):
     program, *arguments = shlex.split(command)

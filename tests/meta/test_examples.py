@@ -63,6 +63,7 @@ def test_finding_a_bug(capsys):
     assert "allowed: 4" not in repaired
 
 
+@pytest.mark.matrix(pool="slowest")
 def test_training_with_an_activation_of_ones_own(capsys):
     pytest.importorskip("torch", reason="torch, which trains the network, is not installed")
     module = script("train_activation.py")

@@ -144,6 +144,7 @@ def test_a_further_run_takes_other_cases():
     assert {item for n in range(60) for item in matrices.left_in(MATRIX, str(n), is_further=True)} == {*MATRIX}
     assert len(further([Item(f"c.py::test[{n}]", [], share=5, n=n) for n in range(50)])) == 20
     assert len(further([Item(f"c.py::test_{n}", [], share=5, pool="slow") for n in range(50)])) == 40
+    assert len(further([Item(f"c.py::test_{n}", [], pool="slowest") for n in range(50)])) == 50
     assert len(further([Item(f"c.py::Test::test_{n}", []) for n in range(50)])) == 13
 
 

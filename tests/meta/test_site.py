@@ -30,6 +30,7 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SHOWN = ("celu", "gelu", "softmax", "bit_count", "equal")
 
 
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
 def test_every_operator_has_a_page(op):
     text = operators.page(op)
@@ -162,12 +163,14 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
+@pytest.mark.matrix(pool="slowest")
 def test_nothing_is_loaded_from_elsewhere(site):
     for path in [site / "index.html", *(site / "operators").glob("*.html")]:
         text = path.read_text(encoding="utf-8")
         assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="(?:https?:)?//[^"]*"', text), path.name
 
 
+@pytest.mark.matrix(pool="slowest")
 def test_links_lead_to_pages_and_headings(site):
     found = links.check(site)
     assert found.faults == []
@@ -199,6 +202,7 @@ def test_dead_links_are_found(tmp_path, html, fault):
     assert found.external == 1
 
 
+@pytest.mark.matrix(pool="slowest")
 def test_the_command_that_checks_links(site, tmp_path):
     command = [sys.executable, "-m", "website.links"]
     done = subprocess.run([*command, str(site)], cwd=ROOT, capture_output=True, text=True, check=False)
@@ -209,6 +213,7 @@ def test_the_command_that_checks_links(site, tmp_path):
     assert "has no pages" in done.stderr
 
 
+@pytest.mark.matrix(pool="slowest")
 def test_the_search_finds_every_name_of_an_operator_first(site):
     text = (site / "searchindex.js").read_text(encoding="utf-8")
     index = json.loads(text[text.index("(") + 1 : text.rindex(")")])
@@ -232,6 +237,7 @@ def test_names_of_other_libraries_belong_to_operators():
         assert name in operators.all_names(OPERATORS[op])
 
 
+@pytest.mark.matrix(pool="slowest")
 @pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed (Debian: chromium)")
 @pytest.mark.parametrize("width", [390, 1280])
 def test_a_page_fits_a_screen(site, tmp_path, width):

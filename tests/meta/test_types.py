@@ -55,6 +55,7 @@ def lines_with_errors(command, parse, extra_path="MYPYPATH"):
     return sorted(set(parse(completed.stdout)))
 
 
+@pytest.mark.matrix(pool="slowest")
 def test_mypy_finds_the_wrong_calls_and_no_others():
     pytest.importorskip("mypy", reason="mypy is in the extra `lint`")
     options = ["--config-file=", "--strict", "--follow-imports=silent", "--no-error-summary", "--hide-error-context"]
@@ -67,6 +68,7 @@ def test_mypy_finds_the_wrong_calls_and_no_others():
     assert lines_with_errors(command, parse) == WRONG
 
 
+@pytest.mark.matrix(pool="slowest")
 def test_pyright_finds_the_wrong_calls_and_no_others(tmp_path):
     """basedpyright is pyright with its own Node; pyright itself would fetch one when it starts."""
     pytest.importorskip("basedpyright", reason="basedpyright is in the extra `lint`")

@@ -145,7 +145,7 @@ def point(name, n, period):
         return (-1) ** sign * Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize("row", NUMBERS, ids=lambda row: row.text)
 @pytest.mark.parametrize("name", COEFFICIENTS)
 def test_windows(name, row):

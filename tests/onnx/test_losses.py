@@ -89,6 +89,7 @@ def _bits():
     flint.ctx.prec = before
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("kind", KINDS[:3], ids=str)
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("operator", OPERATORS)

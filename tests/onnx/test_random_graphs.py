@@ -9,6 +9,7 @@ import math
 import os
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper, printer
@@ -146,6 +147,7 @@ def results_of(model, arrays, **keywords):
     return results if isinstance(results, tuple) else (results,)
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 @settings(
     max_examples=int(ASKED) if ASKED else 60,
     derandomize=not ASKED,

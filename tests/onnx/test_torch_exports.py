@@ -217,12 +217,14 @@ def test_there_are_enough():
     assert len(MODULES.keys() - NOT_EXPORTED[False]) >= 60
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in MODULES if name not in NOT_EXPORTED[False]])
 def test_older_exporter(name):
     check(name, dynamo=False)
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [name for name in NEWER if name not in NOT_EXPORTED[True]])
 def test_newer_exporter(name):

@@ -416,6 +416,7 @@ def test_a_graph_of_200_nodes_is_one_kernel(capsys):
     assert_same_bits(result, wanted)
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_long_graphs():
     """Nothing recurses: ten thousand nodes, one after the other."""
     graph = dml.Graph(DEVICE)
