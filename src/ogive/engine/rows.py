@@ -7,7 +7,7 @@ of length 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from ogive import operations as ops
@@ -19,7 +19,7 @@ from ogive.forking import cached_property
 if TYPE_CHECKING:
     from ogive.program import Program
 
-__all__ = ["RowFormula", "RowFused", "fits_a_kernel"]
+__all__ = ["RowFormula", "RowFused", "fits_a_kernel", "rows_under"]
 
 #: What a kernel has room for (runtime/native/native.h): reductions, stages that reduce, open parameters, operands. Of the
 #: operands some are left for rows that are kept between stages.
@@ -46,6 +46,8 @@ class RowFormula:
     """Whether integers are computed in integers, and wrap around: of formulas that reduce."""
     longest: int | None = None
     """How many elements a row may have, if there is a limit. Front ends refuse longer ones."""
+    accuracy: str = "exact"
+    """The contract."""
     is_row_wise: ClassVar[bool] = True
     needs_test: ClassVar[bool] = False
 
@@ -83,8 +85,8 @@ class RowFormula:
     @cached_property
     def identity(self) -> str:
         types = [[t.name for t in side] for side in (self.inputs, self.outputs)]
-        modular = " modular" if self.modular else ""
-        return f"rows {types} {self.reduces}{modular} {self.parameter_count}\n{python(*self.roots)}"
+        more = (" modular" if self.modular else "") + ("" if self.accuracy == "exact" else f" {self.accuracy}")
+        return f"rows {types} {self.reduces}{more} {self.parameter_count}\n{python(*self.roots)}"
 
     @property
     def key(self) -> str:
@@ -108,6 +110,7 @@ class RowFormula:
             modular=self.modular,
             parameter_count=self.parameter_count,
             reduces=self.reduces,
+            accuracy=self.accuracy,
         )
 
 
@@ -159,6 +162,15 @@ class RowFused:
         if made.row_operands != self.row_operands:
             raise ValueError("RowFused: a result has another shape than was said")
         return made
+
+
+def rows_under(computation: RowFused, accuracy: str) -> RowFused:
+    """The same computation, with what it has over rows under another accuracy contract."""
+    steps = (
+        (replace(step, accuracy=accuracy) if isinstance(step, RowFormula) else step, operands)
+        for step, operands in computation.steps
+    )
+    return replace(computation, steps=tuple(steps))
 
 
 def fits_a_kernel(steps: Sequence[tuple[Computation | RowFormula, tuple[int, ...]]], operands: int) -> bool:

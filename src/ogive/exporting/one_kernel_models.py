@@ -56,7 +56,8 @@ def one_kernel(model: Model, subject: str) -> OneKernel:
     for info in graph.inputs:
         if info.dtype is None:
             raise UnsupportedError(message(subject, f"the input {info.name!r} is {info.type}", "tensors"))
-        shape = [size if isinstance(size, int) else ANY_SIZE for size in info.shape or (ANY_SIZE,)]
+        sizes = (ANY_SIZE,) if info.shape is None else info.shape
+        shape = [size if isinstance(size, int) else ANY_SIZE for size in sizes]
         given[info.name] = np.ones(shape, info.dtype)
     _, record = trace(made, given, 1 << 30)
     calls = record.calls

@@ -33,8 +33,18 @@ def _has(node: NodeProto, place: int) -> bool:
 # ---- ONNX's own
 
 
-#: By operator: the opset of the body, and its text. SimplifiedLayerNormalization is what ONNX Runtime's optimiser writes.
+def _layer(node: NodeProto) -> str:
+    inputs = "X, scale, B" if _has(node, 2) else "X, scale"
+    given = "axis: int = @axis, epsilon: float = @epsilon, stash_type: int = @stash_type"
+    return f"""<axis: int = -1, epsilon: float = 1e-5, stash_type: int = 1> ({inputs}) => (Y, mean, inverse) {{
+        Y, mean, inverse = LayerNormalization <{given}> ({inputs})
+    }}"""
+
+
+#: By operator: the opset of the body, and its text. ONNX Runtime's optimiser writes SimplifiedLayerNormalization, and
+#: LayerNormalization into models of opsets that do not have it yet.
 _ONNX: dict[str, tuple[int, Body]] = {
+    "LayerNormalization": (17, _layer),
     "SimplifiedLayerNormalization": (
         23,
         lambda _: (

@@ -70,3 +70,5 @@ class CheckedGraph:
     """Of the inputs that a call need not give."""
     types: dict[str, str] = field(default_factory=dict)
     steps: list[CheckedStep] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    """Value -> how the model calls it, if it does."""

@@ -38,7 +38,7 @@ from ogive.onnx.gradient_nodes import GRADIENTS, gradient_node
 from ogive.onnx.inlining import FunctionKey, bound_node, call_attributes, functions_of, key_of
 from ogive.onnx.inlining import normal_domain as domain_of
 from ogive.onnx.node import OnnxNode
-from ogive.onnx.node_computation import Constant, ElementwiseNode, NodeComputation, SameValue
+from ogive.onnx.node_computation import ArrangedRows, Constant, ElementwiseNode, NodeComputation, SameValue
 from ogive.onnx.tensors import array_from, take_in
 
 __all__ = ["graph_of", "grouped", "inferred_types", "read_model", "read_whole_model", "survey", "without_data"]
@@ -53,6 +53,9 @@ MOST_EXPANDED_BYTES = 1 << 26
 
 #: Before this version of the format, initialisers are inputs as well, and constants.
 SEPARATE_INITIALISERS = 4
+
+#: From this version of operators on, shapes alone say how operands are broadcast.
+BROADCASTS_BY_RULE = 7
 
 #: Of a name, a message shows about this much.
 MOST_SHOWN = 80
@@ -260,6 +263,8 @@ class Survey:
     """The types of values, by their names, as far as they are known."""
     conditions: dict[str, bool]
     """Values that decide a branch, and are the same in every run."""
+    kernels: frozenset[int]
+    """The places of nodes that kernels compute, element by element or row by row."""
 
 
 def survey(model: ModelProto, home: Home | None, subject: str) -> Survey:
@@ -269,7 +274,7 @@ def survey(model: ModelProto, home: Home | None, subject: str) -> Survey:
     assert builder.outermost is not None
     values = builder.outermost.values.items()
     types = {name: builder.graph.types[value] for name, value in values if value and builder.graph.types[value]}
-    return Survey(builder.refusals, types, builder.conditions)
+    return Survey(builder.refusals, types, builder.conditions, frozenset(builder.kernels))
 
 
 def grouped(reasons: Iterable[str]) -> list[str]:
@@ -354,6 +359,7 @@ class _Builder:
         self.collects = collects
         self.refusals: dict[int, UnsupportedError] = {}
         """What is wrong with the nodes that Ogive does not take, by their places."""
+        self.kernels: set[int] = set()
         self.model: ModelProto | None = None
         self.outermost: _Scope | None = None
         self.inferred: dict[str, ValueInfoProto] | None = None
@@ -375,8 +381,12 @@ class _Builder:
         self._inputs(proto.input, initialisers, scope, subject, are_constants=model.ir_version < SEPARATE_INITIALISERS)
         declared = [(info.name, _declared_type(info)) for info in (*proto.value_info, *proto.output)]
         for position, node in enumerate(proto.node):
+            before = len(self.graph.steps)
             try:
                 self.add(node, scope, position)
+                steps = self.graph.steps[before:]
+                if steps and all(isinstance(step.made, ElementwiseNode | ArrangedRows) for step in steps):
+                    self.kernels.add(position)
             except UnsupportedError as error:
                 self.refusals[position] = error
                 self._go_on_after(node, scope)
@@ -389,6 +399,7 @@ class _Builder:
             if kind is not None and found is not None and kind != found:
                 raise ModelError(message(subject, f"the value {name!r} is declared to be {kind}", f"{found}, its type"))
         self._outputs(proto.output, scope, subject)
+        self.graph.names = {value: name for name, value in scope.values.items() if value}
         self._drop_unused()
         return self.graph
 
@@ -530,6 +541,8 @@ class _Builder:
         if len(inputs) > MOST_INPUTS and proto.op_type in VARIADIC:
             self._split(proto, scope, position)
             return
+        if self._is_square(node):  # with the same bits, and no test: rows have it inside
+            node = replace(node, operator="Mul", inputs=node.inputs[:1] * 2, input_types=node.input_types[:1] * 2)
         made = node_computations(node, types)
         if made is None and proto.op_type in COMPOSED:
             made = COMPOSED[proto.op_type](node, types)
@@ -547,6 +560,14 @@ class _Builder:
             self._call(body, proto, inputs, scope, label)
         except UnsupportedError as error:
             raise UnsupportedError(message(label, f"{what}, nor all that it is put together from: {error}")) from error
+
+    def _is_square(self, node: OnnxNode) -> bool:
+        """Whether it is the power of a floating-point number whose exponent is the number 2."""
+        if node.operator != "Pow" or node.version < BROADCASTS_BY_RULE or node.inputs[1] is None:
+            return False
+        exponent = self.graph.constants.get(node.inputs[1])
+        kinds = {kind.type for kind in DATA_TYPES.values() if kind.element is not None and kind.element.is_float}
+        return exponent is not None and not exponent.ndim and exponent == 2 and node.input_types[0] in kinds
 
     def _inferred(self) -> dict[str, ValueInfoProto]:
         if self.inferred is None:

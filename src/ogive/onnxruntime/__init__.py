@@ -1,8 +1,8 @@
 """Ogive's kernels inside ONNX Runtime: a library of custom operators, and models that use it.
 
-`library` builds a shared library that ONNX Runtime loads; its operators are in the domain ``ai.ogive``. `replace` puts
-operators of such a library in the place of a model's element-wise nodes. `add_provider` leaves the model as it is: a session
-gives Ogive the nodes that it computes. The results have the bits of Ogive's.
+`optimize` puts operators of Ogive into a model where they are faster than ONNX Runtime's, and reports what was gained.
+`library` builds a shared library of operators that models name themselves, in the domain ``ai.ogive``. `add_provider` leaves
+the model as it is: a session gives Ogive the nodes that it computes. The results have the bits of Ogive's.
 
 >>> import onnxruntime  # doctest: +SKIP
 >>> options = onnxruntime.SessionOptions()  # doctest: +SKIP
@@ -10,7 +10,9 @@ gives Ogive the nodes that it computes. The results have the bits of Ogive's.
 """
 
 from ogive.onnxruntime.custom_operators import DOMAIN, library
+from ogive.onnxruntime.optimization_report import IslandReport, Report
+from ogive.onnxruntime.optimizing import Optimized, optimize
 from ogive.onnxruntime.provider import PROVIDER, add_provider
-from ogive.onnxruntime.replacing import Replaced, replace
+from ogive.onnxruntime.session_races import Race
 
-__all__ = ["DOMAIN", "PROVIDER", "Replaced", "add_provider", "library", "replace"]
+__all__ = ["DOMAIN", "PROVIDER", "IslandReport", "Optimized", "Race", "Report", "add_provider", "library", "optimize"]

@@ -62,7 +62,7 @@ struct op {
     struct custom_op base;
     const char *name;
     int inputs, outputs, is_row_wise;
-    const int *types, *sizes; /* of all operands: inputs, then outputs */
+    const int *types, *sizes, *of_row; /* of all operands: inputs, then outputs; of_row have one number a row */
     int parameters;
     const char *const *parameter_names;
     const double *defaults;
@@ -144,29 +144,44 @@ static Status *create(const struct custom_op *base, Api api, const void *info, v
 struct work {
     const struct function *function;
     const struct task *task;
-    size_t total, share; /* in elements, rows or runs */
+    size_t total, share; /* in elements, rows or, where axes are given, in runs along the last axis or in rows of them */
     int is_row_wise, is_plain, operands, axes, no_memory;
-    /* broadcast: runs along the last axis */
-    const int64_t *shape;
-    ptrdiff_t (*strides)[MOST_AXES];
+    /* of operands that are broadcast: the axes of runs, or of rows */
+    int64_t sizes[MOST_AXES];
+    ptrdiff_t strides[MOST_OPERANDS][MOST_AXES];
 };
 
-static void run_of_axes(const struct work *work, size_t begin, size_t end) {
+/* Where operands are at a place, which counts over the first axes. */
+static void go_to(const struct work *work, struct task *task, size_t place, int axes) {
+    for (int k = 0; k < work->operands; k++) {
+        task->data[k] = work->task->data[k];
+    }
+    for (int axis = axes - 1; axis >= 0; axis--) {
+        const size_t at = place % (size_t)work->sizes[axis];
+        place /= (size_t)work->sizes[axis];
+        for (int k = 0; k < work->operands; k++) {
+            task->data[k] += (ptrdiff_t)at * work->strides[k][axis];
+        }
+    }
+}
+
+static void runs_of_elements(const struct work *work, size_t begin, size_t end) {
     struct task task = *work->task;
     const int last = work->axes - 1;
     for (size_t run = begin; run < end; run++) {
-        size_t rest = run;
-        for (int k = 0; k < work->operands; k++) {
-            task.data[k] = work->task->data[k];
-        }
-        for (int axis = last - 1; axis >= 0; axis--) {
-            const size_t at = rest % (size_t)work->shape[axis];
-            rest /= (size_t)work->shape[axis];
-            for (int k = 0; k < work->operands; k++) {
-                task.data[k] += (ptrdiff_t)at * work->strides[k][axis];
-            }
-        }
-        work->function->strided(&task, 0, (size_t)work->shape[last]);
+        go_to(work, &task, run, last);
+        work->function->strided(&task, 0, (size_t)work->sizes[last]);
+    }
+}
+
+static void runs_of_rows(const struct work *work, struct task *task, size_t begin, size_t end) {
+    const size_t length = (size_t)work->sizes[work->axes - 1];
+    while (begin < end) {
+        const size_t first = begin % length, left = end - begin;
+        const size_t rows = length - first < left ? length - first : left;
+        go_to(work, task, begin / length, work->axes - 1);
+        work->function->strided(task, first, first + rows);
+        begin += rows;
     }
 }
 
@@ -180,14 +195,16 @@ static void share(void *data, size_t number) {
         task.scratch = malloc(bytes ? bytes : 1);
         if (task.scratch == NULL) {
             work->no_memory = 1;
-            return;
+        } else if (work->axes) {
+            runs_of_rows(work, &task, begin, end);
+        } else {
+            (work->is_plain ? work->function->plain : work->function->strided)(&task, begin, end);
         }
-        (work->is_plain ? work->function->plain : work->function->strided)(&task, begin, end);
         free(task.scratch);
     } else if (work->is_plain) {
         work->function->plain(work->task, begin, end);
     } else {
-        run_of_axes(work, begin, end);
+        runs_of_elements(work, begin, end);
     }
 }
 
@@ -195,7 +212,7 @@ static Status *shared_out(const struct kernel *kernel, void *context, struct wor
     work->share = ELEMENTS_OF_A_SHARE / (elements_of_one ? elements_of_one : 1);
     work->share = work->share ? work->share : 1;
     const size_t shares = (work->total + work->share - 1) / work->share;
-    if (shares < 4 || api_with_threads == NULL) {
+    if (shares < 2 || api_with_threads == NULL) {
         for (size_t i = 0; i < shares; i++) {
             share(work, i);
         }
@@ -241,14 +258,133 @@ static Status *make_output(Api api, void *context, size_t i, const struct shape 
     return status != NULL ? status : ((Status * (*)(void *, char **)) api[DATA])(value, data);
 }
 
+/* How far apart the elements of an operand lie along the axes of the result; 0 where it is broadcast. */
+static void find_strides(ptrdiff_t *strides, const struct shape *shape, size_t rank, ptrdiff_t size) {
+    for (size_t axis = rank; axis-- > 0;) {
+        const size_t missing = rank - shape->rank;
+        const int64_t own = axis < missing ? 1 : shape->sizes[axis - missing];
+        strides[axis] = own == 1 ? 0 : size;
+        size *= (ptrdiff_t)own;
+    }
+}
+
+/* Neighbouring axes become one where all operands step over both as over one. */
+static void join_axes(struct work *work) {
+    int axes = 1;
+    for (int axis = 1; axis < work->axes; axis++) {
+        int is_one = 1;
+        for (int k = 0; k < work->operands; k++) {
+            is_one &= work->strides[k][axes - 1] == work->strides[k][axis] * work->sizes[axis];
+        }
+        is_one |= work->sizes[axes - 1] == 1;
+        work->sizes[axes - 1] = is_one ? work->sizes[axes - 1] * work->sizes[axis] : work->sizes[axes - 1];
+        axes += !is_one;
+        for (int k = 0; k < work->operands; k++) {
+            work->strides[k][axes - 1] = work->strides[k][axis];
+        }
+        work->sizes[axes - 1] = is_one ? work->sizes[axes - 1] : work->sizes[axis];
+    }
+    work->axes = axes;
+}
+
+static Status *compute_elements(const struct kernel *kernel, void *context, struct work *work, const struct shape *shapes,
+                                const struct shape *all, size_t elements) {
+    if (work->is_plain) {
+        work->total = elements;
+        return shared_out(kernel, context, work, 1);
+    }
+    struct task task = *work->task;
+    work->task = &task, work->axes = (int)all->rank;
+    memcpy(work->sizes, all->sizes, all->rank * sizeof *all->sizes);
+    for (int k = 0; k < work->operands; k++) {
+        find_strides(work->strides[k], &shapes[k], all->rank, kernel->op->sizes[k]);
+    }
+    join_axes(work);
+    const size_t length = (size_t)work->sizes[work->axes - 1];
+    for (int k = 0; k < work->operands; k++) {
+        task.step[k] = work->strides[k][work->axes - 1];
+    }
+    work->total = elements / length;
+    return shared_out(kernel, context, work, length);
+}
+
+/* Rows along the last axis, where operands are broadcast or have one number a row. */
+static Status *compute_broadcast_rows(const struct kernel *kernel, void *context, struct work *work,
+                                      const struct shape *shapes, const struct shape *all) {
+    const struct op *op = kernel->op;
+    struct task task = *work->task;
+    const size_t last = all->rank - 1;
+    work->task = &task, work->is_plain = 0, task.count = (size_t)all->sizes[last];
+    work->axes = 1, work->sizes[0] = 1, work->total = 1;
+    for (size_t axis = 0; axis < last; axis++) {
+        work->sizes[axis] = all->sizes[axis];
+        work->total *= (size_t)all->sizes[axis];
+        work->axes = (int)axis + 1;
+    }
+    for (int k = 0; k < work->operands; k++) {
+        ptrdiff_t strides[MOST_AXES] = {0};
+        const int64_t own = shapes[k].rank ? shapes[k].sizes[shapes[k].rank - 1] : 1;
+        if (own != (op->of_row[k] ? 1 : all->sizes[last])) {
+            return failure(kernel->api, "ogive: the operands of an operator of rows differ in shape");
+        }
+        find_strides(strides, &shapes[k], all->rank, op->sizes[k]);
+        task.step[k] = op->sizes[k];
+        work->strides[k][0] = 0;
+        memcpy(work->strides[k], strides, last * sizeof *strides);
+    }
+    join_axes(work);
+    for (int k = 0; k < work->operands; k++) {
+        task.row[k] = work->strides[k][work->axes - 1];
+    }
+    return shared_out(kernel, context, work, task.count);
+}
+
+static Status *compute_rows(const struct kernel *kernel, void *context, struct work *work, const struct shape *shapes,
+                            const struct shape *all, size_t elements) {
+    const int64_t rank = (int64_t)all->rank, axis = kernel->axis < 0 ? kernel->axis + rank : kernel->axis;
+    if (axis < 0 || axis >= rank) {
+        return failure(kernel->api, "ogive: axis is none of the tensor's axes");
+    }
+    if (!work->is_plain && axis == rank - 1) {
+        return compute_broadcast_rows(kernel, context, work, shapes, all);
+    }
+    if (!work->is_plain) {
+        return failure(kernel->api, "ogive: the operands of an operator of rows differ in shape");
+    }
+    struct task task = *work->task;
+    size_t inner = 1;
+    for (int64_t k = axis + 1; k < rank; k++) {
+        inner *= (size_t)all->sizes[k];
+    }
+    work->task = &task, task.count = (size_t)all->sizes[axis];
+    if (inner == 1) {
+        work->total = elements / task.count;
+        return shared_out(kernel, context, work, task.count);
+    }
+    Status *status = NULL;
+    work->is_plain = 0, work->total = inner;
+    for (size_t outer = 0; status == NULL && outer < elements / task.count / inner; outer++) {
+        for (int k = 0; k < work->operands; k++) {
+            task.row[k] = kernel->op->sizes[k], task.step[k] = (ptrdiff_t)inner * kernel->op->sizes[k];
+        }
+        status = shared_out(kernel, context, work, task.count);
+        for (int k = 0; k < work->operands; k++) {
+            task.data[k] += (ptrdiff_t)(task.count * inner) * kernel->op->sizes[k];
+        }
+    }
+    return status;
+}
+
 static Status *compute(void *data, void *context) {
     const struct kernel *kernel = data;
     const struct op *op = kernel->op;
     const int operands = op->inputs + op->outputs;
     struct task task;
     struct shape shapes[MOST_OPERANDS], all = {0, {0}};
-    struct work work = {kernel->function, &task, 1, 0, op->is_row_wise, 1, operands, 0, 0, all.sizes, NULL};
+    struct work work;
     Status *status = NULL;
+    work.function = kernel->function, work.task = &task, work.is_row_wise = op->is_row_wise, work.is_plain = 1;
+    work.operands = operands, work.axes = 0, work.no_memory = 0;
     task.values = kernel->values, task.scratch = NULL, task.count = 0;
     for (int k = 0; k < op->inputs; k++) {
         if ((status = read_input(kernel->api, context, (size_t)k, &task.data[k], &shapes[k])) != NULL) {
@@ -269,7 +405,10 @@ static Status *compute(void *data, void *context) {
     }
     for (int k = op->inputs; k < operands; k++) {
         shapes[k] = all;
-        if ((status = make_output(kernel->api, context, (size_t)(k - op->inputs), &all, &task.data[k])) != NULL) {
+        if (op->of_row[k] && all.rank) {
+            shapes[k].sizes[all.rank - 1] = 1;
+        }
+        if ((status = make_output(kernel->api, context, (size_t)(k - op->inputs), &shapes[k], &task.data[k])) != NULL) {
             return status;
         }
     }
@@ -280,60 +419,14 @@ static Status *compute(void *data, void *context) {
     if (elements == 0) {
         return NULL;
     }
-    for (int k = 0; k < op->inputs; k++) {
+    for (int k = 0; k < operands; k++) {
         size_t own = 1;
         for (size_t axis = 0; axis < shapes[k].rank; axis++) {
             own *= (size_t)shapes[k].sizes[axis];
         }
-        work.is_plain &= own == elements;
+        work.is_plain &= own == elements && !op->of_row[k];
     }
-    if (op->is_row_wise) {
-        if (!work.is_plain) {
-            return failure(kernel->api, "ogive: the operands of an operator of rows differ in shape");
-        }
-        const int64_t rank = (int64_t)all.rank, axis = kernel->axis < 0 ? kernel->axis + rank : kernel->axis;
-        if (axis < 0 || axis >= rank) {
-            return failure(kernel->api, "ogive: axis is none of the tensor's axes");
-        }
-        size_t inner = 1;
-        for (int64_t k = axis + 1; k < rank; k++) {
-            inner *= (size_t)all.sizes[k];
-        }
-        task.count = (size_t)all.sizes[axis];
-        if (inner == 1) {
-            work.total = elements / task.count;
-            return shared_out(kernel, context, &work, task.count);
-        }
-        work.is_plain = 0, work.total = inner;
-        for (size_t outer = 0; status == NULL && outer < elements / task.count / inner; outer++) {
-            for (int k = 0; k < operands; k++) {
-                task.row[k] = op->sizes[k], task.step[k] = (ptrdiff_t)inner * op->sizes[k];
-            }
-            status = shared_out(kernel, context, &work, task.count);
-            for (int k = 0; k < operands; k++) {
-                task.data[k] += (ptrdiff_t)(task.count * inner) * op->sizes[k];
-            }
-        }
-        return status;
-    }
-    if (work.is_plain) {
-        work.total = elements;
-        return shared_out(kernel, context, &work, 1);
-    }
-    ptrdiff_t strides[MOST_OPERANDS][MOST_AXES];
-    for (int k = 0; k < operands; k++) {
-        ptrdiff_t stride = op->sizes[k];
-        for (int axis = (int)all.rank - 1; axis >= 0; axis--) {
-            const int own = axis - (int)(all.rank - shapes[k].rank);
-            const int64_t size = own < 0 ? 1 : shapes[k].sizes[own];
-            strides[k][axis] = size == 1 ? 0 : stride;
-            stride *= size;
-        }
-        task.step[k] = strides[k][all.rank - 1];
-    }
-    work.strides = strides, work.axes = (int)all.rank;
-    work.total = elements / (size_t)all.sizes[all.rank - 1];
-    return shared_out(kernel, context, &work, (size_t)all.sizes[all.rank - 1]);
+    return (op->is_row_wise ? compute_rows : compute_elements)(kernel, context, &work, shapes, &all, elements);
 }
 
 #define BASE {API_VERSION, NULL, get_name, get_provider, input_type, inputs, output_type, outputs, NULL, destroy, \

@@ -205,17 +205,18 @@ def _entry(number: int, custom: CustomOperator) -> str:
     )
     types = ", ".join(str(_TYPES[operand.type.name]) for operand in ordered)
     sizes = ", ".join(str(operand.type.itemsize) for operand in ordered)
+    of_row = ", ".join(str(int(operand.of_row)) for operand in ordered)
     names = ", ".join([*(_text(name) for name, _ in custom.parameters), "NULL"])
     defaults = ", ".join([*(_number(value) for _, value in custom.parameters), "0"])
     choices = ", ".join([*map(_text, custom.choices), "NULL"])
     return f"""
 static const struct function functions_{number}[] = {{{functions}}};
-static const int types_{number}[] = {{{types}}}, sizes_{number}[] = {{{sizes}}};
+static const int types_{number}[] = {{{types}}}, sizes_{number}[] = {{{sizes}}}, of_row_{number}[] = {{{of_row}}};
 static const char *const names_{number}[] = {{{names}}}, *const choices_{number}[] = {{{choices}}};
 static const double defaults_{number}[] = {{{defaults}}};
 static struct op op_{number} = {{
     BASE, {_text(custom.name)}, {count}, {len(ordered) - count}, {int(interface.is_row_wise)}, types_{number},
-    sizes_{number}, {len(custom.parameters)}, names_{number}, defaults_{number},
+    sizes_{number}, of_row_{number}, {len(custom.parameters)}, names_{number}, defaults_{number},
     {_text(custom.choice) if custom.choice else "NULL"}, {len(custom.choices)}, choices_{number}, functions_{number},
 }};"""
 

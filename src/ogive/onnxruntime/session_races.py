@@ -1,0 +1,105 @@
+"""Sessions of ONNX Runtime that are timed against each other: they take turns, and medians count."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from onnx import ModelProto
+
+from ogive.errors import MissingPackageError, message
+
+__all__ = ["Race", "Sessions", "imported"]
+
+#: One timing repeats a run until it takes about this long.
+SECONDS_A_TIMING = 2e-3
+
+#: How often each of two sessions is timed, and how long that takes together, unless the least number takes longer.
+MOST_ROUNDS, LEAST_ROUNDS, SECONDS_A_RACE = 41, 9, 2.0
+
+#: The interval of 95 % of a median, in quartile distances over the root of the count: McGill, Tukey, Larsen 1978.
+NOTCH = 1.57
+
+
+def imported(subject: str) -> Any:
+    """The package onnxruntime."""
+    try:
+        import onnxruntime
+    except ImportError:
+        what, way_out = "the package onnxruntime is not installed", "Install it: pip install onnxruntime"
+        raise MissingPackageError(message(subject, what, way_out=way_out)) from None
+    return onnxruntime
+
+
+@dataclass(frozen=True)
+class Race:
+    """How long two sessions take."""
+
+    before: float
+    """Seconds a run of the first one, the median."""
+    after: float
+    """The same of the second one."""
+    ratio: float
+    """The second one's time to the first one's: the median of the rounds."""
+    noise: float
+    """How far the ratio may be off, with a probability of 95 %."""
+
+    @property
+    def is_won(self) -> bool:
+        """Whether the second one is faster by more than the noise."""
+        return self.ratio + self.noise < 1
+
+
+@dataclass(frozen=True)
+class Sessions:
+    """How sessions are made, all with the same options."""
+
+    threads: int | None
+    """Of one operator; None is ONNX Runtime's default."""
+
+    def options(self, library: Path | None = None) -> Any:
+        """SessionOptions; they say nothing less than errors."""
+        options = imported("ogive.onnxruntime.optimize").SessionOptions()
+        options.log_severity_level = 3
+        if self.threads is not None:
+            options.intra_op_num_threads = self.threads
+        if library is not None:
+            options.register_custom_ops_library(str(library))
+        return options
+
+    def session(self, model: ModelProto, library: Path | None = None, options: Any = None) -> Any:
+        """A session on the CPU."""
+        runtime = imported("ogive.onnxruntime.optimize")
+        options = self.options(library) if options is None else options
+        return runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+    def race(self, first: Any, second: Any, feeds: Mapping[str, np.ndarray], seconds: float = SECONDS_A_RACE) -> Race:
+        """Time two sessions in turns. One thread is timed by what it computes, several by the clock on the wall."""
+        clock = time.thread_time if self.threads == 1 else time.perf_counter
+        runs = [partial(session.run, None, feeds) for session in (first, second)]
+        for run in runs:
+            run()
+        once = max(_seconds(runs[0], 1, clock), 1e-7)
+        repeats = max(1, int(SECONDS_A_TIMING / once))
+        rounds = int(seconds / (2 * once * repeats))
+        taken: list[list[float]] = [[], []]
+        for turn in range(max(LEAST_ROUNDS, min(rounds, MOST_ROUNDS))):
+            for place in (0, 1) if turn % 2 else (1, 0):  # who comes second finds what the first has left in the caches
+                taken[place].append(_seconds(runs[place], repeats, clock))
+        ratios = [after / max(before, 1e-9) for before, after in zip(*taken, strict=True)]
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        noise = NOTCH * (high - low) / len(ratios) ** 0.5
+        return Race(statistics.median(taken[0]), statistics.median(taken[1]), middle, noise)
+
+
+def _seconds(run: Callable[[], Any], repeats: int, clock: Callable[[], float]) -> float:
+    begin = clock()
+    for _ in range(repeats):
+        run()
+    return (clock() - begin) / repeats
