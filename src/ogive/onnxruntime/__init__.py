@@ -1,8 +1,7 @@
 """Ogive's kernels inside ONNX Runtime: a library of custom operators, and models that use it.
 
 `optimize` puts operators of Ogive into a model where they are faster than ONNX Runtime's, and reports what was gained.
-`library` builds a shared library of operators that models name themselves, in the domain ``ai.ogive``. `add_provider` leaves
-the model as it is: a session gives Ogive the nodes that it computes. The results have the bits of Ogive's.
+`library` builds a shared library of operators that models name themselves, in the domain ``ai.ogive``. The results have the bits of Ogive's.
 
 >>> import onnxruntime  # doctest: +SKIP
 >>> options = onnxruntime.SessionOptions()  # doctest: +SKIP
@@ -12,7 +11,6 @@ the model as it is: a session gives Ogive the nodes that it computes. The result
 from ogive.onnxruntime.custom_operators import DOMAIN, library
 from ogive.onnxruntime.optimization_report import IslandReport, Report
 from ogive.onnxruntime.optimizing import Optimized, optimize
-from ogive.onnxruntime.provider import PROVIDER, add_provider
 from ogive.onnxruntime.session_races import Race
 
-__all__ = ["DOMAIN", "PROVIDER", "IslandReport", "Optimized", "Race", "Report", "add_provider", "library", "optimize"]
+__all__ = ["DOMAIN", "IslandReport", "Optimized", "Race", "Report", "library", "optimize"]

@@ -6,10 +6,6 @@ PyObject *ogive_set_expression_type(PyObject *module, PyObject *type);
 PyObject *ogive_inherit_vectorcall(PyObject *module, PyObject *type);
 PyObject *ogive_add_xla_kernel(PyObject *module, PyObject *args);
 PyObject *ogive_xla_handler(PyObject *module, PyObject *unused);
-PyObject *ogive_set_provider(PyObject *module, PyObject *address);
-PyObject *ogive_provider_node(PyObject *module, PyObject *args);
-PyObject *ogive_release_provider_node(PyObject *module, PyObject *number);
-PyObject *ogive_provider_output(PyObject *module, PyObject *args);
 
 PyObject *ogive_fork_hooks(PyObject *module, PyObject *args);
 
@@ -83,14 +79,6 @@ static PyMethodDef methods[] = {
      "Set the class whose instances make a call of an operator symbolic."},
     {"inherit_vectorcall", ogive_inherit_vectorcall, METH_O,
      "Give a subclass of OperatorCall, ModelCall or TensorCall its fast call path; returns the class."},
-    {"set_provider", ogive_set_provider, METH_O,
-     "set_provider(create)\n--\n\nSet the address of what ONNX Runtime calls to make the provider's factory."},
-    {"provider_node", ogive_provider_node, METH_VARARGS,
-     "provider_node(api, function, types, places)\n--\n\nThe address of what computes a fused node of ONNX Runtime."},
-    {"release_provider_node", ogive_release_provider_node, METH_O,
-     "release_provider_node(node)\n--\n\nRelease what `provider_node` has made."},
-    {"provider_output", ogive_provider_output, METH_VARARGS,
-     "provider_output(node, context, index, shape, type, kind)\n--\n\nAn array on the memory of a fused node's result."},
     {"xla_handler", ogive_xla_handler, METH_NOARGS, "The handler for XLA's foreign function interface, as a capsule."},
     {"add_xla_kernel", ogive_add_xla_kernel, METH_VARARGS,
      "add_xla_kernel(number, kernel)\n--\n\nLet the handler find a kernel, compiled, by a number, as long as the process lives."},

@@ -13,7 +13,6 @@
  *   strided.c  calls of a plan's kernels for any layout and several outputs
  *   plan.c     computations of several kernels, run without Python
  *   xla.c      kernels called by programs that XLA compiled (ogive.jax)
- *   provider.c the execution provider for ONNX Runtime (ogive.onnxruntime)
  *   dlpack.c   operators called on another library's tensors (ogive.torch)
  *   fork.c     what runs before and after a fork
  *   stack.c    calls that need a large stack
