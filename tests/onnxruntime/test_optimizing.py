@@ -16,7 +16,7 @@ import ogive.onnx  # noqa: E402
 import ogive.onnxruntime  # noqa: E402
 from benchmarks.networks import RECIPES, feeds_of  # noqa: E402
 from ogive.errors import ArgumentError, ParameterError  # noqa: E402
-from ogive.onnxruntime import islands, optimize, session_races  # noqa: E402
+from ogive.onnxruntime import node_groups, optimize, session_races  # noqa: E402
 from ogive.onnxruntime.session_races import Race  # noqa: E402
 from tests.inputs import assert_same_bits  # noqa: E402
 from tests.onnx.models import text_model  # noqa: E402
@@ -27,13 +27,13 @@ if not shutil.which("cc") and find_spec("ziglang") is None:
 
 
 def kept(made):
-    """The operators of the islands that were kept, and how many there are of each."""
-    return {island.operators: island.count for island in made.report.islands if island.is_kept}
+    """The operators of the groups that were kept, and how many there are of each."""
+    return {group.operators: group.count for group in made.report.groups if group.is_kept}
 
 
 def left(made):
-    """Why islands were left, by their operators."""
-    return {island.operators: island.reason for island in made.report.islands if not island.is_kept}
+    """Why groups were left, by their operators."""
+    return {group.operators: group.reason for group in made.report.groups if not group.is_kept}
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def races(monkeypatch):
 # ---- what becomes an operator, and its bits
 
 
-def test_an_island_becomes_one_operator(tmp_path):
+def test_a_group_becomes_one_operator(tmp_path):
     model = text_model(
         """m (float[N,256] x, float[256] b) => (float[N,256] z, float[N,256] h) {
         h = Celu(x)  y = Mul(h, b)  z = Sigmoid(y) }""",
@@ -70,7 +70,7 @@ def test_an_island_becomes_one_operator(tmp_path):
 
 
 def test_what_lies_between_stays_onnx_runtimes_and_the_order_holds():
-    """The matrix product lies between two islands; it reads the first, and the second reads it."""
+    """The matrix product lies between two groups; it reads the first, and the second reads it."""
     model = text_model(
         """m (float[4,4] x) => (float[4,4] z) {
         a = Mish(x)  h = Neg(a)  p = MatMul(h, x)  s = Softplus(h)  q = Add(p, s)  r = Abs(q)  z = Tanh(r) }""",
@@ -198,7 +198,7 @@ def test_float16_is_computed_as_onnx_runtime_does_unless_nodes_shall_round():
     assert np.abs(found - exact).max() <= np.abs(plain - exact).max()
 
 
-# ---- which islands are worth it
+# ---- which groups are worth it
 
 
 def test_rules_without_feeds():
@@ -245,7 +245,7 @@ def test_a_quantised_pattern_is_taken_whole_or_not_at_all(nodes, kind, count):
 GATE = "m (float[N,64] x) => (float[N,64] y) { a = Softplus(x) b = Tanh(a) y = Mul(x, b) }"
 
 
-def test_an_island_is_kept_if_it_is_faster(races):
+def test_a_group_is_kept_if_it_is_faster(races):
     feeds = {"x": numbers("float32", 30, 64)}
     races[:] = [0.5, 0.9]
     made = optimize(text_model(GATE, 20), feeds, threads=1)
@@ -282,12 +282,12 @@ def test_single_nodes_are_timed_if_they_compute_something(races):
     assert left(made)["Relu",] == "ONNX Runtime has a kernel for the one node"
 
 
-def test_islands_beside_convolutions_are_timed_in_the_model(races):
+def test_groups_beside_convolutions_are_timed_in_the_model(races):
     """Those that lose are left, and the others are measured with those that were kept."""
     races[:] = [0.9, 1.1, 0.8]
     model = RECIPES["mobilenet, swish in pieces"].model(small=True)
     made = optimize(model, feeds_of(model))
-    assert {island.is_of_model for island in made.report.islands if island.race is not None} >= {True}
+    assert {group.is_of_model for group in made.report.groups if group.race is not None} >= {True}
     assert sum(kept(made).values())
     assert "not faster" in left(made).values()
 
@@ -296,8 +296,8 @@ def test_sessions_are_timed():
     """Real ones: what comes back computes the same, and the report has what was measured."""
     feeds = {"x": numbers("float32", 8, 64)}
     made = optimize(text_model(GATE, 20), feeds, threads=1)
-    (island,) = made.report.islands
-    assert min(island.race.before, island.race.after) > 0 <= island.race.noise
+    (group,) = made.report.groups
+    assert min(group.race.before, group.race.after) > 0 <= group.race.noise
     np.testing.assert_allclose(made.session().run(None, feeds)[0], ogive.mish(feeds["x"]), rtol=1e-5)
 
 
@@ -322,17 +322,17 @@ def test_networks_have_the_results_of_onnx_runtime(name):
         np.testing.assert_allclose(found, right, rtol=0, atol=(2e-2 if is_short else 1e-5) * np.abs(right).max())
 
 
-def test_each_island_is_loaded_once_however_many_nodes_there_are(monkeypatch):
+def test_each_group_is_loaded_once_however_many_nodes_there_are(monkeypatch):
     """400 nodes: the graph is asked about once, and equal groups are looked at once."""
     asked, loads = [], []
-    survey, load = islands.survey, ogive.onnx.load
-    monkeypatch.setattr(islands, "survey", lambda model, *rest: asked.append(len(model.graph.node)) or survey(model, *rest))  # fmt: skip
+    survey, load = node_groups.survey, ogive.onnx.load
+    monkeypatch.setattr(node_groups, "survey", lambda model, *rest: asked.append(len(model.graph.node)) or survey(model, *rest))  # fmt: skip
     monkeypatch.setattr(ogive.onnx, "load", lambda model, **more: loads.append(len(model.graph.node)) or load(model, **more))  # fmt: skip
     pairs = 200
     nodes = "".join(f"m{i} = MatMul(s{i}, w) s{i + 1} = Sigmoid(m{i})" for i in range(pairs))
     model = text_model(f"t (float[2,2] s0, float[2,2] w) => (float[2,2] s{pairs}) {{ {nodes} }}", 17)
-    wiring = islands.Wiring(model)
-    assert len(islands.find_islands(wiring, "fast")) == pairs
+    wiring = node_groups.Wiring(model)
+    assert len(node_groups.find_groups(wiring, "fast")) == pairs
     assert asked == [2 * pairs]
     assert loads == [1, 1]
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from ogive.onnxruntime.session_races import Race
 
-__all__ = ["IslandReport", "Report"]
+__all__ = ["GroupReport", "Report"]
 
 
 @dataclass(frozen=True)
-class IslandReport:
-    """Islands of one kind: the same operators with the same neighbours."""
+class GroupReport:
+    """Fusion groups of one kind: the same operators with the same neighbours."""
 
     operators: tuple[str, ...]
     """The operators of one of them."""
@@ -23,9 +23,9 @@ class IslandReport:
     reason: str
     """Why, or why not."""
     race: Race | None = None
-    """How long ONNX Runtime and Ogive take: for one of them, or for the whole model with and without these islands."""
+    """How long ONNX Runtime and Ogive take: for one of them, or for the whole model with and without these groups."""
     is_of_model: bool = False
-    """Whether the whole model was timed, because islands beside a convolution change how it is computed."""
+    """Whether the whole model was timed, because groups beside a convolution change how it is computed."""
 
     def __str__(self) -> str:
         times = f"{self.count} x {' + '.join(self.operators)}: {'kept' if self.is_kept else 'left'}, {self.reason}"
@@ -36,7 +36,7 @@ class IslandReport:
 class Report:
     """What `optimize` has found, chosen and measured."""
 
-    islands: tuple[IslandReport, ...]
+    groups: tuple[GroupReport, ...]
     """All that Ogive could compute, kind by kind."""
     nodes: int
     """How many nodes of ONNX Runtime's graph the custom operators stand for."""
@@ -53,8 +53,8 @@ class Report:
     def _lines(self) -> Iterable[str]:
         times = "" if self.race is None else f" ({_times(self.race, 'model')})"
         yield f"{self.verdict}{times}"
-        for island in sorted(self.islands, key=lambda island: not island.is_kept):
-            yield f"  {island}"
+        for group in sorted(self.groups, key=lambda group: not group.is_kept):
+            yield f"  {group}"
 
 
 def _times(race: Race, what: str) -> str:

@@ -20,8 +20,8 @@ from ogive.contracts import checked
 from ogive.errors import ArgumentError, OgiveError, message
 from ogive.onnx.loading import read_whole_model
 from ogive.onnxruntime.custom_operators import DOMAIN, build
-from ogive.onnxruntime.islands import Island, Wiring, find_islands, without
-from ogive.onnxruntime.optimization_report import IslandReport, Report
+from ogive.onnxruntime.node_groups import NodeGroup, Wiring, find_groups, without
+from ogive.onnxruntime.optimization_report import GroupReport, Report
 from ogive.onnxruntime.session_races import Race, Sessions, imported
 
 __all__ = ["Optimized", "optimize"]
@@ -93,14 +93,14 @@ def optimize(
 ) -> Optimized:
     """Put operators of Ogive into a model for ONNX Runtime's CPU provider where they are worth it, and say what was gained.
 
-    ONNX Runtime simplifies the model first. In its graph, neighbouring nodes that are one kernel of Ogive are an island:
-    element-wise ones, and rows along the last axis with what is beside them. An island becomes one custom operator.
-    Islands that have, feed or read nodes that quantise or dequantise are left, unless the whole pattern is inside.
+    ONNX Runtime simplifies the model first. In its graph, neighbouring nodes that are one kernel of Ogive are a group:
+    element-wise ones, and rows along the last axis with what is beside them. A group becomes one custom operator.
+    Fusion groups that have, feed or read nodes that quantise or dequantise are left, unless the whole pattern is inside.
 
     ``feeds`` are inputs by name, as ``session.run`` takes them. With them every candidate is timed against ONNX Runtime,
     in sessions that take turns, and only what is faster is kept; at last the whole model is timed, and where it is not
     faster by more than the noise, ``model`` comes back as it is. Without feeds, rules choose: no single node for which ONNX
-    Runtime has a kernel, and beside convolutions only islands of four nodes or more.
+    Runtime has a kernel, and beside convolutions only groups of four nodes or more.
 
     ``library`` is where the library is written; without it, it lives as long as the result. A process that has loaded
     a library keeps it, so another one needs another path. ``accuracy`` is the contract, exact or fast; ``target`` is that
@@ -120,9 +120,9 @@ def optimize(
     _check_feeds(given, feeds)
     sessions = Sessions(threads)
     base = None if round_between else _simplified(given, sessions)
-    wiring, islands = _searched(given, base, contract)
+    wiring, groups = _searched(given, base, contract)
     plain = _plain_session(given, sessions)
-    kinds = _kinds(wiring, islands)
+    kinds = _kinds(wiring, groups)
     for kind in kinds:
         kind.judge(is_timed=feeds is not None, is_simplified=wiring.model is base, can_run=plain is not None)
     candidates = [kind for kind in kinds if kind.is_candidate]
@@ -164,7 +164,7 @@ def _chosen(
     else:
         chosen = _Chooser(wiring, sessions, built, dict(feeds)).chosen(chosen)
         if chosen:
-            another = sessions.session(without(wiring.model, _islands(chosen)), built)
+            another = sessions.session(without(wiring.model, _groups_of(chosen)), built)
             race = sessions.race(plain, another, feeds)
         if race is None or not race.is_won:
             for kind in chosen:
@@ -175,17 +175,17 @@ def _chosen(
     for kind in chosen:
         kind.is_kept = True
     report = _report(kinds, chosen, race, verdict)
-    return Optimized(without(wiring.model, _islands(chosen)), built, report, sessions.threads)
+    return Optimized(without(wiring.model, _groups_of(chosen)), built, report, sessions.threads)
 
 
-def _searched(given: ModelProto, simplified: ModelProto | None, accuracy: str) -> tuple[Wiring, list[Island]]:
-    """The islands of the simplified model; of the one that was given where ONNX Runtime has written what nothing knows."""
+def _searched(given: ModelProto, simplified: ModelProto | None, accuracy: str) -> tuple[Wiring, list[NodeGroup]]:
+    """The groups of the simplified model; of the one that was given where ONNX Runtime has written what nothing knows."""
     with suppress(OgiveError):
         if simplified is not None:
             wiring = Wiring(simplified)
-            return wiring, find_islands(wiring, accuracy)
+            return wiring, find_groups(wiring, accuracy)
     wiring = Wiring(_without_constant_nodes(given))
-    return wiring, find_islands(wiring, accuracy)
+    return wiring, find_groups(wiring, accuracy)
 
 
 def _check_feeds(model: ModelProto, feeds: Mapping[str, np.ndarray] | None) -> None:
@@ -196,23 +196,23 @@ def _check_feeds(model: ModelProto, feeds: Mapping[str, np.ndarray] | None) -> N
 
 
 def _report(kinds: Sequence[_Kind], chosen: Sequence[_Kind], race: Race | None, verdict: str) -> Report:
-    islands = _islands(chosen)
-    nodes = sum(len(island.places) for island in islands)
-    found: dict[Any, IslandReport] = {}
+    groups = _groups_of(chosen)
+    nodes = sum(len(group.places) for group in groups)
+    found: dict[Any, GroupReport] = {}
     for kind in kinds:
         one = kind.report()
         key = (one.operators, one.reason) if one.race is None else id(kind)
         same = found.get(key)
         found[key] = one if same is None else replace(same, count=same.count + one.count)
-    return Report(tuple(found.values()), nodes, len(islands), race, verdict)
+    return Report(tuple(found.values()), nodes, len(groups), race, verdict)
 
 
-def _islands(kinds: Iterable[_Kind]) -> list[Island]:
-    return [island for kind in kinds for island in kind.islands]
+def _groups_of(kinds: Iterable[_Kind]) -> list[NodeGroup]:
+    return [group for kind in kinds for group in kind.groups]
 
 
 def _operators(kinds: Iterable[_Kind]) -> list[Any]:
-    return list({island.custom.name: island.custom for island in _islands(kinds)}.values())
+    return list({group.custom.name: group.custom for group in _groups_of(kinds)}.values())
 
 
 # ---- what ONNX Runtime makes of a model
@@ -243,7 +243,7 @@ def _plain_session(model: ModelProto, sessions: Sessions) -> Any:
 
 
 def _without_constant_nodes(model: ModelProto) -> ModelProto:
-    """The model with numbers that nodes have made as initialisers: islands may hold those."""
+    """The model with numbers that nodes have made as initialisers: groups may hold those."""
     result = ModelProto()
     result.CopyFrom(model)
     if model.ir_version < _INITIALISERS_ALONE:
@@ -270,15 +270,15 @@ def _value(attribute: onnx.AttributeProto) -> onnx.TensorProto | None:
     return None if kind is None else numpy_helper.from_array(np.asarray(helper.get_attribute_value(attribute), kind))
 
 
-# ---- which islands are worth it
+# ---- which groups are worth it
 
 
 class _Kind:
-    """Islands with the same operators and neighbours, which are chosen together."""
+    """Fusion groups with the same operators and neighbours, which are chosen together."""
 
-    def __init__(self, wiring: Wiring, islands: list[Island]) -> None:
-        self.islands = islands
-        first = islands[0]
+    def __init__(self, wiring: Wiring, groups: list[NodeGroup]) -> None:
+        self.groups = groups
+        first = groups[0]
         self.before, self.behind = wiring.before(first.places), wiring.behind(first.places)
         self.operators = set(first.operators)
         self.is_beside_convolutions = bool(CONVOLUTIONS & {*self.before, *self.behind})
@@ -291,7 +291,7 @@ class _Kind:
 
     def judge(self, *, is_timed: bool, is_simplified: bool, can_run: bool) -> None:
         """Leave what is not worth it by what is known without times."""
-        weight = self.islands[0].weight
+        weight = self.groups[0].weight
         self.reason = "by rule"
         if not can_run:
             return
@@ -307,14 +307,14 @@ class _Kind:
             self.left("ONNX Runtime may compute it together with the product before it")
 
     def _has_whole_pattern(self) -> bool:
-        """Whether no number goes between the island and a node that quantises or dequantises it."""
+        """Whether no number goes between the group and a node that quantises or dequantises it."""
         if DEQUANTISING & self.before.keys() or QUANTISING & self.behind.keys():
             return False
         quantised = self.operators & (QUANTISING | DEQUANTISING)
         return not quantised or (quantised >= DEQUANTISING and bool(quantised & QUANTISING))
 
     def measured(self, race: Race) -> bool:
-        """Remember how long the islands took; whether they are worth it."""
+        """Remember how long the groups took; whether they are worth it."""
         self.race = race
         if race.is_won:
             self.reason = "faster"
@@ -322,10 +322,10 @@ class _Kind:
             self.left("not faster")
         return race.is_won
 
-    def report(self) -> IslandReport:
-        first = self.islands[0]
+    def report(self) -> GroupReport:
+        first = self.groups[0]
         is_of_model = self.is_beside_convolutions
-        return IslandReport(first.operators, len(self.islands), self.is_kept, self.reason, self.race, is_of_model)
+        return GroupReport(first.operators, len(self.groups), self.is_kept, self.reason, self.race, is_of_model)
 
 
 #: Single nodes that take as long as their memory: nothing computes them faster.
@@ -336,20 +336,20 @@ SIMPLE = frozenset(
 )  # fmt: skip
 
 
-def _kinds(wiring: Wiring, islands: Iterable[Island]) -> list[_Kind]:
-    """The islands in kinds. Beside convolutions all sizes are one kind; elsewhere the shapes of inputs are the same."""
-    found: dict[Any, list[Island]] = {}
-    for island in islands:
-        neighbours = {*wiring.before(island.places), *wiring.behind(island.places)}
+def _kinds(wiring: Wiring, groups: Iterable[NodeGroup]) -> list[_Kind]:
+    """The groups in kinds. Beside convolutions all sizes are one kind; elsewhere the shapes of inputs are the same."""
+    found: dict[Any, list[NodeGroup]] = {}
+    for group in groups:
+        neighbours = {*wiring.before(group.places), *wiring.behind(group.places)}
         shapes: Any = None
         if not CONVOLUTIONS & neighbours:
-            shapes = tuple(info.SerializeToString(deterministic=True) for info in island.part.graph.input)
+            shapes = tuple(info.SerializeToString(deterministic=True) for info in group.part.graph.input)
             neighbours &= PRODUCTS | QUANTISING | DEQUANTISING
-        found.setdefault((island.operators, frozenset(neighbours), shapes), []).append(island)
+        found.setdefault((group.operators, frozenset(neighbours), shapes), []).append(group)
     return [_Kind(wiring, same) for same in found.values()]
 
 
-#: How long islands are timed: each kind by itself, and in the model.
+#: How long groups are timed: each kind by itself, and in the model.
 SECONDS_BY_ITSELF, SECONDS_IN_THE_MODEL = 0.2, 0.8
 
 
@@ -360,10 +360,10 @@ class _Chooser:
         self.wiring, self.sessions, self.library, self.feeds = wiring, sessions, library, feeds
 
     def chosen(self, candidates: Sequence[_Kind]) -> list[_Kind]:
-        """First islands that nothing else depends on, each by itself; then those beside convolutions, in the model."""
+        """First groups that nothing else depends on, each by itself; then those beside convolutions, in the model."""
         alone = [kind for kind in candidates if not kind.is_beside_convolutions]
         values = self._values(alone)
-        kept = [kind for kind in alone if kind.measured(self._by_itself(kind.islands[0], values))]
+        kept = [kind for kind in alone if kind.measured(self._by_itself(kind.groups[0], values))]
         session = self._session(kept)
         for kind in candidates:
             if kind.is_beside_convolutions:
@@ -374,11 +374,11 @@ class _Chooser:
         return kept
 
     def _session(self, kinds: Sequence[_Kind]) -> Any:
-        return self.sessions.session(without(self.wiring.model, _islands(kinds)), self.library)
+        return self.sessions.session(without(self.wiring.model, _groups_of(kinds)), self.library)
 
     def _values(self, kinds: Sequence[_Kind]) -> dict[str, np.ndarray]:
-        """What the first island of each kind reads."""
-        names = dict.fromkeys(name for kind in kinds for name in kind.islands[0].node.input)
+        """What the first group of each kind reads."""
+        names = dict.fromkeys(name for kind in kinds for name in kind.groups[0].node.input)
         given = {name: numpy_helper.to_array(t) for name, t in self.wiring.initialisers.items() if name in names}
         given |= {name: array for name, array in self.feeds.items() if name in names}
         wanted = [name for name in names if name not in given]
@@ -391,18 +391,18 @@ class _Chooser:
         found = self.sessions.session(model).run(wanted, self.feeds)
         return given | dict(zip(wanted, found, strict=True))
 
-    def _by_itself(self, island: Island, values: Mapping[str, np.ndarray]) -> Race:
-        """An island's nodes in ONNX Runtime, and its custom operator."""
-        part = island.part
+    def _by_itself(self, group: NodeGroup, values: Mapping[str, np.ndarray]) -> Race:
+        """A group's nodes in ONNX Runtime, and its custom operator."""
+        part = group.part
         reads, writes = ([info.name for info in side] for side in (part.graph.input, part.graph.output))
         node = NodeProto()
-        node.CopyFrom(island.node)
+        node.CopyFrom(group.node)
         node.input[:], node.output[:] = reads, writes
         ours = ModelProto()
         ours.CopyFrom(part)
         del ours.graph.node[:]
         ours.graph.node.append(node)
         ours.opset_import.append(helper.make_opsetid(DOMAIN, 1))
-        feeds = {short: values[name] for short, name in zip(reads, island.node.input, strict=True)}
+        feeds = {short: values[name] for short, name in zip(reads, group.node.input, strict=True)}
         session = self.sessions.session
         return self.sessions.race(session(part), session(ours, self.library), feeds, SECONDS_BY_ITSELF)

@@ -1,4 +1,4 @@
-"""Islands: the nodes of a model that one kernel of Ogive computes, each island as a custom operator of ONNX Runtime."""
+"""Fusion groups: the nodes of a model that one kernel of Ogive computes, each group as a custom operator of ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from ogive.onnx.outline import outline
 from ogive.onnx.tracing import trace
 from ogive.onnxruntime.custom_operators import DOMAIN, CustomOperator
 
-__all__ = ["Island", "Wiring", "find_islands", "without"]
+__all__ = ["NodeGroup", "Wiring", "find_groups", "without"]
 
-#: An initialiser of so few elements may say how something is computed: axes, a scale. Islands have it inside.
+#: An initialiser of so few elements may say how something is computed: axes, a scale. Fusion groups have it inside.
 MOST_INSIDE = 16
 
 #: The size of an axis of which a model says none.
@@ -38,7 +38,7 @@ MEMORY = 1 << 33
 
 
 @dataclass(frozen=True)
-class Island:
+class NodeGroup:
     """Nodes that one custom operator stands for."""
 
     places: tuple[int, ...]
@@ -183,22 +183,22 @@ def reads_of(node: NodeProto) -> set[str]:
 _Kernel = tuple[tuple[int, ...], ExportSource, list[str], list[str]]
 
 
-def find_islands(wiring: Wiring, accuracy: str) -> list[Island]:
-    """All islands of a model. Every group of neighbours is loaded once, and so is every island; equal ones are loaded once."""
+def find_groups(wiring: Wiring, accuracy: str) -> list[NodeGroup]:
+    """All groups of a model. Every group of neighbours is loaded once, and so is every group; equal ones are loaded once."""
     known: dict[bytes, list[_Kernel]] = {}
     found = []
-    for group in _groups(wiring):
+    for group in _connected(wiring):
         part, names = wiring.part(group)
         key = part.SerializeToString(deterministic=True)
         if key not in known:
             known[key] = list(_kernels(part, accuracy))
         for places, source, reads, writes in known[key]:
             own = [group[place] for place in places]
-            found.append(_island(wiring, own, source, [names[n] for n in reads], [names[n] for n in writes]))
+            found.append(_group(wiring, own, source, [names[n] for n in reads], [names[n] for n in writes]))
     return found
 
 
-def _groups(wiring: Wiring) -> list[list[int]]:
+def _connected(wiring: Wiring) -> list[list[int]]:
     """Nodes that Ogive computes and that are connected; no path leads out of a group and back in."""
     taken = survey(wiring.model, None, "model").kernels
     vertices = []
@@ -295,9 +295,9 @@ def _size(dimension: Any) -> int | str:
     return int(dimension.dim_value) if dimension.HasField("dim_value") else str(dimension.dim_param)
 
 
-def _island(
+def _group(
     wiring: Wiring, places: Sequence[int], source: ExportSource, reads: Sequence[str], writes: Sequence[str]
-) -> Island:
+) -> NodeGroup:
     interface = source.interface
     identity = f"{source.computation.identity}\n{interface.constants}"
     digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
@@ -305,22 +305,22 @@ def _island(
     name = f"{'_'.join(operators[:4])}_{digest}"
     named = with_changes(source, interface=with_changes(interface, name=f"ogive_group_{digest}"))
     node = helper.make_node(name, list(reads), list(writes), domain=DOMAIN, name=f"ogive_{writes[0]}")
-    return Island(tuple(places), operators, CustomOperator(name, (named,)), node, wiring.part(places)[0])
+    return NodeGroup(tuple(places), operators, CustomOperator(name, (named,)), node, wiring.part(places)[0])
 
 
 # ---- models with them
 
 
-def without(model: ModelProto, islands: Sequence[Island]) -> ModelProto:
-    """The model with custom operators in the place of the islands' nodes."""
+def without(model: ModelProto, groups: Sequence[NodeGroup]) -> ModelProto:
+    """The model with custom operators in the place of the groups' nodes."""
     result = ModelProto()
     result.CopyFrom(model)
-    if not islands:
+    if not groups:
         return result
-    gone = {place for island in islands for place in island.places}
+    gone = {place for group in groups for place in group.places}
     left = [node for place, node in enumerate(model.graph.node) if place not in gone]
     del result.graph.node[:]
-    result.graph.node.extend(_ordered([*left, *(island.node for island in islands)]))
+    result.graph.node.extend(_ordered([*left, *(group.node for group in groups)]))
     result.opset_import.append(helper.make_opsetid(DOMAIN, 1))
     read = {name for node in result.graph.node for name in reads_of(node)}
     read |= {info.name for info in (*model.graph.input, *model.graph.output)}
