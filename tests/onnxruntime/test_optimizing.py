@@ -331,7 +331,7 @@ def test_each_group_is_loaded_once_however_many_nodes_there_are(monkeypatch):
     pairs = 200
     nodes = "".join(f"m{i} = MatMul(s{i}, w) s{i + 1} = Sigmoid(m{i})" for i in range(pairs))
     model = text_model(f"t (float[2,2] s0, float[2,2] w) => (float[2,2] s{pairs}) {{ {nodes} }}", 17)
-    wiring = node_groups.Wiring(model)
+    wiring = node_groups.ModelWiring(model)
     assert len(node_groups.find_groups(wiring, "fast")) == pairs
     assert asked == [2 * pairs]
     assert loads == [1, 1]

@@ -25,7 +25,7 @@ from ogive.onnx.outline import outline
 from ogive.onnx.tracing import trace
 from ogive.onnxruntime.custom_operators import DOMAIN, CustomOperator
 
-__all__ = ["NodeGroup", "Wiring", "find_groups", "without"]
+__all__ = ["ModelWiring", "NodeGroup", "find_groups", "without"]
 
 #: An initialiser of so few elements may say how something is computed: axes, a scale. Fusion groups have it inside.
 MOST_INSIDE = 16
@@ -63,7 +63,7 @@ FUSED = frozenset(
 )
 
 
-class Wiring:
+class ModelWiring:
     """Who makes and who reads the values of a model, and what is known of them."""
 
     def __init__(self, model: ModelProto) -> None:
@@ -183,7 +183,7 @@ def reads_of(node: NodeProto) -> set[str]:
 _Kernel = tuple[tuple[int, ...], ExportSource, list[str], list[str]]
 
 
-def find_groups(wiring: Wiring, accuracy: str) -> list[NodeGroup]:
+def find_groups(wiring: ModelWiring, accuracy: str) -> list[NodeGroup]:
     """All groups of a model. Every group of neighbours is loaded once, and so is every group; equal ones are loaded once."""
     known: dict[bytes, list[_Kernel]] = {}
     found = []
@@ -198,7 +198,7 @@ def find_groups(wiring: Wiring, accuracy: str) -> list[NodeGroup]:
     return found
 
 
-def _connected(wiring: Wiring) -> list[list[int]]:
+def _connected(wiring: ModelWiring) -> list[list[int]]:
     """Nodes that Ogive computes and that are connected; no path leads out of a group and back in."""
     taken = survey(wiring.model, None, "model").kernels
     vertices = []
@@ -213,7 +213,7 @@ def _connected(wiring: Wiring) -> list[list[int]]:
 
 def _kernels(part: ModelProto, accuracy: str) -> Iterable[_Kernel]:
     """The kernels of a group."""
-    wiring = Wiring(part)
+    wiring = ModelWiring(part)
     try:
         parts = [sorted(places) for places in _traced(wiring, accuracy)]
     except OgiveError:
@@ -226,7 +226,7 @@ def _kernels(part: ModelProto, accuracy: str) -> Iterable[_Kernel]:
             yield tuple(places), source, reads, writes
 
 
-def _traced(wiring: Wiring, accuracy: str) -> Iterable[set[int]]:
+def _traced(wiring: ModelWiring, accuracy: str) -> Iterable[set[int]]:
     """The nodes of each kernel, as the engine fuses them."""
     model = ogive.onnx.load(wiring.model, accuracy=accuracy)
     graph = model._graph
@@ -241,7 +241,7 @@ def _sizes(shape: Iterable[Any]) -> list[int]:
     return [size if isinstance(size, int) else ANY_SIZE for size in shape]
 
 
-def _between(wiring: Wiring, group: FusionGroup, names: Mapping[str, str]) -> Iterable[int]:
+def _between(wiring: ModelWiring, group: FusionGroup, names: Mapping[str, str]) -> Iterable[int]:
     """The places of the nodes from a kernel's inputs to its outputs."""
 
     def name_of(value: Any) -> str:
@@ -296,7 +296,7 @@ def _size(dimension: Any) -> int | str:
 
 
 def _group(
-    wiring: Wiring, places: Sequence[int], source: ExportSource, reads: Sequence[str], writes: Sequence[str]
+    wiring: ModelWiring, places: Sequence[int], source: ExportSource, reads: Sequence[str], writes: Sequence[str]
 ) -> NodeGroup:
     interface = source.interface
     identity = f"{source.computation.identity}\n{interface.constants}"

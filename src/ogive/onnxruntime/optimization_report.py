@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ogive.onnxruntime.session_races import Race
 
-__all__ = ["GroupReport", "Report"]
+__all__ = ["GroupReport", "OptimizationReport"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class GroupReport:
 
 
 @dataclass(frozen=True)
-class Report:
+class OptimizationReport:
     """What `optimize` has found, chosen and measured."""
 
     groups: tuple[GroupReport, ...]

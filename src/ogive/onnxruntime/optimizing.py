@@ -20,8 +20,8 @@ from ogive.contracts import checked
 from ogive.errors import ArgumentError, OgiveError, message
 from ogive.onnx.loading import read_whole_model
 from ogive.onnxruntime.custom_operators import DOMAIN, build
-from ogive.onnxruntime.node_groups import NodeGroup, Wiring, find_groups, without
-from ogive.onnxruntime.optimization_report import GroupReport, Report
+from ogive.onnxruntime.node_groups import ModelWiring, NodeGroup, find_groups, without
+from ogive.onnxruntime.optimization_report import GroupReport, OptimizationReport
 from ogive.onnxruntime.session_races import Race, Sessions, imported
 
 __all__ = ["Optimized", "optimize"]
@@ -63,7 +63,7 @@ class Optimized:
     """The model with Ogive's operators; the model that was given where they are not faster."""
     library: Path | None
     """The library that the model needs; None where it needs none."""
-    report: Report
+    report: OptimizationReport
     """What was gained where; ``print`` shows it."""
     threads: int | None = None
     """How many threads of ONNX Runtime it was timed with; None is its default."""
@@ -87,7 +87,7 @@ def optimize(
     *,
     library: str | os.PathLike[str] | None = None,
     accuracy: str | None = None,
-    target: str | None = None,
+    processor: str | None = None,
     threads: int | None = None,
     round_between: bool = False,
 ) -> Optimized:
@@ -103,8 +103,8 @@ def optimize(
     Runtime has a kernel, and beside convolutions only groups of four nodes or more.
 
     ``library`` is where the library is written; without it, it lives as long as the result. A process that has loaded
-    a library keeps it, so another one needs another path. ``accuracy`` is the contract, exact or fast; ``target`` is that
-    of ``ogive.export``; ``threads`` are ONNX Runtime's, of the timed sessions and of ``session()``. float16 is computed
+    a library keeps it, so another one needs another path. ``accuracy`` is the contract, exact or fast; ``processor`` is what
+    the library may count on, x86-64-v3 for example, by default this machine; ``threads`` are ONNX Runtime's, of the timed sessions and of ``session()``. float16 is computed
     as ONNX Runtime does, in float32 without rounding between nodes; with ``round_between`` every node rounds, and the model is not simplified first.
     Element types that ONNX Runtime has no kernels for (bfloat16, and float64 of many operators) work where all their nodes are replaced.
 
@@ -131,7 +131,7 @@ def optimize(
     folder = tempfile.mkdtemp(prefix="ogive-")
     made = None
     try:
-        built = build(Path(folder) / "ogive.so", _operators(candidates), target)
+        built = build(Path(folder) / "ogive.so", _operators(candidates), processor)
         made = _chosen(given, wiring, kinds, sessions, built, feeds, plain)
         if made.library is not None and library is not None:
             path = Path(library).resolve()
@@ -148,7 +148,7 @@ def optimize(
 
 def _chosen(
     given: ModelProto,
-    wiring: Wiring,
+    wiring: ModelWiring,
     kinds: Sequence[_Kind],
     sessions: Sessions,
     built: Path,
@@ -178,13 +178,13 @@ def _chosen(
     return Optimized(without(wiring.model, _groups_of(chosen)), built, report, sessions.threads)
 
 
-def _searched(given: ModelProto, simplified: ModelProto | None, accuracy: str) -> tuple[Wiring, list[NodeGroup]]:
+def _searched(given: ModelProto, simplified: ModelProto | None, accuracy: str) -> tuple[ModelWiring, list[NodeGroup]]:
     """The groups of the simplified model; of the one that was given where ONNX Runtime has written what nothing knows."""
     with suppress(OgiveError):
         if simplified is not None:
-            wiring = Wiring(simplified)
+            wiring = ModelWiring(simplified)
             return wiring, find_groups(wiring, accuracy)
-    wiring = Wiring(_without_constant_nodes(given))
+    wiring = ModelWiring(_without_constant_nodes(given))
     return wiring, find_groups(wiring, accuracy)
 
 
@@ -195,7 +195,7 @@ def _check_feeds(model: ModelProto, feeds: Mapping[str, np.ndarray] | None) -> N
             raise ArgumentError(message(_SUBJECT, f"feeds has {name!r}", f"the model's inputs: {', '.join(known)}"))
 
 
-def _report(kinds: Sequence[_Kind], chosen: Sequence[_Kind], race: Race | None, verdict: str) -> Report:
+def _report(kinds: Sequence[_Kind], chosen: Sequence[_Kind], race: Race | None, verdict: str) -> OptimizationReport:
     groups = _groups_of(chosen)
     nodes = sum(len(group.places) for group in groups)
     found: dict[Any, GroupReport] = {}
@@ -204,7 +204,7 @@ def _report(kinds: Sequence[_Kind], chosen: Sequence[_Kind], race: Race | None, 
         key = (one.operators, one.reason) if one.race is None else id(kind)
         same = found.get(key)
         found[key] = one if same is None else replace(same, count=same.count + one.count)
-    return Report(tuple(found.values()), nodes, len(groups), race, verdict)
+    return OptimizationReport(tuple(found.values()), nodes, len(groups), race, verdict)
 
 
 def _groups_of(kinds: Iterable[_Kind]) -> list[NodeGroup]:
@@ -276,7 +276,7 @@ def _value(attribute: onnx.AttributeProto) -> onnx.TensorProto | None:
 class _Kind:
     """Fusion groups with the same operators and neighbours, which are chosen together."""
 
-    def __init__(self, wiring: Wiring, groups: list[NodeGroup]) -> None:
+    def __init__(self, wiring: ModelWiring, groups: list[NodeGroup]) -> None:
         self.groups = groups
         first = groups[0]
         self.before, self.behind = wiring.before(first.places), wiring.behind(first.places)
@@ -336,7 +336,7 @@ SIMPLE = frozenset(
 )  # fmt: skip
 
 
-def _kinds(wiring: Wiring, groups: Iterable[NodeGroup]) -> list[_Kind]:
+def _kinds(wiring: ModelWiring, groups: Iterable[NodeGroup]) -> list[_Kind]:
     """The groups in kinds. Beside convolutions all sizes are one kind; elsewhere the shapes of inputs are the same."""
     found: dict[Any, list[NodeGroup]] = {}
     for group in groups:
@@ -356,7 +356,7 @@ SECONDS_BY_ITSELF, SECONDS_IN_THE_MODEL = 0.2, 0.8
 class _Chooser:
     """Times the candidates, and keeps what is faster."""
 
-    def __init__(self, wiring: Wiring, sessions: Sessions, library: Path, feeds: dict[str, np.ndarray]) -> None:
+    def __init__(self, wiring: ModelWiring, sessions: Sessions, library: Path, feeds: dict[str, np.ndarray]) -> None:
         self.wiring, self.sessions, self.library, self.feeds = wiring, sessions, library, feeds
 
     def chosen(self, candidates: Sequence[_Kind]) -> list[_Kind]:
