@@ -10,9 +10,9 @@ A rule's relative error has three parts, of which this adds up the largest of ea
   added to a larger number as a correction, its share of the result counts the roundings before the last addition;
 * what the reduction of the operand leaves: log(2) and pi/2 are constants of so many bits.
 
-Four tables: `PROMOTED`, uncompensated float64 for results of fewer bits; `CORRECTED`, sums of two float64; `IN_WORDS`,
+Five tables: `PROMOTED`, uncompensated float64 for results of fewer bits; `CORRECTED`, sums of two float64; `IN_WORDS`,
 such sums in float64's own kernels, which are good to as many bits as show; and `SHORT`, float32 for results of 16 bits, where U
-is 2**-24. Terms of higher
+is 2**-24. `PAIRED` is of pairs of float32. Terms of higher
 order are covered by the last step, which rounds up by 1 %.
 tests/numerics/test_bounds.py compares each number with measured errors.
 """
@@ -32,8 +32,17 @@ from derived_table import write_or_compare
 from flint import arb, arb_series
 
 from ogive.expression import Format
+from ogive.numerics import paired as single_pairs
 from ogive.numerics.elementary import coefficients as table
-from ogive.numerics.elementary import fast, fast_coefficients, long_coefficients, pairs, word_coefficients
+from ogive.numerics.elementary import (
+    fast,
+    fast_coefficients,
+    long_coefficients,
+    paired_tables,
+    pairs,
+    word_coefficients,
+)
+from ogive.numerics.elementary import paired_functions as paired
 from ogive.numerics.elementary.error_function import erfc_numbers, of_error_function
 from ogive.numerics.machine import LONG
 
@@ -1032,6 +1041,90 @@ def in_words() -> dict[str, float]:
     }
 
 
+# ---- pairs of float32 (paired_functions.py): relative to the power that the table has
+
+
+def largest_rest(of_two_words: bool) -> float:
+    """What log(2) / 32 lacks, n times, what a power lacks, and the low word of the operand: two units at most."""
+    most = 2048 * abs(paired.STEP_LACKS) + max(map(abs, paired_tables.POWERS_LACK)) + 2.0**-34
+    return most + 2 * SINGLE_UNIT * paired.MOST if of_two_words else most
+
+
+#: How far reduced operands lie: 32 / log(2) is rounded, and so is n.
+PAIRED_R = (0.5 + 2048 * SINGLE_UNIT + 2.0**-20) * paired.STEP
+
+
+def half_unit(value: float) -> float:
+    return single_pairs.half_unit(value * (1 + 2.0**-20))
+
+
+def paired_coefficients() -> tuple[float, float, float]:
+    return 0.5, paired.SIXTH, paired.TWENTY_FOURTH
+
+
+def paired_series(reach: float, per_operand: bool = False) -> float:
+    """What the polynomial leaves of ``exp(r) - 1 - r``; relative to r if it is to be."""
+
+    def difference(r: Any) -> Any:
+        rest = at(paired_coefficients(), r) - series(after(2, factorial), r, 0.3)
+        return rest * r if per_operand else rest * r * r
+
+    return largest(difference, -reach, reach)
+
+
+def paired_polynomial(reach: float) -> float:
+    """What rounding makes of the polynomial."""
+    inner = paired.SIXTH + reach * paired.TWENTY_FOURTH
+    return half_unit(inner) * reach + half_unit(0.5 + inner * reach)
+
+
+def rest_rounded(of_two_words: bool) -> float:
+    """Constants in one word, n times; a table in one word; one FMA, and a sum."""
+    lacking = float(abs(arb(2).log() / 32 - arb(paired.STEP) - arb(paired.STEP_LACKS)).upper())
+    rest = largest_rest(of_two_words)
+    return 2048 * lacking + 2 * half_unit(2.0**-24) + half_unit(rest) * (2 if of_two_words else 1)
+
+
+def exp_paired(of_two_words: bool) -> float:
+    """``T (1 + r + q)``. The error of a rest of one word counts ``1 + r`` times, and what the series in it lacks is small."""
+    rest, r = largest_rest(of_two_words), PAIRED_R
+    error = rest_rounded(of_two_words) * (1 + r) + rest**2
+    q = r * r * 0.51 + rest * (1 + r)
+    if of_two_words:
+        whole = r + rest
+        error += half_unit(whole) * whole * 1.02 + half_unit(whole**2) * 0.51
+        error += paired_series(whole) + paired_polynomial(whole) * whole**2 + half_unit(q)
+    else:
+        error += rest * r * r * 0.51 + paired_series(r) + paired_polynomial(r) * r * r
+        error += half_unit(r * 0.51 + rest) * r + half_unit(q)
+    # The low word is no smaller a part of T, and what the FMA of the leading part lost has one rounding.
+    return error + SINGLE_UNIT * (q + SINGLE_UNIT) + SINGLE_UNIT**2
+
+
+def expm1_paired_near_zero() -> float:
+    """Where n is zero: relative to r. A low word of the operand is all of the rest; low words are rounded some times more."""
+    r, lowest = PAIRED_R * (1 + 2.0**-20), 2 * SINGLE_UNIT
+    of_polynomial = paired_series(r, per_operand=True) + paired_polynomial(r) * r
+    low = 0.51 * r + lowest
+    of_one = SINGLE_UNIT * 0.51 * r
+    of_two = SINGLE_UNIT * (r * 1.02 + 0.51 * r) + SINGLE_UNIT * lowest
+    return of_polynomial + max(of_one, of_two) + SINGLE_UNIT * low * (1 + paired.ROUNDINGS)
+
+
+def expm1_paired() -> float:
+    """Where n is not zero T is no more than so many times as large as the leading part of the result."""
+    smallest = (0.5 - 2048 * SINGLE_UNIT - 2.0**-20) * paired.STEP
+    for n in (-1, 1):
+        power = 2.0 ** (n / 32)
+        size = abs(math.expm1(n * smallest)) - power * paired.SHARE
+        assert power / size <= paired.LARGEST_SHARE
+    return expm1_paired_near_zero()
+
+
+def in_single_pairs() -> dict[str, float]:
+    return {"exp": exp_paired(False), "exp of two words": exp_paired(True), "expm1 near zero": expm1_paired()}
+
+
 HEADER = '''"""What each rule may be wrong by, relative to its result, of operands without an error.
 
 Written by accuracy/derive_bounds.py, which says how these are derived; change that, not this.
@@ -1039,7 +1132,7 @@ Written by accuracy/derive_bounds.py, which says how these are derived; change t
 
 from __future__ import annotations
 
-__all__ = ["CORRECTED", "IN_WORDS", "PROMOTED", "SHORT"]
+__all__ = ["CORRECTED", "IN_WORDS", "PAIRED", "PROMOTED", "SHORT"]
 '''
 
 WHAT = {
@@ -1047,6 +1140,7 @@ WHAT = {
     "CORRECTED": "Two right words of float64.",
     "IN_WORDS": "Two words of float64 of which the second is right as far as it shows: float64's own kernels.",
     "SHORT": "Float32 with the rules of the fast contract, for results of 16 bits.",
+    "PAIRED": "Pairs of float32: relative to the power of the table, or near zero to the result.",
 }
 
 
@@ -1054,12 +1148,16 @@ def text() -> str:
     flint.ctx.prec = BITS
     parts = [HEADER]
     tables = {"PROMOTED": promoted(), "CORRECTED": corrected(), "SHORT": short(), "IN_WORDS": in_words()}
+    tables["PAIRED"] = in_single_pairs()
     for name, numbers in tables.items():
         lines = ""
         for function, value in numbers.items():
             # Two digits of the logarithm, upwards: so that one more piece of an interval changes nothing.
             power = math.ceil(math.log2(value * 1.01) * 10) / 10
-            if name == "SHORT":  # each unit of the last place counts, and whole ones are tested in fewer instructions
+            if name in (
+                "SHORT",
+                "PAIRED",
+            ):  # each unit of the last place counts, and whole ones are tested in fewer instructions
                 power = math.ceil(math.log2(value * 1.01) * 100) / 100
                 lines += f'    "{function}": {2.0**power!r},  # 2**{power:.2f}\n'
                 continue

@@ -43,6 +43,8 @@ def verify_program(program: Program) -> None:
     """The same of all graphs of a program; and of results that could differ between machines."""
     verify(*program.roots, stage="primitive")
     verify(*program.tests, stage="primitive")
+    if program.paired is not None:
+        verify_program(program.paired)
     _verify_estimates("results", program.results, program.undecided)
     if program.fast_path is not None:
         fast = program.fast_path

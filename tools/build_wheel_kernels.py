@@ -31,7 +31,7 @@ from ogive.engine.computation import Formula, under
 from ogive.errors import OgiveError, message
 from ogive.runtime import wheel_kernels
 from ogive.runtime.engine_files import engine_files, is_of_engine
-from ogive.runtime.kernels import identity_of_columns, identity_of_repair, identity_of_retry, kept_or_made
+from ogive.runtime.kernels import first_level, identity_of_columns, identity_of_repair, identity_of_retry, kept_or_made
 
 if TYPE_CHECKING:
     from ogive.program import Program
@@ -61,7 +61,7 @@ def make_pack(target: Target, formulas: Sequence[Formula] | None = None) -> byte
     """The pack of a target: the kernels of the catalogue, or of these formulas, and those that belong to them."""
     kernels, repairs = list[wheel_kernels.Packed](), list[wheel_kernels.Packed]()
     for formula in formulas or catalogue():
-        program, identity = formula.program, formula.identity
+        program, identity = first_level(formula.program, target), formula.identity
         known = _add(kernels, identity, program, target)
         before = program
         for later in program.later:

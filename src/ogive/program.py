@@ -144,6 +144,8 @@ class Program:
     retry: Callable[[], Program] | None = field(default=None, compare=False)
     """Makes a program of the same results that computes undecided elements before the repair: with a test of its own, and
     with a repair, which is this one's too."""
+    paired: Program | None = None
+    """A level before this program, in pairs of float32: this program repairs it. For targets with tables in registers."""
     decide: Callable[[Sequence[Number], Sequence[float]], tuple[Number, ...]] | None = field(
         default=None, compare=False
     )
@@ -209,6 +211,8 @@ class Program:
             fast = self.fast_path
             test = () if fast.undecided is None else (fast.undecided,)
             parts.append(python(fast.magnitude, fast.limit, *fast.results, *test))
+        if self.paired is not None:
+            parts.append(python(*self.paired.roots))
         if self.repair is not None:
             parts.append((self.retry or self.repair)().text)
         return "\n".join(parts)

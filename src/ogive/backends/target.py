@@ -91,6 +91,11 @@ class Target:
         return TUNINGS[self.name]
 
     @property
+    def has_tables(self) -> bool:
+        """Whether it has tables in registers, and fused multiplications: programs in pairs of float32 are made for such targets."""
+        return not {"avx2", "neon"}.isdisjoint(self.tables)
+
+    @property
     def triple(self) -> str:
         """The calling convention of this system, in ELF whatever the system: the linker reads one format."""
         return self.only_triple or (

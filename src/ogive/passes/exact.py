@@ -1,5 +1,6 @@
-"""Programs whose results are the correctly rounded values of their formulas, in three levels.
+"""Programs whose results are the correctly rounded values of their formulas, in three levels or four.
 
+* Some float32 formulas are computed in pairs of float32 first (paired_results.py). The next level repairs what that leaves.
 * The program itself computes in float64 with a bound of the error, and finds which results that leaves undecided
   (tested.py). Formulas that one operation rounds need no test (rounds_once.py).
 * Its repair computes undecided elements again, in sums of two float64, and finds what is undecided still.
@@ -9,7 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -23,6 +24,7 @@ from ogive.numerics.bounded import Bounded
 from ogive.numerics.truths import except_where
 from ogive.passes.cost import with_undecided
 from ogive.passes.fast_path import fast_path
+from ogive.passes.paired_results import paired_results
 from ogive.passes.rounds_once import rounds_once
 from ogive.passes.short_results import short_results
 from ogive.passes.tested import TestedReals
@@ -116,7 +118,7 @@ def with_test(
     def repair() -> Program:
         return repaired(roots, inputs, outputs, parameter_count)
 
-    return Program(
+    made = Program(
         inputs,
         outputs,
         results,
@@ -127,6 +129,7 @@ def with_test(
         repair=None if undecided is None else repair,
         decide=decide,
     )
+    return replace(made, paired=paired_results(roots, inputs, outputs, made))
 
 
 def repaired(

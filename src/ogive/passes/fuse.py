@@ -7,12 +7,14 @@ the trips through memory. The fast paths of the programs become one (fast_path.p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import STORAGE, Expression, Format, node
 from ogive.numerics.truths import either
 from ogive.passes.fast_path import fast_path_of_steps
+from ogive.passes.paired_results import before
 from ogive.program import MASK, Number, Program, substituted
 
 __all__ = ["fuse", "retry_of_steps"]
@@ -29,6 +31,34 @@ def fuse(
     and the numbers of its operands; ``outputs`` are the numbers of the values that are wanted. Parameters
     that steps leave open stay open: those of a step follow those of the steps before it.
     """
+    steps = tuple(steps)
+    (program, operands), *others = steps
+    if not others and [*operands, *outputs] == list(range(len(inputs) + len(program.outputs))):
+        return program
+    values, types, first, undecided = _substituted(inputs, steps)
+    made = Program(
+        tuple(inputs),
+        tuple(types[i] for i in outputs),
+        tuple(values[i] for i in outputs),
+        parameter_count=first,
+        fast_path=fast_path_of_steps(inputs, steps, outputs, values, undecided),
+        undecided=undecided,
+        repair=None if undecided is None else lambda: _repair(inputs, steps, outputs),
+        retry=retry_of_steps(steps, lambda found: fuse(inputs, found, outputs)),
+        decide=lambda operands, parameters: _decide(steps, outputs, operands, parameters),
+    )
+    if all(program.paired is None for program, _ in steps):
+        return made
+    in_pairs = [(program if program.paired is None else program.paired, operands) for program, operands in steps]
+    values, _, _, undecided = _substituted(inputs, in_pairs)
+    assert undecided is not None
+    return replace(made, paired=before(made, tuple(values[i] for i in outputs), undecided))
+
+
+def _substituted(
+    inputs: Sequence[ElementType], steps: Sequence[tuple[Program, Sequence[int]]]
+) -> tuple[list[Expression], list[ElementType], int, Expression | None]:
+    """The values and their types, the number of parameters, and where a value is undecided."""
     values = [node(ops.INPUT, (), i, STORAGE[t.name]) for i, t in enumerate(inputs)]
     types = list(inputs)
     tests: list[Expression] = []
@@ -40,26 +70,12 @@ def fuse(
         if program.stages:
             raise ValueError("fuse: a step looks at whole rows")
         end = first + program.parameter_count
-        before = [values[i] for i in operands]
-        values.extend(substituted(program.results, before, first, end))
+        given_values = [values[i] for i in operands]
+        values.extend(substituted(program.results, given_values, first, end))
         types.extend(program.outputs)
-        tests.extend(() if program.undecided is None else substituted((program.undecided,), before, first, end))
+        tests.extend(() if program.undecided is None else substituted((program.undecided,), given_values, first, end))
         first = end
-    if len(steps) == 1 and [*operands, *outputs] == list(range(len(types))):
-        return program
-    undecided = either(*tests)
-    steps = tuple(steps)
-    return Program(
-        tuple(inputs),
-        tuple(types[i] for i in outputs),
-        tuple(values[i] for i in outputs),
-        parameter_count=first,
-        fast_path=fast_path_of_steps(inputs, steps, outputs, values, undecided),
-        undecided=undecided,
-        repair=None if undecided is None else lambda: _repair(inputs, steps, outputs),
-        retry=retry_of_steps(steps, lambda found: fuse(inputs, found, outputs)),
-        decide=lambda operands, parameters: _decide(steps, outputs, operands, parameters),
-    )
+    return values, types, first, either(*tests)
 
 
 def retry_of_steps(

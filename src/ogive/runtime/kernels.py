@@ -101,7 +101,7 @@ def kept_or_made(
     from ogive.backends.columns import takes_columns
     from ogive.passes.cost import cost
 
-    program = make_program()
+    program = first_level(make_program(), target)
     price = cost(program.roots)
     name, image = compiled(program, target, of_columns=of_columns)
     known = {
@@ -118,6 +118,11 @@ def kept_or_made(
     if note is not None:
         cache.store_note(note, known)
     return known, image
+
+
+def first_level(program: Program, target: Target) -> Program:
+    """What a target computes first: a program in pairs of float32, where there is one and the target has tables for it."""
+    return program.paired if program.paired is not None and target.has_tables else program
 
 
 def identity_of_repair(identity: str) -> str:
@@ -181,7 +186,7 @@ def make_kernel(
         return make_kernel(
             inputs,
             outputs,
-            lambda: _retry_of(make_program()),
+            lambda: _retry_of(first_level(make_program(), target or host_target())),
             target,
             row_wise=row_wise,
             row_operands=of_row,

@@ -5,7 +5,7 @@ Written by accuracy/derive_bounds.py, which says how these are derived; change t
 
 from __future__ import annotations
 
-__all__ = ["CORRECTED", "IN_WORDS", "PROMOTED", "SHORT"]
+__all__ = ["CORRECTED", "IN_WORDS", "PAIRED", "PROMOTED", "SHORT"]
 
 #: Uncompensated float64 with the long polynomials, for results of fewer bits.
 PROMOTED: dict[str, float] = {
@@ -111,4 +111,11 @@ IN_WORDS: dict[str, float] = {
     "sinh": 2.4908425040366266e-19,  # 2**-61.8
     "tan": 7.666467083416872e-20,  # 2**-63.5
     "tanh": 4.981685008073253e-19,  # 2**-60.8
+}
+
+#: Pairs of float32: relative to the power of the table, or near zero to the result.
+PAIRED: dict[str, float] = {
+    "exp": 2.363965603162759e-11,  # 2**-35.30
+    "exp of two words": 5.0322690007036123e-11,  # 2**-34.21
+    "expm1 near zero": 3.1109449246092456e-09,  # 2**-28.26
 }

@@ -1,0 +1,63 @@
+"""Derive the tables of float32 pairs: run it and compare, or --write the table.
+
+    python accuracy/derive_paired_tables.py [--write]
+
+The powers 2**(j / 32), rounded to float32, and what these lack, relative to them. In the table of powers j has been taken off
+the bits already, in the place where the rule adds ``n + 2048`` to them, whose lowest five bits are j.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from pathlib import Path
+
+import mpmath as mp
+from derived_table import write_or_compare
+
+TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/paired_tables.py"
+COUNT = 32
+
+#: How far n is shifted to be added, and the offset that it has.
+SHIFT, OFFSET = 18, 2048
+
+
+def single(value: mp.mpf) -> float:
+    return float(struct.unpack("<f", struct.pack("<f", float(value)))[0])
+
+
+def taken_off(power: float, j: int) -> float:
+    (bits,) = struct.unpack("<I", struct.pack("<f", power))
+    return float(struct.unpack("<f", struct.pack("<I", (bits - ((j + OFFSET) << SHIFT)) % (1 << 32)))[0])
+
+
+def listed(name: str, numbers: list[float]) -> list[str]:
+    return [f"{name} = (", *(f'    float.fromhex("{x.hex()}"),' for x in numbers), ")"]
+
+
+def text() -> str:
+    mp.mp.prec = 200
+    exact = [mp.mpf(2) ** (mp.mpf(j) / COUNT) for j in range(COUNT)]
+    powers = list(map(single, exact))
+    lines = [
+        '"""The tables of float32 pairs.',
+        "",
+        "Written by accuracy/derive_paired_tables.py, which says how they are derived; change that, not this.",
+        '"""',
+        "",
+        "from __future__ import annotations",
+        "",
+        '__all__ = ["POWERS", "POWERS_LACK"]',
+        "",
+        "#: 2**(j / 32) with j taken off its bits.",
+        *listed("POWERS", [taken_off(x, j) for j, x in enumerate(powers)]),
+        "",
+        "#: What these powers lack, relative to them.",
+        *listed("POWERS_LACK", [single(y / mp.mpf(x) - 1) for x, y in zip(powers, exact, strict=True)]),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    sys.exit(write_or_compare(__doc__, TARGET, text))

@@ -1,0 +1,441 @@
+"""Arithmetic of pairs of float32, for results of float32: sixteen lanes where float64 has eight.
+
+A `Paired` number is a leading part and a low word beside it, which may be as large as 2**-10 of it. The leading part is a
+float32 number, or the product of two that nothing has rounded: the last operation of a result is an FMA that adds the low
+word to it, and the only one that rounds. It is done twice, at both ends of the interval that the bound allows. Where a rule
+does not hold, some bits say so, and the float64 kernel computes the element.
+
+Errors are relative to the leading part. U is 2**-24; an operation on low words adds U times their share of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+
+import numpy as np
+
+from ogive import operations as ops
+from ogive.expression import Expression, Format, node
+from ogive.numerics.interval import EVERYTHING, Interval
+from ogive.numerics.machine import Machine
+from ogive.numerics.truths import either
+
+__all__ = ["FARTHEST", "SMALLEST", "Paired", "PairedArithmetic", "U", "Unpaired", "half_unit", "unsigned"]
+
+#: What rounding to float32 adds, relative to a number.
+U = 2.0**-24
+
+#: The relative error of an estimate of a reciprocal.
+ESTIMATE = 2.0**-14
+
+#: Parameters have a magnitude between this and its reciprocal, and so have constants. Others are left to float64.
+FARTHEST = 2.0**40
+
+#: Up to this nothing overflows that a result is made of.
+LARGEST = 2.0**120
+
+#: No larger share of results may be undecided: of numbers that lie anywhere, a bound leaves its double in units of 2**-24,
+#: divided by log(2) / 2.
+LARGEST_SHARE = 0.02
+
+#: Bounds are relative to the leading part, and low words a small share of it: this covers the difference, and the rounding
+#: of the bounds themselves.
+SLACK = 1 + 2.0**-7
+
+#: What underflow adds, and what a result is taken to have lost by it at least. Of a result that may be zero it is no more than a
+#: multiple of what is zero then: it may have lost half as many of the smallest numbers.
+SMALLEST, LOST = 2.0**-149, 2.0**-140
+MULTIPLE = 16.0
+
+
+class Unpaired(Exception):
+    """There is no rule in pairs for this, or its bound is too large."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Where rules hold; elsewhere nothing is known."""
+
+    doubts: tuple[Expression, ...] = ()
+    """Unsigned integers: all are zero."""
+    holds: tuple[Expression, ...] = ()
+    """Truth values: all are true."""
+
+
+@dataclass(frozen=True)
+class Around:
+    """A bound that is computed beside a number: ``base * times + plus``, of positive numbers."""
+
+    base: Expression
+    times: Expression
+    plus: Expression
+
+
+@dataclass(frozen=True)
+class Paired:
+    """``high * factor + low``, or ``high * factor * (1 + scale)``; a part that is None is 1, 0 and 0."""
+
+    high: Expression
+    factor: Expression | None = None
+    low: Expression | None = None
+    scale: Expression | None = None
+    share: float = 0.0
+    """No low word, and no scale, is a larger share of the leading part."""
+    relative: float = 0.0
+    """What the number may be wrong by, relative to its leading part."""
+    around: Around | None = None
+    """The same, computed beside it. It covers the roundings of low words, as many as a product and a result take; then the
+    share is zero."""
+    bias: float = 0.0
+    """How much larger its low word was made, relative to the leading part: a number that is no smaller than the exact one
+    needs no second end."""
+    interval: Interval = EVERYTHING
+    is_nonzero: bool = False
+    """Whether the exact number is not zero."""
+    may_be_zero: Expression | None = None
+    """What is zero where the number is, and nowhere else: itself, or a factor, which does not underflow."""
+    lost: float = 0.0
+    """What underflow may have taken from the low word."""
+    where: Conditions = Conditions()
+    """Where it is known."""
+
+    @property
+    def is_exact(self) -> bool:
+        return self.low is None and self.scale is None and self.relative == 0 and self.around is None
+
+    @property
+    def is_single(self) -> bool:
+        """Whether this is one float32 number."""
+        return self.is_exact and self.factor is None
+
+
+def half_unit(largest: float) -> float:
+    """What rounding a number of no larger magnitude to float32 adds at most."""
+    return U * 2.0 ** (math.ceil(math.log2(largest)) - 1)
+
+
+def joined(*sides: Paired) -> Conditions:
+    """Where all are known."""
+    doubts = dict.fromkeys(doubt for side in sides for doubt in side.where.doubts)
+    return Conditions(tuple(doubts), tuple(dict.fromkeys(truth for side in sides for truth in side.where.holds)))
+
+
+class PairedArithmetic(Machine):
+    """The operations on pairs."""
+
+    def __init__(self) -> None:
+        super().__init__(Format.F32)
+
+    # ---- leaves
+
+    def exactly(self, value: Expression, interval: Interval = EVERYTHING) -> Paired:
+        return Paired(value, interval=interval, is_nonzero=interval.smallest_magnitude > 0, may_be_zero=value)
+
+    def constant(self, value: Fraction | float) -> Paired:
+        """A constant, in as many words as it takes up to two."""
+        if not isinstance(value, Fraction) and not math.isfinite(value):
+            raise Unpaired("a constant that is infinite or NaN")
+        high = self.rounded(Fraction(value))
+        if high and not 1 / FARTHEST <= abs(high) <= FARTHEST:
+            raise Unpaired("a constant far from 1")
+        lies = Interval.around(float(value)) if value else Interval.point(0.0)
+        rest = Fraction(value) - Fraction(high)
+        low = self.rounded(rest)
+        found = Paired(self.number(high), interval=lies, is_nonzero=bool(value))
+        if not low:
+            return replace(found, relative=0.0 if not rest else 2.0**-60)
+        return replace(found, low=self.number(low), share=U, relative=U * U if Fraction(low) != rest else 0.0)
+
+    def parameter(self, value: Expression) -> Paired:
+        size = self.abs_(value)
+        is_moderate = (self.less_(self.number(1 / FARTHEST), size), self.less_(size, self.number(FARTHEST)))
+        return Paired(
+            value, interval=Interval(-FARTHEST, FARTHEST), is_nonzero=True, where=Conditions(holds=is_moderate)
+        )
+
+    def bound(self, value: float) -> Expression:
+        """A bound as a constant, rounded upwards."""
+        single = np.float32(value)
+        return self.number(float(single if single >= value else np.nextafter(single, np.float32(math.inf))))
+
+    # ---- forms
+
+    def larger_(self, a: Expression, b: Expression) -> Expression:
+        """The larger of two numbers; NaN if the second is."""
+        return self.select_(self.less_(b, a), a, b)
+
+    def smaller_(self, a: Expression, b: Expression) -> Expression:
+        return self.select_(self.less_(a, b), a, b)
+
+    def as_words(self, a: Paired) -> Paired:
+        """The number as ``high + low``, or high alone."""
+        if a.bias:
+            raise Unpaired("more is computed of a number that is made too large")
+        if a.factor is None and a.scale is None:
+            return a
+        if a.around is not None:
+            raise Unpaired("more than a product of a number with an error beside it")
+        if a.factor is None:
+            assert a.scale is not None
+            found = replace(a, scale=None, low=self.mul_(a.high, a.scale), relative=a.relative + U * a.share)
+            return replace(found, lost=a.lost + SMALLEST)
+        high = self.mul_(a.high, a.factor)
+        rest = self.fma_(a.high, a.factor, self.neg_(high))
+        share, relative = a.share + U, a.relative
+        if a.scale is not None or a.low is not None:
+            rest = self.fma_(high, a.scale, rest) if a.scale is not None else self.add_(rest, low_of(a))
+            relative += U * (share + a.share)
+        lost = a.lost + 2 * SMALLEST
+        return replace(a, high=high, factor=None, scale=None, low=rest, share=share, relative=relative, lost=lost)
+
+    def _without_around(self, a: Paired) -> Paired:
+        a = self.as_words(a)
+        if a.around is not None:
+            raise Unpaired("more than a product of a number with an error beside it")
+        return a
+
+    # ---- operations
+
+    def negate(self, a: Paired) -> Paired:
+        low = None if a.low is None else self.neg_(a.low)
+        return replace(a, high=self.neg_(a.high), low=low, interval=-a.interval)
+
+    def absolute(self, a: Paired) -> Paired:
+        if a.interval.low >= 0:
+            return a
+        if a.interval.high <= 0:
+            return self.negate(a)
+        if not a.is_single:
+            raise Unpaired("the magnitude of a number of either sign")
+        return replace(a, high=self.abs_(a.high), interval=abs(a.interval))
+
+    def add(self, a: Paired, b: Paired) -> Paired:
+        """Numbers of one sign: others may cancel."""
+        if min(a.interval.low, b.interval.low) < 0 < max(a.interval.high, b.interval.high):
+            raise Unpaired("a sum of numbers of both signs")
+        a, b = self._without_around(a), self._without_around(b)
+        high = self.add_(a.high, b.high)
+        if a.interval.smallest_magnitude >= b.interval.largest_magnitude * SLACK:
+            lost = self.sub_(b.high, self.sub_(high, a.high))
+        elif b.interval.smallest_magnitude >= a.interval.largest_magnitude * SLACK:
+            lost = self.sub_(a.high, self.sub_(high, b.high))
+        else:
+            sizes = (a, b) if a.interval.low >= 0 and b.interval.low >= 0 else (self.negate(a), self.negate(b))
+            if sizes[0] is not a:
+                return self.negate(self.add(*sizes))
+            larger, smaller = self.larger_(a.high, b.high), self.smaller_(a.high, b.high)
+            lost = self.sub_(smaller, self.sub_(high, larger))
+        share, relative = max(a.share, b.share) + U, max(a.relative, b.relative)
+        low = lost
+        rest = [n.low for n in (a, b) if n.low is not None]
+        for part in rest:
+            low, relative = self.add_(low, part), relative + U * share
+        return Paired(
+            high,
+            low=low,
+            share=share * SLACK,
+            relative=relative * SLACK,
+            interval=a.interval + b.interval,
+            is_nonzero=a.is_nonzero or b.is_nonzero,
+            lost=a.lost + b.lost,
+            where=joined(a, b),
+        )
+
+    def subtract(self, a: Paired, b: Paired) -> Paired:
+        return self.add(a, self.negate(b))
+
+    def multiply(self, a: Paired, b: Paired) -> Paired:
+        for one, other in ((a, b), (b, a)):
+            if one.factor is not None:
+                return self.multiply(self.as_words(one), other)
+        if a.bias or b.bias:
+            raise Unpaired("more is computed of a number that is made too large")
+        if not (a.is_single or b.is_single):
+            a, b = self.as_words(a), self.as_words(b)
+        common = Paired(
+            a.high,
+            b.high,
+            relative=(a.relative + b.relative) * SLACK,
+            interval=a.interval * b.interval,
+            is_nonzero=a.is_nonzero and b.is_nonzero,
+            may_be_zero=b.may_be_zero if a.is_nonzero else a.may_be_zero if b.is_nonzero else None,
+            lost=self._lost_of_product(a, b),
+            where=joined(a, b),
+        )
+        for one, other in ((a, b), (b, a)):
+            if other.is_single:
+                return self._times_single(common, one, other)
+        for one, other in ((a, b), (b, a)):
+            if one.around is not None:
+                common = replace(common, around=self._times(one.around, other))
+        if a.low is None or b.low is None:
+            low, share = self.mul_(a.high, low_of(b)) if a.low is None else self.mul_(a.low, b.high), a.share + b.share
+            return replace(common, low=low, share=share, relative=common.relative + U * share)
+        whole = self.add_(b.high, low_of(b))
+        low = self.fma_(a.high, low_of(b), self.mul_(low_of(a), whole))
+        share = (a.share + b.share + a.share * b.share) * SLACK
+        return replace(common, low=low, share=share, relative=common.relative + 3 * U * share)
+
+    def _lost_of_product(self, a: Paired, b: Paired) -> float:
+        of_both = [x.lost * y.interval.largest_magnitude for x, y in ((a, b), (b, a)) if x.lost]
+        found = sum(of_both, 0.0 if a.scale is not None or b.scale is not None else 2 * SMALLEST) * SLACK
+        if found > LOST:
+            raise Unpaired("underflow shows in a product")
+        return found
+
+    def _times_single(self, product: Paired, a: Paired, b: Paired) -> Paired:
+        if a.low is None:
+            found = replace(product, scale=a.scale, share=a.share)
+        else:
+            found = replace(
+                product, low=self.mul_(a.low, b.high), share=a.share, relative=product.relative + U * a.share
+            )
+        if a.around is not None:
+            found = replace(found, around=self._times(a.around, b))
+        return found
+
+    def _times(self, around: Around, b: Paired) -> Around:
+        if b.around is not None or b.share > 2 * U:
+            raise Unpaired("a product of numbers with errors beside them")
+        size = self.mul_(self.abs_(b.high), self.bound(1 + 8 * U))
+        return replace(around, times=self.mul_(around.times, size), plus=self.mul_(around.plus, size))
+
+    def divide(self, a: Paired, b: Paired, *, is_same_for_all: bool = False) -> Paired:
+        """``is_same_for_all``: whether b is a parameter."""
+        return self.multiply(a, self._inverse(b) if is_same_for_all else self.reciprocal(b))
+
+    def _inverse(self, b: Paired) -> Paired:
+        """``1 / b`` of a parameter, by two divisions; where b is no moderate number, what is made of it is NaN."""
+        if not b.is_single:
+            raise Unpaired("a quotient by a computed number that is the same for all elements")
+        one = self.number(1.0)
+        high = self.div_(one, b.high)
+        low = self.div_(self.fma_(self.neg_(high), b.high, one), b.high)
+        lies = Interval(-FARTHEST * SLACK, FARTHEST * SLACK)
+        return replace(b, high=high, low=low, share=U, relative=2 * U * U, interval=lies)
+
+    def reciprocal(self, b: Paired) -> Paired:
+        """An estimate y and what it lacks: 1 - b y, and its square. Its own bits show nowhere."""
+        b = self._without_around(b)
+        if b.interval.smallest_magnitude < 2.0**-12 or b.interval.largest_magnitude > LARGEST:
+            raise Unpaired("a quotient by a number that may be small or large")
+        estimate = self.make(ops.RECIPROCAL_ESTIMATE, b.high)
+        rest = self.fma_(self.neg_(b.high), estimate, self.number(1.0))
+        lacking, relative = ESTIMATE, b.relative + half_unit(ESTIMATE)
+        if b.low is not None:
+            rest = self.fma_(self.neg_(b.low), estimate, rest)
+            lacking += b.share * SLACK
+            relative += half_unit(lacking)
+        scale = self.fma_(rest, rest, rest)
+        share = lacking + lacking**2
+        relative += half_unit(share) + lacking**3 * SLACK
+        interval = Interval.point(1.0) / b.interval
+        return Paired(
+            estimate,
+            scale=scale,
+            share=share,
+            relative=relative * SLACK,
+            interval=interval,
+            is_nonzero=True,
+            lost=b.lost * 2.0**14,
+            where=b.where,
+        )
+
+    def select(self, condition: Expression, a: Paired, b: Paired) -> Paired:
+        """A choice; both are computed, and both must hold."""
+        a, b = self._without_around(a), self._without_around(b)
+        low = None
+        if a.low is not None or b.low is not None:
+            low = self.select_(condition, *(self.number(0.0) if n.low is None else n.low for n in (a, b)))
+        return Paired(
+            self.select_(condition, a.high, b.high),
+            low=low,
+            share=max(a.share, b.share),
+            relative=max(a.relative, b.relative),
+            interval=a.interval | b.interval,
+            is_nonzero=a.is_nonzero and b.is_nonzero,
+            lost=max(a.lost, b.lost),
+            where=joined(a, b),
+        )
+
+    # ---- results
+
+    def result(self, a: Paired) -> tuple[Expression, Expression | None]:
+        """The number rounded to float32, and where that is undecided; None: nowhere."""
+        if a.is_exact:
+            value, doubts = self.leading(a), list(a.where.doubts)
+        else:
+            if a.interval.largest_magnitude > LARGEST:
+                raise Unpaired("a result that may overflow")
+            below, value = self._ends(a)
+            bits = (node(ops.BITCAST, (end,), None, Format.U32) for end in (value, below))
+            doubts = [node(ops.EXCLUSIVE_OR, tuple(bits), None, Format.U32), *a.where.doubts]
+            if not a.is_nonzero:
+                value = self.make(ops.COPY_SIGN, value, self.leading(a))
+        undecided = None
+        if doubts:
+            any_bit = reduce(lambda x, y: node(ops.OR, (x, y), None, Format.U32), doubts)
+            undecided = self.not_(node(ops.EQUAL, (any_bit, unsigned(0)), None, Format.BIT))
+        return value, either(undecided, *map(self.not_, a.where.holds))
+
+    def _ends(self, a: Paired) -> tuple[Expression, Expression]:
+        """The smallest and the largest number that the exact one may be, each rounded once."""
+        relative = (a.relative + 3 * U * a.share) * SLACK
+        beside = a.around.times if a.around is not None else None
+        if beside is not None and beside.operation is ops.CONSTANT:
+            beside = beside.attribute
+        if (relative + (beside if isinstance(beside, float) else 0.0)) / U / math.log(2) > LARGEST_SHARE:
+            raise Unpaired("too many results would be undecided")
+        if a.bias:
+            low = low_of(a)
+            lower = self.fma_(a.high, self.bound(-(a.bias + relative) * SLACK), low)
+            return self.add_(a.high, lower), self.add_(a.high, low)
+        reach, lost = self.bound(relative), self._lost(a)
+        if a.scale is not None:
+            scales = self.sub_(a.scale, reach), self.add_(a.scale, reach)
+            if a.factor is None and a.interval.smallest_magnitude > 1 / LARGEST:
+                below, above = (self.fma_(a.high, scale, a.high) for scale in scales)
+                return below, above
+            leading = self.leading(a)
+            lows = [self.fma_(leading, scale, x) for scale, x in zip(scales, (self.neg_(lost), lost), strict=True)]
+        else:
+            around = lost
+            if a.around is not None:
+                around = self.fma_(a.around.base, a.around.times, self.add_(a.around.plus, lost))
+            if relative:
+                around = self.fma_(self.abs_(self.leading(a)), reach, around)
+            lows = [self.sub_(low_of(a), around), self.add_(low_of(a), around)]
+        if a.factor is None:
+            below, above = (self.add_(a.high, low) for low in lows)
+        else:
+            below, above = (self.fma_(a.high, a.factor, low) for low in lows)
+        return below, above
+
+    def _lost(self, a: Paired) -> Expression:
+        """What underflow has taken from the low word at most; zero beside a zero."""
+        lost = self.number(LOST)
+        if a.is_nonzero:
+            return lost
+        if a.may_be_zero is None or a.lost * 2 > MULTIPLE * SMALLEST:
+            raise Unpaired("underflow shows beside a result that may be zero")
+        size = self.abs_(a.may_be_zero)
+        if a.scale is None or a.lost:
+            size = self.mul_(size, self.number(MULTIPLE))
+        # Else a product with a scale is rounded once: by half of the smallest number, which no number is smaller than.
+        return self.smaller_(size, lost)
+
+    def leading(self, a: Paired) -> Expression:
+        """The leading part, rounded."""
+        return a.high if a.factor is None else self.mul_(a.high, a.factor)
+
+
+def low_of(a: Paired) -> Expression:
+    assert a.low is not None
+    return a.low
+
+
+def unsigned(value: int) -> Expression:
+    return node(ops.CONSTANT, (), value, Format.U32)

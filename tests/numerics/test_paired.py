@@ -1,0 +1,180 @@
+"""What bounds say is true of pairs of float32; elements that a test calls decided are rounded right."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("flint", reason="exact values are computed with python-flint: pip install 'ogive[exact]'")
+
+from flint import arb
+
+import ogive
+from ogive.dtypes import ELEMENT_TYPES
+from ogive.expression import Format, constant, formula_node, node
+from ogive.numerics.elementary.own_errors import PAIRED
+from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS
+from ogive.numerics.interval import Interval
+from ogive.numerics.paired import LARGEST_SHARE, LOST, Paired, PairedArithmetic, U, Unpaired
+from ogive.passes.paired_results import PairedReals
+from ogive.program import Program
+from ogive.runtime.kernels import make_ufunc
+
+from .bounded_kernel import Kinds, drawn, exactly, operand
+
+THIRD = 1 / 3
+SINGLE, MASK = ELEMENT_TYPES["float32"], ELEMENT_TYPES["bool"]
+
+
+def inputs(count: int, most: float = 43.0) -> np.ndarray:
+    """Usual numbers, large and tiny ones, and zeros."""
+    rng = np.random.default_rng(7)
+    parts = (
+        rng.normal(0, 2, count),
+        rng.uniform(-most, most, count),
+        rng.normal(0, 1, 64) * 2.0 ** -rng.uniform(0, 140, 64),
+    )
+    return np.concatenate([*parts, [0.0, -0.0, 0.0108, -0.0108, most, -most]]).astype(np.float32)
+
+
+def run(results: list[Any], *operands: np.ndarray) -> list[np.ndarray]:
+    types = tuple(MASK if r.format is Format.U8 else SINGLE for r in results)
+    found = make_ufunc("paired", Program((SINGLE,) * len(operands), types, tuple(results)))(*operands)
+    return list(found) if len(results) > 1 else [found]
+
+
+def words(number: Paired, *operands: np.ndarray) -> list[np.ndarray]:
+    """The leading part, as one factor or two, the low word, the scale, and the bound beside it."""
+    m = PairedArithmetic()
+    one, zero = m.number(1.0), m.number(0.0)
+    around = number.around
+    running = zero if around is None else m.fma_(around.base, around.times, around.plus)
+    inside = m.number(0.0)
+    for doubt in number.where.doubts:
+        other = node("equal", (doubt, node("constant", (), 0, Format.U32)), None, Format.BIT)
+        inside = m.select_(other, inside, m.number(1.0))
+    return run(
+        [number.high, number.factor or one, number.low or zero, number.scale or zero, running, inside], *operands
+    )
+
+
+def largest_error(number: Paired, x: np.ndarray, exact: list[Any], *, around: bool = False) -> tuple[float, float]:
+    """The largest error relative to the leading part, and to the bound that runs beside it; shares are judged."""
+    worst, beside = 0.0, 0.0
+    for i, (high, factor, low, scale, running, doubt) in enumerate(zip(*words(number, x), strict=True)):
+        if doubt or exact[i] is None:
+            continue
+        leading = arb(float(high)) * arb(float(factor))
+        value = leading * (1 + arb(float(scale))) + arb(float(low))
+        error = float(abs(value - exact[i]).upper())
+        size = float(abs(leading).upper())
+        if around:
+            beside = max(beside, error / float(running) if error > LOST else 0.0)
+            continue
+        assert abs(float(low)) <= (number.share + U) * size
+        assert abs(float(scale)) <= number.share
+        worst = max(worst, error / size if size > 2.0**-100 else 0.0)
+    return worst, beside
+
+
+def rule(name: str, *, of_product: bool = False, is_positive: bool = False) -> Paired:
+    """A function of the operand, or of its third part, between -44 and 44."""
+    m = PairedArithmetic()
+    u = m.exactly(node("input", (), 0, Format.F32), Interval(2.0**-101 if is_positive else -44.0, 44.0))
+    if of_product:
+        u = m.multiply(u, m.constant(THIRD))
+    return FUNCTIONS_IN_PAIRS[name](m, u, is_result=False, reaches_all=False)
+
+
+def balls(name: str, x: np.ndarray, *, of_product: bool) -> list[Any]:
+    return [exactly(formula_node(name, operand()), arb(float(a)) * arb(THIRD if of_product else 1.0)) for a in x]
+
+
+def test_every_rule_is_tried() -> None:
+    assert set(FUNCTIONS_IN_PAIRS) == {"exp", "logistic", "expm1"}
+
+
+@pytest.mark.parametrize("of_product", [False, True])
+@pytest.mark.parametrize("name", ["exp", "logistic"])
+def test_a_rule_is_as_good_as_it_says_and_not_much_better(name: str, of_product: bool) -> None:
+    x, number = inputs(600), rule(name, of_product=of_product)
+    worst, _ = largest_error(number, x, balls(name, x, of_product=of_product))
+    assert worst <= number.relative <= 64 * worst, f"2**{math.log2(number.relative):.1f} for 2**{math.log2(worst):.1f}"
+
+
+@pytest.mark.parametrize("of_product", [False, True])
+def test_the_bound_of_expm1_runs_beside_it(of_product: bool) -> None:
+    x = np.abs(inputs(600)) + np.float32(2.0**-100) if of_product else inputs(600)
+    number = rule("expm1", of_product=of_product, is_positive=of_product)
+    _, beside = largest_error(number, x, balls("expm1", x, of_product=of_product), around=True)
+    assert 1 / 64 < beside <= 1
+
+
+def test_a_false_bound_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PAIRED, "exp", 2.0**-42)
+    x, number = inputs(600), rule("exp")
+    assert largest_error(number, x, balls("exp", x, of_product=False))[0] > number.relative
+
+
+KINDS = Kinds(
+    ("exp", "expm1", "logistic", "negate", "absolute"),
+    ("multiply", "add", "divide", "multiply"),
+    [constant(c) for c in (1, 2, 3, -1, 0.3)],
+)
+
+
+def is_nearest(value: np.float32, exact: Any) -> bool:
+    """Whether no other number of float32 is nearer."""
+    others = (np.nextafter(value, np.float32(side)) for side in (-math.inf, math.inf))
+    error = abs(arb(float(value)) - exact)
+    return all(not error > abs(arb(float(other)) - exact) for other in others)
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_what_is_decided_of_a_random_formula_is_right(seed: int) -> None:
+    source, x = random.Random(seed), inputs(60, 12.0)
+    decided = 0
+    while not decided:
+        root = drawn(source.randint(1, 4), source, KINDS)
+        try:
+            result, undecided = PairedReals((SINGLE,), [root]).tested(root)
+        except Unpaired:
+            continue
+        if undecided is None:
+            continue
+        values, doubts = run([result, node("convert", (undecided,), None, Format.U8)], x)
+        for a, value, doubt in zip(x, values, doubts, strict=True):
+            exact = None if doubt else exactly(root, float(a))
+            if exact is not None and math.isfinite(value):
+                decided += 1
+                assert is_nearest(value, exact), f"{root} at {float(a)}"
+
+
+@pytest.mark.parametrize("name", ["exp", "expm1", "sigmoid", "swish", "elu", "celu", "selu"])
+def test_few_usual_results_are_left_to_float64_and_no_zeros(name: str) -> None:
+    op = getattr(ogive, name)
+    signature = next(s for s in op.signatures if {*s.inputs, *s.outputs} == {SINGLE})
+    made = op.program(signature, **{p.name: p.default for p in op.numeric_parameters}).paired
+    assert made is not None
+    test = node("convert", (made.undecided,), None, Format.U8)
+    x = np.random.default_rng(3).normal(0, 2, 4096).astype(np.float32)
+    assert 0 < run([*made.results, test], x)[1].mean() < LARGEST_SHARE / 4
+    zeros = np.float32([0.0, -0.0] * 32)
+    values, doubts = run([*made.results, test], zeros)
+    assert not doubts.any()
+    assert np.array_equal(values.view(np.uint32), op(zeros).view(np.uint32))
+
+
+def test_numbers_that_have_no_rule_are_refused() -> None:
+    m = PairedArithmetic()
+    x = m.exactly(node("input", (), 0, Format.F32))
+    with pytest.raises(Unpaired, match="a sum of numbers of both signs"):
+        m.add(x, m.constant(1.0))
+    with pytest.raises(Unpaired, match="a constant far from 1"):
+        m.constant(1e30)
+    with pytest.raises(Unpaired, match="a quotient by a number that may be small or large"):
+        m.reciprocal(x)
