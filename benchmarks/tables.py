@@ -275,7 +275,7 @@ _MAKERS = {
     "fused": ("One kernel for celu(x * w + b, alpha=1.5) * sigmoid(g)", _by_peer),
     "softmax": ("Rows", _by_peer),
     "layouts": ("Broadcast and strided", _by_peer),
-    "copy": ("Beside a copy", _by_peer),
+    "copy": ("Next to a copy", _by_peer),
     "models": ("Models", _models),
     "price": ("Nanoseconds an element", _prices),
     "start": ("Starting", _starts),

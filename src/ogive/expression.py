@@ -143,7 +143,7 @@ class Term(Expression):
     """A node of a formula: a number or a truth value, with Python's operators.
 
     They mean what they mean for arrays of NumPy, and make new nodes; ``==`` and ``!=`` do too. NumPy's functions
-    do what the functions of :mod:`ogive.formula` of the same names do. What cannot be meant raises FormulaError.
+    do what the functions of :mod:`ogive.formula` of the same names do. Everything else raises FormulaError.
     """
 
     __slots__ = ()

@@ -198,7 +198,7 @@ def quotient(a: object, b: object) -> Term:
 
 
 def remainder(a: object, b: object) -> Term:
-    """What the quotient rounded towards zero leaves of ``a``, exactly; NaN, or of integers zero, where ``b`` is zero.
+    """Rest of ``a`` beside the quotient rounded towards zero, exactly; NaN, or of integers zero, where ``b`` is zero.
 
     Operands that are results of other operations are rounded first.
     """
@@ -407,7 +407,7 @@ def reciprocal(x: object) -> Term:
 
 
 def raised(a: object, b: object, modulus: object = None) -> Term:
-    """What ``a ** b`` means: a root or products for the exponents -1, 0.5 and 1 to 8, the power for others."""
+    """``a ** b``: a root or products for the exponents -1, 0.5 and 1 to 8, the power for others."""
     if modulus is not None:
         raise FormulaError("pow: a third argument has no meaning for real numbers. Write (a ** b) % c")
     base, exponent = as_number(lift(a)), as_number(lift(b))
@@ -431,7 +431,7 @@ def raised(a: object, b: object, modulus: object = None) -> Term:
 
 
 def mod(a: object, b: object) -> Term:
-    """What the quotient rounded down leaves of ``a``, exactly: it has the sign of ``b``, as Python's ``%``."""
+    """Rest of ``a`` beside the quotient rounded down, exactly: it has the sign of ``b``, as Python's ``%``."""
     a, b = lift(a), lift(b)
     rest = remainder(a, b)
     shifted = where((rest < 0) ^ (b < 0), rest + b, rest)

@@ -67,9 +67,21 @@ def sentences(paragraph):
     return re.split(r"(?<=[.!?:;])[\s)*\"]+", text)
 
 
+def without_subject(paragraph):
+    """Sentences that begin with a word that puts the subject behind it. Questions may."""
+    text = SHORT.sub(lambda found: found[0].replace(".", ""), paragraph)
+    starts = "|".join(RULES["no_subjects"])
+    return [
+        s
+        for s in re.split(r"(?<=[.!?])[\s)*\"]+", text)
+        if re.match(rf"(?:[-*>\d.( ]*)(?:{starts})\b", s) and s[-1:] != "?"
+    ]
+
+
 def complaints(paragraphs, name):
     found = []
     for paragraph in paragraphs:
+        found += [f"name the subject first: {sentence[:160]}" for sentence in without_subject(paragraph)]
         for sentence in sentences(paragraph):
             if len(words(sentence)) > RULES["most_words"]:
                 found.append(f"{len(words(sentence))} words: {sentence}")
@@ -83,6 +95,15 @@ def complaints(paragraphs, name):
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_page(path):
     assert complaints(prose(path.read_text(encoding="utf-8")), path.name) == []
+
+
+def test_words_of_our_own_are_in_the_glossary():
+    glossary = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+    pages = " ".join(path.read_text(encoding="utf-8") for path in PAGES if path.name != "glossary.md").lower()
+    explained = {term for row in re.findall(r"^\| (.+?) \|", glossary, re.MULTILINE) for term in row.split(", ")}
+    explained |= set(re.findall(r"\*(\w+)\*", glossary))  # in a row of a word that it belongs to
+    assert [word for word in RULES["own_words"] if word not in explained] == []
+    assert [word for word in RULES["own_words"] if word not in pages] == []
 
 
 @pytest.mark.parametrize("op", OPERATORS.values(), ids=OPERATORS)
@@ -144,6 +165,9 @@ def test_a_command(name):
         (" ".join(["word"] * 33) + ".", "33 words"),
         (" ".join(["word"] * 20) + ". " + " ".join(["word"] * 20) + ".", None),
         ("Use `very` as a name.", None),
+        ("A result is right. What is wrong is computed again.", "name the subject first: What is wrong"),
+        ("- Of all inputs, one is wrong.", "name the subject first: - Of all inputs"),
+        ("What is wrong? Nothing.", None),
     ],
 )
 def test_the_rules_find_what_they_are_for(text, said):

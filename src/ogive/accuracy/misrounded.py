@@ -58,7 +58,7 @@ class WrongResult:
 
 @dataclass
 class Misrounded:
-    """What was counted."""
+    """The result of a count."""
 
     operator: str
     parameters: dict[str, Any]
@@ -98,7 +98,7 @@ def count_misrounded(
 ) -> Misrounded:
     """Count the results that are not the correctly rounded values of the operator's formula, exactly.
 
-    Of one tensor of up to 32 bits every ``stride``-th bit pattern is taken; ``samples`` numbers of all magnitudes take
+    For one tensor of up to 32 bits every ``stride``-th bit pattern is taken; ``samples`` numbers of all magnitudes take
     their place, and are needed for longer types and several tensors. ``function`` computes in the place of the
     operator's kernel. ``progress`` is told how many inputs are done. ``workers`` is the number of threads.
 

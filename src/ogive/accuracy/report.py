@@ -24,7 +24,7 @@ MISROUNDED = 0.5 + 1e-7
 
 @dataclass
 class ErrorReport:
-    """What a sweep or a sample found."""
+    """The findings of a sweep or a sample."""
 
     operator: str
     parameters: dict[str, Any]

@@ -463,7 +463,7 @@ class _BoundRules:
             bound = np.where(big & np.isfinite(value), by_library * np.abs(value) + self.rest, bound)
         huge = None
         if "huge" in at_infinity:
-            # Beyond the format's end, by nothing that an error of the operand of less than 1 can bring back.
+            # The result overflows even if the operand is off by 1.
             is_near = np.isfinite(a.value) & (np.asarray(a.bound) < 1)
             huge = np.isinf(value) & (is_near | big)
         nan = None if is_nan is None else is_nan(a.value, a.bound) & np.isfinite(a.bound) & ~np.isnan(a.value)

@@ -169,7 +169,7 @@ def hard_swish(x: Any) -> Any:
 
 @operator(types=NUMBERS, directml="ACTIVATION_IDENTITY")
 def identity(x: Any) -> Any:
-    """Identity: ``x``. Of all NaN only the one canonical quiet NaN comes out.
+    """Identity: ``x``. Every NaN becomes the one canonical quiet NaN.
 
     Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; largest -> largest; -largest ->
     -largest; smallest -> smallest; -smallest -> -smallest.

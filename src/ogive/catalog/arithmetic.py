@@ -216,7 +216,7 @@ def mod(a: Any, b: Any, *, fmod: Literal[0, 1] = 0) -> Any:
 def modulus_floor(a: Any, b: Any) -> Any:
     """Remainder with the sign of the divisor: ``a - b * floor(a / b)``.
 
-    Of floating types that is the exact remainder of a truncated division, moved by b where its sign differs, and
+    In floating types it is the exact remainder of a truncated division, moved by b where its sign differs, and
     rounded once. Zero has the sign of b. An infinite divisor leaves a number of its own sign as it is; where
     the signs differ the result is the divisor, as in Python. NaN where b is 0 or a infinite; of integers 0
     where b is 0.

@@ -126,7 +126,7 @@ def expm1(x: Any) -> Any:
 
 @operator(types=NUMBERS, reorderable=True, integers=f.larger)
 def fmax(a: Any, b: Any) -> Any:
-    """Larger of two numbers: ``max(a, b)``, and the other one where one is NaN. Of two zeros the positive one is larger.
+    """Larger of two numbers: ``max(a, b)``, and the other one where one is NaN. The positive one of two zeros is larger.
 
     Special cases (b = 0): nan -> 0; 0 -> 0; -0 -> 0; inf -> inf; -inf -> 0.
 
@@ -140,7 +140,7 @@ def fmax(a: Any, b: Any) -> Any:
 
 @operator(types=NUMBERS, reorderable=True, integers=f.smaller)
 def fmin(a: Any, b: Any) -> Any:
-    """Smaller of two numbers: ``min(a, b)``, and the other one where one is NaN. Of two zeros the negative one is smaller.
+    """Smaller of two numbers: ``min(a, b)``, and the other one where one is NaN. The negative one of two zeros is smaller.
 
     Special cases (b = 0): nan -> 0; 0 -> 0; -0 -> -0; inf -> 0; -inf -> -inf.
 

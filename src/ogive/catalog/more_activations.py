@@ -195,7 +195,7 @@ def star_relu(x: Any, *, scale: Any = 0.8944, bias: Any = -0.4472) -> Any:
 
 @operator
 def tanhshrink(x: Any) -> Any:
-    """What the hyperbolic tangent leaves: ``x - tanh(x)``, without cancellation near zero.
+    """Difference from the hyperbolic tangent: ``x - tanh(x)``, without cancellation near zero.
 
     Special cases: nan -> nan; 0 -> 0; -0 -> -0; inf -> inf; -inf -> -inf; largest -> largest; -largest -> -largest;
     smallest -> 0; -smallest -> -0.

@@ -65,8 +65,8 @@ def log_softmax(x: Any) -> Any:
 def logmeanexp(x: Any) -> Any:
     """Logarithm of the mean of exponentials: ``max(x) + log(mean(exp(x - max(x))))``.
 
-    What the exponentials are below 1 is added up, and the logarithm taken by log1p: so small elements keep their
-    relative accuracy, and the result of equal elements is the element.
+    The distances of the exponentials from 1 are added up, and the logarithm is taken by log1p. So small elements keep
+    their relative accuracy, and the result of equal elements is the element.
 
     The result is inf where the row holds inf, -inf where it holds -inf alone, and NaN where it is empty. NaN gives NaN.
 
@@ -133,8 +133,8 @@ def softmin(x: Any) -> Any:
 def sparsemax(x: Any) -> Any:
     """The nearest numbers that add up to 1 and are not negative: ``max(x - t, 0)``, where t makes the sum 1.
 
-    What lies 1 or more below the largest element gives 0, and often much else: so its results are sparse, unlike those of
-    softmax.
+    Elements that lie 1 or more below the largest one give 0, and often others too. So its results are sparse, unlike
+    those of softmax.
 
     Rows that hold NaN or inf, and rows of -inf alone, give NaN. In other rows -inf gives 0.
 

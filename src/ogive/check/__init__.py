@@ -1,4 +1,4 @@
-"""What a DirectML device of a feature level would refuse of a model.
+"""Find what a DirectML device of a feature level would refuse of a model.
 
 `check` makes the report; on the command line it is ``ogive check MODEL``.
 """
@@ -20,8 +20,8 @@ _HIGHEST = next(reversed(FEATURE_LEVELS))
 def check(path: str | os.PathLike[str], feature_level: str = _HIGHEST) -> Report:
     """Check a model against a feature level ("3_0"): an ONNX file, or a .json file in the format of DxDispatch.
 
-    Of an ONNX node, the types and ranks are held against the support tables of the DirectML operator that it maps
-    to; of a JSON desc, everything that ``CreateOperator`` looks at. Raises ParameterError for an unknown
+    The types and ranks of an ONNX node are held against the support tables of the DirectML operator that it maps
+    to. A JSON desc is checked as by ``CreateOperator``. Raises ParameterError for an unknown
     level, ModelError for a file that is no model, and OSError if the file cannot be read.
 
     >>> import pathlib, tempfile

@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a check has found."""
+    """The findings of a check."""
 
     model: str
     feature_level: str

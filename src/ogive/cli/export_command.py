@@ -20,7 +20,7 @@ __all__ = ["command", "snippet"]
 @click.option(
     "--output", "folder", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="The folder."
 )
-@click.option("--form", "--format", type=click.Choice(FORMS), default=None, help="What the code comes as. Default: c.")
+@click.option("--form", "--format", type=click.Choice(FORMS), default=None, help="The form of the code. Default: c.")
 @click.option(
     "--build",
     "triple",

@@ -44,7 +44,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 @click.command()
 @click.argument("subject_text", metavar="[SUBJECT]", required=False)
 @click.option(
-    "--operator", "operators", multiple=True, type=OperatorName(), help="Which operator; several are judged in turn."
+    "--operator", "operators", multiple=True, type=OperatorName(), help="An operator; several are judged in turn."
 )
 @click.option(
     "--dtype", "dtypes", multiple=True, type=click.Choice([t.name for t in NUMBERS]), help="Default: float32."
@@ -107,7 +107,7 @@ def command(
     (./libk.so:my_gelu). --exec and --results take its place.
 
     Every input of 8 and 16 bits is judged; of longer types chosen and evenly spread ones, or with --exhaustive all of
-    float32. A function or program needs --operator. Of a library, all operators of one tensor that it has are judged without it.
+    float32. A function or program needs --operator. Without it, all operators of one tensor that a library has are judged.
 
     A C function is called in a process of its own, which it may crash.
 

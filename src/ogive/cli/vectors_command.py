@@ -100,7 +100,7 @@ STANDARDS = {"onnx": _of_onnx, "directml": _of_directml}
 @click.option("--every-regime", is_flag=True, help="Also write a set for each regime of each parameter.")
 @click.option("--format", "form", default="npz", show_default=True, type=click.Choice(list(FORMATS)))
 @click.option("--output", default=".", show_default=True, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--seed", default=0, show_default=True, help="Of the random inputs.")
+@click.option("--seed", default=0, show_default=True, help="The seed of the random inputs.")
 @click.option("--json", "as_json", is_flag=True, help="Print the manifests as one JSON object.")
 def command(
     operator: str,

@@ -103,7 +103,7 @@ class DML_BINDING_DESC(Structure):
 
 
 class DML_BINDING_PROPERTIES(Structure):
-    """What a dispatchable needs besides its inputs and outputs. Source: DML_BINDING_PROPERTIES (DirectML 1.0)."""
+    """The needs of a dispatchable besides its inputs and outputs. Source: DML_BINDING_PROPERTIES (DirectML 1.0)."""
 
     MEMBERS = (
         StructureMember("RequiredDescriptorCount", "UINT"),
@@ -114,7 +114,7 @@ class DML_BINDING_PROPERTIES(Structure):
 
 
 class DML_BINDING_TABLE_DESC(Structure):
-    """What a binding table is for. There are no descriptor heaps here: the handles are kept and not used.
+    """The purpose of a binding table. There are no descriptor heaps here: the handles are kept and not used.
 
     ``SizeInDescriptors`` is by default what the dispatchable requires.
     Source: DML_BINDING_TABLE_DESC (DirectML 1.0).

@@ -36,7 +36,7 @@ __all__ = ["Device"]
 class CommandList:
     """Recorded dispatches, in order: Direct3D's command list and queue in one.
 
-    What is recorded runs when `Execute` is called, one dispatch after the other, as if there were a barrier
+    Recorded dispatches run when `Execute` is called, one after the other, as if there were a barrier
     between any two.
     """
 
@@ -65,8 +65,8 @@ class CommandRecorder(DeviceChild):
     def RecordDispatch(self, commandList: CommandList, dispatchable: Dispatchable, bindings: BindingTable) -> None:
         """Record a dispatch with what the table holds now.
 
-        Of an operator compiled with DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE it is what the table holds when
-        the dispatch runs. A mistake raises DMLError and removes the device.
+        With DML_EXECUTION_FLAG_DESCRIPTORS_VOLATILE the operator takes what the table holds when the dispatch
+        runs. A mistake raises DMLError and removes the device.
         """
         with self._device._removed_by_misuse():
             subject = f"{self.INTERFACE}::RecordDispatch"
@@ -182,7 +182,7 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         return compile_graph(self, self._level, desc, checked)
 
     def CreateOperatorInitializer(self, operators: Sequence[CompiledOperator] = ()) -> OperatorInitializer:
-        """What initialises compiled operators, each of which needs that once."""
+        """An operator that initialises compiled operators, each of which needs that once."""
         self._require()
         return OperatorInitializer(self, operators)
 
@@ -192,7 +192,7 @@ allowed: FLOAT32, FLOAT16 at DML_FEATURE_LEVEL_3_0. DML_FEATURE_LEVEL_5_1 takes 
         return BindingTable(self, desc)
 
     def CreateCommandRecorder(self) -> CommandRecorder:
-        """What records dispatches."""
+        """An object that records dispatches."""
         self._require()
         return CommandRecorder(self)
 

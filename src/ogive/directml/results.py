@@ -26,7 +26,7 @@ class HRESULT(enum.IntEnum):
 
 
 class DMLError(OgiveError, ValueError):
-    """What DirectML would refuse.
+    """A call that DirectML would refuse.
 
     ``hresult`` is what the method would return (or, for a method without a result, what removes the
     device); ``subject`` is the desc or the method, ``member`` its member or argument. The text says what was

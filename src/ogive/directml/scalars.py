@@ -16,7 +16,7 @@ __all__ = ["DML_SCALAR_UNION", "DML_SCALE_BIAS", "DML_SIZE_2D"]
 
 
 class DML_SCALE_BIAS(Structure):
-    """What is done to the input before the function: ``x * Scale + Bias``.
+    """A scale and a bias of the input, before the function: ``x * Scale + Bias``.
 
     >>> import ogive.directml as dml
     >>> dml.DML_SCALE_BIAS(Scale=0.1, Bias=1)

@@ -1,6 +1,6 @@
 """Kernels without Python: an operator, a formula of one's own or a fused model as functions that C calls.
 
-What comes out is a header and one file of ISO C that needs nothing: no run-time library, no mathematical one, no memory but
+The result is a header and one file of ISO C that needs nothing: no run-time library, no mathematical one, no memory but
 the caller's. `interface.py` says how its functions look, `c_source.py` writes them, and `building.py` has them compiled.
 """
 

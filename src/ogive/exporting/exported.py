@@ -71,7 +71,7 @@ def _any(interfaces: Sequence[Interface], wanted: bool) -> bool:
 
 @dataclass(frozen=True)
 class Exported:
-    """What `export` has made: files by name, and what is in them."""
+    """The result of `export`: files by name, and their content."""
 
     name: str
     """The C name of the function; of several, of the first."""

@@ -59,7 +59,7 @@ class Bounds:
     upper: np.ndarray
 
     def outside(self, got: np.ndarray) -> np.ndarray:
-        """Which elements of an array are not admissible."""
+        """The elements of an array that are not admissible."""
         with np.errstate(all="ignore"):
             low, high, x = (np.asarray(a, np.longdouble if a.dtype.kind == "f" else a.dtype) for a in self._wide(got))
             anything = (low == -np.inf) & (high == np.inf) if low.dtype.kind == "f" else np.zeros(low.shape, bool)

@@ -72,7 +72,7 @@ def value_and_grad(operator: Operator, wrt: int | str = 0) -> Operator:
 
 
 def vjp(operator: Operator, wrt: Iterable[str] | None = None) -> Operator:
-    """What back-propagation wants: (gradient of the result, tensors) to the gradients of the tensors, in one kernel.
+    """The gradients of back-propagation: (gradient of the result, tensors) to the gradients of the tensors, in one kernel.
 
     ``wrt`` names the arguments whose gradients are wanted: all tensors of floating-point types, unless told otherwise;
     parameters that are numbers can be among them. There is a result for each, and no tuple where there is one. An

@@ -19,7 +19,7 @@ __all__ = ["Budget", "Budgets", "load"]
 
 @dataclass(frozen=True)
 class Budget:
-    """What is acceptable of one operator in one element type."""
+    """The acceptable errors of one operator in one element type."""
 
     max_ulp: float = 1.0
     """The largest error against the exact value; of integers, the largest difference."""

@@ -294,7 +294,7 @@ class Model(ModelCall):
         return map_blocks(self, self._name, self._graph, named(self._name, self._input_names, args, keywords))
 
     def ran(self, outputs: Sequence[str] | None = None) -> Ran | None:
-        """What the last run for these outputs (all of them by default) did; None before the first."""
+        """The work of the last run for these outputs (all of them by default); None before the first."""
         wanted = self.output_names if outputs is None else tuple(outputs)
         runner = self._runners.get(tuple(name for name in self.output_names if name in wanted))
         return None if runner is None else runner.ran()

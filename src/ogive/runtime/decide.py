@@ -1,8 +1,8 @@
-"""What a kernel and its repair leave undecided, decided with as many bits as it takes, in Python.
+"""Decide the elements that a kernel and its repair leave undecided, with as many bits as it takes, in Python.
 
 That takes 0.1 ms an element, so each combination of operands is decided once, and remembered: arrays have constants and
-padding in them. Native code asks once a batch about equal operands. Tiny operands, of which half may be ties but for next to
-nothing, are decided all at once. Where an operand is NaN and the repair's result is, too, that stays.
+padding in them. Native code asks once a batch about equal operands. Half of the tiny
+operands may be almost exact ties; they are decided as an array. If an operand and the repair's result are NaN, the result stays.
 """
 
 from __future__ import annotations

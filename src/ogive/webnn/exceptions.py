@@ -10,7 +10,7 @@ __all__ = ["InvalidStateError", "MLTypeError", "NotSupportedError", "refuse"]
 
 
 class MLTypeError(OgiveError, TypeError):
-    """What WebNN throws a TypeError for: operands, shapes, types and options that do not fit."""
+    """WebNN's TypeError: operands, shapes, types and options that do not fit."""
 
 
 class InvalidStateError(OgiveError, RuntimeError):

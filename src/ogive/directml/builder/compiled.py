@@ -45,7 +45,7 @@ class InputSlot:
 class CompiledGraph:
     """A compiled graph. Calling it is dispatching it; that can be done from several threads.
 
-    Inputs are given by their expressions or by their names. What is owned is given to `initialize`, once; a graph
+    Inputs are given by their expressions or by their names. Owned inputs are given to `initialize`, once; a graph
     whose owned inputs are all constants is initialised already. Copies and pickles have the same state; in another
     process inputs are known by their names, or by expressions that were pickled together with the graph.
     """

@@ -169,7 +169,7 @@ class Graph(Maker):
     def compile(self, outputs: Sequence[Expression], *, flags: Any = DML_EXECUTION_FLAGS.NONE) -> CompiledGraph:
         """The operator that computes these outputs, in this order.
 
-        What the outputs do not need is left out. The constants go to the operator, which is initialised already
+        Nodes that no output needs are left out. The constants go to the operator, which is initialised already
         if it owns nothing else.
 
         Raises ArgumentError for what is no list of expressions, DMLError for an output that no operator makes.

@@ -61,7 +61,7 @@ class TensorPolicy(enum.Enum):
 class TensorDesc:
     """A DML_BUFFER_TENSOR_DESC, with NumPy's dtypes for data types and members in Python's spelling.
 
-    ``strides`` are in elements; a ``tensor_policy`` decides them itself. What is left out follows from the
+    ``strides`` are in elements; a ``tensor_policy`` decides them itself. Missing members follow from the
     sizes, as in DML_BUFFER_TENSOR_DESC, whose errors this raises.
 
     >>> import numpy as np, ogive.directml as dml

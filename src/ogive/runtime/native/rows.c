@@ -159,7 +159,7 @@ static int repair_row(const ogive_row_group *group, ogive_call *call, intptr_t r
     return found;
 }
 
-/* The first `rows` rows of the group, of which it may be known that they are undecided. 0, or -1 if memory ran out. */
+/* Compute the first `rows` rows of the group; with `is_undecided`, go straight to the repair. 0, or -1 if memory ran out. */
 static int run_group(const ogive_row_group *group, ogive_call *call, intptr_t rows, int threads, int is_undecided) {
     int failed = is_undecided ? 0 : run_stages(group, rows, threads);
     if (group->kernel->repair != NULL) {
