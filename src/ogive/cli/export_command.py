@@ -28,7 +28,7 @@ __all__ = ["command", "snippet"]
     metavar="TRIPLE",
     help="Compile it, by a compiler that is there: for native, aarch64-linux-gnu, wasm32-wasi.",
 )
-@click.option("--processor", default=None, help="What compiled code may count on, such as x86-64-v3.")
+@click.option("--processor", default=None, help="The processor of the compiled code, such as x86-64-v3.")
 @click.option("--name", default=None, help="The name of the function, or of the library of several.")
 @click.option("--choose", multiple=True, metavar="NAME=VALUE", help="A parameter that selects a formula.")
 @click.option("--self-test", is_flag=True, help="Write a C program that checks the function.")

@@ -34,7 +34,7 @@ class GroupReport:
 
 @dataclass(frozen=True)
 class OptimizationReport:
-    """What `optimize` has found, chosen and measured."""
+    """The findings, choices and times of `optimize`."""
 
     groups: tuple[GroupReport, ...]
     """All that Ogive could compute, kind by kind."""

@@ -57,7 +57,7 @@ WORTH_BESIDE_CONVOLUTIONS, WORTH_BEHIND_PRODUCTS = 4, 3
 
 @dataclass(frozen=True)
 class Optimized:
-    """What `optimize` has made."""
+    """The result of `optimize`."""
 
     model: ModelProto
     """The model with Ogive's operators; the model that was given where they are not faster."""
