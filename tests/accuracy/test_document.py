@@ -88,7 +88,7 @@ def test_the_goals_are_kept(report, script):
     assert 0 <= report.worst <= script.goal(report)
 
 
-@pytest.mark.matrix("report.operator")
+@pytest.mark.matrix(share=8)
 @pytest.mark.parametrize("report", OWN.values(), ids=OWN)
 def test_operators_compute_what_was_measured(report):
     found = fingerprint(OPERATORS[report.operator], element_type(report.dtype), report.parameters)

@@ -218,6 +218,7 @@ def test_every_model_has_kernels_of_its_own():
     assert digests["gelu"] != digests["gelu by erf"]
 
 
+@pytest.mark.matrix(share=4, pool="slow")
 def test_the_document_has_the_figures_of_these_kernels():
     data = json.loads((Path(report.__file__).parent / "results.json").read_text())
     text = DOCUMENT.read_text()

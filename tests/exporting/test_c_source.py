@@ -100,7 +100,7 @@ def compiled_and_run(command, folder, name):
 AT_ONCE = 16
 
 
-@pytest.mark.matrix(share=12)
+@pytest.mark.matrix(share=24)
 @pytest.mark.parametrize("first", range(0, len(functions()), AT_ONCE))
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_the_digests_of_this_machine(compiler, first, tmp_path):

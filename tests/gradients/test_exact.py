@@ -142,7 +142,7 @@ def errors(op, derivative, wrt, dtype, order, count):
     return found
 
 
-@pytest.mark.matrix("name")
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize(("name", "wrt"), PAIRS)
 def test_derivatives_are_right_to_a_unit(name, wrt):
     op = OPERATORS[name]
@@ -152,7 +152,7 @@ def test_derivatives_are_right_to_a_unit(name, wrt):
         assert max(found, default=0) <= (2.0 if name in CANCELS else 0.55), dtype
 
 
-@pytest.mark.matrix(share=9)
+@pytest.mark.matrix(share=18)
 @pytest.mark.parametrize(("name", "wrt"), [(name, wrt) for name, wrt in PAIRS if wrt in OPERATORS[name].tensors])
 def test_second_derivatives(name, wrt):
     op = OPERATORS[name]
@@ -166,7 +166,7 @@ EVERY = np.arange(0, 1 << 32, 40009, dtype=np.uint64).astype(np.uint32).view(np.
 FINITE = EVERY[np.isfinite(EVERY)]
 
 
-@pytest.mark.matrix(share=6)
+@pytest.mark.matrix(share=12)
 @pytest.mark.parametrize(
     "name", [name for name, op in OPERATORS.items() if (name, op.tensors[0]) in PAIRS and op.nin == 1]
 )
