@@ -77,7 +77,7 @@ def statistics() -> list[Statistics]:
         for i, count in enumerate(kernel.counts):
             total[i] += count
     rows = [
-        Statistics(name, types, *elements, nanoseconds / 1e9)
+        Statistics._make((name, types, *elements, nanoseconds / 1e9))
         for (name, types), (*elements, nanoseconds) in sums.items()
     ]
     return sorted(rows, key=lambda row: (-row.seconds, -row.enclosed, -row.repaired, row.operator, row.types))
