@@ -3,9 +3,6 @@
 Each kernel of these chains multiplies by another number, so that results tell which of them computed an element.
 """
 
-import ctypes
-import shutil
-import subprocess
 from dataclasses import replace
 
 import numpy as np
@@ -16,8 +13,6 @@ import ogive.runtime
 from ogive import _native
 from ogive import operations as ops
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.exporting.c_source import source_text
-from ogive.exporting.interface import Interface, Operand
 from ogive.expression import Expression, Format, node
 from ogive.passes.fuse import fuse
 from ogive.program import MASK, Program, Reduction, Stage
@@ -110,11 +105,15 @@ def test_chunks_that_go_on_as_a_whole(ufunc):
 
 
 def test_threads_and_streams(ufunc, threads):
+    """A thread gathers from all pieces that it takes, of its own share and of others'."""
     ogive.set_num_threads(3)
-    x = data(3_000_001, 0.01)
-    np.testing.assert_array_equal(ufunc(x), expected(x))
-    right = expected(x)
-    np.testing.assert_array_equal(ufunc(x, out=x), right)
+    for count in (200_000, 300_003, 500_017, 3_000_001):
+        x = data(count, 0.01)
+        right = expected(x)
+        for _ in range(3):
+            np.testing.assert_array_equal(ufunc(x), right)
+            again = x.copy()
+            np.testing.assert_array_equal(ufunc(again, out=again), right)
 
 
 def test_without_a_retry_the_repair_comes_next():
@@ -228,38 +227,3 @@ def test_what_computes_again_has_the_same_operands(sizes):
     answer = _native.Code(b"\xc3" * 16, (0,), ()), 16, ((),), (), 100, 9, again
     with pytest.raises(ValueError, match="a repair is a kernel of the same operands and one result more"):
         _native.Kernel((4,), (4,), lambda: answer).prepare()
-
-
-# ---- other runtimes
-
-
-def of_exported(x: np.ndarray) -> np.ndarray:
-    """Nothing is enclosed there: the repair's results stay."""
-    return expected(np.minimum(x, LATER[2])) / np.minimum(x, LATER[2]) * x
-
-
-def called(library, x: np.ndarray) -> np.ndarray:
-    found = np.empty_like(x)
-    ctypes.CDLL(str(library)).chain(
-        *(ctypes.c_void_p(a.ctypes.data) for a in (x, found)), *map(ctypes.c_size_t, (0, x.size))
-    )
-    in_place = x.copy()
-    pointer = ctypes.c_void_p(in_place.ctypes.data)
-    ctypes.CDLL(str(library)).chain(pointer, pointer, *map(ctypes.c_size_t, (0, x.size)))
-    np.testing.assert_array_equal(in_place, found)
-    return found
-
-
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="not installed: gcc (Debian: gcc)")
-@pytest.mark.parametrize("rare", [0.01, 0.3])
-def test_exported_code(rare, tmp_path):
-    operands = (Operand("x", SINGLE, is_input=True), Operand("y", SINGLE, is_input=False))
-    interface = Interface("chain", "A chain of kernels.", operands, (), chain())
-    file = tmp_path / "chain.c"
-    (tmp_path / "chain.h").write_text("#include <stddef.h>\n")
-    file.write_text(source_text("chain", [interface]))
-    library = tmp_path / "chain.so"
-    command = ["gcc", "-std=c11", "-O1", "-Wall", "-Wno-unknown-pragmas", "-shared", "-fPIC", "-o", library, file]
-    subprocess.run(command, check=True)
-    x = data(5003, rare) + 1
-    np.testing.assert_array_equal(called(library, x), of_exported(x))

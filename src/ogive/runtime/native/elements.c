@@ -92,6 +92,27 @@ static void run_range(void *opaque, intptr_t begin, intptr_t end) {
     ogive_fp_leave(saved);
 }
 
+/* The ranges that a thread takes. Where a kernel has a repair, undecided elements of several are computed together. */
+static void run_pieces(void *opaque, ogive_pieces *pieces) {
+    const range_context *context = opaque;
+    if (context->contiguous && context->call->kernel->repair != NULL) {
+        npy_intp tail[2] = {0, 0};
+        ogive_fp_state saved = ogive_fp_enter();
+        ogive_compute_pieces(context->call, (void *const *)context->operands, pieces, context->streams, tail);
+        if (context->streams) {
+            ogive_stream_end();
+        }
+        ogive_fp_leave(saved);
+        if (tail[0] < tail[1]) {
+            run_range(opaque, tail[0], tail[1]);
+        }
+        return;
+    }
+    for (intptr_t begin, end; ogive_next_piece(pieces, &begin, &end);) {
+        run_range(opaque, begin, end);
+    }
+}
+
 /* One element after the other, each written before the next is read. */
 static void run_in_order(const range_context *context, npy_intp count) {
     for (npy_intp i = 0; i < count; ++i) {
@@ -174,7 +195,7 @@ static void run_call(ogive_call *call, char **args, npy_intp count, const npy_in
         }
     }
     /* Pieces fill whole lines of the cache, so that no two threads write to one. */
-    ogive_run_in_pool(kernel, run_range, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
+    ogive_take_in_pool(kernel, run_pieces, &context, count, kernel->parallel_threshold / 2, OGIVE_ELEMENTS_OF_LINES);
 }
 
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data) {

@@ -213,6 +213,9 @@ ogive_kernel_function ogive_code_entry(PyObject *code, int index);
  * or without the interpreter's lock. */
 ogive_kernel_function ogive_kernel_resolve(OgiveKernel *kernel);
 
+/* pool.c: where a thread finds what it is to compute. */
+typedef struct ogive_pieces ogive_pieces;
+
 /* repair.c: one call of a kernel's loop. */
 typedef struct {
     OgiveKernel *kernel;
@@ -228,6 +231,9 @@ void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_
 static inline int ogive_is_retry(const OgiveKernel *next, const OgiveKernel *kernel) {
     return next->outputs == kernel->outputs;
 }
+/* The same of the whole blocks of pieces, whose undecided elements are computed together. `tail` is the range that no block
+ * fills, if there is one: only the last piece may end with it. */
+void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces *pieces, _Bool streams, npy_intp tail[2]);
 /* The code of the kernel's repair; NULL where it cannot be had, which the call will say. */
 ogive_kernel_function ogive_repair_function(ogive_call *call, OgiveKernel *repair);
 /* What the repair left open: `elements` of every operand and result, one after the other, and where in the mask. */
@@ -238,9 +244,11 @@ void ogive_count(OgiveKernel *kernel, npy_intp elements);
 void ogive_raise(ogive_call *call);
 /* Counts calls of this thread that failed: callers without a Python thread of their own find no exception (xla.c). */
 extern OGIVE_THREAD_LOCAL int ogive_failures;
-/* `ogive_pool_run` without the interpreter's lock, which threads may need to repair. */
+/* `ogive_pool_run` and `ogive_pool_take` without the interpreter's lock, which threads may need to repair. */
 void ogive_run_in_pool(const OgiveKernel *kernel, void (*function)(void *, intptr_t, intptr_t), void *context,
                        intptr_t count, intptr_t grain, intptr_t unit);
+void ogive_take_in_pool(const OgiveKernel *kernel, void (*function)(void *, ogive_pieces *), void *context,
+                        intptr_t count, intptr_t grain, intptr_t unit);
 
 /* elements.c, rows.c: each a PyUFuncGenericFunction whose data is an OgiveLoopData. */
 void ogive_element_loop(char **args, const npy_intp *dimensions, const npy_intp *steps, void *data);
@@ -307,6 +315,10 @@ typedef void (*ogive_range_function)(void *context, intptr_t begin, intptr_t end
 /* Calls the function for ranges that make up [0, count), each beginning at a multiple of `unit`; there is one
  * thread for every `grain` at most. */
 void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
+/* The same by a function that each thread calls once, and that asks for one range after the other: 0 if none is left. */
+typedef void (*ogive_pieces_function)(void *context, ogive_pieces *pieces);
+int ogive_next_piece(ogive_pieces *pieces, intptr_t *begin, intptr_t *end);
+void ogive_pool_take(ogive_pieces_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit);
 /* How many threads a job of the calling thread may use: its own number, else that of the process. */
 #define OGIVE_MAX_THREADS 1024
 int ogive_pool_size(void);

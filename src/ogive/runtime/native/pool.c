@@ -74,7 +74,7 @@ enum { EMPTY, POSTED, CLAIMED };
 typedef struct {
     _Alignas(128) atomic_int slot; /* processors fetch lines in pairs */
     atomic_int asleep;
-    ogive_range_function function;
+    ogive_pieces_function function;
     void *context;
     intptr_t piece;
     intptr_t end;
@@ -127,20 +127,42 @@ static int spins_on(int *pauses, int64_t *since, int64_t limit) {
     return now - *since < limit;
 }
 
-/* What is left of one's own share, and of those of so many that follow. */
-static void take_pieces(int self, int others) {
-    const int participants = shares[self].participants;
-    for (int k = 0; k <= others; ++k) {
-        share_type *share = &shares[(self + k) % participants];
-        while (atomic_load(&share->next) < share->end) {
-            const intptr_t begin = atomic_fetch_add(&share->next, share->piece);
-            if (begin >= share->end) {
-                break;
+/* A thread takes what is left of its own share, and of those of so many that follow. */
+struct ogive_pieces {
+    int self, others;
+    int at; /* whose pieces it takes, counted from itself on */
+    intptr_t count; /* of a job that has one piece; then there are no shares */
+};
+
+int ogive_next_piece(ogive_pieces *pieces, intptr_t *begin, intptr_t *end) {
+    if (pieces->count > 0) {
+        *begin = 0;
+        *end = pieces->count;
+        pieces->count = 0;
+        pieces->others = -1;
+        return 1;
+    }
+    for (; pieces->at <= pieces->others; ++pieces->at) {
+        share_type *share = &shares[(pieces->self + pieces->at) % shares[pieces->self].participants];
+        if (atomic_load(&share->next) < share->end) {
+            *begin = atomic_fetch_add(&share->next, share->piece);
+            if (*begin < share->end) {
+                *end = *begin + share->piece < share->end ? *begin + share->piece : share->end;
+                return 1;
             }
-            const intptr_t end = begin + share->piece;
-            share->function(share->context, begin, end < share->end ? end : share->end);
         }
     }
+    return 0;
+}
+
+static void take_pieces(int self, int others) {
+    ogive_pieces pieces = {self, others, 0, 0};
+    shares[self].function(shares[self].context, &pieces);
+}
+
+static void run_alone(ogive_pieces_function function, void *context, intptr_t count) {
+    ogive_pieces whole = {0, -1, 0, count};
+    function(context, &whole);
 }
 
 #if defined(__linux__)
@@ -298,7 +320,7 @@ static int is_short_and_alone(int is_short) {
 }
 
 /* Cuts the job into shares, posts it to the workers and wakes those that sleep, by one broadcast. */
-static void share_out(ogive_range_function function, void *context, intptr_t count, intptr_t unit, int participants) {
+static void share_out(ogive_pieces_function function, void *context, intptr_t count, intptr_t unit, int participants) {
     const intptr_t units = (count + unit - 1) / unit;
     const intptr_t size = (units + participants - 1) / participants * unit;
     const intptr_t piece = (size / unit + PIECES - 1) / PIECES * unit;
@@ -347,19 +369,19 @@ static void wait_for_workers(int participants) {
     }
 }
 
-void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
+void ogive_pool_take(ogive_pieces_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
     int threads = ogive_pool_size();
     const intptr_t most = grain > 0 ? count / grain : count; /* a piece smaller than this does not pay */
     if (threads > most) {
         threads = (int)most;
     }
     if (threads <= 1 || !try_lock(&owner)) {
-        function(context, 0, count);
+        run_alone(function, context, count);
         return;
     }
     if (is_short_and_alone(most < SHORT_JOB)) {
         unlock(&owner);
-        function(context, 0, count);
+        run_alone(function, context, count);
         return;
     }
     while (workers_started < threads - 1) {
@@ -374,6 +396,23 @@ void ogive_pool_run(ogive_range_function function, void *context, intptr_t count
     take_pieces(0, participants - 1);
     wait_for_workers(participants);
     unlock(&owner);
+}
+
+typedef struct {
+    ogive_range_function function;
+    void *context;
+} ranges;
+
+static void run_ranges(void *opaque, ogive_pieces *pieces) {
+    const ranges *job = opaque;
+    for (intptr_t begin, end; ogive_next_piece(pieces, &begin, &end);) {
+        job->function(job->context, begin, end);
+    }
+}
+
+void ogive_pool_run(ogive_range_function function, void *context, intptr_t count, intptr_t grain, intptr_t unit) {
+    ranges job = {function, context};
+    ogive_pool_take(run_ranges, &job, count, grain, unit);
 }
 
 int ogive_pool_size(void) { return own_thread_limit > 0 ? own_thread_limit : atomic_load(&thread_limit); }

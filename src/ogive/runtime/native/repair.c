@@ -63,6 +63,15 @@ void ogive_run_in_pool(const OgiveKernel *kernel, ogive_range_function function,
     }
 }
 
+void ogive_take_in_pool(const OgiveKernel *kernel, ogive_pieces_function function, void *context, intptr_t count,
+                        intptr_t grain, intptr_t unit) {
+    PyThreadState *saved = kernel->repair != NULL && PyGILState_Check() ? PyEval_SaveThread() : NULL;
+    ogive_pool_take(function, context, count, grain, unit);
+    if (saved != NULL) {
+        PyEval_RestoreThread(saved);
+    }
+}
+
 /* ---- counting -------------------------------------------------------------------------------- */
 
 void ogive_count(OgiveKernel *kernel, npy_intp elements) {
@@ -257,6 +266,9 @@ static void decide_elements(ogive_call *call, const OgiveKernel *repair, char *c
 
 /* ---- the chain of kernels -------------------------------------------------------------------- */
 
+/* No element is behind it. */
+#define NOWHERE NPY_MAX_INTP
+
 /* What one kernel of the chain computes: elements that lie one after the other. */
 typedef struct {
     ogive_call *call;
@@ -267,12 +279,12 @@ typedef struct {
     npy_intp chunk;        /* elements between two looks at the flags */
     _Bool streams;
     char **held;        /* buffers of a chunk of those results that lie over inputs; NULL where none do */
-    npy_intp held_from; /* the first element of the chunk whose results lie there yet */
+    npy_intp held_from; /* the first element of the chunk whose results lie there yet; NOWHERE: all are in place */
 } level;
 
 /* Undecided elements of several chunks, which the next kernel of the chain takes together. */
 typedef struct {
-    OgiveKernel *next;
+    OgiveKernel *next; /* NULL until there is something to gather */
     npy_intp count, room;
     npy_intp places[MOST_GATHERED]; /* in the operands of the level */
     char *buffers[OGIVE_MAX_OPERANDS + 1];
@@ -281,14 +293,24 @@ typedef struct {
 
 static void compute_level(level *work);
 
-static void begin_heap(heap *found) {
-    const OgiveKernel *next = found->next;
+/* Whether elements can be gathered: the next kernel has code, or the call has the exception. */
+static int has_heap(const level *work, heap *found) {
+    OgiveKernel *next = work->kernel->repair;
+    if (found->next != NULL) {
+        return 1;
+    }
+    if (ogive_repair_function(work->call, next) == NULL) {
+        return 0;
+    }
+    found->next = next;
+    found->count = 0;
     found->room = next->staged < MOST_GATHERED ? next->staged : MOST_GATHERED;
     char *cursor = found->memory;
     for (int k = 0; k < next->inputs + next->outputs; ++k) {
         found->buffers[k] = cursor;
         cursor += found->room * next->itemsizes[k];
     }
+    return 1;
 }
 
 /* Has the next kernel compute what was gathered, and puts the results into place. */
@@ -305,7 +327,7 @@ static void empty_heap(const level *work, heap *found) {
     }
     if (ogive_is_retry(next, work->kernel)) {
         atomic_fetch_add_explicit(&counts->retried, count, memory_order_relaxed);
-        compute_level(&(level){call, next, function, (void *const *)found->buffers, padded, count, CHUNK, 0, NULL, 0});
+        compute_level(&(level){call, next, function, (void *const *)found->buffers, padded, count, CHUNK, 0, NULL, NOWHERE});
     } else {
         atomic_fetch_add_explicit(&counts->repaired, count, memory_order_relaxed);
         function((void *const *)found->buffers, padded, call->loop->parameters, 2 * padded, NULL);
@@ -321,8 +343,9 @@ static void empty_heap(const level *work, heap *found) {
         char *held = work->held == NULL ? NULL : work->held[k];
         for (npy_intp i = 0; i < count; ++i) {
             const npy_intp place = found->places[i];
-            char *to = held != NULL && place >= work->held_from ? held + (place - work->held_from) * size
-                                                                : (char *)work->pointers[k] + place * size;
+            const size_t in_chunk = (size_t)(place - work->held_from); /* vast for what lies before it */
+            char *to = held != NULL && in_chunk < (size_t)work->chunk ? held + in_chunk * (size_t)size
+                                                                      : (char *)work->pointers[k] + place * size;
             copy_element(to, found->buffers[k] + i * size, size);
         }
     }
@@ -364,7 +387,7 @@ static void find_chunk(const level *work, npy_intp at, void **places) {
     }
 }
 
-/* Puts the results of a chunk that lie in buffers over its inputs, which nobody needs any more. */
+/* Puts the results of the chunk that lie in buffers over its inputs, which nobody needs any more. */
 static void let_go(level *work, npy_intp count) {
     const OgiveKernel *kernel = work->kernel;
     for (int k = kernel->inputs; work->held != NULL && k < kernel->inputs + kernel->outputs; ++k) {
@@ -373,7 +396,7 @@ static void let_go(level *work, npy_intp count) {
             memcpy((char *)work->pointers[k] + work->held_from * size, work->held[k], (size_t)(count * size));
         }
     }
-    work->held_from += count;
+    work->held_from = NOWHERE;
 }
 
 /* Gathers the flagged elements of a chunk. */
@@ -399,7 +422,7 @@ static void gather(const level *work, heap *found, npy_intp at, npy_intp count, 
                     const ogive_kernel_function function = atomic_load_explicit(&next->function, memory_order_acquire);
                     found->count = before;
                     atomic_fetch_add_explicit(&work->call->kernel->counts.retried, valid, memory_order_relaxed);
-                    compute_level(&(level){work->call, next, function, places, count, valid, CHUNK, 0, NULL, 0});
+                    compute_level(&(level){work->call, next, function, places, count, valid, CHUNK, 0, NULL, NOWHERE});
                     return;
                 }
                 is_asked = 1;
@@ -415,9 +438,10 @@ static void gather(const level *work, heap *found, npy_intp at, npy_intp count, 
 }
 
 /* Computes the chunk that begins at an element; whether any of its elements is flagged. */
-static int run_chunk(const level *work, npy_intp at, npy_intp count, npy_intp valid, unsigned char *flags) {
+static int run_chunk(level *work, npy_intp at, npy_intp count, npy_intp valid, unsigned char *flags) {
     void *places[OGIVE_MAX_OPERANDS];
     find_chunk(work, at, places);
+    work->held_from = work->held == NULL ? NOWHERE : at;
     memset(flags + (count - 1) / 64 * 8, 0, 8); /* the code writes the flags of `count` elements only */
     work->function(places, count, work->call->loop->parameters, 2 * work->call->total + work->streams, flags);
     uint64_t all = 0;
@@ -429,26 +453,25 @@ static int run_chunk(const level *work, npy_intp at, npy_intp count, npy_intp va
     return all != 0;
 }
 
-/* The chunks from an element on, whose first is computed and has flagged elements. Its frame is large. */
-static OGIVE_APART void finish_level(level *work, npy_intp at, unsigned char *flags) {
-    OgiveKernel *next = work->kernel->repair;
-    const int is_there = ogive_repair_function(work->call, next) != NULL; /* else the call has the exception */
-    heap found;
-    found.next = next;
-    found.count = 0;
-    if (is_there) {
-        begin_heap(&found);
-    }
-    for (int is_flagged = 1; at < work->count; at += work->chunk) {
+/* The chunks from an element on, of which it may be known that the first is computed and has flagged elements. */
+static void continue_level(level *work, heap *found, npy_intp at, int is_flagged, unsigned char *flags) {
+    for (; at < work->count; at += work->chunk) {
         const npy_intp count = work->count - at < work->chunk ? work->count - at : work->chunk;
         const npy_intp valid = work->valid - at < count ? work->valid - at : count;
-        if ((is_flagged || run_chunk(work, at, count, valid, flags)) && is_there) {
-            gather(work, &found, at, count, valid, flags);
+        if ((is_flagged || run_chunk(work, at, count, valid, flags)) && has_heap(work, found)) {
+            gather(work, found, at, count, valid, flags);
         }
         is_flagged = 0;
         let_go(work, count);
     }
-    if (found.count > 0) {
+}
+
+/* The same of all that are left. Its frame is large. */
+static OGIVE_APART void finish_level(level *work, npy_intp at, unsigned char *flags) {
+    heap found;
+    found.next = NULL;
+    continue_level(work, &found, at, 1, flags);
+    if (found.next != NULL && found.count > 0) {
         empty_heap(work, &found);
     }
 }
@@ -480,13 +503,21 @@ static int is_in_place(const OgiveKernel *kernel, void *const *pointers, int res
     return 0;
 }
 
-/* The same where results lie over inputs, so many bytes of an element: they go through buffers, because what is computed
- * again needs the inputs. */
-static OGIVE_APART void compute_in_place(level *work, npy_intp bytes) {
-    _Alignas(64) char buffer[OGIVE_STAGING_BYTES];
-    char *held[OGIVE_MAX_OPERANDS], *cursor = buffer;
+/* So many bytes of an element of results lie over inputs. They go through buffers, because what is computed again needs the
+ * inputs. */
+static npy_intp bytes_in_place(const level *work) {
     const OgiveKernel *kernel = work->kernel;
-    npy_intp chunk = OGIVE_STAGING_BYTES / 4 / bytes / FEWEST_IN_PLACE * FEWEST_IN_PLACE;
+    npy_intp bytes = 0;
+    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
+        bytes += is_in_place(kernel, work->pointers, k) ? kernel->itemsizes[k] : 0;
+    }
+    return bytes;
+}
+
+/* Has chunks of such results lie in a buffer of OGIVE_STAGING_BYTES. */
+static void hold(level *work, npy_intp bytes, char **held, char *buffer) {
+    const OgiveKernel *kernel = work->kernel;
+    npy_intp chunk = OGIVE_STAGING_BYTES / 16 / bytes / FEWEST_IN_PLACE * FEWEST_IN_PLACE;
     chunk = chunk < FEWEST_IN_PLACE ? FEWEST_IN_PLACE : chunk;
     work->chunk = chunk > CHUNK ? CHUNK : chunk; /* the flags have room for so many, whatever the size of elements */
     work->streams = 0;
@@ -494,10 +525,16 @@ static OGIVE_APART void compute_in_place(level *work, npy_intp bytes) {
     for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
         held[k] = NULL;
         if (is_in_place(kernel, work->pointers, k)) {
-            held[k] = cursor;
-            cursor += work->chunk * kernel->itemsizes[k];
+            held[k] = buffer;
+            buffer += work->chunk * kernel->itemsizes[k];
         }
     }
+}
+
+static OGIVE_APART void compute_in_place(level *work, npy_intp bytes) {
+    _Alignas(64) char buffer[OGIVE_STAGING_BYTES];
+    char *held[OGIVE_MAX_OPERANDS];
+    hold(work, bytes, held, buffer);
     compute_level(work);
 }
 
@@ -508,14 +545,40 @@ void ogive_compute(ogive_call *call, void *const *pointers, npy_intp count, npy_
         return;
     }
     ogive_count(kernel, valid);
-    level work = {call, kernel, call->function, pointers, count, valid, CHUNK, streams, NULL, 0};
-    npy_intp bytes = 0;
-    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
-        bytes += is_in_place(kernel, pointers, k) ? kernel->itemsizes[k] : 0;
-    }
+    level work = {call, kernel, call->function, pointers, count, valid, CHUNK, streams, NULL, NOWHERE};
+    const npy_intp bytes = bytes_in_place(&work);
     if (bytes > 0) {
         compute_in_place(&work, bytes);
     } else {
         compute_level(&work);
     }
+}
+
+void ogive_compute_pieces(ogive_call *call, void *const *pointers, ogive_pieces *pieces, _Bool streams, npy_intp tail[2]) {
+    OgiveKernel *kernel = call->kernel;
+    level work = {call, kernel, call->function, pointers, 0, 0, CHUNK, streams, NULL, NOWHERE};
+    _Alignas(64) unsigned char flags[CHUNK / 8];
+    _Alignas(64) char buffer[OGIVE_STAGING_BYTES];
+    char *held[OGIVE_MAX_OPERANDS];
+    heap found;
+    found.next = NULL;
+    const npy_intp bytes = bytes_in_place(&work);
+    if (bytes > 0) {
+        hold(&work, bytes, held, buffer);
+    }
+    npy_intp elements = 0;
+    for (intptr_t begin, end; ogive_next_piece(pieces, &begin, &end);) {
+        const npy_intp whole_end = end - ((end - begin) & (kernel->block - 1));
+        work.count = work.valid = whole_end;
+        continue_level(&work, &found, begin, 0, flags);
+        elements += whole_end - begin;
+        if (whole_end < end) {
+            tail[0] = whole_end;
+            tail[1] = end;
+        }
+    }
+    if (found.next != NULL && found.count > 0) {
+        empty_heap(&work, &found);
+    }
+    ogive_count(kernel, elements);
 }
