@@ -28,6 +28,7 @@ __all__ = [
     "by_position",
     "described",
     "message",
+    "shapes_apart",
     "suggestion",
 ]
 
@@ -118,6 +119,23 @@ def message(subject: str, what: str, allowed: str = "", way_out: str = "") -> st
     if way_out:
         text += f". {way_out}"
     return text
+
+
+def shapes_apart(subject: str, names: Iterable[str], shapes: Iterable[Iterable[int]]) -> ShapeError:
+    """The error for tensors whose shapes do not broadcast together.
+
+    >>> print(shapes_apart("prelu", ["x", "slope"], [(2, 3, 4), (3,)]))
+    prelu: the shapes do not broadcast together: x (2, 3, 4) and slope (3,); allowed: equal sizes, or 1, from the last axis \
+on. For one number a channel give slope the shape (3, 1)
+    """
+    named = [(name, tuple(shape)) for name, shape in zip(names, shapes, strict=True)]
+    longest = max((shape for _, shape in named), key=len)
+    way_out = ""
+    for name, shape in named:
+        if len(shape) == 1 and len(longest) > 2 and shape[0] == longest[1]:  # PyTorch takes the channels from axis 1
+            way_out = f"For one number a channel give {name} the shape {(*shape, *(1 for _ in longest[2:]))}"
+    what = f"the shapes do not broadcast together: {' and '.join(f'{name} {shape}' for name, shape in named)}"
+    return ShapeError(message(subject, what, "equal sizes, or 1, from the last axis on", way_out))
 
 
 def by_position(count: int) -> str:

@@ -13,7 +13,16 @@ import numpy as np
 
 from ogive.containers import is_dask, outline
 from ogive.dtypes import ElementType, element_type_of
-from ogive.errors import ArgumentError, DTypeError, OgiveError, OutputError, ShapeError, described, message
+from ogive.errors import (
+    ArgumentError,
+    DTypeError,
+    OgiveError,
+    OutputError,
+    ShapeError,
+    described,
+    message,
+    shapes_apart,
+)
 from ogive.signature import Signature, in_order
 
 __all__ = ["Called", "explain"]
@@ -275,8 +284,7 @@ def _check_shapes(op: Called, arrays: list[np.ndarray], keywords: Mapping[str, A
     try:
         shape = np.broadcast_shapes(*(array.shape for array in arrays))
     except ValueError:
-        what = f"the shapes do not broadcast together: {_named(op, arrays, 'shape')}"
-        raise ShapeError(message(op.name, what, "equal sizes, or 1, from the last axis on")) from None
+        raise shapes_apart(op.name, op.tensors, (array.shape for array in arrays)) from None
     shape = np.broadcast_shapes(shape, np.shape(keywords.get("where", True)))
     shape = op.result_shape(shape, keywords)
     for target in _targets(keywords.get("out")):

@@ -613,7 +613,8 @@ class Operator(_native.OperatorCall):
             raise ArgumentError(message(self.name, what, "tensors by position", way_out))
         many = "tensor" if self.inputs == 1 else "tensors"
         names = [*(parameter.name for parameter in self.parameters), *self.keywords, "out"]
-        way_out = f"Give all else by name: {', '.join(f'{name}=' for name in names)}"
+        way_out = advice_on(self.base.name, "")
+        way_out = way_out or f"Give all else by name: {', '.join(f'{name}=' for name in names)}"
         if len(args) == 1 and self.reorderable:
             way_out = f"Write {self.name}.reduce({self.tensors[0]}, axis=0) for one array"
         raise ArgumentError(

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dis
 import inspect
 import linecache
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -178,11 +179,11 @@ def _located(name: str, function: Callable[..., Any]) -> Iterator[None]:
         way_out = f"Write ogive.formula.{error.name}(x)" if _is_in_vocabulary(str(error.name)) else _VOCABULARY
         raise _error(name, function, what + way_out, error) from None
     except TypeError as error:
-        wanted = str(error).partition("()")[0]
-        if "Tensor" in str(error) and "Term" in str(error) and wanted.isidentifier():
-            way_out = _instead_of_torch(wanted)
-            what = f"the formula calls torch.{wanted}, which takes tensors, with an expression. {way_out}"
-            raise _error(name, function, what, error) from None
+        if "Term" in str(error) and (called := _ARRAY_FUNCTION.search(str(error))):
+            library, taken = ("torch", "tensors") if called["torch"] else ("jax.numpy", "arrays")
+            wanted = called["torch"] or called["jax"]
+            what = f"the formula calls {library}.{wanted}, which takes {taken}, with an expression. "
+            raise _error(name, function, what + _instead_of(wanted), error) from None
         if "Term" not in str(error):
             _note(name, function, error)
             raise
@@ -206,8 +207,12 @@ def _note(name: str, function: Callable[..., Any], error: BaseException) -> None
 _VOCABULARY = "See help(ogive.formula) for the functions that there are"
 
 
-def _instead_of_torch(name: str) -> str:
-    """What a formula says where it called torch's function of this name."""
+#: What torch's and JAX's functions say of an argument that is no array.
+_ARRAY_FUNCTION = re.compile(r"^(?P<torch>\w+)\(\).*Tensor|^Error interpreting argument to <function (?P<jax>\w+)")
+
+
+def _instead_of(name: str) -> str:
+    """What a formula says where it called another library's function of this name."""
     import numpy as np
 
     import ogive

@@ -9,7 +9,7 @@ import pytest
 
 import ogive
 from ogive.catalog import OPERATORS
-from ogive.errors import ArgumentError, DTypeError, OgiveError, ParameterError, ShapeError
+from ogive.errors import ArgumentError, DTypeError, FormulaError, OgiveError, ParameterError, ShapeError
 
 jax = pytest.importorskip("jax", reason="JAX is not installed")
 import jax.numpy as jnp  # noqa: E402
@@ -275,7 +275,15 @@ def test_operators_under_the_fast_contract():
         (
             lambda: ogive.jax.add(np.ones(3), np.ones(4)),
             ShapeError,
-            "ogive.jax.add: the shapes are (3,), (4,); allowed: shapes that broadcast",
+            "ogive.jax.add: the shapes do not broadcast together: a (3,) and b (4,); allowed: equal sizes, or 1, from the last axis on",
+        ),
+        (
+            lambda: ogive.jax.threshold(np.ones(3), 0.1, 20),
+            ArgumentError,
+            (
+                "ogive.jax.threshold: it was given 3 tensors; allowed: one tensor (x). threshold(x, min=...) is max(x, min). "
+                "PyTorch's threshold(x, threshold, value) is another function: ogive.torch.nn.Threshold(threshold, value)"
+            ),
         ),
         (lambda: ogive.jax.celu(1.0, alpha=0), ParameterError, "celu: alpha is 0.0; allowed: any finite number but 0"),
         (
@@ -378,3 +386,10 @@ def test_derivatives_within_shard_map(label):
         ours, others = (jax.tree.leaves(jax.jvp(f, operands, changes)[1]) for f in (of, same))
         for one, other in zip(ours, others, strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def test_jaxs_functions_in_a_formula():
+    with pytest.raises(
+        FormulaError, match=r"calls jax.numpy.exp, which takes arrays, with an expression. Write np.exp or"
+    ):
+        ogive.operator(lambda x: jnp.exp(x))

@@ -59,7 +59,7 @@ def test_refused_gradients():
         "prelu_vjp: out was given, and Dask arrays; allowed: out where NumPy arrays. "
         "Sums over the axes that were broadcast are new arrays of the operands' types"
     )
-    with pytest.raises(ShapeError, match=r"prelu_vjp: the shapes are \(4, 6\), \(4, 6\), \(5,\); allowed: shapes that"):
+    with pytest.raises(ShapeError, match=r"prelu_vjp: the shapes do not broadcast together: gradient \(4, 6\) and x"):
         ogive.vjp(ogive.prelu)(LAZY, LAZY, da.ones(5))
     with pytest.raises(ArgumentError) as caught:
         ogive.value_and_grad(ogive.gelu)(LAZY)

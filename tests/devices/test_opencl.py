@@ -379,7 +379,7 @@ def test_kernels_are_compiled_once(queue, monkeypatch):
         (
             lambda f, x, q: f.add(x, x[:2]),
             ShapeError,
-            "ogive.opencl.add: the shapes are (4,), (2,); allowed: shapes that broadcast",
+            "ogive.opencl.add: the shapes do not broadcast together: a (4,) and b (2,); allowed: equal sizes, or 1, from the last axis on",
         ),
         (
             lambda f, x, q: f.gelu(cla.zeros(q, 3, np.complex64)),

@@ -117,7 +117,7 @@ def test_pickles():
         (
             lambda: ogive.vjp(ogive.mul)(G, X, np.ones(4)),
             ShapeError,
-            "mul_vjp: the shapes are (4, 3, 5, 6), (4, 3, 5, 6), (4,); allowed: shapes that broadcast",
+            "mul_vjp: the shapes do not broadcast together: gradient (4, 3, 5, 6) and a (4, 3, 5, 6) and b (4,); allowed: equal sizes, or 1, from the last axis on",
         ),
         (
             lambda: ogive.vjp(ogive.celu, ["y"]),

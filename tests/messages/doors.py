@@ -144,6 +144,8 @@ def files(folder: Path) -> None:
     onnx.save(text_model(RELU), folder / "relu.onnx")
     onnx.save(text_model(TWO), folder / "two.onnx")
     onnx.save(text_model("t (float[2] x) => (float[2] y) { y = Gelu(x) }"), folder / "gelu.onnx")
+    model = text_model("t (float[2, 2] x) => (float[2, 2] y) { z = MatMul(x, x) y = MatMul(z, x) }")
+    onnx.save(model, folder / "products.onnx")
     np.save(folder / "x.npy", X)
     np.save(folder / "wide.npy", X.astype(np.float64))
     np.save(folder / "rows.npy", ROWS)

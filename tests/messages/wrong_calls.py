@@ -8,6 +8,18 @@ from ogive.backends.target import runnable_targets
 WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
     "functions": [
         (
+            "one number a channel, which PyTorch takes along axis 1",
+            "ogive.prelu(np.zeros((2, 3, 4), np.float32), np.zeros(3, np.float32))",
+            "ShapeError",
+            "prelu: the shapes do not broadcast together: x (2, 3, 4) and slope (3,); allowed: equal sizes, or 1, from the last axis on. For one number a channel give slope the shape (3, 1)",
+        ),
+        (
+            "a function of another library that has the same name",
+            "ogive.threshold(X, 0.1, 20)",
+            "ArgumentError",
+            "threshold: 3 arguments were given by position; allowed: 1 tensor (x). threshold(x, min=...) is max(x, min). PyTorch's threshold(x, threshold, value) is another function: ogive.torch.nn.Threshold(threshold, value)",
+        ),
+        (
             "a keyword that is misspelt",
             "ogive.celu(X, alfa=2)",
             "ArgumentError",
@@ -2093,6 +2105,24 @@ WRONG_CALLS: dict[str, list[tuple[str, str, str, str]]] = {
         ),
     ],
     "command line": [
+        (
+            "a model of nodes that Ogive does not have",
+            'cli("run", "products.onnx")',
+            "CommandLineError",
+            "status 2: ogive: products.onnx: 2 of 2 nodes are refused: MatMul x 2. Use `ogive run --partial` or `ogive split` to leave such nodes to another runtime: MatMul node that computes 'z' (opset 18): Ogive has no operator MatMul (opset 18) (1 more node like it)",
+        ),
+        (
+            "an option without its value",
+            'cli("run", "relu.onnx", "--output")',
+            "CommandLineError",
+            "status 2: ogive: Option '--output' requires an argument. Try 'ogive run --help'",
+        ),
+        (
+            "a name that is near none",
+            'cli("show", "nosuch")',
+            "CommandLineError",
+            "status 2: ogive: there is no operator 'nosuch'; allowed: the names that `ogive list` prints, or module:name",
+        ),
         (
             "a command that is misspelt",
             'cli("lst")',

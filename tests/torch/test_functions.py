@@ -177,7 +177,7 @@ def test_clipping_takes_every_usual_call():
         (
             lambda x: ogive_torch.add(x, torch.ones(2)),
             ShapeError,
-            "add: the shapes are (3,), (2,); allowed: shapes that broadcast",
+            "add: the shapes do not broadcast together: a (3,) and b (2,); allowed: equal sizes, or 1, from the last axis on",
         ),
         (
             lambda x: ogive_torch.softmax(x, dim=1),

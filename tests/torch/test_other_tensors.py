@@ -295,18 +295,19 @@ def bump(x, *, width=1.0):
             ArgumentError,
             (
                 "threshold: 3 arguments were given by position; allowed: 1 tensor (x). threshold(x, min=...) is "
-                "max(x, min). torch's is another: ogive.torch.nn.Threshold(threshold, value)"
+                "max(x, min). PyTorch's threshold(x, threshold, value) is another function: "
+                "ogive.torch.nn.Threshold(threshold, value)"
             ),
         ),
         (
             lambda: ogive_torch.wrap(bump)(X, width=torch.ones(7)),
             ShapeError,
-            "bump: the shapes are (4, 6), (7,); allowed: shapes that broadcast",
+            "bump: the shapes do not broadcast together: x (4, 6) and width (7,); allowed: equal sizes, or 1, from the last axis on",
         ),
         (
             lambda: ogive_torch.clip(X, min=torch.ones(7)),
             ShapeError,
-            "clip: the shapes are (4, 6), (7,), (4, 6); allowed: shapes that broadcast",
+            "clip: the shapes do not broadcast together: x (4, 6) and min (7,) and max (4, 6); allowed: equal sizes, or 1, from the last axis on",
         ),
         (
             lambda: ogive_torch.nn.Threshold(0.1, 20)(X.to_sparse()),

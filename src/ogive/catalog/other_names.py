@@ -211,13 +211,23 @@ def no_operator(module: str, name: str, way_out: str) -> AttributeError:
     return MissingNameError(message(module, f"there is no operator {name!r}", "the operators of the catalogue", hint))
 
 
+_THRESHOLD = (
+    "threshold(x, min=...) is max(x, min). PyTorch's threshold(x, threshold, value) is another function: "
+    "ogive.torch.nn.Threshold(threshold, value)"
+)
+
+
 @cache
 def parameter_here(operator: str, theirs: str) -> str:
     """What to write for a parameter that PyTorch, JAX or Keras calls so, as a sentence; empty if none does.
 
+    Without a name the parameters were given by position: there is a sentence where an operator of that name differs.
+
     >>> parameter_here("leaky_relu", "negative_slope")
     'Write alpha for the negative_slope of PyTorch'
     """
+    if not theirs:
+        return _THRESHOLD if operator == "threshold" else ""
     if theirs == "inplace":
         return "Write out=x to compute in place"
     if (operator, theirs) == ("swish", "beta"):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ogive.cli.terminal import Column, print_json, print_table, say
+from ogive.cli.terminal import Column, as_option, print_json, print_table, say
 
 if TYPE_CHECKING:
     from ogive.onnx import Part
@@ -44,7 +44,7 @@ def command(model: Path, output: Path | None, as_json: bool) -> int:
         columns = [Column(title, is_list=title in ("operators", "inputs", "outputs")) for title in titles]
         print_table(columns, (_cells(i, part, files if output else None) for i, part in enumerate(parts)))
         for reason in grouped(reason for part in parts for reason in part.reasons):
-            say(f"refused: {reason}")
+            say(f"refused: {as_option(reason)}")
     return 0 if all(part.is_ogive for part in parts) else 1
 
 
@@ -59,7 +59,7 @@ def _row(part: Part, file: str | None) -> dict[str, Any]:
         "operators": dict(Counter(node.op_type for node in part.model.graph.node)),
         "inputs": list(part.inputs),
         "outputs": list(part.outputs),
-        "refused": list(part.reasons),
+        "refused": [as_option(reason) for reason in part.reasons],
         "file": file,
     }
 

@@ -207,7 +207,20 @@ def as_option(text: str) -> str:
     >>> as_option('the device has DML_FEATURE_LEVEL_1_0. Make a device with Device("3_0")')
     'the device has DML_FEATURE_LEVEL_1_0. Give --feature-level 3_0'
     """
-    return re.sub(r'Make a device with Device\("(\w+)"\)', r"Give --feature-level \1", text)
+    for python, here in _IN_PYTHON:
+        text = re.sub(python, here, text)
+    return text
+
+
+#: Remedies in Python's words, as patterns, and in those of the command line.
+_IN_PYTHON = (
+    (r'Make a device with Device\("(\w+)"\)', r"Give --feature-level \1"),
+    (r"Use ogive\.onnx\.load\(model, partial=True\), ", "Use "),
+    (r"\. See ogive\.onnx\.supported\(\) for those it has", ""),
+    (r"Give ogive\.onnx\.load the path of the model", "Give the model's path in place of -"),
+    (r"Install it \((pip install \w+)\), or say what computes them: partial=function", r"Install it: \1"),
+    (r"take form='(\w+)'", r"give --form \1"),
+)
 
 
 class _FeatureLevel(click.ParamType):  # type: ignore[type-arg]  # generic in new versions only
@@ -273,7 +286,7 @@ class ModelCommand(click.Command):
                 try:
                     rows = _json_rows(path) if path.suffix.lower() == ".json" else _onnx_rows(path)
                 except (OgiveError, MissingPackageError, OSError) as error:
-                    for line in f"It cannot be loaded: {error}".splitlines():
+                    for line in f"It cannot be loaded: {as_option(str(error))}".splitlines():
                         formatter.write_text(line)
                 else:
                     formatter.write_dl(rows or [("nothing", "it takes and returns nothing")])

@@ -19,7 +19,7 @@ from ogive.containers import NOT_ONE, call_with_sums, dask_elements, is_dask, re
 from ogive.conversion import converted
 from ogive.engine.computation import make_ufunc
 from ogive.engine.rows import RowFormula
-from ogive.errors import ArgumentError, ShapeError, message
+from ogive.errors import ArgumentError, message, shapes_apart
 from ogive.expression import Term, lift
 from ogive.forking import cached_property
 from ogive.operator import Operator
@@ -149,8 +149,7 @@ class _Summing(Operator):
         try:
             return np.broadcast_shapes(*shapes)
         except ValueError:
-            what = f"the shapes are {', '.join(map(str, shapes))}"
-            raise ShapeError(message(self.name, what, "shapes that broadcast")) from None
+            raise shapes_apart(self.name, self.tensors, shapes) from None
 
     def _sum(
         self,

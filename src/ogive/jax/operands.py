@@ -12,8 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ogive.dtypes import ELEMENT_TYPES
-from ogive.errors import ArgumentError, DTypeError, ShapeError, described, message
-from ogive.operator import Operator
+from ogive.errors import ArgumentError, DTypeError, described, message, shapes_apart
+from ogive.operator import Operator, advice_on
 from ogive.signature import NUMPY_KEYWORDS, Signature
 
 __all__ = ["broadcast_shape", "check_names", "is_array", "opened", "typed"]
@@ -32,7 +32,8 @@ def check_names(operator: Operator, tensors: Sequence[Any], keywords: Mapping[st
         given = f"{len(tensors)} tensor{'' if len(tensors) == 1 else 's'}"
         if len(tensors) == operator.inputs:
             given = "None for a tensor"
-        raise ArgumentError(message(subject, f"it was given {given}", f"{many} ({', '.join(operator.tensors)})"))
+        allowed = f"{many} ({', '.join(operator.tensors)})"
+        raise ArgumentError(message(subject, f"it was given {given}", allowed, advice_on(operator.base.name, "")))
     known = {parameter.name for parameter in operator.parameters}
     for name in keywords:
         if name in NUMPY_KEYWORDS and name not in known:
@@ -78,9 +79,8 @@ def broadcast_shape(operator: Operator, operands: Sequence[jax.Array]) -> tuple[
     try:
         return jnp.broadcast_shapes(*(operand.shape for operand in operands))
     except ValueError:
-        listed = ", ".join(str(operand.shape) for operand in operands)
-        what = f"the shapes are {listed}"
-        raise ShapeError(message(f"ogive.jax.{operator.name}", what, "shapes that broadcast")) from None
+        shapes = (operand.shape for operand in operands)
+        raise shapes_apart(f"ogive.jax.{operator.name}", operator.tensors, shapes) from None
 
 
 @lru_cache(maxsize=1024)

@@ -17,10 +17,10 @@ from ogive.errors import (
     ArgumentError,
     DeviceError,
     DTypeError,
-    ShapeError,
     UnsupportedError,
     described,
     message,
+    shapes_apart,
     suggestion,
 )
 from ogive.opencl.hardware import first_line, why_not
@@ -94,8 +94,7 @@ class _Call:
         try:
             self.shape = np.broadcast_shapes(*shapes)
         except ValueError:
-            listed = ", ".join(map(str, shapes))
-            raise ShapeError(message(self.subject, f"the shapes are {listed}", "shapes that broadcast")) from None
+            raise shapes_apart(self.subject, operator.tensors, shapes) from None
         self.operands = [self._operand(k, tensor) for k, tensor in enumerate(tensors)]
 
     # ---- what was given

@@ -211,11 +211,10 @@ def _named(operator: Operator, tensors: tuple[Any, ...], given: dict[str, Any]) 
     if len(tensors) > operator.inputs or not all(name in given for name in left):
         many = "tensor" if operator.inputs == 1 else "tensors"
         allowed = f"{operator.inputs} {many} ({', '.join(operator.tensors)})"
-        way_out = f"Give all else by name: {', '.join(f'{p.name}=' for p in operator.parameters)}"
-        if _is_one_of(operator, ("threshold",)):
-            way_out = (
-                "threshold(x, min=...) is max(x, min). torch's is another: ogive.torch.nn.Threshold(threshold, value)"
-            )
+        way_out = (
+            parameter_here(operator.base.name, "")
+            or f"Give all else by name: {', '.join(f'{p.name}=' for p in operator.parameters)}"
+        )
         raise ArgumentError(
             message(operator.name, by_position(len(tensors)), allowed, way_out if operator.parameters else "")
         )

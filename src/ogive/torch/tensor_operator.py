@@ -15,7 +15,7 @@ import torch
 
 from ogive._native import TensorCall, set_own_pool_size
 from ogive.catalog import OPERATORS
-from ogive.errors import DTypeError, ShapeError, message
+from ogive.errors import DTypeError, ShapeError, message, shapes_apart
 from ogive.forking import cached_property
 from ogive.gradients import vjp
 from ogive.operator import Operator
@@ -198,8 +198,7 @@ class TensorOperator:
                 return outs
             found = operator(*arrays, **keywords)
         except ShapeError:
-            shapes = ", ".join(str(tuple(tensor.shape)) for tensor in tensors)
-            raise ShapeError(message(self.name, f"the shapes are {shapes}", "shapes that broadcast")) from None
+            raise shapes_apart(self.name, self.tensors, (tensor.shape for tensor in tensors)) from None
         finally:
             set_own_pool_size(before)
         for out, result in zip(outs, found if type(found) is tuple else (found,), strict=True):
