@@ -17,17 +17,21 @@ import hashlib
 import os
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ogive.backends.target import TARGETS, Target
 from ogive.catalog import OPERATORS
+from ogive.catalog.aliases import ALIASES, named
 from ogive.contracts import CONTRACTS
-from ogive.engine.computation import Formula, under
+from ogive.engine.computation import Formula, kernel_of, make_ufunc, under
 from ogive.errors import OgiveError, message
 from ogive.runtime import wheel_kernels
 from ogive.runtime.engine_files import engine_files, is_of_engine
@@ -43,9 +47,12 @@ _WHEN = (1980, 1, 1, 0, 0, 0)
 
 
 def catalogue() -> Iterator[Formula]:
-    """What the operators of the catalogue compute: each combination of types, each choice, each contract; once each."""
+    """What the operators of the catalogue compute: each combination of types, each choice, each contract; once each.
+
+    Names with numbers filled in, such as `relu6`, are operators of their own.
+    """
     seen = set()
-    for op in OPERATORS.values():
+    for op in (*OPERATORS.values(), *(named(name) for name, alias in ALIASES.items() if alias.values)):
         selecting = [parameter for parameter in op.parameters if parameter.choices]
         for chosen in product(*(sorted(p.choices, key=str) for p in selecting)):
             choices = {p.name: choice for p, choice in zip(selecting, chosen, strict=True)}
@@ -57,14 +64,39 @@ def catalogue() -> Iterator[Formula]:
                         yield formula
 
 
-def make_pack(target: Target, formulas: Sequence[Formula] | None = None) -> bytes:
-    """The pack of a target: the kernels of the catalogue, or of these formulas, and those that belong to them."""
+def never_repaired(formulas: Iterable[Formula]) -> frozenset[str]:
+    """The identities of formulas whose kernel decides every result there is: of one tensor of 16 bits, and no parameters.
+
+    All inputs are tried. Which results are undecided is the same on every target.
+    """
+    found = set()
+    for formula in formulas:
+        if len(formula.inputs) == 1 and formula.inputs[0].bits == 16 and not formula.parameter_count:
+            if formula.is_row_wise or not formula.program.later:
+                continue
+            ufunc = make_ufunc("kernel", formula, [])
+            with np.errstate(all="ignore"):
+                ufunc(np.arange(1 << 16, dtype=np.uint16).view(formula.inputs[0].numpy))
+            elements, retried, repaired, *_ = kernel_of(formula).counts
+            assert elements == 1 << 16
+            if not retried and not repaired:
+                found.add(formula.identity)
+    return frozenset(found)
+
+
+def make_pack(
+    target: Target, formulas: Sequence[Formula] | None = None, without_repair: frozenset[str] = frozenset()
+) -> bytes:
+    """The pack of a target: the kernels of the catalogue, or of these formulas, and those that belong to them.
+
+    ``without_repair`` has the identities of formulas whose repair is left out.
+    """
     kernels, repairs = list[wheel_kernels.Packed](), list[wheel_kernels.Packed]()
     for formula in formulas or catalogue():
         program, identity = first_level(formula.program, target), formula.identity
         known = _add(kernels, identity, program, target)
         before = program
-        for later in program.later:
+        for later in () if identity in without_repair else program.later:
             of_later = identity_of_retry if before.retry is not None else identity_of_repair
             _add(repairs, identity := of_later(identity), later, target)
             before = later
@@ -122,7 +154,8 @@ def add_to_wheel(wheel: Path, to: Path, packs: Mapping[str, bytes] | None = None
         what = f"{wheel.name} was built from other sources: {', '.join(different[:3])}"
         raise OgiveError(message("build_wheel_kernels", what, way_out="Run this command with the sources of the wheel"))
     if packs is None:
-        packs = {target.name: make_pack(target) for target in targets_of_wheel(wheel.name)}
+        without = never_repaired(catalogue())
+        packs = {target.name: make_pack(target, None, without) for target in targets_of_wheel(wheel.name)}
     for name, data in packs.items():
         files[f"ogive/{wheel_kernels.FOLDER}/{name}.pack"] = data, 0o644 << 16
     record = next(name for name in files if name.endswith(".dist-info/RECORD"))
@@ -157,12 +190,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add.add_argument("--to", type=Path, default=Path("dist"), help="where the new wheel goes: dist")
     given = parser.parse_args(arguments)
     os.environ["OGIVE_PACKS"] = "off"
+    without = never_repaired(catalogue())
     if given.command == "build":
         for name in given.targets or TARGETS:
             if name not in TARGETS:
                 parser.error(f"{name} is no target: {', '.join(TARGETS)}")
             given.folder.mkdir(parents=True, exist_ok=True)
-            data = make_pack(TARGETS[name])
+            data = make_pack(TARGETS[name], None, without)
             (given.folder / f"{name}.pack").write_bytes(data)
             print(f"{hashlib.sha256(data).hexdigest()}  {given.folder / name}.pack  {len(data):,} bytes")
     else:
@@ -172,7 +206,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             key = tuple(target.triple for target in targets)
             if key not in made:
                 with ProcessPoolExecutor() as processes:
-                    made[key] = dict(zip([t.name for t in targets], processes.map(make_pack, targets), strict=True))
+                    packs = processes.map(partial(make_pack, without_repair=without), targets)
+                    made[key] = dict(zip([t.name for t in targets], packs, strict=True))
             new = add_to_wheel(wheel, given.to, made[key])
             print(f"{hashlib.sha256(new.read_bytes()).hexdigest()}  {new}  {new.stat().st_size:,} bytes")
     return 0

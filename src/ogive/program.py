@@ -158,6 +158,11 @@ class Program:
     """Whether the sums and products of a row-wise program have bounds of their error, and its results a rounding test."""
 
     @property
+    def is_repair(self) -> bool:
+        """Whether this computes again what another program leaves undecided: its last result is a mask."""
+        return self.undecided is None and self.outputs[-1] is MASK and len(self.outputs) > 1
+
+    @property
     def in_any_order(self) -> bool:
         """Whether results are the same in whatever order a row's elements are added up and multiplied."""
         kinds = {reduction.kind for stage in self.stages for reduction in stage.reductions}

@@ -8,13 +8,16 @@ import struct
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ogive
+from ogive.backends.link import IMPORTS
 from ogive.backends.target import TARGETS, host_target
+from ogive.contracts import CONTRACTS
 from ogive.engine import computation
 from ogive.errors import MissingPackageError, OgiveError
 from ogive.runtime import kernels, wheel_kernels
@@ -329,3 +332,36 @@ def test_a_wheel_of_other_sources_is_refused(tmp_path):
 def test_the_catalogue_has_each_formula_once():
     identities = [formula.identity for formula in build_wheel_kernels.catalogue()]
     assert len(identities) == len(set(identities)) > 600
+
+
+def test_windows_makes_room_for_large_frames():
+    """Its code calls a function of C where a frame is larger than a page; the loader fills in where that is."""
+    repair = ogive.softmax.computation(ogive.softmax.signatures[0]).program.repair()
+    windows = replace(TARGETS["x86-64"], only_triple="x86_64-pc-windows-msvc-elf")
+    image = kernels.compiled(repair, windows)[1]
+    assert IMPORTS.index("__chkstk") in {index for _, index in image.imports}
+
+
+def test_the_catalogue_has_every_public_operator():
+    """A wheel has the kernels of `catalogue`: of every name of the package, under both contracts."""
+    known = {formula.identity for formula in build_wheel_kernels.catalogue()}
+    names = [name for name in ogive.__all__ if isinstance(getattr(ogive, name), ogive.Operator)]
+    assert {"relu6", "hardtanh", "silu"} < set(names)
+    for name in names:
+        for contract in CONTRACTS:
+            op = getattr(getattr(ogive, name), contract)
+            for signature in op.signatures:
+                assert computation.under(op.computation(signature), contract).identity in known, name
+
+
+def test_a_repair_is_left_out_where_every_input_is_decided():
+    """Of all numbers of bfloat16, the kernel of softsign decides every one, that of exp all but some."""
+    softsign, exp = (
+        op.computation(next(s for s in op.signatures if s.inputs[0].name == "bfloat16"))
+        for op in (ogive.softsign, ogive.exp)
+    )
+    without = build_wheel_kernels.never_repaired([softsign, exp])
+    assert without == {softsign.identity}
+    assert softsign.program.repair is not None
+    packs = [build_wheel_kernels.make_pack(host_target(), [softsign], chosen) for chosen in (without, frozenset())]
+    assert len(packs[0]) < len(packs[1])

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ogive import operations as ops
-from ogive.backends.blocks import block_size, elements_of_a_group
+from ogive.backends.blocks import elements_of_a_group, lanes_of_rows
 from ogive.backends.c_like import Dialect, Text, bare
 from ogive.backends.row_records import MOST_AHEAD, Work, mark_slot, work_of
 from ogive.backends.writer import first_finding
@@ -137,7 +137,7 @@ class StageText:
     def _loop(self, inner: Sequence[str], found: Sequence[_Found]) -> list[str]:
         if not found:
             return ["for (intptr_t i = 0; i < count; i++) {", *(f"    {line}" for line in inner), "}"]
-        lanes = block_size(self.program)
+        lanes = lanes_of_rows(self.program)
         return [
             f"for (intptr_t at = 0; at < count; at += {lanes}) {{",
             f"    const int n = count - at < {lanes} ? (int)(count - at) : {lanes};",

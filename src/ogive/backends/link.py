@@ -15,8 +15,9 @@ from ogive.records import record
 
 __all__ = ["Image", "link"]
 
-#: C functions that code may call where the processor lacks the instruction: exactly rounded ones only.
-IMPORTS = ("fma", "fmaf")
+#: C functions that code may call: exactly rounded ones, where the processor lacks the instruction; and what has Windows make
+#: room on the stack, where a frame is larger than a page.
+IMPORTS = ("fma", "fmaf", "__chkstk")
 
 
 @record()

@@ -67,7 +67,7 @@ METADATA = ('!0 = !{!"branch_weights", i32 1, i32 1000}', "!1 = !{i32 1}")
 def emit(program: Program, target: Target, *, of_columns: bool = False) -> str:
     """The module whose functions (`entries`) compute a program: for a multiple of `block_size` elements, or for columns."""
     names, writer_class = entries(program), ColumnWriter if of_columns else _StageFunction
-    writers = [writer_class(target, block_size(program), program, rows_of(target)) for _ in names]
+    writers = [writer_class(target, block_size(program, target), program, rows_of(target)) for _ in names]
     functions = [writer.function(name, i) for i, (writer, name) in enumerate(zip(writers, names, strict=True))]
     declarations = dict.fromkeys(
         text for writer in writers for text in (*writer.declarations.values(), *writer.definitions.values())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ogive import operations as ops
-from ogive.backends.blocks import block_size
+from ogive.backends.blocks import lanes_of_rows
 from ogive.backends.writer import first_finding
 from ogive.expression import STORAGE, Expression, Format, node, varying
 from ogive.program import Program, Reduction
@@ -35,7 +35,7 @@ def _marks(program: Program, differing: set[Expression]) -> Reduction | None:
     undecided = program.undecided
     if undecided is None or undecided not in differing:
         return None
-    form = Format.F64 if block_size(program) < 16 else Format.F32
+    form = Format.F64 if lanes_of_rows(program) < 16 else Format.F32
     one, zero = (node(ops.CONSTANT, (), number, form) for number in (1.0, 0.0))
     return Reduction("row_sum", node(ops.SELECT, (undecided, one, zero), None, form))
 

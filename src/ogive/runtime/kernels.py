@@ -106,7 +106,7 @@ def kept_or_made(
     name, image = compiled(program, target, of_columns=of_columns)
     known = {
         "image": name,
-        "block": block_size(program),
+        "block": block_size(program, target),
         "stages": [stage.names for stage in program.stages],
         "scratch": [f.bits // 8 for f in program.scratch],
         "threshold": int(target.tuning.parallel_cost / max(price, target.tuning.smallest_cost)),

@@ -41,10 +41,10 @@ _PLACE = struct.Struct(
 
 #: A block's texts have about so many bytes: of kernels, and of those that repair. Longer ones save little, and a kernel takes
 #: longer to load: some 25 ms for each MiB of texts.
-_BLOCK_BYTES = (1 << 16, 1 << 18)
+_BLOCK_BYTES = (1 << 16, 1 << 19)
 
 #: What a reader may allocate to decompress: damage must not ask for more. The dictionary is most of it.
-_DICTIONARY_BYTES = 1 << 19
+_DICTIONARY_BYTES = 1 << 20
 _MEMORY_OF_LZMA = 1 << 23
 
 #: Where packs lie, in the package.

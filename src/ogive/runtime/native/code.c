@@ -98,8 +98,12 @@ static size_t page_size(void) {
 #endif
 }
 
+#if defined(_WIN64) && defined(_MSC_VER)
+extern void __chkstk(void); /* of the C runtime: the compiler writes calls of it, and so does LLVM */
+#endif
+
 /* The C functions that code may call, in the order of ogive.backends.link.IMPORTS: IEEE 754 defines every
- * bit of what they return. */
+ * bit of what the first two return. */
 static uint64_t imported_address(long index) {
     double (*fma_double)(double, double, double) = fma;
     float (*fma_single)(float, float, float) = fmaf;
@@ -109,6 +113,12 @@ static uint64_t imported_address(long index) {
     } else if (index == 1) {
         memcpy(&address, &fma_single, sizeof fma_single);
     }
+#if defined(_WIN64) && defined(_MSC_VER)
+    if (index == 2) {
+        void (*room)(void) = __chkstk;
+        memcpy(&address, &room, sizeof room);
+    }
+#endif
     return address;
 }
 

@@ -198,7 +198,7 @@ static int accept(OgiveKernel *kernel, PyObject *answer) {
         kernel->functions[s] = ogive_code_entry(code, s);
     }
     kernel->block = block;
-    kernel->staged = staged_elements(kernel->bytes, block);
+    kernel->staged = staged_elements(kernel->bytes, block < OGIVE_LEAST_GATHERED ? OGIVE_LEAST_GATHERED : block);
     kernel->stream_threshold = ogive_last_level_cache() / 8 * (size_t)eighths;
     kernel->parallel_threshold = threshold < 2 ? 2 : threshold;
     kernel->code = Py_NewRef(code);

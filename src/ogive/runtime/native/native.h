@@ -179,6 +179,9 @@ typedef struct OgiveKernel {
 /* So many elements of any size fill whole lines of the cache; blocks divide it. */
 #define OGIVE_ELEMENTS_OF_LINES 64
 
+/* A repair computes multiples of so many elements or more, whatever its block. */
+#define OGIVE_LEAST_GATHERED 8
+
 /* All staging buffers of one thread together; blocks are small enough for it. */
 #define OGIVE_STAGING_BYTES 32768
 
