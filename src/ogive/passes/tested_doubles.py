@@ -13,13 +13,13 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.dtypes import ElementType
-from ogive.expression import Expression, Format, Operation, is_extreme, node
+from ogive.expression import Expression, Format, Operation, is_extreme, walk
 from ogive.numerics.bounded import UNSEEN, Bounded
 from ogive.numerics.double_word import DoubleWord
 from ogive.numerics.elementary.error_function import TWO_OVER_ROOT_PI
 from ogive.numerics.elementary.propagation import bounded
 from ogive.numerics.interval import EVERYTHING, Interval
-from ogive.numerics.truths import both, either
+from ogive.numerics.truths import both, either, except_where
 from ogive.passes.tested import ROUNDED_TWICE, TestedReals
 from ogive.passes.untested_elements import UntestedElements
 
@@ -62,8 +62,12 @@ class TestedDoubles(TestedReals, UntestedElements):
         self.small = 0.0
         value, undecided = super()._tested(root, output)
         if self.small:
-            size = self.m.abs_(value)
-            is_small = both(self.m.less_(size, self.m.number(self.small)), self.m.less_(self.m.number(0.0), size))
+            m, size = self.m, self.m.abs_(value)
+            is_zero = m.equal_(size, m.number(0.0))
+            some = either(*(m.equal_(self.number(n).high, m.number(0.0)) for n in self._operands(root)))
+            if self._has_factors(root) and some is not None:  # a product with a tiny number may be zero on the way
+                is_zero = both(is_zero, some)
+            is_small = except_where(m.less_(size, m.number(self.small)), is_zero)
             undecided = either(undecided, is_small)
         return value, undecided
 
@@ -99,6 +103,13 @@ class TestedDoubles(TestedReals, UntestedElements):
             static = static if number.exponent is None else m.scale_(static, m.neg_(number.exponent))
             reach = static if reach is None else m.add_(reach, static)
         beyond_allowed = error.relative + ROUNDED_TWICE - ALLOWED
+        is_tiny = None
+        if number.exponent is not None:
+            is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
+            if self._splits_operands:
+                value = m.select_(is_tiny, self._rounded_to_subnormal(number), value)
+            elif not (reach is None and beyond_allowed <= 0) or self._has_factors(root):
+                doubt = either(doubt, is_tiny)  # it may have lost bits on the way
         if reach is None and beyond_allowed <= 0:
             return value, doubt
         magnitude = m.abs_(number.high)
@@ -109,10 +120,37 @@ class TestedDoubles(TestedReals, UntestedElements):
         low = m.low_part(number)
         ends = [m.add_(number.high, end) for end in (m.sub_(low, reach), m.add_(low, reach))]
         undecided = m.less_(*ends)
-        if number.exponent is not None:  # a subnormal result is rounded elsewhere
-            is_tiny = m.less_(m.abs_(value), m.number(2.0**-1021))
-            undecided = node(ops.OR, (undecided, is_tiny), None, Format.BIT)
+        if is_tiny is not None and number.exponent is not None and self._splits_operands:
+            # Beside the unit of a subnormal number the bound is next to nothing, or both ends are rounded to the same.
+            is_known = m.less_(reach, m.mul_(magnitude, m.number(2.0**-62)))
+            differ = m.not_(m.equal_(*(m.scale_(end, number.exponent) for end in ends)))
+            crosses = both(m.less_equal_(ends[0], m.number(0.0)), m.less_equal_(m.number(0.0), ends[1]))
+            is_far = m.less_(m.abs_(value), m.number(2.0**-1030))
+            is_open = except_where(either(m.not_(is_far), either(differ, crosses)), is_known)
+            undecided = m.select_(is_tiny, is_open or m.not_(m.always), undecided)
         return value, either(undecided, doubt)
+
+    def _operands(self, root: Expression) -> list[Expression]:
+        return [n for n in walk(root) if n.operation == ops.INPUT]
+
+    def _has_factors(self, root: Expression) -> bool:
+        """Whether one operand may be so small that all is lost that others are multiplied by."""
+        return len(self._operands(root)) > 1
+
+    def _rounded_to_subnormal(self, number: DoubleWord) -> Expression:
+        """A number with an exponent, rounded once to the fewer bits of a subnormal number."""
+        m, exponent = self.m, number.exponent
+        assert exponent is not None
+        number = m.renormalised(number)
+        rounded, back = m.scale_(number.high, exponent), m.neg_(exponent)
+        rest = m.sub_(number.high, m.scale_(rounded, back))
+        if number.low is not None:
+            rest = m.add_(rest, m.low_part(number))
+        half = m.scale_(m.number(2.0**-1074), m.sub_(back, m.number(1.0)))
+        step = m.select_(
+            m.less_(half, m.abs_(rest)), m.copy_sign(DoubleWord(m.number(2.0**-1074)), rest).high, m.number(0.0)
+        )
+        return m.select_(m.equal_(step, m.number(0.0)), rounded, m.add_(rounded, step))
 
     def _loses_bits_of_small(self, root: Expression, number: DoubleWord) -> bool:
         """Whether small results have lost bits of the second word, or all."""
