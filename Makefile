@@ -23,7 +23,7 @@ types: stubs  ## types of the package itself
 stubs:  ## write the stubs that editors and type checkers read: src/ogive/__init__.pyi and that of ogive.directml
 	$(PYTHON) -m tools.stubs
 
-pages:  ## write the tables of names and of ONNX's, WebNN's and DirectML's operators in docs/tables
+pages:  ## write the lists of operators and names in docs/operators and docs/tables
 	$(PYTHON) -m tools.pages
 
 programs:  ## write tests/programs.txt, after a change of what formulas are lowered to

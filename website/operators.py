@@ -169,8 +169,13 @@ def _definition(op: Operator) -> list[str]:
     computed = _formulas(op)
     if text is None or computed[0] == f"```{{math}}\n{text}\n```":
         return ['<div class="og-definition">', *computed, "</div>"]
+    shown = [f"```{{math}}\n{text}\n```"]
+    for paragraph in _remarks(_paragraphs(op)):
+        other = re.match(r"With (``.+?``): ``", " ".join(paragraph.split()))
+        if other and (text := definition(" ".join(paragraph.split()), op.tensors, is_row_wise=op.is_row_wise)):
+            shown += [f"With {other[1]}:", f"```{{math}}\n{text}\n```"]
     return [
-        *('<div class="og-definition">', f"```{{math}}\n{text}\n```", "</div>"),
+        *('<div class="og-definition">', *shown, "</div>"),
         *('<details class="og-computed"><summary>The form that is computed</summary>', *computed, "</details>"),
     ]
 

@@ -11,6 +11,7 @@ import ogive
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, Own
 from ogive.catalog.other_names import OTHER_NAMES, WITHOUT, advice, called, names_of
+from tools import operators_page
 from tools.names_page import markdown
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "tables" / "names.md"
@@ -19,6 +20,9 @@ X = np.array([-30.0, -6.5, -3.0, -1.0, -0.5, -0.3, -0.0, 0.0, 0.2, 0.5, 0.51, 1.
 
 def test_the_document_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == markdown(), "run: make pages"
+    operators = PAGE.parents[1] / "operators" / "index.md"
+    assert operators.read_text(encoding="utf-8") == operators_page.markdown(), "run: make pages"
+    assert operators_page.markdown().count("\n| `") == len(OPERATORS) > 0
 
 
 @pytest.mark.parametrize("name", ALIASES)
