@@ -101,6 +101,7 @@ def test_there_are_operators():
     assert len(FAMILIES) >= 14
 
 
+@pytest.mark.matrix(share=3)
 @pytest.mark.parametrize("name", ALL)
 def test_next_to_nothing_is_left_of_any_family(name, asked, monkeypatch):
     monkeypatch.setitem(FAMILIES, "with NaN", with_nan)

@@ -36,7 +36,7 @@ def test_every_target_has_a_row():
     assert TUNINGS.keys() == TARGETS.keys()
 
 
-@pytest.mark.matrix(share=3)
+@pytest.mark.matrix(share=6)
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_no_threshold_decides_a_bit(monkeypatch, name, dtype, other):

@@ -99,7 +99,7 @@ def test_a_chain_of_kernels(queue):
     assert sorted(np.concatenate(listed_ones)) == sorted(x[x > retry.LATER[2]])
 
 
-@pytest.mark.matrix("op.name")
+@pytest.mark.matrix(share=10)
 @pytest.mark.parametrize(("op", "signature"), CASES, ids=IDS)
 def test_the_digests_of_the_processor(op, signature, queue):
     given = [elements(kind, k, ELEMENTS) for k, kind in enumerate(signature.inputs)]
