@@ -189,17 +189,8 @@ def summary(reports: dict[tuple[str, str], ErrorReport]) -> str:
     return table(["operator", *DTYPES], rows, right=len(DTYPES))
 
 
-def ordinary(report: ErrorReport) -> float:
-    """The largest error where the input's magnitude is in [2**-20, 8)."""
-    if not report.worst_by_binade:
-        return report.worst
-    bias = {"float16": 15, "float32": 127}[report.dtype]
-    by_binade = np.array(report.worst_by_binade).reshape(2, -1)
-    return float(by_binade[:, max(bias - 20, 0) : bias + 3].max())
-
-
 def figures(report: ErrorReport) -> str:
-    return f"{units(report.worst)} / {units(ordinary(report))}"
+    return f"{units(report.worst)} / {units(report.ordinary)}"
 
 
 def all_inputs(report: ErrorReport) -> str:

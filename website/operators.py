@@ -328,7 +328,8 @@ def _accuracy(op: Operator) -> list[str]:
         return []
     command = f"ogive accuracy {op.name}" + (" --exhaustive" if op.inputs == 1 and not op.is_row_wise else "")
     about = (
-        "The largest error in units in the last place (ULP), with the default parameters. 0.5 is the nearest number. "
+        "The largest error in units in the last place (ULP), with the default parameters. 0.5 is the nearest number. Where "
+        "there are two figures, the second one is of inputs with a magnitude from a millionth to 8. "
         f"[How it is measured](../accuracy.md#measure-it). To measure it again: `{command}`."
     )
     return ["## Accuracy", _table(["", *DTYPES], rows), about]
@@ -346,9 +347,15 @@ def _report(by: str, name: str, dtype: str) -> ErrorReport | None:
 def _error(report: ErrorReport | None) -> str:
     if report is None:
         return ""
-    if math.isinf(report.worst):
+    kinds = {"float16", "float32"}
+    errors = [report.worst] + ([report.ordinary] if report.dtype in kinds and report.worst > 1 else [])
+    return " / ".join(map(_units, errors))
+
+
+def _units(error: float) -> str:
+    if math.isinf(error):
         return "∞"
-    return f"{report.worst:.1e}" if report.worst >= 1000 else f"{math.ceil(report.worst * 1000 - 1e-4) / 1000:.3f}"
+    return f"{error:.1e}" if error >= 1000 else f"{math.ceil(error * 1000 - 1e-4) / 1000:.3f}"
 
 
 # ---- names and source

@@ -66,6 +66,15 @@ class ErrorReport:
         """What was measured."""
         return key(self.operator, self.parameters, self.dtype)
 
+    @property
+    def ordinary(self) -> float:
+        """The largest error where the input's magnitude is in [2**-20, 8); of float16 and float32 alone."""
+        if not self.worst_by_binade:
+            return self.worst
+        bias = {"float16": 15, "float32": 127}[self.dtype]
+        by_binade = np.array(self.worst_by_binade).reshape(2, -1)
+        return float(by_binade[:, max(bias - 20, 0) : bias + 3].max())
+
     def save(self, path: Path) -> None:
         """Write the row of this measurement into a file, in the place of an older one: all of it or nothing."""
         reports = {**load(path), self.key: self}
