@@ -1,5 +1,6 @@
 """Operators on JAX's arrays: the same bits under jit and vmap, derivatives of first and second order, and refusals."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -338,6 +339,34 @@ assert np.asarray(program.call(x)).tobytes() == ogive.mish(x).tobytes()
 """
     for code in (make, use):
         subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def test_arrays_that_are_cut_over_devices_stay_cut():
+    """Another process: the number of devices is fixed where JAX starts."""
+    code = """
+import jax, jax.numpy as jnp, numpy as np, ogive.jax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+mesh = Mesh(np.array(jax.devices()).reshape(2, 2), ("a", "b"))
+x, slope = np.linspace(-3, 3, 128, dtype=np.float32).reshape(8, 16), np.linspace(0, 1, 16, dtype=np.float32)
+def check(function, spec, expected, *, gathers=False):
+    cut = jax.device_put(x, NamedSharding(mesh, spec))
+    compiled = jax.jit(function).lower(cut).compile()
+    result = compiled(cut)
+    assert result.sharding.spec == expected, (result.sharding.spec, expected)
+    assert ("all-gather" in compiled.as_text()) == gathers
+    assert np.array_equal(result, function(x))
+check(ogive.jax.gelu, P("a", "b"), P("a", "b"))
+check(jax.vmap(ogive.jax.gelu), P(None, "b"), P(None, "b"))
+check(lambda v: ogive.jax.prelu(v, slope), P("a", "b"), P("a", "b"))
+check(lambda v: ogive.jax.prelu(v, slope[:8, None]), P("a", "b"), P("a", "b"))
+check(jax.grad(lambda v: ogive.jax.gelu(v).sum()), P("a", "b"), P("a", "b"))
+check(ogive.jax.softmax, P("a", None), P("a", None))
+check(jax.grad(lambda v: (ogive.jax.softmax(v) * v).sum()), P("a", None), P("a", None))
+check(lambda v: ogive.jax.softmax(v, axis=0), P(None, "b"), P(None, "b"))
+check(ogive.jax.softmax, P("a", "b"), P("a", "b"), gathers=True)
+"""
+    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=4"}
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300, env=environment)
 
 
 def test_importing_ogive_loads_no_jax():
