@@ -122,6 +122,7 @@ MAY_IMPORT = {
     "torch": {
         "catalog",
         "containers",
+        "exporting",  # C in what inductor writes
         "formula",
         "gradients",
         "onnx",  # what torch's exporter writes

@@ -22,7 +22,7 @@ from ogive import _native
 from ogive.operator import Operator
 from ogive.signature import Signature
 
-__all__ = ["call_kernel", "varying_alike"]
+__all__ = ["NEEDS_DEVICES", "call_kernel", "varying_alike"]
 
 #: What programs call the handler by.
 TARGET = "ogive_kernel"
@@ -115,6 +115,20 @@ def _batchable(number: int, values: tuple[float, ...], types: Types, whole: int)
         return call(*moved), [True] * len(types)
 
     return call
+
+
+def _shared(x: Any) -> Any:
+    return x
+
+
+def _needs_devices() -> Any:
+    """A program with a call that is cut. A primitive that has it among its parameters is told its devices when it is lowered."""
+    called = custom_partitioning(_shared)
+    called.def_partition(lambda *given: given, sharding_rule="->")
+    return jax.make_jaxpr(called)(np.float32(0))
+
+
+NEEDS_DEVICES = _needs_devices()
 
 
 def _varying(operand: Any) -> frozenset[str]:

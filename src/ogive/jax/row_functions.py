@@ -18,7 +18,7 @@ from jax.interpreters import ad, batching, mlir
 
 from ogive.gradients import vjp
 from ogive.jax.elements import Choices, Function, differentiable
-from ogive.jax.handler import call_kernel, varying_alike
+from ogive.jax.handler import NEEDS_DEVICES, call_kernel, varying_alike
 from ogive.operator import Operator
 from ogive.signature import Signature
 
@@ -37,7 +37,7 @@ def rowwise(operator: Operator, signature: Signature, choices: Choices, values: 
     def parts(i: int, tangent: Any, primals: tuple[jax.Array, ...], results: tuple[jax.Array, ...]) -> list[jax.Array]:
         both = [_both(operator, signature, choices, values, operator.tensors[i], k) for k in range(len(results))]
         given = varying_alike((tangent, *primals))
-        return [linear.bind(*given, forward=forward, backward=backward) for forward, backward in both]
+        return [_bound(*given, forward=forward, backward=backward) for forward, backward in both]
 
     return differentiable(plain, parts)
 
@@ -71,47 +71,51 @@ def _both(
 linear = Primitive("ogive_linear")
 
 
+def _bound(*operands: Any, forward: Any, backward: Any) -> Any:
+    return linear.bind(*operands, forward=forward, backward=backward, cut=NEEDS_DEVICES)
+
+
 @linear.def_impl
-def _(*operands: Any, forward: Any, backward: Any) -> Any:
+def _(*operands: Any, forward: Any, backward: Any, cut: Any) -> Any:
     return forward(*operands)
 
 
 @linear.def_abstract_eval
-def _(tangent: Any, *operands: Any, forward: Any, backward: Any) -> Any:
+def _(tangent: Any, *operands: Any, forward: Any, backward: Any, cut: Any) -> Any:
     return tangent
 
 
-def _transposed(gradient: Any, tangent: Any, *operands: Any, forward: Any, backward: Any) -> list[Any]:
+def _transposed(gradient: Any, tangent: Any, *operands: Any, forward: Any, backward: Any, cut: Any) -> list[Any]:
     nothing = [None] * len(operands)
     if type(gradient) is ad.Zero:
         return [ad.Zero(tangent.aval), *nothing]
-    return [linear.bind(gradient, *operands, forward=backward, backward=forward), *nothing]
+    return [_bound(gradient, *operands, forward=backward, backward=forward), *nothing]
 
 
-def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, forward: Any, backward: Any) -> tuple[Any, Any]:
+def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, forward: Any, backward: Any, cut: Any) -> tuple[Any, Any]:
     (first, *operands), (of_first, *of_operands) = primals, tangents
-    result = linear.bind(first, *operands, forward=forward, backward=backward)
+    result = _bound(first, *operands, forward=forward, backward=backward)
     parts = []
     if type(of_first) is not ad.Zero:
-        parts.append(linear.bind(of_first, *operands, forward=forward, backward=backward))
+        parts.append(_bound(of_first, *operands, forward=forward, backward=backward))
     if any(type(one) is not ad.Zero for one in of_operands):
         changes = [ad.instantiate_zeros(one) for one in of_operands]
         parts.append(jax.jvp(lambda *moved: forward(first, *moved), tuple(operands), tuple(changes))[1])
     return result, sum(parts[1:], parts[0])
 
 
-def _batched(operands: Sequence[Any], axes: Sequence[Any], *, forward: Any, backward: Any) -> tuple[Any, int]:
+def _batched(operands: Sequence[Any], axes: Sequence[Any], *, forward: Any, backward: Any, cut: Any) -> tuple[Any, int]:
     size = next(operand.shape[axis] for operand, axis in zip(operands, axes, strict=True) if axis is not None)
     moved = [
         jnp.broadcast_to(operand, (size, *operand.shape)) if axis is None else jnp.moveaxis(operand, axis, 0)
         for operand, axis in zip(operands, axes, strict=True)
     ]
-    return linear.bind(*moved, forward=forward, backward=backward), 0
+    return _bound(*moved, forward=forward, backward=backward), 0
 
 
 ad.primitive_transposes[linear] = _transposed
 ad.primitive_jvps[linear] = _jvp
 batching.primitive_batchers[linear] = _batched
 mlir.register_lowering(
-    linear, mlir.lower_fun(lambda *operands, forward, backward: forward(*operands), multiple_results=False)
+    linear, mlir.lower_fun(lambda *operands, forward, backward, cut: forward(*operands), multiple_results=False)
 )

@@ -8,7 +8,8 @@
 
 Every operator of the catalogue is a function here, under its other names too (``ogive.torch.silu``); :func:`wrap` makes one of an operator of one's own. ``ogive.torch.nn``
 has modules with the names and arguments of ``torch.nn``, and :func:`replace` puts them into a model; :class:`functional_mode` finds calls of functions. ``ogive.torch.fast`` has
-the operators under the fast contract, and :func:`onnx_translations` is for ``torch.onnx.export``.
+the operators under the fast contract, :func:`inductor_options` puts C text into what inductor writes, and
+:func:`onnx_translations` is for ``torch.onnx.export``.
 """
 
 from __future__ import annotations
@@ -32,10 +33,20 @@ except ModuleNotFoundError as error:
 
 from ogive.torch import nn
 from ogive.torch.functional_mode import functional_mode
+from ogive.torch.inductor import inductor_options
 from ogive.torch.models import onnx_translations, replace
 from ogive.torch.tensor_functions import wrap
 
-__all__ = [*sorted(OPERATORS), "fast", "functional_mode", "nn", "onnx_translations", "replace", "wrap"]
+__all__ = [
+    *sorted(OPERATORS),
+    "fast",
+    "functional_mode",
+    "inductor_options",
+    "nn",
+    "onnx_translations",
+    "replace",
+    "wrap",
+]
 
 # All at once: torch finds them by name when it loads a program that was exported in another process.
 globals().update({name: wrap(operator) for name, operator in OPERATORS.items()})
