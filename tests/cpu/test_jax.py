@@ -341,6 +341,16 @@ assert np.asarray(program.call(x)).tobytes() == ogive.mish(x).tobytes()
         subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
 
 
+def test_masked_rows():
+    x, mask = np.float32([[1, 2, 3], [4, 5, 6]]), np.array([[True, False, True], [False] * 3])
+    expected = ogive.softmax(np.where(mask, x, np.float32(-np.inf)))
+    assert np.array_equal(ogive.jax.softmax(x, where=mask), np.where(mask, expected, 0))
+    assert np.isneginf(ogive.jax.log_softmax(x, where=mask)).tolist() == (~mask).tolist()
+    gradient = jax.grad(lambda v: (ogive.jax.softmax(v, where=mask) * x).sum())(x)
+    assert gradient[0, 0] == -gradient[0, 2] != 0
+    assert (np.asarray(gradient)[~mask] == 0).all()
+
+
 def test_arrays_that_are_cut_over_devices_stay_cut():
     """Another process: the number of devices is fixed where JAX starts."""
     code = """

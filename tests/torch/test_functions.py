@@ -360,3 +360,26 @@ else:
     raise AssertionError
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_masked_rows():
+    x, mask = (
+        torch.randn(3, 6, dtype=torch.float32, requires_grad=True),
+        torch.tensor([[1, 1, 0, 1, 0, 1], [0] * 6, [1] * 6]) > 0,
+    )
+    y = ogive_torch.softmax(x, where=mask)
+    wide = x.detach().double().masked_fill(~mask, -torch.inf)
+    assert torch.equal(y, torch.softmax(wide, -1).masked_fill(~mask, 0).float())
+    upstream = torch.randn(3, 6)
+    (gradient,) = torch.autograd.grad(y, x, upstream)
+    wide.requires_grad_()
+    (exact,) = torch.autograd.grad(torch.softmax(wide, -1), wide, upstream.double())
+    assert torch.equal(gradient, exact.masked_fill(~mask, 0).float())
+    assert ogive_torch.logsumexp(x.detach(), where=mask)[1] == -torch.inf
+    assert (ogive_torch.log_softmax(x, where=mask).isneginf() == ~mask).all()
+    with pytest.raises(
+        ArgumentError, match=r"softmax: where is a tensor of torch.float32; allowed: a tensor of truth values"
+    ):
+        ogive_torch.softmax(x, where=mask.float())
+    with pytest.raises(ArgumentError, match="hardmax: there is no parameter 'where'"):
+        ogive_torch.hardmax(x, where=mask)

@@ -6,6 +6,7 @@ largest element is subtracted without a rounding error, which exp() would magnif
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ogive import formula as f
@@ -14,6 +15,10 @@ from ogive.limits import is_infinite
 from ogive.row_operator import row_operator
 
 __all__ = ["hardmax", "log_softmax", "logmeanexp", "logsumexp", "softmax", "softmin", "sparsemax"]
+
+#: Functions of rows in which elements of -inf take no part, and what becomes of elements that a mask leaves out; None where
+#: rows become numbers.
+MASKED: dict[str, float | None] = {"log_softmax": -math.inf, "logsumexp": None, "softmax": 0.0}
 
 
 @row_operator(onnx="Hardmax", directml="ACTIVATION_HARDMAX1")

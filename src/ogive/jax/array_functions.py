@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ogive.catalog import OPERATORS
+from ogive.catalog.rowwise import MASKED
 from ogive.errors import ShapeError, message
 from ogive.jax.elements import elementwise
 from ogive.jax.operands import broadcast_shape, check_names, is_array, opened, typed
@@ -27,7 +29,8 @@ def function(operator: Operator) -> Callable[..., Any]:
 
     Its tensors are positional, its parameters keywords, as those of the operator. A parameter that is a number is part
     of the compiled program; one that is an array of JAX, or traced, is an operand: it broadcasts, may have any value,
-    and has a gradient. Operators over rows take ``axis``.
+    and has a gradient. Operators over rows take ``axis``; softmax, log_softmax and logsumexp also ``where``, a mask of the
+    elements that take part.
 
     Element types are those of the operator. Other types become the one that JAX gives to all operands together; and if
     the operator does not have it, the floating-point type that JAX makes of that.
@@ -48,6 +51,11 @@ def function(operator: Operator) -> Callable[..., Any]:
     check_is_operator("ogive.jax.function", operator)
 
     def call(*tensors: Any, **keywords: Any) -> Any:
+        name = operator.base.name
+        if name in MASKED and operator.base is OPERATORS[name] and len(tensors) == 1 and "where" in keywords:
+            mask = jnp.asarray(keywords.pop("where"), bool)
+            found = call(jnp.where(mask, jnp.asarray(tensors[0]), -jnp.inf), **keywords)
+            return found if MASKED[name] is None else jnp.where(mask, found, jnp.asarray(MASKED[name], found.dtype))
         check_names(operator, tensors, keywords)
         return _call(operator, tensors, keywords)
 

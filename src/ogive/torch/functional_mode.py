@@ -58,6 +58,8 @@ def _of_rows(name: str) -> Make:
         def function(input: Any, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Any:  # noqa: A002
             if dim is None:
                 return NotImplemented
+            if dtype is None and (dim == -1 or dim == input.ndim - 1):
+                return computed(input)  # the shortest call
             return computed(input, dim=dim, dtype=dtype)
 
         return function
@@ -65,15 +67,14 @@ def _of_rows(name: str) -> Make:
     return make
 
 
-def _normalised(name: str) -> Make:
+def _like_torchs(name: str) -> Make:
+    """A function that the class has beside its ``forward``."""
+
     def make(ours: Any) -> Callable[..., Any]:
-        return getattr(ours, name).computed
+        made: Callable[..., Any] = getattr(ours, name).computed
+        return made
 
     return make
-
-
-def _prelu(ours: Any) -> Callable[..., Any]:
-    return ours.PReLU.computed
 
 
 #: torch's functions, and what makes Ogive's.
@@ -116,11 +117,12 @@ FUNCTIONS: dict[Any, Make] = {
         for name, kind in (("log_softmax", "LogSoftmax"), ("softmax", "Softmax"))
     },
     functional.softmin: _of_rows("Softmin"),
-    functional.prelu: _prelu,
+    functional.cross_entropy: _like_torchs("CrossEntropyLoss"),
+    functional.prelu: _like_torchs("PReLU"),
 }
 NORMALISATIONS: dict[Any, Make] = {
-    functional.layer_norm: _normalised("LayerNorm"),
-    functional.rms_norm: _normalised("RMSNorm"),
+    functional.layer_norm: _like_torchs("LayerNorm"),
+    functional.rms_norm: _like_torchs("RMSNorm"),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain, combinations
@@ -14,6 +15,7 @@ from torch.compiler import is_compiling, is_dynamo_compiling
 from ogive._native import TensorCall, inherit_vectorcall
 from ogive.catalog import OPERATORS
 from ogive.catalog.other_names import parameter_here
+from ogive.catalog.rowwise import MASKED
 from ogive.errors import ArgumentError, OutputError, ParameterError, by_position, described, message, suggestion
 from ogive.operator import Operator, check_is_operator
 from ogive.torch.eager import call, recording
@@ -34,7 +36,7 @@ def wrap(operator: Any) -> TensorFunction:
 
     It takes the tensors of the operator, by position, its parameters by name, and ``out``. Operators over rows take
     ``dim`` (or ``axis``), the last one unless told otherwise, ``dtype``, to which tensors are converted first, and
-    ``keepdim`` where they reduce rows. Tensors are dense ones on the CPU, of the element types of the operator; where
+    ``keepdim`` where they reduce rows; softmax, log_softmax and logsumexp also ``where``, a mask of the elements that take part. Tensors are dense ones on the CPU, of the element types of the operator; where
     types differ they are promoted as torch does it, and under ``torch.autocast`` they all become the type of the first.
     Integers become the default type where the operator has none. A parameter may be a tensor, which broadcasts with the others and has a gradient.
 
@@ -93,6 +95,7 @@ def _make(operator: Operator) -> TensorFunction:
             _enter(learned[chosen])
     bounds, halves = getattr(operator, "rewritten", None), getattr(operator, "halves", None)
     keeps_integers = _is_one_of(operator, KEEP_INTEGERS)
+    is_masked = _is_one_of(operator, MASKED)
 
     record = recording(plain, lambda given: _plain_values(operator, {**defaults, **given}))
 
@@ -103,6 +106,9 @@ def _make(operator: Operator) -> TensorFunction:
             tensors = halves(tensors[0], _dim(operator, given)) if isinstance(tensors[0], torch.Tensor) else tensors
         if len(tensors) != count:
             tensors = _named(operator, tensors, given)
+        where = given.pop("where", None) if is_masked else None
+        if where is not None:
+            tensors = (_masked(operator, tensors[0], where, -math.inf),)
         dim = _dim(operator, given) if is_row_wise else -1
         if is_row_wise and given.get("dtype") is not None:
             tensors = tuple(_converted(operator, tensor, given["dtype"]) for tensor in tensors)
@@ -135,6 +141,8 @@ def _make(operator: Operator) -> TensorFunction:
         elif reduces and not keepdim:
             axes = _axes(operator_of, dim, operands[0].ndim)
             results = [result.squeeze(axes) for result in results]
+        if where is not None and MASKED[operator.base.name] is not None:
+            results = [_masked(operator, result, where, MASKED[operator.base.name]) for result in results]
         if out is not None:
             results = _written(operator, results, out, operands)
         return results[0] if len(results) == 1 else tuple(results)
@@ -223,6 +231,7 @@ def _named(operator: Operator, tensors: tuple[Any, ...], given: dict[str, Any]) 
 
 def _refuse_keyword(operator: Operator, name: str) -> None:
     own = ("dim", "dtype") if operator.is_row_wise else ()
+    own = (*own, "where") if _is_one_of(operator, MASKED) else own
     own = (*own, "keepdim") if operator.reduces else own
     if name in ("dim", "axis") and hasattr(operator, "halves"):
         what, allowed = f"{name} was given with two tensors", f"{name} with one tensor, which is cut in halves along it"
@@ -310,6 +319,18 @@ def _converted(operator: Operator, tensor: Any, dtype: Any) -> Any:
     return tensor.to(dtype) if isinstance(tensor, torch.Tensor) else tensor
 
 
+def _masked(operator: Operator, tensor: Any, where: Any, value: Any) -> torch.Tensor:
+    """The tensor with a value where a mask says so."""
+    if not isinstance(where, torch.Tensor) or where.dtype is not torch.bool:
+        kind = f"a tensor of {where.dtype}" if isinstance(where, torch.Tensor) else described(where)
+        raise ArgumentError(message(operator.name, f"where is {kind}", "a tensor of truth values: True takes part"))
+    if not isinstance(tensor, torch.Tensor):
+        _refuse_operand(operator, 0, tensor)
+    whole = tensor.to(torch.get_default_dtype()) if tensor.dtype in INTEGERS else tensor
+    made: torch.Tensor = whole.masked_fill(~where, value)
+    return made
+
+
 def _is_one_of(operator: Operator, names: Iterable[str]) -> bool:
     """Whether it is the operator of the catalogue that has one of these names, under whichever contract."""
     name = operator.base.name
@@ -338,7 +359,7 @@ def _promoted(operator: TensorOperator, tensors: list[torch.Tensor]) -> list[tor
     return [tensor.to(common) if i in free else tensor for i, tensor in enumerate(tensors)]
 
 
-def _refuse_operand(operator: TensorOperator, index: int, given: Any) -> None:
+def _refuse_operand(operator: TensorOperator | Operator, index: int, given: Any) -> None:
     name = operator.tensors[index]
     way_out = f"Make one of it: torch.as_tensor({name})"
     raise ArgumentError(message(operator.name, f"{name} is {described(given)}", "a tensor of torch", way_out))
@@ -407,6 +428,8 @@ def _signature(operator: Operator) -> inspect.Signature:
         parameters.append(inspect.Parameter("dim", keyword, default=-1))
     if operator.is_row_wise:
         parameters.append(inspect.Parameter("dtype", keyword, default=None))
+    if _is_one_of(operator, MASKED):
+        parameters.append(inspect.Parameter("where", keyword, default=None))
     if operator.reduces:
         parameters.append(inspect.Parameter("keepdim", keyword, default=False))
     return inspect.Signature([*parameters, inspect.Parameter("out", keyword, default=None)])

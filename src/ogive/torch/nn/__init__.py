@@ -1,6 +1,6 @@
 """The activations of ``torch.nn``, computed by Ogive: the same names, arguments, representations and state.
 
-LayerNorm and RMSNorm are here too, and QuickGELU, ClippedGELU and HardMish, which models of other packages have.
+LayerNorm, RMSNorm and CrossEntropyLoss are here too, and QuickGELU, ClippedGELU and HardMish, which models of other packages have.
 
 Each is a subclass of torch's own class, so that a model changes by its import:
 
@@ -37,6 +37,7 @@ __all__ = [
     "GLU",
     "SELU",
     "ClippedGELU",
+    "CrossEntropyLoss",
     "HardMish",
     "Hardshrink",
     "Hardsigmoid",
@@ -347,7 +348,7 @@ class Softmax(torch.nn.Softmax):
     _function = wrap(OPERATORS["softmax"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, dim=_dim("softmax", self.dim, input))
+        return _rows(self._function, input, _dim("softmax", self.dim, input))
 
 
 class Softmax2d(torch.nn.Softmax2d):
@@ -367,7 +368,7 @@ class LogSoftmax(torch.nn.LogSoftmax):
     _function = wrap(OPERATORS["log_softmax"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, dim=_dim("log_softmax", self.dim, input))
+        return _rows(self._function, input, _dim("log_softmax", self.dim, input))
 
 
 class Softmin(torch.nn.Softmin):
@@ -376,7 +377,7 @@ class Softmin(torch.nn.Softmin):
     _function = wrap(OPERATORS["softmin"])
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002
-        return self._function(input, dim=_dim("softmin", self.dim, input))
+        return _rows(self._function, input, _dim("softmin", self.dim, input))
 
 
 class LayerNorm(torch.nn.LayerNorm):
@@ -439,6 +440,44 @@ def _normalised(
     given = [rows.new_full(rows.shape[-1:], number) if w is None else w.flatten() for w, number in weights]
     found = function(rows, *given, epsilon=epsilon)
     return found.reshape(input.shape) if axes > 1 else found
+
+
+class CrossEntropyLoss(torch.nn.CrossEntropyLoss):
+    """``torch.nn.CrossEntropyLoss()`` of labels: ``-log_softmax(x)[label]``, each rounded once, with torch's mean or sum.
+
+    Of probabilities, and with ``label_smoothing``, it is torch's.
+    """
+
+    _function = wrap(OPERATORS["log_softmax"])
+
+    @classmethod
+    def computed(
+        cls,
+        input: Tensor,  # noqa: A002
+        target: Tensor,
+        weight: Tensor | None = None,
+        size_average: bool | None = None,
+        ignore_index: int = -100,
+        reduce: bool | None = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> Any:
+        """As ``torch.nn.functional.cross_entropy`` takes its arguments."""
+        is_other = size_average is not None or reduce is not None or label_smoothing
+        if is_other or target.is_floating_point() or not input.ndim:
+            return NotImplemented
+        logarithms = _rows(cls._function, input, min(1, input.ndim - 1))
+        return torch.nn.functional.nll_loss(logarithms, target, weight, ignore_index=ignore_index, reduction=reduction)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # noqa: A002
+        given = {"ignore_index": self.ignore_index, "reduction": self.reduction}
+        found: Any = self.computed(input, target, self.weight, label_smoothing=self.label_smoothing, **given)
+        return super().forward(input, target) if found is NotImplemented else found
+
+
+def _rows(function: Any, input: Tensor, dim: Any) -> Any:  # noqa: A002
+    """The function of rows along an axis; along the last one, by the shortest call."""
+    return function(input) if dim == -1 or dim == input.ndim - 1 else function(input, dim=dim)
 
 
 def _dim(name: str, dim: int | None, input: Tensor) -> int:  # noqa: A002
