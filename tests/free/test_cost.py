@@ -146,7 +146,7 @@ def tuned(tuning: Callable[[pytest.MonkeyPatch], None], make: Callable[[], Progr
     return make(), other
 
 
-@pytest.mark.matrix(share=2)
+@pytest.mark.matrix(share=4)
 @pytest.mark.parametrize("tuning", TUNINGS)
 def test_no_cost_decides_a_bit_of_the_catalogue(tuning):
     """float32 and float64 have the same instructions; those of 16 bits may look for ties or not, with the same bits."""
