@@ -9,6 +9,7 @@ from tests.cpu import test_tables as tables
 from tools.compile_cuda import FUSED, LOOSE, Compiler, complaints, library, main
 
 CASES = [(op, signature) for op in OPERATORS.values() if not op.is_row_wise for signature in op.signatures]
+ROW_CASES = [(op, signature) for op in OPERATORS.values() if op.is_row_wise for signature in op.signatures]
 IDS = [f"{op.name}-{'-'.join(t.name for t in (*s.inputs, *s.outputs))}" for op, s in CASES]
 
 
@@ -34,6 +35,13 @@ def test_the_compiler_takes_it(op, signature, compiler):
     found, size = complaints(compiler, program_of(op, signature))
     assert found == []
     assert size > 1000
+
+
+@pytest.mark.matrix(share=len(ROW_CASES))
+@pytest.mark.parametrize(("op", "signature"), ROW_CASES, ids=lambda one: getattr(one, "name", ""))
+def test_the_compiler_takes_rows(op, signature, compiler):
+    """It takes half a minute for some."""
+    assert complaints(compiler, program_of(op, signature))[0] == []
 
 
 def test_tables_and_estimates(compiler):

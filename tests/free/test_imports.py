@@ -102,7 +102,7 @@ MAY_IMPORT = {
         "signature",
         "webnn",
     },
-    "judge": {"accuracy", "catalog", "error_functions", "golden", "near_zero", "peers", "reference"},
+    "judge": {"accuracy", "catalog", "error_functions", "golden", "near_zero", "opencl", "peers", "reference"},
     "catalog": {"limits", "formula", "operator", "row_operator", "signature"},
     "gradients": {
         "catalog",

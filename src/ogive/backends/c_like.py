@@ -602,7 +602,7 @@ OPENCL = Dialect(
 CUDA = Dialect(
     "CUDA C++",
     _CUDA_TYPES,
-    "",
+    "typedef long long intptr_t; /* NVIDIA's compiler as a library has no headers */\n",
     "static __device__ inline",
     {
         name: known

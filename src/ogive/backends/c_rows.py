@@ -90,8 +90,8 @@ class StageText:
     restrict: str = "restrict "
     parameters: Mapping[int, str] = field(default_factory=dict)
     """What parameters are, where the record does not say it."""
-    unread: frozenset[int] = frozenset()
-    """Operands that nobody reads: the mask of a repair."""
+    mask: int = -1
+    """The operand that is a repair's mask: nobody reads it, and the record says whether a result is open still."""
 
     @property
     def dialect(self) -> Dialect:
@@ -101,9 +101,12 @@ class StageText:
         """The function: ``head`` names it, and the arguments operands, count, record and first."""
         work = work_of(self.program, self.number)
         self.text.leaf = self._leaf
-        stored = [place for place in work.stored if place[0] not in self.unread]
-        of_rows = [place for place in work.of_rows if place[0] not in self.unread]
-        test = self.program.undecided if self.number == len(self.program.stages) else None
+        stored = [place for place in work.stored if place[0] != self.mask]
+        of_rows = [place for place in work.of_rows if place[0] != self.mask]
+        test = None
+        if self.number == len(self.program.stages):
+            masks = [value for k, value in (*work.stored, *work.of_rows) if k == self.mask]
+            test = next(iter(masks), self.program.undecided)
         reductions = [] if test is not None else list(work.reductions)
         roots = [value for _, value in stored] + [reduction.value for reduction in reductions]
         roots += [] if test is None else [test]
@@ -308,14 +311,14 @@ class _Found:
             return self._end_from_one(slot)
         if self.kind == "row_product":
             rest = (
-                (f"&{self.name}_rest[j]", f"{self.name}_rest[j + half]") if self.has_rest else ("0", f"{self.name}[0]")
+                (f"&{self.name}_rest[j]", f"{self.name}_rest[j + apart]") if self.has_rest else ("0", f"{self.name}[0]")
             )
-            join = [f"{self.name}[j] = ogive_product({self.name}[j], {self.name}[j + half], {', '.join(rest)});"]
+            join = [f"{self.name}[j] = ogive_product({self.name}[j], {self.name}[j + apart], {', '.join(rest)});"]
             lines = self._halves(join)
             for k, part in enumerate(self.parts):
                 lines += [f"record[{slot + 2 * k}] = {part}[0].high;", f"record[{slot + 2 * k + 1}] = {part}[0].low;"]
             return lines
-        parts = [f"{part}[j + half]" for part in self.parts]
+        parts = [f"{part}[j + apart]" for part in self.parts]
         lines = self._halves(self._joined("j", parts))
         values = [f"{part}[0]" for part in self.parts]
         if self.is_extreme:
@@ -327,8 +330,8 @@ class _Found:
         return [*lines, *(f"record[{slot + k}] = {value};" for k, value in enumerate(values))]
 
     def _halves(self, join: Sequence[str]) -> list[str]:
-        loop = ["    for (int j = 0; j < half; j++) {", *(f"        {line}" for line in join), "    }"]
-        return [f"for (int half = {self.lanes // 2}; half > 0; half /= 2) {{", *loop, "}"]
+        loop = ["    for (int j = 0; j < apart; j++) {", *(f"        {line}" for line in join), "    }"]
+        return [f"for (int apart = {self.lanes // 2}; apart > 0; apart /= 2) {{", *loop, "}"]
 
     def _end_from_one(self, slot: int) -> list[str]:
         """The sums began with one, in each lane."""
@@ -337,7 +340,7 @@ class _Found:
             f"double {name}_all[{self.lanes}];",
             *_each(self.lanes, [f"{name}_all[j] = {name}[j];"]),
             *self._halves(
-                [f"{name}_all[j] = {name}_all[j] + {name}_all[j + half];", f"{low}[j] = {low}[j] + {low}[j + half];"]
+                [f"{name}_all[j] = {name}_all[j] + {name}_all[j + apart];", f"{low}[j] = {low}[j] + {low}[j + apart];"]
             ),
             f"record[{slot}] = ({name}_all[0] - {float(self.lanes)}) + (double){low}[0];",
             f"record[{slot + 1}] = 0.0;",

@@ -1,4 +1,4 @@
-"""Element-wise programs as kernels of a device: one work item an element, in OpenCL C or CUDA C++.
+"""Programs as kernels of a device, in OpenCL C or CUDA C++: one work item an element, or a row.
 
 The text has two kernels. ``ogive_elements`` computes elements. Where the program's rounding test leaves one open, the
 retry and the repair compute it again, in the same work item; where these leave it open too, its place and its operands go into a list.
@@ -7,6 +7,9 @@ The host computes those few, and ``ogive_put`` puts their results into place.
 Operands may lie anyhow: ``layout`` has the number of dimensions, the shape, and for each operand the place of its first
 element and the distances from element to element along each dimension, counted in elements. Results are contiguous. Operands
 of other types than the program's are converted where they are read.
+
+Of row-wise programs, ``ogive_rows`` computes rows by the loop of row_stages.h, and lists those that stay open. A work item has
+memory for rows of its own, into which it copies operands whose elements lie apart or have another type.
 """
 
 from __future__ import annotations
@@ -17,14 +20,15 @@ from dataclasses import dataclass
 
 from ogive import operations as ops
 from ogive.backends.c_like import CUDA, OPENCL, Dialect, Text, bare
+from ogive.backends.c_rows import StageText, kernel_record, loop_text
 from ogive.dtypes import BOOLEAN, ElementType
 from ogive.expression import STORAGE, Expression, Format, node
 from ogive.program import Program
 
-__all__ = ["ELEMENTS", "PUT", "kernel_text"]
+__all__ = ["ELEMENTS", "PUT", "ROWS", "kernel_text"]
 
-#: The names of the two kernels.
-ELEMENTS, PUT = "ogive_elements", "ogive_put"
+#: The names of the kernels.
+ELEMENTS, PUT, ROWS = "ogive_elements", "ogive_put", "ogive_rows"
 
 
 @dataclass(frozen=True)
@@ -57,8 +61,13 @@ def kernel_text(program: Program, dialect: Dialect, given: Sequence[ElementType]
     ``ogive_elements`` takes: how many elements; the first one; the layout; the inputs; the results; the parameters as
     float64; and, of programs with a repair, the room of the list, its counter, its places, and an array for each input.
     ``ogive_put`` takes how many; the first element; the places; for each result its values and the result.
+
+    ``ogive_rows``, of row-wise programs, takes: how many rows; the first one; the elements of a row; the layout of the rows;
+    the inputs, and the distance from element to element of each; the results; the parameters; the memory of all work items, and the
+    bytes of one; the room of the list, its counter, and its places.
     """
-    return _Kernels(program, dialect, program.inputs if given is None else given).text()
+    made = _RowKernels if program.stages else _Kernels
+    return made(program, dialect, program.inputs if given is None else given).text()
 
 
 def _converted(source: ElementType, wanted: ElementType) -> Expression:
@@ -180,6 +189,145 @@ class _Kernels:
         lines = [f"const {long} item = ({long})({self.words.number});", "if (item < n) {"]
         lines += [*(f"    r{k}[first + places[item]] = v{k}[item];" for k in self.outputs), "}"]
         return _function(f"{self.words.kernel} {PUT}({', '.join(arguments)})", lines)
+
+
+#: What describes a program, in the fields that row_stages.h reads.
+ROW_KERNEL = """\
+typedef struct {
+    int inputs, outputs, scratches, stages;
+    int number;
+    intptr_t itemsizes[OGIVE_MAX_OPERANDS];
+    char of_row[OGIVE_MAX_OPERANDS];
+    int reductions_of[OGIVE_MAX_STAGES];
+    char repeats[OGIVE_MAX_STAGES];
+    enum ogive_reduction reductions[OGIVE_MAX_REDUCTIONS];
+    int repair; /* whether another program follows */
+} ogive_row_kernel;
+
+"""
+
+#: LLVM 14, by which Debian's pocl compiles, ends the process over some stages that it vectorises for AVX-512 ("Cannot select").
+PLAIN = """\
+#if defined(__AVX512F__)
+#define OGIVE_PLAIN __attribute__((noinline, optnone))
+#else
+#define OGIVE_PLAIN
+#endif
+
+"""
+
+#: A device has no pointers to functions: a stage is found by numbers.
+RUN_STAGE = "OGIVE_RUN_STAGE(kernel, stage, operands, count, records, rows, steps, first)"
+
+
+class _RowKernels(_Kernels):
+    """The kernel of a row-wise program."""
+
+    def text(self) -> str:
+        programs = (self.program, *self.later)
+        text = Text(self.dialect, lambda n: "")
+        text.support = self.support
+        p, static = self.words.pointer, f"static {'__device__ ' if self.dialect is CUDA else ''}"
+        arguments = f"{p}char *const *operands, intptr_t count, double *record, intptr_t first"
+        chosen = f"{static}void ogive_stage(int number, int stage, {arguments})"
+        words = {
+            "OGIVE_MEMORY": p.strip(),
+            RUN_STAGE: "ogive_stage((kernel)->number, stage, operands, count, &(records)[0][0], first)",
+        }
+        loop = loop_text(text, [self.program], words, f"{PLAIN}{ROW_KERNEL}{chosen};\n")
+        stages, calls = list[str](), list[str]()
+        for number, program in enumerate(programs):
+            mask = len(self.program.inputs) + len(self.program.outputs)
+            mask = mask if len(program.outputs) > len(self.program.outputs) else -1
+            for k in range(len(program.stages) + 1):
+                name = f"ogive_program{number}_stage{k}"
+                restrict = "__restrict__ " if self.dialect is CUDA else "restrict "
+                made = StageText(program, k, text, memory=p, restrict=restrict, mask=mask)
+                stages.append(made.function(f"{static}OGIVE_PLAIN void {name}({arguments})"))
+                calls.append(f"if (number == {number} && stage == {k}) {{")
+                calls += [f"    {name}(operands, count, record, first);", "    return;", "}"]
+        rows = self._rows(programs)  # the conversions of operands need support
+        helpers = [self.support[each] for each in self.support]
+        return "\n".join([self.dialect.before, *helpers, loop, *stages, _function(chosen, calls), rows])
+
+    def _rows(self, programs: Sequence[Program]) -> str:
+        program, p = self.program, self.words.pointer
+        long, uint = self.dialect.type(Format.I64), self.dialect.type(Format.U32)
+        arguments = [f"const {long} n", f"const {long} first", f"const {long} count", f"{p}const {long} *layout"]
+        for k, t in enumerate(self.given):
+            arguments += [f"{self._pointer(t, is_read=True)}a{k}", f"const {long} step{k}"]
+        arguments += [f"{self._pointer(t, is_read=False)}r{k}" for k, t in enumerate(program.outputs)]
+        arguments += [*self.parameters, f"{p}char *memory", f"const {long} bytes"]
+        arguments += [f"const {uint} room", f"{p}{uint} *listed", f"{p}{uint} *places"]
+        lines = [f"const {long} item = ({long})({self.words.number});", "if (item >= n) {", "    return;", "}"]
+        lines += self._places(long, self.inputs)
+        lines += [f"{p}char *operands[OGIVE_MAX_OPERANDS], *here = memory + item * bytes;"]
+        for k in self.inputs:
+            lines += self._row_input(k, long)
+        for k in range(len(program.inputs), len(program.inputs) + len(program.outputs)):
+            row = "1" if k in program.row_operands else "count"
+            lines.append(f"operands[{k}] = ({p}char *)(r{k - len(program.inputs)} + (first + item) * {row});")
+        records = [
+            kernel_record(one, str(number), str(int(number + 1 < len(programs)))) for number, one in enumerate(programs)
+        ]
+        count = len(program.inputs) + len(program.outputs)
+        lines += [
+            f"const ogive_row_kernel programs[{len(programs)}] = {{{', '.join(records)}}};",
+            "int is_open = 1;",
+            f"for (int number = 0; is_open && number < {len(programs)}; number++) {{",
+            "    double records[OGIVE_RECORDS][OGIVE_ROWS_AT_ONCE];",
+            "    ogive_row_group group;",
+            "    group.program = &programs[number];",
+            "    group.count = count;",
+            f"    group.parameter_count = {program.parameter_count};",
+            "    group.records = records;",
+            "    group.caller = 0;",
+            "    for (int i = 0; i < OGIVE_RECORDS; i++) {",
+            "        records[i][0] = 0.0;",
+            "    }",
+            *(f"    records[{k}][0] = p{k};" for k in range(program.parameter_count)),
+            f"    records[{program.parameter_count}][0] = (double)count;",
+            f"    {p}char *own = here;",
+            "    const int given = group.program->inputs + group.program->outputs;",
+            "    for (int k = 0; k < given + group.program->scratches; k++) {",
+            "        group.steps[k] = 0;",
+            f"        group.operands[k] = k < {count} ? operands[k] : own;",
+            "        if (k >= given) {",
+            "            own += (count * group.program->itemsizes[k] + 15) / 16 * 16;",
+            "        }",
+            "    }",
+            "    ogive_run_stages(&group, 1);",
+            "    is_open = records[ogive_mark_slot(&group)][0] != 0.0;",
+            "}",
+            "if (is_open) {",
+            f"    const {uint} slot = {self.words.append.format('listed')};",
+            "    if (slot < room) {",
+            f"        places[slot] = ({uint})item;",
+            "    }",
+            "}",
+        ]
+        return _function(f"{self.words.kernel} {ROWS}({', '.join(arguments)})", lines)
+
+    def _row_input(self, k: int, long: str) -> list[str]:
+        """An operand as it lies, or a copy of the row's own."""
+        source, wanted, p = self.given[k], self.program.inputs[k], self.words.pointer
+        count = "1" if k in self.program.row_operands else "count"
+        text = Text(self.dialect, lambda _: f"a{k}[at{k} + i * step{k}]")
+        text.support = self.support
+        _, (value,) = text.statements([_converted(source, wanted)])
+        if source is wanted:
+            value = f"a{k}[at{k} + i * step{k}]"
+        as_it_lies = f"step{k} == 1 || {count} == 1 ? ({p}char *)(a{k} + at{k}) : here"
+        return [
+            f"operands[{k}] = {as_it_lies if source is wanted else 'here'};",
+            f"if (operands[{k}] == here) {{",
+            f"    {p}{self._type(wanted)} *to = ({p}{self._type(wanted)} *)here;",
+            f"    for ({long} i = 0; i < {count}; i++) {{",
+            f"        to[i] = {bare(value)};",
+            "    }",
+            f"    here += ({count} * sizeof *to + 15) / 16 * 16;",
+            "}",
+        ]
 
 
 def _function(head: str, lines: Sequence[str]) -> str:

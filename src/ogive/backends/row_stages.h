@@ -19,8 +19,8 @@
 
 /* Some rows, contiguous each; and their records, which the stages read and write. */
 typedef struct ogive_row_group {
-    const OGIVE_ROW_KERNEL *kernel;
-    OGIVE_MEMORY char *operands[OGIVE_MAX_OPERANDS]; /* of the first row; the kernel's own rows follow the outputs */
+    const OGIVE_ROW_KERNEL *program;
+    OGIVE_MEMORY char *operands[OGIVE_MAX_OPERANDS]; /* of the first row; the program's own rows follow the outputs */
     intptr_t steps[OGIVE_MAX_OPERANDS]; /* from row to row */
     intptr_t count;                     /* elements of a row */
     int parameter_count;
@@ -33,23 +33,23 @@ FUNCTION OGIVE_MEMORY char *ogive_row_operand(const ogive_row_group *group, intp
 }
 
 /* Of all stages together. */
-FUNCTION int ogive_reductions_of(const OGIVE_ROW_KERNEL *kernel) {
+FUNCTION int ogive_reductions_of(const OGIVE_ROW_KERNEL *program) {
     int reductions = 0;
-    for (int s = 0; s < kernel->stages; ++s) {
-        reductions += kernel->reductions_of[s];
+    for (int s = 0; s < program->stages; ++s) {
+        reductions += program->reductions_of[s];
     }
     return reductions;
 }
 
 /* Where a row's record says whether a result is undecided. */
 FUNCTION int ogive_mark_slot(const ogive_row_group *group) {
-    return group->parameter_count + 1 + 2 * ogive_reductions_of(group->kernel) + OGIVE_MAX_AHEAD;
+    return group->parameter_count + 1 + 2 * ogive_reductions_of(group->program) + OGIVE_MAX_AHEAD;
 }
 
-FUNCTION int ogive_has_results_of_elements(const OGIVE_ROW_KERNEL *kernel) {
+FUNCTION int ogive_has_results_of_elements(const OGIVE_ROW_KERNEL *program) {
     int found = 0;
-    for (int k = kernel->inputs; k < kernel->inputs + kernel->outputs; ++k) {
-        found |= !kernel->of_row[k];
+    for (int k = program->inputs; k < program->inputs + program->outputs; ++k) {
+        found |= !program->of_row[k];
     }
     return found;
 }
@@ -58,21 +58,21 @@ FUNCTION int ogive_has_results_of_elements(const OGIVE_ROW_KERNEL *kernel) {
  * findings and the reductions of the stage begin. Whether a result is undecided is returned. */
 FUNCTION int ogive_run_segments(const ogive_row_group *group, intptr_t row, int stage, int slot, int kind,
                                 intptr_t begin, intptr_t end, ogive_partial *found) {
-    const OGIVE_ROW_KERNEL *kernel = group->kernel;
-    const int reductions = kernel->reductions_of[stage], mark = ogive_mark_slot(group);
-    const int known = slot + (kernel->repeats[stage] ? 2 * reductions : 0); /* of all segments, from the turn before */
+    const OGIVE_ROW_KERNEL *program = group->program;
+    const int reductions = program->reductions_of[stage], mark = ogive_mark_slot(group);
+    const int known = slot + (program->repeats[stage] ? 2 * reductions : 0); /* of all segments, from the turn before */
     OGIVE_ALIGNED double records[OGIVE_RECORDS][OGIVE_ROWS_AT_ONCE];
     double unused;
     int is_undecided = 0;
     for (intptr_t s = begin; s < end; ++s) {
         const intptr_t first = s * OGIVE_SEGMENT, left = group->count - first;
         OGIVE_MEMORY char *operands[OGIVE_MAX_OPERANDS];
-        for (int k = 0; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
+        for (int k = 0; k < program->inputs + program->outputs + program->scratches; ++k) {
             OGIVE_MEMORY char *operand = ogive_row_operand(group, row, k);
-            if (!kernel->of_row[k]) {
-                operands[k] = operand + first * kernel->itemsizes[k];
+            if (!program->of_row[k]) {
+                operands[k] = operand + first * program->itemsizes[k];
             } else { /* a result is written by the first segment: the others have the same one */
-                operands[k] = k < kernel->inputs || s == 0 ? operand : OGIVE_UNUSED(operand, unused);
+                operands[k] = k < program->inputs || s == 0 ? operand : OGIVE_UNUSED(operand, unused);
             }
         }
         for (int i = 0; i < mark + 2; ++i) {
@@ -81,16 +81,16 @@ FUNCTION int ogive_run_segments(const ogive_row_group *group, intptr_t row, int 
                 records[i][r] = 0.0;
             }
         }
-        OGIVE_RUN_STAGE(kernel, stage, operands, left < OGIVE_SEGMENT ? left : OGIVE_SEGMENT, records, 1, group->steps, first);
+        OGIVE_RUN_STAGE(program, stage, operands, left < OGIVE_SEGMENT ? left : OGIVE_SEGMENT, records, 1, group->steps, first);
         ogive_partial latest[OGIVE_MAX_REDUCTIONS];
         for (int r = 0; r < reductions; ++r) {
             latest[r] = ogive_pair(records[slot + 2 * r][0], records[slot + 2 * r + 1][0]);
             found[r] = s == begin ? latest[r] : found[r];
         }
         if (s > begin) {
-            ogive_join(kernel->reductions + kind, reductions, found, latest);
+            ogive_join(program->reductions + kind, reductions, found, latest);
         }
-        is_undecided |= stage == kernel->stages - 1 && kernel->repair != 0 && records[mark][0] != 0.0;
+        is_undecided |= stage == program->stages - 1 && records[mark][0] != 0.0;
     }
     (void)unused;
     return is_undecided;
@@ -110,7 +110,7 @@ typedef struct {
 /* Sets the numbers of a stage that repeats to zero. */
 FUNCTION void ogive_begin_findings(const ogive_row_group *group, int stage, int slot, ogive_findings *before) {
     before->slot = slot;
-    before->size = group->kernel->repeats[stage] ? 2 * group->kernel->reductions_of[stage] : 0;
+    before->size = group->program->repeats[stage] ? 2 * group->program->reductions_of[stage] : 0;
     before->turns = 0;
     for (int i = 0; i < before->size; ++i) {
         for (int r = 0; r < OGIVE_ROWS_AT_ONCE; ++r) {
@@ -134,12 +134,12 @@ FUNCTION int ogive_runs_again(const ogive_row_group *group, ogive_findings *befo
 
 /* All stages of one long row. */
 FUNCTION void ogive_run_long_row(const ogive_row_group *group, intptr_t row) {
-    const OGIVE_ROW_KERNEL *kernel = group->kernel;
+    const OGIVE_ROW_KERNEL *program = group->program;
     intptr_t segments = (group->count + OGIVE_SEGMENT - 1) / OGIVE_SEGMENT;
     int is_undecided = 0;
-    for (int stage = 0, kind = 0; stage < kernel->stages; ++stage) {
-        const int reductions = kernel->reductions_of[stage], slot = group->parameter_count + 1 + 2 * kind;
-        if (stage == kernel->stages - 1 && !ogive_has_results_of_elements(kernel) && kernel->repair == 0) {
+    for (int stage = 0, kind = 0; stage < program->stages; ++stage) {
+        const int reductions = program->reductions_of[stage], slot = group->parameter_count + 1 + 2 * kind;
+        if (stage == program->stages - 1 && !ogive_has_results_of_elements(program) && program->repair == 0) {
             segments = 1; /* nothing is left to do for elements */
         }
         ogive_findings before;
@@ -159,17 +159,17 @@ FUNCTION void ogive_run_long_row(const ogive_row_group *group, intptr_t row) {
 
 /* The first `rows` rows of the group, but for what is undecided. */
 FUNCTION void ogive_run_stages(const ogive_row_group *group, intptr_t rows) {
-    const OGIVE_ROW_KERNEL *kernel = group->kernel;
+    const OGIVE_ROW_KERNEL *program = group->program;
     for (intptr_t row = 0; group->count > OGIVE_SEGMENT && row < rows; ++row) {
         ogive_run_long_row(group, row);
     }
     /* Short rows stage by stage: what one row waits for, another row computes. */
-    for (int stage = 0, slot = group->parameter_count + 1; group->count <= OGIVE_SEGMENT && stage < kernel->stages; ++stage) {
+    for (int stage = 0, slot = group->parameter_count + 1; group->count <= OGIVE_SEGMENT && stage < program->stages; ++stage) {
         ogive_findings before;
         ogive_begin_findings(group, stage, slot, &before);
         do {
-            OGIVE_RUN_STAGE(kernel, stage, group->operands, group->count, group->records, rows, group->steps, 0);
+            OGIVE_RUN_STAGE(program, stage, group->operands, group->count, group->records, rows, group->steps, 0);
         } while (ogive_runs_again(group, &before));
-        slot += 2 * kernel->reductions_of[stage];
+        slot += 2 * program->reductions_of[stage];
     }
 }

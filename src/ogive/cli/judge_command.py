@@ -102,7 +102,7 @@ def command(
 ) -> int:
     """Judge an implementation of an operator against exact results.
 
-    SUBJECT is onnxruntime[:Provider], openvino[:DEVICE], torch[:device][:compile], jax, tensorflow or ogive. It may also
+    SUBJECT is opencl:NUMBER, onnxruntime[:Provider], openvino[:DEVICE], torch[:device][:compile], jax, tensorflow or ogive. It may also
     be a Python function of arrays (module:function or file.py:function), or a function of a shared library
     (./libk.so:my_gelu). --exec and --results take its place.
 

@@ -209,13 +209,14 @@ class _RowFunctions(_Functions):
         text = Text(ISO_C, lambda n: "")
         text.support = self.support
         constants = {k: text.literal(Format.F64, value) for k, value in enumerate(self.interface.constants)}
-        unread = frozenset(range(len(self.interface.operands), len(program.inputs) + len(program.outputs)))
+        has_mask = len(program.outputs) > len(self.outputs)
+        mask = len(self.interface.operands) if has_mask else -1
         names = [f"{name}_stage{k}" for k in range(len(program.stages) + 1)]
         begin = f"static {'' if program is self.interface.program else 'OGIVE_RARE '}void"
         found = []
         for k, function in enumerate(names):
             head = f"{begin} {function}(char *const *operands, intptr_t count, double *record, intptr_t first)"
-            found.append(StageText(program, k, text, parameters=constants, unread=unread).function(head))
+            found.append(StageText(program, k, text, parameters=constants, mask=mask).function(head))
         described = kernel_record(program, f"{{{', '.join(names)}}}", repair)
         return [*found, f"static const ogive_row_kernel {name} = {described};\n"]
 

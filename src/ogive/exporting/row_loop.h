@@ -41,7 +41,7 @@ static int ogive_row(const ogive_row_kernel *kernel, char *const *operands, size
     ogive_row_group group;
     memset(records, 0, sizeof records);
     memset(&group, 0, sizeof group);
-    group.kernel = kernel;
+    group.program = kernel;
     group.count = (intptr_t)count;
     group.parameter_count = parameter_count;
     group.records = records;

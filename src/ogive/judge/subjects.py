@@ -1,6 +1,6 @@
 """Whose results are judged: a library, a Python function, a function of a shared library, a program.
 
-`subject` reads what people write: ``torch``, ``onnxruntime:CPUExecutionProvider``, ``openvino:CPU``, ``jax``,
+`subject` reads what people write: ``torch``, ``onnxruntime:CPUExecutionProvider``, ``openvino:CPU``, ``jax``, ``opencl:0``,
 ``module:function``, ``file.py:function``, ``./libk.so:my_gelu``.
 """
 
@@ -131,6 +131,8 @@ def subject(
         return Subject("ogive", "", specification.bind)
     if head in PEERS:
         return _peer(head, rest, specification)
+    if head == "opencl" and rest.isdigit():
+        return _opencl(int(rest), specification)
     place, _, name = text.rpartition(":")
     if re.search(_LIBRARY, text):
         raise _without_function(Path(text))
@@ -141,7 +143,7 @@ def subject(
         way_out = f"Compile it, and judge the library: {compiled}; ./lib{path.stem}.so:{name if place else 'function'}"
         raise ArgumentError(message("ogive judge", f"'{path}' is no shared library", "library.so:function", way_out))
     if not place or not name:
-        allowed = f"ogive, {', '.join(PEERS)}, module:function, file.py:function, ./library.so:function"
+        allowed = f"ogive, opencl:0, {', '.join(PEERS)}, module:function, file.py:function, ./library.so:function"
         raise ArgumentError(message("ogive judge", f"the subject is {text!r}", allowed))
     if re.search(_LIBRARY, place):
         return _of_library(Path(place), name, specification, signature, time_limit)
@@ -152,6 +154,23 @@ def subject(
 
 
 # ---- libraries for Python
+
+
+def _opencl(number: int, spec: Specification) -> Subject:
+    """The operator's kernel on an OpenCL device, by the number that `ogive devices` shows."""
+    op = find_operator(spec.catalogue) if spec.catalogue else None
+    if op is None:
+        raise UnsupportedError(message(spec.operator, "OpenCL devices are asked for operators of the catalogue only"))
+    from ogive import opencl
+    from ogive.opencl.functions import on_host_arrays
+
+    known = opencl.devices()
+    if number >= len(known):
+        allowed = ", ".join(f"opencl:{device.number}" for device in known) or "no OpenCL device is there"
+        raise ArgumentError(message("ogive judge", f"the subject is 'opencl:{number}'", allowed))
+    device = known[number]
+    compute = on_host_arrays(device, op, spec.parameters)
+    return Subject(f"opencl:{number}", f"{device.name}, {device.platform}", compute)
 
 
 def _peer(peer: str, rest: str, spec: Specification) -> Subject:

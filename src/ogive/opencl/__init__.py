@@ -1,4 +1,4 @@
-"""Every element-wise operator as a function on pyopencl's arrays: ``ogive.opencl.gelu(x)`` (docs/arrays.md).
+"""Every operator as a function on pyopencl's arrays: ``ogive.opencl.gelu(x)`` (docs/arrays.md).
 
 ``hardware.py`` says which devices are there and what they can. ``functions.py`` makes the functions, and reads what a call was
 given. ``kernels.py`` compiles and runs the kernels; ogive.backends.device_text has their text.
@@ -12,10 +12,10 @@ from typing import Any
 from ogive.catalog import OPERATORS
 from ogive.catalog.aliases import ALIASES, named
 from ogive.catalog.other_names import no_operator
-from ogive.errors import MissingNameError, MissingPackageError, message
+from ogive.errors import MissingPackageError, message
 
 try:
-    from ogive.opencl.functions import function, of_rows
+    from ogive.opencl.functions import function
     from ogive.opencl.hardware import Device, devices
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] not in ("pyopencl", "pytools"):
@@ -25,15 +25,13 @@ except ModuleNotFoundError as error:
         message("ogive.opencl", "the package pyopencl is not installed", way_out=way_out)
     ) from error
 
-__all__ = ["Device", "devices", "function", *(name for name, op in OPERATORS.items() if not op.is_row_wise)]
+__all__ = ["Device", "devices", "function", *OPERATORS]
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
     operator = named(name) if name in ALIASES else OPERATORS.get(name)
     if operator is None:
         raise no_operator(__name__, name, "ogive list names them; operators of your own: ogive.opencl.function")
-    if operator.is_row_wise:
-        raise MissingNameError(of_rows(name))
     made = function(operator)
     globals()[name] = made
     return made

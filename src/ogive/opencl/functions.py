@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyopencl as cl
-from pyopencl.array import Array
+from pyopencl.array import Array, to_device
 
 from ogive.conversion import converted
 from ogive.dtypes import ElementType, element_type_of
@@ -17,24 +17,18 @@ from ogive.errors import (
     ArgumentError,
     DeviceError,
     DTypeError,
-    UnsupportedError,
+    ShapeError,
     described,
     message,
     shapes_apart,
     suggestion,
 )
-from ogive.opencl.hardware import first_line, why_not
-from ogive.opencl.kernels import Operand, kernel
+from ogive.opencl.hardware import Device, first_line, why_not
+from ogive.opencl.kernels import Operand, RowKernel, kernel
 from ogive.operator import Operator, advice_on, check_is_operator, named_like
 from ogive.signature import NUMPY_KEYWORDS, Signature
 
-__all__ = ["function", "of_rows"]
-
-
-def of_rows(name: str) -> str:
-    """Why an operator over rows is refused."""
-    way_out = f"Compute it on the host, ogive.{name}(x.get()), and bring the result back with pyopencl.array.to_device"
-    return message(f"ogive.opencl.{name}", "it looks at whole rows", "element-wise operators", way_out)
+__all__ = ["function", "on_host_arrays"]
 
 
 @lru_cache(maxsize=1024)
@@ -48,8 +42,11 @@ def function(operator: Operator) -> Callable[..., Any]:
 
     A call returns when the device has computed: the host looks at the list of what is still open, and computes that.
 
-    Raises ArgumentError for what is no operator, UnsupportedError for operators over rows; calls raise ArgumentError,
-    DTypeError, ShapeError, ParameterError or DeviceError, and leave the arrays as they were.
+    An operator over rows takes ``axis`` too, by default the last one. Results along another axis are views whose rows are
+    contiguous.
+
+    Raises ArgumentError for what is no operator; calls raise ArgumentError, DTypeError, ShapeError, ParameterError or
+    DeviceError, and leave the arrays as they were.
 
     >>> import ogive
     >>> on_device = ogive.opencl.function(ogive.gelu)
@@ -57,13 +54,22 @@ def function(operator: Operator) -> Callable[..., Any]:
     'gelu'
     """
     check_is_operator("ogive.opencl.function", operator)
-    if operator.is_row_wise:
-        raise UnsupportedError(of_rows(operator.name))
 
     def call(*tensors: Any, queue: cl.CommandQueue | None = None, **keywords: Any) -> Any:
         return _Call(operator, tensors, queue, keywords).results()
 
     return named_like(operator, call, "ogive.opencl", "pyopencl's arrays")
+
+
+def on_host_arrays(device: Device, operator: Operator, parameters: Mapping[str, Any]) -> Callable[..., np.ndarray]:
+    """An operator as a function of NumPy's arrays, which go to the device and come back."""
+    queue, on_device = cl.CommandQueue(cl.Context([device.handle])), function(operator)
+
+    def compute(*arrays: np.ndarray) -> np.ndarray:
+        found: np.ndarray = on_device(*(to_device(queue, np.array(x)) for x in arrays), **parameters).get()
+        return found
+
+    return compute
 
 
 def _kind(tensor: Any) -> Any:
@@ -80,6 +86,7 @@ class _Call:
         self, operator: Operator, tensors: tuple[Any, ...], queue: cl.CommandQueue | None, keywords: dict[str, Any]
     ) -> None:
         self.operator, self.subject = operator, f"ogive.opencl.{operator.name}"
+        self.axis = keywords.pop("axis", -1) if operator.is_row_wise else -1
         self._check_names(tensors, keywords)
         self.values = operator.checked_parameters(keywords)
         self.arrays = [tensor for tensor in tensors if isinstance(tensor, Array)]
@@ -95,7 +102,23 @@ class _Call:
             self.shape = np.broadcast_shapes(*shapes)
         except ValueError:
             raise shapes_apart(self.subject, operator.tensors, shapes) from None
+        self.tensors = tensors
         self.operands = [self._operand(k, tensor) for k, tensor in enumerate(tensors)]
+        if operator.is_row_wise:
+            self._turn()
+
+    def _turn(self) -> None:
+        """Have the rows along the last dimension."""
+        if not self.shape or type(self.axis) is not int or not -len(self.shape) <= self.axis < len(self.shape):
+            what = f"axis is {described(self.axis)}, and the shape is {self.shape}"
+            raise ShapeError(message(self.subject, what, "one axis of the arrays"))
+        order = [d for d in range(len(self.shape)) if d != self.axis % len(self.shape)]
+        self.order = (*order, self.axis % len(self.shape))
+        self.turned = tuple(self.shape[d] for d in self.order)
+        self.operands = [
+            ((memory, start, tuple(steps[d] for d in self.order)), kind)
+            for (memory, start, steps), kind in self.operands
+        ]
 
     # ---- what was given
 
@@ -203,20 +226,22 @@ class _Call:
         numbers = [self.values[p.name] for p in operator.numeric_parameters]
         given = tuple(kind for _, kind in self.operands)
         try:
-            made = [Array(queue, self.shape, t.numpy, allocator=self.arrays[0].allocator) for t in signature.outputs]
+            shape = self.shape
+            if operator.is_row_wise:
+                shape = self.turned[:-1] if operator.reduces else self.turned
+            made = [Array(queue, shape, t.numpy, allocator=self.arrays[0].allocator) for t in signature.outputs]
             if made[0].size:
                 compiled = kernel(queue.context, queue.device, operator, signature, choices, given)
-                event = compiled.run(
-                    queue,
-                    self.shape,
-                    [operand for operand, _ in self.operands],
-                    [array.base_data for array in made],
-                    numbers,
-                    self._on_host,
-                    [event for array in self.arrays for event in array.events],
-                )
-                for array in made:
-                    array.add_event(event)
+                events = [event for array in self.arrays for event in array.events]
+                operands, memory = [operand for operand, _ in self.operands], [array.base_data for array in made]
+                if isinstance(compiled, RowKernel):
+                    rows = compiled.run(queue, self.turned, operands, memory, numbers, events)
+                    if rows:
+                        self._decide_rows(rows, made)
+                else:
+                    event = compiled.run(queue, self.shape, operands, memory, numbers, self._on_host, events)
+                    for array in made:
+                        array.add_event(event)
         except cl.Error as error:
             name = queue.device.name.strip()
             what, way_out = f"the device {name} failed ({first_line(error)})", "The arrays are as they were"
@@ -224,4 +249,30 @@ class _Call:
                 what = f"the device {name} has too little memory for results of shape {self.shape}"
                 way_out = "Compute parts of the arrays one after the other"
             raise DeviceError(message(self.subject, what, "", way_out)) from error
+        if operator.is_row_wise and not operator.reduces and self.order != tuple(range(len(self.shape))):
+            made = [array.transpose(tuple(int(d) for d in np.argsort(self.order))) for array in made]
         return made[0] if len(made) == 1 else tuple(made)
+
+    def _decide_rows(self, rows: list[int], made: list[Array]) -> None:
+        """Have the host compute rows that the device leaves open, and put them into place."""
+        given = []
+        for k, tensor in enumerate(self.tensors):
+            array = self._fetched(tensor) if isinstance(tensor, Array) else self._number(k, tensor)
+            whole = np.broadcast_to(array, self.shape).transpose(self.order).reshape(-1, self.turned[-1])
+            given.append(np.ascontiguousarray(whole[rows]))
+        for array, found in zip(made, self._on_host(*given), strict=True):
+            size = found[0].nbytes
+            for row, result in zip(rows, found, strict=True):
+                cl.enqueue_copy(
+                    self.queue,
+                    array.base_data,
+                    np.ascontiguousarray(result).view(np.uint8),
+                    dst_offset=row * size,
+                    is_blocking=True,
+                )
+
+    def _fetched(self, tensor: Array) -> np.ndarray:
+        """An array of any strides, on the host."""
+        memory = np.empty(tensor.base_data.size, np.uint8)
+        cl.enqueue_copy(self.queue, memory, tensor.base_data, is_blocking=True)
+        return np.ndarray(tensor.shape, tensor.dtype, memory, tensor.offset, tensor.strides)

@@ -10,7 +10,7 @@ import numpy as np
 import pyopencl as cl
 
 from ogive.backends.c_like import OPENCL
-from ogive.backends.device_text import ELEMENTS, PUT, kernel_text
+from ogive.backends.device_text import ELEMENTS, PUT, ROWS, kernel_text
 from ogive.dtypes import ElementType
 from ogive.forking import lock
 from ogive.opencl.hardware import build
@@ -18,7 +18,7 @@ from ogive.operator import Operator
 from ogive.program import Program
 from ogive.signature import Signature
 
-__all__ = ["Kernel", "Operand", "kernel"]
+__all__ = ["Kernel", "Operand", "RowKernel", "kernel"]
 
 #: Elements of one launch: places in the list are numbers of 32 bits, and the list is read after each launch.
 AT_ONCE = 1 << 26
@@ -126,6 +126,64 @@ class Kernel:
         return self.put(queue, items, group, np.int64(count), np.int64(first), self.list[0], *pairs)
 
 
+#: Memory of all work items of a launch together.
+ROW_MEMORY = 1 << 26
+
+
+class RowKernel:
+    """The kernel of a row-wise program on one device."""
+
+    def __init__(self, context: cl.Context, device: cl.Device, program: Program, given: Sequence[ElementType]) -> None:
+        built = build(context, device, kernel_text(program, OPENCL, given))
+        self.context, self.program, self.rows = context, program, cl.Kernel(built, ROWS)
+        self.group = min(GROUP, self.rows.get_work_group_info(cl.kernel_work_group_info.WORK_GROUP_SIZE, device))
+        self.lock = lock()  # arguments belong to the kernel's object
+        every = (program, *program.later)
+        own = max(sum(form.bits // 8 + 16 for form in one.scratch) for one in every)
+        self.bytes_of_element = own + sum(t.itemsize for t in program.inputs)
+
+    def run(
+        self,
+        queue: cl.CommandQueue,
+        shape: tuple[int, ...],
+        operands: Sequence[Operand],
+        results: Sequence[Any],
+        parameters: Sequence[float],
+        wait_for: Sequence[cl.Event],
+    ) -> list[int]:
+        """Compute rows, which lie along the last dimension; the numbers of those that the host has to compute."""
+        count, size = shape[-1], int(np.prod(shape[:-1], dtype=np.int64))
+        dims, steps = _merged(shape[:-1], [operand[2][:-1] for operand in operands])
+        layout = [len(dims), *dims]
+        for (_, start, _), distances in zip(operands, steps, strict=True):
+            layout += [start, *distances]
+        flags, one = cl.mem_flags, 64 * (1 + len(operands)) + count * self.bytes_of_element
+        at_once = max(1, min(size, ROW_MEMORY // one))
+        place = cl.Buffer(self.context, flags.READ_ONLY | flags.COPY_HOST_PTR, hostbuf=np.array(layout, np.int64))
+        memory, listed = (
+            cl.Buffer(self.context, flags.READ_WRITE, at_once * one),
+            cl.Buffer(self.context, flags.READ_WRITE, 4),
+        )
+        places = cl.Buffer(self.context, flags.READ_WRITE, 4 * at_once)
+        given = [word for memory_, _, distances in operands for word in (memory_, np.int64(distances[-1]))]
+        numbers, zero, found = list[int](), np.zeros(1, np.uint32), np.empty(1, np.uint32)
+        with self.lock:
+            for first in range(0, size, at_once):
+                n = min(size - first, at_once)
+                cl.enqueue_copy(queue, listed, zero, is_blocking=True)
+                head = (np.int64(n), np.int64(first), np.int64(count), place)
+                tail = (memory, np.int64(one), np.uint32(at_once), listed, places)
+                arguments = (*head, *given, *results, *map(np.float64, parameters), *tail)
+                items = (-(-n // self.group) * self.group,)
+                event = self.rows(queue, items, (self.group,), *arguments, wait_for=wait_for)
+                cl.enqueue_copy(queue, found, listed, is_blocking=True, wait_for=[event])
+                if found[0]:
+                    open_ones = np.empty(int(found[0]), np.uint32)
+                    cl.enqueue_copy(queue, open_ones, places, is_blocking=True)
+                    numbers += [first + int(item) for item in open_ones]
+        return numbers
+
+
 def _merged(shape: tuple[int, ...], steps: Sequence[tuple[int, ...]]) -> tuple[list[int], list[list[int]]]:
     """The same elements in fewer dimensions: two become one where every operand goes on after a row as within it."""
     dims: list[int] = []
@@ -152,6 +210,7 @@ def kernel(
     signature: Signature,
     choices: tuple[tuple[str, Any], ...],
     given: tuple[ElementType, ...],
-) -> Kernel:
+) -> Kernel | RowKernel:
     """The kernel of an operator for these element types and choices, compiled when it is first wanted."""
-    return Kernel(context, device, operator.program(signature, **dict(choices)), given)
+    program = operator.program(signature, **dict(choices))
+    return (RowKernel if program.stages else Kernel)(context, device, program, given)

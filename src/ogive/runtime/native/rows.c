@@ -63,12 +63,12 @@ static int run_segments(const ogive_row_group *group, intptr_t row, int stage, i
     if (of_all == NULL) {
         return ogive_run_segments(group, row, stage, slot, kind, 0, segments, found);
     }
-    const int reductions = group->kernel->reductions_of[stage];
+    const int reductions = group->program->reductions_of[stage];
     segment_context context = {group, row, stage, slot, kind, 0};
     ogive_pool_run(run_shared_segments, &context, segments, 1, 1);
     memcpy(found, of_all, (size_t)reductions * sizeof *found);
     for (intptr_t s = 1; s < segments; ++s) {
-        ogive_join(group->kernel->reductions + kind, reductions, found, of_all + s * OGIVE_MAX_OF_A_STAGE);
+        ogive_join(group->program->reductions + kind, reductions, found, of_all + s * OGIVE_MAX_OF_A_STAGE);
     }
     return atomic_load(&context.undecided);
 }
@@ -93,7 +93,7 @@ static int run_stages(const ogive_row_group *group, intptr_t rows, int threads) 
 
 /* Where the rows lie that the kernel keeps between stages: one after the other in `scratch`. */
 static void place_scratch(ogive_row_group *group, char *scratch, intptr_t rows) {
-    const OgiveKernel *kernel = group->kernel;
+    const OgiveKernel *kernel = group->program;
     for (int k = kernel->inputs + kernel->outputs; k < kernel->inputs + kernel->outputs + kernel->scratches; ++k) {
         group->operands[k] = scratch;
         group->steps[k] = group->count * kernel->itemsizes[k];
@@ -131,7 +131,7 @@ static int compute_row_again(const ogive_row_group *group, ogive_call *call, int
     for (int i = 0; i <= group->parameter_count; ++i) {
         records[i][0] = group->records[i][row];
     }
-    ogive_row_group one = {.kernel = repair, .count = group->count, .parameter_count = group->parameter_count, .records = records};
+    ogive_row_group one = {.program = repair, .count = group->count, .parameter_count = group->parameter_count, .records = records};
     char *buffers[OGIVE_MAX_OPERANDS + 1];
     npy_intp elements[OGIVE_MAX_OPERANDS + 1];
     for (int k = 0; k < operands; ++k) {
@@ -150,7 +150,7 @@ static int compute_row_again(const ogive_row_group *group, ogive_call *call, int
 /* Computes a row again by one kernel of the chain after the other, until one decides it. 0, or -1 if memory ran out. */
 static int repair_row(const ogive_row_group *group, ogive_call *call, intptr_t row, int threads) {
     _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
-    const OgiveKernel *kernel = group->kernel;
+    const OgiveKernel *kernel = group->program;
     int found = 1;
     while (found == 1) {
         found = compute_row_again(group, call, row, threads, kernel, records);
@@ -162,7 +162,7 @@ static int repair_row(const ogive_row_group *group, ogive_call *call, intptr_t r
 /* Compute the first `rows` rows of the group; with `is_undecided`, go straight to the repair. 0, or -1 if memory ran out. */
 static int run_group(const ogive_row_group *group, ogive_call *call, intptr_t rows, int threads, int is_undecided) {
     int failed = is_undecided ? 0 : run_stages(group, rows, threads);
-    if (group->kernel->repair != NULL) {
+    if (group->program->repair != NULL) {
         const int mark = ogive_mark_slot(group);
         for (intptr_t row = 0; row < rows && failed == 0; ++row) {
             if (is_undecided || group->records[mark][row] != 0) {
@@ -199,7 +199,7 @@ static ogive_row_group new_group(const rows_context *context, double (*records)[
     const int used = loop->parameter_count + 1 + 2 * ogive_reductions_of(loop->kernel) + OGIVE_MAX_AHEAD + 2;
     memset(records, 0, (size_t)used * sizeof *records); /* short rows would feel the rest */
     begin_records(context, records);
-    return (ogive_row_group){.kernel = loop->kernel,
+    return (ogive_row_group){.program = loop->kernel,
                        .count = context->count,
                        .parameter_count = loop->parameter_count,
                        .records = records};
