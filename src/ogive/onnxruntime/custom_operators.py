@@ -20,6 +20,7 @@ from ogive.exporting.building import HERE, OPTIONS, compiled, compilers
 from ogive.exporting.exported import export_sources
 from ogive.exporting.given import source_of
 from ogive.exporting.interface import Interface
+from ogive.exporting.linked_kernels import linked_objects, linked_text, linked_thunks
 from ogive.exporting.sources import ExportSource
 from ogive.operator import Operator
 
@@ -129,8 +130,10 @@ def build(path: Path, made: Sequence[CustomOperator], processor: str | None, dom
     sources = list({s.interface.name: s for custom in made for s in custom.sources}.values())
     exported = export_sources(sources, "kernels", self_test=False)
     common = (Path(__file__).parent / "custom_operators.c").read_text(encoding="utf-8")
-    parts = [common, '#include "kernels.h"\n', *map(_thunks, sources)]
-    parts += [_entry(number, custom) for number, custom in enumerate(made)]
+    objects = linked_objects(sources, processor)
+    parts = [common, '#include "kernels.h"\n', *([linked_text(sources)] if objects else [])]
+    parts += [_thunks(source, is_linked=bool(objects)) for source in sources]
+    parts += [_entry(number, custom, is_linked=bool(objects)) for number, custom in enumerate(made)]
     names = ", ".join(f"&op_{number}.base" for number in range(len(made)))
     parts.append(_REGISTER.replace("@operators@", names).replace("@domain@", _text(domain)))
     path = path.resolve()
@@ -138,6 +141,8 @@ def build(path: Path, made: Sequence[CustomOperator], processor: str | None, dom
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         exported.write(folder)
+        for file, data in objects.items():
+            (folder / file).write_bytes(data)
         (folder / "library.c").write_text("\n".join(parts), encoding="utf-8")
         march = f"-march={processor or 'native'}"
         subject = "ogive.onnxruntime.library"
@@ -151,6 +156,8 @@ def build(path: Path, made: Sequence[CustomOperator], processor: str | None, dom
             "library.so",
             "library.c",
             "kernels.c",
+            *objects,
+            *(["-lm", "-O1"] if objects else []),  # what is in C computes single elements and rows
         ]
         compiled(subject, compilers(subject, HERE), options, folder)
         shutil.move(folder / "library.so", path)
@@ -161,14 +168,14 @@ def _text(text: str) -> str:
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _thunks(source: ExportSource) -> str:
-    """The kernel's two functions, called with a task."""
+def _thunks(source: ExportSource, *, is_linked: bool) -> str:
+    """The kernel's two functions, called with a task. Of a linked kernel the strided one in C remains."""
     interface = source.interface
     if len(interface.operands) > 32 or len(interface.parameters) > 64:
         what = f"{interface.name} has {len(interface.operands)} operands and {len(interface.parameters)} parameters"
         raise UnsupportedError(message("ogive.onnxruntime", what, "32 operands, 64 parameters"))
     lines = []
-    for strided in (False, True):
+    for strided in (True,) if is_linked else (False, True):
         number = iter(range(99))
         places = {operand.name: k for k, operand in enumerate(interface.operands)}
         arguments = []
@@ -186,13 +193,14 @@ def _thunks(source: ExportSource) -> str:
                 arguments.append(f"task->values[{next(number)}]")
         which = "_strided" if strided else ""
         lines.append(
-            f"static void run_{interface.name}{which}(const struct task *task, size_t begin, size_t end) {{\n"
+            f"static void run_{interface.name}{'_in_c' if is_linked else which}"
+            "(const struct task *task, size_t begin, size_t end) {\n"
             f"    {interface.name}{which}({', '.join(arguments)});\n}}"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *([linked_thunks(interface)] if is_linked else [])])
 
 
-def _entry(number: int, custom: CustomOperator) -> str:
+def _entry(number: int, custom: CustomOperator, *, is_linked: bool) -> str:
     """The row of the table."""
     interface = custom.interface
     ordered = sorted(interface.operands, key=lambda operand: not operand.is_input)
@@ -200,7 +208,11 @@ def _entry(number: int, custom: CustomOperator) -> str:
     count = sum(operand.is_input for operand in ordered)
     functions = ", ".join(
         f"{{run_{s.interface.name}, run_{s.interface.name}_strided, "
-        + (f"{s.interface.name}_scratch}}" if interface.is_row_wise else "NULL}")
+        + (
+            f"{'linked_scratch_' * is_linked}{s.interface.name}{'' if is_linked else '_scratch'}}}"
+            if interface.is_row_wise
+            else "NULL}"
+        )
         for s in custom.sources
     )
     types = ", ".join(str(_TYPES[operand.type.name]) for operand in ordered)
