@@ -233,6 +233,21 @@ def _torch(title: str, rows: list[Row]) -> list[Table]:
     return [Table(title, ["operator", "what", "elements", "ogive.torch", *peers], lines)]
 
 
+def _layers(title: str, rows: list[Row]) -> list[Table]:
+    """What each costs in multiples of eager torch."""
+    lines: list[list[str]] = []
+    ratios: dict[str, list[float]] = {"ogive": [], "fast": []}
+    for row in rows:
+        seconds = row["seconds"]
+        for ours, found in ratios.items():
+            found.append(seconds[ours] / seconds["eager"])
+        shown = [f"{found[-1]:.2f}" for found in ratios.values()]
+        lines.append([row["name"], size_name(row["elements"]), duration(seconds["eager"]), *shown])
+    means = " and ".join(f"{geometric_mean(found):.2f} (largest {max(found):.2f})" for found in ratios.values())
+    summary = f"Geometric means of {len(rows)}, exact and fast: {means}."
+    return [Table(title, ["operator", "elements", "eager torch", "exact", "fast"], lines, summary)]
+
+
 def _times(seconds: dict[str, float], peer: str, ours: str) -> str:
     return f"{seconds[peer] / seconds[ours]:.2f}x" if peer in seconds and ours in seconds else "-"
 
@@ -283,6 +298,7 @@ _MAKERS = {
     "calls": ("Calls", _calls),
     "cliffs": ("What an element costs by the data", _cliffs),
     "torch-calls": ("Short calls beside torch: how many times as long torch takes", _torch),
+    "torch-layers": ("Forward plus backward in multiples of eager torch", _layers),
     "torch": ("ogive.torch beside torch: how many times as long torch takes", _torch),
 }
 

@@ -6,11 +6,14 @@ backward is the process's CPU time, which other processes lengthen less.
 
 from __future__ import annotations
 
+import math
+import re
 import statistics
 import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from timeit import Timer
+from types import SimpleNamespace
 from typing import Any
 
 __all__ = ["SECTIONS"]
@@ -26,6 +29,20 @@ PAIRS = {
 }
 SHORT = 16
 SIZES = (1 << 16, 1 << 20, 1 << 24)
+#: More activations of training, at the sizes of layers; and functions of rows, of these shapes.
+TRAINED = {
+    **{name: pair for name, pair in PAIRS.items() if name != "celu"},
+    "sigmoid": ("ogive.torch.sigmoid(x)", "torch.sigmoid(x)"),
+    "softplus": ("ogive.torch.softplus(x)", "F.softplus(x)"),
+}
+ROWS = {
+    "softmax": ("ogive.torch.softmax(x)", "torch.softmax(x, -1)"),
+    "layer norm": ("ogive.torch.layer_normalization(x, w, b)", "F.layer_norm(x, w.shape, w, b)"),
+    "RMS norm": ("ogive.torch.rms_normalization(x, w)", "F.rms_norm(x, w.shape, w, 1e-5)"),
+    "cross entropy": ("losses.ogive(x, labels)", "F.cross_entropy(x, labels)"),
+}
+SHAPES = ((1, 16), (8, 128), (128, 512), (1024, 1024))
+
 #: How long one measurement takes about: of short calls less than a time slice of a busy machine.
 SECONDS, SECONDS_OF_CALLS = 0.02, 0.001
 
@@ -46,6 +63,7 @@ def _names() -> dict[str, Any]:
     import torch
 
     import ogive.torch.fast
+    import ogive.torch.nn.fast
 
     torch.set_num_threads(ogive.get_num_threads())
     torch.set_grad_enabled(True)
@@ -92,8 +110,39 @@ def training(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]
     return rows
 
 
+def layers(rounds: int, advance: Callable[[], None]) -> list[dict[str, object]]:
+    """Forward plus backward of activations, rows and a loss, under both contracts: all sizes that layers have."""
+    if find_spec("torch") is None:
+        return []
+    names = _names()
+    torch, ogive = names["torch"], names["ogive"]
+
+    rows: list[dict[str, object]] = []
+    clock = time.process_time if ogive.get_num_threads() == 1 else time.perf_counter
+    nn = ogive.torch.nn
+    losses = SimpleNamespace(ogive=nn.CrossEntropyLoss(), fast=nn.fast.CrossEntropyLoss())
+    for name, (ours, theirs) in (TRAINED | ROWS).items():
+        for shape in SHAPES:
+            x = torch.randn(shape if name in ROWS else math.prod(shape), requires_grad=True)
+            w, b = (torch.randn(shape[1], requires_grad=True) for _ in range(2))
+            given = names | {"x": x, "w": w, "b": b, "labels": torch.zeros(shape[0], dtype=torch.int64)}
+            given["losses"] = losses
+            is_loss = name == "cross entropy"
+            given["upstream"] = None if is_loss else torch.randn(x.shape)
+            wanted = [one for one in ("x", "w", "b") if re.search(rf"\b{one}\b", theirs)]
+            backward = f"torch.autograd.grad({{}}, ({', '.join(wanted)},), upstream)"
+            fast = ours.replace("losses.ogive", "losses.fast").replace("torch.", "torch.fast.")
+            statements = {"ogive": ours, "fast": fast, "eager": theirs}
+            timers = {peer: Timer(backward.format(text), "", clock, given) for peer, text in statements.items()}
+            seconds = _medians(timers, rounds)
+            rows.append({"name": name, "what": "forward and backward", "elements": x.numel(), "seconds": seconds})
+        advance()
+    return rows
+
+
 #: As in startup.py.
 SECTIONS: dict[str, tuple[Callable[[int, Callable[[], None]], list[dict[str, object]]], Callable[[int], int]]] = {
     "torch-calls": (calls, lambda rounds: len(PAIRS)),
     "torch": (training, lambda rounds: len(PAIRS) * len(SIZES)),
+    "torch-layers": (layers, lambda rounds: len(TRAINED) + len(ROWS)),
 }

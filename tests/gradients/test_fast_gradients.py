@@ -180,6 +180,22 @@ def test_derivatives_have_the_contract_of_the_operator():
     assert ogive.vjp(own.fast, ["x", "k"])(one, x)[0].tobytes() == ogive.vjp(own, ["x", "k"]).fast(one, x)[0].tobytes()
 
 
+def test_sums_over_rows_keep_their_contract():
+    """Shapes that were seen before are summed without looking again."""
+    rng = np.random.default_rng(5)
+    gradient, x = rng.normal(size=(2, 50, 64)).astype(np.float32)
+    scale, bias = rng.normal(size=(2, 64)).astype(np.float32)
+    exact, fast = (ogive.vjp(op) for op in (ogive.layer_normalization, ogive.layer_normalization.fast))
+    for epsilon in (1e-5, 0.0, -0.0):
+        for made in (exact, fast, exact, fast):
+            found = made(gradient, x, scale, bias, epsilon=epsilon)
+            whole = made.bind(epsilon=epsilon)(gradient, x, *(np.broadcast_to(one, x.shape) for one in (scale, bias)))
+            assert np.array_equal(found[0], whole[0])
+            assert [one.shape for one in found] == [x.shape, (64,), (64,)]
+            assert np.array_equal(found[2], gradient.sum(axis=0, dtype=np.float64).astype(np.float32))
+    assert not np.array_equal(exact(gradient, x, scale, bias)[0], fast(gradient, x, scale, bias)[0])
+
+
 def test_gradients_of_jax_have_the_contract_of_the_operator():
     jax = pytest.importorskip("jax", reason="jax is not installed")
     import ogive.jax

@@ -33,6 +33,10 @@ __all__ = ["Gradients", "ReductionGradients", "RowGradients"]
 PLAIN = frozenset({np.ndarray, int, float, bool, np.float64, np.float32, np.float16})
 
 
+#: So many combinations of shapes and types are remembered.
+MOST_PLANS = 64
+
+
 class _Summing(Operator):
     """What calls do whose operands have different shapes. The source says which tensor each result belongs to."""
 
@@ -70,7 +74,61 @@ class _Summing(Operator):
                 return result
         if not self.sums(tensors):
             return super().__call__(*tensors, **keywords)
-        return self._summed(tensors, keywords)
+        plan = self._plan(tensors, keywords) if self.is_row_wise else None
+        return self._summed(tensors, keywords) if plan is None else plan(tensors)
+
+    @cached_property
+    def _plans(self) -> dict[Any, Callable[[Sequence[np.ndarray]], Any] | None]:
+        return {}
+
+    def _plan(
+        self, tensors: Sequence[Any], keywords: Mapping[str, Any]
+    ) -> Callable[[Sequence[np.ndarray]], Any] | None:
+        """What `_summed` does with rows of these shapes and types, without looking again; None for all else."""
+        if any(type(tensor) is not np.ndarray for tensor in tensors):
+            return None
+        if any(type(value) not in (int, float) for value in keywords.values()) or "axis" in keywords:
+            return None
+        # -0 is not 0. An operator under another contract may have the same dictionary.
+        key = self.accuracy, tuple([(tensor.shape, tensor.dtype) for tensor in tensors]), repr(keywords)
+        if key not in self._plans:
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = self._planned(tensors, keywords)
+        return self._plans[key]
+
+    def _planned(
+        self, tensors: Sequence[np.ndarray], keywords: Mapping[str, Any]
+    ) -> Callable[[Sequence[np.ndarray]], Any] | None:
+        given = tuple(tensor.dtype for tensor in tensors)
+        dtypes = self.resolve_dtypes((*given, *(None,) * self.nout))
+        shape = self._together([tensor.shape for tensor in tensors])
+        has_rows = all(tensor.ndim and tensor.shape[-1] == shape[-1] for tensor in tensors)
+        if dtypes[: self.nin] != given or not has_rows or not math.prod(shape):
+            return None
+        ufunc = self.bind(**keywords)  # it broadcasts by itself
+        steps: list[tuple[Any, ...] | None] = []
+        for i, place in enumerate(self.operands):
+            assert place is not None, "rows have gradients of tensors alone"
+            wanted = tensors[place].shape
+            summed = _summed_axes(wanted, shape)
+            kept = [axis for axis in range(len(shape)) if axis not in summed]
+            rows = (*(shape[axis] for axis in kept), math.prod(shape[axis] for axis in summed))
+            total = _sum_of(self.signatures, dtypes[self.nin + i])
+            steps.append(None if wanted == shape else (total, (*kept, *summed), rows, wanted))
+
+        def compute(tensors: Sequence[np.ndarray]) -> Any:
+            found = ufunc(*tensors)
+            results = []
+            for result, step in zip(found if type(found) is tuple else (found,), steps, strict=True):
+                if step is None:
+                    results.append(result)
+                else:
+                    total, axes, rows, wanted = step
+                    results.append(np.asarray(total(result.transpose(axes).reshape(rows))).reshape(wanted))
+            return tuple(results) if len(results) > 1 else results[0]
+
+        return compute
 
     def _summed(self, given: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         # A number of Python takes the type of the arrays beside it.
