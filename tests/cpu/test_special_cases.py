@@ -45,7 +45,6 @@ def number(text, dtype):
     return dtype.type(float(text))
 
 
-@pytest.mark.matrix(share=2)
 @pytest.mark.parametrize("op", STATED, ids=lambda op: op.name)
 def test_stated_cases_hold(op):
     for fixed, value, expected in statements(op):
