@@ -109,7 +109,7 @@ static void linked_rows(const struct linked *linked, const struct task *given, s
         return;
     }
     memset(&group, 0, sizeof group);
-    group.kernel = kernel, group.count = (intptr_t)task.count, group.records = records;
+    group.program = kernel, group.count = (intptr_t)task.count, group.records = records;
     group.parameter_count = linked->parameters;
     const double *values = linked->constants != NULL ? linked->constants : task.values;
     const int mark = ogive_mark_slot(&group);

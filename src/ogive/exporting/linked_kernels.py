@@ -111,7 +111,7 @@ def linked_thunks(interface: Interface) -> str:
     lines.append(f"static const int sizes_of_{name}[] = {{{sizes}}}, of_row_of_{name}[] = {{{of_row}}};")
     inputs = sum(operand.is_input for operand in interface.operands)
     fields = [
-        f"{inputs}, {len(interface.operands)}, {block_size(program)}, {int(program.undecided is not None)}",
+        f"{inputs}, {len(interface.operands)}, {block_size(program, host_target())}, {int(program.undecided is not None)}",
         f"{program.parameter_count}, sizes_of_{name}, of_row_of_{name}",
         f"constants_of_{name}" if constants else "NULL",
         f"{elements}, {rows}, run_{name}_in_c, {scratch}",
