@@ -19,6 +19,12 @@
 /* The most undecided elements that are gathered. */
 #define MOST_GATHERED 1024
 
+/* Where an eighth of a chunk is undecided, a retry computes all of it, and so many chunks after it at once: whether a chunk has as
+ * many is asked when some of its elements are gathered. */
+#define RETRIED_SHARE 8
+#define ASKED_AFTER 128
+#define RETRIED_AT_ONCE 15
+
 /* ---- exceptions ------------------------------------------------------------------------------ */
 
 /* Keeps the exception of this thread for the one that called; the first of all threads is kept. With the lock. */
@@ -285,6 +291,7 @@ typedef struct {
 /* Undecided elements of several chunks, which the next kernel of the chain takes together. */
 typedef struct {
     OgiveKernel *next; /* NULL until there is something to gather */
+    int at_once; /* how many chunks go to a retry next, whatever they have */
     npy_intp count, room;
     npy_intp places[MOST_GATHERED]; /* in the operands of the level */
     char *buffers[OGIVE_MAX_OPERANDS + 1];
@@ -303,6 +310,7 @@ static int has_heap(const level *work, heap *found) {
         return 0;
     }
     found->next = next;
+    found->at_once = 0;
     found->count = 0;
     found->room = next->staged < MOST_GATHERED ? next->staged : MOST_GATHERED;
     char *cursor = found->memory;
@@ -373,7 +381,7 @@ static npy_intp flagged(const unsigned char *flags, npy_intp valid) {
 /* Whether the next kernel, which has a test too, had better compute a whole chunk than gathered elements of it. */
 static int is_retried_whole(const level *work, const OgiveKernel *next, const unsigned char *flags, npy_intp count,
                             npy_intp valid) {
-    return ogive_is_retry(next, work->kernel) && count % next->block == 0 && 4 * flagged(flags, valid) > valid;
+    return ogive_is_retry(next, work->kernel) && count % next->block == 0 && RETRIED_SHARE * flagged(flags, valid) > valid;
 }
 
 /* The operands of the chunk that begins at an element. */
@@ -399,7 +407,16 @@ static void let_go(level *work, npy_intp count) {
     work->held_from = NOWHERE;
 }
 
-/* Gathers the flagged elements of a chunk. */
+/* Has the retry compute a chunk as it lies. */
+static void retry_chunk(const level *work, OgiveKernel *next, npy_intp at, npy_intp count, npy_intp valid) {
+    const ogive_kernel_function function = atomic_load_explicit(&next->function, memory_order_acquire);
+    void *places[OGIVE_MAX_OPERANDS];
+    find_chunk(work, at, places);
+    atomic_fetch_add_explicit(&work->call->kernel->counts.retried, valid, memory_order_relaxed);
+    compute_level(&(level){work->call, next, function, places, count, valid, CHUNK, 0, NULL, NOWHERE});
+}
+
+/* Gathers the flagged elements of a chunk, or has the retry compute all of it. */
 static void gather(const level *work, heap *found, npy_intp at, npy_intp count, npy_intp valid, const unsigned char *flags) {
     OgiveKernel *next = found->next;
     const npy_intp before = found->count;
@@ -417,15 +434,16 @@ static void gather(const level *work, heap *found, npy_intp at, npy_intp count, 
             if ((word & 1) == 0) {
                 continue;
             }
-            if (found->count == found->room) {
-                if (!is_asked && is_retried_whole(work, next, flags, count, valid)) {
-                    const ogive_kernel_function function = atomic_load_explicit(&next->function, memory_order_acquire);
+            if (!is_asked && (found->count - before == ASKED_AFTER || found->count == found->room)) {
+                if (is_retried_whole(work, next, flags, count, valid)) {
                     found->count = before;
-                    atomic_fetch_add_explicit(&work->call->kernel->counts.retried, valid, memory_order_relaxed);
-                    compute_level(&(level){work->call, next, function, places, count, valid, CHUNK, 0, NULL, NOWHERE});
+                    found->at_once = RETRIED_AT_ONCE;
+                    retry_chunk(work, next, at, count, valid);
                     return;
                 }
                 is_asked = 1;
+            }
+            if (found->count == found->room) {
                 empty_heap(work, found);
             }
             for (int k = 0; k < inputs; ++k) {
@@ -458,7 +476,11 @@ static void continue_level(level *work, heap *found, npy_intp at, int is_flagged
     for (; at < work->count; at += work->chunk) {
         const npy_intp count = work->count - at < work->chunk ? work->count - at : work->chunk;
         const npy_intp valid = work->valid - at < count ? work->valid - at : count;
-        if ((is_flagged || run_chunk(work, at, count, valid, flags)) && has_heap(work, found)) {
+        if (!is_flagged && found->next != NULL && found->at_once > 0 && count % found->next->block == 0) {
+            found->at_once -= 1;
+            work->held_from = work->held == NULL ? NOWHERE : at;
+            retry_chunk(work, found->next, at, count, valid);
+        } else if ((is_flagged || run_chunk(work, at, count, valid, flags)) && has_heap(work, found)) {
             gather(work, found, at, count, valid, flags);
         }
         is_flagged = 0;
