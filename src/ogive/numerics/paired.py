@@ -18,7 +18,7 @@ from functools import reduce
 import numpy as np
 
 from ogive import operations as ops
-from ogive.expression import Expression, Format, node
+from ogive.expression import Expression, Format, depends_on_elements, node
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.machine import Machine
 from ogive.numerics.truths import either
@@ -99,6 +99,8 @@ class Paired:
     """What is zero where the number is, and nowhere else: itself, or a factor, which does not underflow."""
     lost: float = 0.0
     """What underflow may have taken from the low word."""
+    sign: Expression | None = None
+    """Whose sign a result has that may be zero; None: that of the leading part."""
     where: Conditions = Conditions()
     """Where it is known."""
 
@@ -300,6 +302,9 @@ class PairedArithmetic(Machine):
     def _times(self, around: Around, b: Paired) -> Around:
         if b.around is not None or b.share > 2 * U:
             raise Unpaired("a product of numbers with errors beside them")
+        if depends_on_elements(b.high):
+            sum_ = self.fma_(around.base, around.times, around.plus)
+            return Around(sum_, self.abs_(b.high), self.number(0.0))
         size = self.mul_(self.abs_(b.high), self.bound(1 + 8 * U))
         return replace(around, times=self.mul_(around.times, size), plus=self.mul_(around.plus, size))
 
@@ -365,17 +370,20 @@ class PairedArithmetic(Machine):
 
     def result(self, a: Paired) -> tuple[Expression, Expression | None]:
         """The number rounded to float32, and where that is undecided; None: nowhere."""
+        doubts, undecided = list(a.where.doubts), None
         if a.is_exact:
-            value, doubts = self.leading(a), list(a.where.doubts)
+            value = self.leading(a)
         else:
             if a.interval.largest_magnitude > LARGEST:
                 raise Unpaired("a result that may overflow")
             below, value = self._ends(a)
-            bits = (node(ops.BITCAST, (end,), None, Format.U32) for end in (value, below))
-            doubts = [node(ops.EXCLUSIVE_OR, tuple(bits), None, Format.U32), *a.where.doubts]
+            if a.where.doubts:  # which are not zero where an operand is NaN
+                bits = (node(ops.BITCAST, (end,), None, Format.U32) for end in (value, below))
+                doubts.append(node(ops.EXCLUSIVE_OR, tuple(bits), None, Format.U32))
+            else:
+                undecided = self.not_(self.equal_(value, below))
             if not a.is_nonzero:
-                value = self.make(ops.COPY_SIGN, value, self.leading(a))
-        undecided = None
+                value = self.make(ops.COPY_SIGN, value, a.sign or self.leading(a))
         if doubts:
             any_bit = reduce(lambda x, y: node(ops.OR, (x, y), None, Format.U32), doubts)
             undecided = self.not_(node(ops.EQUAL, (any_bit, unsigned(0)), None, Format.BIT))

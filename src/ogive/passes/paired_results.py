@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from ogive import operations as ops
 from ogive.dtypes import ElementType
 from ogive.expression import Expression, Format, depends_on_elements, node, walk
-from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS, MOST
+from ogive.numerics.elementary.paired_functions import FUNCTIONS_IN_PAIRS, MOST, gated
+from ogive.numerics.elementary.piecewise_tables import NORMAL_TAIL
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.paired import FARTHEST, SMALLEST, Paired, PairedArithmetic, Unpaired
 from ogive.numerics.truths import both, either
@@ -22,6 +23,9 @@ from ogive.passes.cost import cost, with_undecided
 from ogive.program import Program, stored_operand
 
 __all__ = ["before", "paired_results"]
+
+#: Formulas with one of these may be computed in pairs.
+KNOWN = {*FUNCTIONS_IN_PAIRS, "normal_tail"}
 
 #: What this level must cost less than, as a share of what float64 costs.
 WORTHWHILE = 0.92
@@ -33,7 +37,7 @@ def paired_results(
     """The program that is tried before ``made``; None where there is none, or none that is worth it."""
     if {t.name for t in (*inputs, *outputs)} != {"float32"} or made.undecided is None:
         return None
-    if not any(n.operation.name in FUNCTIONS_IN_PAIRS and depends_on_elements(n) for n in walk(*roots)):
+    if not any(n.operation.name in KNOWN and depends_on_elements(n) for n in walk(*roots)):
         return None
     reals = PairedReals(tuple(inputs), roots)
     try:
@@ -152,6 +156,23 @@ def _arguments(current: Expression) -> list[Expression]:
     return found
 
 
+def _gate(root: Expression) -> Expression | None:
+    """x, where this is ``max(x, -0) - w Q(w)`` with ``w = min(abs(x), c)``, c beyond the table: the product of x with a gate."""
+    if root.operation is not ops.SUBTRACT or root.operands[1].operation is not ops.MULTIPLY:
+        return None
+    above, (w, tail) = root.operands[0], root.operands[1].operands
+    if tail.operation.name != "normal_tail" or tail.operands[0] is not w or w.operation is not ops.SELECT:
+        return None
+    condition, most, size = w.operands
+    is_least = condition.operation is ops.LESS and condition.operands == (most, size)
+    if not is_least or most.operation is not ops.CONSTANT or size.operation is not ops.ABSOLUTE:
+        return None
+    x, zero = size.operands[0], node(ops.CONSTANT, (), -0.0, Format.NUMBER)
+    is_below = node(ops.LESS, (x, zero), None, Format.TRUTH)
+    larger = node(ops.SELECT, (is_below, zero, x), None, Format.NUMBER)
+    return x if x.operation is ops.INPUT and above is larger and most.attribute > NORMAL_TAIL.most else None
+
+
 def _known(condition: Expression) -> tuple[dict[Expression, Interval], dict[Expression, Interval]]:
     """Where a comparison with zero says that an operand lies: where it holds, and elsewhere."""
     a, b = condition.operands
@@ -204,6 +225,9 @@ class _PairedBranch:
 
     def below(self, current: Expression) -> Sequence[Expression]:
         """What a node is computed of."""
+        gate = _gate(current)
+        if gate is not None:
+            return (gate,)
         if current.operation is ops.SELECT:
             truth = self.reals.decided(current.operands[0])
             return current.operands[1:] if truth is None else (current.operands[1 if truth else 2],)
@@ -215,6 +239,9 @@ class _PairedBranch:
         leaf = self.reals.leaf(root, Interval(max(lies.low, -most), max(min(lies.high, most), -most)))
         if leaf is not None:
             return leaf
+        gate = _gate(root)
+        if gate is not None:
+            return gated(m, self.numbers[gate])
         match root.operation:
             case ops.SELECT:
                 condition, a, b = root.operands

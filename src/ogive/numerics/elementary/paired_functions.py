@@ -21,10 +21,12 @@ from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.elementary.own_errors import PAIRED
 from ogive.numerics.elementary.paired_tables import POWERS, POWERS_LACK
+from ogive.numerics.elementary.piecewise import evaluated
+from ogive.numerics.elementary.piecewise_tables import NORMAL_TAIL
 from ogive.numerics.interval import Interval
 from ogive.numerics.paired import Around, Conditions, Paired, PairedArithmetic, U, Unpaired, unsigned
 
-__all__ = ["FUNCTIONS_IN_PAIRS", "MOST", "STEP", "STEP_LACKS", "exp_in_pairs"]
+__all__ = ["FUNCTIONS_IN_PAIRS", "MOST", "STEP", "STEP_LACKS", "exp_in_pairs", "gated"]
 
 #: Beyond this magnitude of the operand there is no rule.
 MOST = 2048 * math.log(2) / 32
@@ -173,6 +175,31 @@ def _expm1(m: PairedArithmetic, u: Paired, *, is_result: bool, reaches_all: bool
         may_be_zero=high,
         where=core.where,
     )
+
+
+#: Below this the last interval of the normal tail begins, and its bound says nothing.
+LEAST_OF_GATE = -30.5 / NORMAL_TAIL.scale * (1 - 2.0**-10)
+
+
+def gated(m: PairedArithmetic, x: Paired) -> Paired:
+    """``x`` times the normal distribution up to x, as ``abs(x) ((x >= 0) - Q(abs(x)))``: 1 - Q is a half at least."""
+    if not x.is_single:
+        raise Unpaired("a gate of a computed number")
+    size = m.abs_(x.high)
+    tail = evaluated(m, NORMAL_TAIL, size)
+    assert tail.low is not None
+    assert tail.around is not None
+    is_below = m.less_(x.high, m.number(0.0))
+    step = m.select_(is_below, m.number(0.0), m.number(1.0))
+    high = m.sub_(step, tail.high)
+    low = m.sub_(m.sub_(m.sub_(step, high), tail.high), tail.low)
+    # What 1 - Q loses is rounded some times.
+    plus = m.select_(is_below, m.number(0.0), m.number(2.0**-46))
+    share = Paired(high, low=low, around=replace(tail.around, plus=plus), interval=Interval(-0.5, 1.0), is_nonzero=True)
+    is_inside = m.less_equal_(m.bound(LEAST_OF_GATE), x.high)
+    found = m.multiply(share, m.exactly(size))
+    where = Conditions(holds=(is_inside,))
+    return replace(found, sign=x.high, where=where, interval=Interval(LEAST_OF_GATE, 1.0))  # no larger than x
 
 
 #: A function of a number, by the name of its operation. ``is_result``: whether nothing more is computed of it.
