@@ -1,6 +1,8 @@
 """Terminals of any width: no command breaks a word, so no number, and a pipe gets a row on a line."""
 
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +11,10 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from ogive.catalog import OPERATORS
 from ogive.cli import COMMANDS
+from ogive.cli.accuracy_command import Measurement, _announce
+from ogive.dtypes import element_type
 from tests.cli.test_commands import ogive  # noqa: F401  (a fixture)
 
 #: What `ogive export` prints is code and paths.
@@ -91,3 +96,22 @@ def test_a_model_is_read_from_a_pipe(ogive, monkeypatch, places):  # noqa: F811
         status, out, _ = ogive("run", "-", "--input", f"first_of_the_inputs={places['ARRAY']}")
     assert status == 0
     assert "-1005.18" in out
+
+
+def test_what_all_operators_take_is_said_first(capsys):
+    measured = [Measurement(OPERATORS[name], element_type("float16"), {}, "ogive") for name in ("celu", "tanh", "add")]
+    _announce(measured, 1, 100_000, 1)
+    assert capsys.readouterr().err.startswith(
+        "ogive: measuring 3 operators in float16, on 65,536 to 100,000 inputs each: about a minute or less. Name operators"
+    )
+
+
+def test_an_installation_without_a_compiler_is_described():
+    """Nothing is asked of packages that are not there, and the status says that nothing is computed."""
+    script = "import sys; sys.modules['llvmlite'] = None; from ogive.cli import main; main(['doctor'])"
+    environment = os.environ | {"OGIVE_CACHE": "off", "OGIVE_PACKS": "off"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "\ncache      off: " in done.stdout
+    assert "\nfirst call celu(-1.0) fails: llvmlite: kernels that did not come with Ogive" in done.stdout
+    assert "/" not in re.sub(r"(?m)^(C compiler|device|system|cache) .*$", "", done.stdout)
