@@ -101,19 +101,20 @@ FUNCTION int ogive_run_segments(const ogive_row_group *group, intptr_t row, int 
     ogive_run_segments(group, row, stage, slot, kind, 0, segments, found)
 #endif
 
-/* What a stage that repeats has found before. */
+/* What a stage that repeats has found before, of the first `rows` rows. */
 typedef struct {
-    int slot, size, turns; /* of the numbers of its reductions: the first, and how many */
+    int slot, size, rows, turns; /* of the numbers of its reductions: the first, and how many */
     double numbers[2 * OGIVE_MAX_REDUCTIONS][OGIVE_ROWS_AT_ONCE];
 } ogive_findings;
 
 /* Sets the numbers of a stage that repeats to zero. */
-FUNCTION void ogive_begin_findings(const ogive_row_group *group, int stage, int slot, ogive_findings *before) {
+FUNCTION void ogive_begin_findings(const ogive_row_group *group, int stage, int slot, intptr_t rows, ogive_findings *before) {
     before->slot = slot;
     before->size = group->program->repeats[stage] ? 2 * group->program->reductions_of[stage] : 0;
+    before->rows = (int)rows;
     before->turns = 0;
     for (int i = 0; i < before->size; ++i) {
-        for (int r = 0; r < OGIVE_ROWS_AT_ONCE; ++r) {
+        for (int r = 0; r < before->rows; ++r) {
             group->records[slot + i][r] = before->numbers[i][r] = 0.0;
         }
     }
@@ -123,7 +124,7 @@ FUNCTION void ogive_begin_findings(const ogive_row_group *group, int stage, int 
 FUNCTION int ogive_runs_again(const ogive_row_group *group, ogive_findings *before) {
     int differ = 0;
     for (int i = 0; i < before->size; ++i) {
-        for (int r = 0; r < OGIVE_ROWS_AT_ONCE; ++r) {
+        for (int r = 0; r < before->rows; ++r) {
             const double found = group->records[before->slot + i][r];
             differ |= ogive_bits_of_double(found) != ogive_bits_of_double(before->numbers[i][r]);
             before->numbers[i][r] = found;
@@ -143,7 +144,7 @@ FUNCTION void ogive_run_long_row(const ogive_row_group *group, intptr_t row) {
             segments = 1; /* nothing is left to do for elements */
         }
         ogive_findings before;
-        ogive_begin_findings(group, stage, slot, &before);
+        ogive_begin_findings(group, stage, slot, OGIVE_ROWS_AT_ONCE, &before);
         do {
             ogive_partial found[OGIVE_MAX_REDUCTIONS];
             is_undecided = OGIVE_RUN_SEGMENTS(group, row, stage, slot, kind, segments, found);
@@ -166,7 +167,7 @@ FUNCTION void ogive_run_stages(const ogive_row_group *group, intptr_t rows) {
     /* Short rows stage by stage: what one row waits for, another row computes. */
     for (int stage = 0, slot = group->parameter_count + 1; group->count <= OGIVE_SEGMENT && stage < program->stages; ++stage) {
         ogive_findings before;
-        ogive_begin_findings(group, stage, slot, &before);
+        ogive_begin_findings(group, stage, slot, rows, &before);
         do {
             OGIVE_RUN_STAGE(program, stage, group->operands, group->count, group->records, rows, group->steps, 0);
         } while (ogive_runs_again(group, &before));

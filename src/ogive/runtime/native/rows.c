@@ -76,13 +76,15 @@ static int run_segments(const ogive_row_group *group, intptr_t row, int stage, i
 /* The first `rows` rows of the group, but for what is undecided. 0, or -1 if memory ran out. Joining is arithmetic too: the
  * caller has entered the floating-point environment. */
 static int run_stages(const ogive_row_group *group, intptr_t rows, int threads) {
+    if (!threads || group->count <= OGIVE_SEGMENT) {
+        ogive_run_stages(group, rows);
+        return 0;
+    }
     ogive_row_group shared = *group;
-    if (threads && group->count > OGIVE_SEGMENT) {
-        const size_t segments = (size_t)((group->count + OGIVE_SEGMENT - 1) / OGIVE_SEGMENT);
-        shared.caller = malloc(sizeof(ogive_partial) * segments * OGIVE_MAX_OF_A_STAGE);
-        if (shared.caller == NULL) {
-            return -1;
-        }
+    const size_t segments = (size_t)((group->count + OGIVE_SEGMENT - 1) / OGIVE_SEGMENT);
+    shared.caller = malloc(sizeof(ogive_partial) * segments * OGIVE_MAX_OF_A_STAGE);
+    if (shared.caller == NULL) {
+        return -1;
     }
     ogive_run_stages(&shared, rows);
     free(shared.caller);
