@@ -122,6 +122,36 @@ def test_without_onnx_runtime_there_is_a_way_out(monkeypatch):
         ogive.onnx.load(text_model(MIXED), partial=True)
 
 
+def test_threads_of_sessions_sleep_and_arrays_are_handed_over(monkeypatch):
+    """What one part returns is what the next one gets, whoever computes them."""
+    runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    made = []
+    session = runtime.InferenceSession
+    monkeypatch.setattr(
+        runtime,
+        "InferenceSession",
+        lambda model, options, **more: made.append(options) or session(model, options, **more),
+    )
+    run = ogive.onnx.load(text_model(MIXED), partial=True)
+    assert {options.get_session_config_entry("session.intra_op.allow_spinning") for options in made} == {"0"}
+    returned, handed_over = {}, 0
+
+    def watched(step):
+        def call(inputs):
+            nonlocal handed_over
+            for name in inputs.keys() & returned.keys():
+                assert inputs[name] is returned[name]
+                handed_over += 1
+            returned.update(results := step(inputs))
+            return results
+
+        return call
+
+    run._steps = [watched(step) for step in run._steps]
+    np.testing.assert_array_equal(run(X), expected(X))
+    assert handed_over >= len(run.parts) - 1
+
+
 def test_wrong_inputs_of_a_partial_model():
     """They are refused in the words of a whole model."""
     run = ogive.onnx.load(text_model(MIXED), partial=by_numpy)
