@@ -47,6 +47,8 @@ class Tuning:
     """From which cost of all elements (cost.py) on a second thread pays: several times what waking it takes."""
     smallest_cost: int
     """The least cost of an element: short programs wait for memory."""
+    cost_of_pairs: int
+    """Up to which hundredths of float64's cost a program in pairs of float32 pays. A table may be several instructions."""
 
 
 SHARED = {
@@ -58,12 +60,13 @@ SHARED = {
     "streamed_eighths": 9,
     "parallel_cost": 1 << 19,
     "smallest_cost": 12,
+    "cost_of_pairs": 100,
 }
 
 #: By the target's name. By itself LLVM orders instructions of x86-64-v4 for the first processor that had it.
 TUNINGS = {
     "x86-64": Tuning("x86-64", elements_at_a_time=0, **SHARED),
-    "x86-64-v3": Tuning("x86-64-v3", elements_at_a_time=0, **SHARED),
+    "x86-64-v3": Tuning("x86-64-v3", elements_at_a_time=0, **{**SHARED, "cost_of_pairs": 72}),
     "x86-64-v4": Tuning("znver4", elements_at_a_time=64, **SHARED),
     "aarch64": Tuning("generic", elements_at_a_time=0, **SHARED),
 }

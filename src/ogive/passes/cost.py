@@ -10,8 +10,9 @@ from collections.abc import Sequence
 
 from ogive import operations as ops
 from ogive.expression import OPERATIONS, Expression, eager_operands, is_extreme, varying, walk
+from ogive.program import Program
 
-__all__ = ["cost", "with_undecided"]
+__all__ = ["cost", "usual_cost", "with_undecided"]
 
 #: Instructions that take longer than a multiplication, or not as long. A conversion between float32 and float64 also
 #: takes a register apart, or joins two.
@@ -35,6 +36,12 @@ def cost(roots: Sequence[Expression]) -> float:
 def with_undecided(results: Sequence[Expression], undecided: Expression | None) -> tuple[Expression, ...]:
     """What a level computes of an element: its results, and where they are undecided."""
     return (*results, *(() if undecided is None else (undecided,)))
+
+
+def usual_cost(program: Program) -> float:
+    """What a program computes of an element of moderate size."""
+    path = program.fast_path or program
+    return cost(with_undecided(path.results, path.undecided))
 
 
 def _cost(current: Expression) -> float:

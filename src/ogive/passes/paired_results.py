@@ -19,7 +19,7 @@ from ogive.numerics.elementary.piecewise_tables import NORMAL_TAIL
 from ogive.numerics.interval import EVERYTHING, Interval
 from ogive.numerics.paired import FARTHEST, SMALLEST, Paired, PairedArithmetic, Unpaired
 from ogive.numerics.truths import both, either
-from ogive.passes.cost import cost, with_undecided
+from ogive.passes.cost import cost, usual_cost, with_undecided
 from ogive.program import Program, stored_operand
 
 __all__ = ["before", "paired_results"]
@@ -52,10 +52,7 @@ def paired_results(
 
 def before(made: Program, results: tuple[Expression, ...], undecided: Expression) -> Program | None:
     """A program with these results that ``made`` repairs, where it is worth it."""
-    usual = with_undecided(made.results, made.undecided)
-    if made.fast_path is not None:
-        usual = with_undecided(made.fast_path.results, made.fast_path.undecided)
-    if cost(with_undecided(results, undecided)) > WORTHWHILE * cost(usual):
+    if cost(with_undecided(results, undecided)) > WORTHWHILE * usual_cost(made):
         return None
     return Program(
         made.inputs,

@@ -121,8 +121,13 @@ def kept_or_made(
 
 
 def first_level(program: Program, target: Target) -> Program:
-    """What a target computes first: a program in pairs of float32, where there is one and the target has tables for it."""
-    return program.paired if program.paired is not None and target.has_tables else program
+    """What a target computes first: a program in pairs of float32, where there is one, and the target has tables for which it pays."""
+    paired = program.paired
+    if paired is None or not target.has_tables:
+        return program
+    from ogive.passes.cost import usual_cost
+
+    return paired if 100 * usual_cost(paired) <= target.tuning.cost_of_pairs * usual_cost(program) else program
 
 
 def identity_of_repair(identity: str) -> str:
