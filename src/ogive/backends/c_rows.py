@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ogive import operations as ops
-from ogive.backends.blocks import elements_of_a_group, lanes_of_rows
+from ogive.backends.blocks import elements_of_a_group
 from ogive.backends.c_like import Dialect, Text, bare
 from ogive.backends.row_records import MOST_AHEAD, Work, mark_slot, work_of
 from ogive.backends.writer import first_finding
@@ -126,7 +126,8 @@ class StageText:
         by_root = dict(zip(roots, values, strict=True))
         if test is not None and test in differing:
             inner.append(f"is_open |= {bare(by_root[test])};")
-        inner += [line for one in found for line in one.taken(by_root[one.reduction.value])]
+        step = min((one.lanes for one in found), default=0)
+        inner += [line for one in found for line in one.taken(by_root[one.reduction.value], step)]
         lines += [line for one in found for line in one.begin()]
         if test is not None:
             lines.append(f"int is_open = {'0' if test in differing else bare(by_root[test])};")
@@ -140,7 +141,7 @@ class StageText:
     def _loop(self, inner: Sequence[str], found: Sequence[_Found]) -> list[str]:
         if not found:
             return ["for (intptr_t i = 0; i < count; i++) {", *(f"    {line}" for line in inner), "}"]
-        lanes = lanes_of_rows(self.program)
+        lanes = min(one.lanes for one in found)
         return [
             f"for (intptr_t at = 0; at < count; at += {lanes}) {{",
             f"    const int n = count - at < {lanes} ? (int)(count - at) : {lanes};",
@@ -212,7 +213,6 @@ class _Found:
         if self.is_whole:
             self.form = Format(f"i{value.format.bits}")
         self.name = f"{'sum' if is_sum else kind.partition('_')[2]}{index}"
-        self.lane = "j" if self.lanes == 16 else f"j % {self.lanes}"
 
     @property
     def parts(self) -> list[str]:
@@ -240,17 +240,18 @@ class _Found:
         return self.text.literal(self.form, starts.get(self.kind, math.inf))
 
     def ahead(self, lanes: int) -> list[str]:
-        """What is asked once for so many elements: which of two that are added first they are."""
-        if not self.in_pairs:
-            return []
-        return [
-            f"const int {self.name}_is_paired = at < count / {self.group} * {self.group};",
-            f"const int {self.name}_is_second = at / {lanes} % 2 == 1;",
-        ]
+        """What is asked once for so many elements: where their lanes begin, and which of two that are added first they are."""
+        lines = [f"const int {self.name}_at = (int)(at % {self.lanes});"] if self.lanes != lanes else []
+        if self.in_pairs:
+            lines += [
+                f"const int {self.name}_is_paired = at < count / {self.group} * {self.group};",
+                f"const int {self.name}_is_second = at / {self.lanes} % 2 == 1;",
+            ]
+        return lines
 
-    def taken(self, value: str) -> list[str]:
-        """The statements that take in an element."""
-        lane, name = self.lane, f"v{self.index}"
+    def taken(self, value: str, step: int) -> list[str]:
+        """The statements that take in an element, of so many in a turn of the loop."""
+        lane, name = "j" if self.lanes == step else f"{self.name}_at + j", f"v{self.index}"
         if self.kind == "row_first":
             value = f"({value} ? (double)(first + i) : {self.text.literal(Format.F64, math.inf)})"
         taken = Format.F64 if self.kind == "row_first" else self.reduction.value.format
