@@ -32,10 +32,9 @@ def fuse(
     that steps leave open stay open: those of a step follow those of the steps before it.
     """
     steps = tuple(steps)
-    (program, operands), *others = steps
-    if not others and [*operands, *outputs] == list(range(len(inputs) + len(program.outputs))):
-        return program
     values, types, first, undecided = _substituted(inputs, steps)
+    if len(steps) == 1 and [*steps[0][1], *outputs] == list(range(len(types))):
+        return steps[0][0]
     made = Program(
         tuple(inputs),
         tuple(types[i] for i in outputs),
