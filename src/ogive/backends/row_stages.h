@@ -55,13 +55,13 @@ FUNCTION int ogive_has_results_of_elements(const OGIVE_ROW_KERNEL *program) {
 }
 
 /* Segments begin to end - 1 of a stage of a row: what they find, joined, goes to `found`. `slot` and `kind` say where the
- * findings and the reductions of the stage begin. Whether a result is undecided is returned. */
+ * findings and the reductions of the stage begin; `records` is room for OGIVE_RECORDS. Whether a result is undecided is
+ * returned. */
 FUNCTION int ogive_run_segments(const ogive_row_group *group, intptr_t row, int stage, int slot, int kind,
-                                intptr_t begin, intptr_t end, ogive_partial *found) {
+                                intptr_t begin, intptr_t end, ogive_partial *found, double (*records)[OGIVE_ROWS_AT_ONCE]) {
     const OGIVE_ROW_KERNEL *program = group->program;
     const int reductions = program->reductions_of[stage], mark = ogive_mark_slot(group);
     const int known = slot + (program->repeats[stage] ? 2 * reductions : 0); /* of all segments, from the turn before */
-    OGIVE_ALIGNED double records[OGIVE_RECORDS][OGIVE_ROWS_AT_ONCE];
     double unused;
     int is_undecided = 0;
     for (intptr_t s = begin; s < end; ++s) {
@@ -97,8 +97,12 @@ FUNCTION int ogive_run_segments(const ogive_row_group *group, intptr_t row, int 
 }
 
 #if !defined(OGIVE_RUN_SEGMENTS)
-#define OGIVE_RUN_SEGMENTS(group, row, stage, slot, kind, segments, found) \
-    ogive_run_segments(group, row, stage, slot, kind, 0, segments, found)
+FUNCTION int ogive_run_all_segments(const ogive_row_group *group, intptr_t row, int stage, int slot, int kind,
+                                    intptr_t segments, ogive_partial *found) {
+    OGIVE_ALIGNED double records[OGIVE_RECORDS][OGIVE_ROWS_AT_ONCE];
+    return ogive_run_segments(group, row, stage, slot, kind, 0, segments, found, records);
+}
+#define OGIVE_RUN_SEGMENTS ogive_run_all_segments
 #endif
 
 /* What a stage that repeats has found before, of the first `rows` rows. */

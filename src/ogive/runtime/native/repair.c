@@ -488,14 +488,29 @@ static void continue_level(level *work, heap *found, npy_intp at, int is_flagged
     }
 }
 
-/* The same of all that are left. Its frame is large. */
-static OGIVE_APART void finish_level(level *work, npy_intp at, unsigned char *flags) {
-    heap found;
-    found.next = NULL;
-    continue_level(work, &found, at, 1, flags);
-    if (found.next != NULL && found.count > 0) {
-        empty_heap(work, &found);
+static void finish_with(level *work, heap *found, npy_intp at, unsigned char *flags) {
+    found->next = NULL;
+    continue_level(work, found, at, 1, flags);
+    if (found->next != NULL && found->count > 0) {
+        empty_heap(work, found);
     }
+}
+
+/* Its frame is large. */
+static OGIVE_APART void finish_on_stack(level *work, npy_intp at, unsigned char *flags) {
+    heap found;
+    finish_with(work, &found, at, flags);
+}
+
+/* The same of all that are left. Threads with small stacks have room for one heap: that of a retry lies elsewhere. */
+static void finish_level(level *work, npy_intp at, unsigned char *flags) {
+    heap *found = work->kernel == work->call->kernel ? NULL : malloc(sizeof *found);
+    if (found == NULL) {
+        finish_on_stack(work, at, flags);
+        return;
+    }
+    finish_with(work, found, at, flags);
+    free(found);
 }
 
 static void compute_level(level *work) {

@@ -35,6 +35,31 @@ static int run_segments(const struct ogive_row_group *group, intptr_t row, int s
 
 #include "../../backends/row_stages.h"
 
+/* Records on the heap, in aligned memory that begins at `*memory`; NULL if there is none. They are larger than half of a
+ * small thread's stack, and one frame has some already. */
+static double (*new_records(char **memory))[ROWS_AT_ONCE] {
+    *memory = malloc(sizeof(double) * WITH_LANES * ROWS_AT_ONCE + 63);
+    return *memory == NULL ? NULL : (double(*)[ROWS_AT_ONCE])(((uintptr_t)*memory + 63) & ~(uintptr_t)63);
+}
+
+static OGIVE_APART int run_segments_on_stack(const ogive_row_group *group, intptr_t row, int stage, int slot, int kind,
+                                             intptr_t begin, intptr_t end, ogive_partial *found) {
+    _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
+    return ogive_run_segments(group, row, stage, slot, kind, begin, end, found, records);
+}
+
+static int run_some_segments(const ogive_row_group *group, intptr_t row, int stage, int slot, int kind, intptr_t begin,
+                             intptr_t end, ogive_partial *found) {
+    char *memory;
+    double (*records)[ROWS_AT_ONCE] = new_records(&memory);
+    if (records == NULL) {
+        return run_segments_on_stack(group, row, stage, slot, kind, begin, end, found);
+    }
+    const int undecided = ogive_run_segments(group, row, stage, slot, kind, begin, end, found, records);
+    free(memory);
+    return undecided;
+}
+
 /* The segments of a stage of a row. Threads share them where the group has room for what each of them finds. */
 typedef struct {
     const ogive_row_group *group;
@@ -49,8 +74,8 @@ static void run_shared_segments(void *opaque, intptr_t begin, intptr_t end) {
     ogive_partial *found = group->caller;
     ogive_fp_state saved = ogive_fp_enter();
     for (intptr_t s = begin; s < end; ++s) {
-        if (ogive_run_segments(group, context->row, context->stage, context->slot, context->kind, s, s + 1,
-                               found + s * OGIVE_MAX_OF_A_STAGE)) {
+        if (run_some_segments(group, context->row, context->stage, context->slot, context->kind, s, s + 1,
+                              found + s * OGIVE_MAX_OF_A_STAGE)) {
             atomic_store_explicit(&context->undecided, 1, memory_order_relaxed);
         }
     }
@@ -61,7 +86,7 @@ static int run_segments(const ogive_row_group *group, intptr_t row, int stage, i
                         ogive_partial *found) {
     const ogive_partial *of_all = group->caller;
     if (of_all == NULL) {
-        return ogive_run_segments(group, row, stage, slot, kind, 0, segments, found);
+        return run_some_segments(group, row, stage, slot, kind, 0, segments, found);
     }
     const int reductions = group->program->reductions_of[stage];
     segment_context context = {group, row, stage, slot, kind, 0};
@@ -151,13 +176,18 @@ static int compute_row_again(const ogive_row_group *group, ogive_call *call, int
 
 /* Computes a row again by one kernel of the chain after the other, until one decides it. 0, or -1 if memory ran out. */
 static int repair_row(const ogive_row_group *group, ogive_call *call, intptr_t row, int threads) {
-    _Alignas(64) double records[WITH_LANES][ROWS_AT_ONCE];
+    char *memory;
+    double (*records)[ROWS_AT_ONCE] = new_records(&memory);
+    if (records == NULL) {
+        return -1;
+    }
     const OgiveKernel *kernel = group->program;
     int found = 1;
     while (found == 1) {
         found = compute_row_again(group, call, row, threads, kernel, records);
         kernel = kernel->repair;
     }
+    free(memory);
     return found;
 }
 
