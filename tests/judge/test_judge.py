@@ -256,7 +256,7 @@ def test_wrong_signatures(library, signature, text):
     [
         (
             "nothing",
-            "ogive judge: the subject is 'nothing'; allowed: ogive, torch, onnxruntime, openvino, jax, tensorflow, module:function",
+            "ogive judge: the subject is 'nothing'; allowed: ogive, opencl:0, torch, onnxruntime, openvino, jax, tensorflow, module:function",
         ),
         ("./absent.so:f", "ogive judge: absent.so cannot be loaded"),
         ("absent.py:f", "ogive judge: there is no file 'absent.py'; allowed: file.py:function"),

@@ -111,7 +111,9 @@ FUNCTION void ogive_join(const enum ogive_reduction *kinds, int reductions, ogiv
             continue;
         }
         total[r] = ogive_joined(kinds[r], before, next[r]);
-        total[r].high += kinds[r] == OGIVE_LOST ? lost : 0.0;
+        if (kinds[r] == OGIVE_LOST) { /* and nothing is added to others: -0, and an integer of the same bits, stay */
+            total[r].high += lost;
+        }
         lost = kinds[r] == OGIVE_SUM ? ogive_lost_of(before, next[r], total[r]) : 0.0;
     }
 }
