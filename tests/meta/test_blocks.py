@@ -49,7 +49,7 @@ NOT_RUN = {
     r"python -m benchmarks.report\b.*": "writes the document",
     r"python -m tools.build_wheel_kernels add .*": "needs a wheel of cibuildwheel; tests/cpu/test_wheel_kernels.py has smaller ones",
     r"cc .*program.c .*": "needs the caller's object file; tests/exporting compiles it",
-    r"cat model.onnx \| .*": "is two programs; tests/cli/test_run.py reads a model from a pipe",
+    r"cat model.onnx \| .*": "is two programs; tests/cli/test_narrow.py reads a model from one",
     r"ogive export .* --build wasm32-wasi .*": "needs the package ziglang; tests/exporting has it where it is installed",
     r"python examples/activate_zarr.py .*": "makes 2 GiB; tests/cpu/test_lazy.py runs it smaller",
 }
