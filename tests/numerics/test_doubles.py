@@ -114,8 +114,8 @@ def test_data_cannot_choose_the_price() -> None:
     """Where a formula cancels everywhere the second level's results stay; beside a zero enclosures are asked."""
 
     @ogive.operator
-    def cancels_everywhere(x):  # a name of its own, by which its statistics are found
-        return x - np.tanh(x)
+    def cancels_everywhere(x):  # a formula of its own: kernels of equal ones have the name of the first
+        return 5 * (x - np.tanh(x))
 
     op = cancels_everywhere
     x = np.random.default_rng(1).uniform(1, 2, 20_000) * 1e-30
