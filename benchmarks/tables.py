@@ -296,7 +296,7 @@ _MAKERS = {
     "start": ("Starting", _starts),
     "compile": ("Compiling", _kernels),
     "calls": ("Calls", _calls),
-    "cliffs": ("What an element costs by the data", _cliffs),
+    "cliffs": ("The price of an element by the data", _cliffs),
     "torch-calls": ("Short calls beside torch: how many times as long torch takes", _torch),
     "torch-layers": ("Forward plus backward in multiples of eager torch", _layers),
     "torch": ("ogive.torch beside torch: how many times as long torch takes", _torch),
