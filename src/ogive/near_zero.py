@@ -55,10 +55,9 @@ class Line(NamedTuple):
         rises = np.where(is_negative, self.above[True], self.above[False])
         on_line = x.astype(np.float64) * self.slope
         if self.factors:
-            on_line = np.multiply.reduce([factor.astype(np.float64) for factor in factors]) * self.slope
-            rises = (
-                rises ^ is_negative ^ np.signbit(np.multiply.reduce([np.copysign(1.0, factor) for factor in factors]))
-            )
+            product = np.multiply.reduce([factor.astype(np.float64) for factor in factors])
+            on_line = product * self.slope
+            rises = rises ^ is_negative ^ np.signbit(product)
         return np.nextafter(on_line, np.where(rises, np.inf, -np.inf))
 
 

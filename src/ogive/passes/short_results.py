@@ -22,7 +22,7 @@ from ogive.passes.cost import cost, with_undecided
 from ogive.passes.identities import without_sums
 from ogive.passes.tested import TestedReals
 
-__all__ = ["short_results"]
+__all__ = ["short_results", "upper_half"]
 
 #: What is undecided of results is repaired; the largest share that is worth it.
 LARGEST_SHARE = 0.02
@@ -107,7 +107,7 @@ class ShortReals(TestedReals):
         if error.absolute is not None:
             undecided = except_where(self._is_between_ties(number, error, storage), error.exactly)
             is_wide = storage is Format.BF16  # which is no tie where it is decided, but perhaps zero
-            result = _upper_half(_moved(value, storage, 0)) if is_wide else node(ops.CONVERT, (value,), None, storage)
+            result = upper_half(_moved(value, storage, 0)) if is_wide else node(ops.CONVERT, (value,), None, storage)
             return result, either(undecided, error.doubt)
         reach = self._reach(error)
         if 2 * reach > LARGEST_SHARE * (1 << LACKING[storage]):
@@ -116,7 +116,7 @@ class ShortReals(TestedReals):
             raise TooShort("the sign of a number near zero is not known")
         if storage is Format.BF16:
             moved = _moved(value, storage, reach)
-            result, undecided = _upper_half(moved), _is_near_tie(moved, storage, reach)
+            result, undecided = upper_half(moved), _is_near_tie(moved, storage, reach)
         else:
             result, undecided = node(ops.CONVERT, (value,), None, storage), self._is_near_tie_of_half(value, reach)
         return result, either(undecided, error.doubt)
@@ -180,7 +180,7 @@ def _is_near_tie(moved: Expression, storage: Format, reach: int) -> Expression:
     return node(ops.LESS, (rest, _unsigned(most + 1)), None, Format.BIT)
 
 
-def _upper_half(moved: Expression) -> Expression:
+def upper_half(moved: Expression) -> Expression:
     """The bfloat16 number that it is rounded to."""
     upper = node(ops.CONVERT, (node(ops.SHIFT_RIGHT, (moved,), 16, Format.U32),), None, Format.U16)
     return node(ops.BITCAST, (upper,), None, Format.BF16)

@@ -50,6 +50,7 @@ from ogive.passes.row_numbers import (
     weighted_exponential,
     within_row,
 )
+from ogive.passes.short_results import upper_half
 from ogive.passes.tested import ROUNDED, TestedReals, differ
 from ogive.program import Reduction, Stage, Summation, stored_operand
 
@@ -876,9 +877,7 @@ class TestedRows(RowLowering, TestedReals):
     def _stored(self, root: Expression, value: Expression, storage: Format) -> Expression:
         if storage is not Format.BF16 or value not in self.rounded_to_16_bits:
             return super()._stored(root, value, storage)
-        bits = node(ops.BITCAST, (self._canonical(root, value),), None, Format.U32)
-        upper = node(ops.CONVERT, (node(ops.SHIFT_RIGHT, (bits,), 16, Format.U32),), None, Format.U16)
-        return node(ops.BITCAST, (upper,), None, Format.BF16)
+        return upper_half(node(ops.BITCAST, (self._canonical(root, value),), None, Format.U32))
 
 
 def _long(value: int) -> Expression:
