@@ -191,7 +191,7 @@ class _Kernels:
         return _function(f"{self.words.kernel} {PUT}({', '.join(arguments)})", lines)
 
 
-#: What describes a program, in the fields that row_stages.h reads.
+#: The description of a program, in the fields that row_stages.h reads.
 ROW_KERNEL = """\
 typedef struct {
     int inputs, outputs, scratches, stages;

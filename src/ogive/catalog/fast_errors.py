@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 __all__ = ["UNMEASURED", "Errors", "errors", "measured"]
 
-#: Whose float32 results of the fast contract differ from the exact ones, by an error that is in no row.
+#: Operators whose float32 results of the fast contract differ from the exact ones, by an error that is in no row.
 UNMEASURED = frozenset(
     [
         "expm1",

@@ -25,7 +25,7 @@ from ogive.runtime.threads import available_processors, get_num_threads
 
 __all__ = ["command"]
 
-#: What an answer to a report depends on, in the order in which it is asked for.
+#: Everything that an answer to a report depends on, in the order in which it is asked for.
 _PACKAGES = (
     ("needed", ("numpy", "ml_dtypes")),
     ("compiles", ("llvmlite",)),

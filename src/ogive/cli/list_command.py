@@ -63,7 +63,7 @@ def command(pattern: str) -> int:
     return 0
 
 
-#: What the columns mean.
+#: The meaning of the columns.
 _COLUMNS = {
     "fast": "the largest measured error of the fast contract in float32, in ULP; =: the same results as the exact "
     "contract, which is correctly rounded (0.5 ULP at most); -: not measured",

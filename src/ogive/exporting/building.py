@@ -14,7 +14,7 @@ from ogive.errors import CompileError, ParameterError, message
 
 __all__ = ["FORMS", "HERE", "OPTIONS", "built", "compiled", "compilers"]
 
-#: What compiled code can come as, and the options of a compiler for it.
+#: The forms of compiled code, and the options of a compiler for each.
 FORMS = {"object": ("-c",), "assembly": ("-S",), "static": ("-c",), "shared": ("-shared",)}
 
 #: This machine.

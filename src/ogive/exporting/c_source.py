@@ -27,7 +27,7 @@ __all__ = ["source_text"]
 CHUNK = 256
 
 
-#: What describes a row-wise function, in the fields that backends/row_stages.h reads.
+#: The description of a row-wise function, in the fields that backends/row_stages.h reads.
 ROW_KERNEL = """\
 typedef void ogive_stage(char *const *operands, intptr_t count, double *record, intptr_t first);
 

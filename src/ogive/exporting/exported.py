@@ -28,7 +28,7 @@ _ROWS = """\
  * `scratch` points at as many bytes as `_scratch` says for the length of the rows, for this call alone; at any address."""
 
 
-#: What the code can come as.
+#: The forms of the code.
 FORMS = ("c", *building.FORMS)
 
 
