@@ -161,7 +161,7 @@ def ball_of(value: Value) -> Any:
     """A value as a ball; one that is not finite where it is not."""
     arb = _flint().arb
     if value.kind in ("nan", "infinity"):
-        return arb("nan" if value.kind == "nan" else value.sign * math.inf)
+        return arb(math.nan if value.kind == "nan" else value.sign * math.inf)
     return value.ball if value.kind == "ball" else arb(0) if value.kind == "zero" else arb(value.fraction)
 
 

@@ -78,7 +78,7 @@ class _Intervals:
         try:
             return ball_of(enclosure(undecided_rules(), *map(_enclosed, operands)))
         except Undecided:
-            return self.arb("nan")
+            return self.arb(math.nan)
 
     def settled(self, value: Any) -> Any:
         return value
