@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import cache
+from numbers import Rational
 from types import SimpleNamespace
 from typing import Any
 
@@ -156,19 +157,23 @@ def _end(value: Any) -> _End:
 class arb:  # noqa: N801
     """All numbers between two ends; without ends, all numbers and none. ``arb(middle, radius)``."""
 
-    __slots__ = ("ends",)
+    __slots__ = ("ends", "infinity")
     __hash__ = None  # type: ignore[assignment]
 
     ends: tuple[_End, _End] | None
+    infinity: int
+    """The sign of an infinity, which only comparisons tell from a ball without ends; 0 of all others."""
 
     def __init__(self, value: Any = 0, radius: float | None = None) -> None:
+        self.infinity = 0
         if isinstance(value, arb):
-            self.ends = value.ends
+            self.ends, self.infinity = value.ends, value.infinity
         elif isinstance(value, Fraction):
             a, b = (value.numerator, 0), (value.denominator, 0)
             self.ends = _quotient_down(a, b), _negative(_quotient_down(_negative(a), b))
         elif isinstance(value, float) and not math.isfinite(value):
             self.ends = None
+            self.infinity = (value > 0) - (value < 0)
         else:
             self.ends = _end(value), _end(value)
         if radius:
@@ -188,12 +193,18 @@ class arb:  # noqa: N801
     # arithmetic
 
     def __neg__(self) -> arb:
-        return self if self.ends is None else _between(_negative(self.ends[1]), _negative(self.ends[0]))
+        if self.ends is None:
+            return arb(-self.infinity * math.inf)  # 0 * infinity is NaN: a ball without ends
+        return _between(_negative(self.ends[1]), _negative(self.ends[0]))
 
     def __abs__(self) -> arb:
-        if self.ends is None or self.ends[0][0] >= 0:
-            return self
-        return -self if self.ends[1][0] <= 0 else _between((0, 0), _greatest(_negative(self.ends[0]), self.ends[1]))
+        if self.infinity < 0 or (self.ends is not None and self.ends[1][0] <= 0):
+            return -self
+        return (
+            self
+            if self.ends is None or self.ends[0][0] >= 0
+            else _between((0, 0), _greatest(_negative(self.ends[0]), self.ends[1]))
+        )
 
     def __add__(self, other: Any) -> arb:
         a, b = self.ends, _ball(other).ends
@@ -251,13 +262,18 @@ class arb:  # noqa: N801
 
     # what it is
 
+    def _upper_end_to(self, other: arb) -> int:
+        """-1, 0 or 1: how the upper end compares with the lower end of another; 1 where one of them has none."""
+        if self.ends is not None and other.ends is not None:
+            return _compare(self.ends[1], other.ends[0])
+        known = all(ball.ends is not None or ball.infinity for ball in (self, other))
+        return (self.infinity > other.infinity) - (self.infinity < other.infinity) if known else 1
+
     def __lt__(self, other: Any) -> bool:
-        a, b = self.ends, _ball(other).ends
-        return a is not None and b is not None and _compare(a[1], b[0]) < 0
+        return self._upper_end_to(_ball(other)) < 0
 
     def __le__(self, other: Any) -> bool:
-        a, b = self.ends, _ball(other).ends
-        return a is not None and b is not None and _compare(a[1], b[0]) <= 0
+        return self._upper_end_to(_ball(other)) <= 0
 
     def __gt__(self, other: Any) -> bool:
         return _ball(other) < self
@@ -266,7 +282,7 @@ class arb:  # noqa: N801
         return _ball(other) <= self
 
     def __eq__(self, other: object) -> bool:
-        return self <= other and self >= other
+        return self <= other and self >= other if isinstance(other, arb | Rational | float) else NotImplemented
 
     def is_finite(self) -> bool:
         return self.ends is not None
@@ -423,12 +439,11 @@ class arb:  # noqa: N801
 
 def _between(low: _End, high: _End) -> arb:
     found = object.__new__(arb)
-    found.ends = low, high
+    found.ends, found.infinity = (low, high), 0
     return found
 
 
-_NOTHING = object.__new__(arb)
-_NOTHING.ends = None
+_NOTHING = arb(math.nan)
 
 
 def _ball(value: Any) -> arb:

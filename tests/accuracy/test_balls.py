@@ -160,3 +160,15 @@ def test_the_angle_of_a_point(point, bits):
 
 def test_a_ball_across_the_negative_half_axis_has_no_angle():
     assert not balls.arb.atan2(balls.arb(0, 1), balls.arb(-1)).is_finite()
+
+
+@pytest.mark.parametrize("other", [math.inf, -math.inf, 0.5, 2])
+def test_an_infinity_compares_as_in_python_flint(other):
+    """It is a leaf of formulas (guards ask for it); all that is computed of it has no ends."""
+    for own in (math.inf, -math.inf, math.nan, -3.0, 0.5):
+        for name in ("__lt__", "__le__", "__gt__", "__ge__", "__eq__", "overlaps"):
+            for change in (lambda ball: ball, lambda ball: -ball, abs):
+                results = [getattr(change(kind.arb(own)), name)(kind.arb(other)) for kind in (balls, flint)]
+                assert bool(results[0]) == bool(results[1]) or (math.isnan(own) and name == "overlaps"), (own, name)
+    assert not (balls.arb(math.inf) - balls.arb(math.inf)).is_finite()
+    assert (balls.arb(1) == {True}) is (flint.arb(1) == {True}) is False
