@@ -24,29 +24,20 @@ import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import flint
-from derived_table import write_or_compare
+from derived_tables import write_or_compare
 from flint import arb, arb_series
 
 from ogive.expression import Format
 from ogive.numerics import paired as single_pairs
-from ogive.numerics.elementary import coefficients as table
-from ogive.numerics.elementary import (
-    fast,
-    fast_coefficients,
-    long_coefficients,
-    paired_tables,
-    pairs,
-    word_coefficients,
-)
+from ogive.numerics.elementary import fast, pairs
 from ogive.numerics.elementary import paired_functions as paired
-from ogive.numerics.elementary.error_function import erfc_numbers, of_error_function
+from ogive.numerics.elementary.derived_numbers import FAST, POLYNOMIALS, QUOTIENTS, TABLES, TWO_OVER_PI, WORDS
+from ogive.numerics.elementary.error_function import ERFC_SHORT, erfc_numbers, of_error_function
 from ogive.numerics.machine import LONG
 
-TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/own_errors.py"
 BITS = 400
 U = 2.0**-53
 TERMS = 16
@@ -141,7 +132,7 @@ def of_rest(
     name: str, form: Any, numbers: Callable[[int], Fraction], first: int, high: float, ratio: float, scale: Any = 1
 ) -> float:
     """What a polynomial in the square leaves of a function that has `first` terms before it, relative to the function."""
-    coefficients = getattr(table, name)[form]
+    coefficients = POLYNOMIALS[name][form]
 
     def difference(z: Any) -> Any:
         rest = at(coefficients, z) - scale * series(after(first, numbers), z, ratio)
@@ -167,7 +158,7 @@ def exp_polynomial(coefficients: Sequence[float], reach: float, relative_to: str
 @cache
 def coth_approximation() -> float:
     """Of ``s coth(s)`` in s**2."""
-    numbers = table.COTH[LONG]
+    numbers = POLYNOMIALS["COTH"][LONG]
 
     def difference(z: Any) -> Any:
         return (
@@ -187,9 +178,9 @@ def log_approximation(form: Any) -> float:
 
     def difference(f: Any) -> Any:
         if form is LONG:
-            above, below = table.LOG1P_QUOTIENT[LONG]
+            above, below = QUOTIENTS["LOG1P_QUOTIENT"][LONG]
             return at(above, f) / at(below, f) / series(log1p_over, f, 0.4145) - 1
-        rest = at(table.LOG1P[form], f) - series(after(2, log1p_over), f, 0.4145)
+        rest = at(POLYNOMIALS["LOG1P"][form], f) - series(after(2, log1p_over), f, 0.4145)
         return rest * f * f / series(log1p_over, f, 0.4145)
 
     return largest(difference, low, high)
@@ -197,7 +188,7 @@ def log_approximation(form: Any) -> float:
 
 @cache
 def to_one_approximation() -> float:
-    above, below = table.LOG1P_TO_ONE[LONG]
+    above, below = QUOTIENTS["LOG1P_TO_ONE"][LONG]
     near = largest(
         lambda x: at(above, x) / at(below, x) / series(lambda k: Fraction((-1) ** k, k + 1), x, 0.26) - 1, 0.0, 0.25
     )
@@ -207,7 +198,7 @@ def to_one_approximation() -> float:
 
 @cache
 def atan_approximation() -> float:
-    above, below = table.ATAN_QUOTIENT[LONG]
+    above, below = QUOTIENTS["ATAN_QUOTIENT"][LONG]
 
     def near(z: Any) -> Any:
         return at(above, z) / at(below, z) / series(lambda k: Fraction((-1) ** k, 2 * k + 1), z, 0.26) - 1
@@ -235,7 +226,7 @@ def scaled_tail(a: Any) -> Any:
 
 @cache
 def tail_approximation() -> float:
-    above, below = table.NORMAL_TAIL[LONG]
+    above, below = QUOTIENTS["NORMAL_TAIL"][LONG]
 
     return max(
         largest(lambda a: at(above, a) / at(below, a) / scaled_tail(a) - 1, low, high)
@@ -263,7 +254,7 @@ def cosine(form: Any) -> float:
 
 def quotient_rounding(name: str, low: float, high: float) -> float:
     """Both polynomials, the product with a factor and the division."""
-    above, below = getattr(table, name)[LONG]
+    above, below = QUOTIENTS[name][LONG]
     return horner(above, low, high) + horner(below, low, high) + 2 * U
 
 
@@ -272,7 +263,7 @@ def quotient_rounding(name: str, low: float, high: float) -> float:
 
 def adapted_exp(r: Any) -> Any:
     """The polynomial that `of_ninth_degree` is."""
-    shift, slope, start, *steps = map(arb, table.EXP_ADAPTED[LONG])
+    shift, slope, start, *steps = map(arb, POLYNOMIALS["EXP_ADAPTED"][LONG])
     y = r + shift
     value = slope * y + start
     for a, b in zip(steps[::2], steps[1::2], strict=True):
@@ -282,7 +273,7 @@ def adapted_exp(r: Any) -> Any:
 
 def adapted_exp_rounding() -> float:
     """The largest relative error that rounding makes of it; with another factor coefficients are rounded once more."""
-    shift, slope, start, *steps = table.EXP_ADAPTED[LONG]
+    shift, slope, start, *steps = POLYNOMIALS["EXP_ADAPTED"][LONG]
     worst = 0.0
     for low, high in pieces(-R, R):
         y = arb((low + high) / 2, (high - low) / 2) + arb(shift)
@@ -315,7 +306,7 @@ def exp_promoted() -> float:
 
 def coth_promoted() -> float:
     """Polynomial, its rounding, and that of the square, whose share of the slope is 0.02 at most."""
-    return coth_approximation() + horner(table.COTH[LONG], 0.0, R * R / 4) + 0.02 * U
+    return coth_approximation() + horner(POLYNOMIALS["COTH"][LONG], 0.0, R * R / 4) + 0.02 * U
 
 
 def half(r: float) -> float:
@@ -404,7 +395,7 @@ def acos_promoted() -> float:
 
 def least_reduced_angle() -> float:
     """The nearest that a number of float32 below 2**36 comes to a multiple of pi/2: by continued fractions."""
-    half_pi = 1 / table.TWO_OVER_PI
+    half_pi = 1 / TWO_OVER_PI
     nearest = Fraction(1)
     for exponent in range(-24, 13):
         unit = Fraction(2) ** exponent
@@ -421,7 +412,7 @@ def least_reduced_angle() -> float:
 
 def reduction_promoted() -> float:
     """What pi/2 in two parts lacks, n times, beside the smallest angle that is left; two roundings."""
-    lacking = 1 / table.TWO_OVER_PI
+    lacking = 1 / TWO_OVER_PI
     for _ in range(2):
         lacking -= Fraction(float(lacking))
     return float(abs(lacking)) * 2.0**36 / (math.pi / 2) / least_reduced_angle() + 2 * U
@@ -429,8 +420,8 @@ def reduction_promoted() -> float:
 
 def sin_promoted() -> float:
     """The larger of the sine's and the cosine's error: the operand's is not magnified within pi/4."""
-    of_sine = sine(LONG) + horner((1.0, *table.SIN[LONG]), 0.0, 0.617) + U
-    of_cosine = cosine(LONG) + horner((1.0, -0.5, *table.COS[LONG]), 0.0, 0.617) + U
+    of_sine = sine(LONG) + horner((1.0, *POLYNOMIALS["SIN"][LONG]), 0.0, 0.617) + U
+    of_cosine = cosine(LONG) + horner((1.0, -0.5, *POLYNOMIALS["COS"][LONG]), 0.0, 0.617) + U
     return max(of_sine, of_cosine) + reduction_promoted() + 2 * U
 
 
@@ -697,7 +688,7 @@ def scaled_tail_long() -> float:
     """E(a), a quotient of a polynomial in t, whose slope is at most 3/4 of it."""
     numbers = erfc_numbers()
     of_t = (OVER + 2 * PLUS) * 0.75
-    polynomial = in_pairs(numbers, long_coefficients.ERFC_SHORT, -1.0, 23.5 / 31.5) + erfc_polynomial_long()
+    polynomial = in_pairs(numbers, ERFC_SHORT, -1.0, 23.5 / 31.5) + erfc_polynomial_long()
     return polynomial + of_t + OVER + TIMES + PLUS
 
 
@@ -786,15 +777,15 @@ def reduction_short(n: int) -> float:
 
 def exp_short() -> float:
     """The polynomial, Horner's rule for all of it, and the reduction."""
-    polynomial = exp_polynomial(fast_coefficients.EXP, SHORT_R, "exp")
-    rounding = horner((1.0, 1.0, *fast_coefficients.EXP), -SHORT_R, SHORT_R, SINGLE_UNIT)
+    polynomial = exp_polynomial(FAST["EXP"], SHORT_R, "exp")
+    rounding = horner((1.0, 1.0, *FAST["EXP"]), -SHORT_R, SHORT_R, SINGLE_UNIT)
     return polynomial + rounding + reduction_short(MOST_SHORT_POWERS)
 
 
 @cache
 def less_one_short() -> float:
     """expm1(r) as ``r + r**2 P(r)``: the square, the polynomial and the sum are rounded."""
-    numbers = fast_coefficients.EXPM1
+    numbers = FAST["EXPM1"]
     rounding = 0.0
     for low, high in pieces(-SHORT_R, SHORT_R):
         size = max(abs(low), abs(high))
@@ -826,7 +817,7 @@ def tanh_short() -> float:
 
 def log1p_short() -> float:
     """The polynomial, its rounding, and a product."""
-    numbers = fast_coefficients.LOG1P
+    numbers = FAST["LOG1P"]
 
     def near(x: Any) -> Any:
         return at(numbers, x) / series(lambda k: Fraction((-1) ** k, k + 1), x, 0.26) - 1
@@ -857,13 +848,13 @@ def squares_short(numbers: Sequence[float], high: float) -> float:
 def normal_tail_short() -> float:
     """The quotient R(a), and exp(-a**2 / 2) as ``1 + expm1(s)`` with expm1(s) of 0.42 at most, beside 0.7 of the whole."""
     limit = fast.LIMITS["gaussian"]
-    above, below = fast_coefficients.NORMAL_TAIL
+    above, below = FAST["NORMAL_TAIL"]
     quotient = max(
         largest(lambda a: at(above, a) / at(below, a) / scaled_tail(a) - 1, low, high)
         for low, high in ((0.0, 4.0), (4.0, limit))
     )
-    polynomial = exp_polynomial(fast_coefficients.EXP, SHORT_R, "exp")
-    of_less = horner((1.0, *fast_coefficients.EXP), -SHORT_R, SHORT_R, SINGLE_UNIT) + SINGLE_UNIT
+    polynomial = exp_polynomial(FAST["EXP"], SHORT_R, "exp")
+    of_less = horner((1.0, *FAST["EXP"]), -SHORT_R, SHORT_R, SINGLE_UNIT) + SINGLE_UNIT
     rounding = of_less * math.expm1(SHORT_R) / math.exp(-SHORT_R) + SINGLE_UNIT * 2.0**-8
     reduction = MOST_SHORT_POWERS * SHORT_LOG_2_ERROR
     of_polynomials = squares_short(above, limit) + squares_short(below, limit)
@@ -888,7 +879,7 @@ def short() -> dict[str, float]:
 
 def of_words(name: str) -> list[Fraction]:
     """The coefficients of a table, as they are stored."""
-    return [sum(map(Fraction, parts), Fraction(0)) for parts in getattr(word_coefficients, name)]
+    return [sum(map(Fraction, parts), Fraction(0)) for parts in WORDS[name]]
 
 
 def words_at(numbers: Sequence[Fraction], x: Any) -> Any:
@@ -900,7 +891,7 @@ def words_at(numbers: Sequence[Fraction], x: Any) -> Any:
 
 def words_rounding(name: str, low: float, high: float, first: int = 0) -> float:
     """What rounding makes of `words.polynomial`, whose coefficients are exact, from the first of these coefficients on."""
-    short = sum(len(parts) == 2 for parts in getattr(word_coefficients, name))
+    short = sum(len(parts) == 2 for parts in WORDS[name])
     return in_pairs(of_words(name)[first:], short - first, low, high, rounded=0.0)
 
 
@@ -993,7 +984,7 @@ def precise_log_words() -> float:
     reach = (3 - math.sqrt(8)) ** 2 * 1.001
     rest = of_rest("ATANH", Format.F64, lambda k: Fraction(1, 2 * k + 1), 3, reach, 0.04)
     shown = reach**3 / 7 * 1.1
-    return rest + shown * (horner(table.ATANH[Format.F64], 0.0, reach) + 4 * U) + 16 * NUMBER + 2.0**-90
+    return rest + shown * (horner(POLYNOMIALS["ATANH"][Format.F64], 0.0, reach) + 4 * U) + 16 * NUMBER + 2.0**-90
 
 
 def power_words() -> float:
@@ -1046,7 +1037,7 @@ def in_words() -> dict[str, float]:
 
 def largest_rest(of_two_words: bool) -> float:
     """What log(2) / 32 lacks, n times, what a power lacks, and the low word of the operand: two units at most."""
-    most = 2048 * abs(paired.STEP_LACKS) + max(map(abs, paired_tables.POWERS_LACK)) + 2.0**-34
+    most = 2048 * abs(paired.STEP_LACKS) + max(map(abs, TABLES["POWERS_LACK"])) + 2.0**-34
     return most + 2 * SINGLE_UNIT * paired.MOST if of_two_words else most
 
 
@@ -1167,4 +1158,4 @@ def text() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_compare(__doc__, TARGET, text))
+    sys.exit(write_or_compare(__doc__, "own_errors.py", text))

@@ -19,19 +19,16 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
+from typing import Any
 
 import mpmath as mp
-from derived_table import write_or_compare
+from derived_tables import Sections, write_or_compare_tables
 
-TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/coefficients.py"
 DIGITS = 60
 ITERATIONS = 12
 ITERATIONS_OF_QUOTIENT = 80
+#: The forms. LONG is for float64 that computes float32 with a bound, for correct rounding.
 PRECISION = {"F32": 24, "F64": 53, "LONG": 53}
-
-#: How the tables name a form: LONG is for float64 that computes float32 with a bound, for correct rounding.
-KEYS = {"F32": "Format.F32", "F64": "Format.F64", "LONG": "LONG"}
 
 Function = Callable[[mp.mpf], mp.mpf]
 
@@ -188,8 +185,9 @@ def of_ninth_degree(powers: Sequence[mp.mpf]) -> list[mp.mpf]:
         return [+number for number in (mp.mpf(SHIFT), rest[1], rest[0], *steps)]
 
 
-def exact_hex(value: mp.mpf) -> str:
-    return float(value).hex()
+def described(what: str, errors: Sequence[mp.mpf]) -> str:
+    """A text for the file: the function, and the largest error of each form."""
+    return f"{what}; largest error {', '.join(f'2**{float(mp.log(error, 2)):.1f}' for error in errors)}"
 
 
 def fits() -> list[Fit]:
@@ -373,85 +371,42 @@ def quotients() -> list[Quotient]:
     ]
 
 
-HEADER = '''"""The polynomials of the elementary functions, lowest power first, as exact hexadecimal numbers.
-
-Written by accuracy/derive_coefficients.py, which says how they are derived; change that, not this.
-"""
-
-from __future__ import annotations
-
-from fractions import Fraction
-
-from ogive.expression import Format
-from ogive.numerics.machine import LONG
-
-__all__ = [
-{names}
-]
-
-#: 2 / pi, its first {bits} bits.
-TWO_OVER_PI = Fraction(
-    int(
-{digits},
-        16,
-    ),
-    1 << {bits},
-)
-
-'''
-
 #: 1024 for the largest exponent, and those that remain of a product with a number of 53 bits.
 BITS_OF_TWO_OVER_PI = 1198
 
 
-def adapted(exp: Fit) -> dict[str, tuple[str, dict[str, list[mp.mpf]]]]:
+def adapted(exp: Fit) -> dict[str, Any]:
     """A form of exp for float64 that computes float32, with what it is."""
     one = mp.mpf(1)
     longer = fitted(replace(exp, powers={"LONG": range(8)}), "LONG")[0]
-    of_exp = {"LONG": of_ninth_degree([one, one, *longer])}
-    return {"EXP_ADAPTED": ("1 + r + r**2 P(r), P longer than EXP: of_ninth_degree", of_exp)}
+    numbers = of_ninth_degree([one, one, *longer])
+    return {"what": "1 + r + r**2 P(r), P longer than EXP: of_ninth_degree", "LONG": list(map(float, numbers))}
 
 
-def table() -> str:
+def derived() -> Sections:
+    polynomials: dict[str, dict[str, Any]] = {}
     groups = [list(group) for _, group in groupby(fits(), key=lambda fit: fit.name)]
-    divided = [list(group) for _, group in groupby(quotients(), key=lambda fit: fit.name)]
-    others = adapted(groups[1][0])
-    names = [*(g[0].name for g in groups), *(g[0].name for g in divided), *others, "TWO_OVER_PI"]
-    blocks = []
     for group in groups:
-        block = f"#: {group[0].what}.\n{group[0].name} = {{\n"
-        for fit, form in [(member, form) for member in group for form in member.powers]:
-            coefficients, worst = fitted(fit, form)
-            block += f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    {KEYS[form]}: (\n"
-            block += "".join(f'        float.fromhex("{exact_hex(c)}"),\n' for c in coefficients) + "    ),\n"
-        blocks.append(block + "}\n")
-    for name, (what, forms) in others.items():
-        block = f"#: {what} (numerics/elementary/adapted.py).\n{name} = {{\n"
-        for form, numbers in forms.items():
-            lines = "".join(f'        float.fromhex("{exact_hex(number)}"),\n' for number in numbers)
-            block += f"    {KEYS[form]}: (\n{lines}    ),\n"
-        blocks.append(block + "}\n")
-    for quotients_of_name in divided:
-        block = f"#: {quotients_of_name[0].what}; a Quotient.\n{quotients_of_name[0].name} = {{\n"
-        for quotient in quotients_of_name:
-            parts, worst = fitted_quotient(quotient)
-            written = "".join(
-                "        (\n"
-                + "".join(f'            float.fromhex("{exact_hex(c)}"),\n' for c in part)
-                + "        ),\n"
-                for part in parts
-            )
-            block += (
-                f"    # largest error 2**{float(mp.log(worst, 2)):.1f}\n    {KEYS[quotient.form]}: (\n{written}    ),\n"
-            )
-        blocks.append(block + "}\n")
+        found = {form: fitted(member, form) for member in group for form in member.powers}
+        what = described(group[0].what, [worst for _, worst in found.values()])
+        numbers = {form: list(map(float, coefficients)) for form, (coefficients, _) in found.items()}
+        polynomials[group[0].name] = {"what": what, **numbers}
+    polynomials["EXP_ADAPTED"] = adapted(next(fit for fit in fits() if fit.name == "EXP"))
+    divided: dict[str, dict[str, Any]] = {}
+    for name, members in groupby(quotients(), key=lambda fit: fit.name):
+        both = [(quotient, *fitted_quotient(quotient)) for quotient in members]
+        what = described(both[0][0].what, [worst for _, _, worst in both])
+        divided[name] = {
+            "what": what,
+            **{fit.form: [list(map(float, part)) for part in parts] for fit, parts, _ in both},
+        }
     with mp.workprec(BITS_OF_TWO_OVER_PI + 64):
         digits = f"{int(mp.floor(2 / mp.pi * 2**BITS_OF_TWO_OVER_PI)):x}"
-    lines = "\n".join(f'        "{digits[i : i + 100]}"' for i in range(0, len(digits), 100))
-    listed = "\n".join(f'    "{name}",' for name in sorted(names))
-    return HEADER.format(names=listed, bits=BITS_OF_TWO_OVER_PI, digits=lines) + "\n".join(blocks)
+    what = "2 / pi times 2**bits, in hexadecimal digits"
+    ratio = {"TWO_OVER_PI": {"what": what, "bits": BITS_OF_TWO_OVER_PI, "digits": digits}}
+    return {"polynomials": polynomials, "quotients": divided, "two over pi": ratio}
 
 
 if __name__ == "__main__":
     mp.mp.dps = DIGITS
-    sys.exit(write_or_compare(__doc__, TARGET, table))
+    sys.exit(write_or_compare_tables(__doc__, derived))

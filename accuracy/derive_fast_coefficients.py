@@ -1,4 +1,4 @@
-"""Derive the polynomials of the fast contract (numerics/elementary/fast_coefficients.py): compare, or --write them.
+"""Derive the polynomials of the fast contract (numerics/elementary/derived_numbers.json): compare, or --write them.
 
     python accuracy/derive_fast_coefficients.py [--write]
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from pathlib import Path
+from typing import Any
 
 import mpmath as mp
 from derive_coefficients import (
@@ -18,33 +18,19 @@ from derive_coefficients import (
     Fit,
     Function,
     Quotient,
-    exact_hex,
+    described,
     fitted,
     fitted_quotient,
     polynomial,
     round_to,
 )
-from derived_table import write_or_compare
+from derived_tables import Sections, write_or_compare_tables
 
-TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/fast_coefficients.py"
 SINGLE = 24
 
 #: A factor of both polynomials of a quotient changes what rounding loses, of coefficients and of sums. Of 200 powers of 2, from
 #: 1 to 2, 2**(159 / 200) leaves gelu 4.9 ULP over all inputs; others leave it up to 5.6.
 SCALE = 159, 200
-
-HEADER = '''"""The polynomials of the fast contract, lowest power first, as exact hexadecimal numbers of float32.
-
-Written by accuracy/derive_fast_coefficients.py, which says how they are derived; change that, not this.
-"""
-
-from __future__ import annotations
-
-__all__ = [
-{names}
-]
-
-'''
 
 
 def fits() -> list[Fit]:
@@ -126,23 +112,18 @@ def _over(weight: Function, below: list[mp.mpf], a: mp.mpf) -> mp.mpf:
     return weight(a) / polynomial(below, a)
 
 
-def table() -> str:
-    blocks = {}
+def derived() -> Sections:
+    found: dict[str, dict[str, Any]] = {}
     for fit in fits():
         coefficients, worst = fitted(fit, "F32")
-        lines = "".join(f'    float.fromhex("{exact_hex(c)}"),\n' for c in coefficients)
-        blocks[fit.name] = f"#: {fit.what}. Largest error 2**{float(mp.log(worst, 2)):.1f}.\n{fit.name} = (\n{lines})\n"
+        found[fit.name] = {"what": described(fit.what, [worst]), "F32": list(map(float, coefficients))}
     for quotient in quotients():
         parts, worst = rounded_quotient(quotient)
-        lines = ""
-        for part in parts:
-            lines += "    (\n" + "".join(f'        float.fromhex("{exact_hex(c)}"),\n' for c in part) + "    ),\n"
-        about = f"#: {quotient.what}; above and below the line. Largest error 2**{float(mp.log(worst, 2)):.1f}."
-        blocks[quotient.name] = f"{about}\n{quotient.name} = (\n{lines})\n"
-    names = "\n".join(f'    "{name}",' for name in sorted(blocks))
-    return HEADER.format(names=names) + "\n".join(blocks.values())
+        what = described(f"{quotient.what}; above and below the line", [worst])
+        found[quotient.name] = {"what": what, "F32": [list(map(float, part)) for part in parts]}
+    return {"fast": found}
 
 
 if __name__ == "__main__":
     mp.mp.dps = DIGITS
-    sys.exit(write_or_compare(__doc__, TARGET, table))
+    sys.exit(write_or_compare_tables(__doc__, derived))

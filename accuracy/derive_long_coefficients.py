@@ -11,12 +11,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 
 import mpmath as mp
-from derived_table import write_or_compare
-
-TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/long_coefficients.py"
+from derived_tables import Sections, write_or_compare_tables
 
 #: How many coefficients, and from which one on a float64 is enough: what they add is below 2**-43.
 COUNT, SHORT = 45, 36
@@ -49,35 +46,18 @@ def exactly(value: mp.mpf) -> Fraction:
     return Fraction((-1) ** sign * int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-def text() -> str:
+def in_words(value: Fraction, in_two: bool) -> list[float]:
+    high = float(value)
+    return [high, float(value - Fraction(high))] if in_two else [high]
+
+
+def derived() -> Sections:
     with mp.workprec(900):
         numbers = [exactly(number) for number in interpolated(scaled, LOW, HIGH, COUNT)]
-    lines = []
-    for k, number in enumerate(numbers):
-        high = float(number)
-        parts = (high, float(number - Fraction(high))) if k < SHORT else (high,)
-        lines.append(f"    ({', '.join(map(_hexadecimal, parts))}{'' if k < SHORT else ','}),")
-    rows = "\n".join(lines)
-    return f'''"""The polynomial of erfc in the second level.
-
-Written by accuracy/derive_long_coefficients.py, which says how it is derived; change that, not this.
-"""
-
-from __future__ import annotations
-
-__all__ = ["ERFC", "ERFC_SHORT"]
-
-#: In t, lowest power first: sums of two float64, and from number {SHORT} on one.
-ERFC = (
-{rows}
-)
-ERFC_SHORT = {SHORT}
-'''
-
-
-def _hexadecimal(value: float) -> str:
-    return f'float.fromhex("{value.hex()}")'
+    what = "(1 + 9/8 a) exp(a**2) erfc(a) in t = (a - 4) / (a + 4), a <= 27.5"
+    words = [in_words(number, k < SHORT) for k, number in enumerate(numbers)]
+    return {"second level": {"ERFC": {"what": what, "F64": words}}}
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_compare(__doc__, TARGET, text))
+    sys.exit(write_or_compare_tables(__doc__, derived))

@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import struct
 import sys
-from pathlib import Path
 
 import mpmath as mp
-from derived_table import write_or_compare
+from derived_tables import Sections, write_or_compare_tables
 
-TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/paired_tables.py"
 COUNT = 32
 
 #: How far n is shifted to be added, and the offset that it has.
@@ -31,33 +29,19 @@ def taken_off(power: float, j: int) -> float:
     return float(struct.unpack("<f", struct.pack("<I", (bits - ((j + OFFSET) << SHIFT)) % (1 << 32)))[0])
 
 
-def listed(name: str, numbers: list[float]) -> list[str]:
-    return [f"{name} = (", *(f'    float.fromhex("{x.hex()}"),' for x in numbers), ")"]
-
-
-def text() -> str:
+def derived() -> Sections:
     mp.mp.prec = 200
     exact = [mp.mpf(2) ** (mp.mpf(j) / COUNT) for j in range(COUNT)]
     powers = list(map(single, exact))
-    lines = [
-        '"""The tables of float32 pairs.',
-        "",
-        "Written by accuracy/derive_paired_tables.py, which says how they are derived; change that, not this.",
-        '"""',
-        "",
-        "from __future__ import annotations",
-        "",
-        '__all__ = ["POWERS", "POWERS_LACK"]',
-        "",
-        "#: 2**(j / 32) with j taken off its bits.",
-        *listed("POWERS", [taken_off(x, j) for j, x in enumerate(powers)]),
-        "",
-        "#: What these powers lack, relative to them.",
-        *listed("POWERS_LACK", [single(y / mp.mpf(x) - 1) for x, y in zip(powers, exact, strict=True)]),
-        "",
-    ]
-    return "\n".join(lines)
+    lacks = [single(y / mp.mpf(x) - 1) for x, y in zip(powers, exact, strict=True)]
+    taken = [taken_off(x, j) for j, x in enumerate(powers)]
+    return {
+        "pairs": {
+            "POWERS": {"what": "2**(j / 32) with j taken off its bits", "F32": taken},
+            "POWERS_LACK": {"what": "What these powers lack, relative to them", "F32": lacks},
+        }
+    }
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_compare(__doc__, TARGET, text))
+    sys.exit(write_or_compare_tables(__doc__, derived))

@@ -18,19 +18,17 @@ import struct
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import flint
 import numpy as np
-from derived_table import write_or_compare
+from derived_tables import Sections, write_or_compare_tables
 from flint import arb, arb_series
 from scipy.special import ndtr
 
 from ogive.numerics.elementary.paired_functions import ROUNDINGS
 from ogive.numerics.paired import U, half_unit
 
-TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/piecewise_tables.py"
 INTERVALS, DEGREE = 32, 7
 CANDIDATES = 2_000_000
 PIECES, TERMS = 16, 16
@@ -195,51 +193,23 @@ def derived(shape: Shape) -> list[Piece]:
     return found
 
 
-def listed(name: str, numbers: Sequence[float]) -> list[str]:
-    return [f"        {name}(", *(f'            float.fromhex("{x.hex()}"),' for x in numbers), "        ),"]
-
-
-HEADER = '''"""Piecewise polynomials of float32 pairs, with bounds relative to the function.
-
-Written by accuracy/derive_piecewise.py, which says how they are derived; change that, not this.
-"""
-
-from __future__ import annotations
-
-from ogive.numerics.elementary.piecewise import Piecewise
-'''
-
-
-def text() -> str:
+def sections() -> Sections:
     flint.ctx.prec = BITS
-    lines = [HEADER, f"__all__ = {[shape.name for shape in SHAPES]}".replace("'", '"')]
+    found = {}
     for shape in SHAPES:
         pieces = derived(shape)
         powers = [math.log2(piece.bound) for piece in pieces]
         print(shape.name, [round(p, 1) for p in powers], file=sys.stderr)
-        lines += [
-            "",
-            f"#: {shape.what}; bounds from 2**{min(powers):.1f} to 2**{max(powers):.1f}.",
-            f"{shape.name} = Piecewise(",
-        ]
-        lines += [f"    scale={shape.scale},", f"    most={shape.most!r},"]
-        lines += [
-            "    nodes=(",
-            *(f'        float.fromhex("{p.node.hex()}"),' for p in pieces),
-            "    ),",
-            "    coefficients=(",
-        ]
-        for k in range(DEGREE + 1):
-            lines += listed("", [p.coefficients[k] for p in pieces])
-        lines += [
-            "    ),",
-            "    bounds=(",
-            *(f'        float.fromhex("{p.bound.hex()}"),' for p in pieces),
-            "    ),",
-            ")",
-        ]
-    return "\n".join([*lines, ""])
+        found[shape.name] = {
+            "what": f"{shape.what}; bounds from 2**{min(powers):.1f} to 2**{max(powers):.1f}",
+            "scale": shape.scale,
+            "most": shape.most,
+            "nodes": [p.node for p in pieces],
+            "coefficients": [[p.coefficients[k] for p in pieces] for k in range(DEGREE + 1)],
+            "bounds": [p.bound for p in pieces],
+        }
+    return {"piecewise": found}
 
 
 if __name__ == "__main__":
-    sys.exit(write_or_compare(__doc__, TARGET, text))
+    sys.exit(write_or_compare_tables(__doc__, sections))

@@ -13,14 +13,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from fractions import Fraction
-from pathlib import Path
 from typing import NamedTuple
 
 import mpmath as mp
-from derive_long_coefficients import exactly, interpolated
-from derived_table import write_or_compare
-
-TARGET = Path(__file__).resolve().parent.parent / "src/ogive/numerics/elementary/word_coefficients.py"
+from derive_long_coefficients import exactly, in_words, interpolated
+from derived_tables import Sections, write_or_compare_tables
 
 
 class Table(NamedTuple):
@@ -178,38 +175,16 @@ def numbers(table: Table) -> list[Fraction]:
     return [*kept, *map(exactly, interpolated(rest, table.low, table.high, table.others))]
 
 
-def parts(value: Fraction, in_two: bool) -> tuple[float, ...]:
-    high = float(value)
-    low = float(value - Fraction(high))
-    return (high, low) if in_two else (high,)
-
-
-def text() -> str:
-    blocks = []
-    found = tables()
-    for table in found:
+def derived() -> Sections:
+    found = {}
+    for table in tables():
         with mp.workprec(1600):
             fractions = numbers(table)
-        rows = ""
-        for k, value in enumerate(fractions):
-            words = ", ".join(f'float.fromhex("{part.hex()}")' for part in parts(value, k < table.in_two))
-            rows += f"    ({words}{'' if k < table.in_two else ','}),\n"
-        blocks.append(f"#: {table.what}.\n{table.name} = (\n{rows})\n")
-    names = "\n".join(f'    "{name}",' for name in sorted(table.name for table in found))
-    return f'''"""The polynomials of float64's own kernels, lowest power first: sums of two float64 as far as that shows.
-
-Written by accuracy/derive_word_coefficients.py, which says how they are derived; change that, not this.
-"""
-
-from __future__ import annotations
-
-__all__ = [
-{names}
-]
-
-''' + "\n".join(blocks)
+        words = [in_words(value, k < table.in_two) for k, value in enumerate(fractions)]
+        found[table.name] = {"what": table.what, "F64": words}
+    return {"words": found}
 
 
 if __name__ == "__main__":
     with mp.workprec(1600):
-        sys.exit(write_or_compare(__doc__, TARGET, text))
+        sys.exit(write_or_compare_tables(__doc__, derived))

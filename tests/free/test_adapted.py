@@ -6,7 +6,7 @@ from math import factorial
 import pytest
 
 from ogive.numerics.elementary.adapted import of_ninth_degree
-from ogive.numerics.elementary.coefficients import EXP_ADAPTED
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS
 from ogive.numerics.elementary.own_errors import PROMOTED
 from ogive.numerics.machine import LONG
 
@@ -61,8 +61,8 @@ def test_of_ninth_degree(factor, times, r):
     """Within the bound of exp, rounded too."""
     exact = by_powers(r, *(Fraction(1, factorial(k)) for k in range(20))) * Fraction(times)
     for m in (Exact(), Rounded()):
-        result = of_ninth_degree(m, r / Fraction(factor), EXP_ADAPTED[LONG], factor, times)
+        result = of_ninth_degree(m, r / Fraction(factor), POLYNOMIALS["EXP_ADAPTED"][LONG], factor, times)
         assert abs(result / exact - 1) < PROMOTED["exp"]
     counting = Exact()
-    of_ninth_degree(counting, r, EXP_ADAPTED[LONG])
+    of_ninth_degree(counting, r, POLYNOMIALS["EXP_ADAPTED"][LONG])
     assert counting.instructions == 11

@@ -26,7 +26,7 @@ from ogive import operations as ops
 from ogive.elementary_functions import EXP
 from ogive.expression import EXTREMES, REDUCTIONS, ROW_NUMBERS, Expression, Format, Term, formula_node, lift, node, walk
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS
 from ogive.numerics.elementary.exponential import EXACT_LOG_2, LOG2_E, minus_log_2, whole_part
 from ogive.numerics.interval import Interval
 
@@ -244,4 +244,4 @@ def exponential(m: Arithmetic, x: Expression, largest: Expression, *, with_rest:
         exponent = m.round_even_(m.fma_(x, log2_e, offset))
         r = m.sub_(m.fma_(m.add_(exponent, power), log2_high, x), rest)
         r = m.fma_(exponent, log2_low, r)
-    return m.scale_(m.polynomial_(r, (1.0, 1.0, *coefficients.EXP[m.format])), exponent)
+    return m.scale_(m.polynomial_(r, (1.0, 1.0, *POLYNOMIALS["EXP"][m.format])), exponent)

@@ -12,6 +12,9 @@ NO_ENGINE = frozenset(
      "onnxruntime", "peers", "webnn"}
 )  # fmt: skip
 
+#: The code, and the numbers that it reads.
+ENDINGS = (".py", ".json")
+
 
 def is_of_engine(name: str) -> bool:
     """Whether a file of the package, named relative to it with `/`, is one of them.
@@ -19,7 +22,7 @@ def is_of_engine(name: str) -> bool:
     >>> is_of_engine("backends/llvm.py"), is_of_engine("onnx/model.py"), is_of_engine("py.typed")
     (True, False, False)
     """
-    return name.endswith(".py") and NO_ENGINE.isdisjoint(name.split("/")[:-1])
+    return name.endswith(ENDINGS) and NO_ENGINE.isdisjoint(name.split("/")[:-1])
 
 
 def engine_files() -> dict[str, str]:
@@ -30,7 +33,7 @@ def engine_files() -> dict[str, str]:
         inner[:] = [name for name in inner if name not in NO_ENGINE and name != "__pycache__"]
         within = folder[len(package) + 1 :].replace(os.sep, "/")
         for name in names:
-            if name.endswith(".py"):
+            if name.endswith(ENDINGS):
                 path = f"{within}/{name}" if within else name
                 found[path] = os.path.join(folder, name)  # noqa: PTH118
     return dict(sorted(found.items()))

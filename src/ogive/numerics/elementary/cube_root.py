@@ -16,7 +16,7 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS
 from ogive.numerics.elementary.logarithm import reduced
 from ogive.numerics.interval import Interval
 
@@ -41,7 +41,7 @@ def cbrt(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     root = m.select_(is_small, m.number(ROOT), m.select_(is_large, m.number(INVERSE_ROOT), one))
     mantissa = m.add_(f, one)
     v = m.mul_(mantissa, power)
-    z = m.mul_(m.polynomial_(mantissa, coefficients.CBRT_START[Format.F64]), root)
+    z = m.mul_(m.polynomial_(mantissa, POLYNOMIALS["CBRT_START"][Format.F64]), root)
     error = m.fma_(m.neg_(m.mul_(v, z)), m.mul_(z, z), one)
     z = m.fma_(m.mul_(z, error), m.fma_(error, m.number(2 / 9), third), z)
     square = m.mul_(z, z)

@@ -10,7 +10,7 @@ its error. erfc(x) = 2 - erfc(-x) for negative x. erf(x) is 1 - erfc(x), and nea
 in x**2. The polynomials are ERFC and ERF of the coefficients.
 
 Where float64 computes what is wanted in float32, all of them are made of the normal distribution's upper tail, which
-has no constant factors (NORMAL_TAIL of the coefficients):
+has no constant factors (NORMAL_TAIL of the quotients):
 
     Q(a) = erfc(a / sqrt(2)) / 2 = exp(-a**2 / 2) R(a),   R(a) = quotient of polynomials in a
 """
@@ -26,7 +26,8 @@ from math import factorial, isqrt
 from ogive import elementary_functions as functions
 from ogive.expression import Expression
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, long_coefficients, pairs, word_coefficients, words
+from ogive.numerics.elementary import pairs, words
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, SECOND_LEVEL, WORDS
 from ogive.numerics.elementary.exponential import FARTHEST, exp, exp_as_quotient
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
@@ -46,8 +47,11 @@ FAR_TAIL = 700.0
 FAR_SERIES = tuple(Fraction(factorial(2 * k), 2**k * factorial(k)) for k in range(16))
 FAR_SHORT = 9
 
+#: How many coefficients of the second level's polynomial are in two words.
+ERFC_SHORT = sum(len(parts) == 2 for parts in SECOND_LEVEL["ERFC"])
+
 #: Of the coefficients of float64's own polynomial, for operands up to 27.5.
-RISING = words.rising(word_coefficients.ERFC, -11 / 12, 24.75 / 30.5)
+RISING = words.rising(WORDS["ERFC"], -11 / 12, 24.75 / 30.5)
 
 #: 2 / sqrt(pi), to 200 bits.
 TWO_OVER_ROOT_PI = Fraction(0x120DD750429B6D11AE3A914FED7FD8688281341D7587CEA2E73, 1 << 200)
@@ -106,7 +110,7 @@ def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     shifted, difference = (words.sum_of_any(m, m.number(middle), number) for middle in (3.0, -2.75))
     reciprocal = m.div_(one, m.mul_(shifted[0], denominator[0]))
     t = words.over(m, difference, shifted, m.mul_(denominator[0], reciprocal))
-    value = words.polynomial(m, *t, words.numbers(m, word_coefficients.ERFC), RISING)
+    value = words.polynomial(m, *t, words.numbers(m, WORDS["ERFC"]), RISING)
     quotient = words.over(m, value, denominator, m.mul_(shifted[0], reciprocal))
     return DoubleWord(*quotient, interval=Interval(0.02, 1.01))
 
@@ -114,14 +118,14 @@ def _scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
 @cache
 def erfc_numbers() -> tuple[Fraction, ...]:
     """The coefficients of the polynomial in t, as they are stored."""
-    return tuple(sum(map(Fraction, parts), Fraction(0)) for parts in long_coefficients.ERFC)
+    return tuple(sum(map(Fraction, parts), Fraction(0)) for parts in SECOND_LEVEL["ERFC"])
 
 
 def _long_scaled(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """E(a) in two right words."""
     number, middle = pairs.of_number(m, a), pairs.single(m, m.number(MIDDLE))
     t = pairs.over(m, pairs.plus(m, number, pairs.negative(m, middle)), pairs.plus_smaller(m, middle, number))
-    value = pairs.polynomial(m, t, erfc_numbers(), long_coefficients.ERFC_SHORT, falls=False)
+    value = pairs.polynomial(m, t, erfc_numbers(), ERFC_SHORT, falls=False)
     slope = pairs.times(m, number, pairs.single(m, m.number(9 / 8)))
     high, low = pairs.over(m, value, pairs.plus(m, pairs.single(m, m.number(1.0)), slope))
     return DoubleWord(high, low, interval=Interval(0.02, 1.01), is_normal=True)
@@ -137,7 +141,7 @@ def _normal_tail_of_magnitude(m: Arithmetic, a: DoubleWord) -> DoubleWord:
 
 def _tail(m: Arithmetic, a: Expression, exponent: Expression, factor: float, times: float = 1.0) -> Expression:
     """``times exp(factor exponent) R(a)``."""
-    above, below = coefficients.NORMAL_TAIL[LONG]
+    above, below = QUOTIENTS["NORMAL_TAIL"][LONG]
     dividend, divisor = exp_as_quotient(m, exponent, factor)
     scaled = tuple(c * times for c in above)
     return m.div_(m.mul_(dividend, m.polynomial_(a, scaled)), m.mul_(divisor, m.polynomial_(a, below)))
@@ -147,7 +151,7 @@ def scaled_normal_tail(m: Arithmetic, a: DoubleWord) -> DoubleWord:
     """R of a number that is not negative: below 39, or 15.5 for float32."""
     if m.extended:
         return m.multiply(_scaled(m, m.multiply(a, m.wide(ROOT_HALF))), m.wide(Fraction(1, 2)))
-    return DoubleWord(quotient(m, a.high, coefficients.NORMAL_TAIL[LONG], m.number(1.0)), interval=Interval(0.02, 0.51))
+    return DoubleWord(quotient(m, a.high, QUOTIENTS["NORMAL_TAIL"][LONG], m.number(1.0)), interval=Interval(0.02, 0.51))
 
 
 def _of_either_sign(
@@ -191,10 +195,10 @@ def erf_near_zero(m: Arithmetic, a: DoubleWord) -> DoubleWord:
         return DoubleWord(*pairs.times(m, number, factor), interval=Interval(0.0, 0.53), is_normal=True)
     if m.extended:
         word = a.high, m.low_part(a)
-        of_word = words.polynomial(m, *words.square(m, *word), words.numbers(m, word_coefficients.ERF))
+        of_word = words.polynomial(m, *words.square(m, *word), words.numbers(m, WORDS["ERF"]))
         return DoubleWord(*words.times(m, word, of_word), interval=Interval(0.0, 0.53))
     square = m.mul_(a.high, a.high)
-    series = m.mul_(square, m.polynomial_(square, coefficients.ERF[LONG]))
+    series = m.mul_(square, m.polynomial_(square, POLYNOMIALS["ERF"][LONG]))
     return m.multiply(a, m.add(m.wide(TWO_OVER_ROOT_PI), DoubleWord(series, interval=Interval(-0.1, 0.0))))
 
 

@@ -30,8 +30,9 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
+from ogive.numerics.elementary import pairs, words
 from ogive.numerics.elementary.adapted import of_ninth_degree
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
 
@@ -153,7 +154,7 @@ def exp(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 
 def _of_rest(m: Arithmetic, r: Expression, lacking: Expression) -> tuple[Expression, Expression]:
     """``exp(r + lacking)``."""
-    high, low = words.polynomial(m, r, None, words.numbers(m, word_coefficients.EXP))
+    high, low = words.polynomial(m, r, None, words.numbers(m, WORDS["EXP"]))
     return high, m.fma_(lacking, high, low)
 
 
@@ -213,14 +214,14 @@ def exp_in_float64(m: Arithmetic, x: Expression, factor: float = 1.0, times: flo
 
 def _series_in_float64(m: Arithmetic, r: Expression, factor: float = 1.0, times: float = 1.0) -> Expression:
     """``exp(factor r) times`` of a reduced operand."""
-    return of_ninth_degree(m, r, coefficients.EXP_ADAPTED[LONG], factor, times)
+    return of_ninth_degree(m, r, POLYNOMIALS["EXP_ADAPTED"][LONG], factor, times)
 
 
 def _halves(m: Arithmetic, x: Expression, factor: float) -> tuple[Expression, Expression, Expression]:
     """(n + magic, A / k, r / k) of ``factor x``; k is the factor's magnitude."""
     shifted, r = _reduced_in_float64(m, x, factor)
     half = abs(factor) / 2
-    numbers = tuple(c * half ** (2 * i - 1) for i, c in enumerate(coefficients.COTH[LONG]))
+    numbers = tuple(c * half ** (2 * i - 1) for i, c in enumerate(POLYNOMIALS["COTH"][LONG]))
     return shifted, m.polynomial_(m.mul_(r, r), numbers), r if factor > 0 else m.neg_(r)
 
 
@@ -269,7 +270,7 @@ def expm1(m: Arithmetic, x: DoubleWord) -> DoubleWord:
         whole, lost = m.two_sum(one, minus)
     whole, lost = m.neg_(whole), m.neg_(lost)
     # exp(r) - 1 is r exp1(r), and no smaller than a third of 2**n exp(r) - 1.
-    of_r = words.polynomial(m, r, None, words.numbers(m, word_coefficients.EXP[1:]))
+    of_r = words.polynomial(m, r, None, words.numbers(m, WORDS["EXP"][1:]))
     part, rest = words.times(m, (r, None), of_r)
     rest = m.fma_(lacking, m.add_(one, part), rest)
     value, error = m.fast_two_sum(whole, m.mul_(scale, part))

@@ -23,7 +23,7 @@ from fractions import Fraction
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, depends_on_elements
-from ogive.numerics.elementary.fast_coefficients import EXP, EXPM1, LOG1P, NORMAL_TAIL
+from ogive.numerics.elementary.derived_numbers import FAST
 from ogive.numerics.machine import Machine
 
 __all__ = [
@@ -106,7 +106,7 @@ def exp(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``exp(factor * a)`` where that is a normal number; the factor is a power of two."""
     shifted, r = _reduced(m, a, factor)
     k = factor * a.sign
-    series = (1.0, 1.0, *EXP)
+    series = (1.0, 1.0, *FAST["EXP"])
     return m.times_power_of_two_(m.polynomial_(r, tuple(c * k**i for i, c in enumerate(series))), shifted)
 
 
@@ -114,7 +114,7 @@ def _expm1_over(m: Machine, a: Argument, factor: float = 1.0) -> Expression:
     """``expm1(factor * a) / (factor * sign)``."""
     shifted, r = _reduced(m, a, factor)
     k = factor * a.sign
-    tail = m.polynomial_(r, tuple(c * k ** (i + 1) for i, c in enumerate(EXPM1)))
+    tail = m.polynomial_(r, tuple(c * k ** (i + 1) for i, c in enumerate(FAST["EXPM1"])))
     series = m.fma_(m.mul_(r, r), tail, r)
     power = m.times_power_of_two_(m.number(1.0), shifted)
     if k == 1:
@@ -154,7 +154,7 @@ def tanh_below_saturation(m: Machine, a: Argument) -> Expression:
 
 def log1p_to_one(m: Machine, x: Expression) -> Expression:
     """``log(1 + x)`` where x lies between 0 and 1."""
-    return m.mul_(x, m.polynomial_(x, LOG1P))
+    return m.mul_(x, m.polynomial_(x, FAST["LOG1P"]))
 
 
 def gaussian(m: Machine, a: Expression) -> Expression:
@@ -167,11 +167,11 @@ def gaussian(m: Machine, a: Expression) -> Expression:
 def normal_tail(m: Machine, a: Expression) -> Expression:
     """``erfc(a / sqrt(2)) / 2`` of a number that is not negative."""
     square = m.mul_(a, a)
-    above, below = (_in_squares(m, a, square, part) for part in NORMAL_TAIL)
+    above, below = (_in_squares(m, a, square, part) for part in FAST["NORMAL_TAIL"])
     # exp(-a**2 / 2) times ``above``, but the exponential's last sum is never rounded.
     half = Argument(square, None, m.fma_(a, a, m.neg_(square)), -1.0)
     shifted, r, rest = _reduced_in_two(m, half, 0.5)
-    series = (1.0, *EXP)
+    series = (1.0, *FAST["EXP"])
     less = m.fma_(
         m.polynomial_(r, tuple(c * -0.5 * (-0.5) ** i for i, c in enumerate(series))), r, m.mul_(rest, m.number(-0.5))
     )

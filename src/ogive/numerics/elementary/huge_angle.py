@@ -13,7 +13,7 @@ from dataclasses import replace
 from ogive import operations as ops
 from ogive.expression import Expression, Format, Operation, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.derived_numbers import TWO_OVER_PI
 from ogive.numerics.interval import Interval
 
 __all__ = ["HUGE", "reduced_huge_angle"]
@@ -40,7 +40,7 @@ def reduced_huge_angle(m: Arithmetic, x: Expression, is_huge: Expression) -> tup
     window, integer = _aligned(m, magnitude)
     digits = _product(_window(m, window), integer, DIGITS[m.goal])
     quarters, fraction = _split(m, digits)
-    r = m.multiply(fraction, m.wide(1 / coefficients.TWO_OVER_PI))
+    r = m.multiply(fraction, m.wide(1 / TWO_OVER_PI))
     r = replace(r, high=m.select_(is_infinite, m.number(math.nan), r.high))
     is_negative = m.less_(x, m.number(0.0))
     n = node(ops.BITCAST, (quarters,), None, m.integer)
@@ -67,7 +67,7 @@ def _window(m: Arithmetic, window: Expression) -> Digits:
     windows, wanted = WINDOWS[m.goal], DIGITS[m.goal] + 3
     count = windows - 1 + wanted
     # The first window begins 18 bits before the point: 16 for the integer, 2 for the quarter turn.
-    bits = int(coefficients.TWO_OVER_PI * 2 ** (32 * count - 18))
+    bits = int(TWO_OVER_PI * 2 ** (32 * count - 18))
     digits = [_whole(bits >> 32 * i & 0xFFFFFFFF) for i in reversed(range(count))]
     step = windows // 2
     while step:

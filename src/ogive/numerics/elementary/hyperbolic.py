@@ -22,7 +22,8 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive.expression import Expression
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
+from ogive.numerics.elementary import pairs, words
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS, WORDS
 from ogive.numerics.elementary.exponential import (
     FARTHEST,
     difference_of_powers,
@@ -77,13 +78,13 @@ def _parts(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord, Double
     s_interval, c_interval = Interval(-0.36, 0.36), Interval(1.0, 1.07)
     if not m.extended:
         square = m.mul_(r, r)
-        s_factor = m.mul_(square, m.polynomial_(square, coefficients.SINH[LONG]))
-        c_series = m.polynomial_(square, coefficients.COSH[LONG])
+        s_factor = m.mul_(square, m.polynomial_(square, POLYNOMIALS["SINH"][LONG]))
+        c_series = m.polynomial_(square, POLYNOMIALS["COSH"][LONG])
         s, c = m.fma_(r, s_factor, r), m.fma_(square, m.fma_(square, c_series, half), one)
         return exponent, DoubleWord(m.add_(one, w)), DoubleWord(m.sub_(one, w)), DoubleWord(s), DoubleWord(c)
     z = words.square(m, r, lacking)
-    sine = words.odd(m, (r, lacking), z, words.numbers(m, word_coefficients.SINH))
-    cosine = words.polynomial(m, *z, words.numbers(m, word_coefficients.COSH))
+    sine = words.odd(m, (r, lacking), z, words.numbers(m, WORDS["SINH"]))
+    cosine = words.polynomial(m, *z, words.numbers(m, WORDS["COSH"]))
     sum_ = DoubleWord(*m.fast_two_sum(one, w), interval=Interval(1.0, 2.0))
     difference = DoubleWord(*m.fast_two_sum(one, m.neg_(w)), interval=Interval(0.0, 1.0))
     return (

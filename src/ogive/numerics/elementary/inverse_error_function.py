@@ -18,7 +18,7 @@ from fractions import Fraction
 from ogive import elementary_functions as functions
 from ogive.expression import Expression, Format
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS
 from ogive.numerics.elementary.error_function import erf_near_zero, erfc
 from ogive.numerics.elementary.exponential import exp
 from ogive.numerics.elementary.logarithm import log
@@ -51,8 +51,8 @@ def erfinv(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     left = m.sub_(m.sub_(one, high), a.low) if m.is_long and a.low is not None else m.sub_(one, high)
     w = m.neg_(log(short, DoubleWord(m.mul_(left, m.add_(one, high)), interval=Interval(2.0**-54, 1.0))).high)
     root = m.sub_(m.sqrt_(w), m.number(4.0))
-    near = m.polynomial_(w, coefficients.ERFINV_NEAR[Format.F64])
-    far = m.polynomial_(root, coefficients.ERFINV_FAR[Format.F64])
+    near = m.polynomial_(w, POLYNOMIALS["ERFINV_NEAR"][Format.F64])
+    far = m.polynomial_(root, POLYNOMIALS["ERFINV_FAR"][Format.F64])
     y = m.mul_(high, m.select_(m.less_(m.number(6.25), w), far, near))
 
     start = DoubleWord(y, interval=Interval(0.0, 6.0))

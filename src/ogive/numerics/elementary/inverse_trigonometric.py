@@ -22,14 +22,15 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
+from ogive.numerics.elementary import pairs, words
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, TWO_OVER_PI, WORDS
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
 
 __all__ = ["acos", "asin", "atan", "atan2"]
 
-PI = 2 / coefficients.TWO_OVER_PI
+PI = 2 / TWO_OVER_PI
 
 #: tan(pi / 8) and tan(3 pi / 8), in few bits: the polynomial is good a little further.
 TAN_PI_8 = 0.4140625
@@ -74,7 +75,7 @@ def _arcsine_of_part(m: Arithmetic, a: DoubleWord) -> tuple[Expression, DoubleWo
     root = _of_numbers(m, m.square_root(square))
     t = m.select(is_large, root, a)
     z = m.select_(is_large, square.high, m.mul_(a.high, a.high))
-    factor = m.mul_(z, m.polynomial_(z, coefficients.ASIN[m.polynomials]))
+    factor = m.mul_(z, m.polynomial_(z, POLYNOMIALS["ASIN"][m.polynomials]))
     interval = Interval(0.0, 0.53)
     if not m.extended:
         return is_large, DoubleWord(m.fma_(t.high, factor, t.high), interval=interval)
@@ -87,7 +88,7 @@ def _arcsine_of_part(m: Arithmetic, a: DoubleWord) -> tuple[Expression, DoubleWo
         found = pairs.plus_smaller(m, pairs.single(m, value), pairs.over(m, missing, c))
         return is_large, DoubleWord(*found, interval=interval, is_normal=True)
     number = t.high, m.low_part(t)
-    table = words.numbers(m, word_coefficients.ASIN)
+    table = words.numbers(m, WORDS["ASIN"])
     return is_large, DoubleWord(*words.odd(m, number, words.square(m, *number), table), interval=interval)
 
 
@@ -114,13 +115,13 @@ def atan(m: Arithmetic, x: DoubleWord) -> DoubleWord:
 def _arctangent_to_one(m: Arithmetic, t: DoubleWord) -> DoubleWord:
     """The inverse tangent of a number within 1, good to float32."""
     square = m.mul_(t.high, t.high)
-    return DoubleWord(quotient(m, square, coefficients.ATAN_QUOTIENT[LONG], t.high), interval=Interval(-0.8, 0.8))
+    return DoubleWord(quotient(m, square, QUOTIENTS["ATAN_QUOTIENT"][LONG], t.high), interval=Interval(-0.8, 0.8))
 
 
 def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:
     """The inverse tangent of a number within tan(pi/8)."""
     square = m.mul_(t.high, t.high)
-    factor = m.mul_(square, m.polynomial_(square, coefficients.ATAN[Format.F64]))
+    factor = m.mul_(square, m.polynomial_(square, POLYNOMIALS["ATAN"][Format.F64]))
     interval = Interval(-0.4, 0.4)
     low = m.mul_(t.high, factor)
     if m.is_long:
@@ -132,7 +133,7 @@ def _arctangent(m: Arithmetic, t: DoubleWord) -> DoubleWord:
         found = pairs.plus_smaller(m, pairs.single(m, value), pairs.over(m, missing, distance))
         return DoubleWord(*found, interval=interval, is_normal=True)
     number = t.high, m.low_part(t)
-    table = words.numbers(m, word_coefficients.ATAN)
+    table = words.numbers(m, WORDS["ATAN"])
     return DoubleWord(*words.odd(m, number, words.square(m, *number), table), interval=interval)
 
 

@@ -24,7 +24,8 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
+from ogive.numerics.elementary import pairs, words
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS, QUOTIENTS, WORDS
 from ogive.numerics.elementary.exponential import FARTHEST, LOG_2, ROUNDED_LOG_2
 from ogive.numerics.elementary.quotient import quotient
 from ogive.numerics.interval import Interval
@@ -81,7 +82,7 @@ def _to_base(m: Arithmetic, x: DoubleWord, per_log: Fraction, per_power_of_two: 
     x = m.renormalised(m.unscaled(x))
     f, f_low, k = reduced(m, x)
     if not m.extended:
-        of_rest = quotient(m, f, coefficients.LOG1P_QUOTIENT[m.polynomials], m.mul_(f, m.number(m.rounded(per_log))))
+        of_rest = quotient(m, f, QUOTIENTS["LOG1P_QUOTIENT"][m.polynomials], m.mul_(f, m.number(m.rounded(per_log))))
         result = DoubleWord(m.fma_(k, m.number(m.rounded(per_power_of_two)), of_rest))
         return _with_special_cases(m, x, result)
     return _with_special_cases(m, x, _parts_to_base(m, f, f_low, k, per_log, per_power_of_two))
@@ -124,7 +125,8 @@ def precise_log(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     s = m.divide(fraction, m.add(m.wide(2.0), fraction))
     square = m.multiply(s, s)
     rest = DoubleWord(
-        m.mul_(square.high, m.polynomial_(square.high, coefficients.ATANH[m.polynomials])), interval=Interval(0.0, 0.01)
+        m.mul_(square.high, m.polynomial_(square.high, POLYNOMIALS["ATANH"][m.polynomials])),
+        interval=Interval(0.0, 0.01),
     )
     series = m.add(m.wide(Fraction(1, 5)), rest)
     series = m.add(m.wide(Fraction(1, 3)), m.multiply(square, series))
@@ -144,7 +146,7 @@ def log1p(m: Arithmetic, x: DoubleWord) -> DoubleWord:
     x = m.unscaled(x)
     if not m.extended and x.interval.within(0.0, 1 + 2.0**-10):
         return DoubleWord(
-            quotient(m, x.high, coefficients.LOG1P_TO_ONE[LONG], x.high), interval=x.interval.map(math.log1p)
+            quotient(m, x.high, QUOTIENTS["LOG1P_TO_ONE"][LONG], x.high), interval=x.interval.map(math.log1p)
         )
     total = m.add(m.wide(Fraction(1)), x)
     one, zero = m.number(1.0), m.number(0.0)
@@ -194,7 +196,7 @@ def half_log_of_quotient(m: Arithmetic, a: Expression) -> Expression:
     total, difference = m.add_(one, power), m.sub_(one, power)
     s = m.div_(m.fma_(a, total, difference), m.fma_(a, difference, total))
     square = m.mul_(s, s)
-    series = m.fma_(m.mul_(square, m.polynomial_(square, coefficients.ATANH_SHORT[LONG])), s, s)
+    series = m.fma_(m.mul_(square, m.polynomial_(square, POLYNOMIALS["ATANH_SHORT"][LONG])), s, s)
     return m.fma_(k, m.number(ROUNDED_LOG_2 / 2), series)
 
 
@@ -253,7 +255,7 @@ def _assemble(m: Arithmetic, f: Expression, f_low: Expression | None, k: Express
     """``k log(2) + log1p(f + f_low)``."""
     if not m.extended:
         return DoubleWord(
-            m.fma_(k, m.number(ROUNDED_LOG_2), quotient(m, f, coefficients.LOG1P_QUOTIENT[m.polynomials], f))
+            m.fma_(k, m.number(ROUNDED_LOG_2), quotient(m, f, QUOTIENTS["LOG1P_QUOTIENT"][m.polynomials], f))
         )
     first, low = _of_rest(m, f, f_low)
     if m.is_long:
@@ -284,14 +286,14 @@ def _words_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tu
     dividend = f, m.number(0.0) if f_low is None else f_low
     rest = rest if f_low is None else m.fma_(f_low, half, rest)
     s = words.over(m, dividend, (divisor, rest), m.div_(m.number(1.0), divisor))
-    return words.odd(m, s, words.square(m, *s), words.numbers(m, word_coefficients.LOG))
+    return words.odd(m, s, words.square(m, *s), words.numbers(m, WORDS["LOG"]))
 
 
 def _plain_of_rest(m: Arithmetic, f: Expression, f_low: Expression | None) -> tuple[Expression, Expression]:
     """The same with a second word that was rounded several times."""
     square = m.mul_(f, f)
     half = m.mul_(square, m.number(0.5))
-    tail = m.mul_(m.mul_(f, square), m.polynomial_(f, coefficients.LOG1P[Format.F64]))
+    tail = m.mul_(m.mul_(f, square), m.polynomial_(f, POLYNOMIALS["LOG1P"][Format.F64]))
     first, lost = m.fast_two_sum(f, m.neg_(half))
     low = m.fma_(m.number(-0.5), m.fma_(f, f, m.neg_(square)), m.add_(lost, tail))
     if f_low is not None:

@@ -19,10 +19,9 @@ from fractions import Fraction
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
+from ogive.numerics.elementary.derived_numbers import TABLES
 from ogive.numerics.elementary.own_errors import PAIRED
-from ogive.numerics.elementary.paired_tables import POWERS, POWERS_LACK
-from ogive.numerics.elementary.piecewise import evaluated
-from ogive.numerics.elementary.piecewise_tables import NORMAL_TAIL
+from ogive.numerics.elementary.piecewise import NORMAL_TAIL, evaluated
 from ogive.numerics.interval import Interval
 from ogive.numerics.paired import Around, Conditions, Paired, PairedArithmetic, U, Unpaired, unsigned
 
@@ -85,7 +84,7 @@ def _core(m: PairedArithmetic, u: Paired, bias: float = 0.0) -> _PairedExponenti
     n = m.sub_(shifted, m.number(MIDDLE))
     r = m.fma_(n, m.number(-STEP / UNIT), u.high)
     bits = m.bits_(shifted)
-    lacks = tuple(m.rounded(Fraction(value) + Fraction(bias)) for value in POWERS_LACK)
+    lacks = tuple(m.rounded(Fraction(value) + Fraction(bias)) for value in TABLES["POWERS_LACK"])
     rest = m.fma_(n, m.number(-STEP_LACKS / UNIT), node(ops.TABLE, (bits,), lacks, Format.F32))
     whole = r
     if u.low is not None:
@@ -93,7 +92,7 @@ def _core(m: PairedArithmetic, u: Paired, bias: float = 0.0) -> _PairedExponenti
         whole = m.add_(r, rest)
     c = m.fma_(m.fma_(whole, m.number(TWENTY_FOURTH), m.number(SIXTH)), whole, m.number(0.5))
     q = m.fma_(r, m.fma_(r, c, rest), rest) if whole is r else m.fma_(m.mul_(whole, whole), c, rest)
-    table = m.bits_(node(ops.TABLE, (bits,), POWERS, Format.F32))
+    table = m.bits_(node(ops.TABLE, (bits,), TABLES["POWERS"], Format.F32))
     power = m.from_bits_(node(ops.ADD, (table, m.shift_left_(bits, 18)), None, m.integer))
     other = node(ops.AND, (node(ops.BITCAST, (shifted,), None, Format.U32), unsigned(ZERO_BITS)), None, Format.U32)
     relative = PAIRED["exp" if u.low is None else "exp of two words"] + MOST * u.relative + u.lost

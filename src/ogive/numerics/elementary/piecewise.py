@@ -1,4 +1,4 @@
-"""Functions of a positive number in pairs of float32: a polynomial in each of 32 intervals (piecewise_tables.py).
+"""Functions of a positive number in pairs of float32: a polynomial in each of 32 intervals (derived_numbers.json).
 
 With u = w - X, which is exact:
 
@@ -14,9 +14,10 @@ from dataclasses import dataclass
 
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
+from ogive.numerics.elementary.derived_numbers import PIECEWISE
 from ogive.numerics.paired import Around, Paired, PairedArithmetic
 
-__all__ = ["Piecewise", "evaluated"]
+__all__ = ["NORMAL_TAIL", "Piecewise", "evaluated"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,10 @@ class Piecewise:
     """Of all intervals, by powers of u."""
     bounds: tuple[float, ...]
     """Relative to the function."""
+
+
+#: erfc(w / sqrt(2)) / 2.
+NORMAL_TAIL = Piecewise(**PIECEWISE["NORMAL_TAIL"])
 
 
 def evaluated(m: PairedArithmetic, table: Piecewise, w: Expression) -> Paired:

@@ -18,7 +18,8 @@ from ogive import elementary_functions as functions
 from ogive import operations as ops
 from ogive.expression import Expression, Format, node
 from ogive.numerics.double_word import Arithmetic, DoubleWord
-from ogive.numerics.elementary import coefficients, pairs, word_coefficients, words
+from ogive.numerics.elementary import pairs, words
+from ogive.numerics.elementary.derived_numbers import POLYNOMIALS, TWO_OVER_PI, WORDS
 from ogive.numerics.elementary.huge_angle import HUGE, reduced_huge_angle
 from ogive.numerics.interval import Interval
 from ogive.numerics.machine import LONG
@@ -67,9 +68,9 @@ def _reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
         n = node(ops.ADD, (n, turns), None, m.integer)
     r = m.renormalised(m.add(r, low))
     # The sum of two reduced angles lies within pi/2.
-    shifted = m.fma_(r.high, m.number(m.rounded(coefficients.TWO_OVER_PI)), m.number(m.magic))
+    shifted = m.fma_(r.high, m.number(m.rounded(TWO_OVER_PI)), m.number(m.magic))
     turn = m.sub_(shifted, m.number(m.magic))
-    first, second = pairs.constant(m, -1 / coefficients.TWO_OVER_PI)
+    first, second = pairs.constant(m, -1 / TWO_OVER_PI)
     whole = DoubleWord(m.mul_(turn, first), m.mul_(turn, second), interval=Interval(-1.6, 1.6))
     r = m.renormalised(m.add(replace(r, interval=Interval(-1.6, 1.6)), whole))
     high = r.high
@@ -81,9 +82,9 @@ def _reduced(m: Arithmetic, x: DoubleWord) -> tuple[Expression, DoubleWord]:
 def _reduced_word(m: Arithmetic, x: Expression, lies: Interval) -> tuple[Expression, DoubleWord]:
     """The same of a single number."""
     magic = m.number(m.magic)
-    shifted = m.fma_(x, m.number(m.rounded(coefficients.TWO_OVER_PI)), magic)
+    shifted = m.fma_(x, m.number(m.rounded(TWO_OVER_PI)), magic)
     n = m.sub_(shifted, magic)
-    half_pi = 1 / coefficients.TWO_OVER_PI
+    half_pi = 1 / TWO_OVER_PI
     parts = []
     for _ in range(3):
         part = m.rounded(half_pi)
@@ -113,7 +114,7 @@ def _reduced_word(m: Arithmetic, x: Expression, lies: Interval) -> tuple[Express
 def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
     if r.low is None:
         square, one = m.mul_(r.high, r.high), m.number(1.0)
-        series = m.polynomial_(square, coefficients.SIN[LONG])
+        series = m.polynomial_(square, POLYNOMIALS["SIN"][LONG])
         return DoubleWord(m.mul_(r.high, m.fma_(square, series, one)), interval=Interval(-0.71, 0.71))
     if m.is_long:
         pair = pairs.of_number(m, r)
@@ -121,7 +122,7 @@ def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
         high = m.make(ops.COPY_SIGN, high, r.high)
         return DoubleWord(high, low, interval=Interval(-0.71, 0.71), is_normal=True)
     word = r.high, r.low
-    high, low = words.odd(m, word, words.square(m, *word), words.numbers(m, word_coefficients.SIN))
+    high, low = words.odd(m, word, words.square(m, *word), words.numbers(m, WORDS["SIN"]))
     # 0 + -0 has forgotten the sign.
     return DoubleWord(m.make(ops.COPY_SIGN, high, r.high), low, interval=Interval(-0.71, 0.71))
 
@@ -129,20 +130,20 @@ def _sine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
 def _cosine(m: Arithmetic, r: DoubleWord) -> DoubleWord:
     if r.low is None:
         square, one, minus_half = m.mul_(r.high, r.high), m.number(1.0), m.number(-0.5)
-        series = m.polynomial_(square, coefficients.COS[LONG])
+        series = m.polynomial_(square, POLYNOMIALS["COS"][LONG])
         return DoubleWord(m.fma_(square, m.fma_(square, series, minus_half), one), interval=Interval(0.7, 1.0))
     if m.is_long:
         pair = pairs.of_number(m, r)
         value = pairs.cosine(m, pairs.times(m, pair, pair), QUARTER)
         return DoubleWord(*value, interval=Interval(0.7, 1.0), is_normal=True)
-    value = words.polynomial(m, *words.square(m, r.high, r.low), words.numbers(m, word_coefficients.COS))
+    value = words.polynomial(m, *words.square(m, r.high, r.low), words.numbers(m, WORDS["COS"]))
     return DoubleWord(*value, interval=Interval(0.7, 1.0))
 
 
 def _sine_or_cosine(m: Arithmetic, is_cosine: Expression, r: DoubleWord) -> DoubleWord:
     """``r S(z)`` or ``C(z)`` of the square z: the coefficients are chosen, and one polynomial computed."""
     zero, one = m.number(0.0), m.number(1.0)
-    tables = (words.numbers(m, table) for table in (word_coefficients.COS, word_coefficients.SIN))
+    tables = (words.numbers(m, table) for table in (WORDS["COS"], WORDS["SIN"]))
     chosen: list[words.Coefficient] = []
     for of_cosine, of_sine in zip(*tables, strict=True):
         first = m.select_(is_cosine, of_cosine[0], of_sine[0])

@@ -35,7 +35,7 @@ Coefficients = Sequence[Coefficient]
 
 
 def numbers(m: Arithmetic, table: Sequence[tuple[float, ...]]) -> Coefficients:
-    """A table of word_coefficients.py as constants."""
+    """A table of derived_numbers.json as constants."""
     return [
         (m.number(parts[0]),) if len(parts) == 1 else (m.number(parts[0]), m.number(parts[1]) if parts[1] else None)
         for parts in table
